@@ -1,0 +1,3 @@
+"""See what a Transformer looks at."""
+
+__version__ = "0.1.0"
