@@ -1,3 +1,63 @@
-"""See what a Transformer looks at."""
+"""See what a Transformer looks at.
+
+    import sightline as sl
+    model = sl.load()
+    trace = model.trace("The cat sat on the mat.")
+
+The names below are imported when they are first used, so that `import sightline` itself stays quick and needs no torch.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from sightline.capture.cache import TraceCache
+    from sightline.capture.layer import LayerAttention
+    from sightline.capture.load import load, wrap
+    from sightline.capture.model import Model
+    from sightline.capture.storage import open_trace
+    from sightline.capture.trace import Stack, Trace
+    from sightline.errors import SightlineError
+    from sightline.text.tokenized import TokenizedText
+
+#: Public name → the module that defines it.
+_HOME = {
+    "LayerAttention": "sightline.capture.layer",
+    "Model": "sightline.capture.model",
+    "SightlineError": "sightline.errors",
+    "Stack": "sightline.capture.trace",
+    "TokenizedText": "sightline.text.tokenized",
+    "Trace": "sightline.capture.trace",
+    "TraceCache": "sightline.capture.cache",
+    "load": "sightline.capture.load",
+    "open_trace": "sightline.capture.storage",
+    "wrap": "sightline.capture.load",
+}
+
+__all__ = [
+    "LayerAttention",
+    "Model",
+    "SightlineError",
+    "Stack",
+    "TokenizedText",
+    "Trace",
+    "TraceCache",
+    "__version__",
+    "load",
+    "open_trace",
+    "wrap",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'sightline' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

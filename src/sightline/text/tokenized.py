@@ -23,6 +23,7 @@ class TokenizedText:
     ids        the model's token ids; empty when there are none (arrays without a model, image patches)
     spans      [start, end) of each token in the characters of its source text; empty when unknown
     sources    the texts as they were given, one or two; empty when unknown
+    types      the model's token type ids, where its tokeniser gives them; empty elsewhere
     """
 
     tokens: tuple[str, ...]
@@ -33,6 +34,7 @@ class TokenizedText:
     ids: tuple[int, ...] = ()
     spans: tuple[Span, ...] = ()
     sources: tuple[str, ...] = ()
+    types: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         n = len(self.tokens)
@@ -41,7 +43,7 @@ class TokenizedText:
         for name in ("words", "segments", "special"):
             if len(getattr(self, name)) != n:
                 raise TextError(f"{n} tokens, but {len(getattr(self, name))} {name}.", "Give one for each token.")
-        for name in ("ids", "spans"):
+        for name in ("ids", "spans", "types"):
             if len(getattr(self, name)) not in (0, n):
                 raise TextError(f"{n} tokens, but {len(getattr(self, name))} {name}.", "Give one for each token, or none.")
         if any(word is not None and not 0 <= word < len(self.word_texts) for word in self.words):

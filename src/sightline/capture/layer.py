@@ -1,0 +1,50 @@
+"""One layer's attention on one batch: what capture hands on, one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from sightline.errors import TraceError
+
+
+@dataclass(frozen=True)
+class LayerAttention:
+    """Tensors of one layer, still padded, on the model's device. Copy what you keep: the next layer overwrites nothing, but frees it.
+
+    stack, layer    "encoder", "decoder" or "cross", and the zero-based layer in it
+    weights         [batch, head, query, key]
+    queries         [batch, head, query, dim], after rotary embedding; None outside the attention interface, as keys and values
+    keys, values    [batch, key head, key, dim]
+    mask            [batch, 1 or head, query, key], added to the scores; None: nothing is masked
+    bias            [1 or batch, head, query, key], added to the scores (T5); None elsewhere
+    scale           what q·k is multiplied with
+    n_queries       the true number of queries of each text in the batch: rows beyond it are padding
+    n_keys          the same for keys
+    """
+
+    stack: str
+    layer: int
+    weights: torch.Tensor
+    queries: torch.Tensor | None
+    keys: torch.Tensor | None
+    values: torch.Tensor | None
+    mask: torch.Tensor | None
+    bias: torch.Tensor | None
+    scale: float | None
+    n_queries: tuple[int, ...]
+    n_keys: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        batch, _, n_query, n_key = self.weights.shape
+        if batch != len(self.n_queries) or n_query < max(self.n_queries) or n_key < max(self.n_keys):
+            raise TraceError(
+                f"Attention of shape {list(self.weights.shape)} for {len(self.n_queries)} texts of up to"
+                f" {max(self.n_queries)} queries and {max(self.n_keys)} keys.",
+                "This model's attention does not cover the tokens one to one (windows or pooling), so it cannot be shown on them.",
+            )
+
+
+Receive = Callable[[LayerAttention], None]

@@ -1,0 +1,37 @@
+"""What to keep of a forward pass: checked before it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from sightline.capture.collect import WEIGHTS_ONLY
+from sightline.capture.layout import Layout
+from sightline.capture.trace import KEEPABLE
+from sightline.errors import ModelError, TraceError
+
+
+def check_layers(layout: Layout, layers: Iterable[int] | None) -> dict[str, tuple[int, ...]]:
+    """The layers to keep of each stack, ascending. A number that only the deeper stack has is left out of the other."""
+    there = {stack: tuple(range(layout.n_layers(stack))) for stack in layout.stacks}
+    if layers is None:
+        return there
+    wanted = sorted(set(layers))
+    deepest = max(len(numbers) for numbers in there.values())
+    if not wanted or any(not isinstance(n, int) or not 0 <= n < deepest for n in wanted):
+        raise TraceError(f"Layers {wanted} of a model whose layers are 0…{deepest - 1}.", "Layers count from zero.")
+    chosen = {stack: tuple(n for n in wanted if n in numbers) for stack, numbers in there.items()}
+    empty = [stack for stack, numbers in chosen.items() if not numbers]
+    if empty:
+        raise TraceError(f"Layers {wanted} leave nothing of the {empty[0]}, which has layers 0…{len(there[empty[0]]) - 1}.")
+    return chosen
+
+
+def check_keep(keep: Collection[str], layout: Layout) -> tuple[str, ...]:
+    """What to keep, in a fixed order; outside the attention interface everything but weights falls away unless it was named alone."""
+    names = {keep} if isinstance(keep, str) else set(keep)
+    unknown = sorted(names - set(KEEPABLE))
+    if unknown or not names:
+        raise TraceError(f"keep={sorted(map(str, names))!r}.", f"Name at least one of: {', '.join(KEEPABLE)}.")
+    if not layout.recorded and names != set(KEEPABLE) and names - {"weights"}:
+        raise ModelError(f"No {', '.join(sorted(names - {'weights'}))}: {WEIGHTS_ONLY}.", "Use keep={'weights'}.")
+    return tuple(name for name in KEEPABLE if name in names)
