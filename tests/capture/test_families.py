@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 import torch
@@ -12,17 +14,26 @@ from tests.capture.families import FAMILIES, Family, inputs_for, tiny_tokenizer
 
 TEXT, TARGET = "the cat sat on the mat .", "it purred and ran"
 OUTPUTS = {"encoder": ("encoder_attentions", "attentions"), "decoder": ("decoder_attentions", "attentions"), "cross": ("cross_attentions",)}
-READING = [family for family in FAMILIES if family.reads == "text"]
 
 
-@pytest.fixture(scope="module", params=FAMILIES, ids=str)
-def family(request):
-    return request.param
+def over(families):
+    return pytest.mark.parametrize("family", families, ids=str)
 
 
-@pytest.fixture(scope="module")
-def model(family):
+EVERY = over(FAMILIES)
+READING = over([family for family in FAMILIES if family.reads == "text"])
+RECORDED = over([family for family in FAMILIES if family.recorded])
+OUTSIDE = over([family for family in FAMILIES if not family.recorded])
+
+
+@cache
+def opened(family: Family) -> sl.Model:
     return sl.wrap(family.model(), tiny_tokenizer() if family.reads == "text" else None, name=family.name)
+
+
+@pytest.fixture
+def model(family):
+    return opened(family)
 
 
 def trace_of(model: sl.Model, family: Family, **options) -> sl.Trace:
@@ -47,6 +58,7 @@ def test_there_are_at_least_twenty_families():
     assert len(FAMILIES) >= 20
 
 
+@EVERY
 def test_weights_equal_the_models_own_in_every_stack_and_layer(family, model):
     trace = trace_of(model, family)
     _, output = own_output(family, trace)
@@ -57,6 +69,7 @@ def test_weights_equal_the_models_own_in_every_stack_and_layer(family, model):
             assert np.array_equal(ours, theirs[0].numpy())
 
 
+@EVERY
 def test_the_models_output_is_unchanged(family, model):
     inputs, expected = own_output(family, trace_of(model, family))
     with torch.no_grad():
@@ -64,15 +77,15 @@ def test_the_models_output_is_unchanged(family, model):
     assert torch.equal(found[0], expected[0])
 
 
+@EVERY
 def test_layers_of_one_stack_differ_so_that_a_mix_up_would_show(family, model):
     for stack in trace_of(model, family).stacks.values():
         layers = [w.tobytes() for w in stack.weights_by_layer]
         assert len(set(layers)) == len(layers)
 
 
+@RECORDED
 def test_queries_and_keys_make_the_weights(family, model):
-    if not family.recorded:
-        pytest.skip("outside the attention interface: no queries and keys (tested below)")
     for stack in trace_of(model, family).stacks.values():
         assert stack.plain is family.plain
         if not stack.plain:
@@ -89,16 +102,14 @@ def test_queries_and_keys_make_the_weights(family, model):
             assert np.abs(remade - weights).max() < 1e-5
 
 
+@RECORDED
 def test_values_come_with_the_key_heads(family, model):
-    if not family.recorded:
-        pytest.skip("outside the attention interface: no values (tested below)")
     for stack in trace_of(model, family).stacks.values():
         assert stack.values.shape[:3] == (len(stack.layers), stack.n_key_heads, len(stack.key_text))
 
 
+@OUTSIDE
 def test_models_outside_the_interface_say_that_they_give_weights_only(family, model):
-    if family.recorded:
-        pytest.skip("inside the attention interface: gives everything (tested above)")
     trace = trace_of(model, family)
     for name in ("queries", "keys", "values"):
         with pytest.raises(TraceError, match="only its weights"):
@@ -108,6 +119,7 @@ def test_models_outside_the_interface_say_that_they_give_weights_only(family, mo
     assert str(model.gives) == "weights only"
 
 
+@EVERY
 def test_rows_sum_to_one(family, model):
     for stack in trace_of(model, family).stacks.values():
         totals = stack.weights.sum(-1)
@@ -117,9 +129,8 @@ def test_rows_sum_to_one(family, model):
             assert (totals < 1).all(), "a sink takes a part of every row"
 
 
-@pytest.mark.parametrize("family", READING, ids=str)
-def test_padding_is_invisible(family):
-    model = sl.wrap(family.model(), tiny_tokenizer())
+@READING
+def test_padding_is_invisible(family, model):
     texts = [TEXT, "the dog ran", "a very long way home and the cat sat on the mat and the dog ran home ."]
     pairs = [(text, TARGET[: 4 + 5 * i]) for i, text in enumerate(texts)] if "cross" in family.layers else texts
     together = model.traces(pairs)
@@ -133,6 +144,7 @@ def test_padding_is_invisible(family):
                 assert np.abs(stack.keys - other.stacks[name].keys).max() < 1e-4
 
 
+@EVERY
 def test_chosen_layers_and_parts_alone_are_kept(family, model):
     trace = trace_of(model, family, layers=[1], keep={"weights"})
     whole = trace_of(model, family)

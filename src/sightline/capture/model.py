@@ -25,8 +25,8 @@ from sightline.text.batches import batches
 if TYPE_CHECKING:
     from sightline.capture.cache import TraceCache
 
-#: Texts go through the model in batches of at most this many tokens, padding included.
-BATCH_TOKENS = 4096
+#: Texts go through the model in batches of at most this many texts and tokens, padding included.
+BATCH_TEXTS, BATCH_TOKENS = 32, 4096
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Model:
     ) -> None:
         """Hand every layer of every batch to `receive` as it comes, and keep none: memory does not grow with the layers."""
         read = [self._sides.read(as_source(item), truncate) for item in texts]
-        for batch in batches([len(side.source) for side in read], max_tokens=BATCH_TOKENS):
+        for batch in batches([len(side.source) for side in read], max_batch=BATCH_TEXTS, max_tokens=BATCH_TOKENS):
             self._run([read[i] for i in batch], receive)
 
     def trace_inputs(
@@ -154,7 +154,7 @@ class Model:
             found = {i: trace for i, key in enumerate(keys) if (trace := self.cache.get(key)) is not None}
         missing = [i for i in range(len(sources)) if i not in found]
         read = {i: self._sides.read(sources[i], truncate) for i in missing}
-        for batch in batches([len(read[i].source) for i in missing], max_tokens=BATCH_TOKENS):
+        for batch in batches([len(read[i].source) for i in missing], max_batch=BATCH_TEXTS, max_tokens=BATCH_TOKENS):
             indices = [missing[i] for i in batch]
             sides = [read[i] for i in indices]
             collector = Collector(self.layout, chosen, keep, sides)

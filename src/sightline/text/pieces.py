@@ -6,7 +6,7 @@ afterwards, which gives the same tokens, since special tokens only stand around 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -30,12 +30,14 @@ class Pieces:
     shown  each token as text for the eye
     texts  the text each token comes from: 0, 1, or None for special tokens
     spans  [start, end) in the characters of that text; None where unknown, (0, 0) for special tokens
+    types  the model's token type ids; empty where the tokeniser gives none
     """
 
     ids: tuple[int, ...]
     shown: tuple[str, ...]
     texts: tuple[int | None, ...]
     spans: tuple[Span | None, ...]
+    types: tuple[int, ...] = ()
 
     def positions(self, text: int) -> list[int]:
         """The positions of the tokens of one text."""
@@ -44,8 +46,8 @@ class Pieces:
     def kept(self, positions: Iterable[int]) -> Pieces:
         """Only these positions."""
         chosen = list(positions)
-        columns = (self.ids, self.shown, self.texts, self.spans)
-        return Pieces(*(tuple(column[p] for p in chosen) for column in columns))  # type: ignore[arg-type]
+        columns = (self.ids, self.shown, self.texts, self.spans, self.types)
+        return Pieces(*(tuple(column[p] for p in chosen) if column else () for column in columns))  # type: ignore[arg-type]
 
 
 def read(tokenizer: PreTrainedTokenizerBase, text: str, pair: str | None = None) -> Pieces:
@@ -79,14 +81,16 @@ def _read_fast(tokenizer: PreTrainedTokenizerBase, text: str, pair: str | None) 
         ),
         texts=tuple(encoding.sequence_ids),
         spans=tuple((0, 0) if owner is None else span for owner, span in zip(encoding.sequence_ids, encoding.offsets, strict=True)),
+        types=tuple(encoded.get("token_type_ids", ())),
     )
 
 
 def _read_slow(tokenizer: PreTrainedTokenizerBase, text: str, pair: str | None) -> Pieces:
-    ids: list[int] = list(tokenizer(text, pair, truncation=False, padding=False, verbose=False)["input_ids"])
+    encoded = tokenizer(text, pair, truncation=False, padding=False, verbose=False)
+    ids: list[int] = list(encoded["input_ids"])
     texts: list[int | None] = [None] * len(ids)
     spans: list[Span | None] = [(0, 0)] * len(ids)
-    shown = _show_ids(tokenizer, ids)
+    shown = show_ids(tokenizer, ids)
     start = 0
     for number, source in enumerate([text] if pair is None else [text, pair]):
         own = list(tokenizer.encode(source, add_special_tokens=False, verbose=False))
@@ -101,12 +105,13 @@ def _read_slow(tokenizer: PreTrainedTokenizerBase, text: str, pair: str | None) 
         if spells_bytes(source, pieces):
             shown[start:end] = show_bytes(pieces)
         start = end
-    return Pieces(tuple(ids), tuple(shown), tuple(texts), tuple(spans))
+    return Pieces(tuple(ids), tuple(shown), tuple(texts), tuple(spans), tuple(encoded.get("token_type_ids", ())))
 
 
-def _show_ids(tokenizer: PreTrainedTokenizerBase, ids: list[int]) -> list[str]:
+def show_ids(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int]) -> list[str]:
+    """Each id as text for the eye."""
     byte_level = is_byte_level(tokenizer)
-    return [show(str(piece), byte_level) for piece in tokenizer.convert_ids_to_tokens(ids)]
+    return [show(str(piece), byte_level) for piece in tokenizer.convert_ids_to_tokens(list(ids))]
 
 
 def _find(ids: list[int], own: list[int], start: int) -> int:
