@@ -70,15 +70,26 @@ def _align(text: str, pieces: Sequence[str], unknown: str | None, fold: Fold) ->
         if match is None:
             return None
         if waiting:
-            found[len(found) - waiting :] = [(position, match[0])] * waiting
+            found[len(found) - waiting :] = _share(text, places, (position, match[0]), waiting)
             waiting = 0
         found.append(match)
         position = match[1]
     if waiting:
-        found[len(found) - waiting :] = [(position, len(letters))] * waiting
+        found[len(found) - waiting :] = _share(text, places, (position, len(letters)), waiting)
     elif position < len(letters):
         return None
     return [(places[start], places[end - 1] + 1) if end > start else (places[start], places[start]) for start, end in found]
+
+
+def _share(text: str, places: list[int], gap: Span, unknown: int) -> list[Span]:
+    """A gap among the unknown pieces that fill it: a stretch between spaces or a character each if that comes out even, else all of it."""
+    start, end = gap
+    spaced = [p for p in range(start + 1, end) if any(c.isspace() for c in text[places[p - 1] + 1 : places[p]])]
+    single = [p for p in range(start + 1, end) if places[p] != places[p - 1]]
+    for cuts in (spaced, single):
+        if len(cuts) + 1 == unknown:
+            return list(zip([start, *cuts], [*cuts, end], strict=True))
+    return [gap] * unknown
 
 
 def _find(letters: str, position: int, piece: str, fold: Fold, *, anywhere: bool) -> Span | None:

@@ -13,8 +13,8 @@ whole Japanese sentence as one word in byte-level ones; the figures are in docs/
 - Japanese (a text with kana): TinySegmenter (T. Kudo), the most accurate of the small pure-Python ones.
 - Chinese (Han without kana or Hangul), Thai, Lao, Khmer, Burmese: single characters, which `words.group` then merges wherever one token
   spans several. A word is never finer than what the model sees, and nothing is guessed.
-- Everything else, Korean (with its Hanja) too: runs of letters and digits, with inner apostrophes and full stops (don't, U.S., 3.14, 10:30);
-  URLs and mail addresses whole; runs of one punctuation mark (..., !!) whole; an emoji sequence whole.
+- Everything else, Korean (with its Hanja) too: runs of letters and digits, with inner apostrophes and full stops
+  (don't, U.S., 3.14, 10:30); URLs and mail addresses whole; runs of one punctuation mark (..., !!) whole; an emoji sequence whole.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Protocol
 
-import regex  # type: ignore[import-untyped]
+import regex
 
 from sightline.text.tokenized import Span
 
@@ -76,7 +76,7 @@ def segment(text: str) -> list[Span]:
 
 
 def _chunk_words(chunk: str, offset: int, language: str) -> Iterator[Span]:
-    """Words of a stretch without white space. The Japanese model sees the whole stretch: its context is worth 1 % of F1."""
+    """Words of a stretch without white space. The Japanese model sees the whole stretch: its context is worth a point of word F1."""
     ends: list[int] | None = None
     for match in _WORD.finditer(chunk):
         start, end = match.span()

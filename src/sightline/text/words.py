@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sightline.text.display import visible
 from sightline.text.tokenized import Span
 
 
@@ -65,7 +66,8 @@ def group(text: str, segments: Sequence[Span], spans: Sequence[Span], shown: Seq
         if lead is None and (shown[position] == "▁" or (position > 0 and leads[position - 1] == following)):
             lead = following
         if lead is None:
-            texts.append(shown[position])
+            if not (position > 0 and leads[position - 1] is None and _overlap(spans[position - 1], spans[position])):
+                texts.append(_white(text, spans[position], shown[position]))
             of.append(len(texts) - 1)
             continue
         if lead not in place_of:
@@ -73,6 +75,19 @@ def group(text: str, segments: Sequence[Span], spans: Sequence[Span], shown: Seq
             texts.append(text[segments[lead][0] : ends[lead]])
         of.append(place_of[lead])
     return Words(tuple(of), tuple(texts))
+
+
+def _overlap(left: Span, right: Span) -> bool:
+    """Bytes of one character: they lie at the same place."""
+    return left == right or left[1] > right[0]
+
+
+def _white(text: str, span: Span, shown: str) -> str:
+    """White space as a word. Its own bytes give way to the character; trimmed offsets (RoBERTa) leave that before them."""
+    start, end = span
+    if "<0x" not in shown:
+        return shown
+    return visible(text[start:end] or text[max(0, start - 1) : start])
 
 
 def group_given(text: str, segments: Sequence[Span], spans: Sequence[Span]) -> tuple[list[int], list[int]]:

@@ -1,0 +1,60 @@
+"""segment: words of plain text, and how well they agree with treebanks."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from treebanks import treebank
+
+from sightline.text.segment import segment
+
+
+def words(text: str) -> list[str]:
+    return [text[start:end] for start, end in segment(text)]
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_words_cover_every_character_that_is_not_white_space_once(text: str) -> None:
+    spans = segment(text)
+    assert all(start < end for start, end in spans)
+    assert all(left[1] <= right[0] for left, right in pairwise(spans))
+    assert "".join("".join(words(text)).split()) == "".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Don't e-mail 2nd-hand", ["Don't", "e", "-", "mail", "2nd", "-", "hand"]),
+        ("see https://x.y/z?a=1, or me@x.org.", ["see", "https://x.y/z?a=1", ",", "or", "me@x.org", "."]),
+        ("wait... what?!", ["wait", "...", "what", "?", "!"]),
+        ("私は東京都に行った。", ["私", "は", "東京", "都", "に", "行っ", "た", "。"]),
+        ("か\u3099ｶﾞ", ["か\u3099", "ｶﾞ"]),
+        ("我喜欢", ["我", "喜", "欢"]),
+        ("韓國의 고양이", ["韓國", "의", "고양이"]),
+        ("👩\u200d💻🇯🇵👍🏽", ["👩\u200d💻", "🇯🇵", "👍🏽"]),
+        ("می\u200cخواهم", ["می\u200cخواهم"]),
+        ("ดี", ["ดี"]),
+    ],
+)
+def test_words_of_many_scripts(text: str, expected: list[str]) -> None:
+    assert words(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("file", "least"), [("en_ewt-test.conllu.gz", 0.979), ("ko_gsd-test.conllu.gz", 0.996), ("ja_gsd-test.conllu.gz", 0.888)]
+)
+def test_words_agree_with_treebanks_as_documented(file: str, least: float) -> None:
+    right = total = 0
+    for text, gold in treebank(file, surface=True):
+        place, spans = 0, set()
+        for word in gold:
+            start = text.index(word, place)
+            place = start + len(word)
+            spans.add((start, place))
+        found = set(segment(text))
+        right += 2 * len(spans & found)
+        total += len(spans) + len(found)
+    assert right / total >= least
