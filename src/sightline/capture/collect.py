@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -37,7 +37,7 @@ class Collector:
     layout: Layout
     layers: dict[str, tuple[int, ...]]
     keep: Collection[str]
-    sides: Sequence[Sides]
+    sizes: dict[str, tuple[int, int]] = field(default_factory=dict)  # stack → queries and keys, padding included
     _arrays: dict[tuple[str, int, str], list[np.ndarray]] = field(default_factory=dict)
     _blocks: dict[tuple[str, int, str], np.ndarray] = field(default_factory=dict)
     _masks: dict[tuple[str, int], list[np.ndarray | None]] = field(default_factory=dict)
@@ -46,11 +46,12 @@ class Collector:
 
     def receive(self, attention: LayerAttention) -> None:
         """Take one layer of the batch."""
+        self.sizes[attention.stack] = (attention.weights.shape[2], attention.weights.shape[3])
         if attention.layer not in self.layers[attention.stack]:
             return
         if attention.scale is not None:
             self._scales.setdefault(attention.stack, []).append(attention.scale)
-        for text in range(len(self.sides)):
+        for text in range(len(attention.n_queries)):
             rows = {"weights": attention.n_queries, "queries": attention.n_queries}
             for what in KEEPABLE:
                 tensor: torch.Tensor | None = getattr(attention, what)
@@ -84,12 +85,12 @@ class Collector:
         masks.append(same)
         self._biases.setdefault((attention.stack, text), []).append(bias)
 
-    def stacks(self, text: int) -> dict[str, Stack]:
-        """What was collected for one text of the batch."""
+    def stacks(self, text: int, sides: Sides) -> dict[str, Stack]:
+        """What was collected for one text of the batch, with its tokens."""
         found = {}
         for stack in self.layout.stacks:
             arrays = {f"{what}_by_layer": tuple(self._arrays.get((stack, text, what), ())) for what in KEEPABLE}
-            query_text, key_text = self.sides[text].of(stack)
+            query_text, key_text = sides.of(stack)
             missing = {} if self.layout.recorded else {"why_missing": WEIGHTS_ONLY}
             found[stack] = Stack(
                 name=stack,

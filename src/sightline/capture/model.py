@@ -133,14 +133,10 @@ class Model:
         `tokens` names the positions that the encoder reads; positions are numbered where there are no names and no ids.
         """
         chosen, keep = check_layers(self.layout, layers), check_keep(keep, self.layout)
-        arrived: list[LayerAttention] = []
-        device = self.hf.device
-        self._forward({name: tensor.to(device) for name, tensor in inputs.items()}, None, arrived.append)
-        sides = label_positions(arrived, inputs, tokens, self.tokenizer)
-        collector = Collector(self.layout, chosen, keep, [sides])
-        for attention in arrived:
-            collector.receive(attention)
-        return Trace(self.name, collector.stacks(0), self._about(sides))
+        collector = Collector(self.layout, chosen, keep)
+        self._forward({name: tensor.to(self.hf.device) for name, tensor in inputs.items()}, None, collector.receive)
+        sides = label_positions(collector.sizes, inputs, tokens, self.tokenizer)
+        return Trace(self.name, collector.stacks(0, sides), self._about(sides))
 
     def _traces(
         self, sources: Sequence[Source], layers: Iterable[int] | None, keep: Collection[str], truncate: bool
@@ -157,10 +153,10 @@ class Model:
         for batch in batches([len(read[i].source) for i in missing], max_batch=BATCH_TEXTS, max_tokens=BATCH_TOKENS):
             indices = [missing[i] for i in batch]
             sides = [read[i] for i in indices]
-            collector = Collector(self.layout, chosen, keep, sides)
+            collector = Collector(self.layout, chosen, keep)
             self._run(sides, collector.receive)
             for place, i in enumerate(indices):
-                found[i] = Trace(self.name, collector.stacks(place), self._about(sides[place]))
+                found[i] = Trace(self.name, collector.stacks(place, sides[place]), self._about(sides[place]))
                 if self.cache is not None:
                     self.cache.put(keys[i], found[i])
         return [found[i] for i in range(len(sources))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,6 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from sightline.capture.collect import Sides
 from sightline.capture.inputs import decoder_start
-from sightline.capture.layer import LayerAttention
 from sightline.errors import ModelError, TextError
 from sightline.text.encode import describe, encode
 from sightline.text.tokenized import TokenizedText
@@ -130,15 +129,13 @@ def _joined(start: TokenizedText, text: TokenizedText, end: int) -> TokenizedTex
 
 
 def label_positions(
-    arrived: Iterable[LayerAttention],
+    sizes: Mapping[str, tuple[int, int]],
     inputs: Mapping[str, torch.Tensor],
     tokens: Sequence[str] | None,
     tokenizer: PreTrainedTokenizerBase | None,
 ) -> Sides:
     """Tokens for tensors: given names, else the tokens of ids, else position numbers."""
-    n_read = {a.stack: a.weights.shape[3] for a in arrived}
-    n_source = n_read.get("encoder", n_read.get("cross", n_read.get("decoder", 0)))
-    single = "encoder" not in n_read
+    n_source = next(sizes[stack][1] for stack in ("encoder", "cross", "decoder") if stack in sizes)
 
     def named(name: str, n: int) -> TokenizedText:
         ids = inputs.get(name)
@@ -147,6 +144,6 @@ def label_positions(
         return TokenizedText.from_tokens([str(i) for i in range(n)])
 
     source = TokenizedText.from_tokens(tokens) if tokens is not None else named("input_ids", n_source)
-    if single or "decoder" not in n_read:
+    if "encoder" not in sizes or "decoder" not in sizes:
         return Sides(source)
-    return Sides(source, named("decoder_input_ids", n_read["decoder"]))
+    return Sides(source, named("decoder_input_ids", sizes["decoder"][1]))
