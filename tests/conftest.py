@@ -1,0 +1,30 @@
+"""What every test may use: the embedded models, opened once; and a cache folder of the test's own."""
+
+from __future__ import annotations
+
+import pytest
+
+import sightline as sl
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_caches(tmp_path_factory):
+    """No test reads or fills the caches of the person who runs it; unpacked models alone are shared, since unpacking is slow."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SIGHTLINE_CACHE", str(tmp_path_factory.mktemp("traces")))
+        yield
+
+
+@pytest.fixture(scope="session")
+def minilm() -> sl.Model:
+    return sl.load("minilm")
+
+
+@pytest.fixture(scope="session")
+def smollm2() -> sl.Model:
+    return sl.load("smollm2")
+
+
+@pytest.fixture(scope="session")
+def cat(minilm) -> sl.Trace:
+    return minilm.trace("The cat sat on the mat.", "It purred.")
