@@ -33,7 +33,8 @@ def stack_from_arrays(
     """
     maps = by_layer(weights, "weights")
     numbers = tuple(range(len(maps))) if layers is None else tuple(layers)
-    vectors = {what: by_layer(given, what) for what, given in (("queries", queries), ("keys", keys), ("values", values)) if given is not None}
+    given = {"queries": queries, "keys": keys, "values": values}
+    vectors = {what: by_layer(arrays, what) for what, arrays in given.items() if arrays is not None}
     scales: tuple[float, ...] = ()
     if scale is not None:
         scales = tuple(scale) if isinstance(scale, Sequence) else (float(scale),) * len(numbers)
@@ -60,7 +61,7 @@ def by_layer(given: Any, what: str) -> Layers:
         given = as_numpy(given)
     layers = [one_layer(layer, number, what) for number, layer in enumerate(given)]
     if not layers:
-        raise TraceError(f"No {what}.", "Give an array for each layer.", "From a model: attn_implementation='eager', output_attentions=True.")
+        raise TraceError(f"No {what}.", "Give an array for each layer.", "From a model: attn_implementation='eager' and output_attentions.")
     return tuple(layers)
 
 
@@ -78,7 +79,9 @@ def one_layer(layer: Any, number: int, what: str) -> np.ndarray:
         array = array[0]
     if array.ndim != 3:
         wanted = "[layer, head, query, key]" if what == "weights" else "[layer, head, token, dim]"
-        raise TraceError(f"The {what} of layer {number} have shape {list(array.shape)}.", f"Needed: {wanted}. One layer alone goes in a list.")
+        raise TraceError(
+            f"The {what} of layer {number} have shape {list(array.shape)}.", f"Needed: {wanted}. One layer alone goes in a list."
+        )
     return array
 
 
@@ -88,7 +91,7 @@ def as_numpy(array: Any) -> np.ndarray:
     try:
         return np.asarray(array, dtype=np.float32)
     except (TypeError, ValueError) as error:
-        raise TraceError(f"{type(array).__name__} is not an array of numbers.", "Pass NumPy or torch arrays, one for each layer.") from error
+        raise TraceError(f"{type(array).__name__} is not an array of numbers.", "Pass NumPy or torch arrays, one a layer.") from error
 
 
 def check_weights(weights: np.ndarray, layer: int, stack: Stack) -> None:
@@ -101,7 +104,8 @@ def check_weights(weights: np.ndarray, layer: int, stack: Stack) -> None:
     lowest, highest = weights.min(), weights.max()
     if not np.isfinite(lowest) or not np.isfinite(highest):
         head, query, key = np.argwhere(~np.isfinite(weights))[0]
-        raise TraceError(f"Not a number at {place(head, query)}, key {key} ({keys[key]}): {weights[head, query, key]}.", "Weights are finite.")
+        found = weights[head, query, key]
+        raise TraceError(f"Not a number at {place(head, query)}, key {key} ({keys[key]}): {found}.", "Weights are finite.")
     if lowest < 0:
         head, query, key = np.unravel_index(weights.argmin(), weights.shape)
         raise TraceError(

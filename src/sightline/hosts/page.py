@@ -5,16 +5,16 @@ from __future__ import annotations
 import base64
 import html
 import json
-import os
 import re
-import secrets
 from collections.abc import Iterator
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from sightline.errors import StorageError
+from sightline.capture.whole import write_whole
+from sightline.errors import StorageError, TraceError
+from sightline.plots.attention_graph import AttentionGraph, title_of
 from sightline.views.view import View
 
 #: Nothing may be requested, from anywhere; pictures that the page itself makes are data or blob.
@@ -33,9 +33,10 @@ BOOT = """
 const root = document.getElementById("view");
 const follow = (state) => { document.documentElement.dataset.theme = state.theme ?? "system"; };
 try {
-  const view = JSON.parse(document.getElementById("data").textContent);
-  follow(view.spec.state);
-  MOUNT(root, view, { onState: follow });
+  const source = document.getElementById("sightline-view");
+  const view = JSON.parse(source.textContent);
+  source.remove();
+  MOUNT(root, view, { onState: follow, wholePage: true });
 } catch (error) {
   root.textContent = "This view could not be drawn: " + error;
 }
@@ -48,28 +49,32 @@ def page(view: View) -> str:
     return b"".join(chunks(view)).decode()
 
 
-def write_page(view: View, path: str | Path) -> None:
-    """Write the page, whole or not at all."""
-    write_whole(path, chunks(view))
+def save(view: View, path: str | Path) -> None:
+    """Write a page (.html), or the attention graph of the one head shown (.svg, .pdf); whole or not at all."""
+    ending = Path(path).suffix.lower()
+    if ending in (".html", ".htm"):
+        write_whole(path, chunks(view))
+    elif ending in (".svg", ".pdf"):
+        graph_of_view(view).save(path)
+    else:
+        raise StorageError(f"{path}: a view cannot be written as {ending or 'a nameless format'}.", "Choices: .html, .svg, .pdf.")
 
 
-def write_whole(path: str | Path, parts: Iterator[bytes] | list[bytes]) -> None:
-    """Write beside the file and move into place, so that a full disk leaves what was there before."""
-    path = Path(path)
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        try:
-            with beside.open("xb") as file:
-                for part in parts:
-                    file.write(part)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(beside, path)
-        finally:
-            beside.unlink(missing_ok=True)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise StorageError(f"{path} cannot be written: {reason}.", "Nothing was changed. Choose another place, or make room.") from error
+def graph_of_view(view: View) -> AttentionGraph:
+    """The attention graph of the one head that a view shows."""
+    state = view.state
+    at, position = state.get("stack", 0), state.get("layer", 0)
+    record = view.spec["stacks"][at]
+    layer = record["layers"][position]
+    heads = list(state.get("heads") or range(layer["n_heads"]))
+    if len(heads) != 1:
+        raise TraceError(
+            f"An attention graph shows one head, and this view shows {len(heads)}.", "Say which: view.starting(layer=…, heads=[…])."
+        )
+    queries, keys = (tuple(view.spec["texts"][record[side]]["tokens"]) for side in ("query_text", "key_text"))
+    name = record["name"] if len(view.spec["stacks"]) > 1 else ""
+    title = title_of(view.spec["model"], name, layer["layer"], heads[0], queries, "token")
+    return AttentionGraph(view.weights(at, position)[heads[0]], queries, keys, title, threshold=state.get("threshold", 0.0))
 
 
 def chunks(view: View) -> Iterator[bytes]:
@@ -81,7 +86,7 @@ def chunks(view: View) -> Iterator[bytes]:
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="referrer" content="no-referrer">\n'
         f'<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<noscript>{NO_SCRIPT}</noscript>\n<main id="view"></main>\n'
-        f'<script type="application/json" id="data">'
+        f'<script type="application/json" id="sightline-view">'
     ).encode()
     yield f'{{"kind":{inert(view.kind)},"spec":{inert(view.spec)},"arrays":{{'.encode()
     for number, (name, array) in enumerate(view.arrays.items()):
@@ -89,8 +94,8 @@ def chunks(view: View) -> Iterator[bytes]:
         yield f'{"," if number else ""}{inert(name)}:{header[:-1]},"data":"'.encode()
         yield base64.b64encode(array.data)
         yield b'"}'
-    code, mount = bundle()
-    yield f'}}}}</script>\n<script type="module">\n{code}\n{BOOT.replace("MOUNT", mount)}</script>\n</body>\n</html>\n'.encode()
+    code, names = bundle()
+    yield f'}}}}</script>\n<script type="module">\n{code}\n{BOOT.replace("MOUNT", names["mount"])}</script>\n</body>\n</html>\n'.encode()
 
 
 def inert(value: Any) -> str:
@@ -105,27 +110,25 @@ def inert(value: Any) -> str:
 
 
 @lru_cache(maxsize=1)
-def bundle() -> tuple[str, str]:
-    """The front end's code without its export statement, and the name that `mount` has inside it."""
+def bundle() -> tuple[str, dict[str, str]]:
+    """The front end's code without its export statement, and the names that its exports have inside it."""
     try:
         code = files("sightline.views").joinpath("static", "sightline.js").read_text(encoding="utf-8")
     except FileNotFoundError as error:
-        raise StorageError("The front end is missing: sightline/views/static/sightline.js.", "Build it (make frontend), or reinstall.") from error
+        raise StorageError("The front end is missing: sightline/views/static/sightline.js.", "Build it, or reinstall.") from error
     return open_module(code)
 
 
-def open_module(code: str) -> tuple[str, str]:
+def open_module(code: str) -> tuple[str, dict[str, str]]:
     """Take the last export statement off an ES module, so that code can follow it in the same script.
 
     >>> open_module("function a(){}\\nexport{a as mount};")
-    ('function a(){}\\n', 'a')
+    ('function a(){}\\n', {'mount': 'a'})
     """
-    found = None
-    for found in re.finditer(r"export\s*\{([^{}]*)\}\s*;?", code):
-        pass
-    names = {} if found is None else {part.split(" as ")[-1].strip(): part.split(" as ")[0].strip() for part in found[1].split(",")}
-    if found is None or "mount" not in names:
+    exports = list(re.finditer(r"export\s*\{([^{}]*)\}\s*;?", code))
+    names = {part.split(" as ")[-1].strip(): part.split(" as ")[0].strip() for part in exports[-1][1].split(",")} if exports else {}
+    if "mount" not in names:
         raise StorageError("The front end exports no mount: sightline/views/static/sightline.js is not the bundle.", "Build it again.")
-    code = code[: found.start()] + code[found.end() :]
+    code = code[: exports[-1].start()] + code[exports[-1].end() :]
     code = re.sub(r"\n?//# sourceMappingURL=.*", "", code)
-    return re.sub(r"<(?=/script|!--)", r"\\x3c", code, flags=re.IGNORECASE), names["mount"]
+    return re.sub(r"<(?=/script|!--)", r"\\x3c", code, flags=re.IGNORECASE), names

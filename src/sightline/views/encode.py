@@ -41,14 +41,13 @@ class Encoded:
         raw = zlib.decompress(self.data)
         if self.dtype != "sqrt8":
             return np.frombuffer(raw, dtype="<f2" if self.dtype == "float16" else "<f4").reshape(self.shape).astype(np.float32)
-        assert self.levels is not None
         size = math.prod(self.shape)
         steps = np.frombuffer(raw, dtype=np.uint8, count=size)
         root = steps.astype(np.float32)
         if self.fine_from is not None:
             fine = steps >= self.fine_from
             root[fine] += (np.frombuffer(raw, dtype=np.uint8, offset=size).astype(np.float32) - 127.5) / 256
-        return np.square(root / self.levels).reshape(self.shape)
+        return np.square(root / (self.levels or 255)).reshape(self.shape)
 
 
 def encode_weights(weights: np.ndarray, *, levels: int | None = None) -> Encoded:

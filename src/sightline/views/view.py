@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sightline.errors import StorageError, TraceError
+from sightline.errors import TraceError
 from sightline.views.encode import Encoded
 
 KINDS = ("head", "model", "neuron")
@@ -61,17 +61,9 @@ class View:
 
     def save(self, path: str | Path) -> None:
         """Write a page (.html), or the attention graph of the one layer and head shown (.svg, .pdf); whole or not at all."""
-        ending = Path(path).suffix.lower()
-        if ending in (".html", ".htm"):
-            from sightline.hosts.page import write_page
+        from sightline.hosts.page import save
 
-            write_page(self, path)
-        elif ending in (".svg", ".pdf"):
-            from sightline.plots.attention_graph import graph_of_view
-
-            graph_of_view(self).save(path)
-        else:
-            raise StorageError(f"{path}: a view cannot be written as {ending or 'a file without an ending'}.", "Choices: .html, .svg, .pdf.")
+        save(self, path)
 
     def widget(self) -> Any:
         """The live anywidget of this view (made once), whose `state` follows the reader."""
