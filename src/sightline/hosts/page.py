@@ -15,6 +15,7 @@ from typing import Any
 from sightline.capture.whole import write_whole
 from sightline.errors import StorageError, TraceError
 from sightline.plots.attention_graph import AttentionGraph, title_of
+from sightline.text.printable import printable
 from sightline.views.view import View
 
 #: Nothing may be requested, from anywhere; pictures that the page itself makes are data or blob.
@@ -79,7 +80,7 @@ def graph_of_view(view: View) -> AttentionGraph:
 
 def chunks(view: View) -> Iterator[bytes]:
     """The page in pieces, one array at a time, so that a long text is never held twice."""
-    title = html.escape(f"{view.spec['model']} · {view.kind} view · sightline")
+    title = html.escape(printable(f"{view.spec['model']} · {view.kind} view · sightline"))
     theme = html.escape(str(view.spec["state"].get("theme", "system")))
     yield (
         f'<!doctype html>\n<html lang="en" data-theme="{theme}">\n<head>\n<meta charset="utf-8">\n'

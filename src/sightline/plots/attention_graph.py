@@ -15,6 +15,8 @@ from sightline.text.tokenized import TokenizedText
 
 Pair = tuple[int | str, int | str]
 LAYOUTS = ("columns", "values")
+#: More edges than this are a blue cloud that takes minutes to draw; weaker ones than FAINTEST cannot be seen.
+MOST_EDGES, FAINTEST = 5000, 1e-6
 
 
 @dataclass(frozen=True)
@@ -32,10 +34,20 @@ class AttentionGraph:
 
     def edges(self) -> list[tuple[int, int, float]]:
         """(query, key, weight) from weak to strong, so that the strong are drawn last; the red ones, however weak, after all."""
-        drawn = np.argwhere((self.weights >= max(self.threshold, 1e-6)) & ~np.isnan(self.weights))
-        found = [(int(query), int(key), float(self.weights[query, key])) for query, key in drawn if (query, key) not in set(self.red)]
-        found.sort(key=lambda edge: edge[2])
-        return found + [(query, key, float(self.weights[query, key])) for query, key in self.red]
+        red = set(self.red)
+        order = np.argsort(self.weights, axis=None, kind="stable")[-MOST_EDGES - len(red) :]
+        queries, keys = np.unravel_index(order, self.weights.shape)
+        every = zip(queries.tolist(), keys.tolist(), self.weights.ravel()[order].tolist(), strict=True)
+        found = [edge for edge in every if edge[2] >= max(self.threshold, FAINTEST) and edge[:2] not in red]
+        return found[-MOST_EDGES:] + [(query, key, float(self.weights[query, key])) for query, key in self.red]
+
+    @property
+    def heading(self) -> str:
+        """The title, and what was left out of the drawing."""
+        left_out = f"weights from {self.threshold:g}" if self.threshold else ""
+        if int((self.weights >= max(self.threshold, FAINTEST)).sum()) > MOST_EDGES:
+            left_out = f"the {MOST_EDGES:,} strongest weights"
+        return f"{self.title} · {left_out}" if left_out else self.title
 
     def save(self, path: str | Path) -> None:
         """Write .svg or .pdf, whole or not at all; the same graph gives the same bytes."""
@@ -69,7 +81,7 @@ def attention_graph(
                 the plane of that head's first two principal components (the trace must hold values)
     red         (query, key) pairs drawn in red: positions, or tokens that occur once
     words       between words instead of tokens
-    threshold   weaker edges are left out
+    threshold   weaker edges are left out, and always all but the 5,000 strongest; the heading says so
     """
     if layout not in LAYOUTS:
         raise TraceError(f"A layout called {layout!r}.", nearest(layout, LAYOUTS))

@@ -88,7 +88,7 @@ def draw(graph: AttentionGraph, ending: str) -> bytes:
             axes.text(x, y, text, ha=align, va="center", fontsize=POINTS, color=colour, zorder=5, bbox=ground)
         made = io.BytesIO()
         nameless = {"Date": None} if ending == "svg" else {"CreationDate": None, "ModDate": None}
-        figure.savefig(made, format=ending, metadata={**nameless, "Creator": "sightline", "Title": printable(graph.title)})
+        figure.savefig(made, format=ending, metadata={**nameless, "Creator": "sightline", "Title": printable(graph.heading)})
     if ending == "pdf":
         tell_missing([str(warning.message) for warning in seen])
     return made.getvalue()
@@ -117,10 +117,10 @@ def columns(graph: AttentionGraph, measure: Measure) -> Placed:
     left = MARGIN + max(map(measure, queries)) + GAP
     right = left + EDGE
     top = MARGIN + 2 * ROW
-    wide = max(right + GAP + max(map(measure, keys)) + MARGIN, 2 * MARGIN + measure(printable(graph.title)))
+    wide = max(right + GAP + max(map(measure, keys)) + MARGIN, 2 * MARGIN + measure(printable(graph.heading)))
     high = top + ROW * max(len(queries), len(keys)) + MARGIN
     points = [(x, top + ROW * (row + 0.5)) for x, texts in ((left, queries), (right, keys)) for row in range(len(texts))]
-    labels: list[Label] = [(MARGIN, MARGIN + ROW / 2, printable(graph.title), "left", QUIET)]
+    labels: list[Label] = [(MARGIN, MARGIN + ROW / 2, printable(graph.heading), "left", QUIET)]
     reds = {query for query, _ in graph.red}, {key for _, key in graph.red}
     labels += [(left - GAP, points[row][1], text, "right", RED if row in reds[0] else INK) for row, text in enumerate(queries)]
     labels += [(right + GAP, points[len(queries) + row][1], text, "left", RED if row in reds[1] else INK) for row, text in enumerate(keys)]
@@ -137,7 +137,7 @@ def plane(graph: AttentionGraph, measure: Measure) -> Placed:
     points += (MARGIN + GAP, MARGIN + 2.5 * ROW)
     first, second = graph.explained or (0.0, 0.0)
     shares = f"values: components 1 ({first * 100:.1f} % of variance) across, 2 ({second * 100:.1f} %) up"
-    heading = [printable(graph.title), shares]
+    heading = [printable(graph.heading), shares]
     widest = max(points[row, 0] + GAP + measure(text) for row, text in enumerate(tokens))
     size = max(widest, *(MARGIN + measure(line) for line in heading)) + MARGIN, float(points[:, 1].max()) + ROW + MARGIN
     named = {token for pair in graph.red for token in pair}
