@@ -93,6 +93,12 @@ def trace_of(one_tower: tuple[Any, ...], two_towers: tuple[Any, ...], prettify: 
     if attention is not None:
         if any(given is not None for given in two_towers):
             raise TraceError("Both 'attention' and encoder-decoder arguments.", "'attention' is for models with self-attention only.")
+        if len(attention) == 0:
+            raise TraceError(
+                "'attention' is empty.",
+                "In transformers 5 the last output of many models is their (missing) cross attention. Pass outputs.attentions,",
+                "from a model loaded with attn_implementation='eager' and called with output_attentions=True.",
+            )
         text = text_of(tokens, "tokens", "attention", prettify, sentence_b_start)
         return Trace("attention", {"encoder": stack_from_arrays(attention, text)})
     sides = (

@@ -112,7 +112,9 @@ SMALL = "import pytest\nfrom tests.hosts.front_end import use_small_front_end\nu
 def test_an_executed_notebook_shows_the_picture_without_a_kernel(keep_widget_state: bool) -> None:
     made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CELL.format(extra=SMALL))])
     root = str(Path(__file__).parents[2])
-    NotebookClient(made, timeout=120, kernel_name="python3", store_widget_state=keep_widget_state, resources={"metadata": {"path": root}}).execute()
+    NotebookClient(
+        made, timeout=120, kernel_name="python3", store_widget_state=keep_widget_state, resources={"metadata": {"path": root}}
+    ).execute()
     html, _ = HTMLExporter().from_notebook_node(made)
     assert "cat" in picture_in(html)
     assert any(WIDGET in output.get("data", {}) for output in made.cells[0].outputs)

@@ -22,7 +22,20 @@ from sightline.hosts.page import bundle, inert, open_module
 from sightline.views import View, head_view
 from tests.hosts.front_end import use_small_front_end
 
-ODD = ["</script>", "<script>alert(1)</script>", "<!--", "<img src=x onerror=alert(1)>", "\"'`", "😀", "\u2028", "\u2029", "猫", "שלום", "\x00", "\ud83d"]
+ODD = [
+    "</script>",
+    "<script>alert(1)</script>",
+    "<!--",
+    "<img src=x onerror=alert(1)>",
+    "\"'`",
+    "😀",
+    "\u2028",
+    "\u2029",
+    "猫",
+    "שלום",
+    "\x00",
+    "\ud83d",
+]
 
 
 @pytest.fixture(autouse=True)

@@ -117,7 +117,16 @@ def test_the_neuron_view_carries_vectors_scale_bias_and_key_heads() -> None:
     queries, keys = np.ones((4, 4, 8), dtype=np.float32), np.ones((2, 4, 8), dtype=np.float32)
     bias = np.zeros((4, 4, 4), dtype=np.float32)
     stack = Stack(
-        "encoder", text(), text(), (3,), (uniform(4, 4, 4),), (queries,), (keys,), bias_by_layer=(bias,), mask_by_layer=(None,), scales=(0.125,)
+        "encoder",
+        text(),
+        text(),
+        (3,),
+        (uniform(4, 4, 4),),
+        (queries,),
+        (keys,),
+        bias_by_layer=(bias,),
+        mask_by_layer=(None,),
+        scales=(0.125,),
     )
     view = neuron_view(Trace("llama", {"encoder": stack}), layer=3, head=2)
     layer = view.spec["stacks"][0]["layers"][0]
