@@ -61,7 +61,8 @@ def both_towers() -> Any:
         (
             head_view,
             "attention=None, tokens=None, sentence_b_start=None, prettify_tokens=True, layer=None, heads=None, encoder_attention=None, "
-            "decoder_attention=None, cross_attention=None, encoder_tokens=None, decoder_tokens=None, include_layers=None, html_action='view'",
+            "decoder_attention=None, cross_attention=None, encoder_tokens=None, decoder_tokens=None, include_layers=None, "
+            "html_action='view'",
         ),
         (
             model_view,
