@@ -17,6 +17,7 @@ from sightline.capture.trace import Stack, Trace
 from sightline.errors import SightlineError, TraceError
 from sightline.text.tokenized import TokenizedText
 from sightline.views import View
+from sightline.views.frame import frame
 from sightline.views.head import head_view as our_head_view
 from sightline.views.model import model_view as our_model_view
 
@@ -142,8 +143,6 @@ def give(view: View, html_action: str) -> Any:
         """`.data` is a whole page, to be written to a file; in a cell it shows inside a frame, where its style touches nothing else."""
 
         def _repr_html_(self) -> str:
-            from sightline.hosts.notebook import frame
-
             return frame(self.data)
 
     made: Any = Page

@@ -258,7 +258,7 @@ class Trace:
         """
         from sightline.capture.arrays import stack_from_arrays
 
-        query_text = TokenizedText.from_tokens(tokens, special=special or (), second_from=second_from)
+        query_text = TokenizedText.from_tokens(tokens, special=() if special is None else special, second_from=second_from)
         key_text = None if key_tokens is None else TokenizedText.from_tokens(key_tokens)
         name = stack or ("encoder" if key_text is None else "cross")
         vectors = {"queries": queries, "keys": keys, "values": values}

@@ -10,6 +10,7 @@ from typing import Any
 
 from sightline.errors import SightlineError
 from sightline.hosts.page import bundle
+from sightline.views.frame import frame
 from sightline.views.still import still
 from sightline.views.view import View
 
@@ -103,11 +104,3 @@ def picture(view: View) -> str:
 def still_class(view: View) -> str:
     """What ties the picture to its widget, once a view."""
     return str(view._live.setdefault("still", f"sightline-still-{secrets.token_hex(6)}"))
-
-
-def frame(page: str) -> str:
-    """A page inside another, where it can touch nothing around it."""
-    return (
-        '<iframe sandbox="allow-scripts allow-downloads allow-popups" style="width:100%;height:720px;border:0" '
-        f'srcdoc="{html.escape(page)}"></iframe>'
-    )
