@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import pytest
 from sightline.capture.trace import Stack, Trace
 from sightline.errors import SightlineError, StorageError, TraceError
 from sightline.plots.attention_graph import AttentionGraph, attention_graph, value_plane
-from sightline.plots.draw_graph import draw
+from sightline.plots.draw_graph import beside, draw
 
 SVG = "{http://www.w3.org/2000/svg}"
 TOKENS = ["[CLS]", "the", "cat", "sat", "the"]
@@ -168,6 +169,13 @@ def test_the_value_layout_puts_tokens_with_like_values_together() -> None:
     np.testing.assert_allclose(places[2], places[3], atol=1e-9)
     assert np.linalg.norm(places[2] - places[4]) == pytest.approx(10)
     assert sum(explained) == pytest.approx(1)
+
+
+def test_labels_of_close_tokens_do_not_cover_each_other() -> None:
+    boxes = beside(np.array([[100.0, 100.0], [101.0, 101.0], [102.0, 99.0], [300.0, 100.0]]), [40.0, 40.0, 40.0, 40.0])
+    for first, second in itertools.combinations(boxes.tolist(), 2):
+        assert first[2] < second[0] or second[2] < first[0] or abs(first[1] - second[1]) >= 11
+    assert boxes[3].tolist() == [305, 100, 345]  # where nothing is in the way, right beside the point
 
 
 def test_heads_that_share_values_are_laid_out_by_the_shared_ones() -> None:

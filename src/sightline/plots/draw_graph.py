@@ -128,7 +128,7 @@ def columns(graph: AttentionGraph, measure: Measure) -> Placed:
 
 
 def plane(graph: AttentionGraph, measure: Measure) -> Placed:
-    """Each token at its place in the value plane, its label to the right; the page leaves room for the longest."""
+    """Each token at its place in the value plane, its label beside it; the page leaves room for the longest."""
     tokens = [printable(t) for t in graph.query_tokens]
     places = np.array(graph.places)  # [token, 2]
     low, high = places.min(axis=0), places.max(axis=0)
@@ -138,12 +138,29 @@ def plane(graph: AttentionGraph, measure: Measure) -> Placed:
     first, second = graph.explained or (0.0, 0.0)
     shares = f"values: components 1 ({first * 100:.1f} % of variance) across, 2 ({second * 100:.1f} %) up"
     heading = [printable(graph.heading), shares]
-    widest = max(points[row, 0] + GAP + measure(text) for row, text in enumerate(tokens))
-    size = max(widest, *(MARGIN + measure(line) for line in heading)) + MARGIN, float(points[:, 1].max()) + ROW + MARGIN
+    boxes = beside(points, [measure(text) for text in tokens])  # [token, (left, middle, right)]
+    size = (
+        max(*boxes[:, 2], *(MARGIN + measure(line) for line in heading)) + MARGIN,
+        float(max(points[:, 1].max(), boxes[:, 1].max())) + ROW,
+    )
     named = {token for pair in graph.red for token in pair}
     labels: list[Label] = [(MARGIN, MARGIN + ROW * (line + 0.5), text, "left", QUIET) for line, text in enumerate(heading)]
-    labels += [(points[row, 0] + GAP, points[row, 1], text, "left", RED if row in named else INK) for row, text in enumerate(tokens)]
+    labels += [(boxes[row, 0], boxes[row, 1], text, "left", RED if row in named else INK) for row, text in enumerate(tokens)]
     return points, labels, size
+
+
+def beside(points: np.ndarray, widths: list[float]) -> np.ndarray:
+    """Where each label goes: right of its point, or left, or a little higher or lower, whichever first covers no label before it."""
+    placed: list[tuple[float, float, float]] = []
+    for (x, y), wide in zip(points.tolist(), widths, strict=True):
+        starts = [x + GAP] + ([x - GAP - wide] if x - GAP - wide >= MARGIN else [])
+        steps = [step * 0.75 * ROW for step in (0, 1, -1, 2, -2)]
+        tries = [(start, y + step, start + wide) for step in steps for start in starts if y + step >= MARGIN + 2 * ROW]
+        free = (
+            box for box in tries if all(box[2] < other[0] or other[2] < box[0] or abs(box[1] - other[1]) >= 0.75 * ROW for other in placed)
+        )
+        placed.append(next(free, tries[0]))
+    return np.array(placed)
 
 
 def edges_of(graph: AttentionGraph, igraph: Any, n_points: int) -> Any:
