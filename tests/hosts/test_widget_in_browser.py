@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Iterator
 from typing import Any
@@ -85,6 +84,9 @@ def test_what_python_sets_is_shown(cell: Any) -> None:
 
 
 def test_what_the_reader_does_is_sent(cell: Any) -> None:
-    cell.evaluate("state => model.receive(state)", {**state(cell), "layer": 0})
-    cell.locator("#cell").locator('select[name="layer"]').select_option("1")
-    assert json.loads(cell.evaluate("JSON.stringify(model.sent.at(-1))"))["layer"] == 1
+    cell.evaluate("state => { model.sent.length = 0; model.receive(state); }", {**state(cell), "layer": 0})
+    menu = cell.locator("#cell").locator('select[name="layer"]')
+    cell.wait_for_function("menu => menu.value === '0'", arg=menu.element_handle())
+    menu.select_option("1")
+    cell.wait_for_function("model.sent.length > 0", timeout=5000)
+    assert cell.evaluate("model.sent.at(-1).layer") == 1

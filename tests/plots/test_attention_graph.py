@@ -155,10 +155,10 @@ def test_the_pdfs_words_are_text_and_not_outlines() -> None:
 def test_a_character_no_font_has_is_named_in_one_warning() -> None:
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        draw(attention_graph(trace(["\U0001fae8", "\U0001fae8b"]), 0, 0), "pdf")
+        draw(attention_graph(trace(["\U0010fffd", "\U0010fffdb"]), 0, 0), "pdf")
     told = [str(warning.message) for warning in seen]
     assert len(told) == 1
-    assert "No installed font has \U0001fae8" in told[0]
+    assert "No installed font has \U0010fffd" in told[0]
 
 
 def test_the_value_layout_puts_tokens_with_like_values_together() -> None:
