@@ -227,9 +227,40 @@ class Trace:
         save_trace(self, path)
 
     @classmethod
-    def from_arrays(cls, weights: Sequence[np.ndarray] | np.ndarray, tokens: Sequence[str], *, model: str = "arrays") -> Trace:
-        """A trace from weights [layer, head, query, key] (NumPy or torch) and their tokens, without a model."""
-        layers = tuple(np.asarray(getattr(w, "detach", lambda w=w: w)(), dtype=np.float32) for w in weights)
-        text = TokenizedText.from_tokens(tokens)
-        stack = Stack("encoder", text, text, tuple(range(len(layers))), weights_by_layer=layers)
-        return cls(model=model, stacks={"encoder": stack})
+    def from_arrays(
+        cls,
+        weights: Any,
+        tokens: Sequence[str],
+        *,
+        key_tokens: Sequence[str] | None = None,
+        second_from: int | None = None,
+        special: Sequence[bool] | None = None,
+        queries: Any = None,
+        keys: Any = None,
+        values: Any = None,
+        scale: float | Sequence[float] | None = None,
+        layers: Sequence[int] | None = None,
+        stack: str | None = None,
+        model: str = "arrays",
+    ) -> Trace:
+        """A trace from arrays and their tokens, without a model.
+
+        weights              [layer, head, query, key], NumPy or torch; or a list with an array a layer, whose head counts may differ;
+                             a batch of one is taken off
+        tokens, key_tokens   of the queries, and of the keys where they are other ones (the stack is then called cross)
+        second_from          where the second text of a pair begins
+        special              True for the tokens that a tokeniser added
+        queries, keys, values  [layer, head, token, dim], for the neuron view and the value layout
+        scale                what q·k is multiplied with, one number or one a layer; 1/√dim unless given
+
+        >>> Trace.from_arrays([[[[0.5, 0.5], [1.0, 0.0]]]], ["a", "b"]).weights.shape
+        (1, 1, 2, 2)
+        """
+        from sightline.capture.arrays import stack_from_arrays
+
+        query_text = TokenizedText.from_tokens(tokens, special=() if special is None else special, second_from=second_from)
+        key_text = None if key_tokens is None else TokenizedText.from_tokens(key_tokens)
+        name = stack or ("encoder" if key_text is None else "cross")
+        vectors = {"queries": queries, "keys": keys, "values": values}
+        made = stack_from_arrays(weights, query_text, key_text, name=name, layers=layers, scale=scale, **vectors)
+        return cls(model=model, stacks={name: made})

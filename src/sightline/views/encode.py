@@ -1,0 +1,98 @@
+"""Arrays as the front end reads them: small, and near enough that the shown numbers are the true ones. See docs/view-format.md."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+#: Above this many keys a weight takes 200 steps instead of 255: a 144 x 512 x 512 page stays under 25 MB.
+LONG = 256
+#: Three decimals.
+NEAR_ENOUGH = 0.0005
+#: float16 ends at 65,504; beyond this a vector travels as float32.
+HALF_LIMIT = 60_000.0
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """One array on its way to the front end: `data` is a zlib stream, the rest says how to read it."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    data: bytes
+    levels: int | None = None
+    fine_from: int | None = None
+
+    def header(self) -> dict[str, Any]:
+        """What stands beside `data`, ready for JSON."""
+        header: dict[str, Any] = {"dtype": self.dtype, "shape": list(self.shape)}
+        if self.levels is not None:
+            header["levels"] = self.levels
+        if self.fine_from is not None:
+            header["fine_from"] = self.fine_from
+        return header
+
+    def decode(self) -> np.ndarray:
+        """The values that a reader of the view sees, as float32."""
+        raw = zlib.decompress(self.data)
+        if self.dtype != "sqrt8":
+            return np.frombuffer(raw, dtype="<f2" if self.dtype == "float16" else "<f4").reshape(self.shape).astype(np.float32)
+        size = math.prod(self.shape)
+        steps = np.frombuffer(raw, dtype=np.uint8, count=size)
+        root = steps.astype(np.float32)
+        if self.fine_from is not None:
+            fine = steps >= self.fine_from
+            root[fine] += (np.frombuffer(raw, dtype=np.uint8, offset=size).astype(np.float32) - 127.5) / 256
+        return np.square(root / (self.levels or 255)).reshape(self.shape)
+
+
+def encode_weights(weights: np.ndarray, *, levels: int | None = None) -> Encoded:
+    """Attention weights as bytes on a square-root scale, with a second byte for the large ones.
+
+        b = round(√a · levels)        |a − (b / levels)²| ≤ (b + ¼) / levels²
+
+    weights: [head, query, key], between 0 and 1 (nan, a fully masked row, becomes 0). The first byte alone is within 0.005 of
+    the true weight; weights whose first byte could be 0.0005 off carry a second one, so that every weight is right to three decimals.
+    Head by head, so that no copy of the whole is made.
+
+    >>> encode_weights(np.array([[[0.25, 0.75], [1.0, 0.0]]])).decode().round(3)
+    array([[[0.25, 0.75],
+            [1.  , 0.  ]]], dtype=float32)
+    """
+    levels = levels or (255 if weights.shape[-1] <= LONG else 200)
+    fine_from = first_coarse_step(levels)
+    # The bytes are noise with runs of zeros: run-length matching gives 4 % less than deflate's default search, in a seventh of its time.
+    deflate = zlib.compressobj(6, zlib.DEFLATED, 15, 9, zlib.Z_RLE)
+    parts, tails = [], []
+    for head in weights:  # [query, key]
+        root = np.nan_to_num(np.asarray(head, dtype=np.float32), copy=True)
+        np.sqrt(np.clip(root, 0, 1, out=root), out=root)
+        root *= levels
+        steps = np.rint(root).astype(np.uint8)
+        parts.append(deflate.compress(steps.tobytes()))
+        fine = steps >= fine_from
+        rest = root[fine] - steps[fine]  # from −½ to ½
+        tails.append(np.clip(np.rint(rest * 256 + 127.5), 0, 255).astype(np.uint8))
+    parts += [deflate.compress(tail.tobytes()) for tail in tails]
+    parts.append(deflate.flush())
+    return Encoded("sqrt8", weights.shape, b"".join(parts), levels, fine_from)
+
+
+def first_coarse_step(levels: int) -> int:
+    """The first byte whose weight could be 0.0005 or more away from the true one, so that it needs a second byte.
+
+    >>> first_coarse_step(255), first_coarse_step(200)
+    (33, 20)
+    """
+    return math.ceil(NEAR_ENOUGH * levels**2 - 0.25)
+
+
+def encode_vectors(array: np.ndarray) -> Encoded:
+    """Queries, keys or a bias: half floats, or single ones where a value is too large for half."""
+    finite = np.nan_to_num(np.asarray(array, dtype=np.float32), neginf=-HALF_LIMIT, posinf=HALF_LIMIT)
+    dtype = "float16" if np.abs(finite).max(initial=0) <= HALF_LIMIT else "float32"
+    return Encoded(dtype, array.shape, zlib.compress(finite.astype("<f2" if dtype == "float16" else "<f4").tobytes(), 1))

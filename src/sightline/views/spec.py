@@ -1,0 +1,121 @@
+"""The part of a view that every kind shares: texts, stacks and arrays of a trace, laid out as docs/view-format.md says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sightline.capture.trace import Stack, Trace
+from sightline.errors import TraceError, nearest
+from sightline.text.tokenized import TokenizedText
+from sightline.views.encode import Encoded, encode_vectors, encode_weights
+from sightline.views.view import View
+
+#: Where the quiet line of each view links to; empty until the documentation has an address.
+NOTE_URL = ""
+FORMAT = 1
+
+
+def lay_out(
+    kind: str,
+    trace: Trace,
+    *,
+    stack: str | None,
+    layers: Sequence[int] | None,
+    start: int | None,
+    heads: Iterable[int] | None,
+    state: dict[str, Any],
+) -> View:
+    """Build a view. `stack`, `start` (a layer number) and `heads` are where the reader begins; `layers` are those included."""
+    stacks = {name: chosen_layers(one, layers) for name, one in trace.stacks.items()}
+    stacks = {name: chosen for name, chosen in stacks.items() if chosen}
+    if not stacks:
+        have = "; ".join(f"{name}: {', '.join(map(str, one.layers))}" for name, one in trace.stacks.items())
+        raise TraceError(f"None of the layers {', '.join(map(str, layers or ()))} is in this trace.", f"It has {have}.")
+    if stack is not None and stack not in stacks:
+        raise TraceError(f"No {stack} attention in this view.", nearest(stack, stacks))
+    begin = stack or next(iter(stacks))
+    state = {**state, "stack": list(stacks).index(begin), **position(trace.stacks[begin], stacks[begin], start, heads)}
+
+    texts: list[TokenizedText] = []
+    arrays: dict[str, Encoded] = {}
+    records = []
+    for name, chosen in stacks.items():
+        one = trace.stacks[name]
+        records.append(
+            {
+                "name": name,
+                "query_text": place_of(one.query_text, texts),
+                "key_text": place_of(one.key_text, texts),
+                "layers": [layer_record(one, index, arrays, vectors=kind == "neuron") for index in chosen],
+            }
+        )
+    spec = {
+        "format": FORMAT,
+        "kind": kind,
+        "model": trace.model,
+        "note_url": NOTE_URL,
+        "texts": [text_record(text) for text in texts],
+        "stacks": records,
+        "state": state,
+    }
+    return View(kind, spec, arrays)
+
+
+def chosen_layers(stack: Stack, layers: Sequence[int] | None) -> list[int]:
+    """Positions in the stack of the layers asked for (all: None); unequal depths keep those they have."""
+    return [index for index, layer in enumerate(stack.layers) if layers is None or layer in layers]
+
+
+def position(stack: Stack, chosen: Sequence[int], start: int | None, heads: Iterable[int] | None) -> dict[str, Any]:
+    """The state's `layer` and `heads`, checked against what the stack holds."""
+    numbers = [stack.layers[index] for index in chosen]
+    if start is not None and start not in numbers:
+        raise TraceError(f"Layer {start} is not in this view.", f"The {stack.name} has layers {', '.join(map(str, numbers))}.")
+    at = 0 if start is None else numbers.index(start)
+    found: dict[str, Any] = {"layer": at}
+    if heads is not None:
+        count = n_heads(stack, chosen[at])
+        heads = list(heads)
+        wrong = [head for head in heads if not 0 <= head < count]
+        if wrong:
+            raise TraceError(f"Head {wrong[0]} is not in layer {numbers[at]}.", f"It has {count} heads, 0 to {count - 1}.")
+        found["heads"] = heads
+    return found
+
+
+def n_heads(stack: Stack, index: int) -> int:
+    if not stack.has("weights"):
+        raise TraceError(f"This trace has no weights: {stack.why_missing.format(name='weights')}.")
+    return len(stack.weights_by_layer[index])
+
+
+def layer_record(stack: Stack, index: int, arrays: dict[str, Encoded], *, vectors: bool) -> dict[str, Any]:
+    """One layer's entry; its arrays are added to `arrays` under the names that the entry gives."""
+    prefix = f"{stack.name}.{stack.layers[index]}"
+    count = n_heads(stack, index)
+    record: dict[str, Any] = {"layer": stack.layers[index], "n_heads": count, "n_key_heads": count, "weights": f"{prefix}.weights"}
+    arrays[record["weights"]] = encode_weights(stack.weights_by_layer[index])
+    if not vectors:
+        return record
+    for what in ("queries", "keys"):
+        record[what] = f"{prefix}.{what}"
+        arrays[record[what]] = encode_vectors(getattr(stack, f"{what}_by_layer")[index])
+    record["n_key_heads"] = len(stack.keys_by_layer[index])
+    record["scale"] = stack.scales[index]
+    bias = stack.bias_by_layer[index] if stack.bias_by_layer else None
+    record["bias"] = None if bias is None else f"{prefix}.bias"
+    if bias is not None:
+        arrays[record["bias"]] = encode_vectors(bias)
+    return record
+
+
+def place_of(text: TokenizedText, texts: list[TokenizedText]) -> int:
+    """The text's place in the list, put there when it is new."""
+    if text not in texts:
+        texts.append(text)
+    return texts.index(text)
+
+
+def text_record(text: TokenizedText) -> dict[str, Any]:
+    return {name: list(getattr(text, name)) for name in ("tokens", "special", "segments", "words", "word_texts")}

@@ -1,0 +1,120 @@
+"""A view in a notebook: live where anywidget is, a frame where it is not, and a picture that stays in the file."""
+
+from __future__ import annotations
+
+import base64
+import re
+import sys
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+from nbclient import NotebookClient
+from nbconvert import HTMLExporter
+
+from sightline.capture.trace import Trace
+from sightline.errors import SightlineError
+from sightline.hosts import notebook
+from sightline.hosts.notebook import WIDGET
+from sightline.views import View, head_view
+from tests.hosts.front_end import use_small_front_end
+
+
+@pytest.fixture(autouse=True)
+def _front_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_small_front_end(monkeypatch)
+
+
+def view(tokens: int = 3) -> View:
+    return head_view(Trace.from_arrays(np.full((1, 2, tokens, tokens), 1 / tokens), [f"token{i}" for i in range(tokens)]))
+
+
+def test_the_bundle_has_the_widget_and_a_picture() -> None:
+    made = view()
+    shown = made._repr_mimebundle_()
+    assert shown[WIDGET]["model_id"] == made.widget().model_id
+    assert "token2" in picture_in(shown["text/html"])
+
+
+def picture_in(html: str) -> str:
+    return base64.b64decode(re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', html)[0]).decode()
+
+
+def test_arrays_travel_as_binary_buffers() -> None:
+    from ipywidgets.widgets.widget import _remove_buffers
+
+    made = view()
+    state, paths, buffers = _remove_buffers(made.widget().get_state())
+    assert ["_arrays", "encoder.0.weights", "data"] in paths
+    assert [bytes(buffer) for buffer in buffers] == [made.arrays["encoder.0.weights"].data]
+    assert state["_spec"]["model"] == "arrays"
+
+
+def test_the_state_follows_the_reader() -> None:
+    made = view()
+    made.widget().set_state({"state": {"layer": 0, "heads": [1]}})  # what the front end sends
+    assert made.state["heads"] == [1]
+
+
+def test_the_reader_follows_the_state() -> None:
+    made = view()
+    seen = []
+    made.widget().observe(lambda change: seen.append(change["new"]), "state")
+    made.update(heads=[0], theme="dark")
+    assert seen == [{"stack": 0, "layer": 0, "heads": [0], "theme": "dark"}]
+
+
+def test_a_view_has_one_widget() -> None:
+    made = view()
+    assert made.widget() is made.widget()
+
+
+@pytest.fixture
+def no_anywidget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "anywidget", None)
+    notebook.widget_class.cache_clear()
+
+
+@pytest.mark.usefixtures("no_anywidget")
+def test_without_anywidget_the_page_is_shown_in_a_frame() -> None:
+    shown = view()._repr_mimebundle_()
+    assert WIDGET not in shown
+    assert shown["text/html"].startswith('<iframe sandbox="allow-scripts')
+    assert "&lt;!doctype html&gt;" in shown["text/html"]
+
+
+@pytest.mark.usefixtures("no_anywidget")
+def test_without_anywidget_a_live_view_says_what_to_install() -> None:
+    with pytest.raises(SightlineError, match=re.escape("pip install 'sightline[notebook]'")):
+        view().widget()
+
+
+@pytest.mark.usefixtures("no_anywidget")
+def test_without_anywidget_a_page_too_large_for_a_notebook_becomes_a_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notebook, "LARGEST_FRAME", 10)
+    shown = view()._repr_mimebundle_()
+    assert "token2" in picture_in(shown["text/html"])
+    assert "<iframe" not in shown["text/html"]
+
+
+CELL = """
+import numpy as np
+from sightline.capture.trace import Trace
+from sightline.views import head_view
+{extra}
+head_view(Trace.from_arrays(np.full((1, 2, 3, 3), 1 / 3), ["the", "cat", "sat"]))
+"""
+SMALL = "import pytest\nfrom tests.hosts.front_end import use_small_front_end\nuse_small_front_end(pytest.MonkeyPatch())"
+
+
+@pytest.mark.parametrize("keep_widget_state", [True, False])
+def test_an_executed_notebook_shows_the_picture_without_a_kernel(keep_widget_state: bool) -> None:
+    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CELL.format(extra=SMALL))])
+    root = str(Path(__file__).parents[2])
+    NotebookClient(
+        made, timeout=120, kernel_name="python3", store_widget_state=keep_widget_state, resources={"metadata": {"path": root}}
+    ).execute()
+    html, _ = HTMLExporter().from_notebook_node(made)
+    assert "cat" in picture_in(html)
+    assert any(WIDGET in output.get("data", {}) for output in made.cells[0].outputs)

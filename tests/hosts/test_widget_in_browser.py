@@ -1,0 +1,92 @@
+"""The widget's module, run in a browser against a stand-in for the notebook."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sightline.capture.trace import Trace
+from sightline.hosts import notebook, page
+from sightline.hosts.notebook import picture
+from sightline.views import View, head_view
+
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")]
+
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-sync"]
+NOTEBOOK = """
+const traits = JSON.parse(document.getElementById("traits").textContent);
+for (const array of Object.values(traits._arrays)) array.data = new DataView(Uint8Array.from(array.data).buffer);
+const listeners = {};
+window.model = {
+  sent: [],
+  get: (name) => traits[name],
+  set: (name, value) => { traits[name] = value; },
+  save_changes: () => model.sent.push(structuredClone(traits.state)),
+  on: (event, callback) => { listeners[event] = callback; },
+  off: (event) => { delete listeners[event]; },
+  receive: (state) => { traits.state = state; listeners["change:state"]?.(); },
+};
+const widget = await import(URL.createObjectURL(new Blob([document.getElementById("module").textContent], { type: "text/javascript" })));
+window.destroy = widget.default.render({ model, el: document.getElementById("cell") });
+"""
+
+
+@pytest.fixture(scope="module")
+def view() -> View:
+    page.bundle.cache_clear()
+    notebook.widget_class.cache_clear()
+    return head_view(Trace.from_arrays(np.full((3, 2, 3, 3), 1 / 3), ["the", "</script>", "sat"]))
+
+
+@pytest.fixture(scope="module")
+def cell(view: View) -> Iterator[Any]:
+    """A page with the cell's two outputs: the still picture, and the widget drawn beside it."""
+    from playwright.sync_api import sync_playwright
+
+    widget = view.widget()
+    traits = {name: getattr(widget, name) for name in ("_spec", "_still", "state")}
+    traits["_arrays"] = {name: {**entry, "data": list(entry["data"])} for name, entry in widget._arrays.items()}
+    code = widget._esm.replace("</", "<\\/")
+    body = (
+        f'{picture(view)}<div id="cell"></div><script type="application/json" id="traits">{page.inert(traits)}</script>'
+        f'<script type="text/plain" id="module">{code}</script><script type="module">{NOTEBOOK}</script>'
+    )
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        shown = browser.new_page()
+        shown.set_content(body)
+        shown.wait_for_selector("#cell[data-drawn]", state="attached")
+        yield shown
+        browser.close()
+
+
+def state(cell: Any) -> dict[str, Any]:
+    return cell.evaluate("document.getElementById('cell').sightline.state()")  # type: ignore[no-any-return]
+
+
+def test_the_still_picture_steps_aside_for_the_live_view(cell: Any) -> None:
+    assert cell.evaluate("getComputedStyle(document.querySelector('img')).display") == "none"
+
+
+def test_binary_arrays_arrive(cell: Any) -> None:
+    lines = cell.evaluate("document.getElementById('cell').sightline.scene().lines")
+    assert len(lines) == 2 * 3 * 3
+    assert {round(line["weight"], 3) for line in lines} == {0.333}
+
+
+def test_what_python_sets_is_shown(cell: Any) -> None:
+    cell.evaluate("state => model.receive(state)", {**state(cell), "layer": 2})
+    assert state(cell)["layer"] == 2
+
+
+def test_what_the_reader_does_is_sent(cell: Any) -> None:
+    cell.evaluate("state => { model.sent.length = 0; model.receive(state); }", {**state(cell), "layer": 0})
+    menu = cell.locator("#cell").locator('select[name="layer"]')
+    cell.wait_for_function("menu => menu.value === '0'", arg=menu.element_handle())
+    menu.select_option("1")
+    cell.wait_for_function("model.sent.length > 0", timeout=5000)
+    assert cell.evaluate("model.sent.at(-1).layer") == 1

@@ -1,0 +1,99 @@
+"""Encoded weights are near enough to the true ones, whatever they are."""
+
+from __future__ import annotations
+
+import base64
+import zlib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
+
+from sightline.views.encode import LONG, encode_vectors, encode_weights
+
+weights = arrays(np.float32, array_shapes(min_dims=3, max_dims=3, max_side=7), elements=st.floats(0, 1, width=32))
+
+
+@given(weights)
+def test_every_weight_is_right_to_three_decimals(true: np.ndarray) -> None:
+    assert np.abs(encode_weights(true).decode() - true).max() < 0.0005
+
+
+@pytest.mark.parametrize("levels", [255, 200])
+def test_every_weight_between_0_and_1_is_right_to_three_decimals(levels: int) -> None:
+    true = np.linspace(0, 1, 400_000, dtype=np.float32).reshape(4, 100, 1000)
+    assert np.abs(encode_weights(true, levels=levels).decode() - true).max() < 0.0005
+
+
+@pytest.mark.parametrize("levels", [255, 200])
+def test_the_first_byte_alone_is_within_0_005(levels: int) -> None:
+    true = np.linspace(0, 1, 400_000, dtype=np.float32).reshape(4, 100, 1000)
+    encoded = encode_weights(true, levels=levels)
+    first = np.frombuffer(zlib.decompress(encoded.data), dtype=np.uint8, count=true.size).reshape(true.shape)
+    assert np.abs((first / levels) ** 2 - true).max() <= 0.005
+
+
+@given(weights)
+def test_the_tail_has_a_byte_for_each_large_weight_in_order(true: np.ndarray) -> None:
+    encoded = encode_weights(true)
+    raw = np.frombuffer(zlib.decompress(encoded.data), dtype=np.uint8)
+    assert len(raw) - true.size == (raw[: true.size] >= encoded.fine_from).sum()
+
+
+def test_a_weight_of_0_and_a_weight_of_1_stay_themselves() -> None:
+    shown = encode_weights(np.array([[[0.0, 1.0]]], dtype=np.float32)).decode()
+    assert shown[0, 0, 0] == 0
+    assert shown[0, 0, 1] == pytest.approx(1, abs=3e-5)
+
+
+def test_a_fully_masked_row_of_nan_is_shown_as_nothing() -> None:
+    true = np.array([[[np.nan, np.nan], [0.5, 0.5]]], dtype=np.float32)
+    assert encode_weights(true).decode()[0, 0].tolist() == [0, 0]
+    assert np.isnan(true[0, 0]).all()  # the trace itself is left alone
+
+
+def test_half_precision_rows_that_round_above_1_do_not_wrap_round() -> None:
+    assert encode_weights(np.full((1, 1, 1), 1.004, dtype=np.float32)).decode()[0, 0, 0] > 0.999
+
+
+@pytest.mark.parametrize(("tokens", "levels"), [(LONG, 255), (LONG + 1, 200)])
+def test_long_texts_take_fewer_levels(tokens: int, levels: int) -> None:
+    assert encode_weights(np.zeros((1, 1, tokens), dtype=np.float32)).levels == levels
+
+
+def attention(layers: int, tokens: int) -> list[np.ndarray]:
+    """Weights as trained heads have them: some near uniform, some on a neighbour, some on the first token."""
+    random = np.random.default_rng(0)
+    sharpness = np.linspace(0.3, 3, 12).reshape(12, 1, 1)
+    made = []
+    for _ in range(layers):
+        scores = random.normal(size=(12, tokens, tokens)) * sharpness
+        scores[:, :, 0] += 3
+        scores = np.exp(scores)
+        made.append((scores / scores.sum(axis=-1, keepdims=True)).astype(np.float32))
+    return made
+
+
+@pytest.mark.parametrize(("tokens", "layers", "megabytes"), [(128, 12, 4), (512, 2, 25 / 6)])
+def test_a_page_stays_under_its_size(tokens: int, layers: int, megabytes: float) -> None:
+    sizes = [len(base64.b64encode(encode_weights(layer).data)) for layer in attention(layers, tokens)]
+    assert sum(sizes) < megabytes * 1e6 - 150_000 * layers / 12
+
+
+@given(arrays(np.float32, (2, 3, 4), elements=st.floats(-1000, 1000, width=32)))
+def test_vectors_keep_three_digits(true: np.ndarray) -> None:
+    encoded = encode_vectors(true)
+    assert encoded.dtype == "float16"
+    np.testing.assert_allclose(encoded.decode(), true, rtol=1e-3, atol=1e-7)
+
+
+def test_vectors_too_large_for_half_floats_travel_as_single_ones() -> None:
+    true = np.array([[[1e6, -2.0]]], dtype=np.float32)
+    assert encode_vectors(true).dtype == "float32"
+    np.testing.assert_array_equal(encode_vectors(true).decode(), true)
+
+
+def test_a_bias_of_minus_infinity_stays_very_negative() -> None:
+    assert encode_vectors(np.array([[[-np.inf, 0.0]]], dtype=np.float32)).decode().tolist() == [[[-60_000.0, 0.0]]]

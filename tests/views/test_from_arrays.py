@@ -1,0 +1,102 @@
+"""Arrays from anywhere become a trace, or an error that says where they are wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from sightline.capture.trace import Trace
+from sightline.errors import TraceError
+
+TOKENS = ["the", "cat", "sat"]
+
+
+def rows(heads: int = 2, queries: int = 3, keys: int = 3) -> np.ndarray:
+    return np.full((heads, queries, keys), 1 / keys, dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        np.stack([rows(), rows()]),
+        [rows(), rows()],
+        [rows()[None], rows()[None]],
+        np.stack([rows(), rows()])[:, None],
+        torch.tensor(np.stack([rows(), rows()])),
+        (torch.tensor(rows())[None].requires_grad_(), torch.tensor(rows())[None]),
+        [torch.tensor(rows(), dtype=torch.bfloat16)] * 2,
+        [rows().astype(np.float16)] * 2,
+        [rows().tolist(), rows().tolist()],
+    ],
+    ids=["array", "list", "batch-list", "batch-array", "torch", "torch-batch", "bfloat16", "float16", "lists"],
+)
+def test_every_way_to_hold_attention_is_read(weights: object) -> None:
+    trace = Trace.from_arrays(weights, TOKENS)
+    assert trace.weights.shape == (2, 2, 3, 3)
+    np.testing.assert_allclose(trace.weights, 1 / 3, atol=2e-3)
+
+
+def test_float32_arrays_are_not_copied() -> None:
+    weights = np.stack([rows(), rows()])
+    assert np.shares_memory(Trace.from_arrays(weights, TOKENS).encoder.weights_by_layer[1], weights)
+
+
+def test_layers_may_differ_in_heads() -> None:
+    assert [len(w) for w in Trace.from_arrays([rows(2), rows(4)], TOKENS).encoder.weights_by_layer] == [2, 4]
+
+
+def test_keys_of_their_own_make_cross_attention() -> None:
+    trace = Trace.from_arrays([rows(2, 3, 2)], TOKENS, key_tokens=["die", "Katze"])
+    assert trace.cross.key_text.tokens == ("die", "Katze")
+
+
+def test_pairs_special_tokens_and_vectors_are_kept() -> None:
+    vectors = np.ones((1, 2, 3, 16))
+    trace = Trace.from_arrays([rows()], TOKENS, second_from=2, special=[True, False, False], queries=vectors, keys=vectors, values=vectors)
+    assert trace.text.segments == (0, 0, 1)
+    assert trace.text.special == (True, False, False)
+    assert trace.values.shape == (1, 2, 3, 16)
+    assert trace.scales == (0.25,)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (lambda w: w.__setitem__((1, 2, 0), np.nan), "layer 0, head 1, query 2 (sat), key 0 (the): nan"),
+        (lambda w: w.__setitem__((1, 2, 0), np.inf), "layer 0, head 1, query 2 (sat), key 0 (the): inf"),
+        (lambda w: w.__setitem__((0, 1, 2), -0.25), "layer 0, head 0, query 1 (cat), key 2 (sat): -0.25"),
+        (lambda w: w.__setitem__((0, 1, 2), 0.9), "layer 0, head 0, query 1 (cat) sum to 1.567"),
+    ],
+    ids=["nan", "infinite", "negative", "sum"],
+)
+def test_what_is_not_attention_is_refused_with_its_place(spoil: object, said: str) -> None:
+    weights = rows()
+    spoil(weights)  # type: ignore[operator]
+    with pytest.raises(TraceError) as error:
+        Trace.from_arrays([weights], TOKENS)
+    assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("weights", "said"),
+    [
+        ([], "No weights"),
+        ([None], "attn_implementation='eager'"),
+        ([np.stack([rows(), rows()])], "a batch of 2"),
+        (rows(), "One layer alone goes in a list"),
+        ([rows(2, 4, 4)], "3 tokens, but the weights of layer 0 have shape [2, 4, 4]"),
+        (["attention"], "not an array of numbers"),
+    ],
+    ids=["empty", "none", "batch", "one layer", "tokens", "words"],
+)
+def test_wrong_shapes_are_refused_with_what_to_do(weights: object, said: str) -> None:
+    with pytest.raises(TraceError) as error:
+        Trace.from_arrays(weights, TOKENS)
+    assert said in str(error.value)
+
+
+def test_masked_rows_of_zeros_are_attention_too() -> None:
+    weights = rows()
+    weights[:, 0] = 0
+    assert Trace.from_arrays([weights], TOKENS).weights[0, 0, 0].sum() == 0

@@ -1,0 +1,63 @@
+"""The still picture is well-formed whatever the tokens are, and small whatever their number."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sightline.capture.trace import Trace
+from sightline.views import head_view, model_view
+from sightline.views.still import png, pooled, still
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def trace(tokens: list[str], layers: int = 1, heads: int = 2) -> Trace:
+    n = len(tokens)
+    weights = np.random.default_rng(0).dirichlet(np.ones(n), size=(layers, heads, n)).astype(np.float32)
+    return Trace.from_arrays(weights, tokens)
+
+
+@settings(deadline=None)
+@given(st.lists(st.text(min_size=1), min_size=1, max_size=4))
+def test_any_tokens_give_well_formed_xml(tokens: list[str]) -> None:
+    ElementTree.fromstring(still(head_view(trace(tokens))))  # noqa: S314 - our own output
+
+
+def test_tokens_are_shown_as_themselves() -> None:
+    tokens = ["</text>", "<img onerror=x>", '"', "猫", "😀", "שלום"]
+    shown = [text.text for text in ElementTree.fromstring(still(head_view(trace(tokens)))).iter(SVG + "text")]  # noqa: S314
+    assert shown[1 : 1 + len(tokens)] == tokens
+
+
+def test_a_short_text_has_a_line_for_a_strong_weight_and_none_for_a_weak_one() -> None:
+    made = Trace.from_arrays([[[[0.99, 0.01], [0.0, 1.0]]]], ["a", "b"])
+    assert len(list(ElementTree.fromstring(still(head_view(made))).iter(SVG + "path"))) == 2  # noqa: S314
+
+
+@pytest.mark.parametrize("view", [head_view, model_view])
+@pytest.mark.parametrize("tokens", [5, 60, 700])
+def test_the_picture_is_bounded_at_any_length(view: object, tokens: int) -> None:
+    drawn = still(view(trace([f"t{i}" for i in range(tokens)], heads=3)))  # type: ignore[operator]
+    assert len(drawn) < 400_000
+    assert ("data:image/png" in drawn) == (tokens > 48 or view is model_view)
+
+
+def test_pooling_loses_no_strong_cell() -> None:
+    weights = np.zeros((1000, 700), dtype=np.float32)
+    weights[777, 333] = 0.9
+    assert pooled(weights, 64).shape == (64, 64)
+    assert pooled(weights, 64).max() == np.float32(0.9)
+
+
+def test_the_png_holds_a_byte_for_each_weight() -> None:
+    data = png(np.array([[0.0, 1.0, 0.25]], dtype=np.float32))
+    assert struct.unpack(">II", data[16:24]) == (3, 1)
+    start = data.index(b"IDAT") + 4
+    assert zlib.decompress(data[start : data.index(b"IEND") - 8]) == bytes([0, 0, 255, 128])

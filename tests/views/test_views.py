@@ -1,0 +1,148 @@
+"""Views lay a trace out as docs/view-format.md says, and refuse what the trace cannot show."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sightline.capture.trace import Stack, Trace
+from sightline.errors import TraceError
+from sightline.text.tokenized import TokenizedText
+from sightline.views import head_view, model_view, neuron_view
+
+TOKENS = ["[CLS]", "un", "##do", "[SEP]"]
+
+
+def text(tokens: list[str] = TOKENS) -> TokenizedText:
+    plain = TokenizedText.from_tokens(tokens)
+    return replace(plain, words=(None, 0, 0, None), word_texts=("undo",), special=(True, False, False, True)) if tokens == TOKENS else plain
+
+
+def uniform(heads: int, queries: int, keys: int) -> np.ndarray:
+    return np.full((heads, queries, keys), 1 / keys, dtype=np.float32)
+
+
+def bert(layers: tuple[int, ...] = (0, 1, 5), **more: object) -> Trace:
+    stack = Stack("encoder", text(), text(), layers, weights_by_layer=tuple(uniform(2, 4, 4) for _ in layers), **more)  # type: ignore[arg-type]
+    return Trace("tiny", {"encoder": stack})
+
+
+def two_towers() -> Trace:
+    source, target = text(), text(["a", "b", "c"])
+    return Trace(
+        "t5",
+        {
+            "encoder": Stack("encoder", source, source, (0, 1, 2), weights_by_layer=(uniform(2, 4, 4),) * 3),
+            "decoder": Stack("decoder", target, target, (0,), weights_by_layer=(uniform(2, 3, 3),)),
+            "cross": Stack("cross", target, source, (0,), weights_by_layer=(uniform(2, 3, 4),)),
+        },
+    )
+
+
+def test_a_spec_is_json_and_names_only_arrays_that_are_there() -> None:
+    view = head_view(two_towers())
+    spec = json.loads(json.dumps(view.spec))
+    named = {layer["weights"] for stack in spec["stacks"] for layer in stack["layers"]}
+    assert named == set(view.arrays)
+
+
+def test_texts_are_written_once_and_stacks_point_to_them() -> None:
+    spec = head_view(two_towers()).spec
+    assert [t["tokens"] for t in spec["texts"]] == [TOKENS, ["a", "b", "c"]]
+    assert [(s["name"], s["query_text"], s["key_text"]) for s in spec["stacks"]] == [("encoder", 0, 0), ("decoder", 1, 1), ("cross", 1, 0)]
+
+
+def test_unequal_depths_keep_every_layer() -> None:
+    assert [len(stack["layers"]) for stack in model_view(two_towers()).spec["stacks"]] == [3, 1, 1]
+
+
+def test_the_state_holds_the_layers_position_not_its_number() -> None:
+    view = head_view(bert(), layer=5, heads=[1], theme="dark")
+    assert view.state == {"stack": 0, "layer": 2, "heads": [1], "theme": "dark"}
+
+
+def test_the_reader_can_begin_at_cross_attention() -> None:
+    assert head_view(two_towers(), stack="cross").state["stack"] == 2
+
+
+def test_only_the_layers_asked_for_are_included() -> None:
+    view = head_view(bert(), layers=[0, 5], layer=5)
+    assert list(view.arrays) == ["encoder.0.weights", "encoder.5.weights"]
+    assert view.state["layer"] == 1
+
+
+def test_the_model_views_heads_are_its_first_columns() -> None:
+    assert model_view(bert(), heads=[1]).state["columns"] == [1]
+
+
+def test_a_word_level_trace_is_shown_by_its_words() -> None:
+    view = head_view(bert().words())
+    assert view.spec["texts"][0]["tokens"] == ["[CLS]", "undo", "[SEP]"]
+    np.testing.assert_allclose(view.weights()[0], [[0.25, 0.5, 0.25]] * 3, atol=5e-4)
+
+
+def test_the_weights_of_a_view_are_those_of_its_trace() -> None:
+    true = np.random.default_rng(0).dirichlet(np.ones(4), size=(1, 3, 4)).astype(np.float32)
+    view = head_view(Trace.from_arrays(true, TOKENS))
+    np.testing.assert_allclose(view.weights(0, 0), true[0], atol=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        (lambda: head_view(bert(), layer=3), "The encoder has layers 0, 1, 5"),
+        (lambda: head_view(bert(), layer=0, heads=[2]), "It has 2 heads, 0 to 1"),
+        (lambda: model_view(bert(), layers=[7]), "It has encoder: 0, 1, 5"),
+        (lambda: head_view(bert(), stack="cros"), "Choices: encoder"),
+        (lambda: neuron_view(bert()), "no queries and no keys"),
+    ],
+    ids=["layer", "head", "layers", "stack", "neuron"],
+)
+def test_what_the_trace_cannot_show_is_refused_with_the_choices(ask: object, said: str) -> None:
+    with pytest.raises(TraceError) as error:
+        ask()  # type: ignore[operator]
+    assert said in str(error.value)
+
+
+def test_a_trace_without_weights_is_refused() -> None:
+    stack = Stack("encoder", text(), text(), (0,), queries_by_layer=(np.ones((2, 4, 8)),), keys_by_layer=(np.ones((2, 4, 8)),))
+    with pytest.raises(TraceError, match="no weights"):
+        head_view(Trace("tiny", {"encoder": stack}))
+
+
+def test_the_neuron_view_carries_vectors_scale_bias_and_key_heads() -> None:
+    queries, keys = np.ones((4, 4, 8), dtype=np.float32), np.ones((2, 4, 8), dtype=np.float32)
+    bias = np.zeros((4, 4, 4), dtype=np.float32)
+    stack = Stack(
+        "encoder",
+        text(),
+        text(),
+        (3,),
+        (uniform(4, 4, 4),),
+        (queries,),
+        (keys,),
+        bias_by_layer=(bias,),
+        mask_by_layer=(None,),
+        scales=(0.125,),
+    )
+    view = neuron_view(Trace("llama", {"encoder": stack}), layer=3, head=2)
+    layer = view.spec["stacks"][0]["layers"][0]
+    assert (layer["n_heads"], layer["n_key_heads"], layer["scale"]) == (4, 2, 0.125)
+    assert [view.arrays[layer[name]].shape for name in ("queries", "keys", "bias")] == [(4, 4, 8), (2, 4, 8), (4, 4, 4)]
+    assert view.state["heads"] == [2]
+
+
+def test_the_neuron_view_needs_a_scale() -> None:
+    vectors = (np.ones((2, 4, 8), dtype=np.float32),)
+    stack = Stack("encoder", text(), text(), (0,), (uniform(2, 4, 4),), vectors, vectors)
+    with pytest.raises(TraceError, match="scale"):
+        neuron_view(Trace("tiny", {"encoder": stack}))
+
+
+def test_another_starting_state_leaves_the_first_view_alone() -> None:
+    view = head_view(bert())
+    assert view.starting(theme="dark").state["theme"] == "dark"
+    assert "theme" not in view.state
