@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-EXTRAS := gguf,notebook,dev
+EXTRAS := gguf,notebook,plots,dev
 
 .PHONY: run test check format bench clean setup
 

@@ -136,9 +136,7 @@ def main() -> None:
         runs["dropped_half_the_layers"] = in_process("dropped", tokens, arguments.layers // 2)
         own = runs["own"]
         ratios = {
-            f"{name}_{what}": runs[name][what] / own[what]
-            for name in ("weights", "everything", "dropped")
-            for what in ("time", "memory")
+            f"{name}_{what}": runs[name][what] / own[what] for name in ("weights", "everything", "dropped") for what in ("time", "memory")
         }
         ratios["dropped_memory_all_layers_to_half"] = runs["dropped"]["memory"] / runs["dropped_half_the_layers"]["memory"]
         results["runs"].append({"tokens": tokens, "layers": arguments.layers, "against_own": ratios, "raw": runs})

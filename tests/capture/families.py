@@ -9,7 +9,7 @@ import torch
 import transformers as t
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-WORDS = "the cat sat on mat it purred dog ran and a very long way home . , ! ?".split()
+WORDS = ["the", "cat", "sat", "on", "mat", "it", "purred", "dog", "ran", "and", "a", "very", "long", "way", "home", ".", ",", "!", "?"]
 SPECIAL = ["[PAD]", "[CLS]", "[SEP]", "[UNK]"]
 VOCAB = 64
 
@@ -19,7 +19,7 @@ def tiny_tokenizer() -> t.PreTrainedTokenizerFast:
     letters = [f"##{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]
     vocab = {token: i for i, token in enumerate([*SPECIAL, *WORDS, *letters])}
     assert len(vocab) <= VOCAB
-    backend = Tokenizer(models.WordPiece(vocab, unk_token="[UNK]"))  # noqa: S106 - a token, not a password
+    backend = Tokenizer(models.WordPiece(vocab, unk_token="[UNK]"))
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     backend.post_processor = processors.BertProcessing(("[SEP]", 2), ("[CLS]", 1))
     return t.PreTrainedTokenizerFast(
@@ -180,16 +180,16 @@ FAMILIES = (
     ),
     Family(
         "vit",
-        lambda: t.ViTConfig(
-            hidden_size=32, num_hidden_layers=3, num_attention_heads=4, intermediate_size=32, image_size=12, patch_size=4
-        ),
+        lambda: t.ViTConfig(hidden_size=32, num_hidden_layers=3, num_attention_heads=4, intermediate_size=32, image_size=12, patch_size=4),
         ENCODER,
         reads="image",
     ),
     Family(
         "deberta-v2",
         lambda: t.DebertaV2Config(
-            **{k: v for k, v in TINY.items() if k not in ("bos_token_id", "eos_token_id")}, relative_attention=True, pos_att_type=["p2c", "c2p"]
+            **{k: v for k, v in TINY.items() if k not in ("bos_token_id", "eos_token_id")},
+            relative_attention=True,
+            pos_att_type=["p2c", "c2p"],
         ),
         ENCODER,
         recorded=False,

@@ -120,7 +120,7 @@ for i in range(int(sys.argv[4])):
     cache.put(key, sl.Trace(f"m{number}", {"encoder": sl.Stack("encoder", TEXT, TEXT, tuple(range(6)), weights_by_layer=tuple(w))}))
 print("done", flush=True)
 """
-WRITER = WRITER.replace("print(\"ready\"", "TEXT = sl.TokenizedText.from_tokens([str(i) for i in range(64)])\nprint(\"ready\"")
+WRITER = WRITER.replace('print("ready"', 'TEXT = sl.TokenizedText.from_tokens([str(i) for i in range(64)])\nprint("ready"')
 
 
 def writer(folder, max_bytes: int, seed: int, rounds: int) -> subprocess.Popen:

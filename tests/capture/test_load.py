@@ -9,7 +9,8 @@ import pytest
 import torch
 
 import sightline as sl
-from sightline.capture import embedded, load as load_module
+from sightline.capture import embedded
+from sightline.capture import load as load_module
 from sightline.errors import ModelError, TraceError
 from tests.capture.families import FAMILIES, tiny_tokenizer
 

@@ -53,8 +53,8 @@ def test_any_tokens_survive_a_round_trip(tokens, tmp_path):
 
 def test_reading_needs_no_torch(cat, tmp_path):
     cat.save(tmp_path / "cat.safetensors")
-    code = f"import sys, sightline as sl; t = sl.open_trace({str(tmp_path / 'cat.safetensors')!r}); print(t.words().weights.shape, 'torch' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    code = "import sys, sightline as sl; t = sl.open_trace(sys.argv[1]); print(t.words().weights.shape, 'torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code, tmp_path / "cat.safetensors"], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "(6, 12, 13, 13) False"
 
 
@@ -124,10 +124,17 @@ def test_a_full_disk_leaves_nothing_behind_and_keeps_the_old_file(cat, tmp_path,
 
 
 def test_a_disk_that_really_takes_no_more(cat, tmp_path):
-    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)); import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
     cat.save(tmp_path / "cat.safetensors")
-    code = f"{limit} import sightline as sl; sl.open_trace({str(tmp_path / 'cat.safetensors')!r}).save({str(tmp_path / 'new.safetensors')!r})"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    code = """
+import resource, signal, sys
+import sightline as sl
+trace = sl.open_trace(sys.argv[1])
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+trace.save(sys.argv[2])
+"""
+    arguments = [sys.executable, "-c", code, tmp_path / "cat.safetensors", tmp_path / "new.safetensors"]
+    done = subprocess.run(arguments, capture_output=True, text=True, check=False)
     assert "StorageError" in done.stderr
     assert [file.name for file in tmp_path.iterdir()] == ["cat.safetensors"]
 

@@ -69,7 +69,9 @@ def test_what_was_not_kept_says_how_to_keep_it(minilm):
         _ = trace.queries
 
 
-@pytest.mark.parametrize(("layers", "keep"), [([6], ("weights",)), ([-1], ("weights",)), ([], ("weights",)), (None, ("wights",)), (None, ())])
+@pytest.mark.parametrize(
+    ("layers", "keep"), [([6], ("weights",)), ([-1], ("weights",)), ([], ("weights",)), (None, ("wights",)), (None, ())]
+)
 def test_unknown_layers_and_parts_are_refused(minilm, layers, keep):
     with pytest.raises(TraceError):
         minilm.trace("The cat sat.", layers=layers, keep=keep)

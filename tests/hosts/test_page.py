@@ -15,7 +15,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sightline.capture import whole
 from sightline.capture.trace import Trace
 from sightline.errors import StorageError
 from sightline.hosts.page import bundle, inert, open_module
@@ -141,7 +140,7 @@ def test_a_full_disk_leaves_the_old_page_and_nothing_else(tmp_path: Path, monkey
     def full(_: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(whole.os, "fsync", full)
+    monkeypatch.setattr(files.os, "fsync", full)
     with pytest.raises(StorageError, match="No space left on device"):
         view(["a"]).save(tmp_path / "x.html")
     assert [path.name for path in tmp_path.iterdir()] == ["x.html"]

@@ -1,7 +1,5 @@
 """Tokenisers of every kind, trained here on a few lines, so that nothing is fetched; and the embedded ones where they are installed."""
 
-# ruff: noqa: S106  (tokens, not passwords)
-
 from __future__ import annotations
 
 import importlib.util

@@ -1,7 +1,5 @@
 """Lists of words: word i of the result is words[i], for every tokeniser."""
 
-# ruff: noqa: S106  (tokens, not passwords)
-
 from __future__ import annotations
 
 from typing import Any

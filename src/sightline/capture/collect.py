@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -91,8 +91,7 @@ class Collector:
         for stack in self.layout.stacks:
             arrays = {f"{what}_by_layer": tuple(self._arrays.get((stack, text, what), ())) for what in KEEPABLE}
             query_text, key_text = sides.of(stack)
-            missing = {} if self.layout.recorded else {"why_missing": WEIGHTS_ONLY}
-            found[stack] = Stack(
+            made = Stack(
                 name=stack,
                 query_text=query_text,
                 key_text=key_text,
@@ -101,9 +100,9 @@ class Collector:
                 bias_by_layer=tuple(self._biases.get((stack, text), ())),
                 scales=tuple(self._scales.get(stack, ())),
                 plain=self.layout.plain(stack),
-                **arrays,
-                **missing,
+                **arrays,  # type: ignore[arg-type]
             )
+            found[stack] = made if self.layout.recorded else replace(made, why_missing=WEIGHTS_ONLY)
         return found
 
 

@@ -39,7 +39,7 @@ class Fingerprint:
         digest.update(json.dumps([type(self._model).__name__, config], sort_keys=True, default=str).encode())
         for name, tensor in self._tensors().items():
             digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-            digest.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy())
+            digest.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data)
         digest.update(_tokenizer_text(self._tokenizer).encode())
         return digest.hexdigest()
 

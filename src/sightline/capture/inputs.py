@@ -42,9 +42,7 @@ def probe_inputs(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | No
         start = decoder_start(model)
         inputs["decoder_input_ids"] = torch.tensor([[start, *range(3, 3 + PROBE_TARGET_LENGTH)]])
     parameter = next(model.parameters())
-    return {
-        name: tensor.to(parameter.device, parameter.dtype if tensor.is_floating_point() else None) for name, tensor in inputs.items()
-    }
+    return {name: tensor.to(parameter.device, parameter.dtype if tensor.is_floating_point() else None) for name, tensor in inputs.items()}
 
 
 def decoder_start(model: PreTrainedModel) -> int:

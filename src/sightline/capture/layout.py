@@ -130,9 +130,7 @@ def _scores(queries: torch.Tensor, call: Call) -> torch.Tensor:
     return queries @ keys.transpose(2, 3) * call.scale  # [batch, head, query, key]
 
 
-def _match(
-    name: str, own: Mapping[str, tuple[str, tuple[torch.Tensor, ...]]], calls: list[tuple[Call, bool]]
-) -> tuple[Slot | None, ...]:
+def _match(name: str, own: Mapping[str, tuple[str, tuple[torch.Tensor, ...]]], calls: list[tuple[Call, bool]]) -> tuple[Slot | None, ...]:
     """Walk the calls in order; each takes the first stack whose next map it reproduces."""
     taken = dict.fromkeys(own, 0)
     slots: list[Slot | None] = []

@@ -85,7 +85,8 @@ def _place(name: str) -> tuple[str, str]:
     if path.is_dir():
         if not (path / "config.json").is_file() and _gguf_file(str(path)) is None:
             raise ModelError(
-                f"The folder {name} has no config.json.", "A model's folder is what save_pretrained writes, or one that holds a single .gguf file."
+                f"The folder {name} has no config.json.",
+                "A model's folder is what save_pretrained writes, or holds one .gguf file.",
             )
         return str(path), path.resolve().name
     if path.is_absolute() or name.startswith((".", "~")):
@@ -133,7 +134,8 @@ def _open(
         raise
     except pickle.UnpicklingError as error:
         raise ModelError(
-            f"The weights of {shown} are a pickle that wants to run code, so they were not opened.", "Ask for a safetensors version of the model."
+            f"The weights of {shown} are a pickle that wants to run code, so they were not opened.",
+            "Ask for a safetensors version of the model.",
         ) from error
     except Exception as error:  # transformers raises nearly everything here; what matters to the user is which of two cases it is
         raise _not_opened(place, shown, error) from error
@@ -158,8 +160,8 @@ def _open_gguf(
 def _not_opened(place: str, shown: str, error: Exception) -> ModelError:
     reason = " ".join(str(error).split())
     reason = reason if len(reason) < 300 else reason[:300] + "…"
-    if "trust_remote_code" in reason:
-        return ModelError(f"{shown} brings Python code of its own.", "If you have read it and trust it: sl.load(name, trust_remote_code=True).")
+    if "trust_remote_code" in str(error):
+        return ModelError(f"{shown} brings Python code of its own.", "If you trust it: sl.load(name, trust_remote_code=True).")
     if Path(place).is_dir():
         return ModelError(f"The folder {shown} cannot be opened as a model.", f"{type(error).__name__}: {reason}")
     return ModelError(

@@ -138,9 +138,7 @@ class Model:
         sides = label_positions(collector.sizes, inputs, tokens, self.tokenizer)
         return Trace(self.name, collector.stacks(0, sides), self._about(sides))
 
-    def _traces(
-        self, sources: Sequence[Source], layers: Iterable[int] | None, keep: Collection[str], truncate: bool
-    ) -> list[Trace]:
+    def _traces(self, sources: Sequence[Source], layers: Iterable[int] | None, keep: Collection[str], truncate: bool) -> list[Trace]:
         chosen, keep = check_layers(self.layout, layers), check_keep(keep, self.layout)
         found: dict[int, Trace] = {}
         keys: list[str] = []
@@ -180,7 +178,9 @@ class Model:
                 with recording(hand_on):
                     self.hf(**inputs, **options)
                 if next(done, "end") != "end":
-                    raise ModelError(f"{self.name} left out attention calls that it made when it was opened.", "Its layers cannot be told apart.")
+                    raise ModelError(
+                        f"{self.name} left out attention calls that it made when it was opened.", "Its layers cannot be told apart."
+                    )
                 return
             output = self.hf(**inputs, **options, output_attentions=True)
             for stack, name in self.layout.outputs.items():
@@ -201,13 +201,10 @@ class Model:
 
 
 def _layer(stack: str, layer: int, weights: torch.Tensor, sides: Sequence[Sides] | None, call: Call | None) -> LayerAttention:
-    if sides is None:  # tensors of one input, without padding
-        n_queries, n_keys = (weights.shape[2],), (weights.shape[3],)
-    else:
-        texts = [side.of(stack) for side in sides]
-        n_queries, n_keys = tuple(len(query) for query, _ in texts), tuple(len(key) for _, key in texts)
+    texts = [] if sides is None else [side.of(stack) for side in sides]
+    # without sides: tensors of one input, without padding
+    n_queries = tuple(len(query) for query, _ in texts) or (weights.shape[2],)
+    n_keys = tuple(len(key) for _, key in texts) or (weights.shape[3],)
     if call is None:
         return LayerAttention(stack, layer, weights, None, None, None, None, None, None, n_queries, n_keys)
-    return LayerAttention(
-        stack, layer, weights, call.queries, call.keys, call.values, call.mask, call.bias, call.scale, n_queries, n_keys
-    )
+    return LayerAttention(stack, layer, weights, call.queries, call.keys, call.values, call.mask, call.bias, call.scale, n_queries, n_keys)

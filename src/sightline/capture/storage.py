@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import uuid
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +12,9 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
+from sightline.capture.files import replacing
 from sightline.capture.trace import KEEPABLE, Stack, Trace
-from sightline.errors import SightlineError, StorageError
+from sightline.errors import StorageError
 from sightline.text.tokenized import TokenizedText
 
 #: Raised when the layout of the file changes; a file of another version is refused by name.
@@ -37,9 +35,9 @@ def save_trace(trace: Trace, path: str | Path) -> None:
         "about": dict(trace.about),
         "texts": [text.to_json() for text in texts],
         "stacks": stacks,
-        "crc32": {name: zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8)) for name, array in arrays.items()},
+        "crc32": {name: checksum(array) for name, array in arrays.items()},
     }
-    with replacing(Path(path)) as temporary:
+    with replacing(path) as temporary:
         save_file(arrays, temporary, metadata={HEADER: json.dumps(header, ensure_ascii=True)})
 
 
@@ -55,9 +53,11 @@ def open_trace(path: str | Path) -> Trace:
     except (SafetensorError, OSError) as error:
         if isinstance(error, StorageError):
             raise
-        raise StorageError(f"{path}: cannot be read as safetensors ({error}).", "It is damaged, truncated or another kind of file.") from error
+        raise StorageError(
+            f"{path}: cannot be read as safetensors ({error}).", "It is damaged, truncated or another kind of file."
+        ) from error
     for name, expected in header["crc32"].items():
-        if name not in arrays or zlib.crc32(arrays[name].reshape(-1).view(np.uint8)) != expected:
+        if name not in arrays or checksum(arrays[name]) != expected:
             raise StorageError(f"{path}: the array {name!r} is damaged.", "Its checksum does not match. Make the trace again.")
     try:
         texts = [TokenizedText.from_json(text) for text in header["texts"]]
@@ -69,9 +69,16 @@ def open_trace(path: str | Path) -> Trace:
         raise StorageError(f"{path}: its header is damaged ({type(error).__name__}: {error}).", "Make the trace again.") from error
 
 
+def checksum(array: np.ndarray) -> int:
+    """CRC-32 of an array's bytes."""
+    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+
+
 def _header(path: Path, metadata: Mapping[str, str] | None) -> dict[str, Any]:
     if not metadata or HEADER not in metadata:
-        raise StorageError(f"{path}: a safetensors file, but not a trace of sightline.", "It may hold a model's weights: sl.load opens those.")
+        raise StorageError(
+            f"{path}: a safetensors file, but not a trace of sightline.", "Does it hold a model's weights? sl.load opens those."
+        )
     try:
         header = json.loads(metadata[HEADER])
     except json.JSONDecodeError as error:
@@ -79,7 +86,8 @@ def _header(path: Path, metadata: Mapping[str, str] | None) -> dict[str, Any]:
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         found = header.get("format") if isinstance(header, dict) else None
         raise StorageError(
-            f"{path}: written in format {found!r}; this sightline reads format {FORMAT}.", "Make the trace again, or use the version that wrote it."
+            f"{path}: written in format {found!r}; this sightline reads format {FORMAT}.",
+            "Make it again, or use the version that wrote it.",
         )
     if not isinstance(header.get("crc32"), dict):
         raise StorageError(f"{path}: its header is damaged (no checksums).", "Make the trace again.")
@@ -147,24 +155,3 @@ def _restore(name: str, data: dict[str, Any], texts: list[TokenizedText], arrays
         why_missing=data["why_missing"],
         **by_layer,  # type: ignore[arg-type]
     )
-
-
-@contextlib.contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A temporary file beside `path` that takes its place when all went well, and is gone when not."""
-    try:
-        temporary = path.parent / f".{path.name}.{uuid.uuid4().hex}.part"
-        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-    except OSError as error:
-        raise StorageError(f"{path}: cannot be written ({error.strerror}).", "Choose a folder that exists and may be written to.") from error
-    try:
-        yield temporary
-        os.replace(temporary, path)
-    except (OSError, SafetensorError) as error:
-        if isinstance(error, SightlineError):
-            raise
-        reason = getattr(error, "strerror", None) or str(error)
-        raise StorageError(f"{path}: cannot be written ({reason}).", "Nothing was left behind. Is the disk full?") from error
-    finally:
-        temporary.unlink(missing_ok=True)
-

@@ -12,7 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from sightline.capture.whole import write_whole
+from sightline.capture.files import write_whole
 from sightline.errors import StorageError, TraceError
 from sightline.plots.attention_graph import AttentionGraph, title_of
 from sightline.text.printable import printable

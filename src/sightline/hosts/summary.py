@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 from rich.table import Table
 
 from sightline.capture.trace import Stack, Trace
 from sightline.measures.focus import entropy
 from sightline.measures.targets import mass_at_offset, mass_on
+
+Measure = Callable[[np.ndarray], np.ndarray]
 
 
 def summary_tables(trace: Trace) -> list[Table]:
@@ -38,16 +43,16 @@ def _table(model: str, stack: Stack) -> Table:
     return table
 
 
-def _columns(stack: Stack) -> list[tuple[str, object]]:
+def _columns(stack: Stack) -> list[tuple[str, Measure]]:
     """The places to look at: neighbours where queries and keys are one text, special tokens where there are some, else the first."""
     special = np.array(stack.key_text.special)
-    columns: list[tuple[str, object]] = []
+    columns: list[tuple[str, Measure]] = []
     if stack.name != "cross":
         for name, offset in (("previous", -1), ("self", 0), ("next", 1)):
             if name != "next" or stack.name == "encoder":
-                columns.append((name, lambda w, o=offset: mass_at_offset(w, o)))
+                columns.append((name, partial(mass_at_offset, offset=offset)))
     first = np.arange(len(special)) == 0
-    columns.append(("first token", lambda w: mass_on(w, first)))
+    columns.append(("first token", partial(mass_on, columns=first)))
     if special.any():
-        columns.append(("special", lambda w: mass_on(w, special)))
+        columns.append(("special", partial(mass_on, columns=special)))
     return columns

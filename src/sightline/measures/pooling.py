@@ -24,7 +24,7 @@ def pool_to_words(weights: np.ndarray, query_groups: Groups, key_groups: Groups)
     as_keys = membership(key_groups, weights.shape[-1], weights.dtype)  # [key, key word]
     as_queries = membership(query_groups, weights.shape[-2], weights.dtype)  # [query, query word]
     as_queries = as_queries / as_queries.sum(axis=0, keepdims=True)
-    return np.swapaxes(as_queries, 0, 1) @ (weights @ as_keys)  # [..., query word, key word]
+    return np.asarray(as_queries.T @ (weights @ as_keys))  # [..., query word, key word]
 
 
 def membership(groups: Groups, n: int, dtype: np.dtype) -> np.ndarray:

@@ -13,7 +13,7 @@ def mass_on(weights: np.ndarray, columns: np.ndarray) -> np.ndarray:
     >>> mass_on(np.array([[0.5, 0.3, 0.2]]), np.array([True, False, True]))
     array([0.7])
     """
-    return weights @ np.asarray(columns).astype(weights.dtype)
+    return np.asarray(weights @ np.asarray(columns).astype(weights.dtype))
 
 
 def mass_at_offset(weights: np.ndarray, offset: int) -> np.ndarray:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from sightline.capture.files import write_whole
 from sightline.capture.trace import Stack, Trace
-from sightline.capture.whole import write_whole
 from sightline.errors import StorageError, TraceError, nearest
 from sightline.text.tokenized import TokenizedText
 

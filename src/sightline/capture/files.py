@@ -1,0 +1,41 @@
+"""Files written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from safetensors import SafetensorError
+
+from sightline.errors import SightlineError, StorageError
+
+
+@contextlib.contextmanager
+def replacing(path: str | Path) -> Iterator[Path]:
+    """A file beside `path` that takes its place when all went well, and is gone when not: a full disk leaves what was there before."""
+    path = Path(path)
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
+    try:
+        try:
+            os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+            yield beside
+            os.replace(beside, path)
+        finally:
+            beside.unlink(missing_ok=True)
+    except (OSError, SafetensorError) as error:
+        if isinstance(error, SightlineError):
+            raise
+        reason = getattr(error, "strerror", None) or str(error)
+        raise StorageError(f"{path}: cannot be written ({reason}).", "Nothing was changed. Choose another place, or make room.") from error
+
+
+def write_whole(path: str | Path, parts: Iterable[bytes]) -> None:
+    """Write the parts one after the other to `path`, whole or not at all."""
+    with replacing(path) as beside, beside.open("wb") as file:
+        for part in parts:
+            file.write(part)
+        file.flush()
+        os.fsync(file.fileno())
