@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
+os.environ["HF_HUB_OFFLINE"] = "1"  # read when the hub's client is imported: no test asks the network
+
 import pytest
 
 import sightline as sl

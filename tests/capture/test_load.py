@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import sightline as sl
-from sightline.capture import embedded
+from sightline.capture import embedded, hub
 from sightline.capture import load as load_module
 from sightline.errors import ModelError, TraceError
 from tests.capture.families import FAMILIES, tiny_tokenizer
@@ -30,8 +30,7 @@ def test_a_local_folder_opens_by_its_path(tmp_path):
     assert (model.trace("the cat sat").weights == expected.weights).all()
 
 
-def test_an_unknown_name_is_told_what_there_is(monkeypatch):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+def test_an_unknown_name_is_told_what_there_is():
     with pytest.raises(ModelError, match="minilm, smollm2") as caught:
         sl.load("no-such/model")
     assert "local folder" in str(caught.value)
@@ -151,3 +150,23 @@ def test_half_precision_weights_become_exact_float32(tmp_path):
     assert trace.about["dtype"] == "float16"
     assert trace.weights.dtype == "float32"
     assert (torch.from_numpy(trace.weights).half().float().numpy() == trace.weights).all()
+
+
+def test_a_hub_that_does_not_answer_is_noticed_at_once(monkeypatch):
+    import socket
+
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port = listening.getsockname()[1]
+        assert not hub.reachable(f"http://127.0.0.1:{port}"), "bound, but not listening"
+        listening.listen()
+        assert hub.reachable(f"http://127.0.0.1:{port}")
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
+    assert hub.reachable("https://127.0.0.1:1"), "only the proxy knows"
+
+
+def test_a_folder_never_asks_the_network(tmp_path, monkeypatch):
+    monkeypatch.setattr(hub.constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(hub, "reachable", lambda _: pytest.fail("asked the network for a folder"))
+    save(tmp_path / "m", "bert")
+    assert sl.load(tmp_path / "m").layout.n_layers("encoder") == 3

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sightline.capture import files
 from sightline.capture.trace import Trace
 from sightline.errors import StorageError
 from sightline.hosts.page import bundle, inert, open_module

@@ -13,9 +13,10 @@ from transformers.utils import logging as transformers_logging
 
 from sightline.capture.cache import TraceCache
 from sightline.capture.embedded import DEFAULT, EMBEDDED, embedded
+from sightline.capture.hub import only_local
 from sightline.capture.model import Model
 from sightline.capture.unpack import save_plain, unpack_once
-from sightline.errors import ModelError, SightlineError
+from sightline.errors import ModelError, SightlineError, nearest
 
 Device = Literal["auto", "cpu", "cuda", "mps"] | str
 
@@ -41,7 +42,7 @@ def load(
     name = str(name)
     place, shown = _place(name)
     target = _device(device)
-    options: dict[str, Any] = {"trust_remote_code": trust_remote_code}
+    options: dict[str, Any] = {"trust_remote_code": trust_remote_code, "local_files_only": only_local(place)}
     if revision is not None:
         options["revision"] = revision
     dtype = dtype or (torch.float32 if target.type == "cpu" else None)
@@ -166,6 +167,7 @@ def _not_opened(place: str, shown: str, error: Exception) -> ModelError:
         return ModelError(f"The folder {shown} cannot be opened as a model.", f"{type(error).__name__}: {reason}")
     return ModelError(
         f"No embedded model, no folder and no model on the hub (or none within reach) is named {shown!r}.",
+        *(guess for guess in [nearest(shown, [m.name for m in EMBEDDED])] if guess.startswith("Did you mean")),
         _choices(),
         "Without a network only embedded models, local folders and models already in the hub cache can be opened.",
         f"{type(error).__name__}: {reason}",

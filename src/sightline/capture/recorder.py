@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import torch
@@ -79,8 +78,7 @@ def attention_function(
     return output, weights
 
 
-@cache
-def own_eager(module_type: Any) -> Callable[..., tuple[torch.Tensor, torch.Tensor]]:
+def own_eager(module_type: type) -> Callable[..., tuple[torch.Tensor, torch.Tensor]]:
     """The eager attention function that this module's forward would call itself.
 
     Its name is read from the code of `forward` (most families: `eager_attention_forward`; some files hold several), its value
