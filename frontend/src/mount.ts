@@ -1,6 +1,6 @@
 // The frame around a view: title, controls, drawing, note. One per element; any number per page.
 
-import { toolbar, type Toolbar } from "./controls/toolbar";
+import { pictureControls, toolbar, type Toolbar, type ToolbarHost } from "./controls/toolbar";
 import { el } from "./controls/dom";
 import { Arrays } from "./core/arrays";
 import type { Kind, State, View } from "./core/contract";
@@ -57,6 +57,7 @@ class Frame {
   private reader: Reader;
   private redraw: Redraw;
   private bar!: Toolbar;
+  private corner!: Toolbar;
   private instance!: ViewInstance;
   private shown: Kind | null = null;
   private watch: ResizeObserver;
@@ -93,9 +94,11 @@ class Frame {
     sheet.replaceSync(CSS);
     root.adoptedStyleSheets = [sheet];
     const { note_url } = this.view.spec;
-    const note = el("p", { class: "note" }, this.labels.note);
-    if (/^https?:/.test(note_url ?? "")) note.append(" ", el("a", { href: note_url, target: "_blank", rel: "noopener noreferrer" }, this.labels.note_link), ".");
-    this.box.append(this.heading, this.slot, this.stageElement, note, this.live);
+    const words = el("span", {}, this.labels.note);
+    if (/^https?:/.test(note_url ?? "")) words.append(" ", el("a", { href: note_url, target: "_blank", rel: "noopener noreferrer" }, this.labels.note_link), ".");
+    const note = el("p", { class: "note" }, words, el("span", { class: "keys", "aria-label": this.labels.keyboard }, this.labels.keyboard_help));
+    this.corner = pictureControls(this.toolbarHost);
+    this.box.append(el("div", { class: "top" }, this.heading, this.corner.element), this.slot, this.stageElement, note, this.live);
     this.box.addEventListener("keydown", this.onKey);
     root.append(this.box);
     this.element.append(this.host);
@@ -118,6 +121,10 @@ class Frame {
     this.redraw.request();
   }
 
+  private get toolbarHost(): ToolbarHost {
+    return { spec: this.view.spec, labels: this.labels, state: () => this.state, set: this.set, save: (format) => void this.save(format) };
+  }
+
   private show(kind: Kind): void {
     if (this.shown === kind) return;
     this.instance?.destroy();
@@ -134,8 +141,7 @@ class Frame {
       announce: (text) => (this.live.textContent = text),
     };
     this.instance = VIEWS[kind](stage);
-    const host = { spec: this.view.spec, labels: this.labels, state: () => this.state, set: this.set, save: (format: "svg" | "png") => void this.save(format) };
-    this.bar = toolbar(host, kind, this.view.kind);
+    this.bar = toolbar(this.toolbarHost, kind, this.view.kind);
     this.slot.replaceChildren(this.bar.element);
     this.shown = kind;
   }
@@ -145,6 +151,7 @@ class Frame {
       this.show(shownKind(this.view.kind, this.state));
       this.box.dataset.theme = themeOf(this.state.theme).dark ? "dark" : "light";
       this.bar.sync(this.state);
+      this.corner.sync(this.state);
       this.titles();
       await this.instance.draw(current);
       if (!current()) return;

@@ -10,12 +10,14 @@ export const CSS = `
 :host{display:block;contain:content;text-align:left}
 *{box-sizing:border-box}
 [hidden]{display:none!important}
-.view{${variables(LIGHT)}position:relative;background:var(--ground);color:var(--text);font:14px/1.4 ${SANS};padding:12px;min-width:0;outline:none;min-height:160px}
+.view{${variables(LIGHT)}position:relative;background:var(--ground);color:var(--text);font:14px/1.4 ${SANS};padding:12px;min-width:0;outline:none;min-height:160px;container-type:inline-size}
 .view[data-theme=dark]{${variables(DARK)}}
-.title{font-size:14px;font-weight:600;margin:0 0 8px;display:flex;flex-wrap:wrap;gap:0 12px;align-items:baseline}
+.top{display:flex;flex-wrap:wrap;align-items:center;justify-content:space-between;gap:4px 12px;margin:0 0 8px}
+.picture{display:flex;gap:8px;align-items:center}
+.picture .field .name{display:none}
+.title{font-size:14px;font-weight:600;margin:0;display:flex;flex-wrap:wrap;gap:0 12px;align-items:baseline}
 .caption{font-size:12px;font-weight:400;color:var(--muted)}
 .bar,.heads{display:flex;flex-wrap:wrap;align-items:center;gap:8px 12px;margin:0 0 8px}
-.bar>.menu:last-child{margin-left:0}
 .heads{gap:6px 8px}
 .name{font-size:12px;color:var(--muted);margin-right:4px}
 .field{display:inline-flex;align-items:center}
@@ -88,9 +90,13 @@ input[type=search]{width:132px}
 .message{padding:32px 12px;color:var(--muted);text-align:center}
 .message strong{display:block;color:var(--text);font-weight:600;margin-bottom:4px}
 .note{margin:10px 0 0;font-size:12px;color:var(--muted)}
+.note{display:flex;flex-wrap:wrap;gap:2px 4px}
+.keys{margin-left:auto;opacity:.8}
 .note a{color:var(--accent)}
 .sr{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
+@container (max-width:820px){.keys{display:none}}
 @media (pointer:coarse){
+.keys{display:none}
 select,.opens,.back,.step,input[type=search],.box,.entry{min-height:44px}
 .step,.box{min-width:44px}
 .segmented span{line-height:42px}

@@ -25,6 +25,9 @@ export function headBoxes(spec: Spec, labels: Labels, state: () => State, set: (
   on(all, "click", () => set({ heads: Array.from({ length: count() }, (_, i) => i) }));
   on(none, "click", () => set({ heads: [] }));
 
+  const unlock = el("button", { type: "button", class: "quiet", "data-name": "unlock", hidden: true });
+  on(unlock, "click", () => set({ locked: [] }));
+
   const toggle = (head: number) => {
     const { heads } = state();
     if (oneAtATime(state())) set({ heads: [head] });
@@ -39,7 +42,7 @@ export function headBoxes(spec: Spec, labels: Labels, state: () => State, set: (
     return button;
   };
   return {
-    element: el("div", { class: "heads" }, el("span", { class: "name" }, labels.heads), boxes, el("span", { class: "quick" }, all, none)),
+    element: el("div", { class: "heads" }, el("span", { class: "name" }, labels.heads), boxes, el("span", { class: "quick" }, all, none, unlock)),
     sync(now) {
       const n = count();
       while (boxes.children.length > n) boxes.lastChild!.remove();
@@ -50,6 +53,8 @@ export function headBoxes(spec: Spec, labels: Labels, state: () => State, set: (
         button.setAttribute("aria-label", `${labels.head} ${h}`);
       });
       all.hidden = none.hidden = oneAtATime(now);
+      unlock.hidden = !now.locked.length;
+      unlock.textContent = `${labels.unlock} ${now.locked.length}`;
     },
   };
 }

@@ -35,12 +35,17 @@ export function toolbar(host: ToolbarHost, kind: Kind, inside: Kind): Toolbar {
   if (host.spec.stacks.some((_, i) => isPair(host.spec, i))) bar.push(pairMenu(host));
   bar.push(readingMenu(host, kind));
   bar.push(search("find", labels.find, (s) => s.find, (find) => set({ find })));
-  bar.push(themeMenu(host), saveMenu(host));
   const rows: Control[] = kind === "head" ? [headBoxes(host.spec, labels, host.state, set)] : [];
   return {
     element: el("div", { class: "controls", role: "toolbar", "aria-label": labels.reading }, el("div", { class: "bar" }, ...bar.map((c) => c.element)), ...rows.map((c) => c.element)),
     sync: (state) => [...bar, ...rows].forEach((control) => control.sync(state)),
   };
+}
+
+/** Beside the title: what concerns the picture, not the attention. */
+export function pictureControls(host: ToolbarHost): Toolbar {
+  const controls = [themeMenu(host), saveMenu(host)];
+  return { element: el("div", { class: "picture" }, ...controls.map((c) => c.element)), sync: (state) => controls.forEach((c) => c.sync(state)) };
 }
 
 function backButton({ labels, set }: ToolbarHost): Control {

@@ -1,19 +1,20 @@
 // How a token is written on screen: as itself, with what cannot be seen made visible.
 
-const NAMED: Record<number, string> = { 0x20: "␣", 0x7f: "␡", 0xa0: "⍽", 0xad: "⟨SHY⟩", 0x3000: "⟨U+3000⟩" };
+const NAMED: Record<number, string> = { 0x09: "\\t", 0x0a: "\\n", 0x0d: "\\r", 0x20: "␣" };
 const INVISIBLE = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u180e\u200b-\u200f\u2028-\u202f\u205f-\u206f\u3164\ufeff\ufff9-\ufffb]/gu;
 const JOINERS = new Set([0x200c, 0x200d]);
 
 function spelled(character: string): string {
   const code = character.codePointAt(0)!;
-  if (code < 0x20) return String.fromCodePoint(0x2400 + code); // ␀ … ␟
-  return NAMED[code] ?? `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
+  if (code in NAMED) return NAMED[code];
+  if (code < 0x80) return `\\x${code.toString(16).padStart(2, "0")}`;
+  return `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
 }
 
 /** The token with control characters, direction marks and lone white space spelled out; joiners inside a cluster stay. */
 export function visible(token: string): string {
   if (token === "") return "∅";
-  if (/^\s+$/u.test(token)) return [...token].map((c) => (c === " " ? "␣" : spelled(c))).join("");
+  if (/^\s+$/u.test(token)) return [...token].map(spelled).join("");
   const alone = [...token].length === 1;
   return token.replace(INVISIBLE, (c) => (!alone && JOINERS.has(c.codePointAt(0)!) ? c : spelled(c)));
 }

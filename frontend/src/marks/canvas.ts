@@ -41,7 +41,8 @@ export function paintItem(context: Context, item: Item): void {
       context.stroke();
       break;
     case "lines":
-      paintLines(context, item);
+      if (item.set.count > MANY) paintManyLines(context, item);
+      else paintLines(context, item);
       break;
     case "bitmap":
       paintBitmap(context, item);
@@ -85,6 +86,26 @@ function paintText(context: Context, item: Text): void {
   context.translate(item.x, item.y);
   context.rotate((item.rotate * Math.PI) / 180);
   context.fillText(item.text, 0, 0);
+  context.restore();
+}
+
+const MANY = 2000;
+const painted = new WeakMap<Lines, OffscreenCanvas>();
+
+/** Many lines are painted once and copied afterwards: leaving a token shows all lines again at once. */
+function paintManyLines(context: Context, item: Lines): void {
+  const { canvas } = context;
+  let copy = painted.get(item);
+  if (!copy || copy.width !== canvas.width || copy.height !== canvas.height) {
+    copy = new OffscreenCanvas(canvas.width, canvas.height);
+    const inner = copy.getContext("2d")!;
+    inner.setTransform(context.getTransform());
+    paintLines(inner, item);
+    painted.set(item, copy);
+  }
+  context.save();
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  context.drawImage(copy, 0, 0);
   context.restore();
 }
 

@@ -13,8 +13,8 @@ export interface LineSet {
 }
 
 /** Fainter than this cannot be told from the ground. */
-export const FAINTEST = 1.5 / 255;
-export const LEVELS = 28;
+export const FAINTEST = 2.5 / 255;
+export const LEVELS = 24;
 
 export const strength = (weight: number, max: number, rescale: boolean): number => (rescale ? (max > 0 ? weight / max : 0) : Math.min(1, weight));
 export const opacityOf = (strong: number): number => strong ** 0.85;
@@ -57,6 +57,8 @@ export function lineSet(maps: Pick<HeadMap, "weights" | "max">[], choice: Choice
   return set;
 }
 
+const COLUMNS = ["from", "to", "map", "weight", "opacity"] as const;
+
 function grow(old: LineSet | null, room: number): LineSet {
   const set: LineSet = {
     count: old?.count ?? 0,
@@ -66,24 +68,39 @@ function grow(old: LineSet | null, room: number): LineSet {
     weight: new Float32Array(room),
     opacity: new Float32Array(room),
   };
-  if (old) for (const key of ["from", "to", "map", "weight", "opacity"] as const) set[key].set(old[key]);
+  if (old) for (const key of COLUMNS) set[key].set(old[key]);
   return set;
 }
 
-/** Lines sharing colour and (nearly) opacity, faint first so that strong ones lie on top. Both painters draw these. */
+/** Lines sharing colour and nearly opacity, faint first so that strong ones lie on top. Both painters draw these. */
 export function batches(item: Lines): { colour: string; opacity: number; width: number; members: number[] }[] {
   const { set, colours } = item;
   const bins: number[][] = Array.from({ length: LEVELS * colours.length }, () => []);
   for (let i = 0; i < set.count; i++) {
-    const level = Math.min(LEVELS - 1, Math.floor(set.opacity[i] * LEVELS));
+    const level = Math.min(LEVELS - 1, Math.floor(Math.sqrt(set.opacity[i]) * LEVELS)); // finer where it is faint
     bins[level * colours.length + set.map[i]].push(i);
   }
   return bins.flatMap((members, bin) => {
     if (!members.length) return [];
-    const level = Math.floor(bin / colours.length);
-    const opacity = Math.min(1, Math.max(FAINTEST, (level + 0.5) / LEVELS));
+    const opacity = members.reduce((sum, i) => sum + set.opacity[i], 0) / members.length;
     return [{ colour: colours[bin % colours.length], opacity, width: 0.75 + (item.widest - 0.75) * opacity, members }];
   });
+}
+
+/** At most about `budget` lines, the strongest: enough while the list is moving. */
+export function strongest(set: LineSet, budget: number): LineSet {
+  if (set.count <= budget) return set;
+  const histogram = new Uint32Array(256);
+  for (let i = 0; i < set.count; i++) histogram[Math.min(255, Math.floor(set.opacity[i] * 256))]++;
+  let cut = 255;
+  for (let kept = histogram[255]; cut > 0 && kept + histogram[cut - 1] <= budget; cut--) kept += histogram[cut - 1];
+  const left = grow(null, budget + histogram[255]);
+  for (let i = 0; i < set.count; i++) {
+    if (Math.floor(set.opacity[i] * 256) < cut) continue;
+    const at = left.count++;
+    for (const key of COLUMNS) left[key][at] = set[key][i];
+  }
+  return left;
 }
 
 /** Heads leave a token a little apart from each other, so that lines of several heads do not hide one another. */

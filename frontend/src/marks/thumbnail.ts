@@ -42,3 +42,16 @@ export function thumbnailItem(thumb: Thumbnail, how: Omit<ThumbnailInput, "weigh
   const ys = (n: number) => Float32Array.from({ length: n }, (_, i) => y + ((i + 0.5) * h) / n);
   return { type: "lines", set, x1: x + 2, x2: x + w - 2, y1: ys(thumb.rows), y2: ys(thumb.cols), spread: 0, colours: [how.colour], widest: 1.5, curved: false };
 }
+
+/** Ticks at the edges of a thumbnail where tokens were found: queries left; keys right of lines, above a heatmap. */
+export function foundTicks(rows: boolean[], cols: boolean[], as: "lines" | "heatmap", x: number, y: number, size: number, stroke: string): Item[] {
+  const items: Item[] = [];
+  const tick = (x1: number, y1: number, x2: number, y2: number) => items.push({ type: "stroke", x1, y1, x2, y2, stroke, width: 2 });
+  rows.forEach((found, r) => found && tick(x - 3, y + ((r + 0.5) * size) / rows.length, x + 2, y + ((r + 0.5) * size) / rows.length));
+  cols.forEach((found, c) => {
+    const at = ((c + 0.5) * size) / cols.length;
+    if (found && as === "lines") tick(x + size - 2, y + at, x + size + 3, y + at);
+    else if (found) tick(x + at, y - 3, x + at, y + 2);
+  });
+  return items;
+}

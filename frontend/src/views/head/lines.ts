@@ -12,6 +12,8 @@ import { linesLayout, rowAt, rowY, visibleRows, type LinesLayout } from "./layou
 import { TokenOptions } from "./options";
 import { linesItem, linesScene, numbersShown, widestToken } from "./scene-lines";
 
+const MOVING = 5000; // lines drawn while scrolling
+
 export class LinesPart {
   private canvas = el("canvas", { class: "plot points", role: "img" });
   private spacer = el("div");
@@ -23,6 +25,8 @@ export class LinesPart {
   private whole: { key: string; lines: Lines } | null = null;
   private current: Scene | null = null;
   private lines: Lines | null = null;
+  private drawnAt = 0;
+  private resting = 0;
 
   constructor(private stage: Stage) {
     this.canvas.setAttribute("aria-label", stage.labels.drawing);
@@ -36,7 +40,7 @@ export class LinesPart {
     this.spacer.append(this.options.query.element, this.options.key.element, this.canvas);
     this.scroll.append(this.spacer);
     stage.element.append(this.scroll);
-    on(this.scroll, "scroll", () => this.render(), { passive: true });
+    on(this.scroll, "scroll", () => this.scrolled(), { passive: true });
     on(this.canvas, "pointermove", (event) => this.hover(event.pointerType === "touch" ? null : this.at(event)));
     on(this.canvas, "pointerleave", () => this.hover(null));
     on(this.canvas, "click", (event) => {
@@ -64,15 +68,24 @@ export class LinesPart {
     this.spacer.style.width = `${layout.width}px`;
   }
 
-  private render(): void {
+  /** While the list moves the strongest lines are enough; all of them when it rests. */
+  private scrolled(): void {
+    if (this.drawnAt === this.scroll.scrollTop) return;
+    this.render(MOVING);
+    clearTimeout(this.resting);
+    this.resting = window.setTimeout(() => this.render(), 140);
+  }
+
+  private render(budget = Infinity): void {
     const { reading, layout, stage } = this;
     if (!reading || !layout) return;
     const scroll = this.scroll.scrollTop;
     const input = { reading, state: stage.state(), theme: stage.theme(), labels: stage.labels, layout, scroll };
     const focus = focusOf(reading, stage.state(), this.hovered);
     const key = `${scroll} ${layout.width} ${input.theme.dark}`;
-    if (!focus && this.whole?.key !== key) this.whole = { key, lines: linesItem(input, null) };
-    this.lines = focus ? linesItem(input, focus) : this.whole!.lines;
+    if (!focus && budget === Infinity && this.whole?.key !== key) this.whole = { key, lines: linesItem(input, null) };
+    this.lines = focus || this.whole?.key !== key ? linesItem(input, focus, budget) : this.whole.lines;
+    this.drawnAt = scroll;
     this.current = linesScene(input, focus, this.lines);
     paint(this.canvas, this.current);
     this.place(scroll);
@@ -150,6 +163,7 @@ export class LinesPart {
   }
 
   destroy(): void {
+    clearTimeout(this.resting);
     this.scroll.remove();
   }
 }

@@ -63,8 +63,10 @@ export function heatmapScene(input: HeatmapInput): Scene {
 function marks(input: HeatmapInput, X: (c: number) => number, Y: (r: number) => number, cell: number, box: { left: number; top: number; w: number; h: number }): Item[] {
   const { reading, state, theme, hovered } = input;
   const items: Item[] = [];
-  const rowBox = (r: number, stroke: string, opacity: number): Item => ({ type: "rect", x: box.left, y: Y(r), w: box.w, h: Math.max(1, cell), stroke, opacity });
-  const colBox = (c: number, stroke: string, opacity: number): Item => ({ type: "rect", x: X(c), y: box.top, w: Math.max(1, cell), h: box.h, stroke, opacity });
+  const thin = cell < 4; // a frame round so small a cell would hide it
+  const paintOf = (colour: string, opacity: number) => (thin ? { fill: colour, opacity: opacity * 0.7 } : { stroke: colour, opacity });
+  const rowBox = (r: number, colour: string, opacity: number): Item => ({ type: "rect", x: box.left, y: Y(r), w: box.w, h: Math.max(1, cell), ...paintOf(colour, opacity) });
+  const colBox = (c: number, colour: string, opacity: number): Item => ({ type: "rect", x: X(c), y: box.top, w: Math.max(1, cell), h: box.h, ...paintOf(colour, opacity) });
   for (const place of lockedPlaces(reading, state)) items.push(sideOf(state) === "query" ? rowBox(place, theme.query, 1) : colBox(place, theme.key, 1));
   if (hovered) items.push(rowBox(hovered.row, theme.query, 0.6), colBox(hovered.col, theme.key, 0.6));
   return items;

@@ -5,7 +5,7 @@ import type { State } from "../../core/contract";
 import type { Labels } from "../../core/labels";
 import type { Reading } from "../../core/reading";
 import type { Theme } from "../../core/theme";
-import { lineSet, opacityOf, strength } from "../../marks/lines";
+import { lineSet, opacityOf, strength, strongest } from "../../marks/lines";
 import type { Item, Lines, Scene } from "../../marks/scene";
 import { naturalWidth, tokenItems } from "../../marks/tokens";
 import { lockedPlaces, sideOf, summed, type Focus, type Side } from "./focus";
@@ -22,7 +22,7 @@ export interface LinesInput {
   scroll: number;
 }
 
-export function linesItem({ reading, state, theme, layout, scroll }: LinesInput, focus: Focus | null): Lines {
+export function linesItem({ reading, state, theme, layout, scroll }: LinesInput, focus: Focus | null, budget = Infinity): Lines {
   const ys = (axis: Axis) => Float32Array.from(axis.labels, (_, i) => rowY(layout, i, scroll));
   const [y1, y2] = [ys(reading.rows), ys(reading.cols)];
   const [low, high] = [layout.top - layout.row, layout.height + layout.row];
@@ -35,7 +35,7 @@ export function linesItem({ reading, state, theme, layout, scroll }: LinesInput,
     seen: (r, c) => !((y1[r] < low && y2[c] < low) || (y1[r] > high && y2[c] > high)),
   });
   const colours = reading.maps.map((map) => map.colour ?? theme.query);
-  return { type: "lines", set, x1: layout.x1, x2: layout.x2, y1, y2, spread: layout.row * 0.5, colours, widest: focus ? 4 : 3, curved: true };
+  return { type: "lines", set: strongest(set, budget), x1: layout.x1, x2: layout.x2, y1, y2, spread: layout.row * 0.5, colours, widest: focus ? 4 : 3, curved: true };
 }
 
 export interface NumberShown { place: number; value: number }
@@ -71,7 +71,7 @@ function headings({ layout, theme, labels, reading, state }: LinesInput, focus: 
   if (!focus) return items;
   const parts = [];
   if (focus.places.size > 1) parts.push(`Σ ${focus.places.size}`);
-  if (reading.maps.length > 1) parts.push(`⌀ ${reading.maps.length} ${labels.heads.toLowerCase()}`);
+  if (reading.maps.length > 1) parts.push(layout.strip ? `⌀ ${reading.maps.length} ${labels.heads.toLowerCase()}` : `⌀ ${reading.maps.length}`);
   else if (state.combine !== "each") parts.push(labels[state.combine].toLowerCase());
   const text = parts.join(" · ");
   if (text) items.push(focus.side === "query" ? name(layout.width, text, theme.muted, "end", false) : name(0, text, theme.muted, "start", false));

@@ -2,13 +2,14 @@
 
 import { el, on } from "../../controls/dom";
 import { headColour, layerColour } from "../../core/colours";
+import { axes, matches } from "../../core/axes";
 import type { State } from "../../core/contract";
 import { maximum } from "../../core/filters";
 import { headName } from "../../core/reading";
 import { breathe } from "../../core/schedule";
 import { paint } from "../../marks/canvas";
 import type { Item, Scene } from "../../marks/scene";
-import { thumbnailItem, thumbnailOf, type Thumbnail } from "../../marks/thumbnail";
+import { foundTicks, thumbnailItem, thumbnailOf, type Thumbnail } from "../../marks/thumbnail";
 import type { DrawnThumbnail, Stage, ViewInstance } from "../../registry";
 import { cellAt, cornerOf, gridLayout, type GridLayout } from "./grid";
 import { Large } from "./large";
@@ -53,6 +54,8 @@ export function modelView(stage: Stage): ViewInstance {
     const theme = stage.theme();
     const items: Item[] = [];
     drawn = [];
+    const sides = axes(stage.spec, state, null);
+    const [foundRows, foundCols] = [matches(sides.rows, state.find), matches(sides.cols, state.find)];
     state.rows.forEach((row, r) =>
       state.columns.forEach((head, c) => {
         const { n_heads, layer } = stage.spec.stacks[state.stack].layers[row];
@@ -63,6 +66,7 @@ export function modelView(stage: Stage): ViewInstance {
         if (!thumb) return;
         const colour = colourOf(state, row, head);
         items.push(thumbnailItem(thumb, { rescale: state.rescale, threshold: state.threshold, colour, theme, as: state.as }, x, y, grid.size, grid.size));
+        items.push(...foundTicks(foundRows, foundCols, state.as, x, y, grid.size, theme.accent));
         drawn.push({ layer, head, name: headName(layer, head), x, y, width: grid.size, height: grid.size, colour });
       }),
     );

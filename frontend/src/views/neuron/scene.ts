@@ -29,7 +29,8 @@ export interface NeuronInput {
   scroll: number;
 }
 
-const signed = (value: number, digits = 2): string => (value < 0 ? "−" : "") + Math.abs(value).toFixed(digits);
+/** With a true minus sign, and never “−0.00”. */
+const signed = (value: number): string => (Number(value.toFixed(2)) < 0 ? "−" : "") + Math.abs(value).toFixed(2);
 
 export function neuronScene(input: NeuronInput): Scene {
   const { layout, theme } = input;
@@ -54,8 +55,8 @@ function header({ layout, theme, labels, query, most, scale }: NeuronInput): Ite
   const y = 42;
   const items: Item[] = [
     heading(0, labels.query, theme.query),
-    heading(layout.vector.x, `${labels.query_vector} (${query.vector.length})`, theme.query),
-    heading(layout.product.x, labels.product),
+    heading(layout.vector.x, narrow ? `q (${query.vector.length})` : `${labels.query_vector} (${query.vector.length})`, theme.query),
+    heading(layout.product.x, narrow ? "q × k" : labels.product),
     heading(layout.score.x, narrow ? "q·k·s" : `q·k × ${round(scale)}`),
     heading(layout.weight.x, labels.weight),
     ...tokenItems(query.label, 14, y - 14, { size: 12, room: layout.token - 14, special: query.special, fill: theme.query, bold: true }, theme),
