@@ -16,7 +16,21 @@ import numpy as np
 HERE = Path(__file__).resolve().parent
 BUNDLE = HERE.parents[1] / "src/sightline/views/static/sightline.js"
 NOTE = "https://example.org/attention-is-not-importance"
-STRANGE = ["</script>", "<img src=x onerror=alert(1)>", "\"quoted'", "👩‍👩‍👧", "日本語", "שלום", "\u202eabc", "\n", "tab\there", "▁space", "##ing", "\x00", " "]
+STRANGE = [
+    "</script>",
+    "<img src=x onerror=alert(1)>",
+    "\"quoted'",
+    "👩‍👩‍👧",
+    "日本語",
+    "שלום",
+    "\u202eabc",
+    "\n",
+    "tab\there",
+    "▁space",
+    "##ing",
+    "\x00",
+    " ",
+]
 
 
 def sqrt8(weights: np.ndarray, fine_from: int = 24) -> dict:
@@ -50,7 +64,8 @@ def made_up(heads: int, queries: int, keys: int, rng: np.random.Generator, causa
     return np.stack(weights)  # [head, query, key]
 
 
-WORDS = "the quick brown fox jumps over a lazy dog while nobody in this quiet town really watches what it does next".split()
+TEXT = "the quick brown fox jumps over a lazy dog while nobody in this quiet town really watches what it does next"
+WORDS = TEXT.split()
 
 
 def text(n: int, pair: bool = False, strange: bool = False) -> dict:
@@ -63,7 +78,7 @@ def text(n: int, pair: bool = False, strange: bool = False) -> dict:
     tokens = ["[CLS]", *body[:middle], "[SEP]", *body[middle:], "[SEP]"] if pair else ["[CLS]", *body, "[SEP]"]
     special = [t in ("[CLS]", "[SEP]") for t in tokens]
     words, texts = [], []
-    for token, is_special in zip(tokens, special):
+    for token, is_special in zip(tokens, special, strict=True):
         if is_special:
             words.append(None)
         elif token.startswith("##") and words and words[-1] is not None:
@@ -76,7 +91,16 @@ def text(n: int, pair: bool = False, strange: bool = False) -> dict:
     return {"tokens": tokens, "special": special, "segments": segments, "words": words, "word_texts": texts}
 
 
-def view(kind: str, n: int, layers: int = 12, heads: int = 12, pair: bool = False, strange: bool = False, causal: bool = False, state: dict | None = None) -> dict:
+def view(
+    kind: str,
+    n: int,
+    layers: int = 12,
+    heads: int = 12,
+    pair: bool = False,
+    strange: bool = False,
+    causal: bool = False,
+    state: dict | None = None,
+) -> dict:
     rng = np.random.default_rng(0)
     arrays, specs = {}, []
     for layer in range(layers):
@@ -87,7 +111,10 @@ def view(kind: str, n: int, layers: int = 12, heads: int = 12, pair: bool = Fals
 
 
 def document(kind: str, texts: list, stacks: list, arrays: dict, state: dict | None = None, model: str = "made up") -> dict:
-    return {"spec": {"format": 1, "kind": kind, "model": model, "note_url": NOTE, "texts": texts, "stacks": stacks, "state": state or {}}, "arrays": arrays}
+    return {
+        "spec": {"format": 1, "kind": kind, "model": model, "note_url": NOTE, "texts": texts, "stacks": stacks, "state": state or {}},
+        "arrays": arrays,
+    }
 
 
 def crossed(kind: str = "head") -> dict:
@@ -103,7 +130,9 @@ def crossed(kind: str = "head") -> dict:
     return document(kind, texts, stacks, arrays)
 
 
-def neurons(n: int, heads: int = 8, key_heads: int = 8, dims: int = 64, causal: bool = False, bias: bool = False, state: dict | None = None) -> dict:
+def neurons(
+    n: int, heads: int = 8, key_heads: int = 8, dims: int = 64, causal: bool = False, bias: bool = False, state: dict | None = None
+) -> dict:
     rng = np.random.default_rng(2)
     arrays, specs = {}, []
     for layer in range(2):
@@ -118,7 +147,18 @@ def neurons(n: int, heads: int = 8, key_heads: int = 8, dims: int = 64, causal: 
         arrays |= {f"{name}.weights": floats(softmax(scores)), f"{name}.queries": floats(q * 2), f"{name}.keys": floats(k)}
         if bias:
             arrays[f"{name}.bias"] = floats(added)
-        specs.append({"layer": layer, "n_heads": heads, "n_key_heads": key_heads, "weights": f"{name}.weights", "queries": f"{name}.queries", "keys": f"{name}.keys", "scale": scale, "bias": f"{name}.bias" if bias else None})
+        specs.append(
+            {
+                "layer": layer,
+                "n_heads": heads,
+                "n_key_heads": key_heads,
+                "weights": f"{name}.weights",
+                "queries": f"{name}.queries",
+                "keys": f"{name}.keys",
+                "scale": scale,
+                "bias": f"{name}.bias" if bias else None,
+            }
+        )
     return document("neuron", [text(n)], [{"name": "encoder", "query_text": 0, "key_text": 0, "layers": specs}], arrays, state)
 
 
@@ -135,7 +175,7 @@ def real(folder: str, kind: str, sentence: str, second: str | None = None, state
     tokens = tokenizer.convert_ids_to_tokens(ids)
     special = [i in tokenizer.all_special_ids for i in ids]
     words, texts, last = [], [], None
-    for token, word in zip(tokens, zip(batch.word_ids(0), batch.sequence_ids(0))):
+    for token, word in zip(tokens, zip(batch.word_ids(0), batch.sequence_ids(0), strict=True), strict=True):
         if word[0] is None:
             words.append(None)
             continue
@@ -148,8 +188,13 @@ def real(folder: str, kind: str, sentence: str, second: str | None = None, state
     segments = batch["token_type_ids"][0].tolist() if "token_type_ids" in batch else [0] * len(ids)
     described = {"tokens": tokens, "special": special, "segments": segments, "words": words, "word_texts": texts}
     arrays = {f"encoder.{layer}.weights": sqrt8(w[0].numpy()) for layer, w in enumerate(maps)}
-    specs = [{"layer": layer, "n_heads": w.shape[1], "n_key_heads": w.shape[1], "weights": f"encoder.{layer}.weights"} for layer, w in enumerate(maps)]
-    return document(kind, [described], [{"name": "encoder", "query_text": 0, "key_text": 0, "layers": specs}], arrays, state, model="minilm")
+    specs = [
+        {"layer": layer, "n_heads": w.shape[1], "n_key_heads": w.shape[1], "weights": f"encoder.{layer}.weights"}
+        for layer, w in enumerate(maps)
+    ]
+    return document(
+        kind, [described], [{"name": "encoder", "query_text": 0, "key_text": 0, "layers": specs}], arrays, state, model="minilm"
+    )
 
 
 def page(data: dict) -> str:
@@ -184,7 +229,9 @@ def main() -> None:
         sentence = "The keys that the old librarian had forgotten on the table were found by the cleaner, who gave them back."
         pages["real-head"] = lambda: real(sys.argv[2], "head", sentence, state={"layer": 3})
         pages["real-model"] = lambda: real(sys.argv[2], "model", sentence)
-        pages["real-pair"] = lambda: real(sys.argv[2], "head", "The cat sat on the mat.", "It was tired.", state={"layer": 4, "heads": [2, 7]})
+        pages["real-pair"] = lambda: real(
+            sys.argv[2], "head", "The cat sat on the mat.", "It was tired.", state={"layer": 4, "heads": [2, 7]}
+        )
         pages["real-model-512"] = lambda: real(sys.argv[2], "model", (HERE / "fixtures.py").read_text())
     for name, make in pages.items():
         (out / f"{name}.html").write_text(page(make()))

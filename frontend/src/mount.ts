@@ -46,7 +46,7 @@ export function mount(element: HTMLElement, view: View, options: MountOptions = 
 }
 
 class Frame {
-  private host = el("div");
+  private host = el("div", { "data-lm-suppress-shortcuts": "true" }); // JupyterLab would take the arrow keys
   private box = el("div", { class: "view", tabindex: "-1" });
   private heading = el("h2", { class: "title" });
   private slot = el("div");
@@ -194,11 +194,12 @@ class Frame {
     if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey) return;
     const target = event.composedPath()[0] as HTMLElement;
     if (/^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) && event.key !== "Escape") return;
-    if (this.instance.key?.(event)) return event.preventDefault();
-    const patch = keyChange(event.key, this.view.kind, this.view.spec, this.state);
-    if (!patch) return;
+    const used = this.instance.key?.(event);
+    const patch = used ? null : keyChange(event.key, this.view.kind, this.view.spec, this.state);
+    if (!used && !patch) return;
     event.preventDefault();
-    this.set(patch);
+    event.stopPropagation();
+    if (patch) this.set(patch);
   };
 
   private onPageKey = (event: KeyboardEvent): void => {

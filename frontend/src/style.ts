@@ -36,12 +36,10 @@ input[type=search]{width:132px}
 .step:last-child{border-radius:0 6px 6px 0}
 .back{color:var(--accent)}
 .segmented{display:inline-flex;border:1px solid var(--hairline);border-radius:6px;overflow:hidden}
-.segmented label{position:relative;cursor:pointer}
-.segmented input{position:absolute;opacity:0;inset:0;margin:0}
-.segmented span{display:block;padding:0 10px;line-height:26px;font-size:12px;color:var(--muted)}
-.segmented label+label span{border-left:1px solid var(--hairline)}
-.segmented input:checked+span{background:var(--faint);color:var(--accent);font-weight:600}
-.segmented input:focus-visible+span,button:focus-visible,select:focus-visible,input:focus-visible,.plot:focus-visible,.tokens:focus-visible{outline:2px solid var(--accent);outline-offset:-1px}
+.segmented button{border:0;background:none;padding:0 10px;height:26px;color:var(--muted)}
+.segmented button+button{border-left:1px solid var(--hairline)}
+.segmented button[aria-pressed=true]{background:var(--faint);color:var(--accent);font-weight:600}
+button:focus-visible,select:focus-visible,input:focus-visible,.plot:focus-visible{outline:2px solid var(--accent);outline-offset:-1px}
 .menu{position:relative;display:inline-block}
 .panel{position:absolute;z-index:5;top:32px;left:0;display:flex;flex-direction:column;gap:10px;width:264px;padding:12px;background:var(--ground);border:1px solid var(--hairline);border-radius:8px;font-size:12px}
 .menu:has([data-name=save]) .panel{width:136px;padding:4px;gap:0}
@@ -99,7 +97,7 @@ input[type=search]{width:132px}
 .keys{display:none}
 select,.opens,.back,.step,input[type=search],.box,.entry{min-height:44px}
 .step,.box{min-width:44px}
-.segmented span{line-height:42px}
+.segmented button{min-height:42px}
 .head{width:44px;height:44px}
 .quiet{min-height:44px;padding:0 8px}
 .check,.slider{min-height:44px}

@@ -36,29 +36,28 @@ export function select(name: string, title: string, options: (state: State) => O
 /** A menu with a button for the one before and the one after. */
 export function stepper(inner: Control, words: { previous: string; next: string }, move: (by: number) => void, ends: (state: State) => [boolean, boolean]): Control {
   const back = el("button", { type: "button", class: "step", "aria-label": words.previous }, "‹");
-  const on_ = el("button", { type: "button", class: "step", "aria-label": words.next }, "›");
+  const forth = el("button", { type: "button", class: "step", "aria-label": words.next }, "›");
   on(back, "click", () => move(-1));
-  on(on_, "click", () => move(1));
-  const element = el("span", { class: "stepper" }, inner.element, back, on_);
+  on(forth, "click", () => move(1));
+  const element = el("span", { class: "stepper" }, inner.element, back, forth);
   return {
     element,
     sync(state) {
       inner.sync(state);
-      [back.disabled, on_.disabled] = ends(state);
+      [back.disabled, forth.disabled] = ends(state);
     },
   };
 }
 
-/** Two or three choices side by side. */
+/** Two or three choices side by side. Buttons, not radio buttons: those would take the arrow keys, which move head and layer. */
 export function segmented(name: string, title: string, options: Option[], value: (state: State) => string, choose: (value: string) => void): Control {
-  const group = uid();
-  const inputs = options.map((option) => {
-    const input = el("input", { type: "radio", name: group, value: option.value, "data-name": name });
-    on(input, "change", () => choose(option.value));
-    return input;
+  const buttons = options.map((option) => {
+    const button = el("button", { type: "button", value: option.value, "data-name": name }, option.label);
+    on(button, "click", () => choose(option.value));
+    return button;
   });
-  const element = el("span", { class: "segmented", role: "radiogroup", "aria-label": title }, ...inputs.map((input, i) => el("label", {}, input, el("span", {}, options[i].label))));
-  return { element, sync: (state) => inputs.forEach((input) => (input.checked = input.value === value(state))) };
+  const element = el("span", { class: "segmented", role: "group", "aria-label": title }, ...buttons);
+  return { element, sync: (state) => buttons.forEach((button) => button.setAttribute("aria-pressed", String(button.value === value(state)))) };
 }
 
 export function checkbox(name: string, title: string, value: (state: State) => boolean, choose: (value: boolean) => void, enabled: (state: State) => boolean = () => true): Control {

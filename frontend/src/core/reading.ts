@@ -115,7 +115,8 @@ export class Reader {
   }
 }
 
-function combinedName(spec: Spec, state: State, heads: number[]): string {
+/** “mean · L3,5 · 12 heads” */
+export function combinedName(spec: Spec, state: State, heads: number[]): string {
   const layers = [...new Set([state.layer, ...state.combine_layers])].sort((a, b) => a - b).map((i) => spec.stacks[state.stack].layers[i].layer);
   return `${state.combine} · L${layers.join(",")} · ${heads.length === 1 ? `H${heads[0]}` : `${heads.length} heads`}`;
 }

@@ -18,10 +18,12 @@ function viewOf(model: WidgetModel): View {
 }
 
 export function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => void {
+  let waiting: ReturnType<typeof setTimeout> | undefined;
   const handle = mount(el, viewOf(model), {
     onState(state) {
       model.set("state", state);
-      model.save_changes();
+      clearTimeout(waiting); // a slider would otherwise send a message at every pixel
+      waiting = setTimeout(() => model.save_changes(), 80);
     },
   });
   const stateChanged = () => handle.update((model.get("state") ?? {}) as Partial<State>);

@@ -2,7 +2,9 @@
 
 import { placeOf, type Axis } from "../../core/axes";
 import type { State } from "../../core/contract";
+import type { Labels } from "../../core/labels";
 import type { HeadMap, Reading } from "../../core/reading";
+import { visible } from "../../core/tokens";
 
 export type Side = "query" | "key";
 
@@ -49,4 +51,25 @@ export function summed(map: HeadMap, width: number, focus: Focus): Float32Array 
     if (focus.side === "query") for (let c = 0; c < width; c++) sums[c] += map.weights[place * width + c];
     else for (let r = 0; r < height; r++) sums[r] += map.weights[r * width + place];
   return sums;
+}
+
+/** The numbers beside the other column: summed over focused tokens, averaged over heads. */
+export function numbersShown(reading: Reading, focus: Focus | null): { values: Float32Array; byMap: Float32Array[] } | null {
+  if (!focus || !reading.maps.length) return null;
+  const byMap = reading.maps.map((map) => summed(map, reading.cols.labels.length, focus));
+  const values = byMap[0].map((_, i) => byMap.reduce((sum, one) => sum + one[i], 0) / byMap.length);
+  return { values, byMap };
+}
+
+/** The places with the most attention, most first. */
+export const topPlaces = (values: Float32Array, n: number): number[] => [...values.keys()].sort((a, b) => values[b] - values[a]).slice(0, n);
+
+/** What a screen reader says about the tokens in focus. */
+export function spoken(reading: Reading, focus: Focus | null, labels: Labels): string {
+  const shown = numbersShown(reading, focus);
+  if (!focus || !shown) return "";
+  const [own, other] = focus.side === "query" ? [reading.rows, reading.cols] : [reading.cols, reading.rows];
+  const names = [...focus.places].map((i) => visible(own.labels[i])).join(", ");
+  const top = topPlaces(shown.values, 3).map((i) => `${visible(other.labels[i])} ${shown.values[i].toFixed(3)}`);
+  return `${names}. ${focus.side === "query" ? labels.from : labels.to}: ${top.join(", ")}`;
 }

@@ -9,13 +9,14 @@ import { pyramid, shades, type Pyramid } from "../../marks/heatmap";
 import type { Scene } from "../../marks/scene";
 import type { Stage, Summary } from "../../registry";
 import { Tip } from "../tip";
-import { sideOf, toggled } from "./focus";
+import { TokenOptions } from "../options";
+import { focusOf, lockedPlaces, numbersShown, sideOf, spoken, toggled, topPlaces, type Side } from "./focus";
 import { BOTTOM, heatmapScene, seen, type HeatmapInput } from "./scene-heatmap";
 import { widestToken } from "./scene-lines";
 import { cellSize, hold, panned, zoomed, type Frame } from "./zoom";
 
 export class HeatmapPart {
-  private canvas = el("canvas", { class: "plot grab", role: "img", tabindex: "0" });
+  private canvas = el("canvas", { class: "plot grab", role: "img" });
   private buttons = el("div", { class: "zoom" });
   private tip = new Tip();
   private reading: Reading | null = null;
@@ -28,6 +29,7 @@ export class HeatmapPart {
   private current: Scene | null = null;
   private pointers = new Map<number, { x: number; y: number }>();
   private travelled = 0;
+  private options: Record<Side, TokenOptions>;
   private waiting = 0;
 
   constructor(private stage: Stage) {
@@ -39,7 +41,14 @@ export class HeatmapPart {
       return made;
     };
     this.buttons.append(button("+", labels.zoom_in, () => this.by(1.6)), button("−", labels.zoom_out, () => this.by(1 / 1.6)), button("⤢", labels.zoom_fit, () => this.to({ x: 0, y: 0, k: 1 })));
-    stage.element.append(this.canvas, this.buttons, this.tip.element);
+    const list = (side: Side, label: string) =>
+      new TokenOptions(label, {
+        move: (place) => this.reach(side, place),
+        choose: (place) => this.reading && stage.set(toggled(this.reading, stage.state(), side, place)),
+        leave: () => this.point(null, 0, 0),
+      });
+    this.options = { query: list("query", labels.queries), key: list("key", labels.keys) };
+    stage.element.append(this.options.query.element, this.options.key.element, this.canvas, this.buttons, this.tip.element);
     on(this.canvas, "wheel", (event) => this.wheel(event), { passive: false });
     on(this.canvas, "pointerdown", (event) => this.down(event));
     on(this.canvas, "pointermove", (event) => this.move(event));
@@ -80,6 +89,34 @@ export class HeatmapPart {
     if (!this.reading || !this.pyramid) return;
     this.current = heatmapScene(this.input());
     paint(this.canvas, this.current);
+    this.place();
+  }
+
+  /** Only the active token is an option: a map may have thousands. */
+  private place(): void {
+    const { rows, cols } = this.reading!;
+    const cell = cellSize(this.frame, this.zoom.k);
+    const window = seen({ frame: this.frame, zoom: this.zoom });
+    const { left, top } = this.margins;
+    const state = this.stage.state();
+    const locked = (side: Side) => (side === sideOf(state) ? lockedPlaces(this.reading!, state) : new Set<number>());
+    this.options.query.update(rows, [0, -1], (i) => ({ x: 16, y: top + (i - window.top) * cell, w: left - 18, h: Math.max(12, cell) }), locked("query"));
+    this.options.key.update(cols, [0, -1], (i) => ({ x: left + (i - window.left) * cell, y: 16, w: Math.max(12, cell), h: top - 18 }), locked("key"));
+  }
+
+  /** Keyboard: points at the token and what it looks at most (or what looks at it most), in sight, and says it. */
+  private reach(side: Side, place: number): void {
+    if (!this.reading) return;
+    const focus = focusOf(this.reading, { ...this.stage.state(), locked: [] }, { side, place })!;
+    const other = topPlaces(numbersShown(this.reading, focus)!.values, 1)[0] ?? 0;
+    this.hovered = side === "query" ? { row: place, col: other } : { row: other, col: place };
+    const window = seen({ frame: this.frame, zoom: this.zoom });
+    const outside = this.hovered.row < window.top || this.hovered.row >= window.bottom || this.hovered.col < window.left || this.hovered.col >= window.right;
+    if (outside) {
+      const half = (low: number, high: number) => (high - low) / 2;
+      this.to({ ...this.zoom, x: (this.hovered.col - half(window.left, window.right)) / this.frame.cols, y: (this.hovered.row - half(window.top, window.bottom)) / this.frame.rows });
+    } else this.render();
+    this.stage.announce(spoken(this.reading, focus, this.stage.labels));
   }
 
   private input(): HeatmapInput {
@@ -189,6 +226,7 @@ export class HeatmapPart {
 
   destroy(): void {
     clearTimeout(this.waiting);
+    for (const side of ["query", "key"] as const) this.options[side].element.remove();
     this.canvas.remove();
     this.buttons.remove();
     this.tip.element.remove();

@@ -3,14 +3,13 @@
 import { el, on } from "../../controls/dom";
 import { shownHeads } from "../../controls/heads";
 import type { Reading } from "../../core/reading";
-import { visible } from "../../core/tokens";
 import { paint } from "../../marks/canvas";
 import type { Lines, Scene } from "../../marks/scene";
 import type { DrawnLine, Stage, Summary } from "../../registry";
-import { focusOf, lockedPlaces, sideOf, toggled, type Side } from "./focus";
+import { focusOf, lockedPlaces, numbersShown, sideOf, spoken, toggled, type Side } from "./focus";
 import { linesLayout, rowAt, rowY, visibleRows, type LinesLayout } from "./layout";
-import { TokenOptions } from "./options";
-import { linesItem, linesScene, numbersShown, widestToken } from "./scene-lines";
+import { TokenOptions } from "../options";
+import { linesItem, linesScene, widestToken } from "./scene-lines";
 
 const MOVING = 5000; // lines drawn while scrolling
 
@@ -129,19 +128,7 @@ export class LinesPart {
     else if (top > this.scroll.scrollTop + room) this.scroll.scrollTop = top - room;
     this.hovered = { side, place };
     this.render();
-    this.stage.announce(this.spoken());
-  }
-
-  private spoken(): string {
-    const reading = this.reading!;
-    const focus = focusOf(reading, this.stage.state(), this.hovered);
-    const shown = numbersShown(reading, focus);
-    if (!focus || !shown) return "";
-    const own = focus.side === "query" ? reading.rows : reading.cols;
-    const other = focus.side === "query" ? reading.cols : reading.rows;
-    const top = [...shown.values.keys()].sort((a, b) => shown.values[b] - shown.values[a]).slice(0, 3);
-    const verb = focus.side === "query" ? this.stage.labels.from : this.stage.labels.to;
-    return `${[...focus.places].map((i) => visible(own.labels[i])).join(", ")}. ${verb}: ${top.map((i) => `${visible(other.labels[i])} ${shown.values[i].toFixed(3)}`).join(", ")}`;
+    this.stage.announce(spoken(this.reading, focusOf(this.reading, this.stage.state(), this.hovered), this.stage.labels));
   }
 
   scene(): Scene | null {

@@ -8,7 +8,7 @@ import type { Theme } from "../../core/theme";
 import { lineSet, opacityOf, strength, strongest } from "../../marks/lines";
 import type { Item, Lines, Scene } from "../../marks/scene";
 import { naturalWidth, tokenItems } from "../../marks/tokens";
-import { lockedPlaces, sideOf, summed, type Focus, type Side } from "./focus";
+import { lockedPlaces, numbersShown, sideOf, type Focus, type Side } from "./focus";
 import { rowY, visibleRows, type LinesLayout } from "./layout";
 
 export const widestToken = (axis: Axis): number => axis.labels.reduce((most, label, i) => Math.max(most, naturalWidth(label, axis.special[i], 12)), 0);
@@ -36,16 +36,6 @@ export function linesItem({ reading, state, theme, layout, scroll }: LinesInput,
   });
   const colours = reading.maps.map((map) => map.colour ?? theme.query);
   return { type: "lines", set: strongest(set, budget), x1: layout.x1, x2: layout.x2, y1, y2, spread: layout.row * 0.5, colours, widest: focus ? 4 : 3, curved: true };
-}
-
-export interface NumberShown { place: number; value: number }
-
-/** The numbers beside the other column: summed over focused tokens, averaged over heads. */
-export function numbersShown(reading: Reading, focus: Focus | null): { values: Float32Array; byMap: Float32Array[] } | null {
-  if (!focus || !reading.maps.length) return null;
-  const byMap = reading.maps.map((map) => summed(map, reading.cols.labels.length, focus));
-  const values = byMap[0].map((_, i) => byMap.reduce((sum, one) => sum + one[i], 0) / byMap.length);
-  return { values, byMap };
 }
 
 export function linesScene(input: LinesInput, focus: Focus | null, lines: Lines): Scene {

@@ -2,7 +2,7 @@
 
 import { el } from "../../controls/dom";
 import { shownHeads } from "../../controls/heads";
-import { headName } from "../../core/reading";
+import { combinedName, headName } from "../../core/reading";
 import type { Stage, ViewInstance } from "../../registry";
 import { HeatmapPart } from "./heatmap";
 import { LinesPart } from "./lines";
@@ -53,7 +53,8 @@ export function headView(stage: Stage): ViewInstance {
       const stack = stage.spec.stacks[state.stack];
       const { layer } = stack.layers[state.layer];
       const heads = shownHeads(state);
-      const what = heads.length === 1 ? headName(layer, heads[0]) : `${stage.labels.layer} ${layer} · ${heads.length} ${stage.labels.heads.toLowerCase()}`;
+      const combined = state.combine === "each" ? null : combinedName(stage.spec, state, heads);
+      const what = combined ?? (heads.length === 1 ? headName(layer, heads[0]) : `${stage.labels.layer} ${layer} · ${heads.length} ${stage.labels.heads.toLowerCase()}`);
       const [nq, nk] = [stack.query_text, stack.key_text].map((i) => stage.spec.texts[i].tokens.length);
       const size = stack.query_text === stack.key_text ? `${nq}` : `${nq} × ${nk}`;
       const name = stage.spec.stacks.length > 1 ? `${stack.name} · ` : "";

@@ -18,7 +18,7 @@ const DETAIL = 96; // cells a side kept for a heatmap thumbnail
 const STRANDS = 40; // tokens a side kept for a bundle of lines
 
 export function modelView(stage: Stage): ViewInstance {
-  const canvas = el("canvas", { class: "plot points", role: "grid", tabindex: "0", "aria-label": stage.labels.drawing });
+  const canvas = el("canvas", { class: "plot points", role: "application", tabindex: "0", "aria-label": stage.labels.drawing });
   const ring = el("div", { class: "ring", hidden: true });
   const scroll = el("div", { class: "scroll" }, canvas, ring);
   const large = new Large(stage);
@@ -82,13 +82,13 @@ export function modelView(stage: Stage): ViewInstance {
   /** Everything a thumbnail depends on except colour, threshold and place. */
   const key = (s: State) => [s.stack, s.level, s.segments, s.hide_special, s.hide_sink, s.renormalise, s.as].join();
 
-  const makeLayer = async (state: State, row: number) => {
+  const makeLayer = async (state: State, row: number, into: Map<string, Thumbnail>) => {
     const { rows, cols } = await stage.reader.sides({ ...state, layer: row });
     const { n_heads } = stage.spec.stacks[state.stack].layers[row];
     for (const head of state.columns) {
-      if (head >= n_heads || made.has(`${row}.${head}`)) continue;
+      if (head >= n_heads || into.has(`${row}.${head}`)) continue;
       const weights = await stage.reader.map({ ...state, layer: row }, row, head, rows, cols, false);
-      made.set(`${row}.${head}`, thumbnailOf(weights, cols.labels.length, maximum(weights), state.as === "heatmap" ? DETAIL : STRANDS));
+      into.set(`${row}.${head}`, thumbnailOf(weights, cols.labels.length, maximum(weights), state.as === "heatmap" ? DETAIL : STRANDS));
     }
   };
 
@@ -139,7 +139,7 @@ export function modelView(stage: Stage): ViewInstance {
       let last = performance.now();
       for (const row of state.rows) {
         if (state.columns.every((head) => head >= stage.spec.stacks[state.stack].layers[row].n_heads || made.has(`${row}.${head}`))) continue;
-        await makeLayer(state, row);
+        await makeLayer(state, row, made);
         if (!live()) return;
         if (performance.now() - last > 120) {
           render();

@@ -5,17 +5,24 @@ import { axis as axisFor, matches, placeOf } from "../../core/axes";
 import { renormalise } from "../../core/filters";
 import { isCausal, keyHeadOf, largest, maskedKeys, product, sum } from "../../core/neuron";
 import { headName } from "../../core/reading";
+import { visible } from "../../core/tokens";
 import { paint } from "../../marks/canvas";
 import type { Scene } from "../../marks/scene";
 import type { Stage, ViewInstance } from "../../registry";
 import { widestToken } from "../head/scene-lines";
-import { neuronLayout, placeAt } from "./layout";
+import { TokenOptions } from "../options";
+import { neuronLayout, placeAt, rowTop } from "./layout";
 import { neuronScene, type NeuronInput } from "./scene";
 import { Sentence } from "./sentence";
 
 export function neuronView(stage: Stage): ViewInstance {
-  const canvas = el("canvas", { class: "plot points", role: "img", tabindex: "0", "aria-label": stage.labels.drawing });
-  const spacer = el("div", {}, canvas);
+  const canvas = el("canvas", { class: "plot points", role: "img", "aria-label": stage.labels.drawing });
+  const options = new TokenOptions(stage.labels.keys, {
+    move: (place) => reach(place),
+    choose: (place) => toggle(place),
+    leave: () => hover(-1),
+  });
+  const spacer = el("div", {}, options.element, canvas);
   const scroll = el("div", { class: "scroll" }, spacer);
   const sentence = new Sentence(stage.labels.query, (query) => stage.set({ query }));
   const message = el("div", { class: "message", role: "status", hidden: true });
@@ -34,6 +41,10 @@ export function neuronView(stage: Stage): ViewInstance {
     input.scroll = scroll.scrollTop;
     current = neuronScene(input);
     paint(canvas, current);
+    const { layout, opened, scroll: top } = input;
+    const shown = input.rows.map((_, i) => rowTop(layout, i, opened, top));
+    const seen = shown.map((y, i) => (y + layout.row > layout.top && y < layout.height ? i : -1)).filter((i) => i >= 0);
+    options.update(input.axis, [seen[0] ?? 0, seen[seen.length - 1] ?? -1], (i) => ({ x: 12, y: shown[i], w: layout.token - 12, h: layout.row }), new Set(opened >= 0 ? [opened] : []));
   };
 
   /** All numbers of the chosen head and query, for the keys left in. */
@@ -109,6 +120,19 @@ export function neuronView(stage: Stage): ViewInstance {
     const { key } = input.rows[at];
     stage.set({ expanded: stage.state().expanded === key ? null : key });
   };
+  /** Keyboard: brings the key into the window and says its numbers. */
+  const reach = (at: number) => {
+    if (!input?.rows[at]) return;
+    const { layout, rows, axis, opened } = input;
+    const top = rowTop(layout, at, opened, 0) - layout.top;
+    const room = layout.height - layout.top - layout.row;
+    if (top < scroll.scrollTop) scroll.scrollTop = top;
+    else if (top > scroll.scrollTop + room) scroll.scrollTop = top - room;
+    input.hovered = at;
+    render();
+    const weight = rows[at].masked ? stage.labels.masked : `${stage.labels.weight} ${rows[at].weight.toFixed(3)}`;
+    stage.announce(`${visible(axis.labels[at])}. ${stage.labels.score} ${rows[at].score.toFixed(2)}, ${weight}`);
+  };
   on(scroll, "scroll", render, { passive: true });
   on(canvas, "pointermove", (event) => hover(place(event)));
   on(canvas, "pointerleave", () => hover(-1));
@@ -141,11 +165,6 @@ export function neuronView(stage: Stage): ViewInstance {
       const grouped = layer.n_key_heads < layer.n_heads ? ` · key head ${keyHeadOf(state.heads[0], layer.n_heads, layer.n_key_heads)} of ${layer.n_key_heads}` : "";
       const name = stage.spec.stacks.length > 1 ? `${stack.name} · ` : "";
       return `${stage.spec.model} · ${name}${headName(layer.layer, state.heads[0])}${grouped} · ${stage.spec.texts[stack.key_text].tokens.length} ${stage.labels.token.toLowerCase()}`;
-    },
-    key(event) {
-      if ((event.key !== "Enter" && event.key !== " ") || !input || event.composedPath()[0] !== canvas) return false;
-      toggle(Math.max(0, input.hovered));
-      return true;
     },
     destroy() {
       sentence.element.remove();
