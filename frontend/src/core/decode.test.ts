@@ -37,6 +37,12 @@ describe("decode", () => {
     expect(worst(fine)).toBeLessThan(0.0005);
   });
 
+  it("leaves the tail aside when asked for a coarse block", async () => {
+    const array = await decode(entry([128, 200, 255, 0], { shape: [1, 1, 2], fine_from: 24 }));
+    expect([...array.block(0, true)]).toEqual([Math.fround((128 / 255) ** 2), Math.fround((200 / 255) ** 2)]);
+    expect(array.block(0)[0]).toBeGreaterThan(array.block(0, true)[0]);
+  });
+
   it("names the sizes when bytes are missing, in the plane or in its tail", async () => {
     await expect(decode(entry([1, 2], { shape: [1, 1, 3] }))).rejects.toThrow("2 bytes for an array of shape 1 × 1 × 3");
     await expect(decode(entry([200, 200, 7], { shape: [1, 1, 2], fine_from: 24 }))).rejects.toThrow("the fine plane ends at 4");

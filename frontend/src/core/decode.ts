@@ -28,8 +28,8 @@ export interface Decoded {
   /** False where small values may have been rounded to zero (8-bit transport). */
   exactZero: boolean;
   byteLength: number;
-  /** Block i of the first axis as floats; the caller may keep and change it. */
-  block(i: number): Float32Array;
+  /** Block i of the first axis as floats; the caller may keep and change it. `coarse` is quicker and within 0.005. */
+  block(i: number, coarse?: boolean): Float32Array;
 }
 
 export async function decode(entry: ArrayEntry): Promise<Decoded> {
@@ -52,10 +52,10 @@ function decodeSqrt8(bytes: Uint8Array, entry: ArrayEntry, size: number, step: n
     shape: entry.shape,
     exactZero: false,
     byteLength: bytes.byteLength,
-    block(i) {
+    block(i, coarse = false) {
       const values = new Float32Array(step);
       const start = i * step;
-      if (fineFrom > 255) {
+      if (coarse || fineFrom > 255) {
         for (let j = 0; j < step; j++) values[j] = plain[bytes[start + j]];
         return values;
       }

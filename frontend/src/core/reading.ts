@@ -61,14 +61,14 @@ export class Reader {
     return { ...axes(this.spec, state, sink), sink };
   }
 
-  /** One head's map between the units left in: [row, column]. */
-  async map(state: State, layer: number, head: number, rows: Axis, cols: Axis, keep = true): Promise<Float32Array> {
+  /** One head's map between the units left in: [row, column]. Passing ones are not kept; coarse ones are for thumbnails. */
+  async map(state: State, layer: number, head: number, rows: Axis, cols: Axis, use: "kept" | "passing" | "coarse" = "kept"): Promise<Float32Array> {
     const key = [state.stack, layer, head, state.level, state.segments, state.hide_special, state.renormalise, cols.units.length, state.hide_sink && cols.units.join()].join();
     const found = this.kept.get(key);
     if (found) return found;
     const array = await this.weights(state.stack, layer);
     const stack = this.spec.stacks[state.stack];
-    let weights = array.block(head); // [query, key]
+    let weights = array.block(head, use === "coarse"); // [query, key]
     let width = array.shape[2];
     if (state.level === "word") {
       const keyGroups = groupsOf(this.spec.texts[stack.key_text], "word");
@@ -77,7 +77,7 @@ export class Reader {
     }
     weights = select(weights, width, rows.units, cols.units);
     if (state.renormalise && cols.units.length) weights = renormalise(weights, cols.units.length);
-    if (keep) this.keep(key, weights);
+    if (use === "kept") this.keep(key, weights);
     return weights;
   }
 
@@ -100,7 +100,7 @@ export class Reader {
       const combined = new Combined(state.combine);
       const chosen = [...new Set([state.layer, ...state.combine_layers])];
       for (const layer of chosen) {
-        for (const head of heads) if (head < layers[layer].n_heads) combined.add(await this.map(state, layer, head, rows, cols, false));
+        for (const head of heads) if (head < layers[layer].n_heads) combined.add(await this.map(state, layer, head, rows, cols, "passing"));
         if (chosen.length > 1) await breathe();
       }
       const weights = combined.result();

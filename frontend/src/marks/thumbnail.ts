@@ -6,10 +6,7 @@ import { shades, shrink } from "./heatmap";
 import { lineSet } from "./lines";
 import type { Item } from "./scene";
 
-export interface ThumbnailInput {
-  weights: Float32Array;
-  cols: number;
-  max: number;
+export interface ThumbnailLook {
   rescale: boolean;
   threshold: number;
   colour: string;
@@ -29,14 +26,16 @@ export function thumbnailOf(weights: Float32Array, cols: number, max: number, si
   return { ...shrink(weights, cols, size), max };
 }
 
-export function thumbnailItem(thumb: Thumbnail, how: Omit<ThumbnailInput, "weights" | "cols" | "max">, x: number, y: number, w: number, h: number): Item {
+export function thumbnailItem(thumb: Thumbnail, how: ThumbnailLook, x: number, y: number, w: number, h: number): Item {
   if (how.as === "heatmap") {
     const grid = shades(thumb.weights, thumb.cols, thumb.max, how.rescale, how.threshold);
     const ground = parse(how.theme.ground);
     const full = parse(how.colour);
     const strongest = how.theme.dark ? mix(full, [255, 255, 255], 0.25) : full;
     const colours = Uint32Array.from({ length: 256 }, (_, i) => pixel(mix(ground, strongest, i / 255)));
-    return { type: "bitmap", x, y, w, h, cols: thumb.cols, rows: thumb.rows, pixels: Uint32Array.from(grid.shade, (s) => colours[s]) };
+    const pixels = new Uint32Array(grid.shade.length); // Uint32Array.from with a function takes ten times as long
+    for (let i = 0; i < pixels.length; i++) pixels[i] = colours[grid.shade[i]];
+    return { type: "bitmap", x, y, w, h, cols: thumb.cols, rows: thumb.rows, pixels };
   }
   const set = lineSet([thumb], { width: thumb.cols, threshold: Math.max(how.threshold, how.rescale ? 0.04 * thumb.max : 0.02), rescale: how.rescale });
   const ys = (n: number) => Float32Array.from({ length: n }, (_, i) => y + ((i + 0.5) * h) / n);

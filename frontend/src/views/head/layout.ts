@@ -22,6 +22,7 @@ export interface LinesNeeds {
   cols: number;
   widest: [number, number]; // widest token at 12 px, left and right
   maps: number;
+  coarse?: boolean; // a finger needs 44 px
 }
 
 const GAP = 8;
@@ -30,8 +31,8 @@ const TOP = 26;
 export function linesLayout(needs: LinesNeeds): LinesLayout {
   const width = Math.max(280, Math.min(needs.width, 960));
   const longest = Math.max(needs.rows, needs.cols, 1);
-  const row = longest <= 24 ? 24 : longest <= 48 ? 20 : 18;
-  const size = longest <= 24 ? 14 : 12;
+  const row = needs.coarse ? 44 : longest <= 24 ? 24 : longest <= 48 ? 20 : 18;
+  const size = needs.coarse || longest <= 24 ? 14 : 12;
   const full = TOP + longest * row + 8;
   const narrow = width < 560;
   const numbers = 44;

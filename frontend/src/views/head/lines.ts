@@ -8,6 +8,7 @@ import type { Lines, Scene } from "../../marks/scene";
 import type { DrawnLine, Stage, Summary } from "../../registry";
 import { focusOf, lockedPlaces, numbersShown, sideOf, spoken, toggled, type Side } from "./focus";
 import { linesLayout, rowAt, rowY, visibleRows, type LinesLayout } from "./layout";
+import { isCoarse } from "../pointer";
 import { TokenOptions } from "../options";
 import { linesItem, linesScene, widestToken } from "./scene-lines";
 
@@ -60,7 +61,7 @@ export class LinesPart {
   private measure(): void {
     const { rows, cols, maps } = this.reading!;
     const window = Math.max(360, Math.min(760, innerHeight * 0.72));
-    const layout = linesLayout({ width: this.stage.element.clientWidth, window, rows: rows.labels.length, cols: cols.labels.length, widest: [widestToken(rows), widestToken(cols)], maps: maps.length });
+    const layout = linesLayout({ width: this.stage.element.clientWidth, window, rows: rows.labels.length, cols: cols.labels.length, widest: [widestToken(rows), widestToken(cols)], maps: maps.length, coarse: isCoarse() });
     this.layout = layout;
     this.scroll.style.height = `${layout.height}px`;
     this.spacer.style.height = `${layout.full}px`;

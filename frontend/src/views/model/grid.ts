@@ -13,8 +13,8 @@ const LEFT = 44;
 const TOP = 28;
 const GAP = 6;
 
-export function gridLayout(width: number, rows: number, cols: number): GridLayout {
-  const cell = Math.max(34, Math.min(96, Math.floor((width - LEFT - 4) / Math.max(1, cols))));
+export function gridLayout(width: number, rows: number, cols: number, coarse = false): GridLayout {
+  const cell = Math.max(coarse ? 44 + GAP : 34, Math.min(96, Math.floor((width - LEFT - 4) / Math.max(1, cols))));
   return { width: LEFT + cols * cell, height: TOP + rows * cell, left: LEFT, top: TOP, cell, size: cell - GAP };
 }
 

@@ -9,8 +9,9 @@ import { headName } from "../../core/reading";
 import { breathe } from "../../core/schedule";
 import { paint } from "../../marks/canvas";
 import type { Item, Scene } from "../../marks/scene";
-import { foundTicks, thumbnailItem, thumbnailOf, type Thumbnail } from "../../marks/thumbnail";
+import { foundTicks, thumbnailItem, thumbnailOf, type Thumbnail, type ThumbnailLook } from "../../marks/thumbnail";
 import type { DrawnThumbnail, Stage, ViewInstance } from "../../registry";
+import { isCoarse } from "../pointer";
 import { cellAt, cornerOf, gridLayout, type GridLayout } from "./grid";
 import { Large } from "./large";
 
@@ -28,6 +29,7 @@ export function modelView(stage: Stage): ViewInstance {
   let drawn: DrawnThumbnail[] = [];
   let made = new Map<string, Thumbnail>();
   let madeFor = "";
+  const items = new WeakMap<Thumbnail, { look: string; item: Item }>();
   let at: { row: number; col: number } | null = null;
   let message: HTMLElement | null = null;
 
@@ -41,6 +43,14 @@ export function modelView(stage: Stage): ViewInstance {
     return head < (stage.spec.stacks[state.stack].layers[row]?.n_heads ?? 0) ? { row, head } : null;
   };
 
+  /** Made once for each look and place: layers come in one by one, and those already there are drawn again with them. */
+  const itemOf = (thumb: Thumbnail, how: ThumbnailLook, x: number, y: number, size: number): Item => {
+    const look = [how.rescale, how.threshold, how.colour, how.theme.dark, how.as, x, y, size].join();
+    let kept = items.get(thumb);
+    if (kept?.look !== look) items.set(thumb, (kept = { look, item: thumbnailItem(thumb, how, x, y, size, size) }));
+    return kept.item;
+  };
+
   const frameItems = (state: State): Item[] => {
     const theme = stage.theme();
     const { layers } = stage.spec.stacks[state.stack];
@@ -52,7 +62,7 @@ export function modelView(stage: Stage): ViewInstance {
 
   const cells = (state: State): Item[] => {
     const theme = stage.theme();
-    const items: Item[] = [];
+    const list: Item[] = [];
     drawn = [];
     const sides = axes(stage.spec, state, null);
     const [foundRows, foundCols] = [matches(sides.rows, state.find), matches(sides.cols, state.find)];
@@ -62,15 +72,15 @@ export function modelView(stage: Stage): ViewInstance {
         if (head >= n_heads) return;
         const [x, y] = cornerOf(grid, r, c);
         const thumb = made.get(`${row}.${head}`);
-        items.push({ type: "rect", x: x - 0.5, y: y - 0.5, w: grid.size + 1, h: grid.size + 1, fill: thumb ? undefined : theme.faint, stroke: theme.hairline, radius: 2 });
+        list.push({ type: "rect", x: x - 0.5, y: y - 0.5, w: grid.size + 1, h: grid.size + 1, fill: thumb ? undefined : theme.faint, stroke: theme.hairline, radius: 2 });
         if (!thumb) return;
         const colour = colourOf(state, row, head);
-        items.push(thumbnailItem(thumb, { rescale: state.rescale, threshold: state.threshold, colour, theme, as: state.as }, x, y, grid.size, grid.size));
-        items.push(...foundTicks(foundRows, foundCols, state.as, x, y, grid.size, theme.accent));
+        list.push(itemOf(thumb, { rescale: state.rescale, threshold: state.threshold, colour, theme, as: state.as }, x, y, grid.size));
+        list.push(...foundTicks(foundRows, foundCols, state.as, x, y, grid.size, theme.accent));
         drawn.push({ layer, head, name: headName(layer, head), x, y, width: grid.size, height: grid.size, colour });
       }),
     );
-    return items;
+    return list;
   };
 
   const render = () => {
@@ -87,7 +97,7 @@ export function modelView(stage: Stage): ViewInstance {
     const { n_heads } = stage.spec.stacks[state.stack].layers[row];
     for (const head of state.columns) {
       if (head >= n_heads || into.has(`${row}.${head}`)) continue;
-      const weights = await stage.reader.map({ ...state, layer: row }, row, head, rows, cols, false);
+      const weights = await stage.reader.map({ ...state, layer: row }, row, head, rows, cols, "coarse");
       into.set(`${row}.${head}`, thumbnailOf(weights, cols.labels.length, maximum(weights), state.as === "heatmap" ? DETAIL : STRANDS));
     }
   };
@@ -133,7 +143,7 @@ export function modelView(stage: Stage): ViewInstance {
       }
       if (madeFor !== key(state)) made = new Map();
       madeFor = key(state);
-      grid = gridLayout(stage.element.clientWidth, state.rows.length, state.columns.length);
+      grid = gridLayout(stage.element.clientWidth, state.rows.length, state.columns.length, isCoarse());
       point(null);
       render();
       let last = performance.now();
@@ -141,7 +151,7 @@ export function modelView(stage: Stage): ViewInstance {
         if (state.columns.every((head) => head >= stage.spec.stacks[state.stack].layers[row].n_heads || made.has(`${row}.${head}`))) continue;
         await makeLayer(state, row, made);
         if (!live()) return;
-        if (performance.now() - last > 120) {
+        if (performance.now() - last > 200) {
           render();
           await breathe();
           last = performance.now();

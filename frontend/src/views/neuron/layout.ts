@@ -16,12 +16,13 @@ export interface NeuronLayout {
   detail: { columns: number; rows: number; height: number };
 }
 
-export const ROW = 22;
+const ROW = 22;
 export const TOP = 62;
 export const DETAIL_ROW = 16;
 const GAP = 14;
 
-export function neuronLayout(needs: { width: number; window: number; keys: number; dims: number; widest: number; bias: boolean; expanded: boolean }): NeuronLayout {
+export function neuronLayout(needs: { width: number; window: number; keys: number; dims: number; widest: number; bias: boolean; expanded: boolean; coarse?: boolean }): NeuronLayout {
+  const row = needs.coarse ? 44 : ROW;
   const width = Math.max(330, Math.min(needs.width, 1200));
   const narrow = width < 640;
   const token = Math.min(narrow ? 76 : 160, needs.widest + 26);
@@ -43,8 +44,8 @@ export function neuronLayout(needs: { width: number; window: number; keys: numbe
   const columns = Math.max(1, Math.floor((total - 24) / 210));
   const rows = Math.ceil(needs.dims / columns);
   const detail = { columns, rows, height: needs.expanded ? rows * DETAIL_ROW + 36 : 0 };
-  const full = TOP + needs.keys * ROW + detail.height + 8;
-  return { width: total, height: Math.min(full, needs.window), full, row: ROW, top: TOP, token, vector, product, score, bias, weight, detail };
+  const full = TOP + needs.keys * row + detail.height + 8;
+  return { width: total, height: Math.min(full, needs.window), full, row, top: TOP, token, vector, product, score, bias, weight, detail };
 }
 
 /** Top of a key's row; rows below the opened one are pushed down. */

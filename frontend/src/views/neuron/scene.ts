@@ -89,7 +89,7 @@ function keyRow(input: NeuronInput, place: number, top: number): Item[] {
   const { layout, theme, labels, axis, rows, query, keys, most, state } = input;
   const row = rows[place];
   const y = top + layout.row / 2;
-  const h = layout.row - 6;
+  const h = Math.min(24, layout.row - 6);
   const faded = row.masked ? 0.35 : 1;
   const items: Item[] = [];
   if (input.hovered === place || input.opened === place) items.push({ type: "rect", x: 0, y: top, w: layout.width, h: layout.row, fill: theme.faint });

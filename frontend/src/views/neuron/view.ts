@@ -10,6 +10,7 @@ import { paint } from "../../marks/canvas";
 import type { Scene } from "../../marks/scene";
 import type { Stage, ViewInstance } from "../../registry";
 import { widestToken } from "../head/scene-lines";
+import { isCoarse } from "../pointer";
 import { TokenOptions } from "../options";
 import { neuronLayout, placeAt, rowTop } from "./layout";
 import { neuronScene, type NeuronInput } from "./scene";
@@ -85,7 +86,7 @@ export function neuronView(stage: Stage): ViewInstance {
     const finite = (values: Float32Array | null) => (values ? values.filter((value) => value > -1e4) : new Float32Array());
     const window = Math.max(360, Math.min(820, innerHeight * 0.72));
     return {
-      layout: neuronLayout({ width: stage.element.clientWidth, window, keys: rows.length, dims, widest: widestToken(axis), bias: bias !== null, expanded: opened >= 0 }),
+      layout: neuronLayout({ width: stage.element.clientWidth, window, keys: rows.length, dims, widest: widestToken(axis), bias: bias !== null, expanded: opened >= 0, coarse: isCoarse() }),
       theme: stage.theme(),
       labels: stage.labels,
       state,
