@@ -3,6 +3,7 @@
 import { pictureControls, toolbar, type Toolbar, type ToolbarHost } from "./controls/toolbar";
 import { el } from "./controls/dom";
 import { Arrays } from "./core/arrays";
+import { problem } from "./core/check";
 import type { Kind, State, View } from "./core/contract";
 import { keyChange } from "./core/keyboard";
 import { labelsWith, type Labels } from "./core/labels";
@@ -34,15 +35,30 @@ export interface Inspectable {
 }
 
 export function mount(element: HTMLElement, view: View, options: MountOptions = {}): Handle {
-  let frame = new Frame(element, view, options);
+  let frame = open(element, view, options);
   return {
     update(next) {
       if (!("spec" in next)) return frame.accept(next as Partial<State>);
       frame.destroy();
-      frame = new Frame(element, next as View, options);
+      frame = open(element, next as View, options);
     },
     destroy: () => frame.destroy(),
   };
+}
+
+type Open = Pick<Frame, "accept" | "destroy">;
+
+function open(element: HTMLElement, view: View, options: MountOptions): Open {
+  const reason = problem(view.spec);
+  return reason === null ? new Frame(element, view, options) : refuse(element, reason, labelsWith(options.labels));
+}
+
+/** In place of a view that cannot be shown. */
+export function refuse(element: HTMLElement, reason: string, labels = labelsWith()): Open {
+  const message = el("p", { role: "alert", style: "font:14px system-ui,sans-serif;padding:12px" }, `${labels.failed} ${reason}`);
+  element.append(message);
+  element.setAttribute("data-failed", reason);
+  return { accept: () => undefined, destroy: () => message.remove() };
 }
 
 class Frame {
@@ -103,6 +119,7 @@ class Frame {
     root.append(this.box);
     this.element.append(this.host);
     this.element.removeAttribute("data-drawn");
+    this.element.removeAttribute("data-failed");
   }
 
   private set = (patch: Partial<State>): void => {

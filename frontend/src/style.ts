@@ -7,7 +7,7 @@ const variables = (theme: Theme): string =>
   `color-scheme:${theme.dark ? "dark" : "light"};`;
 
 export const CSS = `
-:host{display:block;contain:content;text-align:left}
+:host{display:block;width:100%;min-width:280px;text-align:left}
 *{box-sizing:border-box}
 [hidden]{display:none!important}
 .view{${variables(LIGHT)}position:relative;background:var(--ground);color:var(--text);font:14px/1.4 ${SANS};padding:12px;min-width:0;outline:none;min-height:160px;container-type:inline-size}
@@ -63,6 +63,7 @@ button:focus-visible,select:focus-visible,input:focus-visible,.plot:focus-visibl
 .stage{position:relative;min-height:96px}
 .scroll{position:relative;overflow:auto;overscroll-behavior:contain;max-width:100%}
 .plot{position:sticky;top:0;left:0;display:block;touch-action:pan-x pan-y;outline:none}
+.plot.whole{position:static}
 .plot.grab{touch-action:none;cursor:grab}
 .plot.grab:active{cursor:grabbing}
 .plot.points{cursor:pointer}

@@ -146,10 +146,13 @@ export function menu(title: string, name: string, inside: Control[] | HTMLElemen
   const open = (yes: boolean) => {
     panel.hidden = !yes;
     button.setAttribute("aria-expanded", String(yes));
+    const view = element.closest<HTMLElement>(".view");
+    if (view) view.style.minHeight = "";
     if (!yes) return;
     panel.style.left = "0px"; // keep it inside the view
     const room = (element.getRootNode() as ShadowRoot).host?.getBoundingClientRect();
     if (room) panel.style.left = `${Math.min(0, room.right - panel.getBoundingClientRect().right - 4)}px`;
+    if (view) view.style.minHeight = `${panel.getBoundingClientRect().bottom - view.getBoundingClientRect().top + 12}px`; // notebooks cut what sticks out
   };
   on(button, "click", () => open(panel.hidden === true));
   on(element, "keydown", (event) => {
@@ -160,11 +163,11 @@ export function menu(title: string, name: string, inside: Control[] | HTMLElemen
   });
   on(element, "focusout", (event) => {
     const to = event.relatedTarget as Node | null;
-    if (to && !element.contains(to)) open(false);
+    if (to && !panel.hidden && !element.contains(to)) open(false);
   });
   const outside = (event: Event) => {
     if (!element.isConnected) document.removeEventListener("pointerdown", outside, true);
-    else if (!event.composedPath().includes(element)) open(false);
+    else if (!panel.hidden && !event.composedPath().includes(element)) open(false);
   };
   document.addEventListener("pointerdown", outside, true);
   return {

@@ -2,6 +2,7 @@
 
 import { el, on } from "../../controls/dom";
 import { shownHeads } from "../../controls/heads";
+import { matches } from "../../core/axes";
 import type { Reading } from "../../core/reading";
 import { paint } from "../../marks/canvas";
 import type { Lines, Scene } from "../../marks/scene";
@@ -26,6 +27,7 @@ export class LinesPart {
   private current: Scene | null = null;
   private lines: Lines | null = null;
   private drawnAt = 0;
+  private found = "";
   private resting = 0;
 
   constructor(private stage: Stage) {
@@ -55,7 +57,20 @@ export class LinesPart {
     this.reading = reading;
     this.whole = null;
     this.measure();
+    this.bringFound();
     this.render();
+  }
+
+  /** What was just searched for is brought into the window, if no match is there already. */
+  private bringFound(): void {
+    const { find } = this.stage.state();
+    if (find === this.found) return;
+    this.found = find;
+    const { rows, cols } = this.reading!;
+    const places = [rows, cols].flatMap((axis) => matches(axis, find).flatMap((yes, i) => (yes ? [i] : [])));
+    const [first, last] = visibleRows(this.layout!, Infinity, this.scroll.scrollTop);
+    if (!places.length || places.some((i) => i > first && i < last - 1)) return;
+    this.scroll.scrollTop = Math.min(...places) * this.layout!.row - this.layout!.height / 3;
   }
 
   private measure(): void {

@@ -85,6 +85,7 @@ function axisLabels(input: HeatmapInput, side: "query" | "key", at: (i: number) 
   const clear = (i: number) => [hot, ...locked].every((other) => other === undefined || other === i || Math.abs(other - i) * cell >= size + 1);
   const items: Item[] = [];
   for (let i = Math.max(0, Math.floor(from)); i < Math.min(axis.labels.length, Math.ceil(to)); i++) {
+    if (found[i]) items.push(side === "query" ? { type: "stroke", x1: left - 5, x2: left, y1: at(i), y2: at(i), stroke: theme.accent, width: 2 } : { type: "stroke", x1: at(i), x2: at(i), y1: top - 5, y2: top, stroke: theme.accent, width: 2 });
     if (!(named(i) || ((i % step === 0 || (found[i] && cell * 3 > size)) && clear(i))) || i + 0.5 < from || i + 0.5 > to) continue;
     const fill = named(i) ? (side === "query" ? theme.query : theme.key) : undefined;
     const style = { size, room: (side === "query" ? left : top) - 22, special: axis.special[i], fill, bold: named(i) };

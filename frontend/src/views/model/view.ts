@@ -19,7 +19,7 @@ const DETAIL = 96; // cells a side kept for a heatmap thumbnail
 const STRANDS = 40; // tokens a side kept for a bundle of lines
 
 export function modelView(stage: Stage): ViewInstance {
-  const canvas = el("canvas", { class: "plot points", role: "application", tabindex: "0", "aria-label": stage.labels.drawing });
+  const canvas = el("canvas", { class: "plot points whole", role: "application", tabindex: "0", "aria-label": stage.labels.drawing });
   const ring = el("div", { class: "ring", hidden: true });
   const scroll = el("div", { class: "scroll" }, canvas, ring);
   const large = new Large(stage);
@@ -177,6 +177,7 @@ export function modelView(stage: Stage): ViewInstance {
         const [dr, dc] = step[event.key];
         const hold = (value: number, n: number) => Math.max(0, Math.min(n - 1, value));
         point(at ? { row: hold(at.row + dr, state.rows.length), col: hold(at.col + dc, state.columns.length) } : { row: 0, col: 0 });
+        ring.scrollIntoView({ block: "nearest", inline: "nearest" });
         const head = headIn(at);
         if (head) stage.announce(headName(stage.spec.stacks[state.stack].layers[head.row].layer, head.head));
         return true;

@@ -35,10 +35,11 @@ const signed = (value: number): string => (Number(value.toFixed(2)) < 0 ? "−" 
 export function neuronScene(input: NeuronInput): Scene {
   const { layout, theme } = input;
   const body: Item[] = [];
+  const found = matches(input.axis, input.state.find);
   input.rows.forEach((_, place) => {
     const y = rowTop(layout, place, input.opened, input.scroll);
     if (y > layout.height || y + layout.row + layout.detail.height < layout.top) return;
-    body.push(...keyRow(input, place, y));
+    body.push(...keyRow(input, place, y, found[place]));
     if (place === input.opened) body.push(...details(input, place, y + layout.row));
   });
   return {
@@ -55,14 +56,14 @@ function header({ layout, theme, labels, query, most, scale }: NeuronInput): Ite
   const y = 42;
   const items: Item[] = [
     heading(0, labels.query, theme.query),
-    heading(layout.vector.x, narrow ? `q (${query.vector.length})` : `${labels.query_vector} (${query.vector.length})`, theme.query),
+    heading(layout.vector.x, narrow ? `q (${query.vector.length})` : `${labels.query_vector} (${query.vector.length}) · ±${most.vector.toFixed(1)}`, theme.query),
     heading(layout.product.x, narrow ? "q × k" : labels.product),
     heading(layout.score.x, narrow ? "q·k·s" : `q·k × ${round(scale)}`),
     heading(layout.weight.x, labels.weight),
     ...tokenItems(query.label, 14, y - 14, { size: 12, room: layout.token - 14, special: query.special, fill: theme.query, bold: true }, theme),
     strip(query.vector, most.vector, layout.vector.x, y - 22, layout.vector.w, 16, theme),
     { type: "rect", x: layout.vector.x - 0.5, y: y - 22.5, w: layout.vector.w + 1, h: 17, stroke: theme.query },
-    ...scaleOf(layout.product.x, y - 14, layout.product.w, most, theme, narrow),
+    ...scaleOf(layout.product.x, y - 14, layout.product.w, most.product, theme, narrow),
     { type: "stroke", x1: 0, x2: layout.width, y1: layout.top - 2, y2: layout.top - 2, stroke: theme.hairline, width: 1 },
     { type: "text", x: 0, y: layout.top - 12, text: labels.key, size: 12, fill: theme.key },
     { type: "text", x: layout.vector.x, y: layout.top - 12, text: labels.keys, size: 12, fill: theme.key },
@@ -73,11 +74,11 @@ function header({ layout, theme, labels, query, most, scale }: NeuronInput): Ite
 
 const round = (value: number): string => String(Math.round(value * 1e4) / 1e4);
 
-/** The one colour scale: from −max to max. */
-function scaleOf(x: number, y: number, room: number, most: NeuronInput["most"], theme: Theme, narrow: boolean): Item[] {
+/** The colours, from −most to most. Queries and keys share one scale, products have their own. */
+function scaleOf(x: number, y: number, room: number, most: number, theme: Theme, narrow: boolean): Item[] {
   if (narrow) return [];
   const ramp = Float32Array.from({ length: 33 }, (_, i) => i / 16 - 1);
-  const text = most.vector.toFixed(1);
+  const text = most.toFixed(1);
   const before = measure(`−${text} `, { size: 12, mono: true });
   const wide = Math.min(80, room - 2 * before);
   if (wide < 20) return [];
@@ -85,15 +86,15 @@ function scaleOf(x: number, y: number, room: number, most: NeuronInput["most"], 
   return [word(x + before - 6, `−${text}`, "end"), strip(ramp, 1, x + before, y - 4, wide, 8, theme), word(x + before + wide + 6, text, "start")];
 }
 
-function keyRow(input: NeuronInput, place: number, top: number): Item[] {
-  const { layout, theme, labels, axis, rows, query, keys, most, state } = input;
+function keyRow(input: NeuronInput, place: number, top: number, found: boolean): Item[] {
+  const { layout, theme, labels, axis, rows, query, keys, most } = input;
   const row = rows[place];
   const y = top + layout.row / 2;
   const h = Math.min(24, layout.row - 6);
   const faded = row.masked ? 0.35 : 1;
   const items: Item[] = [];
   if (input.hovered === place || input.opened === place) items.push({ type: "rect", x: 0, y: top, w: layout.width, h: layout.row, fill: theme.faint });
-  if (matches(axis, state.find)[place]) items.push({ type: "rect", x: 12, y: top + 2, w: layout.token - 10, h: layout.row - 4, fill: theme.mark, radius: 4 });
+  if (found) items.push({ type: "rect", x: 12, y: top + 2, w: layout.token - 10, h: layout.row - 4, fill: theme.mark, radius: 4 });
   items.push({ type: "text", x: 4, y, text: input.opened === place ? "▾" : "▸", size: 9, fill: theme.muted, anchor: "middle" });
   items.push(...tokenItems(axis.labels[place], 14, y, { size: 12, room: layout.token - 14, special: axis.special[place], fill: row.masked ? theme.muted : undefined }, theme).map((item) => ({ ...item, opacity: (item.opacity ?? 1) * (row.masked ? 0.6 : 1) })));
   const strips: Item[] = [
