@@ -61,7 +61,7 @@ button:focus-visible,select:focus-visible,input:focus-visible,.plot:focus-visibl
 .head{width:24px;height:20px;padding:0;border:2px solid var(--colour);border-radius:4px;background:none;color:var(--muted);font:12px/16px ${MONO}}
 .head[aria-pressed=true]{background:var(--colour);color:var(--ink)}
 .stage{position:relative;min-height:96px}
-.scroll{position:relative;overflow:auto;overscroll-behavior:contain;max-width:100%}
+.scroll{position:relative;overflow:auto;max-width:100%}
 .plot{position:sticky;top:0;left:0;display:block;touch-action:pan-x pan-y;outline:none}
 .plot.whole{position:static}
 .plot.grab{touch-action:none;cursor:grab}

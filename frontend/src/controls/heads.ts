@@ -15,7 +15,16 @@ export function inkOn(colour: string): string {
 /** A heatmap shows one head at a time: the first of those chosen. */
 export const oneAtATime = (state: State): boolean => state.as === "heatmap" && state.combine === "each";
 
-export const shownHeads = (state: State): number[] => (oneAtATime(state) ? state.heads.slice(0, 1) : state.heads);
+const ROOM = 64_000_000; // weights held for lines at once
+
+/** The heads on screen: of very long texts only as many as fit into memory. */
+export function shownHeads(spec: Spec, state: State): number[] {
+  if (oneAtATime(state)) return state.heads.slice(0, 1);
+  if (state.combine !== "each") return state.heads;
+  const { query_text, key_text } = spec.stacks[state.stack];
+  const cells = spec.texts[query_text].tokens.length * spec.texts[key_text].tokens.length;
+  return state.heads.slice(0, Math.max(1, Math.floor(ROOM / Math.max(1, cells))));
+}
 
 export function headBoxes(spec: Spec, labels: Labels, state: () => State, set: (patch: Partial<State>) => void): Control {
   const boxes = el("span", { class: "boxes", role: "group", "aria-label": labels.heads, title: labels.head_hint });
@@ -47,7 +56,7 @@ export function headBoxes(spec: Spec, labels: Labels, state: () => State, set: (
       const n = count();
       while (boxes.children.length > n) boxes.lastChild!.remove();
       for (let h = boxes.children.length; h < n; h++) boxes.append(box(h));
-      const shown = new Set(shownHeads(now));
+      const shown = new Set(shownHeads(spec, now));
       [...boxes.children].forEach((button, h) => {
         button.setAttribute("aria-pressed", String(shown.has(h)));
         button.setAttribute("aria-label", `${labels.head} ${h}`);

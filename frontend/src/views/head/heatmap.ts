@@ -58,7 +58,7 @@ export class HeatmapPart {
 
   async draw(current: () => boolean): Promise<void> {
     const state = this.stage.state();
-    const reading = await this.stage.reader.read(state, shownHeads(state));
+    const reading = await this.stage.reader.read(state, shownHeads(this.stage.spec, state));
     if (!current()) return;
     this.reading = reading;
     const [map] = reading.maps;
@@ -141,7 +141,8 @@ export class HeatmapPart {
 
   private wheel(event: WheelEvent): void {
     const { x, y } = this.spot(event);
-    if (!this.cellAt(x, y)) return;
+    const further = event.deltaY > 0 && this.zoom.k <= 1; // nothing left to zoom out of: the page scrolls on
+    if (!this.cellAt(x, y) || further) return;
     event.preventDefault();
     const factor = Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : event.ctrlKey ? 0.01 : 0.0025));
     this.to(zoomed(this.frame, this.zoom, factor, x - this.margins.left, y - this.margins.top));

@@ -52,7 +52,7 @@ export class LinesPart {
   }
 
   async draw(current: () => boolean): Promise<void> {
-    const reading = await this.stage.reader.read(this.stage.state(), shownHeads(this.stage.state()));
+    const reading = await this.stage.reader.read(this.stage.state(), shownHeads(this.stage.spec, this.stage.state()));
     if (!current()) return;
     this.reading = reading;
     this.whole = null;

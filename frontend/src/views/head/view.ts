@@ -30,9 +30,9 @@ export function headView(stage: Stage): ViewInstance {
       if (!part && !message) say(labels.loading);
       const { rows, cols } = await stage.reader.sides(state);
       if (!current()) return;
-      if (!shownHeads(state).length || !rows.labels.length || !cols.labels.length) {
+      if (!shownHeads(stage.spec, state).length || !rows.labels.length || !cols.labels.length) {
         clear();
-        say(shownHeads(state).length ? labels.empty_tokens : labels.empty_heads);
+        say(shownHeads(stage.spec, state).length ? labels.empty_tokens : labels.empty_heads);
         return;
       }
       await stage.reader.weights(state.stack, state.layer);
@@ -52,7 +52,7 @@ export function headView(stage: Stage): ViewInstance {
       const state = stage.state();
       const stack = stage.spec.stacks[state.stack];
       const { layer } = stack.layers[state.layer];
-      const heads = shownHeads(state);
+      const heads = shownHeads(stage.spec, state);
       const combined = state.combine === "each" ? null : combinedName(stage.spec, state, heads);
       const what = combined ?? (heads.length === 1 ? headName(layer, heads[0]) : `${stage.labels.layer} ${layer} · ${heads.length} ${stage.labels.heads.toLowerCase()}`);
       const [nq, nk] = [stack.query_text, stack.key_text].map((i) => stage.spec.texts[i].tokens.length);
