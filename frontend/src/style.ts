@@ -7,7 +7,7 @@ const variables = (theme: Theme): string =>
   `color-scheme:${theme.dark ? "dark" : "light"};`;
 
 export const CSS = `
-:host{display:block;width:100%;min-width:280px;text-align:left}
+:host{display:block;width:100%;min-width:280px;text-align:left;direction:ltr}
 *{box-sizing:border-box}
 [hidden]{display:none!important}
 .view{${variables(LIGHT)}position:relative;background:var(--ground);color:var(--text);font:14px/1.4 ${SANS};padding:12px;min-width:0;outline:none;min-height:160px;container-type:inline-size}
@@ -78,6 +78,8 @@ button:focus-visible,select:focus-visible,input:focus-visible,.plot:focus-visibl
 .ring{position:absolute;pointer-events:none;border:2px solid var(--accent);border-radius:4px}
 .large{position:absolute;z-index:4;pointer-events:none;padding:8px;background:var(--ground);border:1px solid var(--hairline);border-radius:8px;font-size:12px;transform-origin:center;animation:grow 120ms ease-out}
 .large canvas{display:block}
+.large>div{white-space:nowrap;overflow:hidden;text-overflow:ellipsis;margin-bottom:4px}
+.large bdi{font-family:${MONO}}
 @keyframes grow{from{transform:scale(.4);opacity:.4}}
 .sentence{display:flex;flex-wrap:wrap;gap:2px;max-height:92px;overflow:auto;margin:0 0 12px;align-items:center}
 .sentence .name{margin-right:6px}
@@ -86,6 +88,7 @@ button:focus-visible,select:focus-visible,input:focus-visible,.plot:focus-visibl
 .sentence button[aria-checked=true]{border-color:var(--query);color:var(--query);font-weight:600}
 .sentence button[data-found]{background:var(--mark)}
 .sentence button[data-special]{color:var(--muted)}
+.mark{opacity:.5}
 .message{padding:32px 12px;color:var(--muted);text-align:center}
 .message strong{display:block;color:var(--text);font-weight:600;margin-bottom:4px}
 .note{margin:10px 0 0;font-size:12px;color:var(--muted)}

@@ -157,9 +157,25 @@ def test_word_level_pools_pieces(show, fixtures):
     assert all(0.9 < total < 1.01 for total in rows.values())
 
 
-def test_find_marks_and_is_kept_in_the_state(head):
-    head.page.locator("input[name=find]").fill("fox")
-    head.until("state.find === 'fox'")
+def test_what_is_searched_for_comes_into_sight(show, fixtures):
+    data = fixtures.view("head", 200, layers=1, heads=2)
+    data["spec"]["texts"][0]["tokens"][150] = "Needle"
+    shown = show(data)
+    needle = shown.page.locator("[role=listbox][aria-label=queries] [role=option]", has_text="Needle")
+    assert needle.count() == 0  # far below the window
+    shown.page.locator("input[name=find]").fill("needle")
+    shown.until("state.find === 'needle'")
+    needle.wait_for(state="attached")
+    drawing = shown.page.locator(".scroll").bounding_box()
+    assert drawing["y"] < needle.bounding_box()["y"] < drawing["y"] + drawing["height"]
+
+
+def test_scrolling_rests_on_all_lines(show, fixtures):
+    shown = show(fixtures.view("head", 200, layers=1, heads=12))
+    shown.page.locator(".scroll").evaluate("box => { box.scrollTop = 900; }")
+    shown.page.wait_for_timeout(50)
+    shown.until("scene.lines.length > 5000")
+    assert min(line["weight"] for line in shown.scene["lines"]) < 0.01
 
 
 def test_tokens_can_be_reached_and_locked_by_keyboard(head):

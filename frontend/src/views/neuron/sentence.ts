@@ -2,12 +2,13 @@
 
 import { el, on } from "../../controls/dom";
 import type { TextSpec } from "../../core/contract";
-import { visible } from "../../core/tokens";
+import { pieces } from "../../core/tokens";
 
 export class Sentence {
   readonly element: HTMLElement;
   private buttons: HTMLButtonElement[] = [];
   private text: TextSpec | null = null;
+  private shown = -1;
 
   constructor(label: string, private choose: (token: number) => void) {
     this.element = el("div", { class: "sentence", role: "radiogroup", "aria-label": label }, el("span", { class: "name" }, label));
@@ -27,7 +28,8 @@ export class Sentence {
   update(text: TextSpec, chosen: number, found: boolean[]): void {
     if (this.text !== text) {
       this.buttons = text.tokens.map((token, i) => {
-        const button = el("button", { type: "button", role: "radio", "data-token": i, "data-special": text.special[i] }, visible(token));
+        const { mark, body } = pieces(token);
+        const button = el("button", { type: "button", role: "radio", "data-token": i, "data-special": text.special[i] }, mark && el("span", { class: "mark" }, mark), body);
         on(button, "click", () => this.choose(i));
         return button;
       });
@@ -39,5 +41,15 @@ export class Sentence {
       button.tabIndex = i === chosen ? 0 : -1;
       button.toggleAttribute("data-found", found[i] ?? false);
     });
+    if (this.shown !== chosen) this.bring(this.buttons[chosen]);
+    this.shown = chosen;
+  }
+
+  /** Scrolls within the list only, never the page. */
+  private bring(button: HTMLElement | undefined): void {
+    if (!button) return;
+    const top = button.offsetTop - this.element.offsetTop;
+    const { scrollTop, clientHeight } = this.element;
+    if (top < scrollTop || top + button.offsetHeight > scrollTop + clientHeight) this.element.scrollTop = top - button.offsetHeight;
   }
 }
