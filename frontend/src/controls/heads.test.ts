@@ -1,0 +1,21 @@
+import { describe, expect, it } from "vitest";
+import { example } from "../core/example";
+import { settle } from "../core/state";
+import { shownHeads } from "./heads";
+
+describe("heads on screen", () => {
+  const spec = example();
+
+  it("are those chosen, one at a time on a heatmap, all of them when combined", () => {
+    expect(shownHeads(spec, settle(spec, { heads: [1, 3] }))).toEqual([1, 3]);
+    expect(shownHeads(spec, settle(spec, { heads: [1, 3], as: "heatmap" }))).toEqual([1]);
+    expect(shownHeads(spec, settle(spec, { heads: [1, 3], as: "heatmap", combine: "mean" }))).toEqual([1, 3]);
+    expect(shownHeads(spec, settle(spec, { heads: [] }))).toEqual([]);
+  });
+
+  it("are fewer for texts so long that all would not fit into memory", () => {
+    const long = example();
+    long.texts[0].tokens = Array.from({ length: 4096 }, () => "x");
+    expect(shownHeads(long, settle(long, { as: "lines" }))).toEqual([0, 1, 2]);
+  });
+});

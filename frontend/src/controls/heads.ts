@@ -1,0 +1,69 @@
+// The row of head boxes: click switches, double click leaves this one alone.
+
+import { headColour, parse } from "../core/colours";
+import type { Spec, State } from "../core/contract";
+import type { Labels } from "../core/labels";
+import type { Control } from "./controls";
+import { el, on } from "./dom";
+
+/** Black or white, whichever can be read on the colour. */
+export function inkOn(colour: string): string {
+  const [r, g, b] = parse(colour).map((c) => (c / 255 <= 0.03928 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000000" : "#ffffff";
+}
+
+/** A heatmap shows one head at a time: the first of those chosen. */
+export const oneAtATime = (state: State): boolean => state.as === "heatmap" && state.combine === "each";
+
+const ROOM = 64_000_000; // weights held for lines at once
+
+/** The heads on screen: of very long texts only as many as fit into memory. */
+export function shownHeads(spec: Spec, state: State): number[] {
+  if (oneAtATime(state)) return state.heads.slice(0, 1);
+  if (state.combine !== "each") return state.heads;
+  const { query_text, key_text } = spec.stacks[state.stack];
+  const cells = spec.texts[query_text].tokens.length * spec.texts[key_text].tokens.length;
+  return state.heads.slice(0, Math.max(1, Math.floor(ROOM / Math.max(1, cells))));
+}
+
+export function headBoxes(spec: Spec, labels: Labels, state: () => State, set: (patch: Partial<State>) => void): Control {
+  const boxes = el("span", { class: "boxes", role: "group", "aria-label": labels.heads, title: labels.head_hint });
+  const count = () => spec.stacks[state().stack].layers[state().layer].n_heads;
+  const all = el("button", { type: "button", class: "quiet", "data-name": "all" }, labels.all);
+  const none = el("button", { type: "button", class: "quiet", "data-name": "none" }, labels.none);
+  on(all, "click", () => set({ heads: Array.from({ length: count() }, (_, i) => i) }));
+  on(none, "click", () => set({ heads: [] }));
+
+  const unlock = el("button", { type: "button", class: "quiet", "data-name": "unlock", hidden: true });
+  on(unlock, "click", () => set({ locked: [] }));
+
+  const toggle = (head: number) => {
+    const { heads } = state();
+    if (oneAtATime(state())) set({ heads: [head] });
+    else set({ heads: heads.includes(head) ? heads.filter((h) => h !== head) : [...heads, head].sort((a, b) => a - b) });
+  };
+  const box = (head: number) => {
+    const button = el("button", { type: "button", class: "head", "data-head": head }, String(head));
+    button.style.setProperty("--colour", headColour(head));
+    button.style.setProperty("--ink", inkOn(headColour(head)));
+    on(button, "click", () => toggle(head));
+    on(button, "dblclick", () => set({ heads: [head] }));
+    return button;
+  };
+  return {
+    element: el("div", { class: "heads" }, el("span", { class: "name" }, labels.heads), boxes, el("span", { class: "quick" }, all, none, unlock)),
+    sync(now) {
+      const n = count();
+      while (boxes.children.length > n) boxes.lastChild!.remove();
+      for (let h = boxes.children.length; h < n; h++) boxes.append(box(h));
+      const shown = new Set(shownHeads(spec, now));
+      [...boxes.children].forEach((button, h) => {
+        button.setAttribute("aria-pressed", String(shown.has(h)));
+        button.setAttribute("aria-label", `${labels.head} ${h}`);
+      });
+      all.hidden = none.hidden = oneAtATime(now);
+      unlock.hidden = !now.locked.length;
+      unlock.textContent = `${labels.unlock} ${now.locked.length}`;
+    },
+  };
+}

@@ -1,0 +1,44 @@
+// Arrays by name, inflated when first asked for and dropped again, oldest first, when together they grow too large.
+
+import type { ArrayEntry } from "./contract";
+import { decode, type Decoded } from "./decode";
+
+const ROOM = 256 * 1024 * 1024; // bytes of inflated arrays kept
+
+export class Arrays {
+  private kept = new Map<string, Promise<Decoded>>();
+  private sizes = new Map<string, number>();
+
+  constructor(private entries: Record<string, ArrayEntry>) {}
+
+  get(name: string): Promise<Decoded> {
+    const found = this.kept.get(name);
+    if (found) {
+      this.kept.delete(name);
+      this.kept.set(name, found);
+      return found;
+    }
+    const entry = this.entries[name];
+    if (!entry) return Promise.reject(new Error(`The view names an array “${name}” that did not come with it.`));
+    const decoded = decode(entry).then((array) => {
+      this.sizes.set(name, array.byteLength);
+      this.makeRoom(name);
+      return array;
+    });
+    decoded.catch(() => this.kept.delete(name));
+    this.kept.set(name, decoded);
+    return decoded;
+  }
+
+  private makeRoom(newest: string): void {
+    let total = 0;
+    for (const size of this.sizes.values()) total += size;
+    for (const name of this.kept.keys()) {
+      if (total <= ROOM) return;
+      if (name === newest || !this.sizes.has(name)) continue;
+      total -= this.sizes.get(name)!;
+      this.sizes.delete(name);
+      this.kept.delete(name);
+    }
+  }
+}

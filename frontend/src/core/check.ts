@@ -1,0 +1,22 @@
+// A spec that cannot be shown is refused in words, before anything is drawn.
+
+import type { Spec } from "./contract";
+
+const KINDS = ["head", "model", "neuron"];
+
+/** What is wrong with a spec, or null. */
+export function problem(spec: Spec): string | null {
+  if (spec?.format !== 1) return `This view was written in format ${String(spec?.format)}; this front end reads format 1.`;
+  if (!KINDS.includes(spec.kind)) return `A view of the kind “${String(spec.kind)}”; known are ${KINDS.join(", ")}.`;
+  if (!spec.stacks?.length) return "This view has no attention in it.";
+  for (const stack of spec.stacks) {
+    if (!stack.layers?.length) return `The ${stack.name} has no layers.`;
+    for (const side of [stack.query_text, stack.key_text]) {
+      const text = spec.texts?.[side];
+      if (!text) return `The ${stack.name} names text ${side}, but there are ${spec.texts?.length ?? 0}.`;
+      const n = text.tokens.length;
+      for (const name of ["special", "segments", "words"] as const) if (text[name].length !== n) return `${n} tokens, but ${text[name].length} ${name}.`;
+    }
+  }
+  return null;
+}

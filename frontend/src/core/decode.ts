@@ -1,0 +1,114 @@
+// From a transported array to numbers: base64 → inflate → one block (usually one head) at a time.
+
+import type { ArrayEntry, Bytes } from "./contract";
+
+export function toBytes(data: Bytes): Uint8Array {
+  if (typeof data === "string") return fromBase64(data);
+  if (data instanceof ArrayBuffer) return new Uint8Array(data);
+  return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+}
+
+function fromBase64(text: string): Uint8Array {
+  const native = (Uint8Array as unknown as { fromBase64?: (text: string) => Uint8Array }).fromBase64;
+  if (native) return native.call(Uint8Array, text);
+  const binary = atob(text);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = binary.charCodeAt(i);
+  return bytes;
+}
+
+export async function inflate(compressed: Uint8Array): Promise<Uint8Array> {
+  const stream = new Blob([compressed as BlobPart]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** An inflated array whose first axis is read block by block, so that a layer never has to be floats all at once. */
+export interface Decoded {
+  shape: number[];
+  /** False where small values may have been rounded to zero (8-bit transport). */
+  exactZero: boolean;
+  byteLength: number;
+  /** Block i of the first axis as floats; the caller may keep and change it. `coarse` is quicker and within 0.005. */
+  block(i: number, coarse?: boolean): Float32Array;
+}
+
+export async function decode(entry: ArrayEntry): Promise<Decoded> {
+  const bytes = await inflate(toBytes(entry.data));
+  const size = entry.shape.reduce((a, b) => a * b, 1);
+  const step = entry.shape.length ? size / Math.max(1, entry.shape[0]) : 1;
+  if (entry.dtype === "sqrt8") return decodeSqrt8(bytes, entry, size, step);
+  if (entry.dtype === "float16" || entry.dtype === "float32") return decodeFloats(bytes, entry, size, step);
+  throw new Error(`An array of type ${String(entry.dtype)}; known are sqrt8, float16 and float32.`);
+}
+
+function decodeSqrt8(bytes: Uint8Array, entry: ArrayEntry, size: number, step: number): Decoded {
+  if (bytes.length < size) throw new Error(`${bytes.length} bytes for an array of shape ${entry.shape.join(" × ")}.`);
+  const levels = entry.levels ?? 255;
+  const fineFrom = entry.fine_from ?? 256;
+  const plain = new Float32Array(256);
+  for (let b = 0; b < 256; b++) plain[b] = (b / levels) ** 2;
+  const tailStart = tailOffsets(bytes, size, step, fineFrom);
+  return {
+    shape: entry.shape,
+    exactZero: false,
+    byteLength: bytes.byteLength,
+    block(i, coarse = false) {
+      const values = new Float32Array(step);
+      const start = i * step;
+      if (coarse || fineFrom > 255) {
+        for (let j = 0; j < step; j++) values[j] = plain[bytes[start + j]];
+        return values;
+      }
+      let tail = tailStart[i];
+      for (let j = 0; j < step; j++) {
+        const b = bytes[start + j];
+        if (b < fineFrom) values[j] = plain[b];
+        else {
+          const root = (b + (bytes[tail++] - 127.5) / 256) / levels;
+          values[j] = root * root;
+        }
+      }
+      return values;
+    },
+  };
+}
+
+/** Where each block's part of the tail begins: after the first plane, one byte for every earlier b ≥ fineFrom. */
+function tailOffsets(bytes: Uint8Array, size: number, step: number, fineFrom: number): number[] {
+  const offsets: number[] = [];
+  let at = size;
+  for (let start = 0; start < size; start += step) {
+    offsets.push(at);
+    if (fineFrom > 255) continue;
+    for (let j = start; j < start + step; j++) if (bytes[j] >= fineFrom) at++;
+  }
+  if (fineFrom <= 255 && bytes.length < at) throw new Error(`${bytes.length} bytes, but the fine plane ends at ${at}.`);
+  return offsets;
+}
+
+function decodeFloats(bytes: Uint8Array, entry: ArrayEntry, size: number, step: number): Decoded {
+  const width = entry.dtype === "float16" ? 2 : 4;
+  if (bytes.length < size * width) throw new Error(`${bytes.length} bytes for an array of shape ${entry.shape.join(" × ")}.`);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return {
+    shape: entry.shape,
+    exactZero: true,
+    byteLength: bytes.byteLength,
+    block(i) {
+      const values = new Float32Array(step);
+      const start = i * step;
+      if (width === 4) for (let j = 0; j < step; j++) values[j] = view.getFloat32((start + j) * 4, true);
+      else for (let j = 0; j < step; j++) values[j] = halfToFloat(view.getUint16((start + j) * 2, true));
+      return values;
+    },
+  };
+}
+
+export function halfToFloat(half: number): number {
+  const sign = half & 0x8000 ? -1 : 1;
+  const exponent = (half >> 10) & 31;
+  const fraction = half & 1023;
+  if (exponent === 0) return sign * fraction * 2 ** -24;
+  if (exponent === 31) return fraction ? NaN : sign * Infinity;
+  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+}

@@ -1,0 +1,122 @@
+// From arrays and state to the maps on screen: decode → pool to words → leave out → sum to one → combine.
+
+import type { Arrays } from "./arrays";
+import { axes, type Axis } from "./axes";
+import { headColour } from "./colours";
+import type { Spec, State } from "./contract";
+import { Combined, maximum, mostAttended, renormalise, select } from "./filters";
+import { groupsOf, poolToWords } from "./pooling";
+import { breathe } from "./schedule";
+
+export interface HeadMap {
+  /** Head number, or −1 for several combined. */
+  head: number;
+  name: string;
+  colour: string | null; // null: several heads combined, drawn in the colour of queries
+  weights: Float32Array; // [row, column]
+  max: number;
+}
+
+export interface Reading {
+  rows: Axis;
+  cols: Axis;
+  maps: HeadMap[];
+  sink: number | null;
+}
+
+export const headName = (layer: number, head: number): string => `L${layer}·H${head}`;
+
+const ROOM = 24_000_000; // floats of finished maps kept
+
+export class Reader {
+  private kept = new Map<string, Float32Array>();
+  private room = ROOM;
+  private sinks = new Map<string, Promise<number>>();
+
+  constructor(readonly spec: Spec, readonly arrays: Arrays) {}
+
+  /** The most attended token of a layer, over all its heads and queries. */
+  sink(stack: number, layer: number): Promise<number> {
+    const key = `${stack}.${layer}`;
+    if (!this.sinks.has(key)) {
+      const found = this.weights(stack, layer).then((array) => {
+        const [heads, , keys] = array.shape;
+        const each = function* () {
+          for (let h = 0; h < heads; h++) yield array.block(h);
+        };
+        return mostAttended(each(), keys);
+      });
+      found.catch(() => this.sinks.delete(key));
+      this.sinks.set(key, found);
+    }
+    return this.sinks.get(key)!;
+  }
+
+  weights(stack: number, layer: number) {
+    return this.arrays.get(this.spec.stacks[stack].layers[layer].weights);
+  }
+
+  async sides(state: State): Promise<{ rows: Axis; cols: Axis; sink: number | null }> {
+    const sink = state.hide_sink ? await this.sink(state.stack, state.layer) : null;
+    return { ...axes(this.spec, state, sink), sink };
+  }
+
+  /** One head's map between the units left in: [row, column]. Passing ones are not kept; coarse ones are for thumbnails. */
+  async map(state: State, layer: number, head: number, rows: Axis, cols: Axis, use: "kept" | "passing" | "coarse" = "kept"): Promise<Float32Array> {
+    const key = [state.stack, layer, head, state.level, state.segments, state.hide_special, state.renormalise, cols.units.length, state.hide_sink && cols.units.join()].join();
+    const found = this.kept.get(key);
+    if (found) return found;
+    const array = await this.weights(state.stack, layer);
+    const stack = this.spec.stacks[state.stack];
+    let weights = array.block(head, use === "coarse"); // [query, key]
+    let width = array.shape[2];
+    if (state.level === "word") {
+      const keyGroups = groupsOf(this.spec.texts[stack.key_text], "word");
+      weights = poolToWords(weights, width, groupsOf(this.spec.texts[stack.query_text], "word"), keyGroups);
+      width = keyGroups.length;
+    }
+    weights = select(weights, width, rows.units, cols.units);
+    if (state.renormalise && cols.units.length) weights = renormalise(weights, cols.units.length);
+    if (use === "kept") this.keep(key, weights);
+    return weights;
+  }
+
+  private keep(key: string, weights: Float32Array): void {
+    if (weights.length > ROOM) return;
+    for (const [old, map] of this.kept) {
+      if (this.room >= weights.length) break;
+      this.kept.delete(old);
+      this.room += map.length;
+    }
+    this.kept.set(key, weights);
+    this.room -= weights.length;
+  }
+
+  /** Everything the head view shows: a map for each head, or one for all of them. */
+  async read(state: State, heads: number[] = state.heads): Promise<Reading> {
+    const { rows, cols, sink } = await this.sides(state);
+    const layers = this.spec.stacks[state.stack].layers;
+    if (state.combine !== "each" && heads.length) {
+      const combined = new Combined(state.combine);
+      const chosen = [...new Set([state.layer, ...state.combine_layers])];
+      for (const layer of chosen) {
+        for (const head of heads) if (head < layers[layer].n_heads) combined.add(await this.map(state, layer, head, rows, cols, "passing"));
+        if (chosen.length > 1) await breathe();
+      }
+      const weights = combined.result();
+      return { rows, cols, sink, maps: [{ head: -1, name: combinedName(this.spec, state, heads), colour: null, weights, max: maximum(weights) }] };
+    }
+    const maps: HeadMap[] = [];
+    for (const head of heads) {
+      const weights = await this.map(state, state.layer, head, rows, cols);
+      maps.push({ head, name: headName(layers[state.layer].layer, head), colour: headColour(head), weights, max: maximum(weights) });
+    }
+    return { rows, cols, sink, maps };
+  }
+}
+
+/** “mean · L3,5 · 12 heads” */
+export function combinedName(spec: Spec, state: State, heads: number[]): string {
+  const layers = [...new Set([state.layer, ...state.combine_layers])].sort((a, b) => a - b).map((i) => spec.stacks[state.stack].layers[i].layer);
+  return `${state.combine} · L${layers.join(",")} · ${heads.length === 1 ? `H${heads[0]}` : `${heads.length} heads`}`;
+}

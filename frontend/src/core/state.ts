@@ -1,0 +1,119 @@
+// What the reader did, as plain JSON: defaults, and repair of states that do not fit the spec.
+
+import type { Kind, Spec, State } from "./contract";
+
+/** Above this many tokens a head opens as a heatmap. */
+export const LINES_UP_TO = 256;
+
+const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
+
+export function longest(spec: Spec): number {
+  return Math.max(0, ...spec.texts.map((text) => text.tokens.length));
+}
+
+export function defaults(spec: Spec, stackIndex = 0): State {
+  const stack = spec.stacks[stackIndex];
+  const most = Math.max(0, ...stack.layers.map((layer) => layer.n_heads));
+  return {
+    stack: stackIndex,
+    layer: 0,
+    heads: spec.kind === "neuron" ? [0] : range(stack.layers[0]?.n_heads ?? 0),
+    as: longest(spec) > LINES_UP_TO ? "heatmap" : "lines",
+    level: "token",
+    direction: "from",
+    segments: "all",
+    hide_special: false,
+    hide_sink: false,
+    renormalise: false,
+    threshold: 0,
+    rescale: false,
+    combine: "each",
+    combine_layers: [],
+    locked: [],
+    query: 0,
+    expanded: null,
+    rows: range(stack.layers.length),
+    columns: range(most),
+    colour_by: "head",
+    opened: false,
+    find: "",
+    theme: "system",
+    zoom: { x: 0, y: 0, k: 1 },
+  };
+}
+
+const CHOICES: { [K in keyof State]?: readonly State[K][] } = {
+  as: ["lines", "heatmap"],
+  level: ["token", "word"],
+  direction: ["from", "to"],
+  segments: ["all", "aa", "ab", "ba", "bb"],
+  combine: ["each", "mean", "max"],
+  colour_by: ["head", "layer"],
+  theme: ["system", "light", "dark"],
+};
+
+const within = (list: unknown, n: number): number[] =>
+  Array.isArray(list) ? [...new Set(list.filter((i) => Number.isInteger(i) && i >= 0 && i < n) as number[])] : [];
+
+const clamp = (value: unknown, low: number, high: number, otherwise: number): number =>
+  typeof value === "number" && Number.isFinite(value) ? Math.min(high, Math.max(low, value)) : otherwise;
+
+/** The state with every key present and every value possible for this spec. Unknown keys are dropped. */
+export function settle(spec: Spec, given: Partial<State> = {}): State {
+  const stackIndex = Math.round(clamp(given.stack, 0, spec.stacks.length - 1, 0));
+  const base = defaults(spec, stackIndex);
+  const state = { ...base } as Record<string, unknown>;
+  for (const key of Object.keys(base) as (keyof State)[]) {
+    const value = given[key];
+    if (value === undefined) continue;
+    const choices = CHOICES[key] as readonly unknown[] | undefined;
+    if (choices ? choices.includes(value) : key === "expanded" || typeof value === typeof base[key]) state[key] = value;
+  }
+  return fit(spec, state as unknown as State, base, given);
+}
+
+function fit(spec: Spec, state: State, base: State, given: Partial<State>): State {
+  const stack = spec.stacks[base.stack];
+  const nQuery = spec.texts[stack.query_text].tokens.length;
+  const nKey = spec.texts[stack.key_text].tokens.length;
+  const layer = Math.round(clamp(given.layer, 0, stack.layers.length - 1, 0));
+  const nHeads = stack.layers[layer]?.n_heads ?? 0;
+  const heads = given.heads === undefined ? (spec.kind === "neuron" ? [0] : range(nHeads)) : within(given.heads, nHeads);
+  const zoom = { ...base.zoom, ...(given.zoom ?? {}) };
+  return {
+    ...state,
+    stack: base.stack,
+    layer,
+    heads: spec.kind === "neuron" && heads.length === 0 ? [0] : heads,
+    threshold: clamp(given.threshold, 0, 1, 0),
+    combine_layers: within(given.combine_layers, stack.layers.length),
+    locked: within(given.locked, state.direction === "from" ? nQuery : nKey),
+    query: Math.round(clamp(given.query, 0, nQuery - 1, 0)),
+    expanded: typeof given.expanded === "number" && given.expanded >= 0 && given.expanded < nKey ? given.expanded : null,
+    rows: given.rows === undefined ? base.rows : within(given.rows, base.rows.length),
+    columns: given.columns === undefined ? base.columns : within(given.columns, base.columns.length),
+    zoom: { x: clamp(zoom.x, 0, 1, 0), y: clamp(zoom.y, 0, 1, 0), k: clamp(zoom.k, 1, 4096, 1) },
+  };
+}
+
+/** The state after a change; moving to another stack or layer keeps what still makes sense there. */
+export function change(spec: Spec, state: State, patch: Partial<State>): State {
+  let next: Partial<State> = { ...state, ...patch };
+  const movedStack = patch.stack !== undefined && patch.stack !== state.stack;
+  if (movedStack) {
+    const fresh = defaults(spec, patch.stack);
+    next = { ...next, locked: [], query: 0, expanded: null, zoom: fresh.zoom, combine_layers: [], rows: fresh.rows, columns: fresh.columns };
+    if (patch.heads === undefined) next.heads = undefined;
+    if (patch.layer === undefined) next.layer = Math.min(state.layer, spec.stacks[patch.stack!].layers.length - 1);
+  }
+  if (!movedStack && patch.layer !== undefined && patch.heads === undefined) {
+    const layers = spec.stacks[state.stack].layers;
+    const all = state.heads.length === layers[state.layer]?.n_heads;
+    if (all && spec.kind !== "neuron") next.heads = range(layers[Math.min(Math.max(0, patch.layer), layers.length - 1)].n_heads);
+  }
+  if (patch.direction !== undefined && patch.direction !== state.direction && patch.locked === undefined) next.locked = [];
+  return settle(spec, next);
+}
+
+/** Which view stands on screen: the model view becomes the head view while a head is opened. */
+export const shownKind = (kind: Kind, state: State): Kind => (kind === "model" && state.opened ? "head" : kind);

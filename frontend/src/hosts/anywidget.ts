@@ -1,0 +1,38 @@
+// The notebook: anywidget gives a model with traits `_spec`, `_arrays` and `state`, the last one synced both ways.
+
+import type { ArrayEntry, Spec, State, View } from "../core/contract";
+import { mount } from "../mount";
+
+interface WidgetModel {
+  get(name: string): unknown;
+  set(name: string, value: unknown): void;
+  save_changes(): void;
+  on(event: string, callback: () => void): void;
+  off(event: string, callback: () => void): void;
+}
+
+function viewOf(model: WidgetModel): View {
+  const raw = model.get("_spec");
+  const spec = (typeof raw === "string" ? JSON.parse(raw) : raw) as Spec;
+  return { kind: spec.kind, spec, arrays: model.get("_arrays") as Record<string, ArrayEntry>, state: (model.get("state") ?? {}) as Partial<State> };
+}
+
+export function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => void {
+  let waiting: ReturnType<typeof setTimeout> | undefined;
+  const handle = mount(el, viewOf(model), {
+    onState(state) {
+      model.set("state", state);
+      clearTimeout(waiting); // a slider would otherwise send a message at every pixel
+      waiting = setTimeout(() => model.save_changes(), 80);
+    },
+  });
+  const stateChanged = () => handle.update((model.get("state") ?? {}) as Partial<State>);
+  const specChanged = () => handle.update(viewOf(model));
+  model.on("change:state", stateChanged);
+  model.on("change:_spec", specChanged);
+  return () => {
+    model.off("change:state", stateChanged);
+    model.off("change:_spec", specChanged);
+    handle.destroy();
+  };
+}

@@ -1,0 +1,54 @@
+// What is drawn, as a list of primitives. The canvas and the SVG painter read the same list, so a saved picture is what was seen.
+
+import type { LineSet } from "./lines";
+
+export interface Rect { type: "rect"; x: number; y: number; w: number; h: number; fill?: string; stroke?: string; radius?: number; opacity?: number }
+export interface Text {
+  type: "text"; x: number; y: number; text: string; size: number; fill: string;
+  anchor?: "start" | "middle" | "end"; mono?: boolean; bold?: boolean; rotate?: number; opacity?: number;
+}
+export interface Stroke { type: "stroke"; x1: number; y1: number; x2: number; y2: number; stroke: string; width: number; opacity?: number }
+/** Attention lines between two columns: row r of the left side is at y1(r), column c of the right side at y2(c). */
+export interface Lines { type: "lines"; set: LineSet; x1: number; x2: number; y1: Float32Array; y2: Float32Array; spread: number; colours: string[]; widest: number; curved: boolean }
+/** Pixels stretched over a rectangle without smoothing: [row, column] as RGBA words. */
+export interface Bitmap { type: "bitmap"; x: number; y: number; w: number; h: number; cols: number; rows: number; pixels: Uint32Array }
+export interface Clip { type: "clip"; x: number; y: number; w: number; h: number; items: Item[] }
+
+export type Item = Rect | Text | Stroke | Lines | Bitmap | Clip;
+
+export interface Scene {
+  width: number;
+  height: number;
+  background: string;
+  items: Item[];
+}
+
+/** The scene with a title above and a caption below, as a figure of its own. */
+export function framed(scene: Scene, title: string, caption: string, text: string, muted: string): Scene {
+  const top = 36;
+  const bottom = 28;
+  const pad = 12;
+  return {
+    width: scene.width + 2 * pad,
+    height: scene.height + top + bottom,
+    background: scene.background,
+    items: [
+      { type: "text", x: pad, y: 18, text: title, size: 14, fill: text, bold: true },
+      ...scene.items.map((item) => moved(item, pad, top)),
+      { type: "text", x: pad, y: scene.height + top + 14, text: caption, size: 12, fill: muted },
+    ],
+  };
+}
+
+export function moved(item: Item, dx: number, dy: number): Item {
+  switch (item.type) {
+    case "stroke":
+      return { ...item, x1: item.x1 + dx, x2: item.x2 + dx, y1: item.y1 + dy, y2: item.y2 + dy };
+    case "lines":
+      return { ...item, x1: item.x1 + dx, x2: item.x2 + dx, y1: item.y1.map((y) => y + dy), y2: item.y2.map((y) => y + dy) };
+    case "clip":
+      return { ...item, x: item.x + dx, y: item.y + dy, items: item.items.map((inner) => moved(inner, dx, dy)) };
+    default:
+      return { ...item, x: item.x + dx, y: item.y + dy };
+  }
+}

@@ -1,0 +1,56 @@
+// One head, small: a heatmap or a bundle of lines.
+
+import { mix, parse, pixel } from "../core/colours";
+import type { Theme } from "../core/theme";
+import { shades, shrink } from "./heatmap";
+import { lineSet } from "./lines";
+import type { Item } from "./scene";
+
+export interface ThumbnailLook {
+  rescale: boolean;
+  threshold: number;
+  colour: string;
+  theme: Theme;
+  as: "lines" | "heatmap";
+}
+
+/** What is kept of a head for its thumbnail: independent of where and how large it is drawn. */
+export interface Thumbnail {
+  cols: number;
+  rows: number;
+  weights: Float32Array;
+  max: number;
+}
+
+export function thumbnailOf(weights: Float32Array, cols: number, max: number, size: number): Thumbnail {
+  return { ...shrink(weights, cols, size), max };
+}
+
+export function thumbnailItem(thumb: Thumbnail, how: ThumbnailLook, x: number, y: number, w: number, h: number): Item {
+  if (how.as === "heatmap") {
+    const grid = shades(thumb.weights, thumb.cols, thumb.max, how.rescale, how.threshold);
+    const ground = parse(how.theme.ground);
+    const full = parse(how.colour);
+    const strongest = how.theme.dark ? mix(full, [255, 255, 255], 0.25) : full;
+    const colours = Uint32Array.from({ length: 256 }, (_, i) => pixel(mix(ground, strongest, i / 255)));
+    const pixels = new Uint32Array(grid.shade.length); // Uint32Array.from with a function takes ten times as long
+    for (let i = 0; i < pixels.length; i++) pixels[i] = colours[grid.shade[i]];
+    return { type: "bitmap", x, y, w, h, cols: thumb.cols, rows: thumb.rows, pixels };
+  }
+  const set = lineSet([thumb], { width: thumb.cols, threshold: Math.max(how.threshold, how.rescale ? 0.04 * thumb.max : 0.02), rescale: how.rescale });
+  const ys = (n: number) => Float32Array.from({ length: n }, (_, i) => y + ((i + 0.5) * h) / n);
+  return { type: "lines", set, x1: x + 2, x2: x + w - 2, y1: ys(thumb.rows), y2: ys(thumb.cols), spread: 0, colours: [how.colour], widest: 1.5, curved: false };
+}
+
+/** Ticks at the edges of a thumbnail where tokens were found: queries left; keys right of lines, above a heatmap. */
+export function foundTicks(rows: boolean[], cols: boolean[], as: "lines" | "heatmap", x: number, y: number, size: number, stroke: string): Item[] {
+  const items: Item[] = [];
+  const tick = (x1: number, y1: number, x2: number, y2: number) => items.push({ type: "stroke", x1, y1, x2, y2, stroke, width: 2 });
+  rows.forEach((found, r) => found && tick(x - 3, y + ((r + 0.5) * size) / rows.length, x + 2, y + ((r + 0.5) * size) / rows.length));
+  cols.forEach((found, c) => {
+    const at = ((c + 0.5) * size) / cols.length;
+    if (found && as === "lines") tick(x + size - 2, y + at, x + size + 3, y + at);
+    else if (found) tick(x + at, y - 3, x + at, y + 2);
+  });
+  return items;
+}

@@ -1,0 +1,236 @@
+// The frame around a view: title, controls, drawing, note. One per element; any number per page.
+
+import { pictureControls, toolbar, type Toolbar, type ToolbarHost } from "./controls/toolbar";
+import { el } from "./controls/dom";
+import { Arrays } from "./core/arrays";
+import { problem } from "./core/check";
+import type { Kind, State, View } from "./core/contract";
+import { keyChange } from "./core/keyboard";
+import { labelsWith, type Labels } from "./core/labels";
+import { Reader } from "./core/reading";
+import { Redraw } from "./core/schedule";
+import { change, settle, shownKind } from "./core/state";
+import { themeOf } from "./core/theme";
+import { savePicture } from "./marks/picture";
+import { framed } from "./marks/scene";
+import { VIEWS, type Stage, type Summary, type ViewInstance } from "./registry";
+import { CSS } from "./style";
+
+export interface MountOptions {
+  onState?: (state: State) => void;
+  labels?: Partial<Labels>;
+  /** Listen for keys on the whole page, where the view has it to itself. */
+  wholePage?: boolean;
+}
+
+export interface Handle {
+  update(next: View | Partial<State>): void;
+  destroy(): void;
+}
+
+export interface Inspectable {
+  state(): State;
+  scene(): Summary;
+  ready: Promise<void>;
+}
+
+export function mount(element: HTMLElement, view: View, options: MountOptions = {}): Handle {
+  let frame = open(element, view, options);
+  return {
+    update(next) {
+      if (!("spec" in next)) return frame.accept(next as Partial<State>);
+      frame.destroy();
+      frame = open(element, next as View, options);
+    },
+    destroy: () => frame.destroy(),
+  };
+}
+
+type Open = Pick<Frame, "accept" | "destroy">;
+
+function open(element: HTMLElement, view: View, options: MountOptions): Open {
+  const reason = problem(view.spec);
+  return reason === null ? new Frame(element, view, options) : refuse(element, reason, labelsWith(options.labels));
+}
+
+/** In place of a view that cannot be shown. */
+export function refuse(element: HTMLElement, reason: string, labels = labelsWith()): Open {
+  const message = el("p", { role: "alert", style: "font:14px system-ui,sans-serif;padding:12px" }, `${labels.failed} ${reason}`);
+  element.append(message);
+  element.setAttribute("data-failed", reason);
+  return { accept: () => undefined, destroy: () => message.remove() };
+}
+
+class Frame {
+  private host = el("div", { "data-lm-suppress-shortcuts": "true" }); // JupyterLab would take the arrow keys
+  private box = el("div", { class: "view", tabindex: "-1" });
+  private heading = el("h2", { class: "title" });
+  private slot = el("div");
+  private stageElement = el("div", { class: "stage" });
+  private live = el("div", { class: "sr", "aria-live": "polite" });
+  private labels: Labels;
+  private state: State;
+  private reader: Reader;
+  private redraw: Redraw;
+  private bar!: Toolbar;
+  private corner!: Toolbar;
+  private instance!: ViewInstance;
+  private shown: Kind | null = null;
+  private watch: ResizeObserver;
+  private dark = matchMedia("(prefers-color-scheme: dark)");
+  private hostTheme: MutationObserver;
+  private markReady!: () => void;
+
+  constructor(private element: HTMLElement, private view: View, private options: MountOptions) {
+    this.labels = labelsWith(options.labels);
+    this.state = settle(view.spec, { ...view.spec.state, ...view.state });
+    this.reader = new Reader(view.spec, new Arrays(view.arrays));
+    this.redraw = new Redraw((current) => void this.draw(current));
+    this.build();
+    const ready = new Promise<void>((resolve) => (this.markReady = resolve));
+    const inspect: Inspectable = { state: () => structuredClone(this.state), scene: () => this.instance.summary(), ready };
+    (element as HTMLElement & { sightline?: Inspectable }).sightline = inspect;
+    let width = 0;
+    this.watch = new ResizeObserver(([entry]) => {
+      if (Math.abs(entry.contentRect.width - width) < 1) return;
+      width = entry.contentRect.width;
+      this.redraw.request();
+    });
+    this.watch.observe(this.host);
+    this.dark.addEventListener("change", this.onTheme);
+    this.hostTheme = new MutationObserver(this.onTheme);
+    for (const watched of [document.documentElement, document.body]) if (watched) this.hostTheme.observe(watched, { attributes: true, attributeFilter: ["class", "data-theme", "data-jp-theme-light", "data-vscode-theme-kind"] });
+    if (options.wholePage) document.addEventListener("keydown", this.onPageKey);
+    this.redraw.now();
+  }
+
+  private build(): void {
+    const root = this.host.attachShadow({ mode: "open" });
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(CSS);
+    root.adoptedStyleSheets = [sheet];
+    const { note_url } = this.view.spec;
+    const words = el("span", {}, this.labels.note);
+    if (/^https?:/.test(note_url ?? "")) words.append(" ", el("a", { href: note_url, target: "_blank", rel: "noopener noreferrer" }, this.labels.note_link), ".");
+    const note = el("p", { class: "note" }, words, el("span", { class: "keys", "aria-label": this.labels.keyboard }, this.labels.keyboard_help));
+    this.corner = pictureControls(this.toolbarHost);
+    this.box.append(el("div", { class: "top" }, this.heading, this.corner.element), this.slot, this.stageElement, note, this.live);
+    this.box.addEventListener("keydown", this.onKey);
+    root.append(this.box);
+    this.element.append(this.host);
+    this.element.removeAttribute("data-drawn");
+    this.element.removeAttribute("data-failed");
+  }
+
+  private set = (patch: Partial<State>): void => {
+    const next = change(this.view.spec, this.state, patch);
+    if (JSON.stringify(next) === JSON.stringify(this.state)) return;
+    this.state = next;
+    this.options.onState?.(structuredClone(next));
+    this.redraw.request();
+  };
+
+  /** A state from the host: taken over silently. */
+  accept(patch: Partial<State>): void {
+    const next = change(this.view.spec, this.state, patch);
+    if (JSON.stringify(next) === JSON.stringify(this.state)) return;
+    this.state = next;
+    this.redraw.request();
+  }
+
+  private get toolbarHost(): ToolbarHost {
+    return { spec: this.view.spec, labels: this.labels, state: () => this.state, set: this.set, save: (format) => void this.save(format) };
+  }
+
+  private show(kind: Kind): void {
+    if (this.shown === kind) return;
+    this.instance?.destroy();
+    this.stageElement.replaceChildren();
+    const stage: Stage = {
+      spec: this.view.spec,
+      reader: this.reader,
+      labels: this.labels,
+      element: this.stageElement,
+      state: () => this.state,
+      set: this.set,
+      theme: () => themeOf(this.state.theme),
+      redraw: () => this.redraw.request(),
+      announce: (text) => (this.live.textContent = text),
+    };
+    this.instance = VIEWS[kind](stage);
+    this.bar = toolbar(this.toolbarHost, kind, this.view.kind);
+    this.slot.replaceChildren(this.bar.element);
+    this.shown = kind;
+  }
+
+  private async draw(current: () => boolean): Promise<void> {
+    try {
+      this.show(shownKind(this.view.kind, this.state));
+      this.box.dataset.theme = themeOf(this.state.theme).dark ? "dark" : "light";
+      this.bar.sync(this.state);
+      this.corner.sync(this.state);
+      this.titles();
+      await this.instance.draw(current);
+      if (!current()) return;
+      this.titles();
+      this.element.setAttribute("data-drawn", "");
+      this.element.dispatchEvent(new CustomEvent("sightline:drawn", { bubbles: true }));
+      this.markReady();
+    } catch (error) {
+      if (!current()) return;
+      console.error(error);
+      this.fail(error);
+    }
+  }
+
+  private titles(): void {
+    this.heading.replaceChildren(this.instance.title(), el("span", { class: "caption" }, this.instance.caption()));
+  }
+
+  private fail(error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error);
+    this.stageElement.replaceChildren(el("div", { class: "message", role: "alert" }, el("strong", {}, this.labels.failed), reason));
+    this.shown = null;
+    this.element.setAttribute("data-failed", reason);
+    this.markReady();
+  }
+
+  private async save(format: "svg" | "png"): Promise<void> {
+    const scene = this.instance.scene();
+    if (!scene) return;
+    const theme = themeOf(this.state.theme);
+    const picture = framed(scene, this.instance.title(), this.instance.caption(), theme.text, theme.muted);
+    await savePicture(picture, format, `${this.view.spec.model || "sightline"}-${this.shown}`);
+  }
+
+  private onTheme = (): void => {
+    if (this.state.theme === "system") this.redraw.request();
+  };
+
+  private onKey = (event: KeyboardEvent): void => {
+    if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey) return;
+    const target = event.composedPath()[0] as HTMLElement;
+    if (/^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) && event.key !== "Escape") return;
+    const used = this.instance.key?.(event);
+    const patch = used ? null : keyChange(event.key, this.view.kind, this.view.spec, this.state);
+    if (!used && !patch) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (patch) this.set(patch);
+  };
+
+  private onPageKey = (event: KeyboardEvent): void => {
+    if (event.target === document.body || event.target === document.documentElement) this.onKey(event);
+  };
+
+  destroy(): void {
+    this.redraw.stop();
+    this.watch.disconnect();
+    this.hostTheme.disconnect();
+    this.dark.removeEventListener("change", this.onTheme);
+    document.removeEventListener("keydown", this.onPageKey);
+    this.instance?.destroy();
+    this.host.remove();
+    delete (this.element as HTMLElement & { sightline?: Inspectable }).sightline;
+  }
+}

@@ -1,0 +1,60 @@
+// What a view is to the frame around it, and which views there are.
+
+import type { Kind, Spec, State } from "./core/contract";
+import type { Labels } from "./core/labels";
+import type { Reader } from "./core/reading";
+import type { Theme } from "./core/theme";
+import type { Scene } from "./marks/scene";
+import { headView } from "./views/head/view";
+import { modelView } from "./views/model/view";
+import { neuronView } from "./views/neuron/view";
+
+/** What the frame offers a view. */
+export interface Stage {
+  spec: Spec;
+  reader: Reader;
+  labels: Labels;
+  element: HTMLElement; // where the view puts itself
+  state(): State;
+  set(patch: Partial<State>): void;
+  theme(): Theme;
+  redraw(): void;
+  /** For screen readers. */
+  announce(text: string): void;
+}
+
+export interface DrawnLine { from: number; to: number; head: number; weight: number; opacity: number }
+export interface DrawnThumbnail { layer: number; head: number; name: string; x: number; y: number; width: number; height: number; colour: string }
+export interface DrawnCells { head: number; name: string; rows: number; columns: number; window: { left: number; top: number; right: number; bottom: number }; cell: number }
+export interface DrawnKey { key: number; token: string; score: number; bias: number | null; weight: number; masked: boolean }
+export interface DrawnNumber { side: "query" | "key"; position: number; value: number }
+
+/** What is on screen, in the terms of the data; browser tests read this instead of pixels. */
+export interface Summary {
+  kind: Kind;
+  as?: "lines" | "heatmap";
+  queries?: string[];
+  keys?: string[];
+  lines?: DrawnLine[];
+  numbers?: DrawnNumber[];
+  cells?: DrawnCells;
+  thumbnails?: DrawnThumbnail[];
+  keys_shown?: DrawnKey[];
+  expanded?: { q: number; k: number; product: number }[];
+}
+
+export interface ViewInstance {
+  /** Draws what the state says; stops early once `current()` is false. */
+  draw(current: () => boolean): Promise<void>;
+  scene(): Scene | null;
+  summary(): Summary;
+  title(): string;
+  caption(): string;
+  /** True when the view has used the key. */
+  key?(event: KeyboardEvent): boolean;
+  destroy(): void;
+}
+
+export type ViewFactory = (stage: Stage) => ViewInstance;
+
+export const VIEWS: Record<Kind, ViewFactory> = { head: headView, model: modelView, neuron: neuronView };

@@ -1,0 +1,172 @@
+// The head view as lines: pointer, keyboard and scrolling around the scene.
+
+import { el, on } from "../../controls/dom";
+import { shownHeads } from "../../controls/heads";
+import { matches } from "../../core/axes";
+import type { Reading } from "../../core/reading";
+import { paint } from "../../marks/canvas";
+import type { Lines, Scene } from "../../marks/scene";
+import type { DrawnLine, Stage, Summary } from "../../registry";
+import { focusOf, lockedPlaces, numbersShown, sideOf, spoken, toggled, type Side } from "./focus";
+import { linesLayout, rowAt, rowY, visibleRows, type LinesLayout } from "./layout";
+import { isCoarse } from "../pointer";
+import { TokenOptions } from "../options";
+import { linesItem, linesScene, widestToken } from "./scene-lines";
+
+const MOVING = 5000; // lines drawn while scrolling
+
+export class LinesPart {
+  private canvas = el("canvas", { class: "plot points", role: "img" });
+  private spacer = el("div");
+  private scroll = el("div", { class: "scroll" });
+  private options: Record<Side, TokenOptions>;
+  private reading: Reading | null = null;
+  private layout: LinesLayout | null = null;
+  private hovered: { side: Side; place: number } | null = null;
+  private whole: { key: string; lines: Lines } | null = null;
+  private current: Scene | null = null;
+  private lines: Lines | null = null;
+  private drawnAt = 0;
+  private found = "";
+  private resting = 0;
+
+  constructor(private stage: Stage) {
+    this.canvas.setAttribute("aria-label", stage.labels.drawing);
+    const list = (side: Side, label: string) =>
+      new TokenOptions(label, {
+        move: (place) => this.reach(side, place),
+        choose: (place) => this.reading && stage.set(toggled(this.reading, stage.state(), side, place)),
+        leave: () => this.hover(null),
+      });
+    this.options = { query: list("query", stage.labels.queries), key: list("key", stage.labels.keys) };
+    this.spacer.append(this.options.query.element, this.options.key.element, this.canvas);
+    this.scroll.append(this.spacer);
+    stage.element.append(this.scroll);
+    on(this.scroll, "scroll", () => this.scrolled(), { passive: true });
+    on(this.canvas, "pointermove", (event) => this.hover(event.pointerType === "touch" ? null : this.at(event)));
+    on(this.canvas, "pointerleave", () => this.hover(null));
+    on(this.canvas, "click", (event) => {
+      const place = this.at(event);
+      if (place && this.reading) stage.set(toggled(this.reading, stage.state(), place.side, place.place));
+    });
+  }
+
+  async draw(current: () => boolean): Promise<void> {
+    const reading = await this.stage.reader.read(this.stage.state(), shownHeads(this.stage.spec, this.stage.state()));
+    if (!current()) return;
+    this.reading = reading;
+    this.whole = null;
+    this.measure();
+    this.bringFound();
+    this.render();
+  }
+
+  /** What was just searched for is brought into the window, if no match is there already. */
+  private bringFound(): void {
+    const { find } = this.stage.state();
+    if (find === this.found) return;
+    this.found = find;
+    const { rows, cols } = this.reading!;
+    const places = [rows, cols].flatMap((axis) => matches(axis, find).flatMap((yes, i) => (yes ? [i] : [])));
+    const [first, last] = visibleRows(this.layout!, Infinity, this.scroll.scrollTop);
+    if (!places.length || places.some((i) => i > first && i < last - 1)) return;
+    this.scroll.scrollTop = Math.min(...places) * this.layout!.row - this.layout!.height / 3;
+  }
+
+  private measure(): void {
+    const { rows, cols, maps } = this.reading!;
+    const window = Math.max(360, Math.min(760, innerHeight * 0.72));
+    const layout = linesLayout({ width: this.stage.element.clientWidth, window, rows: rows.labels.length, cols: cols.labels.length, widest: [widestToken(rows), widestToken(cols)], maps: maps.length, coarse: isCoarse() });
+    this.layout = layout;
+    this.scroll.style.height = `${layout.height}px`;
+    this.spacer.style.height = `${layout.full}px`;
+    this.spacer.style.width = `${layout.width}px`;
+  }
+
+  /** While the list moves the strongest lines are enough; all of them when it rests. */
+  private scrolled(): void {
+    if (this.drawnAt === this.scroll.scrollTop) return;
+    this.render(MOVING);
+    clearTimeout(this.resting);
+    this.resting = window.setTimeout(() => this.render(), 140);
+  }
+
+  private render(budget = Infinity): void {
+    const { reading, layout, stage } = this;
+    if (!reading || !layout) return;
+    const scroll = this.scroll.scrollTop;
+    const input = { reading, state: stage.state(), theme: stage.theme(), labels: stage.labels, layout, scroll };
+    const focus = focusOf(reading, stage.state(), this.hovered);
+    const key = `${scroll} ${layout.width} ${input.theme.dark}`;
+    if (!focus && budget === Infinity && this.whole?.key !== key) this.whole = { key, lines: linesItem(input, null) };
+    this.lines = focus || this.whole?.key !== key ? linesItem(input, focus, budget) : this.whole.lines;
+    this.drawnAt = scroll;
+    this.current = linesScene(input, focus, this.lines);
+    paint(this.canvas, this.current);
+    this.place(scroll);
+  }
+
+  private place(scroll: number): void {
+    const { reading, layout } = this;
+    const locked = lockedPlaces(reading!, this.stage.state());
+    for (const side of ["query", "key"] as const) {
+      const axis = side === "query" ? reading!.rows : reading!.cols;
+      const room = layout!.tokens[side === "query" ? 0 : 1];
+      const x = side === "query" ? layout!.x1 - 8 - room : layout!.x2 + 8;
+      const box = (i: number) => ({ x, y: rowY(layout!, i, scroll) - layout!.row / 2, w: room, h: layout!.row });
+      this.options[side].update(axis, visibleRows(layout!, axis.labels.length, scroll), box, side === sideOf(this.stage.state()) ? locked : new Set());
+    }
+  }
+
+  private at(event: MouseEvent): { side: Side; place: number } | null {
+    const { layout, reading } = this;
+    if (!layout || !reading) return null;
+    const box = this.canvas.getBoundingClientRect();
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    const side: Side | null = x <= layout.x1 + 12 ? "query" : x >= layout.x2 - 12 ? "key" : null;
+    const place = rowAt(layout, y, this.scroll.scrollTop);
+    if (!side || y < layout.top || place < 0) return null;
+    return place < (side === "query" ? reading.rows : reading.cols).labels.length ? { side, place } : null;
+  }
+
+  private hover(to: { side: Side; place: number } | null): void {
+    if (this.hovered?.side === to?.side && this.hovered?.place === to?.place) return;
+    this.hovered = to;
+    this.render();
+  }
+
+  /** Keyboard: brings the token into the window, shows its attention and says it. */
+  private reach(side: Side, place: number): void {
+    if (!this.layout || !this.reading) return;
+    const top = place * this.layout.row;
+    const room = this.layout.height - this.layout.top - this.layout.row;
+    if (top < this.scroll.scrollTop) this.scroll.scrollTop = top;
+    else if (top > this.scroll.scrollTop + room) this.scroll.scrollTop = top - room;
+    this.hovered = { side, place };
+    this.render();
+    this.stage.announce(spoken(this.reading, focusOf(this.reading, this.stage.state(), this.hovered), this.stage.labels));
+  }
+
+  scene(): Scene | null {
+    return this.current;
+  }
+
+  summary(): Summary {
+    const { reading, lines } = this;
+    if (!reading || !lines) return { kind: "head", as: "lines", lines: [] };
+    const { set } = lines;
+    const drawn: DrawnLine[] = [];
+    for (let i = 0; i < set.count; i++)
+      drawn.push({ from: reading.rows.groups[set.from[i]][0], to: reading.cols.groups[set.to[i]][0], head: reading.maps[set.map[i]].head, weight: set.weight[i], opacity: set.opacity[i] });
+    const focus = focusOf(reading, this.stage.state(), this.hovered);
+    const other: Side = focus?.side === "query" ? "key" : "query";
+    const groups = other === "key" ? reading.cols.groups : reading.rows.groups;
+    const numbers = [...(numbersShown(reading, focus)?.values ?? [])].map((value, i) => ({ side: other, position: groups[i][0], value }));
+    return { kind: "head", as: "lines", queries: reading.rows.labels, keys: reading.cols.labels, lines: drawn, numbers };
+  }
+
+  destroy(): void {
+    clearTimeout(this.resting);
+    this.scroll.remove();
+  }
+}

@@ -1,0 +1,68 @@
+// The head view: lines or a heatmap, and what is said where neither can be drawn.
+
+import { el } from "../../controls/dom";
+import { shownHeads } from "../../controls/heads";
+import { combinedName, headName } from "../../core/reading";
+import type { Stage, ViewInstance } from "../../registry";
+import { HeatmapPart } from "./heatmap";
+import { LinesPart } from "./lines";
+
+export function headView(stage: Stage): ViewInstance {
+  let part: LinesPart | HeatmapPart | null = null;
+  let message: HTMLElement | null = null;
+
+  const say = (text: string | null) => {
+    message?.remove();
+    message = text === null ? null : el("div", { class: "message", role: "status" }, text);
+    if (message) stage.element.append(message);
+  };
+
+  const clear = () => {
+    part?.destroy();
+    part = null;
+  };
+
+  return {
+    async draw(current) {
+      const state = stage.state();
+      const { labels } = stage;
+      const wanted = state.as === "lines" ? LinesPart : HeatmapPart;
+      if (!part && !message) say(labels.loading);
+      const { rows, cols } = await stage.reader.sides(state);
+      if (!current()) return;
+      if (!shownHeads(stage.spec, state).length || !rows.labels.length || !cols.labels.length) {
+        clear();
+        say(shownHeads(stage.spec, state).length ? labels.empty_tokens : labels.empty_heads);
+        return;
+      }
+      await stage.reader.weights(state.stack, state.layer);
+      if (!current()) return;
+      say(null);
+      if (part && !(part instanceof wanted)) clear();
+      part ??= new wanted(stage);
+      await part.draw(current);
+    },
+    scene: () => part?.scene() ?? null,
+    summary: () => part?.summary() ?? { kind: "head", as: stage.state().as, lines: [] },
+    title() {
+      const state = stage.state();
+      return state.direction === "from" ? stage.labels.head_title : stage.labels.head_title_to;
+    },
+    caption() {
+      const state = stage.state();
+      const stack = stage.spec.stacks[state.stack];
+      const { layer } = stack.layers[state.layer];
+      const heads = shownHeads(stage.spec, state);
+      const combined = state.combine === "each" ? null : combinedName(stage.spec, state, heads);
+      const what = combined ?? (heads.length === 1 ? headName(layer, heads[0]) : `${stage.labels.layer} ${layer} · ${heads.length} ${stage.labels.heads.toLowerCase()}`);
+      const [nq, nk] = [stack.query_text, stack.key_text].map((i) => stage.spec.texts[i].tokens.length);
+      const size = stack.query_text === stack.key_text ? `${nq}` : `${nq} × ${nk}`;
+      const name = stage.spec.stacks.length > 1 ? `${stack.name} · ` : "";
+      return `${stage.spec.model} · ${name}${what} · ${size} ${stage.labels.token.toLowerCase()}`;
+    },
+    key(event) {
+      return part instanceof HeatmapPart && part.key(event);
+    },
+    destroy: clear,
+  };
+}

@@ -1,0 +1,200 @@
+// The model view: every layer × head as a thumbnail, drawn layer by layer so that the page never stands still.
+
+import { el, on } from "../../controls/dom";
+import { headColour, layerColour } from "../../core/colours";
+import { axes, matches } from "../../core/axes";
+import type { State } from "../../core/contract";
+import { maximum } from "../../core/filters";
+import { headName } from "../../core/reading";
+import { breathe } from "../../core/schedule";
+import { paint } from "../../marks/canvas";
+import type { Item, Scene } from "../../marks/scene";
+import { foundTicks, thumbnailItem, thumbnailOf, type Thumbnail, type ThumbnailLook } from "../../marks/thumbnail";
+import type { DrawnThumbnail, Stage, ViewInstance } from "../../registry";
+import { isCoarse } from "../pointer";
+import { cellAt, cornerOf, gridLayout, type GridLayout } from "./grid";
+import { Large } from "./large";
+
+const DETAIL = 96; // cells a side kept for a heatmap thumbnail
+const STRANDS = 40; // tokens a side kept for a bundle of lines
+
+export function modelView(stage: Stage): ViewInstance {
+  const canvas = el("canvas", { class: "plot points whole", role: "application", tabindex: "0", "aria-label": stage.labels.drawing });
+  const ring = el("div", { class: "ring", hidden: true });
+  const scroll = el("div", { class: "scroll" }, canvas, ring);
+  const large = new Large(stage);
+  stage.element.append(scroll, large.element);
+  let grid: GridLayout = gridLayout(0, 0, 0);
+  let current: Scene | null = null;
+  let drawn: DrawnThumbnail[] = [];
+  let made = new Map<string, Thumbnail>();
+  let madeFor = "";
+  const items = new WeakMap<Thumbnail, { look: string; item: Item }>();
+  let at: { row: number; col: number } | null = null;
+  let message: HTMLElement | null = null;
+
+  const colourOf = (state: State, row: number, head: number) => (state.colour_by === "head" ? headColour(head) : layerColour(row, stage.spec.stacks[state.stack].layers.length));
+
+  /** The layer and head in a cell, if that layer has that head. */
+  const headIn = (cell: { row: number; col: number } | null) => {
+    if (!cell) return null;
+    const state = stage.state();
+    const [row, head] = [state.rows[cell.row], state.columns[cell.col]];
+    return head < (stage.spec.stacks[state.stack].layers[row]?.n_heads ?? 0) ? { row, head } : null;
+  };
+
+  /** Made once for each look and place: layers come in one by one, and those already there are drawn again with them. */
+  const itemOf = (thumb: Thumbnail, how: ThumbnailLook, x: number, y: number, size: number): Item => {
+    const look = [how.rescale, how.threshold, how.colour, how.theme.dark, how.as, x, y, size].join();
+    let kept = items.get(thumb);
+    if (kept?.look !== look) items.set(thumb, (kept = { look, item: thumbnailItem(thumb, how, x, y, size, size) }));
+    return kept.item;
+  };
+
+  const frameItems = (state: State): Item[] => {
+    const theme = stage.theme();
+    const { layers } = stage.spec.stacks[state.stack];
+    const items: Item[] = [{ type: "text", x: 0, y: 12, text: stage.labels.layer, size: 12, fill: theme.muted }];
+    state.rows.forEach((row, r) => items.push({ type: "text", x: grid.left - 10, y: cornerOf(grid, r, 0)[1] + grid.size / 2, text: String(layers[row].layer), size: 12, mono: true, fill: theme.muted, anchor: "end" }));
+    state.columns.forEach((head, c) => items.push({ type: "text", x: cornerOf(grid, 0, c)[0] + grid.size / 2, y: 12, text: grid.size > 48 ? `H${head}` : String(head), size: 12, mono: true, fill: theme.muted, anchor: "middle" }));
+    return items;
+  };
+
+  const cells = (state: State): Item[] => {
+    const theme = stage.theme();
+    const list: Item[] = [];
+    drawn = [];
+    const sides = axes(stage.spec, state, null);
+    const [foundRows, foundCols] = [matches(sides.rows, state.find), matches(sides.cols, state.find)];
+    state.rows.forEach((row, r) =>
+      state.columns.forEach((head, c) => {
+        const { n_heads, layer } = stage.spec.stacks[state.stack].layers[row];
+        if (head >= n_heads) return;
+        const [x, y] = cornerOf(grid, r, c);
+        const thumb = made.get(`${row}.${head}`);
+        list.push({ type: "rect", x: x - 0.5, y: y - 0.5, w: grid.size + 1, h: grid.size + 1, fill: thumb ? undefined : theme.faint, stroke: theme.hairline, radius: 2 });
+        if (!thumb) return;
+        const colour = colourOf(state, row, head);
+        list.push(itemOf(thumb, { rescale: state.rescale, threshold: state.threshold, colour, theme, as: state.as }, x, y, grid.size));
+        list.push(...foundTicks(foundRows, foundCols, state.as, x, y, grid.size, theme.accent));
+        drawn.push({ layer, head, name: headName(layer, head), x, y, width: grid.size, height: grid.size, colour });
+      }),
+    );
+    return list;
+  };
+
+  const render = () => {
+    const state = stage.state();
+    current = { width: grid.width, height: grid.height, background: stage.theme().ground, items: [...frameItems(state), ...cells(state)] };
+    paint(canvas, current);
+  };
+
+  /** Everything a thumbnail depends on except colour, threshold and place. */
+  const key = (s: State) => [s.stack, s.level, s.segments, s.hide_special, s.hide_sink, s.renormalise, s.as].join();
+
+  const makeLayer = async (state: State, row: number, into: Map<string, Thumbnail>) => {
+    const { rows, cols } = await stage.reader.sides({ ...state, layer: row });
+    const { n_heads } = stage.spec.stacks[state.stack].layers[row];
+    for (const head of state.columns) {
+      if (head >= n_heads || into.has(`${row}.${head}`)) continue;
+      const weights = await stage.reader.map({ ...state, layer: row }, row, head, rows, cols, "coarse");
+      into.set(`${row}.${head}`, thumbnailOf(weights, cols.labels.length, maximum(weights), state.as === "heatmap" ? DETAIL : STRANDS));
+    }
+  };
+
+  const point = (cell: { row: number; col: number } | null) => {
+    if (cell?.row === at?.row && cell?.col === at?.col) return;
+    at = headIn(cell) ? cell : null;
+    const head = headIn(at);
+    ring.hidden = !head;
+    if (!at || !head) return large.hide();
+    const [x, y] = cornerOf(grid, at.row, at.col);
+    ring.style.cssText = `left:${x - 2}px;top:${y - 2}px;width:${grid.size + 4}px;height:${grid.size + 4}px`;
+    const box = { x: x - scroll.scrollLeft, y, size: grid.size, width: stage.element.clientWidth, height: grid.height };
+    void large.show(stage.state(), head.row, head.head, colourOf(stage.state(), head.row, head.head), box);
+  };
+
+  const open = (cell: { row: number; col: number } | null) => {
+    const head = headIn(cell);
+    if (head) stage.set({ opened: true, layer: head.row, heads: [head.head], locked: [], zoom: { x: 0, y: 0, k: 1 } });
+  };
+
+  const place = (event: MouseEvent) => {
+    const box = canvas.getBoundingClientRect();
+    const state = stage.state();
+    return cellAt(grid, state.rows.length, state.columns.length, event.clientX - box.left, event.clientY - box.top);
+  };
+  on(canvas, "pointermove", (event) => event.pointerType !== "touch" && point(place(event)));
+  on(canvas, "pointerleave", () => point(null));
+  on(canvas, "click", (event) => open(place(event)));
+
+  return {
+    async draw(live) {
+      const state = stage.state();
+      message?.remove();
+      message = null;
+      const empty = !state.rows.length || !state.columns.length;
+      scroll.hidden = empty;
+      if (empty) {
+        drawn = [];
+        current = null;
+        stage.element.append((message = el("div", { class: "message", role: "status" }, stage.labels.empty_rows)));
+        return;
+      }
+      if (madeFor !== key(state)) made = new Map();
+      madeFor = key(state);
+      grid = gridLayout(stage.element.clientWidth, state.rows.length, state.columns.length, isCoarse());
+      point(null);
+      render();
+      let last = performance.now();
+      for (const row of state.rows) {
+        if (state.columns.every((head) => head >= stage.spec.stacks[state.stack].layers[row].n_heads || made.has(`${row}.${head}`))) continue;
+        await makeLayer(state, row, made);
+        if (!live()) return;
+        if (performance.now() - last > 200) {
+          render();
+          await breathe();
+          last = performance.now();
+        }
+        if (!live()) return;
+      }
+      render();
+    },
+    scene: () => current,
+    summary: () => ({ kind: "model", as: stage.state().as, thumbnails: drawn }),
+    title: () => stage.labels.model_title,
+    caption() {
+      const state = stage.state();
+      const stack = stage.spec.stacks[state.stack];
+      const n = stage.spec.texts[stack.query_text].tokens.length;
+      const name = stage.spec.stacks.length > 1 ? `${stack.name} · ` : "";
+      return `${stage.spec.model} · ${name}${state.rows.length} ${stage.labels.rows.toLowerCase()} × ${state.columns.length} ${stage.labels.columns.toLowerCase()} · ${n} ${stage.labels.token.toLowerCase()}`;
+    },
+    key(event) {
+      const step: Record<string, [number, number]> = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+      const state = stage.state();
+      if (event.key in step) {
+        const [dr, dc] = step[event.key];
+        const hold = (value: number, n: number) => Math.max(0, Math.min(n - 1, value));
+        point(at ? { row: hold(at.row + dr, state.rows.length), col: hold(at.col + dc, state.columns.length) } : { row: 0, col: 0 });
+        ring.scrollIntoView({ block: "nearest", inline: "nearest" });
+        const head = headIn(at);
+        if (head) stage.announce(headName(stage.spec.stacks[state.stack].layers[head.row].layer, head.head));
+        return true;
+      }
+      if ((event.key === "Enter" || event.key === " ") && at) {
+        open(at);
+        return true;
+      }
+      if (event.key === "Escape" && at) {
+        point(null);
+        return true;
+      }
+      return false;
+    },
+    destroy() {
+      scroll.remove();
+      large.element.remove();
+    },
+  };
+}

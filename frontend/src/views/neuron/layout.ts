@@ -1,0 +1,64 @@
+// The columns of the neuron view, and where each key's row begins.
+
+export interface NeuronLayout {
+  width: number;
+  height: number;
+  full: number;
+  row: number;
+  top: number; // header: headings, and the query vector above the keys'
+  token: number; // width of the token column
+  vector: { x: number; w: number };
+  product: { x: number; w: number };
+  score: { x: number; w: number };
+  bias: { x: number; w: number } | null;
+  weight: { x: number; w: number };
+  /** Rows and height of the opened key's numbers. */
+  detail: { columns: number; rows: number; height: number };
+}
+
+const ROW = 22;
+export const TOP = 62;
+export const DETAIL_ROW = 16;
+const GAP = 14;
+
+export function neuronLayout(needs: { width: number; window: number; keys: number; dims: number; widest: number; bias: boolean; expanded: boolean; coarse?: boolean }): NeuronLayout {
+  const row = needs.coarse ? 44 : ROW;
+  const width = Math.max(330, Math.min(needs.width, 1200));
+  const narrow = width < 640;
+  const token = Math.min(narrow ? 76 : 160, needs.widest + 26);
+  const number = narrow ? 52 : 128;
+  const ends = number * (needs.bias ? 3 : 2) + GAP * (needs.bias ? 3 : 2);
+  const strips = Math.max(40, Math.min(needs.dims * 6, (width - token - ends - 2 * GAP) / 2));
+  let x = token + GAP;
+  const column = (w: number) => {
+    const made = { x, w };
+    x += w + GAP;
+    return made;
+  };
+  const vector = column(strips);
+  const product = column(strips);
+  const score = column(number);
+  const bias = needs.bias ? column(number) : null;
+  const weight = column(number);
+  const total = x - GAP;
+  const columns = Math.max(1, Math.floor((total - 24) / 210));
+  const rows = Math.ceil(needs.dims / columns);
+  const detail = { columns, rows, height: needs.expanded ? rows * DETAIL_ROW + 36 : 0 };
+  const full = TOP + needs.keys * row + detail.height + 8;
+  return { width: total, height: Math.min(full, needs.window), full, row, top: TOP, token, vector, product, score, bias, weight, detail };
+}
+
+/** Top of a key's row; rows below the opened one are pushed down. */
+export const rowTop = (layout: NeuronLayout, place: number, opened: number, scroll: number): number =>
+  layout.top + place * layout.row + (opened >= 0 && place > opened ? layout.detail.height : 0) - scroll;
+
+export function placeAt(layout: NeuronLayout, y: number, opened: number, scroll: number, keys: number): number {
+  if (y < layout.top) return -1;
+  let inside = y - layout.top + scroll;
+  if (opened >= 0 && inside >= (opened + 1) * layout.row) {
+    if (inside < (opened + 1) * layout.row + layout.detail.height) return opened;
+    inside -= layout.detail.height;
+  }
+  const place = Math.floor(inside / layout.row);
+  return place < keys ? place : -1;
+}

@@ -1,0 +1,55 @@
+// The query's text as words to choose from.
+
+import { el, on } from "../../controls/dom";
+import type { TextSpec } from "../../core/contract";
+import { pieces } from "../../core/tokens";
+
+export class Sentence {
+  readonly element: HTMLElement;
+  private buttons: HTMLButtonElement[] = [];
+  private text: TextSpec | null = null;
+  private shown = -1;
+
+  constructor(label: string, private choose: (token: number) => void) {
+    this.element = el("div", { class: "sentence", role: "radiogroup", "aria-label": label }, el("span", { class: "name" }, label));
+    on(this.element, "keydown", (event) => this.key(event));
+  }
+
+  private key(event: KeyboardEvent): void {
+    const at = this.buttons.indexOf(event.composedPath()[0] as HTMLButtonElement);
+    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: this.buttons.length - 1 }[event.key];
+    if (at < 0 || to === undefined || !this.buttons[to]) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.buttons[to].focus();
+    this.choose(to);
+  }
+
+  update(text: TextSpec, chosen: number, found: boolean[]): void {
+    if (this.text !== text) {
+      this.buttons = text.tokens.map((token, i) => {
+        const { mark, body } = pieces(token);
+        const button = el("button", { type: "button", role: "radio", "data-token": i, "data-special": text.special[i] }, mark && el("span", { class: "mark" }, mark), body);
+        on(button, "click", () => this.choose(i));
+        return button;
+      });
+      this.element.replaceChildren(this.element.firstChild!, ...this.buttons);
+      this.text = text;
+    }
+    this.buttons.forEach((button, i) => {
+      button.setAttribute("aria-checked", String(i === chosen));
+      button.tabIndex = i === chosen ? 0 : -1;
+      button.toggleAttribute("data-found", found[i] ?? false);
+    });
+    if (this.shown !== chosen) this.bring(this.buttons[chosen]);
+    this.shown = chosen;
+  }
+
+  /** Scrolls within the list only, never the page. */
+  private bring(button: HTMLElement | undefined): void {
+    if (!button) return;
+    const top = button.offsetTop - this.element.offsetTop;
+    const { scrollTop, clientHeight } = this.element;
+    if (top < scrollTop || top + button.offsetHeight > scrollTop + clientHeight) this.element.scrollTop = top - button.offsetHeight;
+  }
+}

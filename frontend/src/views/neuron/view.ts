@@ -1,0 +1,176 @@
+// The neuron view: one head, one query, and every step from vectors to weights.
+
+import { el, on } from "../../controls/dom";
+import { axis as axisFor, matches, placeOf } from "../../core/axes";
+import { renormalise } from "../../core/filters";
+import { isCausal, keyHeadOf, largest, maskedKeys, product, sum } from "../../core/neuron";
+import { headName } from "../../core/reading";
+import { visible } from "../../core/tokens";
+import { paint } from "../../marks/canvas";
+import type { Scene } from "../../marks/scene";
+import type { Stage, ViewInstance } from "../../registry";
+import { widestToken } from "../head/scene-lines";
+import { isCoarse } from "../pointer";
+import { TokenOptions } from "../options";
+import { neuronLayout, placeAt, rowTop } from "./layout";
+import { neuronScene, type NeuronInput } from "./scene";
+import { Sentence } from "./sentence";
+
+export function neuronView(stage: Stage): ViewInstance {
+  const canvas = el("canvas", { class: "plot points", role: "img", "aria-label": stage.labels.drawing });
+  const options = new TokenOptions(stage.labels.keys, {
+    move: (place) => reach(place),
+    choose: (place) => toggle(place),
+    leave: () => hover(-1),
+  });
+  const spacer = el("div", {}, options.element, canvas);
+  const scroll = el("div", { class: "scroll" }, spacer);
+  const sentence = new Sentence(stage.labels.query, (query) => stage.set({ query }));
+  const message = el("div", { class: "message", role: "status", hidden: true });
+  stage.element.append(sentence.element, scroll, message);
+  let input: NeuronInput | null = null;
+  let current: Scene | null = null;
+
+  const say = (text: string) => {
+    message.textContent = text;
+    message.hidden = text === "";
+    scroll.hidden = text !== "";
+  };
+
+  const render = () => {
+    if (!input) return;
+    input.scroll = scroll.scrollTop;
+    current = neuronScene(input);
+    paint(canvas, current);
+    const { layout, opened, scroll: top } = input;
+    const shown = input.rows.map((_, i) => rowTop(layout, i, opened, top));
+    const seen = shown.map((y, i) => (y + layout.row > layout.top && y < layout.height ? i : -1)).filter((i) => i >= 0);
+    options.update(input.axis, [seen[0] ?? 0, seen[seen.length - 1] ?? -1], (i) => ({ x: 12, y: shown[i], w: layout.token - 12, h: layout.row }), new Set(opened >= 0 ? [opened] : []));
+  };
+
+  /** All numbers of the chosen head and query, for the keys left in. */
+  const read = async (): Promise<NeuronInput | null> => {
+    const state = stage.state();
+    const stack = stage.spec.stacks[state.stack];
+    const layer = stack.layers[state.layer];
+    if (!layer.queries || !layer.keys) return null;
+    const [head] = state.heads;
+    const get = (name: string) => stage.reader.arrays.get(name);
+    const [weightsAll, queriesAll, keysAll, biasAll] = await Promise.all([get(layer.weights), get(layer.queries), get(layer.keys), layer.bias ? get(layer.bias) : null]);
+    const [queryText, keyText] = [stage.spec.texts[stack.query_text], stage.spec.texts[stack.key_text]];
+    const nKeys = keyText.tokens.length;
+    const dims = queriesAll.shape[2];
+    const vector = queriesAll.block(head).subarray(state.query * dims, (state.query + 1) * dims);
+    const keyBlock = keysAll.block(keyHeadOf(head, layer.n_heads, layer.n_key_heads)); // [key, dim]
+    const keyVector = (j: number) => keyBlock.subarray(j * dims, (j + 1) * dims);
+    const weightBlock = weightsAll.block(head);
+    let weights = weightBlock.subarray(state.query * nKeys, (state.query + 1) * nKeys);
+    const bias = biasAll?.block(head).subarray(state.query * nKeys, (state.query + 1) * nKeys) ?? null;
+    const scale = layer.scale ?? 1;
+    const scores = Float32Array.from({ length: nKeys }, (_, j) => scale * sum(product(vector, keyVector(j))));
+    const exact = weightsAll.exactZero || isCausal(weightBlock, nKeys);
+    const masked = maskedKeys(weights, scores.map((score, j) => score + (bias?.[j] ?? 0)), exact);
+    const sink = state.hide_sink ? await stage.reader.sink(state.stack, state.layer) : null;
+    const segment = state.segments === "all" ? null : state.segments[1] === "a" ? 0 : 1;
+    const keep = ([j]: number[]) => !(state.hide_special && keyText.special[j]) && j !== sink && (segment === null || keyText.segments[j] === segment);
+    if (state.renormalise) {
+      const kept = axisFor(keyText, "token", keep).units;
+      const scaled = renormalise(Float32Array.from(kept, (j) => weights[j]), kept.length || 1);
+      weights = weights.slice().fill(0);
+      kept.forEach((j, at) => (weights[j] = scaled[at]));
+    }
+    const axis = axisFor(keyText, "token", (group) => keep(group) && (state.threshold === 0 || weights[group[0]] >= state.threshold));
+    const keys = axis.units.map(keyVector);
+    const rows = axis.units.map((j) => ({ key: j, score: scores[j], bias: bias ? bias[j] : null, weight: weights[j], masked: masked[j] }));
+    const opened = state.expanded === null ? -1 : placeOf(axis, state.expanded);
+    const finite = (values: Float32Array | null) => (values ? values.filter((value) => value > -1e4) : new Float32Array());
+    const window = Math.max(360, Math.min(820, innerHeight * 0.72));
+    return {
+      layout: neuronLayout({ width: stage.element.clientWidth, window, keys: rows.length, dims, widest: widestToken(axis), bias: bias !== null, expanded: opened >= 0, coarse: isCoarse() }),
+      theme: stage.theme(),
+      labels: stage.labels,
+      state,
+      axis,
+      rows,
+      query: { label: queryText.tokens[state.query], special: queryText.special[state.query], vector },
+      keys,
+      scale,
+      most: {
+        vector: largest(vector, ...keys),
+        product: largest(...keys.map((key) => product(vector, key))),
+        score: largest(finite(scores), finite(bias)),
+        weight: state.rescale ? largest(Float32Array.from(rows, (row) => row.weight)) : 1,
+      },
+      opened,
+      hovered: -1,
+      scroll: 0,
+    };
+  };
+
+  const place = (event: MouseEvent): number => {
+    if (!input) return -1;
+    return placeAt(input.layout, event.clientY - canvas.getBoundingClientRect().top, input.opened, input.scroll, input.rows.length);
+  };
+  const hover = (to: number) => {
+    if (!input || input.hovered === to) return;
+    input.hovered = to;
+    render();
+  };
+  const toggle = (at: number) => {
+    if (!input || at < 0) return;
+    const { key } = input.rows[at];
+    stage.set({ expanded: stage.state().expanded === key ? null : key });
+  };
+  /** Keyboard: brings the key into the window and says its numbers. */
+  const reach = (at: number) => {
+    if (!input?.rows[at]) return;
+    const { layout, rows, axis, opened } = input;
+    const top = rowTop(layout, at, opened, 0) - layout.top;
+    const room = layout.height - layout.top - layout.row;
+    if (top < scroll.scrollTop) scroll.scrollTop = top;
+    else if (top > scroll.scrollTop + room) scroll.scrollTop = top - room;
+    input.hovered = at;
+    render();
+    const weight = rows[at].masked ? stage.labels.masked : `${stage.labels.weight} ${rows[at].weight.toFixed(3)}`;
+    stage.announce(`${visible(axis.labels[at])}. ${stage.labels.score} ${rows[at].score.toFixed(2)}, ${weight}`);
+  };
+  on(scroll, "scroll", render, { passive: true });
+  on(canvas, "pointermove", (event) => hover(place(event)));
+  on(canvas, "pointerleave", () => hover(-1));
+  on(canvas, "click", (event) => toggle(place(event)));
+
+  return {
+    async draw(live) {
+      const next = await read();
+      if (!live()) return;
+      const state = stage.state();
+      const text = stage.spec.texts[stage.spec.stacks[state.stack].query_text];
+      sentence.update(text, state.query, matches(axisFor(text, "token", () => true), state.find));
+      input = next;
+      say(!next ? stage.labels.empty_neuron : next.rows.length ? "" : stage.labels.empty_tokens);
+      if (!next) return;
+      scroll.style.height = `${next.layout.height}px`;
+      spacer.style.cssText = `height:${next.layout.full}px;width:${next.layout.width}px`;
+      render();
+    },
+    scene: () => current,
+    summary() {
+      const expanded = input && input.opened >= 0 ? [...product(input.query.vector, input.keys[input.opened])].map((value, d) => ({ q: input!.query.vector[d], k: input!.keys[input!.opened][d], product: value })) : [];
+      return { kind: "neuron", keys_shown: input?.rows.map((row, i) => ({ ...row, token: input!.axis.labels[i] })) ?? [], expanded };
+    },
+    title: () => stage.labels.neuron_title,
+    caption() {
+      const state = stage.state();
+      const stack = stage.spec.stacks[state.stack];
+      const layer = stack.layers[state.layer];
+      const grouped = layer.n_key_heads < layer.n_heads ? ` · key head ${keyHeadOf(state.heads[0], layer.n_heads, layer.n_key_heads)} of ${layer.n_key_heads}` : "";
+      const name = stage.spec.stacks.length > 1 ? `${stack.name} · ` : "";
+      return `${stage.spec.model} · ${name}${headName(layer.layer, state.heads[0])}${grouped} · ${stage.spec.texts[stack.key_text].tokens.length} ${stage.labels.token.toLowerCase()}`;
+    },
+    destroy() {
+      sentence.element.remove();
+      scroll.remove();
+      message.remove();
+    },
+  };
+}

@@ -1,0 +1,115 @@
+"""A browser, and pages written into it by the front end's own fixtures. Nothing may be requested from anywhere."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+sync_api = pytest.importorskip("playwright.sync_api")
+
+ROOT = Path(__file__).resolve().parents[2]
+FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def fixtures() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("frontend_fixtures", ROOT / "frontend/dev/fixtures.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("chromium is not installed")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, headless=True, args=FLAGS.split())
+        yield browser
+        browser.close()
+
+
+class Shown:
+    """A page with one view: what it is and what it draws, in the terms of the data."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.requests: list[str] = []
+        self.errors: list[str] = []
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return self.page.evaluate("document.getElementById('view').sightline.state()")
+
+    @property
+    def scene(self) -> dict[str, Any]:
+        return self.page.evaluate("document.getElementById('view').sightline.scene()")
+
+    def until(self, condition: str) -> None:
+        """Waits for a condition on `state` and `scene`."""
+        read = "const {sightline} = document.getElementById('view'); const state = sightline.state(), scene = sightline.scene();"
+        self.page.wait_for_function(f"(() => {{ {read} return {condition}; }})()")
+
+    def click(self, selector: str) -> None:
+        self.page.locator(selector).first.click()
+
+    def reading(self) -> None:
+        """Opens the panel of reading controls."""
+        self.click("[data-name=reading]")
+
+    def option(self, side: str, position: int) -> tuple[float, float]:
+        """The middle of a token on screen."""
+        box = self.page.locator(f"[role=listbox][aria-label={side}] [aria-posinset='{position + 1}']").bounding_box()
+        assert box
+        return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+    def hover(self, side: str, position: int) -> None:
+        self.page.mouse.move(*self.option(side, position))
+
+    def tap(self, side: str, position: int) -> None:
+        self.page.mouse.click(*self.option(side, position))
+        self.page.mouse.move(2, 2)
+
+
+@pytest.fixture
+def show(browser: Any, fixtures: ModuleType, tmp_path: Path) -> Iterator[Callable[..., Shown]]:
+    contexts = []
+
+    def open_page(data: dict[str, Any] | str, *, width: int = 1000, height: int = 900, scheme: str = "light", **options: Any) -> Shown:
+        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, **options)
+        contexts.append(context)
+        shown = Shown(context.new_page())
+        path = tmp_path / f"{len(contexts)}.html"
+        path.write_text(data if isinstance(data, str) else fixtures.page(data), encoding="utf-8")
+
+        def decide(route: Any) -> None:
+            if route.request.url == path.as_uri():
+                return route.continue_()
+            shown.requests.append(route.request.url)
+            return route.abort()
+
+        shown.page.route("**/*", decide)
+        shown.page.on("pageerror", lambda error: shown.errors.append(str(error)))
+        shown.page.on("dialog", lambda dialog: (shown.errors.append(dialog.message), dialog.dismiss()))
+        shown.page.goto(path.as_uri())
+        shown.page.wait_for_selector("#view[data-drawn], #view[data-failed]", state="attached")
+        return shown
+
+    yield open_page
+    for context in contexts:
+        context.close()

@@ -1,0 +1,150 @@
+"""What holds for every view: offline, harmless, resizable, light and dark, several on a page, pictures."""
+
+from __future__ import annotations
+
+import base64
+import json
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+KINDS = {
+    "head": lambda fixtures: fixtures.view("head", 18, layers=2, heads=4, strange=True),
+    "heatmap": lambda fixtures: fixtures.view("head", 18, layers=2, heads=4, strange=True, state={"as": "heatmap"}),
+    "model": lambda fixtures: fixtures.view("model", 18, layers=2, heads=4, strange=True),
+    "neuron": lambda fixtures: fixtures.neurons(12),
+}
+
+
+@pytest.fixture(params=KINDS)
+def shown(request, show, fixtures):
+    return show(KINDS[request.param](fixtures), accept_downloads=True)
+
+
+def test_nothing_is_requested_and_nothing_fails(shown):
+    assert shown.requests == []
+    assert shown.errors == []
+    assert shown.page.locator("#sightline-view").count() == 0
+
+
+def test_the_note_stands_under_the_view_with_its_link(shown):
+    assert "not why the model decided" in shown.page.locator(".note").inner_text()
+    assert shown.page.locator(".note a").get_attribute("href") == "https://example.org/attention-is-not-importance"
+
+
+def test_strange_tokens_are_shown_as_themselves_and_run_nothing(show, fixtures):
+    shown = show(fixtures.view("head", 18, layers=1, heads=1, strange=True))
+    texts = shown.page.locator("[role=listbox][aria-label=queries] [role=option]").all_text_contents()
+    for token in ("</script>", "<img src=x onerror=alert(1)>", "\"quoted'", "👩‍👩‍👧", "日本語", "שלום", "⟨U+202E⟩abc", "\\n", "\\x00"):
+        assert token in texts
+    assert shown.page.evaluate("document.getElementById('view').firstElementChild.shadowRoot.querySelectorAll('img, script').length") == 0
+    assert shown.errors == []
+
+
+@pytest.mark.parametrize("width", [360, 700, 1600])
+def test_no_view_is_wider_than_its_page(shown, width):
+    shown.page.set_viewport_size({"width": width, "height": 800})
+    shown.page.wait_for_timeout(250)
+    assert shown.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert shown.errors == []
+
+
+def test_dark_follows_the_system_until_the_reader_chooses(show, fixtures):
+    shown = show(fixtures.view("head", 8, layers=1, heads=2), scheme="dark")
+    ground = "getComputedStyle(document.getElementById('view').firstElementChild.shadowRoot.querySelector('.view')).backgroundColor"
+    assert shown.page.evaluate(ground) == "rgb(15, 17, 21)"
+    shown.page.locator("select[name=theme]").select_option("light")
+    shown.until("state.theme === 'light'")
+    shown.page.wait_for_function(f"{ground} === 'rgb(255, 255, 255)'")
+
+
+@pytest.mark.parametrize("kind", ["svg", "png"])
+def test_pictures_of_what_is_seen(shown, kind, tmp_path):
+    shown.click("[data-name=save]")
+    with shown.page.expect_download() as download:
+        shown.click(f"[data-name={kind}]")
+    path = tmp_path / f"picture.{kind}"
+    download.value.save_as(path)
+    if kind == "png":
+        assert path.read_bytes().startswith(b"\x89PNG")
+        return
+    root = ElementTree.parse(path).getroot()  # noqa: S314 (our own file)
+    assert root.tag.endswith("svg")
+    assert not [element for element in root.iter() if element.tag.endswith("script")]
+    assert len(list(root.iter())) > 20
+
+
+def test_two_views_on_one_page_keep_apart(show, fixtures):
+    code = base64.b64encode(fixtures.BUNDLE.read_bytes()).decode()
+    views = [json.dumps(fixtures.view(kind, 10, layers=2, heads=4)).replace("<", "\\u003c") for kind in ("head", "model")]
+    shown = show(f"""<!doctype html><meta charset="utf-8"><style>button {{ font-size: 40px; color: red }}</style>
+<div id="view"></div><div id="other"></div>
+<script type="module">const {{mount}} = await import("data:text/javascript;base64,{code}");
+window.seen = [];
+const data = [{views[0]}, {views[1]}];
+["view", "other"].forEach((id, i) => {{
+  window[id + "Handle"] = mount(document.getElementById(id), {{kind: data[i].spec.kind, ...data[i]}},
+    {{onState: (state) => seen.push([id, state.layer])}});
+}});</script>""")
+    shown.page.wait_for_selector("#other[data-drawn]", state="attached")
+    shown.page.locator("#view select[name=layer]").select_option("1")
+    shown.until("state.layer === 1")
+    assert shown.page.evaluate("seen") == [["view", 1]]
+    assert shown.page.evaluate("document.getElementById('other').sightline.state().layer") == 0
+    assert shown.page.locator("#view [data-name=all]").evaluate("e => getComputedStyle(e).fontSize") == "12px"
+    shown.page.evaluate("viewHandle.update({layer: 0, heads: [2]})")
+    shown.until("state.layer === 0 && state.heads.join() === '2'")
+    assert shown.page.evaluate("seen.length") == 1  # the host's own changes are not reported back
+    shown.page.evaluate("otherHandle.destroy()")
+    assert shown.page.evaluate("document.getElementById('other').childElementCount") == 0
+
+
+def test_the_notebook_host_syncs_the_state_both_ways(show, fixtures):
+    code = base64.b64encode(fixtures.BUNDLE.read_bytes()).decode()
+    data = json.dumps(fixtures.view("head", 10, layers=3, heads=4)).replace("<", "\\u003c")
+    shown = show(f"""<!doctype html><meta charset="utf-8"><div id="view"></div>
+<script type="module">const widget = (await import("data:text/javascript;base64,{code}")).default;
+const data = {data};
+for (const array of Object.values(data.arrays)) array.data = new DataView(Uint8Array.from(atob(array.data), (c) => c.charCodeAt(0)).buffer);
+const values = {{_spec: data.spec, _arrays: data.arrays, state: {{layer: 1}}}}, listeners = {{}};
+window.saved = 0;
+window.model = {{
+  get: (name) => values[name],
+  set(name, value) {{ values[name] = value; (listeners["change:" + name] ?? []).forEach((listener) => listener()); }},
+  save_changes() {{ saved++; }},
+  on(event, listener) {{ (listeners[event] ??= []).push(listener); }},
+  off(event, listener) {{ listeners[event] = (listeners[event] ?? []).filter((one) => one !== listener); }},
+}};
+window.stop = widget.render({{model, el: document.getElementById("view")}});</script>""")
+    shown.until("state.layer === 1")
+    shown.page.locator("select[name=layer]").select_option("2")
+    shown.page.wait_for_function("saved === 1 && model.get('state').layer === 2")
+    shown.page.evaluate("model.set('state', {...model.get('state'), layer: 0})")
+    shown.until("state.layer === 0")
+    shown.page.evaluate("stop()")
+    assert shown.page.evaluate("document.getElementById('view').childElementCount") == 0
+
+
+def test_a_damaged_array_is_an_error_on_screen(show, fixtures):
+    data = fixtures.view("head", 8, layers=1, heads=2)
+    data["arrays"] = {}
+    shown = show(data)
+    assert "encoder.0.weights" in shown.page.get_by_role("alert").inner_text()
+
+
+def test_512_tokens_as_lines_answer_a_pointer_quickly(show, fixtures):
+    shown = show(fixtures.view("head", 512, layers=1, heads=12, state={"as": "lines"}))
+    x, y = shown.option("queries", 5)
+    times = shown.page.evaluate(
+        """([x, y]) => {
+          const canvas = document.getElementById('view').firstElementChild.shadowRoot.querySelector('canvas');
+          return Array.from({length: 9}, (_, i) => {
+            const start = performance.now();
+            canvas.dispatchEvent(new PointerEvent('pointermove', {clientX: x, clientY: y + 18 * i, pointerType: 'mouse'}));
+            canvas.getContext('2d').getImageData(0, 0, 1, 1);
+            return performance.now() - start;
+          }).sort((a, b) => a - b);
+        }""",
+        [x, y],
+    )
+    assert times[4] < 100

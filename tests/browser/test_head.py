@@ -1,0 +1,207 @@
+"""The head view: every control does what it says, checked on what is drawn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def head(show, fixtures):
+    return show(fixtures.view("head", 12, layers=3, heads=4, pair=True))
+
+
+def weights(fixtures, layer: int, head: int) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    return [fixtures.made_up(4, 12, 12, rng) for _ in range(layer + 1)][layer][head]
+
+
+def test_lines_carry_the_true_weights(head, fixtures):
+    for line in head.scene["lines"]:
+        true = weights(fixtures, 0, line["head"])[line["from"], line["to"]]
+        assert abs(line["weight"] - true) < 0.0005
+    assert len({line["head"] for line in head.scene["lines"]}) == 4
+
+
+def test_stronger_weights_are_drawn_stronger(head):
+    lines = sorted(head.scene["lines"], key=lambda line: line["weight"])
+    opacities = [line["opacity"] for line in lines]
+    assert opacities == sorted(opacities)
+    assert opacities[0] < opacities[-1]
+
+
+def test_hovering_shows_one_token_and_its_numbers(head, fixtures):
+    head.hover("queries", 3)
+    head.until("scene.numbers.length === 12")
+    scene = head.scene
+    assert {line["from"] for line in scene["lines"]} == {3}
+    mean = np.mean([weights(fixtures, 0, h)[3] for h in range(4)], axis=0)
+    assert np.allclose([number["value"] for number in scene["numbers"]], mean, atol=0.0005)
+    head.page.mouse.move(2, 2)
+    head.until("scene.numbers.length === 0")
+    assert len({line["from"] for line in head.scene["lines"]}) == 12
+
+
+def test_locked_tokens_are_summed_and_escape_lets_go(head, fixtures):
+    head.tap("queries", 2)
+    head.tap("queries", 5)
+    head.until("state.locked.length === 2")
+    summed = np.mean([weights(fixtures, 0, h)[[2, 5]].sum(0) for h in range(4)], axis=0)
+    assert np.allclose([number["value"] for number in head.scene["numbers"]], summed, atol=0.001)
+    head.tap("queries", 2)
+    head.until("state.locked.join() === '5'")
+    head.page.keyboard.press("Escape")
+    head.until("state.locked.length === 0 && scene.numbers.length === 0")
+
+
+def test_a_click_on_a_key_turns_the_direction_round(head, fixtures):
+    head.tap("keys", 4)
+    head.until("state.direction === 'to' && state.locked.join() === '4'")
+    assert {line["to"] for line in head.scene["lines"]} == {4}
+    mean = np.mean([weights(fixtures, 0, h)[:, 4] for h in range(4)], axis=0)
+    assert np.allclose([number["value"] for number in head.scene["numbers"]], mean, atol=0.0005)
+    head.click("button[data-name=direction][value=from]")
+    head.until("state.direction === 'from' && state.locked.length === 0")
+
+
+def test_head_boxes_switch_and_a_double_click_leaves_one_alone(head):
+    head.click("[data-head='1']")
+    head.until("state.heads.join() === '0,2,3'")
+    head.until("!scene.lines.some((line) => line.head === 1)")
+    head.page.locator("[data-head='2']").dblclick()
+    head.until("state.heads.join() === '2' && scene.lines.every((line) => line.head === 2)")
+    head.click("[data-name=none]")
+    head.page.get_by_text("No head is switched on").wait_for()
+    head.click("[data-name=all]")
+    head.until("state.heads.length === 4 && scene.lines.length > 0")
+
+
+def test_layers_by_menu_buttons_and_keys(head, fixtures):
+    head.page.locator("select[name=layer]").select_option("2")
+    head.until("state.layer === 2")
+    head.page.get_by_label("Previous: Layer").click()
+    head.until("state.layer === 1")
+    head.page.mouse.click(500, 880)
+    head.page.keyboard.press("ArrowDown")
+    head.page.keyboard.press("ArrowRight")
+    head.until("state.layer === 2 && state.heads.join() === '0' && scene.lines.every((line) => line.head === 0)")
+    line = max(head.scene["lines"], key=lambda line: line["weight"])
+    assert abs(line["weight"] - weights(fixtures, 2, 0)[line["from"], line["to"]]) < 0.0005
+
+
+@pytest.mark.parametrize(("choice", "queries", "keys"), [("aa", {0}, {0}), ("ab", {0}, {1}), ("ba", {1}, {0}), ("bb", {1}, {1})])
+def test_sentence_pairs(head, fixtures, choice, queries, keys):
+    segments = fixtures.text(12, pair=True)["segments"]
+    head.page.locator("select[name=segments]").select_option(choice)
+    head.until(f"state.segments === '{choice}'")
+    head.page.wait_for_timeout(100)
+    lines = head.scene["lines"]
+    assert {segments[line["from"]] for line in lines} == queries
+    assert {segments[line["to"]] for line in lines} == keys
+
+
+def test_hiding_special_tokens_and_renormalising(head, fixtures):
+    special = fixtures.text(12, pair=True)["special"]
+    left = [i for i, one in enumerate(special) if not one]
+    head.reading()
+    head.page.locator("input[name=hide_special]").check()
+    head.page.locator("input[name=renormalise]").check()
+    head.until(f"scene.queries.length === {len(left)} && state.renormalise")
+    head.page.wait_for_timeout(100)
+    for line in head.scene["lines"]:
+        row = weights(fixtures, 0, line["head"])[line["from"], left]
+        assert abs(line["weight"] - row[left.index(line["to"])] / row.sum()) < 0.0005 / row.sum()  # rounding grows with the row
+
+
+def test_hiding_the_most_attended_token(head, fixtures):
+    sink = int(np.argmax(sum(weights(fixtures, 0, h).sum(0) for h in range(4))))
+    head.reading()
+    head.page.locator("input[name=hide_sink]").check()
+    head.until("scene.keys.length === 11")
+    assert sink not in {line["to"] for line in head.scene["lines"]}
+    assert len(head.scene["queries"]) == 12
+
+
+def test_threshold_and_rescaling(head):
+    head.reading()
+    head.page.locator("input[name=threshold]").fill("0.8")
+    head.until("Math.abs(state.threshold - 0.512) < 1e-6 && scene.lines.every((line) => line.weight >= 0.512)")
+    head.page.locator("input[name=threshold]").fill("0")
+    head.page.locator("input[name=rescale]").check()
+    head.until(
+        "state.rescale && [0, 1, 2, 3].every((h) => Math.max(...scene.lines.filter((l) => l.head === h).map((l) => l.opacity)) > 0.99)"
+    )
+
+
+def test_mean_and_max_over_heads_and_layers(head, fixtures):
+    head.reading()
+    head.click("button[data-name=combine][value=max]")
+    head.page.locator("[data-name=combine_layers] .box").nth(1).click()
+    head.until("state.combine_layers.join() === '1' && scene.lines.every((line) => line.head === -1)")
+    head.page.wait_for_timeout(100)
+    most = np.max([weights(fixtures, layer, h) for layer in (0, 1) for h in range(4)], axis=0)
+    for line in head.scene["lines"]:
+        assert abs(line["weight"] - most[line["from"], line["to"]]) < 0.0005
+
+
+def test_word_level_pools_pieces(show, fixtures):
+    data = fixtures.view("head", 12, layers=1, heads=1)
+    shown = show(data)
+    shown.click("button[data-name=level][value=word]")
+    words = [word for word in fixtures.text(12)["words"] if word is not None]
+    shown.until(f"scene.queries.length === {len(set(words)) + 2}")
+    shown.reading()
+    rows: dict[int, float] = {}
+    for line in shown.scene["lines"]:
+        rows[line["from"]] = rows.get(line["from"], 0) + line["weight"]
+    assert all(0.9 < total < 1.01 for total in rows.values())
+
+
+def test_what_is_searched_for_comes_into_sight(show, fixtures):
+    data = fixtures.view("head", 200, layers=1, heads=2)
+    data["spec"]["texts"][0]["tokens"][150] = "Needle"
+    shown = show(data)
+    needle = shown.page.locator("[role=listbox][aria-label=queries] [role=option]", has_text="Needle")
+    assert needle.count() == 0  # far below the window
+    shown.page.locator("input[name=find]").fill("needle")
+    shown.until("state.find === 'needle'")
+    needle.wait_for(state="attached")
+    drawing = shown.page.locator(".scroll").bounding_box()
+    assert drawing["y"] < needle.bounding_box()["y"] < drawing["y"] + drawing["height"]
+
+
+def test_scrolling_rests_on_all_lines(show, fixtures):
+    shown = show(fixtures.view("head", 200, layers=1, heads=12))
+    shown.page.locator(".scroll").evaluate("box => { box.scrollTop = 900; }")
+    shown.page.wait_for_timeout(50)
+    shown.until("scene.lines.length > 5000")
+    assert min(line["weight"] for line in shown.scene["lines"]) < 0.01
+
+
+def test_tokens_can_be_reached_and_locked_by_keyboard(head):
+    head.page.locator("[role=listbox][aria-label=queries]").focus()
+    for _ in range(3):
+        head.page.keyboard.press("ArrowDown")
+    head.until("scene.numbers.length === 12 && new Set(scene.lines.map((line) => line.from)).size === 1")
+    assert head.state["layer"] == 0
+    assert {line["from"] for line in head.scene["lines"]} == {3}
+    assert "Looks at:" in head.page.locator("[aria-live]").inner_text()
+    head.page.keyboard.press("Enter")
+    head.until("state.locked.join() === '3'")
+
+
+def test_encoder_decoder_and_cross_attention(show, fixtures):
+    shown = show(fixtures.crossed())
+    shown.page.locator("select[name=layer]").select_option("5")
+    shown.page.locator("select[name=stack]").select_option(label="Cross")
+    shown.until("state.stack === 2 && scene.queries.length === 9 && scene.keys.length === 14")
+    assert shown.state["layer"] == 2  # this stack has only three layers
+    assert shown.page.locator("select[name=layer] option").count() == 3
+    shown.page.locator("select[name=stack]").select_option(label="Decoder")
+    shown.until("scene.keys.length === 9 && scene.lines.every((line) => line.to <= line.from)")
+
+
+def test_more_heads_than_colours_in_the_palette(show, fixtures):
+    shown = show(fixtures.view("head", 8, layers=1, heads=40))
+    colours = shown.page.locator("[data-head]").evaluate_all("boxes => boxes.map((box) => getComputedStyle(box).backgroundColor)")
+    assert len(set(colours)) == 40
