@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from sightline.capture.storage import open_trace
     from sightline.capture.trace import Stack, Trace
     from sightline.errors import SightlineError
+    from sightline.plots.attention_graph import attention_graph
     from sightline.text.tokenized import TokenizedText
+    from sightline.views import View, head_view, model_view, neuron_view
 
 #: Public name → the module that defines it.
 _HOME = {
@@ -33,7 +35,12 @@ _HOME = {
     "TokenizedText": "sightline.text.tokenized",
     "Trace": "sightline.capture.trace",
     "TraceCache": "sightline.capture.cache",
+    "View": "sightline.views",
+    "attention_graph": "sightline.plots.attention_graph",
+    "head_view": "sightline.views",
     "load": "sightline.capture.load",
+    "model_view": "sightline.views",
+    "neuron_view": "sightline.views",
     "open_trace": "sightline.capture.storage",
     "wrap": "sightline.capture.load",
 }
@@ -46,8 +53,13 @@ __all__ = [
     "TokenizedText",
     "Trace",
     "TraceCache",
+    "View",
     "__version__",
+    "attention_graph",
+    "head_view",
     "load",
+    "model_view",
+    "neuron_view",
     "open_trace",
     "wrap",
 ]
