@@ -53,6 +53,10 @@ def test_dark_follows_the_system_until_the_reader_chooses(show, fixtures):
     shown = show(fixtures.view("head", 8, layers=1, heads=2), scheme="dark")
     ground = "getComputedStyle(document.getElementById('view').firstElementChild.shadowRoot.querySelector('.view')).backgroundColor"
     assert shown.page.evaluate(ground) == "rgb(15, 17, 21)"
+    shown.page.emulate_media(color_scheme="light")
+    shown.page.wait_for_function(f"{ground} === 'rgb(255, 255, 255)'")
+    shown.page.emulate_media(color_scheme="dark")
+    shown.page.wait_for_function(f"{ground} === 'rgb(15, 17, 21)'")
     shown.page.locator("select[name=theme]").select_option("light")
     shown.until("state.theme === 'light'")
     shown.page.wait_for_function(f"{ground} === 'rgb(255, 255, 255)'")
