@@ -49,7 +49,7 @@ $(READY): pyproject.toml constraints.txt src/sightline/capture/requirements-mode
 	touch $(READY)
 
 $(NODE_READY): frontend/package.json frontend/package-lock.json
-	cd frontend && npm ci --silent --no-audit --no-fund
+	cd frontend && npm install --no-save --silent --no-audit --no-fund
 	touch $(NODE_READY)
 
 # What pip cannot install: a browser for the tests of the views. Installed where we may; the tests that need it say so where not.

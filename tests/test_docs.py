@@ -14,10 +14,12 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
-def blocks(language: str):
+def blocks(language: str) -> list:
+    found = []
     for page in PAGES:
         for number, block in enumerate(re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)):
-            yield pytest.param(block, id=f"{page.name}-{number}")
+            found.append(pytest.param(block, id=f"{page.name}-{number}"))
+    return found
 
 
 @pytest.mark.parametrize("block", blocks("python"))

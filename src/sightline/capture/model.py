@@ -21,6 +21,7 @@ from sightline.capture.sides import SidesReader, Source, as_source, label_positi
 from sightline.capture.trace import KEEPABLE, Trace
 from sightline.errors import ModelError
 from sightline.text.batches import batches
+from sightline.version import __version__
 
 if TYPE_CHECKING:
     from sightline.capture.cache import TraceCache
@@ -188,8 +189,6 @@ class Model:
                     receive(_layer(stack, layer, weights, sides, None))
 
     def _about(self, sides: Sides) -> dict[str, Any]:
-        from sightline import __version__
-
         return {
             "model": self.name,
             "revision": self.revision,

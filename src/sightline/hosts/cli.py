@@ -10,9 +10,9 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from sightline import __version__
 from sightline.errors import SightlineError
 from sightline.hosts import model_commands, view_command
+from sightline.version import __version__
 
 app = typer.Typer(
     help="See what a Transformer looks at.",
