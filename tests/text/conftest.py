@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from sample_tokenisers import ALL
+
+from tests.text.sample_tokenisers import ALL
 
 
 @pytest.fixture(params=list(ALL))

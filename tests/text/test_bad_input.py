@@ -7,10 +7,10 @@ from contextlib import nullcontext
 from typing import Any
 
 import pytest
-from sample_tokenisers import minilm
 
 from sightline.errors import TextError
 from sightline.text.encode import encode
+from tests.text.sample_tokenisers import minilm
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"text": ""}, "The text is empty"),

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sample_tokenisers import ALL, TRAINED, llama_like, minilm, roberta_like, smollm2, unigram, wordpiece
 
 from sightline.errors import TextError
 from sightline.text.encode import encode
 from sightline.text.tokenized import TokenizedText
+from tests.text.sample_tokenisers import ALL, TRAINED, llama_like, minilm, roberta_like, smollm2, unigram, wordpiece
 
 TEXTS = [
     "The cat sat on the mat. It didn't purr!",

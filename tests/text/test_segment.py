@@ -7,9 +7,9 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from treebanks import treebank
 
 from sightline.text.segment import segment
+from tests.text.treebanks import treebank
 
 
 def words(text: str) -> list[str]:

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sample_tokenisers import LINES, embedded
-from test_encode import TEXTS, check_promises
 
 from sightline.text.align import align
 from sightline.text.encode import encode
 from sightline.text.words import group_by_marks
+from tests.text.sample_tokenisers import LINES, embedded
+from tests.text.test_encode import TEXTS, check_promises
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def test_bytes_of_byt5_are_shown_as_bytes(byt5: Any) -> None:
 
 
 def test_slow_and_fast_bert_agree(legacy_bert: Any) -> None:
-    from sample_tokenisers import minilm
+    from tests.text.sample_tokenisers import minilm
 
     for text in TEXTS[:5]:
         slow, fast = encode(legacy_bert, text), encode(minilm(), text)

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sample_tokenisers import ALL, TRAINED, minilm, smollm2
 from tokenizers import Tokenizer, models, pre_tokenizers
-from treebanks import treebank
 
 from sightline.errors import TextError
 from sightline.text.encode import encode
+from tests.text.sample_tokenisers import ALL, TRAINED, minilm, smollm2
+from tests.text.treebanks import treebank
 
 LISTS = [
     ["The", "cat", "did", "n't", "purr", "."],
