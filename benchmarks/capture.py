@@ -84,7 +84,7 @@ def in_process(name: str, tokens: int, layers: int) -> dict[str, float]:
     found = {}
     for what in ("time", "memory"):
         if what == "memory":
-            os.environ["MALLOC_MMAP_THRESHOLD_"] = "65536"  # read by the child's allocator when it starts
+            os.environ["MALLOC_MMAP_THRESHOLD_"] = "262144"  # read by the child's allocator when it starts
         with multiprocessing.get_context("spawn").Pool(1) as pool:
             found[what] = pool.apply(candidate, (name, tokens, layers, what))
         os.environ.pop("MALLOC_MMAP_THRESHOLD_", None)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Iterator
+from typing import Any
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # read when the hub's client is imported: no test asks the network
 
 import pytest
 
 import sightline as sl
+
+FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync"
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -32,3 +37,17 @@ def smollm2() -> sl.Model:
 @pytest.fixture(scope="session")
 def cat(minilm) -> sl.Trace:
     return minilm.trace("The cat sat on the mat.", "It purred.")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """One chromium for all tests that look at pages."""
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("chromium is not installed")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, headless=True, args=FLAGS.split())
+        yield browser
+        browser.close()

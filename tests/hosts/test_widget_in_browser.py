@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,9 +13,8 @@ from sightline.hosts import notebook, page
 from sightline.hosts.notebook import picture
 from sightline.views import View, head_view
 
-pytestmark = [pytest.mark.browser, pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")]
+pytestmark = pytest.mark.browser
 
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 NOTEBOOK = """
 const traits = JSON.parse(document.getElementById("traits").textContent);
 for (const array of Object.values(traits._arrays)) array.data = new DataView(Uint8Array.from(array.data).buffer);
@@ -43,10 +41,8 @@ def view() -> View:
 
 
 @pytest.fixture(scope="module")
-def cell(view: View) -> Iterator[Any]:
+def cell(view: View, browser: Any) -> Iterator[Any]:
     """A page with the cell's two outputs: the still picture, and the widget drawn beside it."""
-    from playwright.sync_api import sync_playwright
-
     widget = view.widget()
     traits = {name: getattr(widget, name) for name in ("_spec", "_still", "state")}
     traits["_arrays"] = {name: {**entry, "data": list(entry["data"])} for name, entry in widget._arrays.items()}
@@ -55,13 +51,11 @@ def cell(view: View) -> Iterator[Any]:
         f'{picture(view)}<div id="cell"></div><script type="application/json" id="traits">{page.inert(traits)}</script>'
         f'<script type="text/plain" id="module">{code}</script><script type="module">{NOTEBOOK}</script>'
     )
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
-        shown = browser.new_page()
-        shown.set_content(body)
-        shown.wait_for_selector("#cell[data-drawn]", state="attached")
-        yield shown
-        browser.close()
+    shown = browser.new_page()
+    shown.set_content(body)
+    shown.wait_for_selector("#cell[data-drawn]", state="attached")
+    yield shown
+    shown.close()
 
 
 def state(cell: Any) -> dict[str, Any]:

@@ -32,7 +32,7 @@ class Sides:
 
 @dataclass
 class Collector:
-    """Copies what is kept of each layer, as it comes, into one block for each stack and text."""
+    """Takes over or copies what is kept of each layer, as it comes; what is copied goes into one block for each stack and text."""
 
     layout: Layout
     layers: dict[str, tuple[int, ...]]
@@ -64,6 +64,9 @@ class Collector:
     def _take(self, stack: str, text: int, what: str, tensor: torch.Tensor) -> None:
         key, n_layers = (stack, text, what), len(self.layers[stack])
         arrays = self._arrays.setdefault(key, [])
+        if _is_ours_alone(tensor):
+            arrays.append(tensor.numpy())
+            return
         dtype = np.float64 if tensor.dtype == torch.float64 else np.float32
         shape = tuple(tensor.shape)
         if not arrays:
@@ -104,6 +107,16 @@ class Collector:
             )
             found[stack] = made if self.layout.recorded else replace(made, why_missing=WEIGHTS_ONLY)
         return found
+
+
+def _is_ours_alone(tensor: torch.Tensor) -> bool:
+    """Whether the whole of a tensor's memory is what we keep (one text, no padding, on the CPU): then it is taken over, not copied."""
+    return (
+        tensor.device.type == "cpu"
+        and tensor.dtype in (torch.float32, torch.float64)
+        and tensor.is_contiguous()
+        and tensor.untyped_storage().nbytes() == tensor.numel() * tensor.element_size()
+    )
 
 
 def _split_terms(mask: torch.Tensor | None, bias: torch.Tensor | None) -> tuple[np.ndarray | None, np.ndarray | None]:

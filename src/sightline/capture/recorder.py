@@ -66,16 +66,20 @@ def attention_function(
     value: torch.Tensor,
     attention_mask: torch.Tensor | None,
     **kwargs: Any,
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """The model's own eager attention; the recording of this context sees what went in and what came out."""
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """The model's own eager attention; the recording of this context sees what went in and what came out.
+
+    While it is recorded the model gets no weights back, as from a fused kernel: it would hold them through its feed-forward block.
+    """
     output, weights = own_eager(type(module))(module, query, key, value, attention_mask, **kwargs)
     receive = _receive.get()
-    if receive is not None:
-        scale = kwargs.get("scaling")
-        if scale is None:
-            scale = getattr(module, "scaling", None) or query.shape[-1] ** -0.5
-        receive(Call(module, weights, query, key, value, attention_mask, kwargs.get("position_bias"), float(scale), kwargs))
-    return output, weights
+    if receive is None:
+        return output, weights
+    scale = kwargs.get("scaling")
+    if scale is None:
+        scale = getattr(module, "scaling", None) or query.shape[-1] ** -0.5
+    receive(Call(module, weights, query, key, value, attention_mask, kwargs.get("position_bias"), float(scale), kwargs))
+    return output, None
 
 
 def own_eager(module_type: type) -> Callable[..., tuple[torch.Tensor, torch.Tensor]]:

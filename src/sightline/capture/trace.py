@@ -83,7 +83,10 @@ class Stack:
                 f"The {what} differ in shape from layer to layer: {', '.join(str(list(a.shape)) for a in arrays)}.",
                 f"Read them layer by layer: stack.{what}_by_layer.",
             )
-        return np.stack(arrays)
+        stacked = np.stack(arrays)
+        # From here on the layers are views of the one block, so that the next question costs nothing and nothing is held twice.
+        object.__setattr__(self, f"{what}_by_layer", tuple(stacked))
+        return stacked
 
     @property
     def weights(self) -> np.ndarray:
