@@ -27,9 +27,27 @@ def test_nothing_is_requested_and_nothing_fails(shown):
     assert shown.page.locator("#sightline-view").count() == 0
 
 
-def test_the_note_stands_under_the_view_with_its_link(shown):
+def test_the_quiet_line_opens_the_page_about_it(shown):
     assert "not why the model decided" in shown.page.locator(".note").inner_text()
-    assert shown.page.locator(".note a").get_attribute("href") == "https://example.org/attention-is-not-importance"
+    before = shown.state
+    opener = shown.page.get_by_role("button", name="What this means")
+    opener.focus()
+    shown.page.keyboard.press("Enter")
+    dialog = shown.page.get_by_role("dialog", name="What this means")
+    dialog.wait_for()
+    assert dialog.get_by_role("heading").first.inner_text() == "Attention is not importance"
+    focused = "document.getElementById('view').firstElementChild.shadowRoot.activeElement"
+    assert shown.page.evaluate(f"{focused}.closest('dialog') !== null")
+    links = dialog.locator("a")
+    assert links.count() > 5
+    assert set(links.evaluate_all("all => all.map((a) => a.rel + a.target)")) == {"noopener noreferrer_blank"}
+    shown.page.keyboard.press("ArrowDown")  # moves the page, not the layer behind it
+    shown.page.keyboard.press("Escape")
+    dialog.wait_for(state="hidden")
+    assert shown.page.evaluate(f"{focused}.dataset.name") == "note"
+    assert shown.state == before
+    assert shown.requests == []
+    assert shown.errors == []
 
 
 def test_strange_tokens_are_shown_as_themselves_and_run_nothing(show, fixtures):

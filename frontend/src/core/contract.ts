@@ -32,7 +32,6 @@ export interface Spec {
   format: number;
   kind: Kind;
   model: string;
-  note_url: string;
   texts: TextSpec[];
   stacks: StackSpec[];
   state?: Partial<State>;

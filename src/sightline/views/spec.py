@@ -11,8 +11,6 @@ from sightline.text.tokenized import TokenizedText
 from sightline.views.encode import Encoded, encode_vectors, encode_weights
 from sightline.views.view import View
 
-#: Where the quiet line of each view links to; empty until the documentation has an address.
-NOTE_URL = ""
 FORMAT = 1
 
 
@@ -54,7 +52,6 @@ def lay_out(
         "format": FORMAT,
         "kind": kind,
         "model": trace.model,
-        "note_url": NOTE_URL,
         "texts": [text_record(text) for text in texts],
         "stacks": records,
         "state": state,
