@@ -68,7 +68,7 @@ export class Reader {
     if (found) return found;
     const array = await this.weights(state.stack, layer);
     const stack = this.spec.stacks[state.stack];
-    let weights = array.block(head, use === "coarse"); // [query, key]
+    let weights = array.block(head, use === "coarse" && !state.renormalise); // [query, key]; dividing by a small sum needs the fine plane
     let width = array.shape[2];
     if (state.level === "word") {
       const keyGroups = groupsOf(this.spec.texts[stack.key_text], "word");
