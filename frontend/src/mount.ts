@@ -139,7 +139,7 @@ class Frame {
   }
 
   private get toolbarHost(): ToolbarHost {
-    return { spec: this.view.spec, labels: this.labels, state: () => this.state, set: this.set, save: (format) => void this.save(format) };
+    return { spec: this.view.spec, labels: this.labels, state: () => this.state, set: this.set, save: (format) => void this.save(format), find: (by) => this.instance.find?.(by) };
   }
 
   private show(kind: Kind): void {

@@ -90,6 +90,10 @@ button:focus-visible,select:focus-visible,input:focus-visible,.plot:focus-visibl
 .sentence button[data-special]{color:var(--muted)}
 .mark{opacity:.5}
 .message{padding:32px 12px;color:var(--muted);text-align:center}
+.hint{margin:0 0 8px;font-size:12px;color:var(--muted)}
+.sides{position:sticky;left:0;z-index:2;width:0;height:0;overflow:visible;pointer-events:none}
+.sides div{position:absolute;left:0;top:0;background:var(--ground);font:12px ${MONO};color:var(--muted)}
+.sides span{position:absolute;right:10px;transform:translateY(-50%)}
 .message strong{display:block;color:var(--text);font-weight:600;margin-bottom:4px}
 .note{margin:10px 0 0;font-size:12px;color:var(--muted)}
 .note{display:flex;flex-wrap:wrap;gap:2px 4px}

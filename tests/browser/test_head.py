@@ -181,6 +181,26 @@ def test_what_is_searched_for_comes_into_sight(show):
     assert drawing["y"] < needle.bounding_box()["y"] < drawing["y"] + drawing["height"]
 
 
+@pytest.mark.parametrize("shown_as", ["lines", "heatmap"])
+def test_enter_walks_from_match_to_match_and_round(show, shown_as):
+    text = made_up.text(200)
+    where = (20, 90, 150)
+    text = replace(text, tokens=tuple("needle" if i in where else token for i, token in enumerate(text.tokens)))
+    shown = show(made_up.view("head", 200, layers=1, heads=2, tokens=text, state={"as": shown_as}))
+    shown.page.locator("input[name=find]").fill("needle")
+    shown.until("state.find === 'needle'")
+    said = []
+    for key in ("Enter", "Enter", "Enter", "Enter", "Shift+Enter", "Shift+Enter"):
+        shown.page.keyboard.press(key)
+        shown.page.wait_for_timeout(60)
+        if shown_as == "lines":
+            said.append(min(line["from"] for line in shown.scene["lines"]))
+        else:
+            said.append(shown.scene["pointed"]["row"])
+    assert said == [20, 90, 150, 20, 150, 90]
+    assert shown.errors == []
+
+
 def test_scrolling_rests_on_all_lines(show):
     shown = show(made_up.view("head", 200, layers=1, heads=12))
     shown.page.locator(".scroll").evaluate("box => { box.scrollTop = 900; }")

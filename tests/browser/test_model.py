@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from . import made_up
 
 
@@ -64,3 +66,38 @@ def test_512_tokens_are_drawn_without_blocking_for_long(show):
     shown = show(made_up.view("model", 512, layers=3, heads=12))
     assert len(shown.scene["thumbnails"]) == 36
     assert shown.scene["as"] == "heatmap"
+
+
+@pytest.mark.parametrize("tokens", [128, 512])
+def test_the_pointer_is_answered_at_once_also_the_first_time(show, tokens):
+    shown = show(made_up.view("model", tokens, layers=2, heads=12))
+    times = shown.page.evaluate(
+        """async () => {
+          const root = document.getElementById('view').firstElementChild.shadowRoot;
+          const canvas = root.querySelector('canvas'), box = canvas.getBoundingClientRect();
+          const times = [];
+          for (const {name, x, y} of document.getElementById('view').sightline.scene().thumbnails.slice(3, 12)) {
+            const start = performance.now();
+            const move = {clientX: box.left + x + 5, clientY: box.top + y + 5, pointerType: 'mouse'};
+            canvas.dispatchEvent(new PointerEvent('pointermove', move));
+            while (root.querySelector('.large strong')?.textContent !== name) await null;
+            root.querySelector('.large canvas').getContext('2d').getImageData(0, 0, 1, 1);
+            times.push(performance.now() - start);
+          }
+          return times;
+        }"""
+    )
+    assert times[0] < 100
+    assert sorted(times)[4] < 50
+    shown.page.locator(".large", has_text="max 0.").wait_for()  # the exact number follows when the pointer rests
+
+
+def test_the_layers_numbers_stay_when_a_phone_scrolls_sideways(show):
+    shown = show(made_up.view("model", 12, layers=3, heads=12), width=360, height=740, has_touch=True, is_mobile=True)
+    numbers = shown.page.locator(".sides span")
+    assert numbers.all_inner_texts() == ["0", "1", "2"]
+    before = numbers.nth(1).bounding_box()
+    shown.page.locator(".scroll").evaluate("box => { box.scrollLeft = 150; }")
+    assert shown.page.locator(".scroll").evaluate("box => box.scrollLeft") == 150
+    assert numbers.nth(1).bounding_box()["x"] == before["x"]
+    assert shown.page.evaluate("document.documentElement.scrollWidth") <= 360

@@ -3,6 +3,7 @@
 import { el, on } from "../../controls/dom";
 import { shownHeads } from "../../controls/heads";
 import type { Zoom } from "../../core/contract";
+import { found, stepped } from "../../core/find";
 import type { Reading } from "../../core/reading";
 import { paint } from "../../marks/canvas";
 import { pyramid, shades, type Pyramid } from "../../marks/heatmap";
@@ -31,6 +32,8 @@ export class HeatmapPart {
   private travelled = 0;
   private options: Record<Side, TokenOptions>;
   private waiting = 0;
+  private found = "";
+  private match = -1;
 
   constructor(private stage: Stage) {
     const { labels } = stage;
@@ -66,6 +69,7 @@ export class HeatmapPart {
     const key = `${map.name} ${state.rescale} ${state.threshold} ${state.stack}`;
     if (this.built !== key || this.weights !== map.weights) this.pyramid = pyramid(shades(map.weights, cols, map.max, state.rescale, state.threshold));
     [this.built, this.weights] = [key, map.weights];
+    if (this.found !== state.find) [this.found, this.match, this.hovered] = [state.find, -1, null];
     this.measure();
     this.zoom = hold(this.frame, state.zoom);
     this.render();
@@ -206,6 +210,14 @@ export class HeatmapPart {
     this.waiting = window.setTimeout(() => this.stage.set({ zoom: this.zoom }), 120);
   }
 
+  find(by: 1 | -1): void {
+    if (!this.reading) return;
+    const list = found(this.stage.spec, this.stage.state(), this.reading.rows, this.reading.cols);
+    if (!list.length) return;
+    this.match = stepped(this.match, by, list.length);
+    this.reach(list[this.match].side, list[this.match].place);
+  }
+
   key(event: KeyboardEvent): boolean {
     if (event.key === "+" || event.key === "=") this.by(1.6);
     else if (event.key === "-") this.by(1 / 1.6);
@@ -222,7 +234,7 @@ export class HeatmapPart {
     if (!this.reading) return { kind: "head", as: "heatmap" };
     const { rows, cols, maps } = this.reading;
     const cells = { head: maps[0].head, name: maps[0].name, rows: rows.labels.length, columns: cols.labels.length, window: seen({ frame: this.frame, zoom: this.zoom }), cell: cellSize(this.frame, this.zoom.k) };
-    return { kind: "head", as: "heatmap", queries: rows.labels, keys: cols.labels, cells };
+    return { kind: "head", as: "heatmap", queries: rows.labels, keys: cols.labels, cells, pointed: this.hovered };
   }
 
   destroy(): void {

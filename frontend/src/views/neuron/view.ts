@@ -2,6 +2,7 @@
 
 import { el, on } from "../../controls/dom";
 import { axis as axisFor, matches, placeOf } from "../../core/axes";
+import { stepped } from "../../core/find";
 import { renormalise } from "../../core/filters";
 import { keyHeadOf, largest, product, sum } from "../../core/neuron";
 import { headName } from "../../core/reading";
@@ -30,6 +31,7 @@ export function neuronView(stage: Stage): ViewInstance {
   stage.element.append(sentence.element, scroll, message);
   let input: NeuronInput | null = null;
   let current: Scene | null = null;
+  let match = { find: "", at: -1 };
 
   const say = (text: string) => {
     message.textContent = text;
@@ -164,6 +166,14 @@ export function neuronView(stage: Stage): ViewInstance {
       const grouped = layer.n_key_heads < layer.n_heads ? ` · key head ${keyHeadOf(state.heads[0], layer.n_heads, layer.n_key_heads)} of ${layer.n_key_heads}` : "";
       const name = stage.spec.stacks.length > 1 ? `${stack.name} · ` : "";
       return `${stage.spec.model} · ${name}${headName(layer.layer, state.heads[0])}${grouped} · ${stage.spec.texts[stack.key_text].tokens.length} ${stage.labels.token.toLowerCase()}`;
+    },
+    find(by) {
+      if (!input) return;
+      const { find } = stage.state();
+      const list = matches(input.axis, find).flatMap((yes, place) => (yes ? [place] : []));
+      if (!list.length) return;
+      match = { find, at: stepped(match.find === find ? match.at : -1, by, list.length) };
+      reach(list[match.at]);
     },
     destroy() {
       sentence.element.remove();
