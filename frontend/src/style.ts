@@ -94,6 +94,7 @@ button:focus-visible,select:focus-visible,input:focus-visible,.plot:focus-visibl
 .sides{position:sticky;left:0;z-index:2;width:0;height:0;overflow:visible;pointer-events:none}
 .sides div{position:absolute;left:0;top:0;background:var(--ground);font:12px ${MONO};color:var(--muted)}
 .sides span{position:absolute;right:10px;transform:translateY(-50%)}
+.sides .word{left:0;right:auto;font-family:${SANS}}
 .message strong{display:block;color:var(--text);font-weight:600;margin-bottom:4px}
 .note{margin:10px 0 0;font-size:12px;color:var(--muted)}
 .note{display:flex;flex-wrap:wrap;gap:2px 4px}
@@ -115,7 +116,7 @@ button:focus-visible,select:focus-visible,input:focus-visible,.plot:focus-visibl
 .page a{color:var(--accent);overflow-wrap:anywhere}
 .page article:focus-visible,.close:focus-visible{outline:2px solid var(--accent)}
 .sr{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
-@container (max-width:820px){.keys{display:none}}
+@container (max-width:900px){.keys{display:none}}
 @media (pointer:coarse){
 .keys{display:none}
 select,.opens,.back,.step,input[type=search],.box,.entry{min-height:44px}
@@ -125,6 +126,7 @@ select,.opens,.back,.step,input[type=search],.box,.entry{min-height:44px}
 .quiet{min-height:44px;padding:0 8px}
 .check,.slider{min-height:44px}
 .zoom button,.close{width:44px;height:44px}
+.zoom{position:static;flex-direction:row;justify-content:flex-end}
 .sentence button{min-height:44px;min-width:44px}
 }
 @media (prefers-reduced-motion:reduce){.large{animation:none}}

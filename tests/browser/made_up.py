@@ -1,6 +1,6 @@
 """Made-up traces that the tests of this folder open, shown by the package itself; and pages to look at, written into a folder:
 
-    python -m tests.browser.made_up OUT
+python -m tests.browser.made_up OUT
 """
 
 from __future__ import annotations
@@ -81,7 +81,13 @@ def text(n: int, pair: bool = False, strange: bool = False) -> TokenizedText:
 
 
 def trace(
-    n: int, layers: int = 12, heads: int = 12, pair: bool = False, strange: bool = False, causal: bool = False, tokens: TokenizedText | None = None
+    n: int,
+    layers: int = 12,
+    heads: int = 12,
+    pair: bool = False,
+    strange: bool = False,
+    causal: bool = False,
+    tokens: TokenizedText | None = None,
 ) -> Trace:
     rng = np.random.default_rng(0)
     side = tokens or text(n, pair, strange)

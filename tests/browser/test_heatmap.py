@@ -51,6 +51,13 @@ def test_4096_tokens_open_zoom_and_pan(show):
     shown.until("state.zoom.k === 1 && scene.cells.window.right === 4096")
 
 
+def test_on_a_phone_the_buttons_stand_beside_the_map(show):
+    shown = show(made_up.view("head", 300, layers=1, heads=1), width=360, height=740, has_touch=True, is_mobile=True)
+    map_, button = shown.page.locator("canvas").bounding_box(), shown.page.get_by_label("Zoom in").bounding_box()
+    assert button["y"] >= map_["y"] + map_["height"]
+    assert min(button["width"], button["height"]) >= 44
+
+
 def test_zoom_by_buttons_and_keys(show):
     shown = show(made_up.view("head", 300, layers=1, heads=1))
     shown.page.get_by_label("Zoom in").click()

@@ -67,10 +67,10 @@ export const attentionColour = (t: number, dark: boolean): Rgb => along(dark ? B
 const NEGATIVE = parse("#2563eb");
 const POSITIVE = parse("#ea580c");
 
-/** Signed values in [−1, 1]: blue negative, ground zero, orange positive. */
+/** Signed values in [−1, 1]: blue negative, ground zero, orange positive. Small values rise fast: one large dimension must not hide the rest. */
 export function signedColour(value: number, dark: boolean): Rgb {
   const ground = parse(dark ? "#0f1115" : "#ffffff");
-  const t = Math.min(1, Math.abs(value));
+  const t = Math.min(1, Math.abs(value)) ** 0.65;
   return mix(ground, value < 0 ? NEGATIVE : POSITIVE, t);
 }
 

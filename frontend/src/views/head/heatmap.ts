@@ -11,8 +11,9 @@ import type { Scene } from "../../marks/scene";
 import type { Stage, Summary } from "../../registry";
 import { Tip } from "../tip";
 import { TokenOptions } from "../options";
+import { isCoarse } from "../pointer";
 import { focusOf, lockedPlaces, numbersShown, sideOf, spoken, toggled, topPlaces, type Side } from "./focus";
-import { BOTTOM, heatmapScene, seen, type HeatmapInput } from "./scene-heatmap";
+import { bottomOf, heatmapScene, seen, type HeatmapInput } from "./scene-heatmap";
 import { widestToken } from "./scene-lines";
 import { cellSize, hold, panned, zoomed, type Frame } from "./zoom";
 
@@ -82,8 +83,8 @@ export class HeatmapPart {
     const label = (most: number) => Math.min(Math.max(48, most + 28), width < 560 ? 92 : 140);
     const left = label(widestToken(rows));
     const top = label(widestToken(cols));
-    const high = Math.max(240, Math.min(820, innerHeight * 0.78) - top - BOTTOM);
-    const frame = { width: width - left - 40, height: high, cols: cols.labels.length, rows: rows.labels.length };
+    const high = Math.max(240, Math.min(820, innerHeight * 0.78) - top - bottomOf(width));
+    const frame = { width: width - left - (isCoarse() ? 4 : 40), height: high, cols: cols.labels.length, rows: rows.labels.length };
     frame.height = Math.max(60, Math.min(high, cellSize({ ...frame, height: Infinity }, 1) * frame.rows));
     this.frame = frame;
     this.margins = { left, top, width };

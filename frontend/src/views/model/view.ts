@@ -89,11 +89,12 @@ export function modelView(stage: Stage): ViewInstance {
     const { layers } = stage.spec.stacks[state.stack];
     sides.hidden = grid.width <= scroll.clientWidth;
     column.style.cssText = `width:${grid.left - 4}px;height:${grid.height}px`;
-    column.replaceChildren(...state.rows.map((row, r) => {
-      const label = el("span", {}, String(layers[row].layer));
-      label.style.top = `${cornerOf(grid, r, 0)[1] + grid.size / 2}px`;
-      return label;
-    }));
+    const label = (text: string, y: number, name = "") => {
+      const made = el("span", { class: name }, text);
+      made.style.top = `${y}px`;
+      return made;
+    };
+    column.replaceChildren(label(stage.labels.layer, 12, "word"), ...state.rows.map((row, r) => label(String(layers[row].layer), cornerOf(grid, r, 0)[1] + grid.size / 2)));
   };
 
   const render = () => {
