@@ -24,8 +24,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Any]:
+    """Closed when this folder's tests are done: Playwright starts only once at a time, and tests elsewhere start it too."""
     chromium = shutil.which("chromium")
     if chromium is None:
         pytest.skip("chromium is not installed")
