@@ -13,6 +13,7 @@ await build({
   format: "esm",
   target: "es2022",
   minify: true,
+  loader: { ".md": "text" },
   charset: "ascii",
   legalComments: "none",
   logLevel: "warning",

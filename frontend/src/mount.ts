@@ -2,6 +2,7 @@
 
 import { pictureControls, toolbar, type Toolbar, type ToolbarHost } from "./controls/toolbar";
 import { el } from "./controls/dom";
+import { note } from "./controls/note";
 import { Arrays } from "./core/arrays";
 import { problem } from "./core/check";
 import type { Kind, State, View } from "./core/contract";
@@ -74,6 +75,7 @@ class Frame {
   private redraw: Redraw;
   private bar!: Toolbar;
   private corner!: Toolbar;
+  private dialog!: HTMLDialogElement;
   private instance!: ViewInstance;
   private shown: Kind | null = null;
   private watch: ResizeObserver;
@@ -109,12 +111,10 @@ class Frame {
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(CSS);
     root.adoptedStyleSheets = [sheet];
-    const { note_url } = this.view.spec;
-    const words = el("span", {}, this.labels.note);
-    if (/^https?:/.test(note_url ?? "")) words.append(" ", el("a", { href: note_url, target: "_blank", rel: "noopener noreferrer" }, this.labels.note_link), ".");
-    const note = el("p", { class: "note" }, words, el("span", { class: "keys", "aria-label": this.labels.keyboard }, this.labels.keyboard_help));
+    const { line, dialog } = note(this.labels);
+    this.dialog = dialog;
     this.corner = pictureControls(this.toolbarHost);
-    this.box.append(el("div", { class: "top" }, this.heading, this.corner.element), this.slot, this.stageElement, note, this.live);
+    this.box.append(el("div", { class: "top" }, this.heading, this.corner.element), this.slot, this.stageElement, line, this.live, dialog);
     this.box.addEventListener("keydown", this.onKey);
     root.append(this.box);
     this.element.append(this.host);
@@ -139,7 +139,7 @@ class Frame {
   }
 
   private get toolbarHost(): ToolbarHost {
-    return { spec: this.view.spec, labels: this.labels, state: () => this.state, set: this.set, save: (format) => void this.save(format) };
+    return { spec: this.view.spec, labels: this.labels, state: () => this.state, set: this.set, save: (format) => void this.save(format), find: (by) => this.instance.find?.(by) };
   }
 
   private show(kind: Kind): void {
@@ -208,7 +208,7 @@ class Frame {
   };
 
   private onKey = (event: KeyboardEvent): void => {
-    if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || this.dialog.open) return;
     const target = event.composedPath()[0] as HTMLElement;
     if (/^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) && event.key !== "Escape") return;
     const used = this.instance.key?.(event);

@@ -38,6 +38,7 @@ export interface Summary {
   lines?: DrawnLine[];
   numbers?: DrawnNumber[];
   cells?: DrawnCells;
+  pointed?: { row: number; col: number } | null;
   thumbnails?: DrawnThumbnail[];
   keys_shown?: DrawnKey[];
   expanded?: { q: number; k: number; product: number }[];
@@ -52,6 +53,8 @@ export interface ViewInstance {
   caption(): string;
   /** True when the view has used the key. */
   key?(event: KeyboardEvent): boolean;
+  /** Goes to the next match of what is searched for, or to the one before. */
+  find?(by: 1 | -1): void;
   destroy(): void;
 }
 

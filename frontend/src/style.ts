@@ -90,13 +90,33 @@ button:focus-visible,select:focus-visible,input:focus-visible,.plot:focus-visibl
 .sentence button[data-special]{color:var(--muted)}
 .mark{opacity:.5}
 .message{padding:32px 12px;color:var(--muted);text-align:center}
+.hint{margin:0 0 8px;font-size:12px;color:var(--muted)}
+.sides{position:sticky;left:0;z-index:2;width:0;height:0;overflow:visible;pointer-events:none}
+.sides div{position:absolute;left:0;top:0;background:var(--ground);font:12px ${MONO};color:var(--muted)}
+.sides span{position:absolute;right:10px;transform:translateY(-50%)}
+.sides .word{left:0;right:auto;font-family:${SANS}}
 .message strong{display:block;color:var(--text);font-weight:600;margin-bottom:4px}
 .note{margin:10px 0 0;font-size:12px;color:var(--muted)}
 .note{display:flex;flex-wrap:wrap;gap:2px 4px}
 .keys{margin-left:auto;opacity:.8}
-.note a{color:var(--accent)}
+.note .quiet{text-decoration:underline;text-underline-offset:2px}
+.page{width:min(680px,100vw - 24px);max-height:min(86vh,820px);padding:0;border:1px solid var(--hairline);border-radius:8px;background:var(--ground);color:var(--text);overflow:hidden}
+.page[open]{display:flex;flex-direction:column}
+.page::backdrop{background:color-mix(in srgb,var(--ground) 72%,transparent)}
+.corner{position:absolute;top:8px;right:8px}
+.close{width:32px;height:32px;padding:0;border:0;border-radius:6px;background:var(--ground);color:var(--muted);font-size:20px;line-height:32px}
+.close:hover{background:var(--faint);color:var(--text)}
+.page article{overflow:auto;padding:20px 28px 28px;outline-offset:-2px;overscroll-behavior:contain;line-height:1.55}
+.page h2{font-size:20px;line-height:1.3;margin:0 36px 12px 0}
+.page h3{font-size:14px;margin:24px 0 8px}
+.page p{margin:0 0 10px}
+.page ul,.page ol{margin:0 0 10px;padding-left:20px}
+.page li{margin:0 0 6px}
+.page code{font:12px ${MONO};background:var(--faint);border-radius:3px;padding:1px 4px}
+.page a{color:var(--accent);overflow-wrap:anywhere}
+.page article:focus-visible,.close:focus-visible{outline:2px solid var(--accent)}
 .sr{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%);white-space:nowrap}
-@container (max-width:820px){.keys{display:none}}
+@container (max-width:900px){.keys{display:none}}
 @media (pointer:coarse){
 .keys{display:none}
 select,.opens,.back,.step,input[type=search],.box,.entry{min-height:44px}
@@ -105,7 +125,8 @@ select,.opens,.back,.step,input[type=search],.box,.entry{min-height:44px}
 .head{width:44px;height:44px}
 .quiet{min-height:44px;padding:0 8px}
 .check,.slider{min-height:44px}
-.zoom button{width:44px;height:44px}
+.zoom button,.close{width:44px;height:44px}
+.zoom{position:static;flex-direction:row;justify-content:flex-end}
 .sentence button{min-height:44px;min-width:44px}
 }
 @media (prefers-reduced-motion:reduce){.large{animation:none}}

@@ -11,6 +11,8 @@ import pytest
 from .conftest import ROOT
 
 BUNDLE = ROOT / "src/sightline/views/static/sightline.js"
+NOTE = ROOT / "docs/attention-is-not-importance.md"
+ADDRESS = r"https?://[\w./-]+"
 
 
 def test_rebuilding_gives_the_committed_bundle(tmp_path):
@@ -26,7 +28,15 @@ def test_the_bundle_is_small_and_loads_nothing():
     code = BUNDLE.read_text(encoding="utf-8")
     assert len(code.encode()) <= 150_000
     assert not re.search(r"\bimport\s*\(|\bfetch\s*\(|XMLHttpRequest|WebSocket|importScripts", code)
-    assert set(re.findall(r"https?://[\w./-]+", code)) <= {"http://www.w3.org/2000/svg"}
+    linked = set(re.findall(ADDRESS, NOTE.read_text(encoding="utf-8")))  # what a reader may click on, in the page behind the quiet line
+    assert set(re.findall(ADDRESS, code)) == {"http://www.w3.org/2000/svg", *linked}
+
+
+def test_the_page_behind_the_quiet_line_is_the_documentations():
+    code = BUNDLE.read_text(encoding="utf-8")
+    for line in NOTE.read_text(encoding="utf-8").splitlines():
+        if line.isascii() and not {"`", "\\"} & set(line):  # the bundle spells other characters in its own way
+            assert line in code, "docs/attention-is-not-importance.md changed: npm run build in frontend/, and commit the result"
 
 
 def test_the_lock_file_names_no_registry():

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import base64
-import json
+import re
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 
 import pytest
 
+from sightline.views import View
+
+from . import made_up
+from .test_bundle import BUNDLE
+
 KINDS = {
-    "head": lambda fixtures: fixtures.view("head", 18, layers=2, heads=4, strange=True),
-    "heatmap": lambda fixtures: fixtures.view("head", 18, layers=2, heads=4, strange=True, state={"as": "heatmap"}),
-    "model": lambda fixtures: fixtures.view("model", 18, layers=2, heads=4, strange=True),
-    "neuron": lambda fixtures: fixtures.neurons(12),
+    "head": lambda: made_up.view("head", 18, layers=2, heads=4, strange=True),
+    "heatmap": lambda: made_up.view("head", 18, layers=2, heads=4, strange=True, state={"as": "heatmap"}),
+    "model": lambda: made_up.view("model", 18, layers=2, heads=4, strange=True),
+    "neuron": lambda: made_up.neurons(12),
 }
 
 
+def written(view: View) -> str:
+    """The view as its page carries it."""
+    return re.findall(r'id="sightline-view">(.*?)</script>', view.html(), re.DOTALL)[0]
+
+
 @pytest.fixture(params=KINDS)
-def shown(request, show, fixtures):
-    return show(KINDS[request.param](fixtures), accept_downloads=True)
+def shown(request, show):
+    return show(KINDS[request.param](), accept_downloads=True)
 
 
 def test_nothing_is_requested_and_nothing_fails(shown):
@@ -27,13 +38,31 @@ def test_nothing_is_requested_and_nothing_fails(shown):
     assert shown.page.locator("#sightline-view").count() == 0
 
 
-def test_the_note_stands_under_the_view_with_its_link(shown):
+def test_the_quiet_line_opens_the_page_about_it(shown):
     assert "not why the model decided" in shown.page.locator(".note").inner_text()
-    assert shown.page.locator(".note a").get_attribute("href") == "https://example.org/attention-is-not-importance"
+    before = shown.state
+    opener = shown.page.get_by_role("button", name="What this means")
+    opener.focus()
+    shown.page.keyboard.press("Enter")
+    dialog = shown.page.get_by_role("dialog", name="What this means")
+    dialog.wait_for()
+    assert dialog.get_by_role("heading").first.inner_text() == "Attention is not importance"
+    focused = "document.getElementById('view').firstElementChild.shadowRoot.activeElement"
+    assert shown.page.evaluate(f"{focused}.closest('dialog') !== null")
+    links = dialog.locator("a")
+    assert links.count() > 5
+    assert set(links.evaluate_all("all => all.map((a) => a.rel + a.target)")) == {"noopener noreferrer_blank"}
+    shown.page.keyboard.press("ArrowDown")  # moves the page, not the layer behind it
+    shown.page.keyboard.press("Escape")
+    dialog.wait_for(state="hidden")
+    assert shown.page.evaluate(f"{focused}.dataset.name") == "note"
+    assert shown.state == before
+    assert shown.requests == []
+    assert shown.errors == []
 
 
-def test_strange_tokens_are_shown_as_themselves_and_run_nothing(show, fixtures):
-    shown = show(fixtures.view("head", 18, layers=1, heads=1, strange=True))
+def test_strange_tokens_are_shown_as_themselves_and_run_nothing(show):
+    shown = show(made_up.view("head", 18, layers=1, heads=1, strange=True))
     texts = shown.page.locator("[role=listbox][aria-label=queries] [role=option]").all_text_contents()
     for token in ("</script>", "<img src=x onerror=alert(1)>", "\"quoted'", "👩‍👩‍👧", "日本語", "שלום", "⟨U+202E⟩abc", "\\n", "\\x00"):
         assert token in texts
@@ -49,17 +78,17 @@ def test_no_view_is_wider_than_its_page(shown, width):
     assert shown.errors == []
 
 
-def test_dark_follows_the_system_until_the_reader_chooses(show, fixtures):
-    shown = show(fixtures.view("head", 8, layers=1, heads=2), scheme="dark")
+def test_dark_follows_the_system_until_the_reader_chooses(show):
+    shown = show(made_up.view("head", 8, layers=1, heads=2), scheme="dark")
     ground = "getComputedStyle(document.getElementById('view').firstElementChild.shadowRoot.querySelector('.view')).backgroundColor"
     assert shown.page.evaluate(ground) == "rgb(15, 17, 21)"
     shown.page.emulate_media(color_scheme="light")
-    shown.page.wait_for_function(f"{ground} === 'rgb(255, 255, 255)'")
+    shown.wait(f"{ground} === 'rgb(255, 255, 255)'")
     shown.page.emulate_media(color_scheme="dark")
-    shown.page.wait_for_function(f"{ground} === 'rgb(15, 17, 21)'")
+    shown.wait(f"{ground} === 'rgb(15, 17, 21)'")
     shown.page.locator("select[name=theme]").select_option("light")
     shown.until("state.theme === 'light'")
-    shown.page.wait_for_function(f"{ground} === 'rgb(255, 255, 255)'")
+    shown.wait(f"{ground} === 'rgb(255, 255, 255)'")
 
 
 @pytest.mark.parametrize("kind", ["svg", "png"])
@@ -78,17 +107,16 @@ def test_pictures_of_what_is_seen(shown, kind, tmp_path):
     assert len(list(root.iter())) > 20
 
 
-def test_two_views_on_one_page_keep_apart(show, fixtures):
-    code = base64.b64encode(fixtures.BUNDLE.read_bytes()).decode()
-    views = [json.dumps(fixtures.view(kind, 10, layers=2, heads=4)).replace("<", "\\u003c") for kind in ("head", "model")]
+def test_two_views_on_one_page_keep_apart(show):
+    code = base64.b64encode(BUNDLE.read_bytes()).decode()
+    views = [written(made_up.view(kind, 10, layers=2, heads=4)) for kind in ("head", "model")]
     shown = show(f"""<!doctype html><meta charset="utf-8"><style>button {{ font-size: 40px; color: red }}</style>
 <div id="view"></div><div id="other"></div>
 <script type="module">const {{mount}} = await import("data:text/javascript;base64,{code}");
 window.seen = [];
 const data = [{views[0]}, {views[1]}];
 ["view", "other"].forEach((id, i) => {{
-  window[id + "Handle"] = mount(document.getElementById(id), {{kind: data[i].spec.kind, ...data[i]}},
-    {{onState: (state) => seen.push([id, state.layer])}});
+  window[id + "Handle"] = mount(document.getElementById(id), data[i], {{onState: (state) => seen.push([id, state.layer])}});
 }});</script>""")
     shown.page.wait_for_selector("#other[data-drawn]", state="attached")
     shown.page.locator("#view select[name=layer]").select_option("1")
@@ -103,9 +131,9 @@ const data = [{views[0]}, {views[1]}];
     assert shown.page.evaluate("document.getElementById('other').childElementCount") == 0
 
 
-def test_the_notebook_host_syncs_the_state_both_ways(show, fixtures):
-    code = base64.b64encode(fixtures.BUNDLE.read_bytes()).decode()
-    data = json.dumps(fixtures.view("head", 10, layers=3, heads=4)).replace("<", "\\u003c")
+def test_the_notebook_host_syncs_the_state_both_ways(show):
+    code = base64.b64encode(BUNDLE.read_bytes()).decode()
+    data = written(made_up.view("head", 10, layers=3, heads=4))
     shown = show(f"""<!doctype html><meta charset="utf-8"><div id="view"></div>
 <script type="module">const widget = (await import("data:text/javascript;base64,{code}")).default;
 const data = {data};
@@ -122,22 +150,20 @@ window.model = {{
 window.stop = widget.render({{model, el: document.getElementById("view")}});</script>""")
     shown.until("state.layer === 1")
     shown.page.locator("select[name=layer]").select_option("2")
-    shown.page.wait_for_function("saved === 1 && model.get('state').layer === 2")
+    shown.wait("saved === 1 && model.get('state').layer === 2")
     shown.page.evaluate("model.set('state', {...model.get('state'), layer: 0})")
     shown.until("state.layer === 0")
     shown.page.evaluate("stop()")
     assert shown.page.evaluate("document.getElementById('view').childElementCount") == 0
 
 
-def test_a_damaged_array_is_an_error_on_screen(show, fixtures):
-    data = fixtures.view("head", 8, layers=1, heads=2)
-    data["arrays"] = {}
-    shown = show(data)
+def test_a_damaged_array_is_an_error_on_screen(show):
+    shown = show(replace(made_up.view("head", 8, layers=1, heads=2), arrays={}))
     assert "encoder.0.weights" in shown.page.get_by_role("alert").inner_text()
 
 
-def test_512_tokens_as_lines_answer_a_pointer_quickly(show, fixtures):
-    shown = show(fixtures.view("head", 512, layers=1, heads=12, state={"as": "lines"}))
+def test_512_tokens_as_lines_answer_a_pointer_quickly(show):
+    shown = show(made_up.view("head", 512, layers=1, heads=12, state={"as": "lines"}))
     x, y = shown.option("queries", 5)
     times = shown.page.evaluate(
         """([x, y]) => {

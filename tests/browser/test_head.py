@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import lru_cache
+
 import numpy as np
 import pytest
 
+from sightline.capture.trace import Trace
+from sightline.views import head_view
+
+from . import made_up
+
 
 @pytest.fixture
-def head(show, fixtures):
-    return show(fixtures.view("head", 12, layers=3, heads=4, pair=True))
+def head(show):
+    return show(head_view(trace()))
 
 
-def weights(fixtures, layer: int, head: int) -> np.ndarray:
-    rng = np.random.default_rng(0)
-    return [fixtures.made_up(4, 12, 12, rng) for _ in range(layer + 1)][layer][head]
+@lru_cache(maxsize=1)
+def trace() -> Trace:
+    return made_up.trace(12, layers=3, heads=4, pair=True)
 
 
-def test_lines_carry_the_true_weights(head, fixtures):
+def weights(layer: int, head: int) -> np.ndarray:
+    return trace().weights[layer, head]  # [query, key]
+
+
+def test_lines_carry_the_true_weights(head):
     for line in head.scene["lines"]:
-        true = weights(fixtures, 0, line["head"])[line["from"], line["to"]]
+        true = weights(0, line["head"])[line["from"], line["to"]]
         assert abs(line["weight"] - true) < 0.0005
     assert len({line["head"] for line in head.scene["lines"]}) == 4
 
@@ -30,23 +42,23 @@ def test_stronger_weights_are_drawn_stronger(head):
     assert opacities[0] < opacities[-1]
 
 
-def test_hovering_shows_one_token_and_its_numbers(head, fixtures):
+def test_hovering_shows_one_token_and_its_numbers(head):
     head.hover("queries", 3)
     head.until("scene.numbers.length === 12")
     scene = head.scene
     assert {line["from"] for line in scene["lines"]} == {3}
-    mean = np.mean([weights(fixtures, 0, h)[3] for h in range(4)], axis=0)
+    mean = np.mean([weights(0, h)[3] for h in range(4)], axis=0)
     assert np.allclose([number["value"] for number in scene["numbers"]], mean, atol=0.0005)
     head.page.mouse.move(2, 2)
     head.until("scene.numbers.length === 0")
     assert len({line["from"] for line in head.scene["lines"]}) == 12
 
 
-def test_locked_tokens_are_summed_and_escape_lets_go(head, fixtures):
+def test_locked_tokens_are_summed_and_escape_lets_go(head):
     head.tap("queries", 2)
     head.tap("queries", 5)
     head.until("state.locked.length === 2")
-    summed = np.mean([weights(fixtures, 0, h)[[2, 5]].sum(0) for h in range(4)], axis=0)
+    summed = np.mean([weights(0, h)[[2, 5]].sum(0) for h in range(4)], axis=0)
     assert np.allclose([number["value"] for number in head.scene["numbers"]], summed, atol=0.001)
     head.tap("queries", 2)
     head.until("state.locked.join() === '5'")
@@ -54,11 +66,11 @@ def test_locked_tokens_are_summed_and_escape_lets_go(head, fixtures):
     head.until("state.locked.length === 0 && scene.numbers.length === 0")
 
 
-def test_a_click_on_a_key_turns_the_direction_round(head, fixtures):
+def test_a_click_on_a_key_turns_the_direction_round(head):
     head.tap("keys", 4)
     head.until("state.direction === 'to' && state.locked.join() === '4'")
     assert {line["to"] for line in head.scene["lines"]} == {4}
-    mean = np.mean([weights(fixtures, 0, h)[:, 4] for h in range(4)], axis=0)
+    mean = np.mean([weights(0, h)[:, 4] for h in range(4)], axis=0)
     assert np.allclose([number["value"] for number in head.scene["numbers"]], mean, atol=0.0005)
     head.click("button[data-name=direction][value=from]")
     head.until("state.direction === 'from' && state.locked.length === 0")
@@ -76,7 +88,7 @@ def test_head_boxes_switch_and_a_double_click_leaves_one_alone(head):
     head.until("state.heads.length === 4 && scene.lines.length > 0")
 
 
-def test_layers_by_menu_buttons_and_keys(head, fixtures):
+def test_layers_by_menu_buttons_and_keys(head):
     head.page.locator("select[name=layer]").select_option("2")
     head.until("state.layer === 2")
     head.page.get_by_label("Previous: Layer").click()
@@ -86,12 +98,12 @@ def test_layers_by_menu_buttons_and_keys(head, fixtures):
     head.page.keyboard.press("ArrowRight")
     head.until("state.layer === 2 && state.heads.join() === '0' && scene.lines.every((line) => line.head === 0)")
     line = max(head.scene["lines"], key=lambda line: line["weight"])
-    assert abs(line["weight"] - weights(fixtures, 2, 0)[line["from"], line["to"]]) < 0.0005
+    assert abs(line["weight"] - weights(2, 0)[line["from"], line["to"]]) < 0.0005
 
 
 @pytest.mark.parametrize(("choice", "queries", "keys"), [("aa", {0}, {0}), ("ab", {0}, {1}), ("ba", {1}, {0}), ("bb", {1}, {1})])
-def test_sentence_pairs(head, fixtures, choice, queries, keys):
-    segments = fixtures.text(12, pair=True)["segments"]
+def test_sentence_pairs(head, choice, queries, keys):
+    segments = trace().text.segments
     head.page.locator("select[name=segments]").select_option(choice)
     head.until(f"state.segments === '{choice}'")
     head.page.wait_for_timeout(100)
@@ -100,8 +112,8 @@ def test_sentence_pairs(head, fixtures, choice, queries, keys):
     assert {segments[line["to"]] for line in lines} == keys
 
 
-def test_hiding_special_tokens_and_renormalising(head, fixtures):
-    special = fixtures.text(12, pair=True)["special"]
+def test_hiding_special_tokens_and_renormalising(head):
+    special = trace().text.special
     left = [i for i, one in enumerate(special) if not one]
     head.reading()
     head.page.locator("input[name=hide_special]").check()
@@ -109,12 +121,12 @@ def test_hiding_special_tokens_and_renormalising(head, fixtures):
     head.until(f"scene.queries.length === {len(left)} && state.renormalise")
     head.page.wait_for_timeout(100)
     for line in head.scene["lines"]:
-        row = weights(fixtures, 0, line["head"])[line["from"], left]
+        row = weights(0, line["head"])[line["from"], left]
         assert abs(line["weight"] - row[left.index(line["to"])] / row.sum()) < 0.0005 / row.sum()  # rounding grows with the row
 
 
-def test_hiding_the_most_attended_token(head, fixtures):
-    sink = int(np.argmax(sum(weights(fixtures, 0, h).sum(0) for h in range(4))))
+def test_hiding_the_most_attended_token(head):
+    sink = int(np.argmax(sum(weights(0, h).sum(0) for h in range(4))))
     head.reading()
     head.page.locator("input[name=hide_sink]").check()
     head.until("scene.keys.length === 11")
@@ -133,22 +145,21 @@ def test_threshold_and_rescaling(head):
     )
 
 
-def test_mean_and_max_over_heads_and_layers(head, fixtures):
+def test_mean_and_max_over_heads_and_layers(head):
     head.reading()
     head.click("button[data-name=combine][value=max]")
     head.page.locator("[data-name=combine_layers] .box").nth(1).click()
     head.until("state.combine_layers.join() === '1' && scene.lines.every((line) => line.head === -1)")
     head.page.wait_for_timeout(100)
-    most = np.max([weights(fixtures, layer, h) for layer in (0, 1) for h in range(4)], axis=0)
+    most = np.max([weights(layer, h) for layer in (0, 1) for h in range(4)], axis=0)
     for line in head.scene["lines"]:
         assert abs(line["weight"] - most[line["from"], line["to"]]) < 0.0005
 
 
-def test_word_level_pools_pieces(show, fixtures):
-    data = fixtures.view("head", 12, layers=1, heads=1)
-    shown = show(data)
+def test_word_level_pools_pieces(show):
+    shown = show(made_up.view("head", 12, layers=1, heads=1))
     shown.click("button[data-name=level][value=word]")
-    words = [word for word in fixtures.text(12)["words"] if word is not None]
+    words = [word for word in made_up.text(12).words if word is not None]
     shown.until(f"scene.queries.length === {len(set(words)) + 2}")
     shown.reading()
     rows: dict[int, float] = {}
@@ -157,10 +168,10 @@ def test_word_level_pools_pieces(show, fixtures):
     assert all(0.9 < total < 1.01 for total in rows.values())
 
 
-def test_what_is_searched_for_comes_into_sight(show, fixtures):
-    data = fixtures.view("head", 200, layers=1, heads=2)
-    data["spec"]["texts"][0]["tokens"][150] = "Needle"
-    shown = show(data)
+def test_what_is_searched_for_comes_into_sight(show):
+    text = made_up.text(200)
+    text = replace(text, tokens=(*text.tokens[:150], "Needle", *text.tokens[151:]))
+    shown = show(made_up.view("head", 200, layers=1, heads=2, tokens=text))
     needle = shown.page.locator("[role=listbox][aria-label=queries] [role=option]", has_text="Needle")
     assert needle.count() == 0  # far below the window
     shown.page.locator("input[name=find]").fill("needle")
@@ -170,8 +181,28 @@ def test_what_is_searched_for_comes_into_sight(show, fixtures):
     assert drawing["y"] < needle.bounding_box()["y"] < drawing["y"] + drawing["height"]
 
 
-def test_scrolling_rests_on_all_lines(show, fixtures):
-    shown = show(fixtures.view("head", 200, layers=1, heads=12))
+@pytest.mark.parametrize("shown_as", ["lines", "heatmap"])
+def test_enter_walks_from_match_to_match_and_round(show, shown_as):
+    text = made_up.text(200)
+    where = (20, 90, 150)
+    text = replace(text, tokens=tuple("needle" if i in where else token for i, token in enumerate(text.tokens)))
+    shown = show(made_up.view("head", 200, layers=1, heads=2, tokens=text, state={"as": shown_as}))
+    shown.page.locator("input[name=find]").fill("needle")
+    shown.until("state.find === 'needle'")
+    said = []
+    for key in ("Enter", "Enter", "Enter", "Enter", "Shift+Enter", "Shift+Enter"):
+        shown.page.keyboard.press(key)
+        shown.page.wait_for_timeout(60)
+        if shown_as == "lines":
+            said.append(min(line["from"] for line in shown.scene["lines"]))
+        else:
+            said.append(shown.scene["pointed"]["row"])
+    assert said == [20, 90, 150, 20, 150, 90]
+    assert shown.errors == []
+
+
+def test_scrolling_rests_on_all_lines(show):
+    shown = show(made_up.view("head", 200, layers=1, heads=12))
     shown.page.locator(".scroll").evaluate("box => { box.scrollTop = 900; }")
     shown.page.wait_for_timeout(50)
     shown.until("scene.lines.length > 5000")
@@ -190,8 +221,8 @@ def test_tokens_can_be_reached_and_locked_by_keyboard(head):
     head.until("state.locked.join() === '3'")
 
 
-def test_encoder_decoder_and_cross_attention(show, fixtures):
-    shown = show(fixtures.crossed())
+def test_encoder_decoder_and_cross_attention(show):
+    shown = show(made_up.crossed())
     shown.page.locator("select[name=layer]").select_option("5")
     shown.page.locator("select[name=stack]").select_option(label="Cross")
     shown.until("state.stack === 2 && scene.queries.length === 9 && scene.keys.length === 14")
@@ -201,7 +232,24 @@ def test_encoder_decoder_and_cross_attention(show, fixtures):
     shown.until("scene.keys.length === 9 && scene.lines.every((line) => line.to <= line.from)")
 
 
-def test_more_heads_than_colours_in_the_palette(show, fixtures):
-    shown = show(fixtures.view("head", 8, layers=1, heads=40))
+def test_more_heads_than_colours_in_the_palette(show):
+    shown = show(made_up.view("head", 8, layers=1, heads=40))
     colours = shown.page.locator("[data-head]").evaluate_all("boxes => boxes.map((box) => getComputedStyle(box).backgroundColor)")
     assert len(set(colours)) == 40
+
+
+@pytest.mark.parametrize("head", [0, 5, 11])
+def test_the_numbers_of_a_locked_token_are_those_of_the_model(show, cat, head):
+    shown = show(head_view(cat, layer=4, heads=[head]))
+    token = cat.text.tokens.index("cat")
+    shown.tap("queries", token)
+    shown.until(f"state.locked.join() === '{token}' && scene.numbers.length > 0")
+    numbers = shown.scene["numbers"]
+    assert [number["position"] for number in numbers] == list(range(len(cat.text)))
+    np.testing.assert_allclose([number["value"] for number in numbers], cat.weights[4, head, token], atol=0.0005)
+    shown.page.locator("select[name=segments]").select_option("ab")
+    shown.until("scene.keys.length < scene.queries.length")
+    assert shown.scene["keys"] == [t for t, segment in zip(cat.text.tokens, cat.text.segments, strict=True) if segment == 1]
+    shown.click("button[data-name=level][value=word]")
+    shown.until("state.level === 'word'")
+    assert shown.errors == []

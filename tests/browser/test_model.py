@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import pytest
 
-def test_every_layer_and_head_has_a_thumbnail(show, fixtures):
-    shown = show(fixtures.view("model", 20, layers=5, heads=7))
+from . import made_up
+
+
+def test_every_layer_and_head_has_a_thumbnail(show):
+    shown = show(made_up.view("model", 20, layers=5, heads=7))
     names = [thumbnail["name"] for thumbnail in shown.scene["thumbnails"]]
     assert names == [f"L{layer}·H{head}" for layer in range(5) for head in range(7)]
 
 
-def test_rows_and_columns_can_be_chosen(show, fixtures):
-    shown = show(fixtures.view("model", 12, layers=3, heads=4))
+def test_rows_and_columns_can_be_chosen(show):
+    shown = show(made_up.view("model", 12, layers=3, heads=4))
     shown.click("[data-name=show]")
     shown.page.locator("[data-name=rows] .box").nth(1).click()
     shown.page.locator("[data-name=columns] .box").nth(0).click()
@@ -20,16 +24,16 @@ def test_rows_and_columns_can_be_chosen(show, fixtures):
     shown.page.get_by_text("No layer or no head is chosen.").wait_for()
 
 
-def test_colour_by_head_or_layer(show, fixtures):
-    shown = show(fixtures.view("model", 8, layers=3, heads=4))
+def test_colour_by_head_or_layer(show):
+    shown = show(made_up.view("model", 8, layers=3, heads=4))
     assert len({t["colour"] for t in shown.scene["thumbnails"]}) == 4
     shown.page.locator("select[name=colour_by]").select_option("layer")
     shown.until("new Set(scene.thumbnails.map((t) => t.colour)).size === 3")
     assert shown.scene["thumbnails"][0]["colour"] == "#440154"
 
 
-def test_hovering_enlarges_and_a_click_opens_with_a_way_back(show, fixtures):
-    shown = show(fixtures.view("model", 12, layers=3, heads=4))
+def test_hovering_enlarges_and_a_click_opens_with_a_way_back(show):
+    shown = show(made_up.view("model", 12, layers=3, heads=4))
     thumbnail = next(t for t in shown.scene["thumbnails"] if t["name"] == "L2·H1")
     box = shown.page.locator("canvas").first.bounding_box()
     x, y = box["x"] + thumbnail["x"] + 10, box["y"] + thumbnail["y"] + 10
@@ -42,8 +46,8 @@ def test_hovering_enlarges_and_a_click_opens_with_a_way_back(show, fixtures):
     shown.until("!state.opened && scene.thumbnails?.length === 12")
 
 
-def test_the_keyboard_walks_and_opens(show, fixtures):
-    shown = show(fixtures.view("model", 12, layers=3, heads=4))
+def test_the_keyboard_walks_and_opens(show):
+    shown = show(made_up.view("model", 12, layers=3, heads=4))
     for key in ("ArrowDown", "ArrowDown", "ArrowRight", "Enter"):
         shown.page.keyboard.press(key)
     shown.until("state.opened && state.layer === 1 && state.heads.join() === '1'")
@@ -51,14 +55,49 @@ def test_the_keyboard_walks_and_opens(show, fixtures):
     shown.until("!state.opened")
 
 
-def test_unequal_stacks(show, fixtures):
-    shown = show(fixtures.crossed("model"))
+def test_unequal_stacks(show):
+    shown = show(made_up.crossed("model"))
     assert len(shown.scene["thumbnails"]) == 6 * 8
     shown.page.locator("select[name=stack]").select_option("1")
     shown.until("scene.thumbnails.length === 24")
 
 
-def test_512_tokens_are_drawn_without_blocking_for_long(show, fixtures):
-    shown = show(fixtures.view("model", 512, layers=3, heads=12))
+def test_512_tokens_are_drawn_without_blocking_for_long(show):
+    shown = show(made_up.view("model", 512, layers=3, heads=12))
     assert len(shown.scene["thumbnails"]) == 36
     assert shown.scene["as"] == "heatmap"
+
+
+@pytest.mark.parametrize("tokens", [128, 512])
+def test_the_pointer_is_answered_at_once_also_the_first_time(show, tokens):
+    shown = show(made_up.view("model", tokens, layers=2, heads=12))
+    times = shown.page.evaluate(
+        """async () => {
+          const root = document.getElementById('view').firstElementChild.shadowRoot;
+          const canvas = root.querySelector('canvas'), box = canvas.getBoundingClientRect();
+          const times = [];
+          for (const {name, x, y} of document.getElementById('view').sightline.scene().thumbnails.slice(3, 12)) {
+            const start = performance.now();
+            const move = {clientX: box.left + x + 5, clientY: box.top + y + 5, pointerType: 'mouse'};
+            canvas.dispatchEvent(new PointerEvent('pointermove', move));
+            while (root.querySelector('.large strong')?.textContent !== name) await null;
+            root.querySelector('.large canvas').getContext('2d').getImageData(0, 0, 1, 1);
+            times.push(performance.now() - start);
+          }
+          return times;
+        }"""
+    )
+    assert times[0] < 100
+    assert sorted(times)[4] < 50
+    shown.page.locator(".large", has_text="max 0.").wait_for()  # the exact number follows when the pointer rests
+
+
+def test_the_layers_numbers_stay_when_a_phone_scrolls_sideways(show):
+    shown = show(made_up.view("model", 12, layers=3, heads=12), width=360, height=740, has_touch=True, is_mobile=True)
+    numbers = shown.page.locator(".sides span:not(.word)")
+    assert numbers.all_inner_texts() == ["0", "1", "2"]
+    before = numbers.nth(1).bounding_box()
+    shown.page.locator(".scroll").evaluate("box => { box.scrollLeft = 150; }")
+    assert shown.page.locator(".scroll").evaluate("box => box.scrollLeft") == 150
+    assert numbers.nth(1).bounding_box()["x"] == before["x"]
+    assert shown.page.evaluate("document.documentElement.scrollWidth") <= 360

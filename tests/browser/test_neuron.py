@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from sightline.views import neuron_view
 
-def test_scores_and_weights_are_those_of_the_head(show, fixtures):
-    shown = show(fixtures.neurons(10, state={"query": 4}))
+from . import made_up
+
+
+def test_scores_and_weights_are_those_of_the_head(show):
+    shown = show(made_up.neurons(10, state={"query": 4}))
     rows = shown.scene["keys_shown"]
     assert len(rows) == 10
     total = np.array([row["score"] for row in rows])
@@ -15,8 +21,8 @@ def test_scores_and_weights_are_those_of_the_head(show, fixtures):
     assert np.allclose([row["weight"] for row in rows], weights, atol=1e-4)
 
 
-def test_a_row_expands_to_dimensions_that_sum_to_the_score(show, fixtures):
-    shown = show(fixtures.neurons(10, dims=16))
+def test_a_row_expands_to_dimensions_that_sum_to_the_score(show):
+    shown = show(made_up.neurons(10, dims=16))
     box = shown.page.locator("canvas").bounding_box()
     shown.page.mouse.click(box["x"] + 30, box["y"] + 62 + 22 * 3 + 10)
     shown.until("state.expanded === 3 && scene.expanded.length === 16")
@@ -27,8 +33,8 @@ def test_a_row_expands_to_dimensions_that_sum_to_the_score(show, fixtures):
     shown.until("state.expanded === null && scene.expanded.length === 0")
 
 
-def test_grouped_keys_and_masked_keys(show, fixtures):
-    shown = show(fixtures.neurons(10, heads=8, key_heads=2, causal=True, state={"query": 6, "heads": [7]}))
+def test_grouped_keys_and_masked_keys(show):
+    shown = show(made_up.neurons(10, heads=8, key_heads=2, causal=True, state={"query": 6, "heads": [7]}))
     assert [row["masked"] for row in shown.scene["keys_shown"]] == [False] * 7 + [True] * 3
     assert "key head 1 of 2" in shown.page.locator(".caption").inner_text()
     seen = [row for row in shown.scene["keys_shown"] if not row["masked"]]
@@ -36,16 +42,16 @@ def test_grouped_keys_and_masked_keys(show, fixtures):
     assert np.allclose([row["weight"] for row in seen], np.exp(total) / np.exp(total).sum(), atol=1e-4)
 
 
-def test_the_bias_is_a_column_of_its_own(show, fixtures):
-    shown = show(fixtures.neurons(10, bias=True, state={"query": 2}))
+def test_the_bias_is_a_column_of_its_own(show):
+    shown = show(made_up.neurons(10, bias=True, state={"query": 2}))
     rows = shown.scene["keys_shown"]
     assert [row["bias"] for row in rows] == pytest.approx([-0.3 * abs(2 - j) for j in range(10)], abs=1e-5)
     total = np.array([row["score"] + row["bias"] for row in rows])
     assert np.allclose([row["weight"] for row in rows], np.exp(total) / np.exp(total).sum(), atol=1e-4)
 
 
-def test_query_head_and_layer_can_be_chosen(show, fixtures):
-    shown = show(fixtures.neurons(10))
+def test_query_head_and_layer_can_be_chosen(show):
+    shown = show(made_up.neurons(10))
     shown.click("[data-token='5']")
     shown.until("state.query === 5")
     shown.page.locator("select[name=head]").select_option("3")
@@ -54,7 +60,20 @@ def test_query_head_and_layer_can_be_chosen(show, fixtures):
     assert "L1·H3" in shown.page.locator(".caption").inner_text()
 
 
-def test_a_view_without_vectors_says_so(show, fixtures):
-    data = fixtures.view("neuron", 8, layers=1, heads=2)
-    shown = show(data)
+def test_a_view_without_vectors_says_so(show):
+    view = made_up.view("head", 8, layers=1, heads=2)
+    shown = show(replace(view, kind="neuron", spec={**view.spec, "kind": "neuron"}))
     shown.page.get_by_text("made without query and key vectors").wait_for()
+
+
+@pytest.mark.parametrize(("layer", "head", "query"), [(0, 3, 9), (12, 8, 4)])
+def test_what_is_shown_of_a_real_model_agrees_with_itself(show, smollm2, layer, head, query):
+    trace = smollm2.trace("The keys that the old librarian had forgotten were found.", layers=[layer])
+    shown = show(neuron_view(trace, layer=layer, head=head, query=query))
+    rows = shown.scene["keys_shown"]
+    assert [row["masked"] for row in rows] == [key > query for key in range(len(trace.text))]
+    seen = rows[: query + 1]
+    total = np.array([row["score"] for row in seen])
+    softmax = np.exp(total - total.max()) / np.exp(total - total.max()).sum()
+    np.testing.assert_allclose([row["weight"] for row in seen], softmax, atol=5e-5)
+    np.testing.assert_allclose([row["weight"] for row in rows], trace.weights[0, head, query], atol=3e-5)

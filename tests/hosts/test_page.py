@@ -126,7 +126,7 @@ def test_arrays_travel_as_base64_of_their_bytes() -> None:
     made = view(["a", "b"])
     entry = data_of(made.html())["arrays"]["encoder.0.weights"]  # type: ignore[index]
     assert base64.b64decode(entry.pop("data")) == made.arrays["encoder.0.weights"].data
-    assert entry == {"dtype": "sqrt8", "shape": [1, 2, 2], "levels": 255, "fine_from": 33}
+    assert entry == {"dtype": "sqrt8", "shape": [1, 2, 2], "levels": 255, "fine_from": 2}
 
 
 def test_save_writes_the_page(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from sightline.views.encode import LONG, encode_vectors, encode_weights
+from sightline.views.encode import LONG, NEAREST, SHORT, encode_mask, encode_vectors, encode_weights
 
 weights = arrays(np.float32, array_shapes(min_dims=3, max_dims=3, max_side=7), elements=st.floats(0, 1, width=32))
 
@@ -83,16 +83,19 @@ def test_a_page_stays_under_its_size(tokens: int, layers: int, megabytes: float)
 
 
 @given(arrays(np.float32, (2, 3, 4), elements=st.floats(-1000, 1000, width=32)))
-def test_vectors_keep_three_digits(true: np.ndarray) -> None:
-    encoded = encode_vectors(true)
-    assert encoded.dtype == "float16"
-    np.testing.assert_allclose(encoded.decode(), true, rtol=1e-3, atol=1e-7)
-
-
-def test_vectors_too_large_for_half_floats_travel_as_single_ones() -> None:
-    true = np.array([[[1e6, -2.0]]], dtype=np.float32)
-    assert encode_vectors(true).dtype == "float32"
+def test_vectors_arrive_as_they_are(true: np.ndarray) -> None:
     np.testing.assert_array_equal(encode_vectors(true).decode(), true)
+
+
+@given(arrays(bool, array_shapes(min_dims=2, max_dims=2, max_side=20)))
+def test_masks_arrive_as_they_are(true: np.ndarray) -> None:
+    np.testing.assert_array_equal(encode_mask(true).decode(), true)
+
+
+def test_short_texts_and_the_neuron_view_carry_more() -> None:
+    true = np.linspace(0, 1, 4 * 50 * SHORT, dtype=np.float32).reshape(4, 50, SHORT)
+    assert np.abs(encode_weights(true).decode() - true).max() < 0.00002
+    assert np.abs(encode_weights(true.reshape(4, 25, 2 * SHORT), near=NEAREST).decode().ravel() - true.ravel()).max() < 0.00002
 
 
 def test_a_bias_of_minus_infinity_stays_very_negative() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import struct
 import zlib
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 
 from sightline.capture.trace import Trace
 from sightline.views import head_view, model_view
-from sightline.views.still import png, pooled, still
+from sightline.views.still import HEAD_COLOURS, png, pooled, still
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -61,3 +63,11 @@ def test_the_png_holds_a_byte_for_each_weight() -> None:
     assert struct.unpack(">II", data[16:24]) == (3, 1)
     start = data.index(b"IDAT") + 4
     assert zlib.decompress(data[start : data.index(b"IEND") - 8]) == bytes([0, 0, 255, 128])
+
+
+def test_heads_have_the_colours_that_the_live_view_gives_them() -> None:
+    source = Path(__file__).resolve().parents[2] / "frontend/src/core/colours.ts"
+    if not source.exists():
+        pytest.skip("the front end's sources are not here")
+    palette = source.read_text(encoding="utf-8").split("HEAD_PALETTE = [")[1].split("]")[0]
+    assert tuple(re.findall(r"#[0-9a-f]{6}", palette)) == HEAD_COLOURS

@@ -135,6 +135,29 @@ def test_the_neuron_view_carries_vectors_scale_bias_and_key_heads() -> None:
     assert view.state["heads"] == [2]
 
 
+def masked(mask: tuple[np.ndarray | None, ...], weights: np.ndarray) -> Trace:
+    vectors = (np.ones((2, 4, 8), dtype=np.float32),) * 3
+    stack = Stack("encoder", text(), text(), (0, 1, 2), (weights,) * 3, vectors, vectors, mask_by_layer=mask, scales=(1.0,) * 3)
+    return Trace("tiny", {"encoder": stack})
+
+
+def test_layers_share_a_mask_and_none_means_everywhere() -> None:
+    causal = np.tril(np.ones((4, 4), dtype=bool))
+    view = neuron_view(masked((causal, causal.copy(), None), uniform(2, 4, 4)))
+    names = [layer["mask"] for layer in view.spec["stacks"][0]["layers"]]
+    assert names == ["encoder.0.mask", "encoder.0.mask", None]
+    np.testing.assert_array_equal(view.arrays["encoder.0.mask"].decode(), causal)
+
+
+def test_a_mask_that_the_trace_does_not_know_is_what_no_head_looks_at() -> None:
+    causal = np.tril(np.ones((4, 4), dtype=np.float32))
+    weights = np.stack([causal / causal.sum(1, keepdims=True)] * 2)
+    weights[0, 3] = [0, 0, 0, 1]  # one head alone: not a mask
+    view = neuron_view(masked((), weights))
+    np.testing.assert_array_equal(view.arrays["encoder.0.mask"].decode(), causal)
+    assert neuron_view(masked((), uniform(2, 4, 4))).spec["stacks"][0]["layers"][0]["mask"] is None
+
+
 def test_the_neuron_view_needs_a_scale() -> None:
     vectors = (np.ones((2, 4, 8), dtype=np.float32),)
     stack = Stack("encoder", text(), text(), (0,), (uniform(2, 4, 4),), vectors, vectors)

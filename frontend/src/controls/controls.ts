@@ -124,9 +124,10 @@ export function numbers(name: string, title: string, words: { all: string; none:
   };
 }
 
-export function search(name: string, title: string, value: (state: State) => string, choose: (value: string) => void): Control {
+export function search(name: string, title: string, value: (state: State) => string, choose: (value: string) => void, step: (by: 1 | -1) => void): Control {
   const input = el("input", { type: "search", name, placeholder: title, "aria-label": title, spellcheck: "false", autocomplete: "off" });
   on(input, "input", () => choose(input.value));
+  on(input, "keydown", (event) => event.key === "Enter" && !event.isComposing && step(event.shiftKey ? -1 : 1));
   return {
     element: input,
     sync(state) {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { example } from "../core/example";
 import { settle } from "../core/state";
-import { shownHeads } from "./heads";
+import { ENGLISH } from "../core/labels";
+import { leftOut, shownHeads } from "./heads";
 
 describe("heads on screen", () => {
   const spec = example();
@@ -17,5 +18,8 @@ describe("heads on screen", () => {
     const long = example();
     long.texts[0].tokens = Array.from({ length: 4096 }, () => "x");
     expect(shownHeads(long, settle(long, { as: "lines" }))).toEqual([0, 1, 2]);
+    expect(leftOut(long, settle(long, { as: "lines" }), ENGLISH)).toContain("only 3 of 4 heads");
+    expect(leftOut(long, settle(long, { as: "heatmap" }), ENGLISH)).toBe("");
+    expect(leftOut(spec, settle(spec), ENGLISH)).toBe("");
   });
 });

@@ -1,15 +1,15 @@
 // The row of head boxes: click switches, double click leaves this one alone.
 
-import { headColour, parse } from "../core/colours";
+import { headColour, luminance, parse } from "../core/colours";
 import type { Spec, State } from "../core/contract";
 import type { Labels } from "../core/labels";
+import { themeOf } from "../core/theme";
 import type { Control } from "./controls";
 import { el, on } from "./dom";
 
 /** Black or white, whichever can be read on the colour. */
 export function inkOn(colour: string): string {
-  const [r, g, b] = parse(colour).map((c) => (c / 255 <= 0.03928 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000000" : "#ffffff";
+  return luminance(parse(colour)) > 0.179 ? "#000000" : "#ffffff";
 }
 
 /** A heatmap shows one head at a time: the first of those chosen. */
@@ -24,6 +24,13 @@ export function shownHeads(spec: Spec, state: State): number[] {
   const { query_text, key_text } = spec.stacks[state.stack];
   const cells = spec.texts[query_text].tokens.length * spec.texts[key_text].tokens.length;
   return state.heads.slice(0, Math.max(1, Math.floor(ROOM / Math.max(1, cells))));
+}
+
+/** What is said where only some of the chosen heads fit. */
+export function leftOut(spec: Spec, state: State, labels: Labels): string {
+  const shown = shownHeads(spec, state).length;
+  if (oneAtATime(state) || shown === state.heads.length) return "";
+  return labels.some_heads.replace("{n}", String(shown)).replace("{all}", String(state.heads.length));
 }
 
 export function headBoxes(spec: Spec, labels: Labels, state: () => State, set: (patch: Partial<State>) => void): Control {
@@ -44,8 +51,6 @@ export function headBoxes(spec: Spec, labels: Labels, state: () => State, set: (
   };
   const box = (head: number) => {
     const button = el("button", { type: "button", class: "head", "data-head": head }, String(head));
-    button.style.setProperty("--colour", headColour(head));
-    button.style.setProperty("--ink", inkOn(headColour(head)));
     on(button, "click", () => toggle(head));
     on(button, "dblclick", () => set({ heads: [head] }));
     return button;
@@ -57,7 +62,10 @@ export function headBoxes(spec: Spec, labels: Labels, state: () => State, set: (
       while (boxes.children.length > n) boxes.lastChild!.remove();
       for (let h = boxes.children.length; h < n; h++) boxes.append(box(h));
       const shown = new Set(shownHeads(spec, now));
-      [...boxes.children].forEach((button, h) => {
+      const { dark } = themeOf(now.theme);
+      ([...boxes.children] as HTMLElement[]).forEach((button, h) => {
+        button.style.setProperty("--colour", headColour(h, dark));
+        button.style.setProperty("--ink", inkOn(headColour(h, dark)));
         button.setAttribute("aria-pressed", String(shown.has(h)));
         button.setAttribute("aria-label", `${labels.head} ${h}`);
       });

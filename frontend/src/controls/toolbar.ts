@@ -13,6 +13,7 @@ export interface ToolbarHost {
   state(): State;
   set(patch: Partial<State>): void;
   save(format: "svg" | "png"): void;
+  find(by: 1 | -1): void;
 }
 
 export interface Toolbar {
@@ -34,7 +35,7 @@ export function toolbar(host: ToolbarHost, kind: Kind, inside: Kind): Toolbar {
   if (kind === "head") bar.push(segmented("direction", labels.direction, [{ value: "from", label: labels.from }, { value: "to", label: labels.to }], (s) => s.direction, (v) => set({ direction: v as State["direction"] })));
   if (host.spec.stacks.some((_, i) => isPair(host.spec, i))) bar.push(pairMenu(host));
   bar.push(readingMenu(host, kind));
-  bar.push(search("find", labels.find, (s) => s.find, (find) => set({ find })));
+  bar.push(search("find", labels.find, (s) => s.find, (find) => set({ find }), host.find));
   const rows: Control[] = kind === "head" ? [headBoxes(host.spec, labels, host.state, set)] : [];
   return {
     element: el("div", { class: "controls", role: "toolbar", "aria-label": labels.reading }, el("div", { class: "bar" }, ...bar.map((c) => c.element)), ...rows.map((c) => c.element)),

@@ -1,31 +1,78 @@
 import { describe, expect, it } from "vitest";
 import { inkOn } from "../controls/heads";
-import { attentionColour, headColour, HEAD_PALETTE, layerColour, parse, pixel, signedColour } from "./colours";
+import { attentionColour, headColour, layerColour, lifted, luminance, parse, pixel, signedColour } from "./colours";
 
-const apart = (a: string, b: string): number => Math.hypot(...parse(a).map((c, i) => c - parse(b)[i]));
+const contrast = (a: string, b: string): number => {
+  const [x, y] = [a, b].map((hex) => luminance(parse(hex)) + 0.05);
+  return Math.max(x, y) / Math.min(x, y);
+};
 
-function contrast(a: string, b: string): number {
-  const light = (hex: string) => {
-    const [r, g, bl] = parse(hex).map((c) => (c / 255 <= 0.03928 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * bl + 0.05;
-  };
-  return Math.max(light(a), light(b)) / Math.min(light(a), light(b));
+/** Machado, Oliveira and Fernandes 2009, severity 1, on linear light. */
+const SIGHT = {
+  normal: [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
+  protanopia: [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+  deuteranopia: [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+  tritanopia: [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+};
+const LMS = [[0.4122214708, 0.5363325363, 0.0514459929], [0.2119034982, 0.6806995451, 0.1073969566], [0.0883024619, 0.2817188376, 0.6299787005]];
+const LAB = [[0.2104542553, 0.793617785, -0.0040720468], [1.9779984951, -2.428592205, 0.4505937099], [0.0259040371, 0.7827717662, -0.808675766]];
+const times = (matrix: number[][], v: number[]): number[] => matrix.map((row) => row[0] * v[0] + row[1] * v[1] + row[2] * v[2]);
+
+function oklab(hex: string, sight: number[][]): number[] {
+  const linear = parse(hex).map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
+  const light = times(sight, linear).map((v) => Math.min(1, Math.max(0, v)));
+  return times(LAB, times(LMS, light).map(Math.cbrt));
 }
 
+/** Distances between the colours of the first n heads, as one kind of sight has them. */
+function distances(n: number, sight: number[][], dark: boolean): number[][] {
+  const seen = Array.from({ length: n }, (_, h) => oklab(headColour(h, dark), sight));
+  return seen.map((a) => seen.map((b) => Math.hypot(...a.map((v, i) => v - b[i]))));
+}
+
+/** In Oklab, where white and black are 1 apart and 0.02 is about the smallest difference that can be seen side by side. */
+const FIRST_16 = 0.06;
+const NEIGHBOURS = 0.065;
+const FIRST_40 = 0.035;
+
 describe("colours", () => {
-  it("gives the first twelve heads the palette", () => {
-    expect(HEAD_PALETTE.map((_, h) => headColour(h))).toEqual([...HEAD_PALETTE]);
+  it("gives the first twelve heads LOOK's colours on white", () => {
+    expect(Array.from({ length: 12 }, (_, h) => headColour(h)).join(" ")).toBe("#9640ff #ba6412 #07c7c6 #117068 #a79bff #6f8a5c #5b8eb2 #a7ba04 #b0042a #e08995 #ea2695 #a00095");
   });
 
-  it("gives 64 heads 64 colours that differ by more than a trace", () => {
-    const all = Array.from({ length: 64 }, (_, h) => headColour(h));
-    let closest = Infinity;
-    all.forEach((a, i) => all.slice(0, i).forEach((b) => (closest = Math.min(closest, apart(a, b)))));
-    expect(closest).toBeGreaterThan(6);
+  for (const dark of [false, true])
+    for (const [name, sight] of Object.entries(SIGHT))
+      it(`keeps heads apart on ${dark ? "black" : "white"} for ${name === "normal" ? "normal sight" : name}`, () => {
+        const all = distances(40, sight, dark);
+        const closest = (n: number) => Math.min(...all.slice(0, n).flatMap((row, i) => row.slice(0, i)));
+        expect(closest(16)).toBeGreaterThan(FIRST_16);
+        expect(closest(40)).toBeGreaterThan(FIRST_40);
+        expect(Math.min(...all.slice(1).map((row, i) => row[i]))).toBeGreaterThan(NEIGHBOURS);
+      });
+
+  it("gives 128 heads 128 colours", () => {
+    for (const dark of [false, true]) expect(new Set(Array.from({ length: 128 }, (_, h) => headColour(h, dark))).size).toBe(128);
+  });
+
+  it("lifts what could not be seen as a line on the dark ground, and nothing else", () => {
+    for (let h = 0; h < 64; h++) {
+      expect(contrast(headColour(h, true), "#0f1115")).toBeGreaterThanOrEqual(3);
+      if (contrast(headColour(h), "#0f1115") >= 3.05) expect(headColour(h, true)).toBe(headColour(h));
+    }
+    expect(lifted("#117068")).not.toBe("#07c7c6");
+    expect(contrast(layerColour(0, 12, true), "#0f1115")).toBeGreaterThanOrEqual(3);
+  });
+
+  it("keeps the hue of what it lifts", () => {
+    const hue = (hex: string) => Math.atan2(oklab(hex, SIGHT.normal)[2], oklab(hex, SIGHT.normal)[1]);
+    for (let h = 0; h < 48; h++) {
+      const turn = Math.abs(hue(headColour(h, true)) - hue(headColour(h)));
+      expect(Math.min(turn, 2 * Math.PI - turn)).toBeLessThan(0.2);
+    }
   });
 
   it("writes on every head's box with ink that can be read", () => {
-    for (let h = 0; h < 48; h++) expect(contrast(headColour(h), inkOn(headColour(h)))).toBeGreaterThan(4.5);
+    for (let h = 0; h < 48; h++) for (const dark of [false, true]) expect(contrast(headColour(h, dark), inkOn(headColour(h, dark)))).toBeGreaterThan(4.5);
   });
 
   it("runs viridis from the first layer to the last", () => {

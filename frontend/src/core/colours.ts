@@ -2,9 +2,14 @@
 
 export type Rgb = [number, number, number];
 
+/** The twelve of LOOK, and 36 more that frontend/head_colours.py chose: far from one another to every kind of sight, neighbours farthest. */
 export const HEAD_PALETTE = [
-  "#9640ff", "#ba6412", "#07c7c6", "#117068", "#a79bff", "#6f8a5c",
-  "#5b8eb2", "#a7ba04", "#b0042a", "#e08995", "#ea2695", "#a00095",
+  "#9640ff", "#ba6412", "#07c7c6", "#117068", "#a79bff", "#6f8a5c", "#5b8eb2", "#a7ba04",
+  "#b0042a", "#e08995", "#ea2695", "#a00095", "#9e79f3", "#6d18c2", "#b69231", "#49aace",
+  "#e7aa79", "#616dc2", "#ce0079", "#9eb6f3", "#799e6d", "#920ce7", "#f355b6", "#245518",
+  "#b649db", "#aa5500", "#6d6d86", "#ceaaaa", "#b63daa", "#92aa61", "#c261db", "#db5549",
+  "#ce7992", "#79c261", "#aa61ff", "#55863d", "#559eb6", "#ce86e7", "#867992", "#aaaa31",
+  "#aa8600", "#92556d", "#aa86ff", "#ff92e7", "#8624aa", "#aa6d79", "#49316d", "#f361ce",
 ] as const;
 
 export const parse = (hex: string): Rgb => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16)) as Rgb;
@@ -12,20 +17,31 @@ export const format = (rgb: Rgb): string =>
   "#" + rgb.map((c) => Math.round(Math.min(255, Math.max(0, c))).toString(16).padStart(2, "0")).join("");
 export const mix = (a: Rgb, b: Rgb, t: number): Rgb => a.map((c, i) => c + (b[i] - c) * t) as Rgb;
 
-const LIGHTER: Rgb = [255, 255, 255];
-const DARKER: Rgb = [0, 0, 0];
+const linear = (c: number): number => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4);
+const coded = (v: number): number => 255 * (v <= 0.0031308 ? v * 12.92 : 1.055 * v ** (1 / 2.4) - 0.055);
 
-/**
- * The colour of a head: the palette modulo 12. Every further dozen takes the same hues, by turns darker and lighter and further
- * from the original each time, so that no two heads share a colour.
- */
-export function headColour(head: number): string {
-  const hue = parse(HEAD_PALETTE[head % 12]);
-  const dozen = Math.floor(head / 12);
-  if (dozen === 0) return HEAD_PALETTE[head % 12];
-  const towards = dozen % 2 ? DARKER : LIGHTER;
-  const step = Math.ceil(dozen / 2);
-  return format(mix(hue, towards, 0.7 * (1 - 0.65 ** step)));
+/** Relative luminance, as WCAG defines it. */
+export const luminance = (rgb: Rgb): number => 0.2126 * linear(rgb[0]) + 0.7152 * linear(rgb[1]) + 0.0722 * linear(rgb[2]);
+
+const DARK_GROUND: Rgb = [0x0f, 0x11, 0x15];
+const ENOUGH = 3.05 * (luminance(DARK_GROUND) + 0.05) - 0.05; // a contrast of 3 with the dark ground, and a little for rounding
+
+/** A colour that can be seen as a line on the dark ground: the same hue, with as much white light added as that takes. */
+export function lifted(hex: string): string {
+  const rgb = parse(hex);
+  const light = luminance(rgb);
+  if (light >= ENOUGH) return hex;
+  const t = (ENOUGH - light) / (1 - light);
+  return format(rgb.map((c) => coded(linear(c) + t * (1 - linear(c)))) as Rgb);
+}
+
+/** The colour of a head. Past the end of the palette it begins again, mixed with grey further each time, so that no two share a colour. */
+export function headColour(head: number, dark = false): string {
+  const n = HEAD_PALETTE.length;
+  const round = Math.floor(head / n);
+  const colour = HEAD_PALETTE[head % n];
+  const own = round ? format(mix(parse(colour), [128, 128, 128], 1 - 0.75 ** round)) : colour;
+  return dark ? lifted(own) : own;
 }
 
 const VIRIDIS = ["#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725"].map(parse);
@@ -37,7 +53,10 @@ function along(stops: Rgb[], t: number): Rgb {
 }
 
 /** Viridis from the first layer to the last. */
-export const layerColour = (layer: number, count: number): string => format(along(VIRIDIS, count > 1 ? layer / (count - 1) : 0));
+export function layerColour(layer: number, count: number, dark = false): string {
+  const colour = format(along(VIRIDIS, count > 1 ? layer / (count - 1) : 0));
+  return dark ? lifted(colour) : colour;
+}
 
 const BLUES_ON_WHITE = ["#ffffff", "#dbe7fd", "#a9c6fa", "#6f9df3", "#2f67e3", "#1d40a8", "#10225f"].map(parse);
 const BLUES_ON_BLACK = ["#0f1115", "#14264d", "#1d3f8f", "#2f66d8", "#6f9df3", "#b5cffb", "#f2f6ff"].map(parse);
@@ -48,10 +67,10 @@ export const attentionColour = (t: number, dark: boolean): Rgb => along(dark ? B
 const NEGATIVE = parse("#2563eb");
 const POSITIVE = parse("#ea580c");
 
-/** Signed values in [−1, 1]: blue negative, ground zero, orange positive. */
+/** Signed values in [−1, 1]: blue negative, ground zero, orange positive. Small values rise fast: one large dimension must not hide the rest. */
 export function signedColour(value: number, dark: boolean): Rgb {
   const ground = parse(dark ? "#0f1115" : "#ffffff");
-  const t = Math.min(1, Math.abs(value));
+  const t = Math.min(1, Math.abs(value)) ** 0.65;
   return mix(ground, value < 0 ? NEGATIVE : POSITIVE, t);
 }
 

@@ -17,6 +17,7 @@ export interface LayerSpec {
   keys?: string | null;
   scale?: number | null;
   bias?: string | null;
+  mask?: string | null;
 }
 
 export interface StackSpec {
@@ -32,7 +33,6 @@ export interface Spec {
   format: number;
   kind: Kind;
   model: string;
-  note_url: string;
   texts: TextSpec[];
   stacks: StackSpec[];
   state?: Partial<State>;
@@ -74,7 +74,7 @@ export interface State {
 export type Bytes = string | ArrayBuffer | ArrayBufferView;
 
 export interface ArrayEntry {
-  dtype: "sqrt8" | "float16" | "float32";
+  dtype: "sqrt8" | "float32" | "bits";
   shape: number[];
   levels?: number;
   fine_from?: number;

@@ -25,8 +25,6 @@ export async function inflate(compressed: Uint8Array): Promise<Uint8Array> {
 /** An inflated array whose first axis is read block by block, so that a layer never has to be floats all at once. */
 export interface Decoded {
   shape: number[];
-  /** False where small values may have been rounded to zero (8-bit transport). */
-  exactZero: boolean;
   byteLength: number;
   /** Block i of the first axis as floats; the caller may keep and change it. `coarse` is quicker and within 0.005. */
   block(i: number, coarse?: boolean): Float32Array;
@@ -37,12 +35,13 @@ export async function decode(entry: ArrayEntry): Promise<Decoded> {
   const size = entry.shape.reduce((a, b) => a * b, 1);
   const step = entry.shape.length ? size / Math.max(1, entry.shape[0]) : 1;
   if (entry.dtype === "sqrt8") return decodeSqrt8(bytes, entry, size, step);
-  if (entry.dtype === "float16" || entry.dtype === "float32") return decodeFloats(bytes, entry, size, step);
-  throw new Error(`An array of type ${String(entry.dtype)}; known are sqrt8, float16 and float32.`);
+  if (entry.dtype === "float32") return decodeFloats(bytes, entry, size, step);
+  if (entry.dtype === "bits") return decodeBits(bytes, entry, size, step);
+  throw new Error(`An array of type ${String(entry.dtype)}; known are sqrt8, float32 and bits.`);
 }
 
 function decodeSqrt8(bytes: Uint8Array, entry: ArrayEntry, size: number, step: number): Decoded {
-  if (bytes.length < size) throw new Error(`${bytes.length} bytes for an array of shape ${entry.shape.join(" × ")}.`);
+  if (bytes.length < size) throw tooShort(bytes, entry);
   const levels = entry.levels ?? 255;
   const fineFrom = entry.fine_from ?? 256;
   const plain = new Float32Array(256);
@@ -50,7 +49,6 @@ function decodeSqrt8(bytes: Uint8Array, entry: ArrayEntry, size: number, step: n
   const tailStart = tailOffsets(bytes, size, step, fineFrom);
   return {
     shape: entry.shape,
-    exactZero: false,
     byteLength: bytes.byteLength,
     block(i, coarse = false) {
       const values = new Float32Array(step);
@@ -86,29 +84,16 @@ function tailOffsets(bytes: Uint8Array, size: number, step: number, fineFrom: nu
   return offsets;
 }
 
+const tooShort = (bytes: Uint8Array, entry: ArrayEntry): Error => new Error(`${bytes.length} bytes for an array of shape ${entry.shape.join(" × ")}.`);
+
 function decodeFloats(bytes: Uint8Array, entry: ArrayEntry, size: number, step: number): Decoded {
-  const width = entry.dtype === "float16" ? 2 : 4;
-  if (bytes.length < size * width) throw new Error(`${bytes.length} bytes for an array of shape ${entry.shape.join(" × ")}.`);
+  if (bytes.length < size * 4) throw tooShort(bytes, entry);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return {
-    shape: entry.shape,
-    exactZero: true,
-    byteLength: bytes.byteLength,
-    block(i) {
-      const values = new Float32Array(step);
-      const start = i * step;
-      if (width === 4) for (let j = 0; j < step; j++) values[j] = view.getFloat32((start + j) * 4, true);
-      else for (let j = 0; j < step; j++) values[j] = halfToFloat(view.getUint16((start + j) * 2, true));
-      return values;
-    },
-  };
+  return { shape: entry.shape, byteLength: bytes.byteLength, block: (i) => Float32Array.from({ length: step }, (_, j) => view.getFloat32((i * step + j) * 4, true)) };
 }
 
-export function halfToFloat(half: number): number {
-  const sign = half & 0x8000 ? -1 : 1;
-  const exponent = (half >> 10) & 31;
-  const fraction = half & 1023;
-  if (exponent === 0) return sign * fraction * 2 ** -24;
-  if (exponent === 31) return fraction ? NaN : sign * Infinity;
-  return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
+function decodeBits(bytes: Uint8Array, entry: ArrayEntry, size: number, step: number): Decoded {
+  if (bytes.length * 8 < size) throw tooShort(bytes, entry);
+  const bit = (at: number) => (bytes[at >> 3] >> (at & 7)) & 1;
+  return { shape: entry.shape, byteLength: bytes.byteLength, block: (i) => Float32Array.from({ length: step }, (_, j) => bit(i * step + j)) };
 }

@@ -6,7 +6,6 @@ export const example = (kind: Spec["kind"] = "head"): Spec => ({
   format: 1,
   kind,
   model: "toy",
-  note_url: "",
   texts: [
     { tokens: ["[CLS]", "the", "cat", "##s", "[SEP]", "sat", "[SEP]"], special: [true, false, false, false, true, false, true], segments: [0, 0, 0, 0, 0, 1, 1], words: [null, 0, 1, 1, null, 2, null], word_texts: ["the", "cats", "sat"] },
     { tokens: ["a", "b", "c"], special: [false, false, false], segments: [0, 0, 0], words: [0, 1, 2], word_texts: ["a", "b", "c"] },

@@ -7,12 +7,12 @@ import type { Spec, State } from "./contract";
 import { Combined, maximum, mostAttended, renormalise, select } from "./filters";
 import { groupsOf, poolToWords } from "./pooling";
 import { breathe } from "./schedule";
+import type { Theme } from "./theme";
 
 export interface HeadMap {
   /** Head number, or −1 for several combined. */
   head: number;
   name: string;
-  colour: string | null; // null: several heads combined, drawn in the colour of queries
   weights: Float32Array; // [row, column]
   max: number;
 }
@@ -23,6 +23,9 @@ export interface Reading {
   maps: HeadMap[];
   sink: number | null;
 }
+
+/** The head's own colour; several combined are drawn in the colour of queries. */
+export const mapColour = (map: HeadMap, theme: Theme): string => (map.head < 0 ? theme.query : headColour(map.head, theme.dark));
 
 export const headName = (layer: number, head: number): string => `L${layer}·H${head}`;
 
@@ -68,7 +71,7 @@ export class Reader {
     if (found) return found;
     const array = await this.weights(state.stack, layer);
     const stack = this.spec.stacks[state.stack];
-    let weights = array.block(head, use === "coarse"); // [query, key]
+    let weights = array.block(head, use === "coarse" && !state.renormalise); // [query, key]; dividing by a small sum needs the fine plane
     let width = array.shape[2];
     if (state.level === "word") {
       const keyGroups = groupsOf(this.spec.texts[stack.key_text], "word");
@@ -104,12 +107,12 @@ export class Reader {
         if (chosen.length > 1) await breathe();
       }
       const weights = combined.result();
-      return { rows, cols, sink, maps: [{ head: -1, name: combinedName(this.spec, state, heads), colour: null, weights, max: maximum(weights) }] };
+      return { rows, cols, sink, maps: [{ head: -1, name: combinedName(this.spec, state, heads), weights, max: maximum(weights) }] };
     }
     const maps: HeadMap[] = [];
     for (const head of heads) {
       const weights = await this.map(state, state.layer, head, rows, cols);
-      maps.push({ head, name: headName(layers[state.layer].layer, head), colour: headColour(head), weights, max: maximum(weights) });
+      maps.push({ head, name: headName(layers[state.layer].layer, head), weights, max: maximum(weights) });
     }
     return { rows, cols, sink, maps };
   }

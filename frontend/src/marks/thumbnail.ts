@@ -31,8 +31,7 @@ export function thumbnailItem(thumb: Thumbnail, how: ThumbnailLook, x: number, y
     const grid = shades(thumb.weights, thumb.cols, thumb.max, how.rescale, how.threshold);
     const ground = parse(how.theme.ground);
     const full = parse(how.colour);
-    const strongest = how.theme.dark ? mix(full, [255, 255, 255], 0.25) : full;
-    const colours = Uint32Array.from({ length: 256 }, (_, i) => pixel(mix(ground, strongest, i / 255)));
+    const colours = Uint32Array.from({ length: 256 }, (_, i) => pixel(mix(ground, full, i / 255)));
     const pixels = new Uint32Array(grid.shade.length); // Uint32Array.from with a function takes ten times as long
     for (let i = 0; i < pixels.length; i++) pixels[i] = colours[grid.shade[i]];
     return { type: "bitmap", x, y, w, h, cols: thumb.cols, rows: thumb.rows, pixels };

@@ -11,10 +11,12 @@ import numpy as np
 
 #: Above this many keys a weight takes 200 steps instead of 255: a 144 x 512 x 512 page stays under 25 MB.
 LONG = 256
-#: Three decimals.
-NEAR_ENOUGH = 0.0005
-#: float16 ends at 65,504; beyond this a vector travels as float32.
-HALF_LIMIT = 60_000.0
+#: Up to this many keys every weight has its second byte: such a page is small anyway.
+SHORT = 64
+#: Three decimals; and what the second byte is good for, where the numbers beside a weight must agree with it.
+NEAR_ENOUGH, NEAREST = 0.0005, 0.00002
+#: What stands for minus infinity in a bias: JavaScript's drawing has no use for the real one.
+LOWEST = -60_000.0
 
 
 @dataclass(frozen=True)
@@ -39,9 +41,12 @@ class Encoded:
     def decode(self) -> np.ndarray:
         """The values that a reader of the view sees, as float32."""
         raw = zlib.decompress(self.data)
-        if self.dtype != "sqrt8":
-            return np.frombuffer(raw, dtype="<f2" if self.dtype == "float16" else "<f4").reshape(self.shape).astype(np.float32)
         size = math.prod(self.shape)
+        if self.dtype == "bits":
+            bits = np.unpackbits(np.frombuffer(raw, dtype=np.uint8), count=size, bitorder="little")
+            return bits.reshape(self.shape).astype(np.float32)
+        if self.dtype == "float32":
+            return np.frombuffer(raw, dtype="<f4").reshape(self.shape).astype(np.float32)
         steps = np.frombuffer(raw, dtype=np.uint8, count=size)
         root = steps.astype(np.float32)
         if self.fine_from is not None:
@@ -50,13 +55,14 @@ class Encoded:
         return np.square(root / (self.levels or 255)).reshape(self.shape)
 
 
-def encode_weights(weights: np.ndarray, *, levels: int | None = None) -> Encoded:
+def encode_weights(weights: np.ndarray, *, levels: int | None = None, near: float | None = None) -> Encoded:
     """Attention weights as bytes on a square-root scale, with a second byte for the large ones.
 
         b = round(√a · levels)        |a − (b / levels)²| ≤ (b + ¼) / levels²
 
     weights: [head, query, key], between 0 and 1 (nan, a fully masked row, becomes 0). The first byte alone is within 0.005 of
-    the true weight; weights whose first byte could be 0.0005 off carry a second one, so that every weight is right to three decimals.
+    the true weight; weights whose first byte could be `near` off carry a second one. `near` is 0.0005, so that every weight is right to
+    three decimals, and 0.00002 for short texts.
     Head by head, so that no copy of the whole is made.
 
     >>> encode_weights(np.array([[[0.25, 0.75], [1.0, 0.0]]])).decode().round(3)
@@ -64,7 +70,8 @@ def encode_weights(weights: np.ndarray, *, levels: int | None = None) -> Encoded
             [1.  , 0.  ]]], dtype=float32)
     """
     levels = levels or (255 if weights.shape[-1] <= LONG else 200)
-    fine_from = first_coarse_step(levels)
+    near = near or (NEAREST if weights.shape[-1] <= SHORT else NEAR_ENOUGH)
+    fine_from = first_coarse_step(levels, near)
     # The bytes are noise with runs of zeros: run-length matching gives 4 % less than deflate's default search, in a seventh of its time.
     deflate = zlib.compressobj(6, zlib.DEFLATED, 15, 9, zlib.Z_RLE)
     parts, tails = [], []
@@ -82,17 +89,26 @@ def encode_weights(weights: np.ndarray, *, levels: int | None = None) -> Encoded
     return Encoded("sqrt8", weights.shape, b"".join(parts), levels, fine_from)
 
 
-def first_coarse_step(levels: int) -> int:
-    """The first byte whose weight could be 0.0005 or more away from the true one, so that it needs a second byte.
+def first_coarse_step(levels: int, near: float = NEAR_ENOUGH) -> int:
+    """The first byte whose weight could be `near` or more away from the true one, so that it needs a second byte.
 
     >>> first_coarse_step(255), first_coarse_step(200)
     (33, 20)
     """
-    return math.ceil(NEAR_ENOUGH * levels**2 - 0.25)
+    return math.ceil(near * levels**2 - 0.25)
 
 
 def encode_vectors(array: np.ndarray) -> Encoded:
-    """Queries, keys or a bias: half floats, or single ones where a value is too large for half."""
-    finite = np.nan_to_num(np.asarray(array, dtype=np.float32), neginf=-HALF_LIMIT, posinf=HALF_LIMIT)
-    dtype = "float16" if np.abs(finite).max(initial=0) <= HALF_LIMIT else "float32"
-    return Encoded(dtype, array.shape, zlib.compress(finite.astype("<f2" if dtype == "float16" else "<f4").tobytes(), 1))
+    """Queries, keys or a bias as single floats: with half ones the products that are shown would not add up to the score beside them."""
+    finite = np.nan_to_num(np.asarray(array, dtype=np.float32), neginf=LOWEST, posinf=-LOWEST)
+    return Encoded("float32", array.shape, zlib.compress(finite.astype("<f4").tobytes(), 1))
+
+
+def encode_mask(mask: np.ndarray) -> Encoded:
+    """mask: [query, key], True where a query may look.
+
+    >>> encode_mask(np.array([[True, False], [True, True]])).decode()
+    array([[1., 0.],
+           [1., 1.]], dtype=float32)
+    """
+    return Encoded("bits", mask.shape, zlib.compress(np.packbits(np.asarray(mask, dtype=bool), bitorder="little").tobytes(), 6))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from sightline.capture.trace import Stack, Trace
 from sightline.errors import TraceError, nearest
 from sightline.text.tokenized import TokenizedText
-from sightline.views.encode import Encoded, encode_vectors, encode_weights
+from sightline.views.encode import NEAREST, Encoded, encode_mask, encode_vectors, encode_weights
 from sightline.views.view import View
 
-#: Where the quiet line of each view links to; empty until the documentation has an address.
-NOTE_URL = ""
 FORMAT = 1
 
 
@@ -54,7 +54,6 @@ def lay_out(
         "format": FORMAT,
         "kind": kind,
         "model": trace.model,
-        "note_url": NOTE_URL,
         "texts": [text_record(text) for text in texts],
         "stacks": records,
         "state": state,
@@ -95,7 +94,7 @@ def layer_record(stack: Stack, index: int, arrays: dict[str, Encoded], *, vector
     prefix = f"{stack.name}.{stack.layers[index]}"
     count = n_heads(stack, index)
     record: dict[str, Any] = {"layer": stack.layers[index], "n_heads": count, "n_key_heads": count, "weights": f"{prefix}.weights"}
-    arrays[record["weights"]] = encode_weights(stack.weights_by_layer[index])
+    arrays[record["weights"]] = encode_weights(stack.weights_by_layer[index], near=NEAREST if vectors else None)
     if not vectors:
         return record
     for what in ("queries", "keys"):
@@ -107,7 +106,31 @@ def layer_record(stack: Stack, index: int, arrays: dict[str, Encoded], *, vector
     record["bias"] = None if bias is None else f"{prefix}.bias"
     if bias is not None:
         arrays[record["bias"]] = encode_vectors(bias)
+    record["mask"] = named_mask(mask_of(stack, index), prefix, arrays)
     return record
+
+
+def mask_of(stack: Stack, index: int) -> np.ndarray | None:
+    """[query, key], True where a query may look; None: everywhere.
+
+    Where the trace does not say, a key is taken as masked for a query if it gets exactly nothing from any head: no softmax does that.
+    """
+    if stack.mask_by_layer:
+        return stack.mask_by_layer[index]
+    seen = np.max(np.nan_to_num(stack.weights_by_layer[index]), axis=0) > 0  # [query, key]
+    return None if bool(np.all(seen)) else np.asarray(seen)
+
+
+def named_mask(mask: np.ndarray | None, prefix: str, arrays: dict[str, Encoded]) -> str | None:
+    """The name of the mask among the arrays; layers mostly share one, which is then written once."""
+    if mask is None:
+        return None
+    encoded = encode_mask(mask)
+    for name, array in arrays.items():
+        if array.dtype == "bits" and array == encoded:
+            return name
+    arrays[f"{prefix}.mask"] = encoded
+    return f"{prefix}.mask"
 
 
 def place_of(text: TokenizedText, texts: list[TokenizedText]) -> int:

@@ -13,9 +13,14 @@ import numpy as np
 from sightline.text.printable import printable
 from sightline.views.view import View
 
+#: As in frontend/src/core/colours.ts.
 HEAD_COLOURS = (
-    *("#9640ff", "#ba6412", "#07c7c6", "#117068", "#a79bff", "#6f8a5c"),
-    *("#5b8eb2", "#a7ba04", "#b0042a", "#e08995", "#ea2695", "#a00095"),
+    *("#9640ff", "#ba6412", "#07c7c6", "#117068", "#a79bff", "#6f8a5c", "#5b8eb2", "#a7ba04"),
+    *("#b0042a", "#e08995", "#ea2695", "#a00095", "#9e79f3", "#6d18c2", "#b69231", "#49aace"),
+    *("#e7aa79", "#616dc2", "#ce0079", "#9eb6f3", "#799e6d", "#920ce7", "#f355b6", "#245518"),
+    *("#b649db", "#aa5500", "#6d6d86", "#ceaaaa", "#b63daa", "#92aa61", "#c261db", "#db5549"),
+    *("#ce7992", "#79c261", "#aa61ff", "#55863d", "#559eb6", "#ce86e7", "#867992", "#aaaa31"),
+    *("#aa8600", "#92556d", "#aa86ff", "#ff92e7", "#8624aa", "#aa6d79", "#49316d", "#f361ce"),
 )
 #: Above these the picture is a heatmap, and thumbnails are pooled.
 MOST_TOKENS, MOST_LINES, MAP_SIDE, THUMB = 48, 700, 512, 28
@@ -52,7 +57,7 @@ def lines(weights: np.ndarray, heads: list[int], queries: list[str], keys: list[
         if (weight := float(every[head, query, key])) < 0.02:
             continue
         line = f"M{left + 6:.0f} {TOP + 12 + query * ROW}L{right - 6:.0f} {TOP + 12 + key * ROW}"
-        look = f'stroke="{HEAD_COLOURS[heads[head] % 12]}" stroke-width="{1 + weight:.1f}" opacity="{weight:.2f}"'
+        look = f'stroke="{HEAD_COLOURS[heads[head] % len(HEAD_COLOURS)]}" stroke-width="{1 + weight:.1f}" opacity="{weight:.2f}"'
         parts.append(f'<path d="{line}" {look}/>')
     for tokens, x, anchor in ((queries, left, "end"), (keys, right, "start")):
         parts += [

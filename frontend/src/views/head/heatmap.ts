@@ -3,6 +3,7 @@
 import { el, on } from "../../controls/dom";
 import { shownHeads } from "../../controls/heads";
 import type { Zoom } from "../../core/contract";
+import { found, stepped } from "../../core/find";
 import type { Reading } from "../../core/reading";
 import { paint } from "../../marks/canvas";
 import { pyramid, shades, type Pyramid } from "../../marks/heatmap";
@@ -10,8 +11,9 @@ import type { Scene } from "../../marks/scene";
 import type { Stage, Summary } from "../../registry";
 import { Tip } from "../tip";
 import { TokenOptions } from "../options";
+import { isCoarse } from "../pointer";
 import { focusOf, lockedPlaces, numbersShown, sideOf, spoken, toggled, topPlaces, type Side } from "./focus";
-import { BOTTOM, heatmapScene, seen, type HeatmapInput } from "./scene-heatmap";
+import { bottomOf, heatmapScene, seen, type HeatmapInput } from "./scene-heatmap";
 import { widestToken } from "./scene-lines";
 import { cellSize, hold, panned, zoomed, type Frame } from "./zoom";
 
@@ -31,6 +33,8 @@ export class HeatmapPart {
   private travelled = 0;
   private options: Record<Side, TokenOptions>;
   private waiting = 0;
+  private found = "";
+  private match = -1;
 
   constructor(private stage: Stage) {
     const { labels } = stage;
@@ -66,6 +70,7 @@ export class HeatmapPart {
     const key = `${map.name} ${state.rescale} ${state.threshold} ${state.stack}`;
     if (this.built !== key || this.weights !== map.weights) this.pyramid = pyramid(shades(map.weights, cols, map.max, state.rescale, state.threshold));
     [this.built, this.weights] = [key, map.weights];
+    if (this.found !== state.find) [this.found, this.match, this.hovered] = [state.find, -1, null];
     this.measure();
     this.zoom = hold(this.frame, state.zoom);
     this.render();
@@ -78,8 +83,8 @@ export class HeatmapPart {
     const label = (most: number) => Math.min(Math.max(48, most + 28), width < 560 ? 92 : 140);
     const left = label(widestToken(rows));
     const top = label(widestToken(cols));
-    const high = Math.max(240, Math.min(820, innerHeight * 0.78) - top - BOTTOM);
-    const frame = { width: width - left - 40, height: high, cols: cols.labels.length, rows: rows.labels.length };
+    const high = Math.max(240, Math.min(820, innerHeight * 0.78) - top - bottomOf(width));
+    const frame = { width: width - left - (isCoarse() ? 4 : 40), height: high, cols: cols.labels.length, rows: rows.labels.length };
     frame.height = Math.max(60, Math.min(high, cellSize({ ...frame, height: Infinity }, 1) * frame.rows));
     this.frame = frame;
     this.margins = { left, top, width };
@@ -206,6 +211,14 @@ export class HeatmapPart {
     this.waiting = window.setTimeout(() => this.stage.set({ zoom: this.zoom }), 120);
   }
 
+  find(by: 1 | -1): void {
+    if (!this.reading) return;
+    const list = found(this.stage.spec, this.stage.state(), this.reading.rows, this.reading.cols);
+    if (!list.length) return;
+    this.match = stepped(this.match, by, list.length);
+    this.reach(list[this.match].side, list[this.match].place);
+  }
+
   key(event: KeyboardEvent): boolean {
     if (event.key === "+" || event.key === "=") this.by(1.6);
     else if (event.key === "-") this.by(1 / 1.6);
@@ -222,7 +235,7 @@ export class HeatmapPart {
     if (!this.reading) return { kind: "head", as: "heatmap" };
     const { rows, cols, maps } = this.reading;
     const cells = { head: maps[0].head, name: maps[0].name, rows: rows.labels.length, columns: cols.labels.length, window: seen({ frame: this.frame, zoom: this.zoom }), cell: cellSize(this.frame, this.zoom.k) };
-    return { kind: "head", as: "heatmap", queries: rows.labels, keys: cols.labels, cells };
+    return { kind: "head", as: "heatmap", queries: rows.labels, keys: cols.labels, cells, pointed: this.hovered };
   }
 
   destroy(): void {

@@ -3,6 +3,7 @@
 import { el, on } from "../../controls/dom";
 import { shownHeads } from "../../controls/heads";
 import { matches } from "../../core/axes";
+import { found, stepped } from "../../core/find";
 import type { Reading } from "../../core/reading";
 import { paint } from "../../marks/canvas";
 import type { Lines, Scene } from "../../marks/scene";
@@ -28,6 +29,7 @@ export class LinesPart {
   private lines: Lines | null = null;
   private drawnAt = 0;
   private found = "";
+  private match = -1;
   private resting = 0;
 
   constructor(private stage: Stage) {
@@ -66,6 +68,8 @@ export class LinesPart {
     const { find } = this.stage.state();
     if (find === this.found) return;
     this.found = find;
+    this.match = -1;
+    this.hovered = null;
     const { rows, cols } = this.reading!;
     const places = [rows, cols].flatMap((axis) => matches(axis, find).flatMap((yes, i) => (yes ? [i] : [])));
     const [first, last] = visibleRows(this.layout!, Infinity, this.scroll.scrollTop);
@@ -145,6 +149,16 @@ export class LinesPart {
     this.hovered = { side, place };
     this.render();
     this.stage.announce(spoken(this.reading, focusOf(this.reading, this.stage.state(), this.hovered), this.stage.labels));
+  }
+
+  find(by: 1 | -1): void {
+    if (!this.reading || !this.layout) return;
+    const list = found(this.stage.spec, this.stage.state(), this.reading.rows, this.reading.cols);
+    if (!list.length) return;
+    this.match = stepped(this.match, by, list.length);
+    const { side, place } = list[this.match];
+    this.reach(side, place);
+    this.stage.announce(`${this.stage.labels.match} ${this.match + 1} / ${list.length}. ${spoken(this.reading, focusOf(this.reading, this.stage.state(), this.hovered), this.stage.labels)}`);
   }
 
   scene(): Scene | null {

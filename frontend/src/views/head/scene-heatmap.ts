@@ -26,7 +26,8 @@ export interface HeatmapInput {
   hovered: { row: number; col: number } | null;
 }
 
-export const BOTTOM = 40;
+/** Room for the scale; on a narrow page its words stand below it. */
+export const bottomOf = (width: number): number => (width < 560 ? 56 : 40);
 
 export interface Seen { left: number; top: number; right: number; bottom: number }
 
@@ -56,7 +57,7 @@ export function heatmapScene(input: HeatmapInput): Scene {
     ...axisLabels(input, "key", (i) => X(i + 0.5), cell, window.left, window.right),
     ...legend(input, top + frame.height + 14),
   ];
-  return { width, height: top + frame.height + BOTTOM, background: theme.ground, items };
+  return { width, height: top + frame.height + bottomOf(width), background: theme.ground, items };
 }
 
 /** Locked rows or columns, and the cross hair under the pointer. */
@@ -99,7 +100,7 @@ function axisLabels(input: HeatmapInput, side: "query" | "key", at: (i: number) 
   return items;
 }
 
-function legend({ reading, state, theme, labels, left, zoom, frame }: HeatmapInput, y: number): Item[] {
+function legend({ reading, state, theme, labels, left, zoom, frame, width }: HeatmapInput, y: number): Item[] {
   const map = reading.maps[0];
   const top = state.rescale ? map.max : 1;
   const wide = 120;
@@ -107,7 +108,9 @@ function legend({ reading, state, theme, labels, left, zoom, frame }: HeatmapInp
   const items: Item[] = [];
   for (let i = 0; i < steps; i++) items.push({ type: "rect", x: left + (i * wide) / steps, y, w: wide / steps + 0.3, h: 8, fill: format(attentionColour(i / (steps - 1), theme.dark)) });
   for (const t of [0, 0.5, 1]) items.push({ type: "text", x: left + t * wide, y: y + 17, text: (t * t * top).toFixed(t === 0 ? 0 : top < 0.1 ? 3 : 2), size: 12, mono: true, fill: theme.muted, anchor: t === 0 ? "start" : t === 1 ? "end" : "middle" });
-  const words = cellSize(frame, zoom.k) < 0.75 ? `${map.name} · ${labels.heatmap_pixel}` : map.name;
-  items.push({ type: "text", x: left + wide + 12, y: y + 4, text: words, size: 12, fill: theme.muted });
+  const note = cellSize(frame, zoom.k) < 0.75 ? labels.heatmap_pixel : "";
+  const narrow = width < 560;
+  items.push({ type: "text", x: left + wide + 12, y: y + 4, text: note && !narrow ? `${map.name} · ${note}` : map.name, size: 12, fill: theme.muted });
+  if (note && narrow) items.push({ type: "text", x: 0, y: y + 34, text: note, size: 12, fill: theme.muted });
   return items;
 }

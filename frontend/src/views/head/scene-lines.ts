@@ -3,7 +3,7 @@
 import { matches, type Axis } from "../../core/axes";
 import type { State } from "../../core/contract";
 import type { Labels } from "../../core/labels";
-import type { Reading } from "../../core/reading";
+import { mapColour, type Reading } from "../../core/reading";
 import type { Theme } from "../../core/theme";
 import { lineSet, opacityOf, strength, strongest } from "../../marks/lines";
 import type { Item, Lines, Scene } from "../../marks/scene";
@@ -34,7 +34,7 @@ export function linesItem({ reading, state, theme, layout, scroll }: LinesInput,
     cols: focus?.side === "key" ? focus.places : null,
     seen: (r, c) => !((y1[r] < low && y2[c] < low) || (y1[r] > high && y2[c] > high)),
   });
-  const colours = reading.maps.map((map) => map.colour ?? theme.query);
+  const colours = reading.maps.map((map) => mapColour(map, theme));
   return { type: "lines", set: strongest(set, budget), x1: layout.x1, x2: layout.x2, y1, y2, spread: layout.row * 0.5, colours, widest: focus ? 4 : 3, curved: true };
 }
 
@@ -105,7 +105,7 @@ function beside({ reading, state, theme, layout }: LinesInput, i: number, y: num
   items.push({ type: "rect", x: start, y: y - layout.row / 2 + 3, w: layout.strip - 8, h: layout.row - 6, fill: theme.faint });
   byMap.forEach((sums, m) => {
     const opacity = opacityOf(Math.min(1, strength(sums[i], reading.maps[m].max, state.rescale)));
-    if (opacity > 0.02) items.push({ type: "rect", x: start + m * cell, y: y - layout.row / 2 + 3, w: cell, h: layout.row - 6, fill: reading.maps[m].colour ?? theme.query, opacity });
+    if (opacity > 0.02) items.push({ type: "rect", x: start + m * cell, y: y - layout.row / 2 + 3, w: cell, h: layout.row - 6, fill: mapColour(reading.maps[m], theme), opacity });
   });
   return items;
 }

@@ -1,7 +1,7 @@
 // The head view: lines or a heatmap, and what is said where neither can be drawn.
 
 import { el } from "../../controls/dom";
-import { shownHeads } from "../../controls/heads";
+import { leftOut, shownHeads } from "../../controls/heads";
 import { combinedName, headName } from "../../core/reading";
 import type { Stage, ViewInstance } from "../../registry";
 import { HeatmapPart } from "./heatmap";
@@ -10,6 +10,8 @@ import { LinesPart } from "./lines";
 export function headView(stage: Stage): ViewInstance {
   let part: LinesPart | HeatmapPart | null = null;
   let message: HTMLElement | null = null;
+  const hint = el("p", { class: "hint", role: "status", hidden: true });
+  stage.element.append(hint);
 
   const say = (text: string | null) => {
     message?.remove();
@@ -32,12 +34,15 @@ export function headView(stage: Stage): ViewInstance {
       if (!current()) return;
       if (!shownHeads(stage.spec, state).length || !rows.labels.length || !cols.labels.length) {
         clear();
+        hint.hidden = true;
         say(shownHeads(stage.spec, state).length ? labels.empty_tokens : labels.empty_heads);
         return;
       }
       await stage.reader.weights(state.stack, state.layer);
       if (!current()) return;
       say(null);
+      hint.textContent = leftOut(stage.spec, state, labels);
+      hint.hidden = hint.textContent === "";
       if (part && !(part instanceof wanted)) clear();
       part ??= new wanted(stage);
       await part.draw(current);
@@ -63,6 +68,7 @@ export function headView(stage: Stage): ViewInstance {
     key(event) {
       return part instanceof HeatmapPart && part.key(event);
     },
+    find: (by) => part?.find(by),
     destroy: clear,
   };
 }

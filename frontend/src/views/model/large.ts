@@ -6,10 +6,11 @@ import { maximum } from "../../core/filters";
 import { headName } from "../../core/reading";
 import { visible } from "../../core/tokens";
 import { paint } from "../../marks/canvas";
-import { thumbnailItem, thumbnailOf } from "../../marks/thumbnail";
+import { thumbnailItem, thumbnailOf, type Thumbnail } from "../../marks/thumbnail";
 import type { Stage } from "../../registry";
 
 const SIZE = 224;
+const REST = 60; // ms
 
 export class Large {
   readonly element = el("div", { class: "large", hidden: true });
@@ -21,21 +22,37 @@ export class Large {
     this.element.append(this.words, this.canvas);
   }
 
-  async show(state: State, row: number, head: number, colour: string, box: { x: number; y: number; size: number; width: number; height: number }): Promise<void> {
+  /** At once from the thumbnail that is there already; in full, with the largest weight, when the pointer rests. */
+  async show(state: State, row: number, head: number, colour: string, box: { x: number; y: number; size: number; width: number; height: number }, thumb?: Thumbnail): Promise<void> {
     const mine = ++this.asked;
     const { reader, spec, labels } = this.stage;
+    const name = headName(spec.stacks[state.stack].layers[row].layer, head);
+    if (thumb) {
+      this.paint(thumb, state, colour);
+      this.words.replaceChildren(el("strong", {}, name));
+      this.place(box);
+      await new Promise((resolve) => setTimeout(resolve, REST));
+      if (mine !== this.asked) return;
+    }
     const { rows, cols } = await reader.sides({ ...state, layer: row });
     const weights = await reader.map({ ...state, layer: row }, row, head, rows, cols);
     if (mine !== this.asked) return;
-    const theme = this.stage.theme();
+    const width = Math.max(1, cols.labels.length);
     const max = maximum(weights);
-    const thumb = thumbnailOf(weights, cols.labels.length, max, state.as === "heatmap" ? SIZE : 96);
+    this.paint(thumbnailOf(weights, width, max, state.as === "heatmap" ? SIZE : 96), state, colour);
+    const best = weights.indexOf(max);
+    const token = (text: string | undefined) => el("bdi", {}, visible(text ?? ""));
+    this.words.replaceChildren(el("strong", {}, name), ` ${labels.max.toLowerCase()} ${max.toFixed(3)} `, token(rows.labels[Math.floor(best / width)]), " → ", token(cols.labels[best % width]));
+    this.place(box);
+  }
+
+  private paint(thumb: Thumbnail, state: State, colour: string): void {
+    const theme = this.stage.theme();
     const item = thumbnailItem(thumb, { rescale: state.rescale, threshold: state.threshold, colour, theme, as: state.as }, 0, 0, SIZE, SIZE);
     paint(this.canvas, { width: SIZE, height: SIZE, background: theme.ground, items: [item] });
-    const best = weights.indexOf(max);
-    const [r, c] = [Math.floor(best / Math.max(1, cols.labels.length)), best % Math.max(1, cols.labels.length)];
-    const name = el("strong", {}, headName(spec.stacks[state.stack].layers[row].layer, head));
-    this.words.replaceChildren(name, ` ${labels.max.toLowerCase()} ${max.toFixed(3)} `, el("bdi", {}, visible(rows.labels[r] ?? "")), " → ", el("bdi", {}, visible(cols.labels[c] ?? "")));
+  }
+
+  private place(box: { x: number; y: number; size: number; width: number; height: number }): void {
     this.element.hidden = false;
     this.element.style.width = `${SIZE + 18}px`;
     const right = box.x + box.size + 12;

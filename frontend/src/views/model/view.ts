@@ -21,7 +21,8 @@ const STRANDS = 40; // tokens a side kept for a bundle of lines
 export function modelView(stage: Stage): ViewInstance {
   const canvas = el("canvas", { class: "plot points whole", role: "application", tabindex: "0", "aria-label": stage.labels.drawing });
   const ring = el("div", { class: "ring", hidden: true });
-  const scroll = el("div", { class: "scroll" }, canvas, ring);
+  const sides = el("div", { class: "sides", "aria-hidden": "true" }, el("div")); // the layers' numbers, which stay while the grid moves sideways
+  const scroll = el("div", { class: "scroll" }, sides, canvas, ring);
   const large = new Large(stage);
   stage.element.append(scroll, large.element);
   let grid: GridLayout = gridLayout(0, 0, 0);
@@ -33,7 +34,7 @@ export function modelView(stage: Stage): ViewInstance {
   let at: { row: number; col: number } | null = null;
   let message: HTMLElement | null = null;
 
-  const colourOf = (state: State, row: number, head: number) => (state.colour_by === "head" ? headColour(head) : layerColour(row, stage.spec.stacks[state.stack].layers.length));
+  const colourOf = (state: State, row: number, head: number) => (state.colour_by === "head" ? headColour(head, stage.theme().dark) : layerColour(row, stage.spec.stacks[state.stack].layers.length, stage.theme().dark));
 
   /** The layer and head in a cell, if that layer has that head. */
   const headIn = (cell: { row: number; col: number } | null) => {
@@ -83,6 +84,19 @@ export function modelView(stage: Stage): ViewInstance {
     return list;
   };
 
+  const placeSides = (state: State) => {
+    const column = sides.firstElementChild as HTMLElement;
+    const { layers } = stage.spec.stacks[state.stack];
+    sides.hidden = grid.width <= scroll.clientWidth;
+    column.style.cssText = `width:${grid.left - 4}px;height:${grid.height}px`;
+    const label = (text: string, y: number, name = "") => {
+      const made = el("span", { class: name }, text);
+      made.style.top = `${y}px`;
+      return made;
+    };
+    column.replaceChildren(label(stage.labels.layer, 12, "word"), ...state.rows.map((row, r) => label(String(layers[row].layer), cornerOf(grid, r, 0)[1] + grid.size / 2)));
+  };
+
   const render = () => {
     const state = stage.state();
     current = { width: grid.width, height: grid.height, background: stage.theme().ground, items: [...frameItems(state), ...cells(state)] };
@@ -111,7 +125,7 @@ export function modelView(stage: Stage): ViewInstance {
     const [x, y] = cornerOf(grid, at.row, at.col);
     ring.style.cssText = `left:${x - 2}px;top:${y - 2}px;width:${grid.size + 4}px;height:${grid.size + 4}px`;
     const box = { x: x - scroll.scrollLeft, y, size: grid.size, width: stage.element.clientWidth, height: grid.height };
-    void large.show(stage.state(), head.row, head.head, colourOf(stage.state(), head.row, head.head), box);
+    void large.show(stage.state(), head.row, head.head, colourOf(stage.state(), head.row, head.head), box, made.get(`${head.row}.${head.head}`));
   };
 
   const open = (cell: { row: number; col: number } | null) => {
@@ -145,6 +159,7 @@ export function modelView(stage: Stage): ViewInstance {
       madeFor = key(state);
       grid = gridLayout(stage.element.clientWidth, state.rows.length, state.columns.length, isCoarse());
       point(null);
+      placeSides(state);
       render();
       let last = performance.now();
       for (const row of state.rows) {

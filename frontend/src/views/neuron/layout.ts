@@ -19,20 +19,20 @@ export interface NeuronLayout {
 const ROW = 22;
 export const TOP = 62;
 export const DETAIL_ROW = 16;
-const GAP = 14;
 
 export function neuronLayout(needs: { width: number; window: number; keys: number; dims: number; widest: number; bias: boolean; expanded: boolean; coarse?: boolean }): NeuronLayout {
   const row = needs.coarse ? 44 : ROW;
-  const width = Math.max(330, Math.min(needs.width, 1200));
+  const width = Math.max(296, Math.min(needs.width, 1200));
   const narrow = width < 640;
+  const gap = narrow ? 8 : 14;
   const token = Math.min(narrow ? 76 : 160, needs.widest + 26);
   const number = narrow ? 52 : 128;
-  const ends = number * (needs.bias ? 3 : 2) + GAP * (needs.bias ? 3 : 2);
-  const strips = Math.max(40, Math.min(needs.dims * 6, (width - token - ends - 2 * GAP) / 2));
-  let x = token + GAP;
+  const ends = number * (needs.bias ? 3 : 2) + gap * (needs.bias ? 3 : 2);
+  const strips = Math.max(40, Math.min(needs.dims * 6, (width - token - ends - 2 * gap) / 2));
+  let x = token + gap;
   const column = (w: number) => {
     const made = { x, w };
-    x += w + GAP;
+    x += w + gap;
     return made;
   };
   const vector = column(strips);
@@ -40,7 +40,7 @@ export function neuronLayout(needs: { width: number; window: number; keys: numbe
   const score = column(number);
   const bias = needs.bias ? column(number) : null;
   const weight = column(number);
-  const total = x - GAP;
+  const total = x - gap;
   const columns = Math.max(1, Math.floor((total - 24) / 210));
   const rows = Math.ceil(needs.dims / columns);
   const detail = { columns, rows, height: needs.expanded ? rows * DETAIL_ROW + 36 : 0 };

@@ -2,8 +2,9 @@
 
 import { el, on } from "../../controls/dom";
 import { axis as axisFor, matches, placeOf } from "../../core/axes";
+import { stepped } from "../../core/find";
 import { renormalise } from "../../core/filters";
-import { isCausal, keyHeadOf, largest, maskedKeys, product, sum } from "../../core/neuron";
+import { keyHeadOf, largest, product, sum } from "../../core/neuron";
 import { headName } from "../../core/reading";
 import { visible } from "../../core/tokens";
 import { paint } from "../../marks/canvas";
@@ -30,6 +31,7 @@ export function neuronView(stage: Stage): ViewInstance {
   stage.element.append(sentence.element, scroll, message);
   let input: NeuronInput | null = null;
   let current: Scene | null = null;
+  let match = { find: "", at: -1 };
 
   const say = (text: string) => {
     message.textContent = text;
@@ -56,20 +58,18 @@ export function neuronView(stage: Stage): ViewInstance {
     if (!layer.queries || !layer.keys) return null;
     const [head] = state.heads;
     const get = (name: string) => stage.reader.arrays.get(name);
-    const [weightsAll, queriesAll, keysAll, biasAll] = await Promise.all([get(layer.weights), get(layer.queries), get(layer.keys), layer.bias ? get(layer.bias) : null]);
+    const [weightsAll, queriesAll, keysAll, biasAll, maskAll] = await Promise.all([get(layer.weights), get(layer.queries), get(layer.keys), layer.bias ? get(layer.bias) : null, layer.mask ? get(layer.mask) : null]);
     const [queryText, keyText] = [stage.spec.texts[stack.query_text], stage.spec.texts[stack.key_text]];
     const nKeys = keyText.tokens.length;
     const dims = queriesAll.shape[2];
     const vector = queriesAll.block(head).subarray(state.query * dims, (state.query + 1) * dims);
     const keyBlock = keysAll.block(keyHeadOf(head, layer.n_heads, layer.n_key_heads)); // [key, dim]
     const keyVector = (j: number) => keyBlock.subarray(j * dims, (j + 1) * dims);
-    const weightBlock = weightsAll.block(head);
-    let weights = weightBlock.subarray(state.query * nKeys, (state.query + 1) * nKeys);
+    let weights = weightsAll.block(head).subarray(state.query * nKeys, (state.query + 1) * nKeys);
     const bias = biasAll?.block(head).subarray(state.query * nKeys, (state.query + 1) * nKeys) ?? null;
     const scale = layer.scale ?? 1;
     const scores = Float32Array.from({ length: nKeys }, (_, j) => scale * sum(product(vector, keyVector(j))));
-    const exact = weightsAll.exactZero || isCausal(weightBlock, nKeys);
-    const masked = maskedKeys(weights, scores.map((score, j) => score + (bias?.[j] ?? 0)), exact);
+    const allowed = maskAll?.block(state.query) ?? null; // [key]
     const sink = state.hide_sink ? await stage.reader.sink(state.stack, state.layer) : null;
     const segment = state.segments === "all" ? null : state.segments[1] === "a" ? 0 : 1;
     const keep = ([j]: number[]) => !(state.hide_special && keyText.special[j]) && j !== sink && (segment === null || keyText.segments[j] === segment);
@@ -81,7 +81,7 @@ export function neuronView(stage: Stage): ViewInstance {
     }
     const axis = axisFor(keyText, "token", (group) => keep(group) && (state.threshold === 0 || weights[group[0]] >= state.threshold));
     const keys = axis.units.map(keyVector);
-    const rows = axis.units.map((j) => ({ key: j, score: scores[j], bias: bias ? bias[j] : null, weight: weights[j], masked: masked[j] }));
+    const rows = axis.units.map((j) => ({ key: j, score: scores[j], bias: bias ? bias[j] : null, weight: weights[j], masked: allowed !== null && !allowed[j] }));
     const opened = state.expanded === null ? -1 : placeOf(axis, state.expanded);
     const finite = (values: Float32Array | null) => (values ? values.filter((value) => value > -1e4) : new Float32Array());
     const window = Math.max(360, Math.min(820, innerHeight * 0.72));
@@ -166,6 +166,14 @@ export function neuronView(stage: Stage): ViewInstance {
       const grouped = layer.n_key_heads < layer.n_heads ? ` · key head ${keyHeadOf(state.heads[0], layer.n_heads, layer.n_key_heads)} of ${layer.n_key_heads}` : "";
       const name = stage.spec.stacks.length > 1 ? `${stack.name} · ` : "";
       return `${stage.spec.model} · ${name}${headName(layer.layer, state.heads[0])}${grouped} · ${stage.spec.texts[stack.key_text].tokens.length} ${stage.labels.token.toLowerCase()}`;
+    },
+    find(by) {
+      if (!input) return;
+      const { find } = stage.state();
+      const list = matches(input.axis, find).flatMap((yes, place) => (yes ? [place] : []));
+      if (!list.length) return;
+      match = { find, at: stepped(match.find === find ? match.at : -1, by, list.length) };
+      reach(list[match.at]);
     },
     destroy() {
       sentence.element.remove();

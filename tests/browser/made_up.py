@@ -1,0 +1,172 @@
+"""Made-up traces that the tests of this folder open, shown by the package itself; and pages to look at, written into a folder:
+
+python -m tests.browser.made_up OUT
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import sightline as sl
+from sightline.capture.trace import Stack, Trace
+from sightline.text.tokenized import TokenizedText
+from sightline.views import View, head_view, model_view, neuron_view
+
+STRANGE = [
+    "</script>",
+    "<img src=x onerror=alert(1)>",
+    "\"quoted'",
+    "👩‍👩‍👧",
+    "日本語",
+    "שלום",
+    "\u202eabc",
+    "\n",
+    "tab\there",
+    "▁space",
+    "##ing",
+    "\x00",
+    " ",
+]
+TEXT = "the quick brown fox jumps over a lazy dog while nobody in this quiet town really watches what it does next"
+WORDS = TEXT.split()
+VIEWS = {"head": head_view, "model": model_view}
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    shifted = np.exp(scores - scores.max(-1, keepdims=True))
+    return shifted / shifted.sum(-1, keepdims=True)
+
+
+def made_up(heads: int, queries: int, keys: int, rng: np.random.Generator, causal: bool = False) -> np.ndarray:
+    """[head, query, key]: heads of the usual kinds, which look at the previous, the next, the first token, themselves, everywhere."""
+    i, j = np.arange(queries)[:, None], np.arange(keys)[None]
+    weights = np.empty((heads, queries, keys), dtype=np.float32)
+    for head in range(heads):
+        kind = head % 6
+        scores = rng.normal(size=(queries, keys)) * (0.4 if kind == 4 else 1.2)
+        target = [j - i + 1, j - i - 1, j + 0 * i, j - i, None, (j * 7 - i * 3) % max(4, keys // 6)][kind]
+        scores += 0 if target is None else 6 * np.exp(-0.5 * target.astype(float) ** 2)
+        weights[head] = softmax(np.where(causal & (j > i), -1e9, scores))
+    return weights
+
+
+def text(n: int, pair: bool = False, strange: bool = False) -> TokenizedText:
+    """n tokens with [CLS] and [SEP] and some pieces of words."""
+    body = [WORDS[k % len(WORDS)] for k in range(n - 2 - pair)]
+    for k in range(4, len(body), 9):
+        body[k] = "##ing"
+    if strange:
+        body[: len(STRANGE)] = STRANGE[: len(body)]
+    middle = len(body) // 2
+    tokens = ["[CLS]", *body[:middle], "[SEP]", *body[middle:], "[SEP]"] if pair else ["[CLS]", *body, "[SEP]"]
+    special = [token in ("[CLS]", "[SEP]") for token in tokens]
+    plain = TokenizedText.from_tokens(tokens, special=special, second_from=middle + 2 if pair else None)
+    words: list[int | None] = []
+    word_texts: list[str] = []
+    for token, is_special in zip(tokens, special, strict=True):
+        if is_special:
+            words.append(None)
+            continue
+        if token.startswith("##") and words[-1] is not None:
+            word_texts[-1] += token[2:]
+        else:
+            word_texts.append(token)
+        words.append(len(word_texts) - 1)
+    return replace(plain, words=tuple(words), word_texts=tuple(word_texts))
+
+
+def trace(
+    n: int,
+    layers: int = 12,
+    heads: int = 12,
+    pair: bool = False,
+    strange: bool = False,
+    causal: bool = False,
+    tokens: TokenizedText | None = None,
+) -> Trace:
+    rng = np.random.default_rng(0)
+    side = tokens or text(n, pair, strange)
+    made = Trace.from_arrays([made_up(heads, n, n, rng, causal) for _ in range(layers)], side.tokens, model="made up")
+    return replace(made, stacks={"encoder": replace(made.encoder, query_text=side, key_text=side)})
+
+
+def view(kind: str, n: int, state: dict[str, Any] | None = None, **made: Any) -> View:
+    return VIEWS[kind](trace(n, **made)).starting(**state or {})
+
+
+def crossed(kind: str = "head") -> View:
+    """Encoder, decoder and cross attention of unequal depths and lengths."""
+    rng = np.random.default_rng(1)
+    source, target = text(14), text(9)
+    stacks = {}
+    for name, query, key, depth in (("encoder", source, source, 6), ("decoder", target, target, 3), ("cross", target, source, 3)):
+        weights = tuple(made_up(8, len(query), len(key), rng, name == "decoder") for _ in range(depth))
+        stacks[name] = Stack(name, query, key, tuple(range(depth)), weights)
+    return VIEWS[kind](Trace("made up", stacks))
+
+
+def neuron_trace(n: int, heads: int = 8, key_heads: int = 8, dims: int = 64, causal: bool = False, bias: bool = False) -> Trace:
+    """Two layers whose weights follow from their queries and keys."""
+    rng = np.random.default_rng(2)
+    side, scale = text(n), dims**-0.5
+    ahead = np.triu(np.ones((n, n), bool), 1)
+    added = (-0.3 * np.abs(np.arange(n)[:, None] - np.arange(n)) * np.ones((heads, 1, 1))).astype(np.float32)
+    weights, queries, keys = [], [], []
+    for _ in range(2):
+        q, k = (rng.normal(size=(count, n, dims)).astype(np.float32) for count in (heads, key_heads))
+        q *= 2
+        scores = q @ np.repeat(k, heads // key_heads, 0).swapaxes(1, 2) * scale + (added if bias else 0)  # [head, query, key]
+        weights.append(softmax(np.where(causal & ahead, -np.inf, scores)))
+        queries.append(q)
+        keys.append(k)
+    made = Trace.from_arrays(weights, side.tokens, queries=queries, keys=keys, model="made up")
+    stack = replace(
+        made.encoder,
+        query_text=side,
+        key_text=side,
+        mask_by_layer=(~ahead if causal else None,) * 2,
+        bias_by_layer=(added if bias else None,) * 2,
+        plain=True,
+    )
+    return replace(made, stacks={"encoder": stack})
+
+
+def neurons(n: int, state: dict[str, Any] | None = None, **made: Any) -> View:
+    return neuron_view(neuron_trace(n, **made)).starting(**state or {})
+
+
+SENTENCE = "The keys that the old librarian had forgotten on the table were found by the cleaner, who gave them back."
+PAGES = {
+    **{f"{kind}-{n}": lambda kind=kind, n=n: view(kind, n) for kind in VIEWS for n in (8, 30, 128, 512)},
+    "head-pair": lambda: view("head", 24, pair=True),
+    "head-strange": lambda: view("head", 18, strange=True, layers=2),
+    **{f"{kind}-{n}-heads": lambda kind=kind, n=n: view(kind, 20, layers=4, heads=n, causal=True) for kind in VIEWS for n in (16, 32, 40)},
+    "head-4096": lambda: view("head", 4096, layers=1, heads=1),
+    "cross": crossed,
+    "model-cross": lambda: crossed("model"),
+    "neuron-8": lambda: neurons(8),
+    "neuron-30-grouped-causal": lambda: neurons(30, key_heads=2, causal=True, state={"query": 20, "expanded": 3}),
+    "neuron-30-bias": lambda: neurons(30, bias=True, state={"query": 5}),
+    "neuron-128": lambda: neurons(128, state={"query": 5}),
+    "real-head": lambda: head_view(sl.load("minilm").trace(SENTENCE), layer=3),
+    "real-model": lambda: model_view(sl.load("minilm").trace(SENTENCE)),
+    "real-pair": lambda: head_view(sl.load("minilm").trace("The cat sat on the mat.", "It was tired."), layer=4, heads=[2, 7]),
+    "real-neuron": lambda: neuron_view(sl.load("smollm2").trace(SENTENCE, keep={"weights", "queries", "keys"}), layer=3, query=8),
+}
+
+
+def main() -> None:
+    out = Path(sys.argv[1])
+    out.mkdir(parents=True, exist_ok=True)
+    for name, make in PAGES.items():
+        make().save(out / f"{name}.html")
+        print(name, (out / f"{name}.html").stat().st_size)
+
+
+if __name__ == "__main__":
+    main()
