@@ -7,6 +7,7 @@ import hashlib
 import json
 import logging
 import os
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ import transformers
 
 from sightline.capture.storage import FORMAT, open_trace, save_trace
 from sightline.errors import StorageError
+from sightline.version import __version__
 
 if TYPE_CHECKING:
     from sightline.capture.fingerprint import Fingerprint
@@ -46,7 +48,7 @@ class TraceCache:
 
     def key(self, fingerprint: Fingerprint, source: Source, options: Mapping[str, Any]) -> str:
         """The name of an entry: a hash of the model's weights and tokeniser, the text, the options and the versions in play."""
-        parts = [str(fingerprint), dataclasses.asdict(source), dict(options), FORMAT, transformers.__version__]
+        parts = [str(fingerprint), dataclasses.asdict(source), dict(options), FORMAT, transformers.__version__, __version__]
         return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
     def get(self, key: str) -> Trace | None:
@@ -101,15 +103,9 @@ class TraceCache:
                     break
                 path.unlink(missing_ok=True)
                 total -= size
-            for leftover in self.folder.glob("??/.*.part"):
-                if _used(leftover) and _used(leftover) < _now() - 3600:  # a process was killed while it wrote
+            for leftover in self.folder.glob("??/.*"):  # ours, and those of safetensors
+                if _used(leftover) < time.time() - 3600:  # a process was killed while it wrote
                     leftover.unlink(missing_ok=True)
-
-
-def _now() -> float:
-    import time
-
-    return time.time()
 
 
 def _size(path: Path) -> int:

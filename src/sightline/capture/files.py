@@ -17,6 +17,8 @@ from sightline.errors import SightlineError, StorageError
 def replacing(path: str | Path) -> Iterator[Path]:
     """A file beside `path` that takes its place when all went well, and is gone when not: a full disk leaves what was there before."""
     path = Path(path)
+    if not path.name:
+        raise StorageError(f"{str(path)!r} is no name for a file.", "Give a file name, such as cat.safetensors or cat.html.")
     beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
     try:
         try:

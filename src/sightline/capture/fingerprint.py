@@ -10,11 +10,14 @@ from typing import Any
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+SAMPLE = 8  # numbers of each tensor
+
 
 class Fingerprint:
     """SHA-256 of every parameter and buffer, the configuration and the tokeniser; computed when first asked for.
 
-    It follows the weights: after an optimiser step, or any change in place, it is computed anew.
+    It follows the weights: after an optimiser step or a change in place it is computed anew. Changes that PyTorch does not count
+    (through `parameter.data`) are noticed by a sample of every tensor.
     """
 
     def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None) -> None:
@@ -24,7 +27,7 @@ class Fingerprint:
         self._known: tuple[tuple[Any, ...], str] | None = None
 
     def __str__(self) -> str:
-        state = tuple((tensor.data_ptr(), tensor._version) for tensor in self._tensors().values())
+        state = tuple(_glance(tensor) for tensor in self._tensors().values())
         with self._lock:
             if self._known is None or self._known[0] != state:
                 self._known = (state, self._compute())
@@ -42,6 +45,14 @@ class Fingerprint:
             digest.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data)
         digest.update(_tokenizer_text(self._tokenizer).encode())
         return digest.hexdigest()
+
+
+def _glance(tensor: torch.Tensor) -> tuple[Any, ...]:
+    """Where a tensor lies, how often it was changed, and a few of its numbers."""
+    version = -1 if tensor.is_inference() else tensor._version
+    flat = tensor.detach().reshape(-1)
+    sample = flat[:: max(1, len(flat) // SAMPLE)][:SAMPLE]
+    return tensor.data_ptr(), version, tuple(sample.tolist())
 
 
 def _tokenizer_text(tokenizer: PreTrainedTokenizerBase | None) -> str:

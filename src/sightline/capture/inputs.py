@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from sightline.capture.collect import Sides
-from sightline.errors import ModelError
+from sightline.capture.layout import Layout
+from sightline.errors import ModelError, TextError, TraceError
 from sightline.text.tokenized import TokenizedText
 
 #: Above this a tokeniser's limit means "none was set".
@@ -58,10 +61,11 @@ def decoder_start(model: PreTrainedModel) -> int:
 def longest_text(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None) -> int | None:
     """How many tokens the model takes, special tokens included; None where there is no limit."""
     config = model.config.get_text_config()
-    limits = [getattr(tokenizer, "model_max_length", None), getattr(config, "max_position_embeddings", None)]
+    limits = [getattr(tokenizer, "model_max_length", None)]
+    limits += [getattr(config, f"max_{side}position_embeddings", None) for side in ("", "encoder_", "decoder_")]
     for name, module in model.named_modules():
-        if isinstance(module, torch.nn.Embedding) and name.endswith("position_embeddings") and module.padding_idx is not None:
-            limits.append(module.num_embeddings - module.padding_idx - 1)  # RoBERTa counts positions from padding_idx + 1
+        if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
+            limits.append(len(module.weight) - module.padding_idx - 1)  # RoBERTa counts positions from padding_idx + 1
     known = [int(limit) for limit in limits if limit is not None and 0 < limit < NO_LIMIT]
     return min(known) if known else None
 
@@ -70,6 +74,10 @@ def batch_inputs(
     model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None, sides: Sequence[Sides], pad_id: int
 ) -> dict[str, torch.Tensor]:
     """Token ids padded on the right, with their masks, and token types where the tokeniser gives them."""
+    known = getattr(model.get_input_embeddings(), "num_embeddings", None)
+    largest = max(number for side in sides for number in side.source.ids)
+    if known is not None and largest >= known:
+        raise ModelError(f"The tokeniser gives token {largest}, but the model knows {known} tokens.", "It is another model's tokeniser.")
     inputs = _padded([side.source for side in sides], pad_id, "", model.device)
     targets = [side.target for side in sides if side.target is not None]
     if targets:
@@ -79,6 +87,39 @@ def batch_inputs(
         types = [[*side.source.types, *[0] * (width - len(side.source))] for side in sides]
         inputs["token_type_ids"] = torch.tensor(types, device=model.device)
     return inputs
+
+
+def check_tensors(inputs: Any) -> Mapping[str, torch.Tensor]:
+    """Tensors by name, or an error that says what was given."""
+    if not isinstance(inputs, Mapping) or not inputs or not all(isinstance(value, torch.Tensor) for value in inputs.values()):
+        given = {n: type(v).__name__ for n, v in inputs.items()} if isinstance(inputs, Mapping) else type(inputs).__name__
+        raise TextError(f"Inputs given as {given}.", "Give torch tensors by name: model.trace_inputs({'pixel_values': tensor}).")
+    return inputs
+
+
+def check_memory(layout: Layout, layers: Mapping[str, tuple[int, ...]], keep: Collection[str], sides: Iterable[Sides]) -> None:
+    """Refuse what cannot fit: the maps that are kept, and the three that one layer needs while it is computed."""
+    free = free_memory()
+    for side in sides:
+        need = 0
+        for stack in layout.stacks:
+            query, key = (len(text) for text in side.of(stack))
+            kept = len(layers[stack]) if "weights" in keep else 0
+            need += (kept + 3) * layout.n_heads(stack)[0] * query * key * 4
+        if free is not None and need > free:
+            raise TraceError(
+                f"{len(side.source):,} tokens would need about {need / 1e9:.1f} GB, and {free / 1e9:.1f} GB are free.",
+                "Choose fewer layers (layers=[…]) or a shorter text; model.each_layer keeps none.",
+            )
+
+
+def free_memory() -> int | None:
+    """Bytes that can be had, on Linux; None elsewhere."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable")), None)
 
 
 def _padded(texts: Sequence[TokenizedText], pad_id: int, prefix: str, device: torch.device) -> dict[str, torch.Tensor]:

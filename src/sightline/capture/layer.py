@@ -39,11 +39,11 @@ class LayerAttention:
 
     def __post_init__(self) -> None:
         batch, _, n_query, n_key = self.weights.shape
-        if batch != len(self.n_queries) or n_query < max(self.n_queries) or n_key < max(self.n_keys):
+        if batch != len(self.n_queries) or n_query != max(self.n_queries) or n_key != max(self.n_keys):
             raise TraceError(
                 f"Attention of shape {list(self.weights.shape)} for {len(self.n_queries)} texts of up to"
                 f" {max(self.n_queries)} queries and {max(self.n_keys)} keys.",
-                "This model's attention does not cover the tokens one to one (windows or pooling), so it cannot be shown on them.",
+                "One text at a time can be given as tensors; and attention must cover the tokens one to one (no windows, no pooling).",
             )
 
 

@@ -21,13 +21,20 @@ from sightline.errors import ModelError, SightlineError, nearest
 Device = Literal["auto", "cpu", "cuda", "mps"] | str
 
 
+#: Parts of a model that attention does not pass through: checkpoints may lack them.
+UNUSED = ("pooler", "position_ids", "lm_head")
+LONGEST_NAME = 1000
+#: A folder with any of these has a tokeniser.
+TOKENIZER_FILES = ("tokenizer*", "vocab*", "merges*", "*.model", "spiece*", "*.spm")
+
+
 def load(
     name: str | Path = DEFAULT,
     *,
     device: Device = "auto",
     dtype: torch.dtype | None = None,
     revision: str | None = None,
-    cache: bool | TraceCache = False,
+    cache: bool | str | Path | TraceCache = False,
     trust_remote_code: bool = False,
 ) -> Model:
     """Open a model for looking inside.
@@ -36,11 +43,12 @@ def load(
     device    "auto" takes a GPU where there is one
     dtype     the checkpoint's own on a GPU, float32 on a CPU, unless given
     revision  a hub id's branch, tag or commit
-    cache     True keeps traces on disk (SIGHTLINE_CACHE, else the user's cache folder); or a TraceCache of your own
+    cache     True keeps traces on disk (SIGHTLINE_CACHE, else the user's cache folder); or a folder, or a TraceCache of your own
     trust_remote_code  run Python code that came with the model: only for code that you have read
     """
-    name = str(name)
-    place, shown = _place(name)
+    if not isinstance(name, str | Path):
+        raise ModelError(f"A model named {name!r}.", _choices())
+    place, shown = _place(str(name))
     target = _device(device)
     options: dict[str, Any] = {"trust_remote_code": trust_remote_code, "local_files_only": only_local(place)}
     if revision is not None:
@@ -52,22 +60,33 @@ def load(
     try:
         gguf = _gguf_file(place)
         hf, tokenizer = _open(place, shown, options, dtype) if gguf is None else _open_gguf(place, gguf, shown, options, dtype)
-        traces = cache if isinstance(cache, TraceCache) else (TraceCache() if cache else None)
-        return Model(hf.to(target), tokenizer, name=shown, revision=getattr(hf.config, "_commit_hash", None), cache=traces)
+        return Model(hf.to(target), tokenizer, name=shown, revision=getattr(hf.config, "_commit_hash", None), cache=_cache(cache))
     finally:
         transformers_logging.set_verbosity(verbosity)
         transformers_logging.enable_progress_bar()
 
 
 def wrap(
-    hf: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None = None, *, name: str | None = None, cache: bool | TraceCache = False
+    hf: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase | None = None,
+    *,
+    name: str | None = None,
+    cache: bool | str | Path | TraceCache = False,
 ) -> Model:
     """Look inside a transformers model that is already in memory, such as one that has just been fine-tuned.
 
-    From here on the model computes its attention through sightline's function: the same numbers as its own eager attention.
+    From here on the model computes its attention through sightline's function: the same numbers as its own eager attention. It is put
+    into evaluation mode; call `hf.train()` before you train on.
     """
-    traces = cache if isinstance(cache, TraceCache) else (TraceCache() if cache else None)
-    return Model(hf, tokenizer, name=name or hf.config.name_or_path or type(hf).__name__, cache=traces)
+    if not isinstance(hf, PreTrainedModel):
+        raise ModelError(f"A {type(hf).__name__} where a transformers model was expected.", "sl.load opens a model by its name.")
+    return Model(hf, tokenizer, name=name or hf.config.name_or_path or type(hf).__name__, cache=_cache(cache))
+
+
+def _cache(cache: bool | str | Path | TraceCache) -> TraceCache | None:
+    if isinstance(cache, TraceCache) or not cache:
+        return cache or None
+    return TraceCache() if cache is True else TraceCache(cache)
 
 
 def _place(name: str) -> tuple[str, str]:
@@ -81,6 +100,8 @@ def _place(name: str) -> tuple[str, str]:
             raise ModelError(f"The embedded model {name} is not installed.", f"Install it: sightline models get {name}")
         return str(folder), name
     path = Path(name).expanduser()
+    if len(name) > LONGEST_NAME:
+        raise ModelError(f"A model name of {len(name):,} characters: {name[:40]}…", _choices())
     if path.is_file():
         raise ModelError(f"{name} is a file.", "Give the folder that holds config.json and the weights.")
     if path.is_dir():
@@ -113,6 +134,8 @@ def _gguf_file(place: str) -> str | None:
 
 
 def _device(device: Device) -> torch.device:
+    if not isinstance(device, str):
+        raise ModelError(f"device={device!r}.", 'Use "auto", "cpu", "cuda" or "mps".')
     if device == "auto":
         if torch.cuda.is_available():
             return torch.device("cuda")
@@ -120,7 +143,7 @@ def _device(device: Device) -> torch.device:
     try:
         torch.empty(0, device=device)
         return torch.device(device)
-    except (RuntimeError, AssertionError) as error:
+    except (RuntimeError, AssertionError, TypeError) as error:
         raise ModelError(f"No device {device!r} here ({str(error).splitlines()[0]}).", 'Use device="auto", or "cpu".') from error
 
 
@@ -130,7 +153,7 @@ def _open(
     try:
         config = AutoConfig.from_pretrained(place, **options)
         kind = AutoModelForSeq2SeqLM if type(config) in AutoModelForSeq2SeqLM._model_mapping else AutoModel
-        hf = kind.from_pretrained(place, attn_implementation="eager", dtype=dtype or "auto", **options)
+        hf, found = kind.from_pretrained(place, attn_implementation="eager", dtype=dtype or "auto", output_loading_info=True, **options)
     except SightlineError:
         raise
     except pickle.UnpicklingError as error:
@@ -140,7 +163,13 @@ def _open(
         ) from error
     except Exception as error:  # transformers raises nearly everything here; what matters to the user is which of two cases it is
         raise _not_opened(place, shown, error) from error
-    return hf, _open_tokenizer(place, options)
+    missing = sorted(name for name in found["missing_keys"] if not any(part in name for part in UNUSED))
+    if missing:
+        raise ModelError(
+            f"{len(missing)} of the weights of {shown} are not in its files: {', '.join(missing[:3])}{' …' if len(missing) > 3 else ''}",
+            "They would be random, and so would the attention. Is config.json that of another model?",
+        )
+    return hf, _open_tokenizer(place, shown, options)
 
 
 def _open_gguf(
@@ -159,8 +188,7 @@ def _open_gguf(
 
 
 def _not_opened(place: str, shown: str, error: Exception) -> ModelError:
-    reason = " ".join(str(error).split())
-    reason = reason if len(reason) < 300 else reason[:300] + "…"
+    reason = _short(error)
     if "trust_remote_code" in str(error):
         return ModelError(f"{shown} brings Python code of its own.", "If you trust it: sl.load(name, trust_remote_code=True).")
     if Path(place).is_dir():
@@ -174,10 +202,21 @@ def _not_opened(place: str, shown: str, error: Exception) -> ModelError:
     )
 
 
-def _open_tokenizer(place: str, options: dict[str, Any]) -> PreTrainedTokenizerBase | None:
-    """The tokeniser, or None for models that read no text."""
+def _open_tokenizer(place: str, shown: str, options: dict[str, Any]) -> PreTrainedTokenizerBase | None:
+    """The tokeniser, or None for models that come without one. A damaged one is an error; so is none at all only when text is given."""
+    folder = Path(place)
+    has_files = folder.is_dir() and ("gguf_file" in options or any(any(folder.glob(pattern)) for pattern in TOKENIZER_FILES))
+    if folder.is_dir() and not has_files:
+        return None  # transformers would invent one with an empty vocabulary
     try:
         tokenizer = AutoTokenizer.from_pretrained(place, **options)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except Exception as error:  # as above: nearly everything may be raised
+        if has_files:
+            raise ModelError(f"The tokeniser of {shown} cannot be opened.", f"{type(error).__name__}: {_short(error)}") from error
         return None
     return tokenizer if isinstance(tokenizer, PreTrainedTokenizerBase) else None
+
+
+def _short(error: Exception) -> str:
+    reason = " ".join(str(error).split())
+    return reason if len(reason) < 300 else reason[:300] + "…"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -12,14 +12,14 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from sightline.capture.collect import Collector, Sides
 from sightline.capture.fingerprint import Fingerprint
-from sightline.capture.inputs import batch_inputs, longest_text, probe_inputs
+from sightline.capture.inputs import batch_inputs, check_memory, check_tensors, longest_text, probe_inputs
 from sightline.capture.layer import LayerAttention, Receive
 from sightline.capture.layout import settle_layout
 from sightline.capture.recorder import Call, recording
 from sightline.capture.selection import check_keep, check_layers
-from sightline.capture.sides import SidesReader, Source, as_source, label_positions
+from sightline.capture.sides import SidesReader, Source, as_sources, as_words, label_positions
 from sightline.capture.trace import KEEPABLE, Trace
-from sightline.errors import ModelError
+from sightline.errors import ModelError, SightlineError
 from sightline.text.batches import batches
 from sightline.version import __version__
 
@@ -96,7 +96,8 @@ class Model:
         keep              any of weights, queries, keys, values: what is not kept is never copied
         truncate          cut a text that is longer than the model takes; otherwise that is an error
         """
-        return self._traces([Source(text, pair, words, pair_words)], layers, keep, truncate)[0]
+        source = Source(text, pair, as_words(words), as_words(pair_words))
+        return self._traces([source], layers, keep, truncate)[0]
 
     def traces(
         self,
@@ -107,7 +108,7 @@ class Model:
         truncate: bool = False,
     ) -> list[Trace]:
         """A trace for each text, in order: a string, a pair of strings (a tuple) or a list of words. Padding never shows."""
-        return self._traces([as_source(item) for item in texts], layers, keep, truncate)
+        return self._traces(as_sources(texts), layers, keep, truncate)
 
     def each_layer(
         self,
@@ -117,8 +118,8 @@ class Model:
         truncate: bool = False,
     ) -> None:
         """Hand every layer of every batch to `receive` as it comes, and keep none: memory does not grow with the layers."""
-        read = [self._sides.read(as_source(item), truncate) for item in texts]
-        for batch in batches([len(side.source) for side in read], max_batch=BATCH_TEXTS, max_tokens=BATCH_TOKENS):
+        read = [self._sides.read(source, truncate) for source in as_sources(texts)]
+        for batch in self._batches(read):
             self._run([read[i] for i in batch], receive)
 
     def trace_inputs(
@@ -135,7 +136,17 @@ class Model:
         """
         chosen, keep = check_layers(self.layout, layers), check_keep(keep, self.layout)
         collector = Collector(self.layout, chosen, keep)
-        self._forward({name: tensor.to(self.hf.device) for name, tensor in inputs.items()}, None, collector.receive)
+        tensors = check_tensors(inputs)
+        try:
+            self._forward({name: tensor.to(self.hf.device) for name, tensor in tensors.items()}, None, collector.receive)
+        except (TypeError, ValueError, RuntimeError, IndexError) as error:
+            if isinstance(error, SightlineError):
+                raise
+            raise ModelError(
+                f"{self.name} could not be run on these tensors.",
+                f"{type(error).__name__}: {' '.join(str(error).split())[:300]}",
+                f"It reads {self.hf.main_input_name!r}, a batch of one.",
+            ) from error
         sides = label_positions(collector.sizes, inputs, tokens, self.tokenizer)
         return Trace(self.name, collector.stacks(0, sides), self._about(sides))
 
@@ -144,12 +155,16 @@ class Model:
         found: dict[int, Trace] = {}
         keys: list[str] = []
         if self.cache is not None:
-            options = {"layers": chosen, "keep": sorted(keep), "truncate": truncate}
+            options = {"layers": chosen, "keep": sorted(keep), "truncate": truncate, "longest": self.max_tokens}
+            if self.hf.can_generate():
+                options["writes"] = self.hf.generation_config.to_dict()
             keys = [self.cache.key(self.fingerprint, source, options) for source in sources]
-            found = {i: trace for i, key in enumerate(keys) if (trace := self.cache.get(key)) is not None}
+            hits = {i: trace for i, key in enumerate(keys) if (trace := self.cache.get(key)) is not None}
+            found = {i: replace(trace, model=self.name, about={**trace.about, "model": self.name}) for i, trace in hits.items()}
         missing = [i for i in range(len(sources)) if i not in found]
         read = {i: self._sides.read(sources[i], truncate) for i in missing}
-        for batch in batches([len(read[i].source) for i in missing], max_batch=BATCH_TEXTS, max_tokens=BATCH_TOKENS):
+        check_memory(self.layout, chosen, keep, read.values())
+        for batch in self._batches([read[i] for i in missing]):
             indices = [missing[i] for i in batch]
             sides = [read[i] for i in indices]
             collector = Collector(self.layout, chosen, keep)
@@ -159,6 +174,19 @@ class Model:
                 if self.cache is not None:
                     self.cache.put(keys[i], found[i])
         return [found[i] for i in range(len(sources))]
+
+    def _batches(self, read: Sequence[Sides]) -> list[list[int]]:
+        """Indices of texts that go through the model together: of similar length, or of one length where padding would show."""
+        if not self.layout.padding_shows:
+            return batches([len(side.source) for side in read], max_batch=BATCH_TEXTS, max_tokens=BATCH_TOKENS)
+        alike: dict[tuple[int, int], list[int]] = {}
+        for i, side in enumerate(read):
+            alike.setdefault((len(side.source), len(side.target or ())), []).append(i)
+        return [
+            [same[i] for i in batch]
+            for same in alike.values()
+            for batch in batches([len(read[i].source) for i in same], max_batch=BATCH_TEXTS, max_tokens=BATCH_TOKENS)
+        ]
 
     def _run(self, sides: Sequence[Sides], receive: Receive) -> None:
         pad = getattr(self.tokenizer, "pad_token_id", None) or 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Collection, Iterable
 
 from sightline.capture.collect import WEIGHTS_ONLY
@@ -15,9 +16,12 @@ def check_layers(layout: Layout, layers: Iterable[int] | None) -> dict[str, tupl
     there = {stack: tuple(range(layout.n_layers(stack))) for stack in layout.stacks}
     if layers is None:
         return there
-    wanted = sorted(set(layers))
+    try:
+        wanted = sorted({operator.index(number) for number in layers})
+    except TypeError:
+        raise TraceError(f"layers={layers!r}.", "Give a list of layer numbers, such as layers=[0, 5].") from None
     deepest = max(len(numbers) for numbers in there.values())
-    if not wanted or any(not isinstance(n, int) or not 0 <= n < deepest for n in wanted):
+    if not wanted or any(not 0 <= n < deepest for n in wanted):
         raise TraceError(f"Layers {wanted} of a model whose layers are 0…{deepest - 1}.", "Layers count from zero.")
     chosen = {stack: tuple(n for n in wanted if n in numbers) for stack, numbers in there.items()}
     empty = [stack for stack, numbers in chosen.items() if not numbers]
@@ -28,10 +32,9 @@ def check_layers(layout: Layout, layers: Iterable[int] | None) -> dict[str, tupl
 
 def check_keep(keep: Collection[str], layout: Layout) -> tuple[str, ...]:
     """What to keep, in a fixed order; outside the attention interface everything but weights falls away unless it was named alone."""
-    names = {keep} if isinstance(keep, str) else set(keep)
-    unknown = sorted(names - set(KEEPABLE))
-    if unknown or not names:
-        raise TraceError(f"keep={sorted(map(str, names))!r}.", f"Name at least one of: {', '.join(KEEPABLE)}.")
+    names = {keep} if isinstance(keep, str) else set(keep) if isinstance(keep, Iterable) else {keep}
+    if names - set(KEEPABLE) or not names:
+        raise TraceError(f"keep={keep!r}.", f"Name at least one of: {', '.join(KEEPABLE)}.")
     if not layout.recorded and names != set(KEEPABLE) and names - {"weights"}:
         raise ModelError(f"No {', '.join(sorted(names - {'weights'}))}: {WEIGHTS_ONLY}.", "Use keep={'weights'}.")
     return tuple(name for name in KEEPABLE if name in names)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,18 @@ class Source:
     pair: str | None = None
     words: Sequence[str] | None = None
     pair_words: Sequence[str] | None = None
+
+
+def as_sources(texts: Any) -> list[Source]:
+    """Several texts; a single string is refused, since its letters would be taken for texts."""
+    if isinstance(texts, str | bytes):
+        raise TextError(f"One text where several were expected: {texts[:40]!r}.", "Give a list of texts, or use model.trace(text).")
+    return [as_source(item) for item in texts]
+
+
+def as_words(words: Any) -> Any:
+    """A list of words from any iterable; what is not one is left for the check to name."""
+    return list(words) if isinstance(words, Iterable) and not isinstance(words, str | bytes) else words
 
 
 def as_source(item: Any) -> Source:

@@ -19,7 +19,7 @@ from sightline.text.tokenized import TokenizedText
 
 #: Raised when the layout of the file changes; a file of another version is refused by name.
 FORMAT = 1
-HEADER = "sightline"
+HEADER, HEADER_CRC = "sightline", "sightline-crc32"
 ARRAYS = (*KEEPABLE, "mask", "bias")
 
 
@@ -38,7 +38,8 @@ def save_trace(trace: Trace, path: str | Path) -> None:
         "crc32": {name: checksum(array) for name, array in arrays.items()},
     }
     with replacing(path) as temporary:
-        save_file(arrays, temporary, metadata={HEADER: json.dumps(header, ensure_ascii=True)})
+        text = json.dumps(header, ensure_ascii=True)
+        save_file(arrays, temporary, metadata={HEADER: text, HEADER_CRC: str(zlib.crc32(text.encode()))})
 
 
 def open_trace(path: str | Path) -> Trace:
@@ -63,7 +64,7 @@ def open_trace(path: str | Path) -> Trace:
         texts = [TokenizedText.from_json(text) for text in header["texts"]]
         stacks = {name: _restore(name, data, texts, arrays) for name, data in header["stacks"].items()}
         return Trace(header["model"], stacks, header["about"])
-    except (KeyError, IndexError, TypeError, ValueError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, StorageError):
             raise
         raise StorageError(f"{path}: its header is damaged ({type(error).__name__}: {error}).", "Make the trace again.") from error
@@ -89,8 +90,8 @@ def _header(path: Path, metadata: Mapping[str, str] | None) -> dict[str, Any]:
             f"{path}: written in format {found!r}; this sightline reads format {FORMAT}.",
             "Make it again, or use the version that wrote it.",
         )
-    if not isinstance(header.get("crc32"), dict):
-        raise StorageError(f"{path}: its header is damaged (no checksums).", "Make the trace again.")
+    if metadata.get(HEADER_CRC) != str(zlib.crc32(metadata[HEADER].encode())) or header.get("kind") != "trace":
+        raise StorageError(f"{path}: its header is damaged (its checksum does not match).", "Make the trace again.")
     return header
 
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 import logging
 import shutil
+import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -36,6 +37,9 @@ def unpack_once(gguf: Path, unpack: Callable[[Path], None]) -> Path | None:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with filelock.FileLock(folder.with_name(f".{folder.name}.lock")):
+            for leftover in folder.parent.glob(".*.part"):
+                if leftover.stat().st_mtime < time.time() - 3600:  # a process was killed while it unpacked
+                    shutil.rmtree(leftover, ignore_errors=True)
             if (folder / DONE).is_file():
                 return folder
             unpack(part)
