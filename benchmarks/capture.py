@@ -2,9 +2,9 @@
 
     python benchmarks/capture.py [--tokens 128 512] [--layers 12] [-o capture.json]
 
-Against: the same model's own `output_attentions=True` with its eager attention, on the same input. Each candidate runs in processes of
-its own: one for time (best of many repeats), one for memory (the peak above what the loaded model uses, with an allocator that gives
-every freed block back at once; Linux).
+Against: the same model's own `output_attentions=True` with its eager attention, on the same input. Time: the ways take turns in one
+process, the best of each counts. Memory: each way in a process of its own, the peak above what the loaded model uses, with an
+allocator that gives every freed block back at once (Linux).
 """
 
 from __future__ import annotations
@@ -32,72 +32,77 @@ def resident(field: str) -> int:
     raise RuntimeError(f"/proc/self/status has no {field}")
 
 
-def measure(run: Callable[[], Any], what: str) -> float:
-    """Best time in seconds, or peak memory in bytes above the start."""
-    for _ in range(3):
-        run()
-    if what == "time":
-        times = []
-        for _ in range(REPEATS):
-            start = time.perf_counter()
-            kept = run()
-            times.append(time.perf_counter() - start)
-            del kept
-        return min(times)
-    gc.collect()
-    before = resident("VmRSS")
-    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew from here
-    kept = run()
-    peak = resident("VmHWM") - before
-    del kept
-    return float(peak)
-
-
-def candidate(name: str, tokens: int, layers: int, what: str) -> float:
-    """One way to get the attention of one text of so many tokens."""
+def candidates(tokens: int, layers: int) -> dict[str, Callable[[], Any]]:
+    """Ways to get the attention of one text of so many tokens, on equal copies of one model."""
     import torch
     import transformers
 
     import sightline as sl
 
-    torch.manual_seed(0)
-    config = transformers.BertConfig(vocab_size=1000, num_hidden_layers=layers, **SIZE)
-    hf = transformers.BertModel(config, add_pooling_layer=False).eval()
-    hf.set_attn_implementation("eager")
-    ids = torch.randint(5, 1000, (1, tokens))
-    if name == "own":
+    def fresh() -> Any:
+        torch.manual_seed(0)
+        config = transformers.BertConfig(vocab_size=1000, num_hidden_layers=layers, **SIZE)
+        hf = transformers.BertModel(config, add_pooling_layer=False).eval()
+        hf.set_attn_implementation("eager")
+        return hf
 
-        def run() -> Any:
-            with torch.inference_mode():
-                return hf(input_ids=ids, output_attentions=True).attentions
+    own, model = fresh(), sl.wrap(fresh())
+    ids = {"input_ids": torch.randint(5, 1000, (1, tokens))}
 
-        return measure(run, what)
-    model = sl.wrap(hf)
-    if name == "dropped":
-        seen: list[int] = []
-        return measure(lambda: model._forward({"input_ids": ids}, None, lambda layer: seen.append(layer.layer)), what)
-    keep = {"weights": {"weights"}, "everything": {"weights", "queries", "keys", "values"}}[name]
-    return measure(lambda: model.trace_inputs({"input_ids": ids}, keep=keep), what)
+    def run_own() -> Any:
+        with torch.inference_mode():
+            return own(**ids, output_attentions=True).attentions
+
+    seen: list[int] = []
+    return {
+        "own": run_own,
+        "weights": lambda: model.trace_inputs(ids, keep={"weights"}),
+        "everything": lambda: model.trace_inputs(ids),
+        "dropped": lambda: model._forward(ids, None, lambda layer: seen.append(layer.layer)),
+    }
 
 
-def in_process(name: str, tokens: int, layers: int) -> dict[str, float]:
-    found = {}
-    for what in ("time", "memory"):
-        if what == "memory":
-            os.environ["MALLOC_MMAP_THRESHOLD_"] = "262144"  # read by the child's allocator when it starts
-        with multiprocessing.get_context("spawn").Pool(1) as pool:
-            found[what] = pool.apply(candidate, (name, tokens, layers, what))
-        os.environ.pop("MALLOC_MMAP_THRESHOLD_", None)
+def times(tokens: int, layers: int) -> dict[str, float]:
+    """Best time of each, in seconds; they take turns, so that a busy machine slows all of them alike."""
+    ways = candidates(tokens, layers)
+    found: dict[str, list[float]] = {name: [] for name in ways}
+    for turn in range(REPEATS + 2):
+        for name, run in ways.items():
+            start = time.perf_counter()
+            kept = run()
+            if turn > 1:
+                found[name].append(time.perf_counter() - start)
+            del kept
+    return {name: min(taken) for name, taken in found.items()}
+
+
+def peak(name: str, tokens: int, layers: int) -> int:
+    """Peak memory in bytes above what the loaded models use."""
+    run = candidates(tokens, layers)[name]
+    for _ in range(2):
+        run()
+    gc.collect()
+    before = resident("VmRSS")
+    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew from here
+    kept = run()
+    found = resident("VmHWM") - before
+    del kept
     return found
+
+
+def in_process(function: Callable[..., Any], *arguments: Any, give_back: bool = False) -> Any:
+    """Run in a new process, where asked with an allocator that gives every freed block back at once."""
+    if give_back:
+        os.environ["MALLOC_MMAP_THRESHOLD_"] = "262144"  # read by the child's allocator when it starts
+    try:
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            return pool.apply(function, arguments)
+    finally:
+        os.environ.pop("MALLOC_MMAP_THRESHOLD_", None)
 
 
 def cache_ratio(tokens: int) -> dict[str, float]:
     """The forward pass of a 12-layer model against the second, cached, trace."""
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(_cache_ratio, (tokens,))
-
-
-def _cache_ratio(tokens: int) -> dict[str, float]:
     import tempfile
 
     import torch
@@ -132,15 +137,16 @@ def main() -> None:
     arguments = parser.parse_args()
     results: dict[str, Any] = {"machine": {"system": platform.platform(), "cpu_count": multiprocessing.cpu_count()}, "runs": []}
     for tokens in arguments.tokens:
-        runs = {name: in_process(name, tokens, arguments.layers) for name in ("own", "weights", "everything", "dropped")}
-        runs["dropped_half_the_layers"] = in_process("dropped", tokens, arguments.layers // 2)
-        own = runs["own"]
-        ratios = {
-            f"{name}_{what}": runs[name][what] / own[what] for name in ("weights", "everything", "dropped") for what in ("time", "memory")
-        }
-        ratios["dropped_memory_all_layers_to_half"] = runs["dropped"]["memory"] / runs["dropped_half_the_layers"]["memory"]
-        results["runs"].append({"tokens": tokens, "layers": arguments.layers, "against_own": ratios, "raw": runs})
-    results["cache"] = cache_ratio(128)
+        seconds = in_process(times, tokens, arguments.layers)
+        names = ("own", "weights", "everything", "dropped")
+        memory = {name: in_process(peak, name, tokens, arguments.layers, give_back=True) for name in names}
+        memory["dropped_half_the_layers"] = in_process(peak, "dropped", tokens, arguments.layers // 2, give_back=True)
+        ratios = {f"{name}_time": seconds[name] / seconds["own"] for name in names[1:]}
+        ratios |= {f"{name}_memory": memory[name] / memory["own"] for name in names[1:]}
+        ratios["dropped_memory_all_layers_to_half"] = memory["dropped"] / memory["dropped_half_the_layers"]
+        run = {"tokens": tokens, "layers": arguments.layers, "against_own": ratios, "seconds": seconds, "peak_bytes": memory}
+        results["runs"].append(run)
+    results["cache"] = in_process(cache_ratio, 128)
     text = json.dumps(results, indent=1)
     print(text)
     if arguments.output:

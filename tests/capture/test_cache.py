@@ -148,7 +148,7 @@ def test_a_process_killed_while_writing_leaves_nothing_that_is_read(tmp_path):
         for entry in tmp_path.glob("??/*.safetensors"):
             number = int(entry.name[:2])
             assert (sl.open_trace(entry).weights == np.float32(number / 12)).all()
-    leftover = tmp_path / "00" / f".{'a' * 8}.part"
+    leftover = tmp_path / "00" / ".tmpAbCdEf"  # as safetensors calls it
     leftover.parent.mkdir(exist_ok=True)
     leftover.write_bytes(b"half")
     os.utime(leftover, (1, 1))
@@ -160,3 +160,27 @@ def test_clear_removes_every_entry(cached):
     cached.traces(["the cat", "the dog"])
     assert cached.cache.clear() == 2
     assert not entries(cached)
+
+
+def test_another_limit_or_name_is_not_answered_from_the_cache(cached):
+    cached.trace(TEXT)
+    tokenizer = tiny_tokenizer()
+    tokenizer.model_max_length = 6
+    shorter = sl.wrap(BERT.model(), tokenizer, name="shorter", cache=cached.cache)
+    assert len(shorter.trace(TEXT, truncate=True).text) == 6
+    again = sl.wrap(BERT.model(), tiny_tokenizer(), name="again", cache=cached.cache).trace(TEXT)
+    assert (again.model, again.about["model"]) == ("again", "again")
+
+
+def test_weights_changed_behind_the_version_counter_are_noticed(cached):
+    before = cached.trace(TEXT)
+    for parameter in cached.hf.parameters():
+        parameter.data.mul_(1.5)
+    assert not np.array_equal(before.weights, cached.trace(TEXT).weights)
+
+
+def test_a_model_made_in_inference_mode_can_be_cached(tmp_path):
+    with torch.inference_mode():
+        hf = BERT.model()
+    model = sl.wrap(hf, tiny_tokenizer(), cache=tmp_path)
+    assert np.array_equal(model.trace(TEXT).weights, model.trace(TEXT).weights)

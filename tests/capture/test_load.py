@@ -11,7 +11,7 @@ import torch
 import sightline as sl
 from sightline.capture import embedded, hub
 from sightline.capture import load as load_module
-from sightline.errors import ModelError, TraceError
+from sightline.errors import ModelError, SightlineError, TraceError
 from tests.capture.families import FAMILIES, tiny_tokenizer
 
 
@@ -170,3 +170,105 @@ def test_a_folder_never_asks_the_network(tmp_path, monkeypatch):
     monkeypatch.setattr(hub, "reachable", lambda _: pytest.fail("asked the network for a folder"))
     save(tmp_path / "m", "bert")
     assert sl.load(tmp_path / "m").layout.n_layers("encoder") == 3
+
+
+def test_weights_that_are_missing_are_named_and_not_made_up(tmp_path):
+    save(tmp_path / "m", "bert")
+    config = json.loads((tmp_path / "m" / "config.json").read_text())
+    (tmp_path / "m" / "config.json").write_text(json.dumps({**config, "num_hidden_layers": 6}))
+    with pytest.raises(ModelError, match=r"encoder\.layer\.3"):
+        sl.load(tmp_path / "m")
+
+
+@pytest.mark.parametrize("name", ["bert", "t5", "gpt2", "roberta", "llama"])
+def test_a_folder_without_a_tokeniser_has_none(tmp_path, name):
+    next(f for f in FAMILIES if f.name == name).model().save_pretrained(tmp_path / "m")
+    with pytest.raises(ModelError, match="has no tokeniser"):
+        sl.load(tmp_path / "m").trace("the cat sat")
+
+
+def test_a_damaged_tokeniser_is_named(tmp_path):
+    save(tmp_path / "m", "bert")
+    (tmp_path / "m" / "tokenizer.json").write_text("{")
+    with pytest.raises(ModelError, match="tokeniser of m cannot be opened"):
+        sl.load(tmp_path / "m")
+
+
+def test_the_tokeniser_of_another_model_is_noticed(minilm):
+    with pytest.raises(ModelError, match="tokeniser that of this model"):
+        sl.wrap(next(f for f in FAMILIES if f.name == "bert").model(), minilm.tokenizer)
+
+
+def test_what_is_not_a_transformers_model_is_refused():
+    for thing in ("minilm", torch.nn.Linear(2, 2), None):
+        with pytest.raises(ModelError, match="where a transformers model was expected"):
+            sl.wrap(thing)
+    for name in (None, 3, "x" * 5000):
+        with pytest.raises(ModelError):
+            sl.load(name)
+
+
+def test_attention_in_windows_is_refused_and_not_drawn_as_zeros():
+    import transformers
+
+    config = transformers.LongformerConfig(
+        vocab_size=64, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=32, max_position_embeddings=600
+    )
+    with pytest.raises(ModelError, match="windows"):
+        sl.wrap(transformers.LongformerModel(config), tiny_tokenizer())
+
+
+def test_scores_before_the_softmax_are_refused():
+    import transformers
+
+    config = transformers.SqueezeBertConfig(
+        vocab_size=64, hidden_size=32, embedding_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=32,
+        q_groups=1, k_groups=1, v_groups=1, post_attention_groups=1, intermediate_groups=1, output_groups=1,
+    )  # fmt: skip
+    with pytest.raises(ModelError, match="is not: weights from -"):
+        sl.wrap(transformers.SqueezeBertModel(config), tiny_tokenizer())
+
+
+def test_where_padding_would_show_only_texts_of_one_length_share_a_batch():
+    import numpy as np
+    import transformers
+
+    torch.manual_seed(0)
+    config = transformers.ConvBertConfig(
+        vocab_size=64, hidden_size=32, embedding_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=32, head_ratio=2
+    )
+    hf = transformers.ConvBertModel(config)
+    with torch.no_grad():
+        for parameter in hf.parameters():
+            parameter.mul_(4)
+    model = sl.wrap(hf, tiny_tokenizer())
+    assert model.layout.padding_shows
+    texts = ["the cat sat on the mat .", "the dog ran", "a mat"]
+    for together, alone in zip(model.traces(texts), map(model.trace, texts), strict=True):
+        assert np.abs(together.weights - alone.weights).max() < 1e-5
+
+
+def test_a_model_whose_calls_do_not_reproduce_its_maps_is_refused():
+    family = next(f for f in FAMILIES if f.name == "bert")
+    hf = family.model()
+    attention = hf.encoder.layer[1].attention.self
+    attention.register_forward_hook(lambda module, _, output: (output[0], None if output[1] is None else output[1].flip(-1)))
+    with pytest.raises(ModelError, match="reproduce 1 of them"):
+        sl.wrap(hf, tiny_tokenizer())
+
+
+def test_a_text_that_would_not_fit_into_memory_is_refused(minilm, monkeypatch):
+    from sightline.capture import inputs
+
+    monkeypatch.setattr(inputs, "free_memory", lambda: 1000)
+    with pytest.raises(TraceError, match="GB are free"):
+        minilm.trace("the cat sat")
+
+
+UNKNOWN_IDS = torch.full((1, 3), 10**6)
+
+
+@pytest.mark.parametrize("given", [{}, [1], {"input_ids": [1, 2]}, {"pixel": torch.ones(1, 2)}, {"input_ids": UNKNOWN_IDS}])
+def test_tensors_that_do_not_fit_are_refused(minilm, given):
+    with pytest.raises(SightlineError):
+        minilm.trace_inputs(given)

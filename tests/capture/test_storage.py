@@ -85,8 +85,7 @@ def test_a_changed_byte_is_refused_by_name_or_changes_nothing(data, cat, tmp_pat
     except StorageError as error:
         assert "damaged.safetensors" in str(error)
         return
-    for name in ("weights", "queries", "keys", "values"):
-        assert np.array_equal(getattr(found, name), getattr(cat, name)), "a damaged array was read as if it were whole"
+    assert same(found, cat), "a damaged file was read as if it were whole"
 
 
 def test_another_version_is_named(cat, tmp_path):
@@ -142,3 +141,23 @@ trace.save(sys.argv[2])
 def test_a_missing_folder_is_named(cat, tmp_path):
     with pytest.raises(StorageError, match="cannot be written"):
         cat.save(tmp_path / "no" / "such" / "folder.safetensors")
+
+
+def test_damage_anywhere_in_the_header_is_refused_or_changes_nothing(tmp_path):
+    trace = sl.Trace.from_arrays(np.ones((1, 1, 1, 1), dtype=np.float32), ["cat"])
+    trace.save(tmp_path / "x.safetensors")
+    whole = (tmp_path / "x.safetensors").read_bytes()
+    for place in range(len(whole)):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1
+        (tmp_path / "y.safetensors").write_bytes(damaged)
+        try:
+            found = sl.open_trace(tmp_path / "y.safetensors")
+        except StorageError:
+            continue
+        assert same(found, trace), f"byte {place}"
+
+
+def test_a_trace_goes_to_a_file_with_a_name(cat):
+    with pytest.raises(StorageError, match="no name for a file"):
+        cat.save("")

@@ -69,12 +69,29 @@ def test_what_was_not_kept_says_how_to_keep_it(minilm):
         _ = trace.queries
 
 
-@pytest.mark.parametrize(
-    ("layers", "keep"), [([6], ("weights",)), ([-1], ("weights",)), ([], ("weights",)), (None, ("wights",)), (None, ())]
-)
-def test_unknown_layers_and_parts_are_refused(minilm, layers, keep):
+@pytest.mark.parametrize("layers", [[6], [-1], [], 3, [0, "a"], [0.5]])
+def test_unknown_layers_are_refused(minilm, layers):
     with pytest.raises(TraceError):
-        minilm.trace("The cat sat.", layers=layers, keep=keep)
+        minilm.trace("The cat sat.", layers=layers)
+
+
+@pytest.mark.parametrize("keep", ["wights", (), None, 5, ["weights", 3]])
+def test_unknown_parts_are_refused(minilm, keep):
+    with pytest.raises(TraceError):
+        minilm.trace("The cat sat.", keep=keep)
+
+
+def test_layers_may_be_any_integers(minilm):
+    assert minilm.trace("The cat sat.", layers=(np.int64(n) for n in (5, 0)), keep="weights").layers == (0, 5)
+
+
+def test_one_text_is_not_taken_for_many(minilm):
+    with pytest.raises(TextError, match="One text where several were expected"):
+        minilm.traces("abc")
+
+
+def test_a_trace_describes_itself_in_a_line(cat):
+    assert repr(cat) == "<trace of minilm: encoder 6 layers, 14 x 14 tokens>"
 
 
 def test_eight_threads_get_what_each_gets_alone(minilm):

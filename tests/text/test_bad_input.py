@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -47,12 +45,9 @@ def test_a_text_without_tokens_is_refused() -> None:
 @pytest.mark.parametrize(
     "text", ["😀" * 100_000, "😀 " * 100_000, "a-" * 50_000, "猫" * 100_000], ids=["run", "spaced", "hyphens", "kanji"]
 )
-def test_enormous_texts_are_answered_quickly(tokenizer: Any, text: str) -> None:
-    start = time.perf_counter()
-    too_long = len(tokenizer(text, verbose=False)["input_ids"]) > 512  # WordPiece takes a long run as one [UNK]
-    with pytest.raises(TextError, match="but the model takes 512") if too_long else nullcontext():
+def test_enormous_texts_are_refused(tokenizer: Any, text: str) -> None:
+    with pytest.raises(TextError, match=r"but the model takes 512|became one unknown token"):
         encode(tokenizer, text, max_length=512)
-    assert time.perf_counter() - start < 10
 
 
 def test_strange_characters_pass_through_as_data(tokenizer: Any) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from transformers import PreTrainedModel
 
+from sightline.capture.probe import check_attention, no_cache, run_probe, same_but_for_padding, with_padding
 from sightline.capture.recorder import IMPLEMENTATION, Call, recording
 from sightline.errors import ModelError
 
@@ -16,9 +16,6 @@ from sightline.errors import ModelError
 PLAIN_WITHIN = 1e-5
 #: Standard deviation of the scores with which plainness is tried: large enough for a softcap of 50 to show.
 LOUD = 30.0
-#: How far rows may sum above 1 (half precision), and how far padding may move a weight before it counts as seen.
-ROWS_WITHIN, PADDING_WITHIN = 1e-2, 1e-4
-PADDING = 3  # tokens of padding to try with
 
 
 @dataclass(frozen=True)
@@ -75,7 +72,7 @@ def settle_layout(model: PreTrainedModel, probe: Mapping[str, torch.Tensor]) -> 
     A map of the model that no call reproduces is an error here, never a wrong picture later.
     """
     model.set_attn_implementation("eager")
-    reference = _run(model, probe)
+    reference = run_probe(model, probe)
     own = own_maps(reference)
     if not own:
         raise ModelError(
@@ -83,14 +80,14 @@ def settle_layout(model: PreTrainedModel, probe: Mapping[str, torch.Tensor]) -> 
             "It may have no softmax attention at all (state-space and convolutional models), or hide it. There is nothing to look at.",
         )
     for stack, (_, maps) in own.items():
-        _check_attention(type(model).__name__, stack, maps, probe)
-    padded = own_maps(_run(model, _with_padding(probe))) if "input_ids" in probe else own
-    padding_shows = not all(_same_within(maps, padded[stack][1]) for stack, (_, maps) in own.items() if stack in padded)
+        check_attention(type(model).__name__, stack, maps, probe)
+    padded = own_maps(run_probe(model, with_padding(probe))) if "input_ids" in probe else own
+    padding_shows = not all(same_but_for_padding(maps, padded[stack][1]) for stack, (_, maps) in own.items() if stack in padded)
     calls: list[tuple[Call, bool]] = []
     if can_record(model):
         model.set_attn_implementation(IMPLEMENTATION)
         with torch.no_grad(), recording(lambda call: calls.append((call, is_plain(call)))):
-            recorded = model(**probe, **_no_cache(model))
+            recorded = model(**probe, **no_cache(model))
         if calls and not torch.equal(recorded[0], reference[0]):
             raise ModelError(
                 f"{type(model).__name__} computes something else when it is recorded.",
@@ -101,56 +98,6 @@ def settle_layout(model: PreTrainedModel, probe: Mapping[str, torch.Tensor]) -> 
         slots = [Slot(stack, i, m.shape[1], m.shape[1], False) for stack, (_, maps) in own.items() for i, m in enumerate(maps)]
         return Layout(tuple(slots), recorded=False, outputs=outputs, padding_shows=padding_shows)
     return Layout(_match(type(model).__name__, own, calls), recorded=True, outputs=outputs, padding_shows=padding_shows)
-
-
-def _run(model: PreTrainedModel, inputs: Mapping[str, torch.Tensor]) -> Any:
-    """The model's own answer with its own maps; whatever it raises on a tiny input becomes an error that says so."""
-    try:
-        with torch.no_grad():
-            return model(**inputs, output_attentions=True, **_no_cache(model))
-    except Exception as error:  # any model's code runs here
-        reason = " ".join(str(error).split())[:300]
-        raise ModelError(
-            f"{type(model).__name__} could not be run on a tiny {'text' if 'input_ids' in inputs else 'input'}.",
-            f"{type(error).__name__}: {reason}",
-            "Is the tokeniser that of this model? Parts of larger models (a text or vision tower) can be opened by themselves.",
-        ) from error
-
-
-def _check_attention(name: str, stack: str, maps: tuple[torch.Tensor, ...], probe: Mapping[str, torch.Tensor]) -> None:
-    """Refuse maps that are not one weight for every query and key: windows, pooled or hashed attention, scores before the softmax."""
-    lengths = {side: probe[key].shape[1] for side, key in (("read", "input_ids"), ("written", "decoder_input_ids")) if key in probe}
-    n_query, n_key = {"encoder": ("read", "read"), "decoder": ("written", "written"), "cross": ("written", "read")}[stack]
-    if "written" not in lengths:
-        n_query, n_key = "read", "read"
-    for weights in maps:
-        expected = (lengths.get(n_query, weights.shape[2]), lengths.get(n_key, weights.shape[3]))
-        if tuple(weights.shape[2:]) != expected or (stack != "cross" and weights.shape[2] != weights.shape[3]):
-            raise ModelError(
-                f"{name} reports {stack} attention of shape {list(weights.shape)} for {expected[0]} queries and {expected[1]} keys.",
-                "It attends in windows or to pooled tokens: its weights do not stand one to one for pairs of tokens, so they are not shown.",
-            )
-        if weights.min() < 0 or weights.sum(-1).max() > 1 + ROWS_WITHIN:
-            raise ModelError(
-                f"What {name} reports as {stack} attention is not: from {weights.min():.3g}, rows summing up to {weights.sum(-1).max():.3g}.",
-                "Attention weights are not negative and sum to at most 1. It may report scores before the softmax.",
-            )
-
-
-def _with_padding(probe: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """The same input with padding behind it."""
-    padded = dict(probe)
-    for ids, mask in (("input_ids", "attention_mask"), ("decoder_input_ids", "decoder_attention_mask")):
-        if ids in probe:
-            shown = probe.get(mask, torch.ones_like(probe[ids]))
-            padded[ids] = torch.nn.functional.pad(probe[ids], (0, PADDING), value=0)
-            padded[mask] = torch.nn.functional.pad(shown, (0, PADDING), value=0)
-    return padded
-
-
-def _same_within(maps: tuple[torch.Tensor, ...], padded: tuple[torch.Tensor, ...]) -> bool:
-    pairs = zip(maps, padded, strict=True)
-    return all((m - p[:, :, : m.shape[2], : m.shape[3]]).abs().max() < PADDING_WITHIN for m, p in pairs)
 
 
 def own_maps(output: Mapping[str, tuple[torch.Tensor, ...]]) -> dict[str, tuple[str, tuple[torch.Tensor, ...]]]:
@@ -213,7 +160,3 @@ def _match(name: str, own: Mapping[str, tuple[str, tuple[torch.Tensor, ...]]], c
 
 def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
     return one.shape == other.shape and torch.allclose(one.float(), other.float(), rtol=0, atol=1e-6)
-
-
-def _no_cache(model: PreTrainedModel) -> dict[str, bool]:
-    return {"use_cache": False} if hasattr(model.config, "use_cache") else {}

@@ -84,9 +84,11 @@ def wrap(
 
 
 def _cache(cache: bool | str | Path | TraceCache) -> TraceCache | None:
-    if isinstance(cache, TraceCache) or not cache:
-        return cache or None
-    return TraceCache() if cache is True else TraceCache(cache)
+    if isinstance(cache, TraceCache):
+        return cache
+    if isinstance(cache, bool):
+        return TraceCache() if cache else None
+    return TraceCache(cache)
 
 
 def _place(name: str) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from sightline.capture.fingerprint import Fingerprint
 from sightline.capture.inputs import batch_inputs, check_memory, check_tensors, longest_text, probe_inputs
 from sightline.capture.layer import LayerAttention, Receive
 from sightline.capture.layout import settle_layout
+from sightline.capture.probe import no_cache
 from sightline.capture.recorder import Call, recording
 from sightline.capture.selection import check_keep, check_layers
 from sightline.capture.sides import SidesReader, Source, as_sources, as_words, label_positions
@@ -201,7 +202,7 @@ class Model:
             if slot is not None:
                 receive(_layer(slot.stack, slot.layer, call.weights, sides, call))
 
-        options: dict[str, Any] = {"use_cache": False} if hasattr(self.hf.config, "use_cache") else {}
+        options = no_cache(self.hf)
         with torch.inference_mode():
             if self.layout.recorded:
                 with recording(hand_on):

@@ -161,6 +161,12 @@ class Trace:
         if not self.stacks:
             raise TraceError("A trace without any attention.", "Give at least one stack.")
 
+    def __repr__(self) -> str:
+        stacks = ", ".join(
+            f"{name} {len(s.layers)} layers, {len(s.query_text)} x {len(s.key_text)} {s.level}s" for name, s in self.stacks.items()
+        )
+        return f"<trace of {self.model}: {stacks}>"
+
     def _stack(self, name: str) -> Stack:
         if name not in self.stacks:
             raise TraceError(f"{self.model} has no {name} attention.", f"It has: {', '.join(self.stacks)}.")

@@ -79,7 +79,7 @@ def trace(
         found.save(output)
     for table in summary_tables(found):
         console.print(table)
-    console.print("[dim]Means over heads and tokens. Attention shows where information may flow, not why the model decided.[/dim]")
+    console.print("[dim]Means over heads and queries. Attention shows where information may flow, not why the model decided.[/dim]")
     if output is not None:
         console.print(f"Saved to {escape(str(output))}", highlight=False)
 

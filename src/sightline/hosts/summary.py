@@ -6,11 +6,13 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+from rich.markup import escape
 from rich.table import Table
 
 from sightline.capture.trace import Stack, Trace
 from sightline.measures.focus import entropy
 from sightline.measures.targets import mass_at_offset, mass_on
+from sightline.text.printable import printable
 
 Measure = Callable[[np.ndarray], np.ndarray]
 
@@ -24,7 +26,8 @@ def _table(model: str, stack: Stack) -> Table:
     """Means over heads and queries; every column but the first two is a share of the attention."""
     queries, keys = len(stack.query_text), len(stack.key_text)
     size = f"{queries} {stack.level}s" if stack.name != "cross" else f"{queries} queries, {keys} keys"
-    title = f"{model} · {stack.name} attention · {len(stack.layers)} layers x {stack.n_heads} heads · {size}"
+    layers = f"{len(stack.layers)} layer{'s' if len(stack.layers) != 1 else ''}"
+    title = escape(f"{printable(model)} · {stack.name} attention · {layers} x {stack.n_heads} heads · {size}")
     table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
     table.add_column("layer", justify="right")
     table.add_column("entropy", justify="right")
@@ -36,7 +39,7 @@ def _table(model: str, stack: Stack) -> Table:
         received = weights.mean(axis=(0, 1))  # [key]
         top = int(received.argmax())
         shares = (float(measure(weights).mean()) for _, measure in columns)
-        shown = stack.key_text.tokens[top].replace("[", r"\[")
+        shown = escape(printable(stack.key_text.tokens[top]))
         table.add_row(
             str(layer), f"{np.nanmean(entropy(weights)):.2f} nats", *(f"{share:.1%}" for share in shares), f"{shown} {received[top]:.1%}"
         )
@@ -52,7 +55,7 @@ def _columns(stack: Stack) -> list[tuple[str, Measure]]:
             if name != "next" or stack.name == "encoder":
                 columns.append((name, partial(mass_at_offset, offset=offset)))
     first = np.arange(len(special)) == 0
-    columns.append(("first token", partial(mass_on, columns=first)))
+    columns.append((f"first {stack.level}", partial(mass_on, columns=first)))
     if special.any():
         columns.append(("special", partial(mass_on, columns=special)))
     return columns

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 
+LONGEST_UNKNOWN = 1000
+
+
 @dataclass(frozen=True)
 class _Side:
     """One text of the input; `given` and `segments` only where it came as a list of words."""
@@ -51,6 +54,7 @@ def encode(
     if pair is not None or pair_words is not None:
         sides.append(_side(tokenizer, pair, pair_words, "second text", ("pair", "pair_words")))
     whole = read(tokenizer, *(side.text for side in sides))
+    _check_unknown(tokenizer, whole)
     pieces = _fit(whole, len(sides), max_length, truncate)
 
     word_of: list[int | None] = [None] * len(pieces.ids)
@@ -111,6 +115,16 @@ def _words(side: _Side, pieces: Pieces, number: int, cut: bool) -> Words:
     if len(spans) < len(positions):
         return group_by_marks(shown)
     return group(side.text, segment(side.text), spans, shown, cut=cut)
+
+
+def _check_unknown(tokenizer: PreTrainedTokenizerBase, pieces: Pieces) -> None:
+    """A whole page that became one unknown token would be a picture of nothing."""
+    for number, span in zip(pieces.ids, pieces.spans, strict=True):
+        if number == tokenizer.unk_token_id and span is not None and span[1] - span[0] > LONGEST_UNKNOWN:
+            raise TextError(
+                f"{span[1] - span[0]:,} characters without a space became one unknown token ({tokenizer.unk_token}).",
+                f"This tokeniser gives up on words of more than about {LONGEST_UNKNOWN} characters. Put spaces between them.",
+            )
 
 
 def _fit(pieces: Pieces, texts: int, max_length: int | None, truncate: bool) -> Pieces:
