@@ -47,4 +47,26 @@ class LayerAttention:
             )
 
 
+@dataclass(frozen=True)
+class LayerScores:
+    """What one layer's plain softmax attention is made of: softmax(scale · q·kᵀ + mask + bias), the map itself never formed.
+
+    mask      [batch, 1 or head, query, key], True where a query may look, or numbers added to the scores; None: see causal
+    causal    where there is no mask: no query looks ahead
+    The rest is as in LayerAttention.
+    """
+
+    stack: str
+    layer: int
+    queries: torch.Tensor
+    keys: torch.Tensor
+    mask: torch.Tensor | None
+    bias: torch.Tensor | None
+    scale: float
+    causal: bool
+    n_queries: tuple[int, ...]
+    n_keys: tuple[int, ...]
+
+
 Receive = Callable[[LayerAttention], None]
+ReceiveScores = Callable[[LayerScores], None]

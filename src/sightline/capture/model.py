@@ -13,9 +13,9 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from sightline.capture.collect import Collector, Sides
 from sightline.capture.fingerprint import Fingerprint
 from sightline.capture.inputs import batch_inputs, longest_text, probe_inputs
-from sightline.capture.layer import LayerAttention, Receive
+from sightline.capture.layer import LayerAttention, LayerScores, Receive, ReceiveScores
 from sightline.capture.layout import settle_layout
-from sightline.capture.recorder import Call, recording
+from sightline.capture.recorder import Call, Ingredients, glancing, recording
 from sightline.capture.selection import check_keep, check_layers
 from sightline.capture.sides import SidesReader, Source, as_source, label_positions
 from sightline.capture.trace import KEEPABLE, Trace
@@ -120,6 +120,32 @@ class Model:
         for batch in batches([len(side.source) for side in read], max_batch=BATCH_TEXTS, max_tokens=BATCH_TOKENS):
             self._run([read[i] for i in batch], receive)
 
+    def read(self, item: str | tuple[str, str] | list[str], *, truncate: bool = False) -> Sides:
+        """The tokens of a text, a pair or a list of words, as the model reads them."""
+        return self._sides.read(as_source(item), truncate)
+
+    def hand_layers(self, sides: Sequence[Sides], receive: Receive) -> None:
+        """One forward pass over one batch of texts that were read; each layer goes to `receive` while it is there."""
+        self._run(sides, receive)
+
+    def hand_scores(self, sides: Sequence[Sides], receive: ReceiveScores) -> None:
+        """The same without ever forming a map: for models whose attention is plain softmax (`model.gives.plain`)."""
+        if not self.gives.plain:
+            raise ModelError(f"The attention of {self.name} is more than a softmax of q·k.", "Ask for its maps: model.hand_layers.")
+        done = iter(self.layout.calls)
+
+        def hand_on(seen: Ingredients) -> None:
+            slot = next(done, None)
+            if slot is not None:
+                texts = [side.of(slot.stack) for side in sides]
+                lengths = tuple(len(query) for query, _ in texts), tuple(len(key) for _, key in texts)
+                terms = (seen.queries, seen.keys, seen.mask, seen.bias, seen.scale, seen.causal)
+                receive(LayerScores(slot.stack, slot.layer, *terms, *lengths))
+
+        pad = getattr(self.tokenizer, "pad_token_id", None) or 0
+        with torch.inference_mode(), glancing(hand_on):
+            self.hf(**batch_inputs(self.hf, self.tokenizer, sides, pad), **self._options())
+
     def trace_inputs(
         self,
         inputs: Mapping[str, torch.Tensor],
@@ -172,7 +198,7 @@ class Model:
             if slot is not None:
                 receive(_layer(slot.stack, slot.layer, call.weights, sides, call))
 
-        options: dict[str, Any] = {"use_cache": False} if hasattr(self.hf.config, "use_cache") else {}
+        options = self._options()
         with torch.inference_mode():
             if self.layout.recorded:
                 with recording(hand_on):
@@ -186,6 +212,9 @@ class Model:
             for stack, name in self.layout.outputs.items():
                 for layer, weights in enumerate(m for m in output[name] if m is not None):
                     receive(_layer(stack, layer, weights, sides, None))
+
+    def _options(self) -> dict[str, Any]:
+        return {"use_cache": False} if hasattr(self.hf.config, "use_cache") else {}
 
     def _about(self, sides: Sides) -> dict[str, Any]:
         from sightline import __version__

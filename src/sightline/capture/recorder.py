@@ -19,7 +19,8 @@ from typing import Any
 
 import torch
 from transformers import AttentionInterface, AttentionMaskInterface
-from transformers.masking_utils import eager_mask
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import eager_mask, sdpa_mask
 
 from sightline.errors import ModelError
 
@@ -46,8 +47,22 @@ class Call:
         return function(self.module, queries, self.keys, self.values, self.mask, **self.options)[1]
 
 
+@dataclass(frozen=True)
+class Ingredients:
+    """What the weights of one attention module are made of, where the weights themselves were not asked for."""
+
+    queries: torch.Tensor  # [batch, head, query, dim]
+    keys: torch.Tensor  # [batch, key head, key, dim]
+    mask: torch.Tensor | None  # [batch, 1 or head, query, key]: True where a query may look, or numbers added to the scores
+    bias: torch.Tensor | None  # [1 or batch, head, query, key], added to the scores
+    scale: float
+    causal: bool  # without a mask: no query looks ahead
+
+
 Receive = Callable[[Call], None]
+Glance = Callable[[Ingredients], None]
 _receive: ContextVar[Receive | None] = ContextVar("sightline_receive", default=None)
+_glance: ContextVar[Glance | None] = ContextVar("sightline_glance", default=None)
 
 
 @contextmanager
@@ -60,6 +75,19 @@ def recording(receive: Receive) -> Iterator[None]:
         _receive.reset(token)
 
 
+@contextmanager
+def glancing(glance: Glance) -> Iterator[None]:
+    """Within this block attention runs through the fused kernel, no map is made, and `glance` sees queries, keys and masks.
+
+    For plain softmax attention alone: the fused kernel knows no softcap and no sink.
+    """
+    token = _glance.set(glance)
+    try:
+        yield
+    finally:
+        _glance.reset(token)
+
+
 def attention_function(
     module: torch.nn.Module,
     query: torch.Tensor,
@@ -67,16 +95,32 @@ def attention_function(
     value: torch.Tensor,
     attention_mask: torch.Tensor | None,
     **kwargs: Any,
-) -> tuple[torch.Tensor, torch.Tensor]:
+) -> tuple[torch.Tensor, torch.Tensor | None]:
     """The model's own eager attention; the recording of this context sees what went in and what came out."""
+    glance = _glance.get()
+    if glance is not None:
+        causal = kwargs.get("is_causal")
+        causal = bool(getattr(module, "is_causal", True) if causal is None else causal) and attention_mask is None and query.shape[2] > 1
+        bias = kwargs.get("position_bias")
+        fused, _ = sdpa_attention_forward(module, query, key, value, attention_mask, **kwargs)
+        glance(Ingredients(query, key, attention_mask, bias, _scale(module, query, kwargs), causal))
+        return fused, None
     output, weights = own_eager(type(module))(module, query, key, value, attention_mask, **kwargs)
     receive = _receive.get()
     if receive is not None:
-        scale = kwargs.get("scaling")
-        if scale is None:
-            scale = getattr(module, "scaling", None) or query.shape[-1] ** -0.5
-        receive(Call(module, weights, query, key, value, attention_mask, kwargs.get("position_bias"), float(scale), kwargs))
+        scale = _scale(module, query, kwargs)
+        receive(Call(module, weights, query, key, value, attention_mask, kwargs.get("position_bias"), scale, kwargs))
     return output, weights
+
+
+def mask_function(*args: Any, **kwargs: Any) -> torch.Tensor | None:
+    """The mask twin: of numbers for the eager function; for the fused kernel of booleans, or none where its causal flag says it all."""
+    return (eager_mask if _glance.get() is None else sdpa_mask)(*args, **kwargs)  # type: ignore[no-any-return]
+
+
+def _scale(module: torch.nn.Module, query: torch.Tensor, options: Mapping[str, Any]) -> float:
+    scale = options.get("scaling")
+    return float((getattr(module, "scaling", None) or query.shape[-1] ** -0.5) if scale is None else scale)
 
 
 @cache
@@ -103,4 +147,4 @@ def own_eager(module_type: Any) -> Callable[..., tuple[torch.Tensor, torch.Tenso
 
 
 AttentionInterface.register(IMPLEMENTATION, attention_function)
-AttentionMaskInterface.register(IMPLEMENTATION, eager_mask)
+AttentionMaskInterface.register(IMPLEMENTATION, mask_function)
