@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from sightline.analyses.batch import Batch
 from sightline.analyses.rows import Rows
 from sightline.errors import TraceError
 from sightline.results.table import Table
+
+if TYPE_CHECKING:
+    from sightline.capture.model import Model
 
 
 class Statistic(ABC):
@@ -22,6 +25,8 @@ class Statistic(ABC):
     """
 
     name: ClassVar[str]
+    #: Whether it is fed rows; one that runs the model itself, in `finish`, is not.
+    from_rows: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self.sums: dict[str, np.ndarray] = {}
@@ -41,6 +46,13 @@ class Statistic(ABC):
     @abstractmethod
     def fresh(self) -> Self:
         """An empty statistic with the same options."""
+
+    def prepare(self, model: Model, seed: int) -> None:
+        """Called before a run: an error here leaves this statistic out, and the others go on."""
+
+    def batch_tokens(self, model: Model) -> int | None:
+        """The most tokens of a batch that this statistic can hold; None: any number."""
+        return None
 
     def finish(self, batch: Batch) -> None:
         """Called when every layer of the batch has passed."""
@@ -74,8 +86,8 @@ class Statistic(ABC):
             self.sums[name] = grown
         self.sums[name][at.start : at.stop] += values
 
-    def layers(self, what: str) -> list[tuple[str, int]]:
-        """(stack, layer) of every sum of that kind, encoder before decoder before cross, ascending."""
+    def by_layer(self, what: str) -> list[tuple[str, int, str, np.ndarray]]:
+        """(stack, layer, detail, sums) of every sum named stack.layer.detail.what: encoder, decoder, cross, layers ascending."""
         order = {"encoder": 0, "decoder": 1, "cross": 2}
-        found = [(name.split(".")[0], int(name.split(".")[1])) for name in self.sums if name.endswith(f".{what}")]
-        return sorted(found, key=lambda pair: (order[pair[0]], pair[1]))
+        found = [(*name.split("."), values) for name, values in self.sums.items() if name.endswith(f".{what}")]
+        return sorted(((stack, int(layer), detail, values) for stack, layer, detail, _, values in found), key=lambda f: (order[f[0]], f[1]))

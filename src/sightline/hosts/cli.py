@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from sightline import __version__
 from sightline.errors import SightlineError
-from sightline.hosts import model_commands
+from sightline.hosts import corpus_commands, model_commands
 
 app = typer.Typer(
     help="See what a Transformer looks at.",
@@ -23,6 +23,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(model_commands.app, name="models")
+app.command(no_args_is_help=True)(corpus_commands.analyse)
 console = Console()
 #: Set by --traceback, read by `main`.
 _show_traceback = False
