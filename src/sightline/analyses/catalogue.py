@@ -6,10 +6,12 @@ from collections.abc import Iterable, Mapping
 
 from sightline.analyses.average_attention import AverageAttention
 from sightline.analyses.entropy import Entropy
+from sightline.analyses.head_distances import HeadDistances
+from sightline.analyses.importance import Importance
 from sightline.analyses.statistic import Statistic
 from sightline.errors import TraceError, nearest
 
-STATISTICS: dict[str, type[Statistic]] = {kind.name: kind for kind in (AverageAttention, Entropy)}
+STATISTICS: dict[str, type[Statistic]] = {kind.name: kind for kind in (AverageAttention, Entropy, HeadDistances, Importance)}
 
 
 def statistics_named(names: Iterable[str], targets: Mapping[str, str] | None = None) -> list[Statistic]:

@@ -11,6 +11,7 @@ from sightline.analyses.batch import Batch
 from sightline.analyses.rows import Rows
 from sightline.analyses.statistic import Statistic
 from sightline.analyses.tables import head_table
+from sightline.measures.streamed import entropy_from_exponentials
 from sightline.results.table import Table
 
 
@@ -64,7 +65,8 @@ class Entropy(Statistic):
         n_keys = torch.tensor(rows.n_keys, device=rows.e.device)[:, None, None, None]
         places = torch.arange(rows.e.shape[-1], device=rows.e.device)
         even = (places < n_keys) / n_keys  # [text, 1, 1, key]
-        return torch.special.entr((1 - self.smoothing) * rows.weights() + self.smoothing * even).sum(-1)
+        smooth = (1 - self.smoothing) * rows.weights() + self.smoothing * even  # [text, head, row, key]
+        return entropy_from_exponentials(smooth, torch.ones_like(rows.total))
 
     def result(self) -> dict[str, Table]:
         series, records = "cls", []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sightline.analyses.head_map import head_map
 from sightline.analyses.statistic import Statistic
 from sightline.results.table import Table
 
@@ -15,4 +16,8 @@ def summarise(statistics: Sequence[Statistic], seed: int) -> tuple[dict[str, Tab
     notes: dict[str, Any] = {}
     for statistic in statistics:
         tables |= statistic.result()
+    for name in [name for name in tables if name.split("_")[0] == "distances" and len(tables[name])]:
+        stack = name.removeprefix("distances").lstrip("_")
+        made = f"head_map_{stack}" if stack else "head_map"
+        tables[made], notes[made] = head_map(tables[name], tables, seed, stack)
     return tables, notes

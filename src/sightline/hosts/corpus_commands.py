@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 console = Console()
 #: Analyses by the name under which --only takes them.
-ANALYSES = ("average_attention", "entropy")
+ANALYSES = ("average_attention", "entropy", "distances", "importance")
 
 
 def analyse(

