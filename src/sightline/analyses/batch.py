@@ -27,12 +27,14 @@ class Batch:
     sides   the tokens of each text
     roles   name → token id of the special tokens that this tokeniser adds: cls, sep, bos, eos
     numbers the place of each text in the run, so that what is drawn at random for it depends on nothing else
+    layers  the layers of each stack that count; None: all
     """
 
     sides: tuple[Sides, ...]
     roles: Mapping[str, int]
     device: torch.device = torch.device("cpu")
     numbers: tuple[int, ...] = ()
+    layers: Mapping[str, tuple[int, ...]] | None = None
     _memo: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def texts(self, stack: str) -> list[tuple[TokenizedText, TokenizedText]]:

@@ -19,6 +19,8 @@ from sightline.capture.model import Model
 AGREE_WITHIN = 1e-3
 #: The check reads at most so many texts and tokens.
 CHECK_TEXTS, CHECK_TOKENS = 4, 256
+#: Maps of at most so many tokens are made whole.
+WHOLE = 1024
 
 
 def fold(model: Model, batch: Batch, statistics: Sequence[Statistic], layers: Mapping[str, tuple[int, ...]], *, streamed: bool) -> None:
@@ -41,9 +43,15 @@ def fold(model: Model, batch: Batch, statistics: Sequence[Statistic], layers: Ma
         if streamed:
             model.hand_scores(batch.sides, from_scores)
         else:
-            model.hand_layers(batch.sides, from_map)
+            model.hand_layers(batch.sides, from_map, rows=_rows_at_once(batch))
     for statistic in statistics:
         statistic.finish(batch)
+
+
+def _rows_at_once(batch: Batch) -> int | None:
+    """Maps of long texts come in blocks of rows."""
+    longest = max(max(len(queries), len(keys)) for stack in ("encoder", "decoder") for queries, keys in batch.texts(stack))
+    return None if longest <= WHOLE else max(16, WHOLE * WHOLE // longest)
 
 
 def agree(model: Model, batch: Batch, statistics: Sequence[Statistic], layers: Mapping[str, tuple[int, ...]]) -> bool:

@@ -50,14 +50,14 @@ class HeadDistances(Statistic):
             last = min(n_rows, rows.first + rows.e.shape[2])
             width = min(n_keys, rows.e.shape[3])
             whole = rows.first == 0 and last == n_rows and width == n_keys
-            part = (rows.e[place, :, : last - rows.first, :width] * rows.inverse[place, :, : last - rows.first]).float()
+            part = (rows.e[place, :, : last - rows.first, :width] * rows.inverse[place, :, : last - rows.first])
             held = self._held.setdefault((rows.stack, text), {})
             if whole and rows.layer not in held and rows.heads.start == 0:
                 held[rows.layer] = part
                 continue
             known = held.get(rows.layer)
             if known is None or len(known) < rows.heads.stop:
-                grown = torch.zeros(rows.heads.stop, n_rows, n_keys, device=part.device)
+                grown = part.new_zeros(rows.heads.stop, n_rows, n_keys)
                 if known is not None:
                     grown[: len(known)] = known
                 held[rows.layer] = grown

@@ -71,7 +71,7 @@ class Importance(Statistic):
         # texts do not see each other, so the gradient of the sum holds each text's own gradient
         gradients = torch.autograd.grad((losses.sum(-1) / counts).sum(), list(weights.values()), allow_unused=True)
         for (stack, layer), gradient in zip(weights, gradients, strict=True):
-            if gradient is not None:
+            if gradient is not None and (batch.layers is None or layer in batch.layers[stack]):
                 self._take(stack, layer, gradient.abs(), batch)
 
     def _labels(self, batch: Batch, inputs: dict[str, torch.Tensor]) -> torch.Tensor:

@@ -41,6 +41,10 @@ class Rows:
     keys: torch.Tensor | None = None
     scale: float = 1.0
 
+    @property
+    def n_rows(self) -> int:
+        return self.e.shape[2]
+
     @cached_property
     def inverse(self) -> torch.Tensor:
         """1 / Z, 0 for rows without a visible key: [text, head, row, 1]"""
@@ -49,8 +53,8 @@ class Rows:
     @cached_property
     def inside(self) -> torch.Tensor:
         """Which rows are the text's own, not padding: [text, row]"""
-        places = torch.arange(self.first, self.first + self.e.shape[2], device=self.e.device)
-        return places < torch.tensor(self.n_queries, device=self.e.device)[:, None]
+        places = torch.arange(self.first, self.first + self.n_rows, device=self.visible.device)
+        return places < torch.tensor(self.n_queries, device=self.visible.device)[:, None]
 
     def weights(self) -> torch.Tensor:
         """[text, head, row, key]"""
@@ -77,9 +81,15 @@ class Rows:
         return entropy_from_keys(self.queries, mean_keys, self.scale, self.lse)
 
 
-def rows_of_map(attention: LayerAttention, first: int = 0) -> Rows:
-    """A dense map as rows: [batch, head, row, key], already normalised."""
-    weights = attention.weights if attention.weights.dtype in (torch.float32, torch.float64) else attention.weights.float()
+def precise(tensor: torch.Tensor) -> torch.Tensor:
+    """At least single precision: half precision is for kernels, not for sums."""
+    return tensor if tensor.dtype == torch.float64 else tensor.float()
+
+
+def rows_of_map(attention: LayerAttention) -> Rows:
+    """A dense map, or some rows of it, as rows: [batch, head, row, key], already normalised."""
+    first = attention.first
+    weights = precise(attention.weights)
     batch, n_heads, n_rows, n_keys = weights.shape
     seen: torch.Tensor  # [text, row, key]
     places = torch.arange(n_keys, device=weights.device)
@@ -108,9 +118,14 @@ def rows_of_map(attention: LayerAttention, first: int = 0) -> Rows:
 
 def rows_of_scores(scores: LayerScores, block: int | None = None) -> Iterator[Rows]:
     """A layer's rows in blocks, made from queries and keys: several short texts at once, or a few rows and heads of a long one."""
+    from sightline.analyses.fused_rows import FUSED_FROM, fused_rows  # it builds on the rows of this module
+
     block = block or (BLOCK_GPU if scores.queries.is_cuda else BLOCK_CPU)
     batch, n_heads, width, _ = scores.queries.shape
     n_keys = scores.keys.shape[2]
+    if scores.queries.is_cuda and scores.mask is None and scores.bias is None and batch == 1 and width >= FUSED_FROM:
+        yield fused_rows(scores)
+        return
     together = block // (n_heads * width * n_keys)
     if together >= 1:
         for text in range(0, batch, together):
@@ -130,9 +145,8 @@ def _rows(scores: LayerScores, texts: range, heads: range, first: int, last: int
     end = max(scores.n_keys[t])
     if scores.causal:
         end = min(end, last)  # nobody in these rows looks further
-    shared = scores.queries.shape[1] // scores.keys.shape[1]
-    queries = scores.queries[t, h, first:last].float()  # [text, head, row, dim]
-    keys = scores.keys[t, [head // shared for head in heads], :end].float()  # [text, head, key, dim]
+    queries = precise(scores.queries[t, h, first:last])  # [text, head, row, dim]
+    keys = precise(_of_heads(scores.keys[t, :, :end], heads, scores.queries.shape[1]))  # [text, head, key, dim]
     found = (queries * scores.scale) @ keys.transpose(2, 3)  # [text, head, row, key]
     if scores.bias is not None:
         of_texts = slice(None) if len(scores.bias) == 1 else t
@@ -157,6 +171,12 @@ def _rows(scores: LayerScores, texts: range, heads: range, first: int, last: int
         keys=keys if from_keys else None,
         scale=scores.scale,
     )
+
+
+def _of_heads(keys: torch.Tensor, heads: range, n_heads: int) -> torch.Tensor:
+    """The keys that each of these heads uses: heads share them in grouped-query models. [text, head, key, dim]"""
+    shared = n_heads // keys.shape[1]
+    return keys[:, heads.start : heads.stop] if shared == 1 else keys[:, [head // shared for head in heads]]
 
 
 def _hide(found: torch.Tensor, scores: LayerScores, t: slice, h: slice, first: int, last: int, end: int) -> tuple[torch.Tensor, bool]:

@@ -157,7 +157,7 @@ class _Loop:
         return min([BATCH_TOKENS, *(limit for one in self.statistics if (limit := one.batch_tokens(self.model)) is not None)])
 
     def _fold(self, sides: Sequence[Sides], numbers: Sequence[int]) -> None:
-        batch = Batch(tuple(sides), self.roles, self.model.hf.device, tuple(numbers))
+        batch = Batch(tuple(sides), self.roles, self.model.hf.device, tuple(numbers), self.layers)
         if self.streamed is None:
             self.streamed = agree(self.model, batch, [one for one in self.statistics if one.from_rows], self.layers)
         fold(self.model, batch, self.statistics, self.layers, streamed=self.streamed)

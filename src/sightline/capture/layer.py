@@ -23,6 +23,7 @@ class LayerAttention:
     scale           what q·k is multiplied with
     n_queries       the true number of queries of each text in the batch: rows beyond it are padding
     n_keys          the same for keys
+    first           the first of the rows, where the rows of a long text come in blocks (`in_blocks`)
     """
 
     stack: str
@@ -36,10 +37,12 @@ class LayerAttention:
     scale: float | None
     n_queries: tuple[int, ...]
     n_keys: tuple[int, ...]
+    first: int = 0
+    in_blocks: bool = False
 
     def __post_init__(self) -> None:
         batch, _, n_query, n_key = self.weights.shape
-        if batch != len(self.n_queries) or n_query < max(self.n_queries) or n_key < max(self.n_keys):
+        if batch != len(self.n_queries) or (n_query < max(self.n_queries) and not self.in_blocks) or n_key < max(self.n_keys):
             raise TraceError(
                 f"Attention of shape {list(self.weights.shape)} for {len(self.n_queries)} texts of up to"
                 f" {max(self.n_queries)} queries and {max(self.n_keys)} keys.",

@@ -14,7 +14,7 @@ from sightline.capture.collect import Collector, Sides
 from sightline.capture.fingerprint import Fingerprint
 from sightline.capture.inputs import batch_inputs, longest_text, probe_inputs
 from sightline.capture.layer import LayerAttention, LayerScores, Receive, ReceiveScores
-from sightline.capture.layout import settle_layout
+from sightline.capture.layout import Slot, settle_layout
 from sightline.capture.recorder import Call, Ingredients, glancing, recording
 from sightline.capture.selection import check_keep, check_layers
 from sightline.capture.sides import SidesReader, Source, as_source, label_positions
@@ -124,9 +124,11 @@ class Model:
         """The tokens of a text, a pair or a list of words, as the model reads them."""
         return self._sides.read(as_source(item), truncate)
 
-    def hand_layers(self, sides: Sequence[Sides], receive: Receive) -> None:
-        """One forward pass over one batch of texts that were read; each layer goes to `receive` while it is there."""
-        self._run(sides, receive)
+    def hand_layers(self, sides: Sequence[Sides], receive: Receive, *, rows: int | None = None) -> None:
+        """One forward pass over one batch of texts that were read; each layer goes to `receive` while it is there.
+
+        With `rows`, a layer with more queries comes so many rows at a time and its map is never whole (models that can be recorded)."""
+        self._run(sides, receive, rows)
 
     def hand_scores(self, sides: Sequence[Sides], receive: ReceiveScores) -> None:
         """The same without ever forming a map: for models whose attention is plain softmax (`model.gives.plain`)."""
@@ -185,23 +187,27 @@ class Model:
                     self.cache.put(keys[i], found[i])
         return [found[i] for i in range(len(sources))]
 
-    def _run(self, sides: Sequence[Sides], receive: Receive) -> None:
+    def _run(self, sides: Sequence[Sides], receive: Receive, rows: int | None = None) -> None:
         pad = getattr(self.tokenizer, "pad_token_id", None) or 0
-        self._forward(batch_inputs(self.hf, self.tokenizer, sides, pad), sides, receive)
+        self._forward(batch_inputs(self.hf, self.tokenizer, sides, pad), sides, receive, rows)
 
-    def _forward(self, inputs: Mapping[str, torch.Tensor], sides: Sequence[Sides] | None, receive: Receive) -> None:
+    def _forward(
+        self, inputs: Mapping[str, torch.Tensor], sides: Sequence[Sides] | None, receive: Receive, rows: int | None = None
+    ) -> None:
         """One forward pass; each layer goes to `receive` while it is there."""
         done = iter(self.layout.calls)
+        slot: Slot | None = None
 
         def hand_on(call: Call) -> None:
-            slot = next(done, None)
+            nonlocal slot
+            slot = next(done, None) if call.first == 0 else slot
             if slot is not None:
                 receive(_layer(slot.stack, slot.layer, call.weights, sides, call))
 
         options = self._options()
         with torch.inference_mode():
             if self.layout.recorded:
-                with recording(hand_on):
+                with recording(hand_on, rows):
                     self.hf(**inputs, **options)
                 if next(done, "end") != "end":
                     raise ModelError(
@@ -236,4 +242,5 @@ def _layer(stack: str, layer: int, weights: torch.Tensor, sides: Sequence[Sides]
     n_keys = tuple(len(key) for _, key in texts) or (weights.shape[3],)
     if call is None:
         return LayerAttention(stack, layer, weights, None, None, None, None, None, None, n_queries, n_keys)
-    return LayerAttention(stack, layer, weights, call.queries, call.keys, call.values, call.mask, call.bias, call.scale, n_queries, n_keys)
+    terms = (call.queries, call.keys, call.values, call.mask, call.bias, call.scale)
+    return LayerAttention(stack, layer, weights, *terms, n_queries, n_keys, call.first, call.in_blocks)

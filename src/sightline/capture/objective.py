@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, PreTrainedModel
+from transformers.utils import logging as transformers_logging
 
 from sightline.errors import ModelError
 
@@ -27,19 +28,21 @@ class Objective:
 
 def objective_of(model: Model) -> Objective:
     """The model's own loss. A head that its checkpoint does not hold is never made up: that is an error."""
+    if model.hf.config.is_encoder_decoder:
+        raise ModelError(
+            f"{model.name} reads one text and writes another.", "Importance is measured for encoders with a masked language-modelling head and for decoders."
+        )
     mask_id = getattr(model.tokenizer, "mask_token_id", None)
     if model.hf.get_output_embeddings() is not None:  # wrapped or opened with its head on
-        kind: Kind = "masked" if "encoder" in model.layout.stacks and not model.hf.config.is_encoder_decoder else "next"
+        kind: Kind = "masked" if "encoder" in model.layout.stacks else "next"
         return _checked(model, model.hf, kind, mask_id)
     source = model.hf.config.name_or_path
     architectures = model.hf.config.architectures or []
     named = ", ".join(architectures) or type(model.hf).__name__
-    wanted = [(AutoModelForMaskedLM, "masked"), (AutoModelForCausalLM, "next")]
     decoder = model.layout.stacks == ("decoder",)
-    for auto, kind_ in reversed(wanted) if decoder else wanted:
-        hf = _with_head(auto, source, model)
-        if hf is not None:
-            return _checked(model, hf, kind_, mask_id)  # type: ignore[arg-type]
+    hf = _with_head(AutoModelForCausalLM if decoder else AutoModelForMaskedLM, source, model)
+    if hf is not None:
+        return _checked(model, hf, "next" if decoder else "masked", mask_id)
     raise ModelError(
         f"{model.name} has no language-modelling head, so it has no loss to take gradients of.",
         f"Its checkpoint holds a {named}.",
@@ -51,10 +54,16 @@ def _with_head(auto: Any, source: str, model: Model) -> PreTrainedModel | None:
     """The same checkpoint opened with a head on the weights that we have; None where the head's own weights are not in it."""
     if type(model.hf.config) not in auto._model_mapping or not source:
         return None
+    verbosity = transformers_logging.get_verbosity()
+    transformers_logging.set_verbosity_error()  # we say ourselves what is missing
+    transformers_logging.disable_progress_bar()
     try:
         hf, info = auto.from_pretrained(source, attn_implementation="eager", dtype=model.hf.dtype, output_loading_info=True)
     except (OSError, ValueError, KeyError):
         return None
+    finally:
+        transformers_logging.set_verbosity(verbosity)
+        transformers_logging.enable_progress_bar()
     if info["missing_keys"]:
         return None
     # the base we look at takes the place of the one just read, so that one set of weights is held

@@ -40,6 +40,8 @@ class Call:
     bias: torch.Tensor | None  # [1 or batch, head, query, key], added to the scores
     scale: float
     options: Mapping[str, Any]
+    first: int = 0  # the first of the queries, where a long text comes in blocks of rows
+    in_blocks: bool = False
 
     def again(self, queries: torch.Tensor) -> torch.Tensor:
         """The weights this module's own function makes of other queries: [batch, head, query, key]."""
@@ -62,17 +64,22 @@ class Ingredients:
 Receive = Callable[[Call], None]
 Glance = Callable[[Ingredients], None]
 _receive: ContextVar[Receive | None] = ContextVar("sightline_receive", default=None)
+_rows: ContextVar[int | None] = ContextVar("sightline_rows", default=None)
 _glance: ContextVar[Glance | None] = ContextVar("sightline_glance", default=None)
 
 
 @contextmanager
-def recording(receive: Receive) -> Iterator[None]:
-    """Within this block, and this thread or task alone, every attention call is handed to `receive`."""
-    token = _receive.set(receive)
+def recording(receive: Receive, rows: int | None = None) -> Iterator[None]:
+    """Within this block, and this thread or task alone, every attention call is handed to `receive`.
+
+    rows   a map with more queries than this is never made whole: the model's own function makes so many rows at a time
+    """
+    tokens = _receive.set(receive), _rows.set(rows)
     try:
         yield
     finally:
-        _receive.reset(token)
+        _receive.reset(tokens[0])
+        _rows.reset(tokens[1])
 
 
 @contextmanager
@@ -105,12 +112,38 @@ def attention_function(
         fused, _ = sdpa_attention_forward(module, query, key, value, attention_mask, **kwargs)
         glance(Ingredients(query, key, attention_mask, bias, _scale(module, query, kwargs), causal))
         return fused, None
+    receive, rows = _receive.get(), _rows.get()
+    if receive is not None and rows is not None and query.shape[2] > rows:
+        return _in_blocks(module, query, key, value, attention_mask, kwargs, receive, rows), None
     output, weights = own_eager(type(module))(module, query, key, value, attention_mask, **kwargs)
-    receive = _receive.get()
     if receive is not None:
         scale = _scale(module, query, kwargs)
         receive(Call(module, weights, query, key, value, attention_mask, kwargs.get("position_bias"), scale, kwargs))
     return output, weights
+
+
+def _in_blocks(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    mask: torch.Tensor | None,
+    options: dict[str, Any],
+    receive: Receive,
+    rows: int,
+) -> torch.Tensor:
+    """The model's own function on some queries at a time, so that no map is made whole: [batch, query, head, dim]."""
+    outputs = []
+    bias = options.get("position_bias")
+    for first in range(0, query.shape[2], rows):
+        part = slice(first, first + rows)
+        own = dict(options) if bias is None else {**options, "position_bias": bias[:, :, part]}
+        masked = None if mask is None else mask[:, :, part]
+        output, weights = own_eager(type(module))(module, query[:, :, part], key, value, masked, **own)
+        outputs.append(output)
+        scale = _scale(module, query, options)
+        receive(Call(module, weights, query[:, :, part], key, value, masked, own.get("position_bias"), scale, own, first, True))
+    return torch.cat(outputs, dim=1)
 
 
 def mask_function(*args: Any, **kwargs: Any) -> torch.Tensor | None:

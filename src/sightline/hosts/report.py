@@ -94,7 +94,7 @@ def _report(run: Run, figures: dict[str, str], heads: list[Notable], linked: set
         yield "</tbody>\n</table>\n"
     for figure, div in figures.items():
         yield f"<section>\n<h2>{html.escape(TITLES[figure])}</h2>\n<p>{html.escape(MEANING[figure])}</p>\n<div class=figure>{div}</div>\n</section>\n"
-    yield f"<h2>Where these numbers come from</h2>\n<pre>{html.escape(printable(json.dumps(dict(run.about), indent=1, ensure_ascii=False)))}</pre>\n</main>\n</body>\n</html>\n"
+    yield f"<h2>Where these numbers come from</h2>\n<pre>{_lines(json.dumps(dict(run.about), indent=1, ensure_ascii=False))}</pre>\n</main>\n</body>\n</html>\n"
 
 
 def _notices(run: Run) -> str:
@@ -105,4 +105,9 @@ def _notices(run: Run) -> str:
         lines.append(f"{counts['too_long']:,} of {counts['documents']:,} documents were too long for the model and are not in these numbers.")
     if counts.get("unreadable"):
         lines.append(f"{counts['unreadable']:,} of {counts['documents']:,} documents could not be tokenised and are not in these numbers.")
-    return "".join(f"<p class=notice>{html.escape(printable(line))}</p>\n" for line in lines)
+    return "".join(f"<p class=notice>{_lines(line)}</p>\n" for line in lines)
+
+
+def _lines(text: str) -> str:
+    """Text of several lines, harmless in a page."""
+    return "\n".join(html.escape(printable(line)) for line in text.splitlines())

@@ -72,7 +72,9 @@ def fused(
     """
     width = -(-values.shape[-1] // 8) * 8  # the kernels want multiples of 8
     q, k, v = (torch.nn.functional.pad(tensor, (0, width - tensor.shape[-1])) for tensor in (queries, keys, values))
-    if queries.is_cuda:
+    if queries.is_cuda and queries.dtype == torch.float32:  # the flash kernels know half precision alone
+        out, lse, *_ = torch.ops.aten._scaled_dot_product_efficient_attention(q, k, v, None, True, 0.0, causal, scale=scale)
+    elif queries.is_cuda:
         out, lse, *_ = torch.ops.aten._scaled_dot_product_flash_attention(q, k, v, 0.0, causal, False, scale=scale)
     else:
         out, lse = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, causal, scale=scale)

@@ -53,7 +53,7 @@ def average_attention(run: Run) -> go.Figure:
             row=row,
             col=column,
         )
-        figure.update_xaxes(title_text="layer" if place >= len(panels) - ACROSS else None, showticklabels=True, dtick=_step(numbers), row=row, col=column)
+        figure.update_xaxes(title_text="layer" if place >= len(panels) - ACROSS else None, showticklabels=True, dtick=layer_step(numbers), row=row, col=column)
         if column == 1:
             figure.update_yaxes(title_text="share of attention", row=row, col=column)
     figure.update_annotations(font={"size": 12}, yshift=2)
@@ -71,6 +71,6 @@ def _part(table: Table, stack: str, target: str) -> Table:
     return table.where(stack=stack, target=target) if stack else table.where(target=target)
 
 
-def _step(numbers: list[int]) -> int:
+def layer_step(numbers: list[int]) -> int:
     """A tick a layer where they fit, else every second, fifth or tenth."""
     return next((step for step in (1, 2, 5, 10) if len(numbers) / step <= 13), 20)

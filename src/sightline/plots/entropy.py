@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from sightline.plots.average_attention import _step
+from sightline.plots.average_attention import layer_step
 from sightline.plots.style import INK, QUIET, head_colour, stacks_of, styled
 from sightline.results.run import Run
 
@@ -62,7 +62,7 @@ def entropy(run: Run) -> go.Figure:
                 row=row,
                 col=column,
             )
-        figure.update_xaxes(title_text="layer", dtick=_step(numbers), row=row, col=column)
+        figure.update_xaxes(title_text="layer", dtick=layer_step(numbers), row=row, col=column)
         if column == 1:
             figure.update_yaxes(title_text="entropy (nats)", row=row, col=column)
     figure.update_annotations(font={"size": 12}, yshift=2)
