@@ -89,16 +89,19 @@ def analyse(
     place = None if folder is None else Path(folder)
     with only_run(place) if place is not None else nullcontext():
         done, counts, seconds = (0, 0), Counter[str](), 0.0
+        streamed = None if model.gives.plain else False
         if place is not None:
-            found = load_state(place, ready) if resume else None
-            if found is None and (place / "run.json").exists() and not resume:
-                raise StorageError(f"{place} holds a finished run.", "Choose another folder, or --resume to write its report again.")
+            found = load_state(place, ready)
+            if found is not None and not resume:
+                kind = "a finished" if found[1]["complete"] else "an unfinished"
+                raise StorageError(f"{place} holds {kind} run.", "Go on with it: --resume (resume=True). Or choose another folder.")
             if found is not None:
                 check_same(place, found[1], about)
                 ready, done, counts, seconds = _restored(*found)
+                streamed = found[1]["streamed"]
         documents = documents_of(corpus, model, pairs=pairs, limit=limit, max_tokens=max_tokens, seed=seed)
         total = limit if pairs else min(len(corpus), limit or len(corpus))
-        loop = _Loop(model, Preparation(model, max_tokens, window), ready, chosen, about, place, progress, total, counts, seconds)
+        loop = _Loop(model, Preparation(model, max_tokens, window), ready, chosen, about, place, progress, total, counts, seconds, streamed)
         return Run(*_finish(loop, loop.run(documents, done), left_out), example=loop.example(corpus))
 
 
@@ -117,12 +120,13 @@ class _Loop:
         total: int | None,
         counts: Counter[str],
         seconds: float,
+        streamed: bool | None,
     ) -> None:
         self.model, self.preparation, self.statistics, self.layers = model, preparation, statistics, layers
         self.about, self.folder, self.progress, self.total = about, folder, progress, total
         self.counts, self.seconds = counts, seconds  # of what has been folded
         self.roles = roles_of(model.tokenizer) if model.tokenizer is not None else {}
-        self.streamed: bool | None = None if model.gives.plain else False
+        self.streamed = streamed  # None: to be tried on the first batch
 
     def run(self, documents: Iterator[Document], done: tuple[int, int]) -> list[Statistic]:
         """Fold every batch after `done` = (groups, batches of the open group)."""
@@ -133,10 +137,9 @@ class _Loop:
                 break
             if number < done[0]:
                 continue
-            before = Counter(self.counts) if number == done[0] and done[1] else None
             self.preparation.counts = Counter()
             texts = [side for document in group for side in self.preparation.read(document)]
-            if before is None:
+            if number > done[0] or not done[1]:  # else the group was counted before the run was interrupted
                 self.counts += self.preparation.counts
             cut = batches([len(text.source) for text in texts], max_batch=BATCH_TEXTS, max_tokens=self._batch_tokens())
             for place, indices in enumerate(cut):
@@ -164,7 +167,7 @@ class _Loop:
 
     def save(self, done: tuple[int, int], *, complete: bool = False) -> None:
         if self.folder is not None:
-            state = {"done": done, "counts": dict(self.counts), "seconds": self.seconds, "complete": complete}
+            state = {"done": done, "counts": dict(self.counts), "seconds": self.seconds, "streamed": self.streamed, "complete": complete}
             save_state(self.folder, self.statistics, {**self.about, **state})
 
     def example(self, corpus: Corpus) -> Any:
