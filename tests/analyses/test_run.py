@@ -40,8 +40,8 @@ SCRIPT = textwrap.dedent("""
         batches += 1
         if batches == int(sys.argv[2]):
             os.kill(os.getpid(), signal.SIGKILL)
-    run.analyse(tiny_model(), TEXTS, [AverageAttention(), Entropy(), HeadDistances(), Importance()], folder=sys.argv[1], resume="resume" in sys.argv,
-                progress=progress)
+    statistics = [AverageAttention(), Entropy(), HeadDistances(), Importance()]
+    run.analyse(tiny_model(), TEXTS, statistics, folder=sys.argv[1], resume="resume" in sys.argv, progress=progress)
     print(batches)
 """)
 
@@ -50,7 +50,9 @@ def in_process(folder: Path, kill_after: int, *more: str) -> subprocess.Complete
     root = str(Path(__file__).parents[2])
     script = SCRIPT.format(root=root)
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([root, *sys.path])}
-    return subprocess.run([sys.executable, "-c", script, str(folder), str(kill_after), *more], capture_output=True, text=True, check=False, env=env)
+    return subprocess.run(
+        [sys.executable, "-c", script, str(folder), str(kill_after), *more], capture_output=True, text=True, check=False, env=env
+    )
 
 
 def test_a_killed_run_resumes_to_the_same_numbers(tmp_path: Path) -> None:

@@ -59,7 +59,9 @@ def tiny_model(dtype: torch.dtype = torch.float32) -> sl.Model:
     return sl.wrap(hf.to(dtype), tokenizer, name="tiny")
 
 
-def folded(statistic: Statistic, numbers: Sequence[int], *, size: int = 3, streamed: bool = True, model: sl.Model | None = None) -> Statistic:
+def folded(
+    statistic: Statistic, numbers: Sequence[int], *, size: int = 3, streamed: bool = True, model: sl.Model | None = None
+) -> Statistic:
     """A fresh statistic that has seen these texts, `size` of them at a time."""
     model = model or tiny_model()
     made = statistic.fresh()

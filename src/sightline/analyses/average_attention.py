@@ -11,8 +11,8 @@ import torch
 from sightline.analyses.batch import Batch
 from sightline.analyses.rows import Rows
 from sightline.analyses.statistic import Statistic
-from sightline.analyses.targets import OFFSETS, check_targets, columns_of, sep_rows
 from sightline.analyses.tables import head_table
+from sightline.analyses.targets import OFFSETS, check_targets, columns_of, sep_rows
 from sightline.results.table import Table
 
 
@@ -81,7 +81,7 @@ def _offsets(stack: str) -> dict[str, int]:
 
 
 def _share(total: np.ndarray, divisor: np.ndarray) -> np.ndarray:
-    return np.divide(total, divisor[:, None], out=np.zeros_like(total), where=divisor[:, None] > 0)
+    return np.asarray(np.divide(total, divisor[:, None], out=np.zeros_like(total), where=divisor[:, None] > 0))
 
 
 def _order(name: str) -> tuple[int, str]:

@@ -32,7 +32,7 @@ class Batch:
 
     sides: tuple[Sides, ...]
     roles: Mapping[str, int]
-    device: torch.device = torch.device("cpu")
+    device: torch.device | str = "cpu"
     numbers: tuple[int, ...] = ()
     layers: Mapping[str, tuple[int, ...]] | None = None
     _memo: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
@@ -53,7 +53,7 @@ def roles_of(tokenizer: PreTrainedTokenizerBase) -> dict[str, int]:
     added = set(tokenizer("a").input_ids) - set(tokenizer("a", add_special_tokens=False).input_ids)
     found: dict[str, int] = {}
     for role in ROLES:
-        number = getattr(tokenizer, f"{role}_token_id", None)
-        if number in added and number not in found.values():
+        number: int | None = getattr(tokenizer, f"{role}_token_id", None)
+        if number is not None and number in added and number not in found.values():
             found[role] = int(number)
     return found

@@ -12,7 +12,7 @@ from sightline.analyses.rows import Rows
 from sightline.analyses.statistic import Statistic
 from sightline.analyses.tables import head_table
 from sightline.measures.streamed import entropy_from_exponentials
-from sightline.results.table import Table
+from sightline.results.table import Cell, Table
 
 
 class Entropy(Statistic):
@@ -69,11 +69,12 @@ class Entropy(Statistic):
         return entropy_from_exponentials(smooth, torch.ones_like(rows.total))
 
     def result(self) -> dict[str, Table]:
-        series, records = "cls", []
+        series = "cls"
+        records: list[tuple[Cell, ...]] = []
         for stack, layer, name, sums in self.by_layer("entropy"):
             series = name if not records or series == name else "one_row"  # the stacks of one model may differ
             means = sums[:, :3] / sums[:, 3:]  # [head, (all, one row, uniform)]
-            records += [(stack, layer, head, *map(float, row)) for head, row in enumerate(means)]
+            records += [(stack, layer, head, float(row[0]), float(row[1]), float(row[2])) for head, row in enumerate(means)]
         return {self.name: head_table(records, ("all", series, "uniform"))}
 
 

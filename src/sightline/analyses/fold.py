@@ -57,7 +57,8 @@ def _rows_at_once(batch: Batch) -> int | None:
 def agree(model: Model, batch: Batch, statistics: Sequence[Statistic], layers: Mapping[str, tuple[int, ...]]) -> bool:
     """Whether the streamed form gives the same sums as the dense one on the first texts of this batch."""
     sides = tuple(
-        Sides(shortened(side.source, CHECK_TOKENS), side.target and shortened(side.target, CHECK_TOKENS)) for side in batch.sides[:CHECK_TEXTS]
+        Sides(shortened(side.source, CHECK_TOKENS), side.target and shortened(side.target, CHECK_TOKENS))
+        for side in batch.sides[:CHECK_TEXTS]
     )
     tried = []
     for streamed in (True, False):
@@ -66,6 +67,7 @@ def agree(model: Model, batch: Batch, statistics: Sequence[Statistic], layers: M
         fold(model, few, fresh, layers, streamed=streamed)
         tried.append([statistic.state() for statistic in fresh])
     return all(
-        one.keys() == other.keys() and all(np.allclose(one[name], other[name], rtol=AGREE_WITHIN, atol=AGREE_WITHIN * len(sides)) for name in one)
+        one.keys() == other.keys()
+        and all(np.allclose(one[name], other[name], rtol=AGREE_WITHIN, atol=AGREE_WITHIN * len(sides)) for name in one)
         for one, other in zip(*tried, strict=True)
     )

@@ -28,7 +28,9 @@ class FusedRows(Rows):
         return self.n_queries[0]
 
     def weights(self) -> torch.Tensor:
-        raise TraceError(f"A text of {self.n_rows:,} tokens has no map to look at: it would not fit.", "Use shorter texts for this analysis.")
+        raise TraceError(
+            f"A text of {self.n_rows:,} tokens has no map to look at: it would not fit.", "Use shorter texts for this analysis."
+        )
 
     def mass(self, columns: torch.Tensor) -> torch.Tensor:
         queries, keys = self._pair()

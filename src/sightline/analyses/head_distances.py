@@ -50,7 +50,7 @@ class HeadDistances(Statistic):
             last = min(n_rows, rows.first + rows.e.shape[2])
             width = min(n_keys, rows.e.shape[3])
             whole = rows.first == 0 and last == n_rows and width == n_keys
-            part = (rows.e[place, :, : last - rows.first, :width] * rows.inverse[place, :, : last - rows.first])
+            part = rows.e[place, :, : last - rows.first, :width] * rows.inverse[place, :, : last - rows.first]
             held = self._held.setdefault((rows.stack, text), {})
             if whole and rows.layer not in held and rows.heads.start == 0:
                 held[rows.layer] = part

@@ -21,7 +21,7 @@ NO_BEHAVIOUR = "none of these"
 def head_map(distances: Table, tables: dict[str, Table], seed: int, stack: str = "") -> tuple[Table, dict[str, float]]:
     """Metric MDS of the square of distances: (layer, head, x, y, behaviour) and its stress.
 
-    stress is Kruskal's stress-1: √(Σ (d − δ)² / Σ d²), 0 for a perfect layout, where d are the distances in the plane and δ those between heads.
+    stress is Kruskal's stress-1, 0 for a perfect layout: √(Σ (d − δ)² / Σ d²), with d the distances in the plane and δ those between heads.
     """
     heads = [_numbers(name) for name in map(str, distances.columns["head"])]
     square = np.array([distances[name] for name in map(str, distances.columns["head"])], dtype=np.float64)  # [head, head]

@@ -18,6 +18,8 @@ from sightline.text.tokenized import TokenizedText
 
 #: A text with more characters than this for each token that fits is too long without asking the tokeniser.
 CHARACTERS_A_TOKEN = 64
+#: With windows, a longer text is cut at white space into pieces of about so many characters before it is tokenised.
+AT_ONCE = 50_000
 
 
 @dataclass
@@ -46,18 +48,23 @@ class Preparation:
         if not self.window and self.longest is not None and _characters(document.item) > CHARACTERS_A_TOKEN * self.longest:
             self.counts["too_long"] += 1
             return []
+        if self.window and isinstance(document.item, str) and len(document.item) > AT_ONCE:
+            return [side for piece in _pieces(document.item) for side in self._texts(piece)]
+        return self._texts(document.item)
+
+    def _texts(self, item: Item) -> list[Sides]:
         try:
-            sides = Sides(self._encode(document.item))
+            sides = Sides(self._encode(item))
             if self.longest is None or len(sides.source) <= self.longest:
                 found = [sides]
-            elif self.window and not isinstance(document.item, tuple):
-                found = [Sides(text) for text in self._windows(sides.source, document.item)]
+            elif self.window and not isinstance(item, tuple):
+                found = [Sides(text) for text in self._windows(sides.source, item)]
                 self.counts["windows"] += len(found)
             else:
                 self.counts["too_long"] += 1
                 return []
             if self.model.hf.config.is_encoder_decoder:
-                found = [self.model.read(self._again(side.source, document.item)) for side in found]
+                found = [self.model.read(self._again(side.source, item)) for side in found]
         except TextError:
             self.counts["unreadable"] += 1
             return []
@@ -67,9 +74,9 @@ class Preparation:
 
     def _encode(self, item: Item) -> TokenizedText:
         if isinstance(item, list):
-            return encode(self.model.tokenizer, words=item)  # type: ignore[arg-type]
+            return encode(self.model.tokenizer, words=item)
         text, pair = item if isinstance(item, tuple) else (item, None)
-        return encode(self.model.tokenizer, text, pair)  # type: ignore[arg-type]
+        return encode(self.model.tokenizer, text, pair)
 
     def _again(self, text: TokenizedText, item: Item) -> Item:
         return item if isinstance(item, tuple) or len(text.sources) != 1 else text.sources[0]
@@ -123,6 +130,16 @@ def documents_of(corpus: Corpus, model: Model, *, pairs: bool, limit: int | None
         return iter(corpus)
     chosen = set(random.Random(seed).sample(range(len(corpus)), limit))  # noqa: S311 - a seeded choice, not a secret
     return (document for number, document in enumerate(corpus) if number in chosen)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Pieces of about AT_ONCE characters, cut at the white space before that; a text without any is cut where it must be."""
+    start = 0
+    while start < len(text):
+        end = len(text) if len(text) - start <= AT_ONCE else text.rfind(" ", start + 1, start + AT_ONCE) + 1 or start + AT_ONCE
+        if text[start:end].strip():
+            yield text[start:end]
+        start = end
 
 
 def _characters(item: Item) -> int:

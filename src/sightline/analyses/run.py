@@ -173,8 +173,9 @@ class _Loop:
     def example(self, corpus: Corpus) -> Any:
         """The trace of a text of the corpus that is short enough to be looked at, or of the beginning of one."""
         for document in itertools.islice(corpus, GROUP):
-            for sides in Preparation(self.model, EXAMPLE_TOKENS, window=True).read(document)[:1]:
-                if 8 <= len(sides.source):
+            beginning = document.item[: EXAMPLE_TOKENS * 16] if isinstance(document.item, str) else document.item
+            for sides in Preparation(self.model, EXAMPLE_TOKENS, window=True).read(Document(beginning, document.line))[:1]:
+                if len(sides.source) >= 8:
                     text = sides.source.sources
                     item = text[0] if len(text) == 1 else (text[0], text[1])
                     return self.model.traces([item], keep={"weights"}, truncate=True)[0]

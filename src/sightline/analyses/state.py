@@ -81,5 +81,8 @@ def check_same(folder: Path, saved: Mapping[str, Any], now: Mapping[str, Any]) -
     ):
         if saved.get(what) != now[what]:
             raise StorageError(
-                f"{folder}: {hint}", f"then: {json.dumps(saved.get(what))}", f"now:  {json.dumps(now[what])}", "Start anew in another folder."
+                f"{folder}: {hint}",
+                f"then: {json.dumps(saved.get(what))}",
+                f"now:  {json.dumps(now[what])}",
+                "Start anew in another folder.",
             )

@@ -47,14 +47,14 @@ class Statistic(ABC):
     def fresh(self) -> Self:
         """An empty statistic with the same options."""
 
-    def prepare(self, model: Model, seed: int) -> None:
+    def prepare(self, model: Model, seed: int) -> None:  # noqa: B027 - most need nothing
         """Called before a run: an error here leaves this statistic out, and the others go on."""
 
     def batch_tokens(self, model: Model) -> int | None:
         """The most tokens of a batch that this statistic can hold; None: any number."""
         return None
 
-    def finish(self, batch: Batch) -> None:
+    def finish(self, batch: Batch) -> None:  # noqa: B027 - most have nothing left to do
         """Called when every layer of the batch has passed."""
 
     def merge(self, other: Statistic) -> None:
@@ -89,5 +89,9 @@ class Statistic(ABC):
     def by_layer(self, what: str) -> list[tuple[str, int, str, np.ndarray]]:
         """(stack, layer, detail, sums) of every sum named stack.layer.detail.what: encoder, decoder, cross, layers ascending."""
         order = {"encoder": 0, "decoder": 1, "cross": 2}
-        found = [(*name.split("."), values) for name, values in self.sums.items() if name.endswith(f".{what}")]
-        return sorted(((stack, int(layer), detail, values) for stack, layer, detail, _, values in found), key=lambda f: (order[f[0]], f[1]))
+        found = []
+        for name, values in self.sums.items():
+            stack, layer, detail, kind = name.split(".")
+            if kind == what:
+                found.append((stack, int(layer), detail, values))
+        return sorted(found, key=lambda one: (order[one[0]], one[1]))

@@ -30,7 +30,8 @@ def objective_of(model: Model) -> Objective:
     """The model's own loss. A head that its checkpoint does not hold is never made up: that is an error."""
     if model.hf.config.is_encoder_decoder:
         raise ModelError(
-            f"{model.name} reads one text and writes another.", "Importance is measured for encoders with a masked language-modelling head and for decoders."
+            f"{model.name} reads one text and writes another.",
+            "Importance is measured for encoders with a masked language-modelling head and for decoders.",
         )
     mask_id = getattr(model.tokenizer, "mask_token_id", None)
     if model.hf.get_output_embeddings() is not None:  # wrapped or opened with its head on
@@ -71,20 +72,24 @@ def _with_head(auto: Any, source: str, model: Model) -> PreTrainedModel | None:
         return None
     setattr(hf, hf.base_model_prefix, model.hf)
     hf.tie_weights()
-    return hf.to(model.hf.device).eval()  # type: ignore[no-any-return]
+    device: Any = model.hf.device  # type: ignore[union-attr]
+    return hf.to(device).eval()
 
 
 def _checked(model: Model, hf: PreTrainedModel, kind: Kind, mask_id: int | None) -> Objective:
     if not model.layout.recorded:
         raise ModelError(
-            f"The attention of {model.name} stands outside transformers' attention interface.", "Its weights cannot be followed by gradients."
+            f"The attention of {model.name} stands outside transformers' attention interface.",
+            "Its weights cannot be followed by gradients.",
         )
     if kind == "masked" and mask_id is None:
         raise ModelError(f"The tokeniser of {model.name} has no mask token.", "Masked language modelling needs one.")
     return Objective(hf, kind, mask_id)
 
 
-def logits_and_weights(objective: Objective, model: Model, inputs: dict[str, torch.Tensor]) -> tuple[torch.Tensor, dict[tuple[str, int], torch.Tensor]]:
+def logits_and_weights(
+    objective: Objective, model: Model, inputs: dict[str, torch.Tensor]
+) -> tuple[torch.Tensor, dict[tuple[str, int], torch.Tensor]]:
     """Logits [text, token, vocabulary] and every layer's weights [text, head, query, key], in one graph for gradients."""
     from sightline.capture.recorder import Call, recording
 

@@ -22,12 +22,18 @@ def analyse(
     only: Annotated[list[str] | None, typer.Option(help=f"Only this analysis; may be repeated: {', '.join(ANALYSES)}.")] = None,
     pairs: Annotated[bool, typer.Option("--pairs", help="Build segments of two parts, [CLS] A [SEP] B [SEP].")] = False,
     limit: Annotated[int | None, typer.Option(help="So many documents (of pairs: segments), chosen at random.", show_default=False)] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="Skip longer documents; with --pairs the length of a segment (128).", show_default=False)] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(help="Skip longer documents; with --pairs the length of a segment (128).", show_default=False)
+    ] = None,
     window: Annotated[bool, typer.Option("--window", help="Cut longer documents into windows instead of skipping them.")] = False,
-    target: Annotated[list[str] | None, typer.Option(help="NAME=REGEX: also measure attention to tokens that match; may be repeated.")] = None,
+    target: Annotated[
+        list[str] | None, typer.Option(help="NAME=REGEX: also measure attention to tokens that match; may be repeated.")
+    ] = None,
     layers: Annotated[str | None, typer.Option(help="Layers to analyse, from 0, such as 0,5. All otherwise.")] = None,
     seed: Annotated[int, typer.Option(help="For everything that is drawn at random.")] = 0,
-    kind: Annotated[str | None, typer.Option(help="text, jsonl or conllu, where the file's ending does not say.", show_default=False)] = None,
+    kind: Annotated[
+        str | None, typer.Option(help="text, jsonl or conllu, where the file's ending does not say.", show_default=False)
+    ] = None,
     paragraphs: Annotated[str, typer.Option(help="Of a plain text: auto, blank (a blank line ends one) or line.")] = "auto",
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
 ) -> None:

@@ -18,7 +18,10 @@ from sightline.text.printable import printable
 
 FIGURES, VIEWS, REPORT = "figures", "views", "report.html"
 #: Nothing may be requested from anywhere; Plotly draws with inline styles and makes pictures of its own.
-POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; base-uri 'none'; form-action 'none'"
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; "
+    "base-uri 'none'; form-action 'none'"
+)
 
 
 def save_run(run: Run, folder: Path) -> Path:
@@ -37,7 +40,10 @@ def save_run(run: Run, folder: Path) -> Path:
         write_whole(folder / FIGURES / f"{name}.html", [_with_policy(page, TITLES[name]).encode()])
     heads = notable_heads(run)
     linked = _save_views(run, heads, folder)
-    divs = {name: figure.to_html(full_html=False, include_plotlyjs=False, config=_config(name), div_id=f"figure-{name}") for name, figure in drawn.items()}
+    divs = {
+        name: figure.to_html(full_html=False, include_plotlyjs=False, config=_config(name), div_id=f"figure-{name}")
+        for name, figure in drawn.items()
+    }
     write_whole(folder / REPORT, (part.encode() for part in _report(run, divs, heads, linked)))
     about = {**run.about, "tables": list(run.tables), "figures": names}
     write_whole(folder / ABOUT, [json.dumps(about, indent=1, ensure_ascii=False).encode(), b"\n"])
@@ -68,7 +74,9 @@ def _save_views(run: Run, heads: list[Notable], folder: Path) -> set[str]:
         stack = head.stack or next(iter(run.example.stacks))
         if head.layer not in run.example.stacks[stack].layers:
             continue
-        head_view(run.example, stack=stack, layer=head.layer, heads=[head.head], layers=[head.layer]).save(folder / VIEWS / f"{head.file}.html")
+        head_view(run.example, stack=stack, layer=head.layer, heads=[head.head], layers=[head.layer]).save(
+            folder / VIEWS / f"{head.file}.html"
+        )
         written.add(head.file)
     return written
 
@@ -78,7 +86,8 @@ def _report(run: Run, figures: dict[str, str], heads: list[Notable], linked: set
 
     name = html.escape(printable(str(run.about["model"]["name"])))
     yield (
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="referrer" content="no-referrer">\n'
         f"<title>{name} · attention report · sightline</title>\n<style>{STYLE}</style>\n"
     )
@@ -87,14 +96,17 @@ def _report(run: Run, figures: dict[str, str], heads: list[Notable], linked: set
     yield _notices(run)
     yield "<p>Attention shows where information may flow, not why the model decided. Heads are named layer·head, both from zero.</p>\n"
     if heads:
-        yield "<h2>Heads worth a look</h2>\n<table>\n<thead><tr><th>head</th><th>what stands out</th><th>on an example</th></tr></thead>\n<tbody>\n"
+        yield "<h2>Heads worth a look</h2>\n<table>\n"
+        yield "<thead><tr><th>head</th><th>what stands out</th><th>on an example</th></tr></thead>\n<tbody>\n"
         for head in heads:
             link = f'<a href="{VIEWS}/{head.file}.html">look at it</a>' if head.file in linked else "—"
             yield f"<tr><td class=mono>{html.escape(head.name)}</td><td>{html.escape(head.why)}</td><td>{link}</td></tr>\n"
         yield "</tbody>\n</table>\n"
     for figure, div in figures.items():
-        yield f"<section>\n<h2>{html.escape(TITLES[figure])}</h2>\n<p>{html.escape(MEANING[figure])}</p>\n<div class=figure>{div}</div>\n</section>\n"
-    yield f"<h2>Where these numbers come from</h2>\n<pre>{_lines(json.dumps(dict(run.about), indent=1, ensure_ascii=False))}</pre>\n</main>\n</body>\n</html>\n"
+        yield f"<section>\n<h2>{html.escape(TITLES[figure])}</h2>\n<p>{html.escape(MEANING[figure])}</p>\n"
+        yield f"<div class=figure>{div}</div>\n</section>\n"
+    about = _lines(json.dumps(dict(run.about), indent=1, ensure_ascii=False))
+    yield f"<h2>Where these numbers come from</h2>\n<pre>{about}</pre>\n</main>\n</body>\n</html>\n"
 
 
 def _notices(run: Run) -> str:
@@ -102,7 +114,9 @@ def _notices(run: Run) -> str:
     counts = run.about["counts"]
     lines = [f"{name}: {reason}" for name, reason in run.about.get("left_out", {}).items()]
     if counts.get("too_long"):
-        lines.append(f"{counts['too_long']:,} of {counts['documents']:,} documents were too long for the model and are not in these numbers.")
+        lines.append(
+            f"{counts['too_long']:,} of {counts['documents']:,} documents were too long for the model and are not in these numbers."
+        )
     if counts.get("unreadable"):
         lines.append(f"{counts['unreadable']:,} of {counts['documents']:,} documents could not be tokenised and are not in these numbers.")
     return "".join(f"<p class=notice>{_lines(line)}</p>\n" for line in lines)

@@ -30,7 +30,7 @@ MEANING = {
     ),
     "distances": (
         "The mean Jensen–Shannon divergence between the attention of every two heads: 0 is the same attention, 0.69 (ln 2) attention to"
-        " entirely different tokens. Heads are ordered so that similar ones stand together, and dark blocks are groups of heads that look alike."
+        " entirely different tokens. Heads are ordered so that similar ones are neighbours; dark blocks are heads that look alike."
     ),
 }
 STYLE = """

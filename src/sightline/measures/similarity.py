@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import cache
 
 import torch
 
@@ -31,7 +33,7 @@ def js_between_heads(weights: torch.Tensor, smoothing: float = 0.001) -> torch.T
     own = torch.zeros(n_heads, dtype=torch.float64, device=weights.device)  # Σ p · log p
     sums = torch.zeros(n_heads, dtype=torch.float64, device=weights.device)  # Σ p
     both = torch.zeros(n_heads, n_heads, dtype=torch.float64, device=weights.device)  # Σ (p + g) · log(p + g), upper triangle
-    add_pairs = _compiled_pairs() if weights.is_cuda else _add_pairs
+    add_pairs = _add_pairs_fused if weights.is_cuda else _add_pairs
     width = max(256, BLOCK // n_heads) if not weights.is_cuda else max(256, (1 << 27) // (n_heads * n_heads))
     for start in range(0, smooth.shape[1], width):
         part = smooth[:, start : start + width].contiguous()  # [head, chunk]
@@ -53,22 +55,16 @@ def _add_pairs(part: torch.Tensor, both: torch.Tensor) -> None:
         both[head, head + 1 :] += terms.sum(-1)
 
 
-def _compiled_pairs():  # type: ignore[no-untyped-def]
-    """On a GPU: every pair of a chunk at once, as one fused kernel, so that neither sum nor logarithm is written to memory."""
-    global _pairs
-    if _pairs is None:
-
-        def pair_sums(part: torch.Tensor) -> torch.Tensor:
-            mixed = part[:, None] + part[None]  # [head, head, chunk]
-            return (mixed * mixed.log()).sum(-1)
-
-        _pairs = torch.compile(pair_sums, dynamic=True)
-    pairs = _pairs
-
-    def add(part: torch.Tensor, both: torch.Tensor) -> None:
-        both += pairs(part).triu(1).double()
-
-    return add
+def _add_pairs_fused(part: torch.Tensor, both: torch.Tensor) -> None:
+    """The same on a GPU: every pair at once in one fused kernel, so that neither sums nor logarithms are written to memory."""
+    both += _pair_sums()(part).triu(1)
 
 
-_pairs = None
+@cache
+def _pair_sums() -> Callable[[torch.Tensor], torch.Tensor]:
+    def pair_sums(part: torch.Tensor) -> torch.Tensor:
+        mixed = part[:, None] + part[None]  # [head, head, chunk]
+        return (mixed * mixed.log()).sum(-1)
+
+    compiled: Callable[[torch.Tensor], torch.Tensor] = torch.compile(pair_sums, dynamic=True)
+    return compiled

@@ -62,9 +62,7 @@ def weight_at_offset(queries: torch.Tensor, keys: torch.Tensor, scale: float, ls
     return found
 
 
-def fused(
-    queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, scale: float, causal: bool
-) -> tuple[torch.Tensor, torch.Tensor]:
+def fused(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, scale: float, causal: bool) -> tuple[torch.Tensor, torch.Tensor]:
     """Attn(Q, K, V) and the log-sum-exp from the device's fused kernel, in memory linear in the length.
 
     queries, keys: [text, head, token, dim], as many key heads as heads; values: [text, head, token, width], width ≥ dim. The kernels want

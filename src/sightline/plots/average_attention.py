@@ -53,7 +53,13 @@ def average_attention(run: Run) -> go.Figure:
             row=row,
             col=column,
         )
-        figure.update_xaxes(title_text="layer" if place >= len(panels) - ACROSS else None, showticklabels=True, dtick=layer_step(numbers), row=row, col=column)
+        figure.update_xaxes(
+            title_text="layer" if place >= len(panels) - ACROSS else None,
+            showticklabels=True,
+            dtick=layer_step(numbers),
+            row=row,
+            col=column,
+        )
         if column == 1:
             figure.update_yaxes(title_text="share of attention", row=row, col=column)
     figure.update_annotations(font={"size": 12}, yshift=2)

@@ -10,7 +10,13 @@ from sightline.plots.average_attention import layer_step
 from sightline.plots.style import INK, QUIET, head_colour, stacks_of, styled
 from sightline.results.run import Run
 
-SERIES = {"all": "from all tokens", "cls": "from [CLS]", "first": "from the first token", "last": "from the last token", "one_row": "from the first or last token"}
+SERIES = {
+    "all": "from all tokens",
+    "cls": "from [CLS]",
+    "first": "from the first token",
+    "last": "from the last token",
+    "one_row": "from the first or last token",
+}
 
 
 def entropy(run: Run) -> go.Figure:
@@ -20,7 +26,9 @@ def entropy(run: Run) -> go.Figure:
     one = next(name for name in SERIES if name != "all" and name in table.columns)
     panels = [(stack, series) for stack in stacks for series in ("all", one)]
     titles = [f"{stack} {SERIES[series]}".strip() for stack, series in panels]
-    figure = make_subplots(len(stacks), 2, subplot_titles=titles, shared_yaxes="all", horizontal_spacing=0.05, vertical_spacing=0.3 / len(stacks))
+    figure = make_subplots(
+        len(stacks), 2, subplot_titles=titles, shared_yaxes="all", horizontal_spacing=0.05, vertical_spacing=0.3 / len(stacks)
+    )
     for place, (stack, series) in enumerate(panels):
         part = table.where(stack=stack) if stack else table
         row, column = place // 2 + 1, place % 2 + 1

@@ -9,7 +9,15 @@ from sightline.plots.style import HEADS, stacks_of, styled
 from sightline.results.run import Run
 
 #: Lines in the order of the palette's most distinct colours.
-COLOURS = {"sep": HEADS[8], "cls": HEADS[6], "bos": HEADS[6], "eos": HEADS[8], "punctuation": HEADS[1], "other": HEADS[3], "first": HEADS[0]}
+COLOURS = {
+    "sep": HEADS[8],
+    "cls": HEADS[6],
+    "bos": HEADS[6],
+    "eos": HEADS[8],
+    "punctuation": HEADS[1],
+    "other": HEADS[3],
+    "first": HEADS[0],
+}
 DASHES = ("solid", "dash", "dot")
 
 
@@ -35,9 +43,13 @@ def importance(run: Run) -> go.Figure:
                 hovertemplate=f"layer %{{x}}, to {label}: %{{y:.2e}}<extra></extra>",
             )
     figure.update_xaxes(title_text="layer", dtick=layer_step(numbers))
-    figure.update_yaxes(title_text="mean |∂L/∂α| (nats per unit of attention)", rangemode="tozero", exponentformat="power", showexponent="all")
+    figure.update_yaxes(
+        title_text="mean |∂L/∂α| (nats per unit of attention)", rangemode="tozero", exponentformat="power", showexponent="all"
+    )
     legend = {"title": {"text": "attention"}, "x": 1.02, "y": 1}
-    return styled(figure, run, "How much attention matters to the loss", height=440, legend=legend, margin={"l": 80, "r": 24, "t": 96, "b": 56})
+    return styled(
+        figure, run, "How much attention matters to the loss", height=440, legend=legend, margin={"l": 80, "r": 24, "t": 96, "b": 56}
+    )
 
 
 def _shown(name: str, names: list[str]) -> bool:

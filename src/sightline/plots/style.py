@@ -30,9 +30,7 @@ def layer_colours(n_layers: int) -> list[str]:
 def provenance(run: Run) -> str:
     """Model, corpus, how many texts and tokens."""
     counts = run.about["counts"]
-    return (
-        f"{run.about['model']['name']} · {run.about['corpus']['name']} · {counts['texts']:,} texts, {counts['tokens']:,} tokens"
-    )
+    return f"{run.about['model']['name']} · {run.about['corpus']['name']} · {counts['texts']:,} texts, {counts['tokens']:,} tokens"
 
 
 def styled(figure: go.Figure, run: Run, title: str, *, height: int = 420, **layout: Any) -> go.Figure:

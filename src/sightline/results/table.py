@@ -63,7 +63,7 @@ class Table:
 
     def to_frame(self) -> Any:
         """A pandas data frame, where pandas is installed."""
-        import pandas
+        import pandas  # type: ignore[import-untyped,unused-ignore]
 
         return pandas.DataFrame(dict(self.columns))
 

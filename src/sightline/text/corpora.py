@@ -66,7 +66,7 @@ def read_corpus(path: str | Path, *, paragraphs: str = "auto", kind: str | None 
     paragraphs  of a plain text: "blank" (a blank line ends one), "line" (each line is one), or "auto": by blank lines where the first 1,000
                 lines look hard-wrapped (none over 200 characters, several in a row, blank ones between), else by line
 
-    JSON lines: each line a string, or an object with `text` (and `pair`), or `tokens` or `words`. CoNLL-U: a sentence is a document of words.
+    JSON lines: each a string, or an object with `text` (and `pair`), `tokens` or `words`. CoNLL-U: a sentence is a document of words.
     """
     path = Path(path)
     if not path.is_file():
@@ -90,7 +90,15 @@ def read_corpus(path: str | Path, *, paragraphs: str = "auto", kind: str | None 
 
 
 def _kind_of(path: Path) -> str:
-    endings = {".txt": "text", ".text": "text", ".md": "text", ".jsonl": "jsonl", ".ndjson": "jsonl", ".conllu": "conllu", ".conll": "conllu"}
+    endings = {
+        ".txt": "text",
+        ".text": "text",
+        ".md": "text",
+        ".jsonl": "jsonl",
+        ".ndjson": "jsonl",
+        ".conllu": "conllu",
+        ".conll": "conllu",
+    }
     ending = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
     if ending.lower() not in endings:
         raise TextError(f"{path}: what kind of corpus is this?", "Give its kind: --kind text, jsonl or conllu.")
@@ -192,6 +200,10 @@ def _sentences(path: Path, _: str) -> Iterator[Document]:
         if line.strip():
             start = start if block else number
             article = f"line {number}" if line.startswith("# newdoc") else article
+            if not line.startswith("#") and line.count("\t") != 9:
+                raise TextError(
+                    f"{path}, line {number}: not CoNLL-U ({line.count(chr(9)) + 1} columns).", "Each word has ten columns with tabs between them."
+                )
             block.append(line)
         elif block:
             if any(not row.startswith("#") for row in block):

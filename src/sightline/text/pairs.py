@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterable, Iterator
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from sightline.text.corpora import Document
@@ -24,7 +24,7 @@ def split_sentences(text: str) -> list[str]:
     ['It rained.', '"Did it?"', 'It did.']
     """
     ends = [0, *(match.end() for match in _ENDS.finditer(text)), len(text)]
-    return [piece for start, end in zip(ends, ends[1:], strict=False) if (piece := text[start:end].strip())]
+    return [piece for start, end in pairwise(ends) if (piece := text[start:end].strip())]
 
 
 def build_pairs(
@@ -72,7 +72,9 @@ def _sentences_of(document: Document) -> list[str]:
         return list(document.sentences)
     if isinstance(document.item, list):
         return [" ".join(document.item)]
-    return [sentence for text in ([document.item] if isinstance(document.item, str) else document.item) for sentence in split_sentences(text)]
+    return [
+        sentence for text in ([document.item] if isinstance(document.item, str) else document.item) for sentence in split_sentences(text)
+    ]
 
 
 def _trim(first: str, second: str, tokenizer: PreTrainedTokenizerBase, room: int, draw: random.Random) -> tuple[str, str]:
@@ -95,6 +97,8 @@ def _spans(tokenizer: PreTrainedTokenizerBase, text: str) -> list[tuple[int, int
     if not text.strip():
         return []
     if getattr(tokenizer, "is_fast", False):
-        return [tuple(span) for span in tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False).offset_mapping]
+        return [
+            tuple(span) for span in tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False).offset_mapping
+        ]
     n = len(tokenizer(text, add_special_tokens=False, verbose=False).input_ids)
     return [(i * len(text) // n, (i + 1) * len(text) // n) for i in range(n)]
