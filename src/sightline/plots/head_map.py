@@ -47,7 +47,7 @@ def head_map(run: Run) -> go.Figure:
         "yanchor": "bottom", "pad": {"b": 6}, "bgcolor": "#ffffff", "bordercolor": "#d9dde3", "font": {"color": INK},
     }  # fmt: skip
     title = f"Which {stack + ' ' if stack else ''}heads are alike: near heads attend alike"
-    return styled(figure, run, title, height=620, updatemenus=[menu], margin={"l": 64, "r": 24, "t": 120, "b": 56})
+    return styled(figure, run, title, height=620, showlegend=True, updatemenus=[menu], margin={"l": 64, "r": 24, "t": 120, "b": 56})
 
 
 def _dots(table: Table, chosen: list[bool], name: str, colour: str, *, visible: bool) -> go.Scatter:
