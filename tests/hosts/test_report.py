@@ -99,7 +99,14 @@ def test_figures_say_what_they_are_made_of(folder: Path) -> None:
 def test_the_report_draws_in_a_browser_and_asks_for_nothing(folder: Path, width: int) -> None:
     from playwright.sync_api import sync_playwright
 
-    flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update"]
+    flags = [
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+    ]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
         page = browser.new_page(viewport={"width": width, "height": 800})
@@ -154,7 +161,9 @@ class TestCommand:
         assert CliRunner().invoke(app, [*arguments, "--resume"]).exit_code == 0
         assert (tmp_path / "run" / "tables" / "entropy.csv").read_bytes() == before
 
-    @pytest.mark.parametrize("option", [["--target", "x"], ["--layers", "a"], ["--target", "cls=x"], ["--target", "x=("], ["--only", "entropi"]])
+    @pytest.mark.parametrize(
+        "option", [["--target", "x"], ["--layers", "a"], ["--target", "cls=x"], ["--target", "x=("], ["--only", "entropi"]]
+    )
     def test_wrong_options_are_refused(self, tmp_path: Path, option: list[str]) -> None:
         result = CliRunner().invoke(app, ["analyse", self.corpus(tmp_path), "-o", str(tmp_path / "run"), *option])
         assert result.exit_code != 0

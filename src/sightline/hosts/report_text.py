@@ -48,5 +48,6 @@ table { border-collapse: collapse; margin: 8px 0 }
 th { text-align: left; font-weight: 600 }
 th, td { padding: 0 24px 0 0; border-bottom: 1px solid #d9dde3; height: 44px }
 .figure { width: 100%; overflow-x: auto }
+.figure .plotly-graph-div { min-width: 720px }
 pre { font-size: 12px; overflow: auto; max-height: 320px; border-top: 1px solid #d9dde3; border-bottom: 1px solid #d9dde3; padding: 8px 0 }
 """

@@ -23,7 +23,7 @@ def average_attention(run: Run) -> go.Figure:
     table = run.table("average_attention")
     panels = [(stack, target) for stack in stacks_of(table) for target in _targets(table, stack)]
     down = -(-len(panels) // ACROSS)
-    titles = [f"{stack} → {NAMES.get(target, target)}" if stack else f"to {NAMES.get(target, target)}" for stack, target in panels]
+    titles = [_title(stack, NAMES.get(target, target)) for stack, target in panels]
     figure = make_subplots(
         down, ACROSS, subplot_titles=titles, shared_xaxes="all", shared_yaxes="all", vertical_spacing=0.28 / down, horizontal_spacing=0.04
     )
@@ -66,6 +66,12 @@ def average_attention(run: Run) -> go.Figure:
     figure.update_yaxes(rangemode="tozero", tickformat=".1f")
     figure.update_xaxes(gridcolor=HAIRLINE)
     return styled(figure, run, "Where heads look: one dot a head, the line is the layer's mean", height=150 + 190 * down)
+
+
+def _title(stack: str, name: str) -> str:
+    """`to the next token`, `cross: to the first token`; names that say both ends stand as they are."""
+    said = name if "→" in name else f"to {name}"
+    return f"{stack}: {said}" if stack else said
 
 
 def _targets(table: Table, stack: str) -> list[str]:

@@ -202,7 +202,8 @@ def _sentences(path: Path, _: str) -> Iterator[Document]:
             article = f"line {number}" if line.startswith("# newdoc") else article
             if not line.startswith("#") and line.count("\t") != 9:
                 raise TextError(
-                    f"{path}, line {number}: not CoNLL-U ({line.count(chr(9)) + 1} columns).", "Each word has ten columns with tabs between them."
+                    f"{path}, line {number}: not CoNLL-U ({line.count(chr(9)) + 1} columns).",
+                    "Each word has ten columns with tabs between them.",
                 )
             block.append(line)
         elif block:
