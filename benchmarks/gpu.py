@@ -91,8 +91,9 @@ def check(causal: bool) -> dict[str, float]:
 
 
 def distances(documents: int) -> dict[str, float]:
-    from sightline.measures.similarity import js_between_heads
     from tests.reference.distances import js_between_heads as loop
+
+    from sightline.measures.similarity import js_between_heads
 
     weights = torch.randn(144, 512, 512, device="cuda").mul(2).softmax(-1)
 

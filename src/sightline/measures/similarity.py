@@ -49,10 +49,12 @@ def js_between_heads(weights: torch.Tensor, smoothing: float = 0.001) -> torch.T
 def _add_pairs(part: torch.Tensor, both: torch.Tensor) -> None:
     """Add Σ (p + g) · log(p + g) of one chunk [head, chunk] to the upper triangle of `both`."""
     space, logs = torch.empty_like(part), torch.empty_like(part)
+    found = part.new_zeros(both.shape)  # sums of this chunk, in its own precision
     for head in range(len(part) - 1):
         mixed = torch.add(part[head + 1 :], part[head], out=space[head + 1 :])  # [later head, chunk]
         terms = torch.log(mixed, out=logs[head + 1 :]).mul_(mixed)  # [later head, chunk]
-        both[head, head + 1 :] += terms.sum(-1)
+        torch.sum(terms, -1, out=found[head, head + 1 :])
+    both += found
 
 
 def _add_pairs_fused(part: torch.Tensor, both: torch.Tensor) -> None:
