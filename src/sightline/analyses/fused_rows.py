@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 
@@ -21,7 +21,6 @@ class FusedRows(Rows):
     and, as a by-product, the mean keys that the entropy is made of: one pass of the kernel for both."""
 
     causal: bool = False
-    _known: dict[str, torch.Tensor] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:

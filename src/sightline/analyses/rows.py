@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import torch
@@ -40,6 +40,7 @@ class Rows:
     queries: torch.Tensor | None = None
     keys: torch.Tensor | None = None
     scale: float = 1.0
+    _known: dict[str, torch.Tensor] = field(default_factory=dict)
 
     @property
     def n_rows(self) -> int:
@@ -63,7 +64,12 @@ class Rows:
     def mass(self, columns: torch.Tensor) -> torch.Tensor:
         """The attention that each row gives to sets of keys: columns [text, key, set] of zeros and ones → [text, head, row, set]."""
         sets = columns[:, None, : self.e.shape[3]].to(self.e.dtype).expand(-1, self.e.shape[1], -1, -1)
-        return (self.e @ sets) * self.inverse
+        if self.keys is None or "mean_keys" in self._known:
+            return (self.e @ sets) * self.inverse
+        # one pass over the exponentials for both: the entropy, which is made of the mean keys, is mostly asked for too
+        both = (self.e @ torch.cat([sets, self.keys], -1)) * self.inverse  # [text, head, row, set and dim]
+        self._known["mean_keys"] = both[..., sets.shape[-1] :]
+        return both[..., : sets.shape[-1]]
 
     def at_offset(self, offset: int) -> torch.Tensor:
         """The attention that each row gives to the key `offset` places on, 0 where there is none: [text, head, row]."""
@@ -77,8 +83,9 @@ class Rows:
         """In nats: [text, head, row]."""
         if self.queries is None or self.keys is None or self.lse is None:
             return entropy_from_exponentials(self.e, self.total)
-        mean_keys = (self.e @ self.keys) * self.inverse  # [text, head, row, dim]
-        return entropy_from_keys(self.queries, mean_keys, self.scale, self.lse)
+        if "mean_keys" not in self._known:
+            self._known["mean_keys"] = (self.e @ self.keys) * self.inverse  # [text, head, row, dim]
+        return entropy_from_keys(self.queries, self._known["mean_keys"], self.scale, self.lse)
 
 
 def precise(tensor: torch.Tensor) -> torch.Tensor:

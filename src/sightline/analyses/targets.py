@@ -90,9 +90,10 @@ def sep_rows(batch: Batch, stack: str) -> torch.Tensor:
     def make() -> torch.Tensor:
         texts = [queries for queries, _ in batch.texts(stack)]
         found = torch.zeros(len(texts), max(map(len, texts)))
+        sep = batch.roles.get("sep")
         for place, text in enumerate(texts):
-            for row, (special, number) in enumerate(zip(text.special, text.ids, strict=False)):
-                found[place, row] = float(special and number == batch.roles.get("sep"))
+            rows = [float(special and number == sep) for special, number in zip(text.special, text.ids, strict=False)]
+            found[place, : len(rows)] = torch.tensor(rows)
         return found.to(batch.device)
 
     return batch.once(("sep rows", stack), make)
