@@ -23,6 +23,7 @@ class LayerAttention:
     scale           what q·k is multiplied with
     n_queries       the true number of queries of each text in the batch: rows beyond it are padding
     n_keys          the same for keys
+    first           the first of the rows, where the rows of a long text come in blocks (`in_blocks`)
     """
 
     stack: str
@@ -36,10 +37,13 @@ class LayerAttention:
     scale: float | None
     n_queries: tuple[int, ...]
     n_keys: tuple[int, ...]
+    first: int = 0
+    in_blocks: bool = False
 
     def __post_init__(self) -> None:
         batch, _, n_query, n_key = self.weights.shape
-        if batch != len(self.n_queries) or n_query != max(self.n_queries) or n_key != max(self.n_keys):
+        rows_fit = n_query <= max(self.n_queries) if self.in_blocks else n_query == max(self.n_queries)
+        if batch != len(self.n_queries) or not rows_fit or n_key != max(self.n_keys):
             raise TraceError(
                 f"Attention of shape {list(self.weights.shape)} for {len(self.n_queries)} texts of up to"
                 f" {max(self.n_queries)} queries and {max(self.n_keys)} keys.",
@@ -47,4 +51,26 @@ class LayerAttention:
             )
 
 
+@dataclass(frozen=True)
+class LayerScores:
+    """What one layer's plain softmax attention is made of: softmax(scale · q·kᵀ + mask + bias), the map itself never formed.
+
+    mask      [batch, 1 or head, query, key], True where a query may look, or numbers added to the scores; None: see causal
+    causal    where there is no mask: no query looks ahead
+    The rest is as in LayerAttention.
+    """
+
+    stack: str
+    layer: int
+    queries: torch.Tensor
+    keys: torch.Tensor
+    mask: torch.Tensor | None
+    bias: torch.Tensor | None
+    scale: float
+    causal: bool
+    n_queries: tuple[int, ...]
+    n_keys: tuple[int, ...]
+
+
 Receive = Callable[[LayerAttention], None]
+ReceiveScores = Callable[[LayerScores], None]

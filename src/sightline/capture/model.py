@@ -13,12 +13,12 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from sightline.capture.collect import Collector, Sides
 from sightline.capture.fingerprint import Fingerprint
 from sightline.capture.inputs import batch_inputs, check_memory, check_tensors, longest_text, probe_inputs
-from sightline.capture.layer import LayerAttention, Receive
-from sightline.capture.layout import settle_layout
+from sightline.capture.layer import LayerAttention, LayerScores, Receive, ReceiveScores
+from sightline.capture.layout import Slot, settle_layout
 from sightline.capture.probe import no_cache
-from sightline.capture.recorder import Call, recording
+from sightline.capture.recorder import Call, Ingredients, glancing, recording
 from sightline.capture.selection import check_keep, check_layers
-from sightline.capture.sides import SidesReader, Source, as_sources, as_words, label_positions
+from sightline.capture.sides import SidesReader, Source, as_source, as_sources, as_words, label_positions
 from sightline.capture.trace import KEEPABLE, Trace
 from sightline.errors import ModelError, SightlineError
 from sightline.text.batches import batches
@@ -120,8 +120,36 @@ class Model:
     ) -> None:
         """Hand every layer of every batch to `receive` as it comes, and keep none: memory does not grow with the layers."""
         read = [self._sides.read(source, truncate) for source in as_sources(texts)]
-        for batch in self._batches(read):
+        for batch in self.in_batches(read):
             self._run([read[i] for i in batch], receive)
+
+    def read(self, item: str | tuple[str, str] | list[str], *, truncate: bool = False) -> Sides:
+        """The tokens of a text, a pair or a list of words, as the model reads them."""
+        return self._sides.read(as_source(item), truncate)
+
+    def hand_layers(self, sides: Sequence[Sides], receive: Receive, *, rows: int | None = None) -> None:
+        """One forward pass over one batch of texts that were read; each layer goes to `receive` while it is there.
+
+        With `rows`, a layer with more queries comes so many rows at a time and its map is never whole (models that can be recorded)."""
+        self._run(sides, receive, rows)
+
+    def hand_scores(self, sides: Sequence[Sides], receive: ReceiveScores) -> None:
+        """The same without ever forming a map: for models whose attention is plain softmax (`model.gives.plain`)."""
+        if not self.gives.plain:
+            raise ModelError(f"The attention of {self.name} is more than a softmax of q·k.", "Ask for its maps: model.hand_layers.")
+        done = iter(self.layout.calls)
+
+        def hand_on(seen: Ingredients) -> None:
+            slot = next(done, None)
+            if slot is not None:
+                texts = [side.of(slot.stack) for side in sides]
+                lengths = tuple(len(query) for query, _ in texts), tuple(len(key) for _, key in texts)
+                terms = (seen.queries, seen.keys, seen.mask, seen.bias, seen.scale, seen.causal)
+                receive(LayerScores(slot.stack, slot.layer, *terms, *lengths))
+
+        pad = getattr(self.tokenizer, "pad_token_id", None) or 0
+        with torch.inference_mode(), glancing(hand_on):
+            self.hf(**batch_inputs(self.hf, self.tokenizer, sides, pad), **no_cache(self.hf))
 
     def trace_inputs(
         self,
@@ -165,7 +193,7 @@ class Model:
         missing = [i for i in range(len(sources)) if i not in found]
         read = {i: self._sides.read(sources[i], truncate) for i in missing}
         check_memory(self.layout, chosen, keep, read.values())
-        for batch in self._batches([read[i] for i in missing]):
+        for batch in self.in_batches([read[i] for i in missing]):
             indices = [missing[i] for i in batch]
             sides = [read[i] for i in indices]
             collector = Collector(self.layout, chosen, keep)
@@ -176,36 +204,40 @@ class Model:
                     self.cache.put(keys[i], found[i])
         return [found[i] for i in range(len(sources))]
 
-    def _batches(self, read: Sequence[Sides]) -> list[list[int]]:
-        """Indices of texts that go through the model together: of similar length, or of one length where padding would show."""
+    def in_batches(self, read: Sequence[Sides], max_tokens: int = BATCH_TOKENS) -> list[list[int]]:
+        """Indices of texts that may go through the model together: of similar length, or of one length where padding would show."""
         if not self.layout.padding_shows:
-            return batches([len(side.source) for side in read], max_batch=BATCH_TEXTS, max_tokens=BATCH_TOKENS)
+            return batches([len(side.source) for side in read], max_batch=BATCH_TEXTS, max_tokens=max_tokens)
         alike: dict[tuple[int, int], list[int]] = {}
         for i, side in enumerate(read):
             alike.setdefault((len(side.source), len(side.target or ())), []).append(i)
         return [
             [same[i] for i in batch]
             for same in alike.values()
-            for batch in batches([len(read[i].source) for i in same], max_batch=BATCH_TEXTS, max_tokens=BATCH_TOKENS)
+            for batch in batches([len(read[i].source) for i in same], max_batch=BATCH_TEXTS, max_tokens=max_tokens)
         ]
 
-    def _run(self, sides: Sequence[Sides], receive: Receive) -> None:
+    def _run(self, sides: Sequence[Sides], receive: Receive, rows: int | None = None) -> None:
         pad = getattr(self.tokenizer, "pad_token_id", None) or 0
-        self._forward(batch_inputs(self.hf, self.tokenizer, sides, pad), sides, receive)
+        self._forward(batch_inputs(self.hf, self.tokenizer, sides, pad), sides, receive, rows)
 
-    def _forward(self, inputs: Mapping[str, torch.Tensor], sides: Sequence[Sides] | None, receive: Receive) -> None:
+    def _forward(
+        self, inputs: Mapping[str, torch.Tensor], sides: Sequence[Sides] | None, receive: Receive, rows: int | None = None
+    ) -> None:
         """One forward pass; each layer goes to `receive` while it is there."""
         done = iter(self.layout.calls)
+        slot: Slot | None = None
 
         def hand_on(call: Call) -> None:
-            slot = next(done, None)
+            nonlocal slot
+            slot = next(done, None) if call.first == 0 else slot
             if slot is not None:
                 receive(_layer(slot.stack, slot.layer, call.weights, sides, call))
 
         options = no_cache(self.hf)
         with torch.inference_mode():
             if self.layout.recorded:
-                with recording(hand_on):
+                with recording(hand_on, rows):
                     self.hf(**inputs, **options)
                 if next(done, "end") != "end":
                     raise ModelError(
@@ -235,4 +267,5 @@ def _layer(stack: str, layer: int, weights: torch.Tensor, sides: Sequence[Sides]
     n_keys = tuple(len(key) for _, key in texts) or (weights.shape[3],)
     if call is None:
         return LayerAttention(stack, layer, weights, None, None, None, None, None, None, n_queries, n_keys)
-    return LayerAttention(stack, layer, weights, call.queries, call.keys, call.values, call.mask, call.bias, call.scale, n_queries, n_keys)
+    terms = (call.queries, call.keys, call.values, call.mask, call.bias, call.scale)
+    return LayerAttention(stack, layer, weights, *terms, n_queries, n_keys, call.first, call.in_blocks)

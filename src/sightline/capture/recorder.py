@@ -18,7 +18,8 @@ from typing import Any
 
 import torch
 from transformers import AttentionInterface, AttentionMaskInterface
-from transformers.masking_utils import eager_mask
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import eager_mask, sdpa_mask
 
 from sightline.errors import ModelError
 
@@ -38,6 +39,8 @@ class Call:
     bias: torch.Tensor | None  # [1 or batch, head, query, key], added to the scores
     scale: float
     options: Mapping[str, Any]
+    first: int = 0  # the first of the queries, where a long text comes in blocks of rows
+    in_blocks: bool = False
 
     def again(self, queries: torch.Tensor) -> torch.Tensor:
         """The weights this module's own function makes of other queries: [batch, head, query, key]."""
@@ -45,18 +48,50 @@ class Call:
         return function(self.module, queries, self.keys, self.values, self.mask, **self.options)[1]
 
 
+@dataclass(frozen=True)
+class Ingredients:
+    """What the weights of one attention module are made of, where the weights themselves were not asked for."""
+
+    queries: torch.Tensor  # [batch, head, query, dim]
+    keys: torch.Tensor  # [batch, key head, key, dim]
+    mask: torch.Tensor | None  # [batch, 1 or head, query, key]: True where a query may look, or numbers added to the scores
+    bias: torch.Tensor | None  # [1 or batch, head, query, key], added to the scores
+    scale: float
+    causal: bool  # without a mask: no query looks ahead
+
+
 Receive = Callable[[Call], None]
+Glance = Callable[[Ingredients], None]
 _receive: ContextVar[Receive | None] = ContextVar("sightline_receive", default=None)
+_rows: ContextVar[int | None] = ContextVar("sightline_rows", default=None)
+_glance: ContextVar[Glance | None] = ContextVar("sightline_glance", default=None)
 
 
 @contextmanager
-def recording(receive: Receive) -> Iterator[None]:
-    """Within this block, and this thread or task alone, every attention call is handed to `receive`."""
-    token = _receive.set(receive)
+def recording(receive: Receive, rows: int | None = None) -> Iterator[None]:
+    """Within this block, and this thread or task alone, every attention call is handed to `receive`.
+
+    rows   a map with more queries than this is never made whole: the model's own function makes so many rows at a time
+    """
+    tokens = _receive.set(receive), _rows.set(rows)
     try:
         yield
     finally:
-        _receive.reset(token)
+        _receive.reset(tokens[0])
+        _rows.reset(tokens[1])
+
+
+@contextmanager
+def glancing(glance: Glance) -> Iterator[None]:
+    """Within this block attention runs through the fused kernel, no map is made, and `glance` sees queries, keys and masks.
+
+    For plain softmax attention alone: the fused kernel knows no softcap and no sink.
+    """
+    token = _glance.set(glance)
+    try:
+        yield
+    finally:
+        _glance.reset(token)
 
 
 def attention_function(
@@ -71,15 +106,57 @@ def attention_function(
 
     While it is recorded the model gets no weights back, as from a fused kernel: it would hold them through its feed-forward block.
     """
+    glance = _glance.get()
+    if glance is not None:
+        causal = kwargs.get("is_causal")
+        causal = bool(getattr(module, "is_causal", True) if causal is None else causal) and attention_mask is None and query.shape[2] > 1
+        bias = kwargs.get("position_bias")
+        fused, _ = sdpa_attention_forward(module, query, key, value, attention_mask, **kwargs)
+        glance(Ingredients(query, key, attention_mask, bias, _scale(module, query, kwargs), causal))
+        return fused, None
+    receive, rows = _receive.get(), _rows.get()
+    if receive is not None and rows is not None and query.shape[2] > rows:
+        return _in_blocks(module, query, key, value, attention_mask, kwargs, receive, rows), None
     output, weights = own_eager(type(module))(module, query, key, value, attention_mask, **kwargs)
-    receive = _receive.get()
     if receive is None:
         return output, weights
-    scale = kwargs.get("scaling")
-    if scale is None:
-        scale = getattr(module, "scaling", None) or query.shape[-1] ** -0.5
-    receive(Call(module, weights, query, key, value, attention_mask, kwargs.get("position_bias"), float(scale), kwargs))
+    scale = _scale(module, query, kwargs)
+    receive(Call(module, weights, query, key, value, attention_mask, kwargs.get("position_bias"), scale, kwargs))
     return output, None
+
+
+def _in_blocks(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    mask: torch.Tensor | None,
+    options: dict[str, Any],
+    receive: Receive,
+    rows: int,
+) -> torch.Tensor:
+    """The model's own function on some queries at a time, so that no map is made whole: [batch, query, head, dim]."""
+    outputs = []
+    bias = options.get("position_bias")
+    for first in range(0, query.shape[2], rows):
+        part = slice(first, first + rows)
+        own = dict(options) if bias is None else {**options, "position_bias": bias[:, :, part]}
+        masked = None if mask is None else mask[:, :, part]
+        output, weights = own_eager(type(module))(module, query[:, :, part], key, value, masked, **own)
+        outputs.append(output)
+        scale = _scale(module, query, options)
+        receive(Call(module, weights, query[:, :, part], key, value, masked, own.get("position_bias"), scale, own, first, True))
+    return torch.cat(outputs, dim=1)
+
+
+def mask_function(*args: Any, **kwargs: Any) -> torch.Tensor | None:
+    """The mask twin: of numbers for the eager function; for the fused kernel of booleans, or none where its causal flag says it all."""
+    return (eager_mask if _glance.get() is None else sdpa_mask)(*args, **kwargs)  # type: ignore[no-any-return]
+
+
+def _scale(module: torch.nn.Module, query: torch.Tensor, options: Mapping[str, Any]) -> float:
+    scale = options.get("scaling")
+    return float((getattr(module, "scaling", None) or query.shape[-1] ** -0.5) if scale is None else scale)
 
 
 def own_eager(module_type: type) -> Callable[..., tuple[torch.Tensor, torch.Tensor]]:
@@ -105,4 +182,4 @@ def own_eager(module_type: type) -> Callable[..., tuple[torch.Tensor, torch.Tens
 
 
 AttentionInterface.register(IMPLEMENTATION, attention_function)
-AttentionMaskInterface.register(IMPLEMENTATION, eager_mask)
+AttentionMaskInterface.register(IMPLEMENTATION, mask_function)

@@ -1,0 +1,195 @@
+"""What do corpus statistics cost? Ratios in one run, JSON out.
+
+    python benchmarks/corpus.py [--only segments distances long] [--tokens 32768] [--layers 2] [-o corpus.json]
+
+segments   average attention + entropy over 200 segments of 128 tokens with the embedded model, against its plain forward pass (SDPA, no
+           maps) on the same batches; time, and peak memory of the process. `statistics` is the fold alone, on texts already tokenised as
+           for the plain pass; `analyse` the whole call: tokenising, the check against dense maps, the hash of the weights.
+distances  144 heads x 128 tokens against the plain NumPy loop of tests/reference, and at 64 and 256 tokens: linear in tokens².
+long       average attention + entropy of one long text with smollm2-like shapes (random weights): peak memory. Layers pass one by
+           one, so the peak does not depend on how many there are; the time does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import platform
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+SEGMENTS, LENGTH = 200, 128
+
+
+def resident(field: str) -> int:
+    """VmRSS or VmHWM of this process, in bytes."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field):
+            return int(line.split()[1]) * 1024
+    raise RuntimeError(f"/proc/self/status has no {field}")
+
+
+def best(run: Callable[[], Any], repeats: int) -> float:
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def _segments() -> tuple[Any, list[str]]:
+    import sightline as sl
+
+    model = sl.load("minilm")
+    words = "the cat sat on the mat , and it saw a dog that ran a very long way home . then they slept by the fire".split()  # noqa: SIM905
+    texts = [" ".join(words[(i * 7 + j * (i % 5 + 1)) % len(words)] for j in range(LENGTH - 2)) for i in range(SEGMENTS)]
+    return model, texts
+
+
+def plain(model: Any, sides: list[Any]) -> None:
+    import torch
+
+    from sightline.capture.inputs import batch_inputs
+    from sightline.capture.model import BATCH_TEXTS, BATCH_TOKENS
+    from sightline.text.batches import batches
+
+    for batch in batches([len(side.source) for side in sides], max_batch=BATCH_TEXTS, max_tokens=BATCH_TOKENS):
+        with torch.inference_mode():
+            model.hf(**batch_inputs(model.hf, model.tokenizer, [sides[i] for i in batch], 0))
+
+
+def folded(model: Any, sides: list[Any]) -> None:
+    from sightline.analyses.average_attention import AverageAttention
+    from sightline.analyses.batch import Batch, roles_of
+    from sightline.analyses.entropy import Entropy
+    from sightline.analyses.fold import fold
+    from sightline.capture.model import BATCH_TEXTS, BATCH_TOKENS
+    from sightline.capture.selection import check_layers
+    from sightline.text.batches import batches
+
+    statistics, layers, roles = [AverageAttention(), Entropy()], check_layers(model.layout, None), roles_of(model.tokenizer)
+    for batch in batches([len(side.source) for side in sides], max_batch=BATCH_TEXTS, max_tokens=BATCH_TOKENS):
+        fold(model, Batch(tuple(sides[i] for i in batch), roles), statistics, layers, streamed=True)
+
+
+def segments_time(repeats: int) -> dict[str, float]:
+    """Both in one process, turn by turn, so that a busy machine slows both."""
+    import sightline as sl
+    from sightline.capture.recorder import IMPLEMENTATION
+
+    model, texts = _segments()
+    sides = [model.read(text) for text in texts]
+    assert all(len(side.source) == LENGTH for side in sides)
+    times: dict[str, list[float]] = {"plain": [], "statistics": [], "analyse": []}
+    for _ in range(repeats + 1):
+        model.hf.set_attn_implementation("sdpa")
+        times["plain"].append(best(lambda: plain(model, sides), 1))
+        model.hf.set_attn_implementation(IMPLEMENTATION)
+        times["statistics"].append(best(lambda: folded(model, sides), 1))
+        times["analyse"].append(best(lambda: sl.analyse(model, texts, [sl.AverageAttention(), sl.Entropy()]), 1))
+    found = {f"{name}_s": min(values[1:]) for name, values in times.items()}
+    found["statistics_to_plain"] = found["statistics_s"] / found["plain_s"]
+    found["analyse_to_plain"] = found["analyse_s"] / found["plain_s"]
+    return found
+
+
+def segments_memory(which: str) -> int:
+    """Peak of the whole process, model included."""
+    model, texts = _segments()
+    sides = [model.read(text) for text in texts]
+    if which == "plain":
+        model.hf.set_attn_implementation("sdpa")
+        plain(model, sides)
+    else:
+        folded(model, sides)
+    return resident("VmHWM")
+
+
+def distances(repeats: int) -> dict[str, float]:
+    import numpy as np
+    import torch
+    from tests.reference.distances import js_between_heads as loop
+
+    from sightline.measures.similarity import js_between_heads
+
+    torch.manual_seed(0)
+    found: dict[str, float] = {}
+    for tokens in (64, 128, 256):
+        weights = torch.randn(144, tokens, tokens).mul(2).softmax(-1)
+        js_between_heads(weights)
+        found[f"blocks_{tokens}_s"] = best(lambda weights=weights: js_between_heads(weights), repeats)
+        if tokens == 128:
+            start = time.perf_counter()
+            expected = loop(weights.numpy())
+            found["loop_128_s"] = time.perf_counter() - start
+            found["largest_difference"] = float(np.abs(js_between_heads(weights).numpy() - expected).max() / tokens)
+    found["times_faster"] = found["loop_128_s"] / found["blocks_128_s"]
+    found["twice_the_tokens_costs"] = found["blocks_256_s"] / found["blocks_128_s"]
+    return found
+
+
+def long_text(tokens: int, layers: int) -> dict[str, float]:
+    import torch
+    import transformers
+
+    import sightline as sl
+    from sightline.analyses.average_attention import AverageAttention
+    from sightline.analyses.batch import Batch
+    from sightline.analyses.entropy import Entropy
+    from sightline.analyses.fold import fold
+    from sightline.capture.collect import Sides
+    from sightline.text.tokenized import TokenizedText
+
+    torch.manual_seed(0)
+    config = transformers.LlamaConfig(
+        vocab_size=49152, hidden_size=576, intermediate_size=1536, num_hidden_layers=layers, num_attention_heads=9, num_key_value_heads=3,
+        max_position_embeddings=tokens,
+    )  # fmt: skip
+    model = sl.wrap(transformers.LlamaModel._from_config(config, attn_implementation="eager").eval(), name="smollm2-like")
+    words = tuple("." if i % 20 == 19 else "word" for i in range(tokens))
+    text = TokenizedText(words, tuple(range(tokens)), words, (0,) * tokens, (False,) * tokens, ids=tuple(i % 49000 for i in range(tokens)))
+    statistics = [AverageAttention(), Entropy()]
+    before = resident("VmRSS")
+    start = time.perf_counter()
+    fold(model, Batch((Sides(text),), {}), statistics, {"decoder": tuple(range(layers))}, streamed=True)
+    seconds = time.perf_counter() - start
+    peak = resident("VmHWM")
+    return {"tokens": tokens, "layers": layers, "seconds": seconds, "loaded_bytes": before, "peak_bytes": peak, "below_4_GB": peak < 4e9}
+
+
+def in_process(function: Callable[..., Any], *arguments: Any) -> Any:
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        return pool.apply(function, arguments)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=["segments", "distances", "long"], default=["segments", "distances", "long"])
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--tokens", type=int, default=32768)
+    parser.add_argument("--layers", type=int, default=2)
+    parser.add_argument("-o", "--output", type=Path)
+    arguments = parser.parse_args()
+    results: dict[str, Any] = {"machine": {"system": platform.platform(), "cpu_count": multiprocessing.cpu_count()}}
+    if "segments" in arguments.only:
+        found = in_process(segments_time, arguments.repeats)
+        memory = {which: in_process(segments_memory, which) for which in ("plain", "statistics")}
+        results["segments"] = {**found, "peak_bytes": memory, "memory_to_plain": memory["statistics"] / memory["plain"]}
+    if "distances" in arguments.only:
+        results["distances"] = in_process(distances, 2 * arguments.repeats)
+    if "long" in arguments.only:
+        results["long"] = in_process(long_text, arguments.tokens, arguments.layers)
+    text = json.dumps(results, indent=1)
+    print(text)
+    if arguments.output:
+        arguments.output.write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""How much attention matters: the gradient of the model's own loss (figure 3 of Clark et al. 2019)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import ClassVar, Self
+
+import numpy as np
+import torch
+
+from sightline.analyses.batch import Batch
+from sightline.analyses.rows import Rows
+from sightline.analyses.statistic import Statistic
+from sightline.analyses.tables import head_table
+from sightline.analyses.targets import check_targets, columns_of
+from sightline.capture.inputs import batch_inputs
+from sightline.capture.model import Model
+from sightline.capture.objective import Objective, logits_and_weights, objective_of
+from sightline.results.table import Table
+
+#: The graph of every layer is held for the gradients.
+HELD_TOKENS = 1024
+
+
+class Importance(Statistic):
+    """Mean |∂L/∂α| by layer and target: over the heads, rows and visible keys of the target, of all texts.
+
+    L is the mean cross-entropy of one text's predictions. Masked language models: a seeded 15 % of the tokens (at least one; `rate`) are
+    replaced by the mask token, all of them, and predicted. Decoders: each next token is predicted. The paper leaves the rate and the
+    averaging open: compare the shape, not the scale.
+    """
+
+    name: ClassVar[str] = "importance"
+    from_rows: ClassVar[bool] = False
+
+    def __init__(self, rate: float = 0.15, targets: Mapping[str, str] | None = None) -> None:
+        super().__init__()
+        self.rate, self.targets = rate, dict(targets or {})
+        self._custom = check_targets(self.targets)
+        self._model: Model | None = None
+        self._objective: Objective | None = None
+        self._seed = 0
+
+    def options(self) -> dict[str, object]:
+        return {"rate": self.rate, "targets": self.targets}
+
+    def fresh(self) -> Self:
+        made = type(self)(self.rate, self.targets)
+        made._model, made._objective, made._seed = self._model, self._objective, self._seed
+        return made
+
+    def prepare(self, model: Model, seed: int) -> None:
+        self._model, self._objective, self._seed = model, objective_of(model), seed
+
+    def batch_tokens(self, model: Model) -> int | None:
+        return HELD_TOKENS
+
+    def update(self, rows: Rows, batch: Batch) -> None:
+        """Gradients need a pass of their own: see finish."""
+
+    def finish(self, batch: Batch) -> None:
+        if self._model is None or self._objective is None:
+            raise RuntimeError("Importance is fed by sl.analyse, which gives it the model.")
+        pad = getattr(self._model.tokenizer, "pad_token_id", None) or 0
+        inputs = batch_inputs(self._model.hf, self._model.tokenizer, batch.sides, pad)
+        labels = self._labels(batch, inputs)  # [text, token], -100 where nothing is predicted
+        logits, weights = logits_and_weights(self._objective, self._model, inputs)
+        losses = torch.nn.functional.cross_entropy(logits.float().transpose(1, 2), labels, reduction="none")  # [text, token]
+        counts = (labels >= 0).sum(-1).clamp_min(1)
+        # texts do not see each other, so the gradient of the sum holds each text's own gradient
+        gradients = torch.autograd.grad((losses.sum(-1) / counts).sum(), list(weights.values()), allow_unused=True)
+        for (stack, layer), gradient in zip(weights, gradients, strict=True):
+            if gradient is not None and (batch.layers is None or layer in batch.layers[stack]):
+                self._take(stack, layer, gradient.abs(), batch)
+
+    def _labels(self, batch: Batch, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+        """The tokens to predict; the masked ones are replaced in `inputs`, drawn by seed and place in the run alone."""
+        labels = torch.full_like(inputs["input_ids"], -100)
+        for place, side in enumerate(batch.sides):
+            text = side.source
+            if self._objective is not None and self._objective.kind == "next":
+                labels[place, : len(text) - 1] = inputs["input_ids"][place, 1 : len(text)]
+                continue
+            candidates = [i for i, special in enumerate(text.special) if not special]
+            draw = random.Random(f"{self._seed} {batch.numbers[place]}")  # noqa: S311 - seeded, not a secret
+            chosen = draw.sample(candidates, max(1, round(self.rate * len(candidates))))
+            labels[place, chosen] = inputs["input_ids"][place, chosen]
+            inputs["input_ids"][place, chosen] = self._objective.mask_id  # type: ignore[union-attr,assignment]
+        return labels
+
+    def _take(self, stack: str, layer: int, size: torch.Tensor, batch: Batch) -> None:
+        """size: |∂L/∂α| [text, head, query, key]"""
+        columns = columns_of(batch, stack, self._custom)
+        texts = batch.texts(stack)
+        sums = np.zeros((len(columns.names), 2))  # [target, (sum, weights)]
+        for place, (queries, keys) in enumerate(texts):
+            part = size[place, :, : len(queries), : len(keys)]  # [head, query, key]
+            inside = columns.matrix[place, : len(keys)]  # [key, target]
+            seen = torch.ones(len(queries), len(keys), device=size.device)
+            if stack == "decoder":
+                part, seen = part.tril(), seen.tril()
+            sums[:, 0] += (part.sum((0, 1)).double() @ inside.double()).cpu().numpy()
+            sums[:, 1] += (seen.sum(0).double() @ inside.double()).cpu().numpy() * len(part)
+        self.add(f"{stack}.{layer}.{','.join(columns.names)}.gradient", sums[None], range(1), 1)
+
+    def result(self) -> dict[str, Table]:
+        records = []
+        for stack, layer, names, sums in self.by_layer("gradient"):
+            for target, name in enumerate(names.split(",")):
+                total, weights = sums[0, target]
+                records.append((stack, layer, 0, name, float(total / weights) if weights else float("nan")))
+        table = head_table(records, ("target", "mean"))
+        return {self.name: Table({name: values for name, values in table.columns.items() if name != "head"})}

@@ -1,0 +1,23 @@
+"""The tables of a run: each statistic's own, and those that need several of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sightline.analyses.head_map import head_map
+from sightline.analyses.statistic import Statistic
+from sightline.results.table import Table
+
+
+def summarise(statistics: Sequence[Statistic], seed: int) -> tuple[dict[str, Table], dict[str, Any]]:
+    """Tables by name, and numbers about them that belong in run.json."""
+    tables: dict[str, Table] = {}
+    notes: dict[str, Any] = {}
+    for statistic in statistics:
+        tables |= statistic.result()
+    for name in [name for name in tables if name.split("_")[0] == "distances" and len(tables[name])]:
+        stack = name.removeprefix("distances").lstrip("_")
+        made = f"head_map_{stack}" if stack else "head_map"
+        tables[made], notes[made] = head_map(tables[name], tables, seed, stack)
+    return tables, notes

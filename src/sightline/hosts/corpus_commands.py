@@ -1,0 +1,88 @@
+"""`sightline analyse`: a corpus in, a folder of tables, figures and a report out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+console = Console()
+#: Analyses by the name under which --only takes them.
+ANALYSES = ("average_attention", "entropy", "distances", "importance")
+
+
+def analyse(
+    corpus: Annotated[Path, typer.Argument(help="A .txt, .jsonl or .conllu file, plain or .gz.", show_default=False)],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, made if need be.", show_default=False)],
+    model: Annotated[str, typer.Option(help="An embedded model, a local folder, or a hub id.")] = "minilm",
+    only: Annotated[list[str] | None, typer.Option(help=f"Only this analysis; may be repeated: {', '.join(ANALYSES)}.")] = None,
+    pairs: Annotated[bool, typer.Option("--pairs", help="Build segments of two parts, [CLS] A [SEP] B [SEP].")] = False,
+    limit: Annotated[int | None, typer.Option(help="So many documents (of pairs: segments), chosen at random.", show_default=False)] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(help="Skip longer documents; with --pairs the length of a segment (128).", show_default=False)
+    ] = None,
+    window: Annotated[bool, typer.Option("--window", help="Cut longer documents into windows instead of skipping them.")] = False,
+    target: Annotated[
+        list[str] | None, typer.Option(help="NAME=REGEX: also measure attention to tokens that match; may be repeated.")
+    ] = None,
+    layers: Annotated[str | None, typer.Option(help="Layers to analyse, from 0, such as 0,5. All otherwise.")] = None,
+    seed: Annotated[int, typer.Option(help="For everything that is drawn at random.")] = 0,
+    kind: Annotated[
+        str | None, typer.Option(help="text, jsonl or conllu, where the file's ending does not say.", show_default=False)
+    ] = None,
+    paragraphs: Annotated[str, typer.Option(help="Of a plain text: auto, blank (a blank line ends one) or line.")] = "auto",
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
+) -> None:
+    """Where a model's heads look, how broadly, and which are alike, over a corpus.
+
+    [dim]sightline analyse articles.txt.gz --model minilm --pairs --limit 1000 -o run[/dim]
+    """
+    chosen = _numbers(layers)
+    targets = dict(_target(one) for one in target or ())
+    from sightline.analyses.catalogue import statistics_named
+    from sightline.analyses.run import Progress as Place
+    from sightline.analyses.run import analyse as run_analysis
+    from sightline.capture.load import load
+    from sightline.text.corpora import read_corpus
+
+    statistics = statistics_named(only or ANALYSES, targets)
+    opened = read_corpus(corpus, kind=kind, paragraphs=paragraphs)
+    loaded = load(model)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[speed]}"))
+    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True)) as bar:
+        task = bar.add_task("documents", total=None, speed="")
+
+        def show(place: Place) -> None:
+            speed = f"{place.tokens / max(place.seconds, 1e-9):,.0f} tokens/s"
+            bar.update(task, total=place.of, completed=place.documents, speed=speed)
+
+        run = run_analysis(
+            loaded, opened, statistics, limit=limit, max_tokens=max_tokens, pairs=pairs, window=window, layers=chosen, seed=seed,
+            folder=output, resume=resume, progress=show,
+        )  # fmt: skip
+    report = run.save(output)
+    counts = run.about["counts"]
+    for name, reason in run.about["left_out"].items():
+        console.print(f"[bold]Left out[/bold] {escape(name)}: {escape(reason)}", highlight=False)
+    for what, said in (("too_long", "longer than the model takes (--window cuts them)"), ("unreadable", "not readable as text")):
+        if counts.get(what):
+            console.print(f"{counts[what]:,} of {counts['documents']:,} documents skipped: {said}.", highlight=False)
+    console.print(f"{counts['texts']:,} texts, {counts['tokens']:,} tokens. Report: {escape(str(report))}", highlight=False)
+
+
+def _numbers(text: str | None) -> list[int] | None:
+    try:
+        return None if text is None else [int(part) for part in text.replace(",", " ").split()]
+    except ValueError:
+        raise typer.BadParameter(f"{text!r}: give layer numbers with commas between them, such as 0,5.") from None
+
+
+def _target(text: str) -> tuple[str, str]:
+    name, equals, pattern = text.partition("=")
+    if not equals or not name or not pattern:
+        raise typer.BadParameter(f"{text!r}: give NAME=REGEX, such as digits=[0-9]+.")
+    return name, pattern

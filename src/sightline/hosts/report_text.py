@@ -1,0 +1,53 @@
+"""The words and the style of the report."""
+
+from __future__ import annotations
+
+TITLES = {
+    "average_attention": "Where heads look",
+    "entropy": "How broadly they look",
+    "importance": "How much it matters",
+    "head_map": "Which heads are alike",
+    "distances": "Distances between heads",
+}
+MEANING = {
+    "average_attention": (
+        "Each dot is a head: the share of its attention that goes to that kind of token, averaged over the tokens of a text and then over"
+        " texts. A head near 1 on the previous or next token does little else; much attention on separators often means that a head has"
+        " nothing to do."
+    ),
+    "entropy": (
+        "Entropy is 0 when a token attends to a single token and highest when it attends evenly to all it can see (the dashed line). Low"
+        " heads point, high heads gather a summary of the whole text."
+    ),
+    "importance": (
+        "How much the model's own loss would change with a small change of an attention weight, averaged over weights. Where this is near"
+        " zero, attention to that target makes little difference, however much of it there is."
+    ),
+    "head_map": (
+        "Heads that lie close together distribute their attention alike: distances are Jensen–Shannon divergences, laid out in two"
+        " dimensions by metric multidimensional scaling. The axes have no meaning of their own, and a layout in two dimensions is never"
+        " exact: the stress says how far it is off."
+    ),
+    "distances": (
+        "The mean Jensen–Shannon divergence between the attention of every two heads: 0 is the same attention, 0.69 (ln 2) attention to"
+        " entirely different tokens. Heads are ordered so that similar ones are neighbours; dark blocks are heads that look alike."
+    ),
+}
+STYLE = """
+:root { color-scheme: light }
+body { margin: 0; background: #ffffff; color: #1a1d23; font: 14px/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, Arial, sans-serif }
+main { max-width: 1100px; margin: 0 auto; padding: 24px 16px 64px }
+h1, h2 { font-size: 20px; line-height: 1.3; margin: 40px 0 8px }
+h1 { margin-top: 0 }
+p { max-width: 70ch; margin: 8px 0 }
+a { color: #2563eb; display: inline-block; padding: 12px 0 }
+.quiet { color: #5b6472 }
+.notice { border-left: 3px solid #ba6412; padding-left: 12px; white-space: pre-line }
+.mono, pre { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace; font-variant-numeric: tabular-nums }
+table { border-collapse: collapse; margin: 8px 0 }
+th { text-align: left; font-weight: 600 }
+th, td { padding: 0 24px 0 0; border-bottom: 1px solid #d9dde3; height: 44px }
+.figure { width: 100%; overflow-x: auto }
+.figure .plotly-graph-div { min-width: 720px }
+pre { font-size: 12px; overflow: auto; max-height: 320px; border-top: 1px solid #d9dde3; border-bottom: 1px solid #d9dde3; padding: 8px 0 }
+"""

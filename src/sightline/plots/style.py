@@ -1,0 +1,72 @@
+"""One look for every Plotly figure: a calm page, loud data, and a line that says what the numbers come from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import plotly.graph_objects as go
+from plotly.colors import sample_colorscale
+
+from sightline.results.run import Run
+
+INK, GROUND, HAIRLINE, QUIET = "#1a1d23", "#ffffff", "#d9dde3", "#5b6472"
+ACCENT = "#2563eb"
+#: A head has the colour of its index modulo 12 in every view, plot and table.
+HEADS = (
+    "#9640ff", "#ba6412", "#07c7c6", "#117068", "#a79bff", "#6f8a5c", "#5b8eb2", "#a7ba04", "#b0042a", "#e08995", "#ea2695", "#a00095",
+)  # fmt: skip
+SANS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
+
+
+def head_colour(head: int) -> str:
+    return HEADS[head % len(HEADS)]
+
+
+def layer_colours(n_layers: int) -> list[str]:
+    """Viridis from the first layer to the last."""
+    return [str(colour) for colour in sample_colorscale("Viridis", [i / max(1, n_layers - 1) for i in range(n_layers)])]
+
+
+def provenance(run: Run) -> str:
+    """Model, corpus, how many texts and tokens."""
+    counts = run.about["counts"]
+    return f"{run.about['model']['name']} · {run.about['corpus']['name']} · {counts['texts']:,} texts, {counts['tokens']:,} tokens"
+
+
+def styled(figure: go.Figure, run: Run, title: str, *, height: int = 420, **layout: Any) -> go.Figure:
+    """Give a figure its title, its provenance beneath, and the common look."""
+    figure.update_layout(
+        title={
+            "text": f"{_plain(title)}<br><span style='font-size:12px;color:{QUIET}'>{_plain(provenance(run))}</span>",
+            "font": {"size": 20, "color": INK},
+            "x": 0,
+            "xref": "container",
+            "xanchor": "left",
+            "y": 1,
+            "yref": "container",
+            "yanchor": "top",
+            "pad": {"l": 16, "t": 14},
+        },
+        font={"family": SANS, "size": 12, "color": INK},
+        paper_bgcolor=GROUND,
+        plot_bgcolor=GROUND,
+        height=height,
+        margin={"l": 64, "r": 24, "t": 96, "b": 56},
+        hoverlabel={"font": {"family": SANS, "size": 12}},
+        colorway=list(HEADS),
+        legend={"title": {"font": {"size": 12}}, "itemsizing": "constant"},
+    )
+    figure.update_xaxes(showline=True, linecolor=HAIRLINE, gridcolor=HAIRLINE, zeroline=False, ticks="outside", tickcolor=HAIRLINE)
+    figure.update_yaxes(showline=False, gridcolor=HAIRLINE, zeroline=False)
+    figure.update_layout(**layout)
+    return figure
+
+
+def _plain(text: str) -> str:
+    """Plotly reads some tags in titles: names are data, never markup."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def stacks_of(table: Any) -> list[str]:
+    """The stacks in a table, in order; one empty name where there is but one."""
+    return list(dict.fromkeys(table.columns["stack"])) if "stack" in table.columns else [""]

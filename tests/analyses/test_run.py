@@ -1,0 +1,228 @@
+"""A run: counted, resumable after a kill, one at a time in a folder, and the same whatever happened on the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+import sightline as sl
+from sightline.analyses import run as run_module
+from sightline.analyses.run import analyse
+from sightline.errors import ModelError, SightlineError, StorageError, TextError, TraceError
+from tests.laws.statistics import tiny_model
+
+WORDS = ["the cat sat on the mat .", "a dog ran home", "it purred , and sat", "the dog and the cat ran a very long way home ."]
+TEXTS = [f"{WORDS[i % 4]} {WORDS[(i // 4) % 4]}" for i in range(40)]
+#: Runs 40 texts in groups of 8, saves after each batch, and kills itself, as the system would, after so many batches.
+SCRIPT = textwrap.dedent("""
+    import os, signal, sys
+    sys.path.insert(0, {root!r})
+    from sightline.analyses import run
+    from sightline.analyses.average_attention import AverageAttention
+    from sightline.analyses.entropy import Entropy
+    from sightline.analyses.head_distances import HeadDistances
+    from sightline.analyses.importance import Importance
+    from tests.analyses.test_run import TEXTS
+    from tests.laws.statistics import tiny_model
+    run.SAVE_EVERY, run.GROUP, run.BATCH_TEXTS = 0.0, 8, 3
+    batches = 0
+    def progress(place):
+        global batches
+        batches += 1
+        if batches == int(sys.argv[2]):
+            os.kill(os.getpid(), signal.SIGKILL)
+    statistics = [AverageAttention(), Entropy(), HeadDistances(), Importance()]
+    run.analyse(tiny_model(), TEXTS, statistics, folder=sys.argv[1], resume="resume" in sys.argv, progress=progress)
+    print(batches)
+""")
+
+
+def in_process(folder: Path, kill_after: int, *more: str) -> subprocess.CompletedProcess[str]:
+    root = str(Path(__file__).parents[2])
+    script = SCRIPT.format(root=root)
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([root, *sys.path])}
+    return subprocess.run(
+        [sys.executable, "-c", script, str(folder), str(kill_after), *more], capture_output=True, text=True, check=False, env=env
+    )
+
+
+def test_a_killed_run_resumes_to_the_same_numbers(tmp_path: Path) -> None:
+    whole = in_process(tmp_path / "whole", -1)
+    assert whole.returncode == 0, whole.stderr
+    for kills in (1, 4):  # within the first group, and in a later one
+        folder = tmp_path / f"killed{kills}"
+        killed = in_process(folder, kills)
+        assert killed.returncode == -signal.SIGKILL
+        assert killed.stdout == ""
+        again = in_process(folder, -1, "resume")
+        assert again.returncode == 0, again.stderr
+        assert int(again.stdout) == int(whole.stdout) - kills  # it went on, rather than starting over
+        found, expected = (load_file(place / "statistics.safetensors") for place in (folder, tmp_path / "whole"))
+        assert found.keys() == expected.keys()
+        for name, values in expected.items():
+            np.testing.assert_array_equal(found[name], values, err_msg=name)
+
+
+@pytest.fixture
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_module, "SAVE_EVERY", 0.0)
+    monkeypatch.setattr(run_module, "GROUP", 4)
+
+
+class StopError(Exception):
+    """The run is interrupted here."""
+
+
+def interrupted(folder: Path, texts: list[str], statistics: list, **options) -> None:  # type: ignore[no-untyped-def, type-arg]
+    def stop(_: object) -> None:
+        raise StopError
+
+    with pytest.raises(StopError):
+        analyse(tiny_model(), texts, statistics, folder=folder, progress=stop, **options)
+
+
+@pytest.mark.usefixtures("often")
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"texts": ["another text", *TEXTS[1:]]}, "The corpus has changed"),
+        ({"max_tokens": 20}, "other options"),
+        ({"seed": 1}, "other options"),
+        ({"layers": [0]}, "other options"),
+        ({"statistics": [sl.Entropy(smoothing=0.1)]}, "other analyses"),
+    ],
+    ids=["corpus", "max_tokens", "seed", "layers", "statistics"],
+)
+def test_a_run_that_is_not_the_same_is_not_resumed(tmp_path: Path, change: dict, said: str) -> None:  # type: ignore[type-arg]
+    interrupted(tmp_path, TEXTS, [sl.Entropy()])
+    change = dict(change)
+    texts, statistics = change.pop("texts", TEXTS), change.pop("statistics", [sl.Entropy()])
+    with pytest.raises(StorageError, match=said):
+        analyse(tiny_model(), texts, statistics, folder=tmp_path, resume=True, **change)
+
+
+@pytest.mark.usefixtures("often")
+def test_an_unfinished_run_is_not_overwritten(tmp_path: Path) -> None:
+    interrupted(tmp_path, TEXTS, [sl.Entropy()])
+    with pytest.raises(StorageError, match="an unfinished run"):
+        analyse(tiny_model(), TEXTS, [sl.Entropy()], folder=tmp_path)
+
+
+def test_two_runs_into_one_folder_the_second_is_refused(tmp_path: Path) -> None:
+    said = []
+
+    def second(_: object) -> None:
+        with pytest.raises(StorageError, match="another run is writing here"):
+            analyse(tiny_model(), TEXTS, [sl.Entropy()], folder=tmp_path)
+        said.append(True)
+
+    analyse(tiny_model(), TEXTS, [sl.Entropy()], folder=tmp_path, progress=second)
+    assert said
+
+
+@pytest.mark.usefixtures("often")
+def test_damaged_sums_are_refused_by_name(tmp_path: Path) -> None:
+    interrupted(tmp_path, TEXTS, [sl.Entropy()])
+    file = tmp_path / "statistics.safetensors"
+    data = bytearray(file.read_bytes())
+    data[-3] ^= 0xFF
+    file.write_bytes(data)
+    with pytest.raises(StorageError, match="damaged"):
+        analyse(tiny_model(), TEXTS, [sl.Entropy()], folder=tmp_path, resume=True)
+
+
+@pytest.mark.usefixtures("often")
+def test_a_full_disk_keeps_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import errno
+
+    from sightline.analyses import state
+
+    interrupted(tmp_path, TEXTS, [sl.Entropy()])
+    before = (tmp_path / "statistics.safetensors").read_bytes()
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(state, "save_file", full)
+        with pytest.raises(StorageError, match="No space left on device"):
+            analyse(tiny_model(), TEXTS, [sl.Entropy()], folder=tmp_path, resume=True)
+    assert (tmp_path / "statistics.safetensors").read_bytes() == before
+    run = analyse(tiny_model(), TEXTS, [sl.Entropy()], folder=tmp_path, resume=True)
+    assert run.about["counts"]["texts"] == len(TEXTS)
+
+
+def test_long_documents_are_skipped_and_counted() -> None:
+    run = analyse(tiny_model(), [*TEXTS[:3], " ".join(["cat"] * 100)], [sl.Entropy()])
+    assert run.about["counts"] == {"documents": 4, "texts": 3, "too_long": 1, "tokens": run.about["counts"]["tokens"]}
+
+
+def test_windows_cover_a_long_document() -> None:
+    run = analyse(tiny_model(), [" ".join(["cat"] * 100)], [sl.Entropy()], window=True)
+    assert run.about["counts"] == {"documents": 1, "texts": 3, "windows": 3, "tokens": 100 + 3 * 2}
+
+
+def test_a_corpus_of_nothing_but_long_documents_says_so() -> None:
+    with pytest.raises(TextError, match=r"None of the 1 documents.*\n.*1 are longer than 48 tokens"):
+        analyse(tiny_model(), [" ".join(["cat"] * 100)], [sl.Entropy()])
+
+
+def test_a_limit_is_a_seeded_choice() -> None:
+    tokens = [analyse(tiny_model(), TEXTS, [sl.Entropy()], limit=5, seed=seed).about["counts"]["tokens"] for seed in (1, 1, 2, 3)]
+    assert tokens[0] == tokens[1]
+    assert len(set(tokens)) > 1
+
+
+def test_only_the_layers_asked_for_are_analysed() -> None:
+    run = analyse(tiny_model(), TEXTS[:4], [sl.AverageAttention(), sl.Entropy(), sl.HeadDistances(), sl.Importance()], layers=[2])
+    for name in ("average_attention", "entropy", "importance", "head_map"):
+        assert set(run.table(name)["layer"]) == {2}
+    assert len(run.table("distances")) == 4
+
+
+def test_a_model_without_a_loss_is_told_what_is_missing_and_the_rest_goes_on(minilm: sl.Model) -> None:
+    run = analyse(minilm, TEXTS[:2], [sl.Entropy(), sl.Importance()])
+    assert len(run.table("entropy")) == 72
+    assert "no language-modelling head" in run.about["left_out"]["importance"]
+    with pytest.raises(TraceError, match="no language-modelling head"):
+        run.table("importance")
+    with pytest.raises(ModelError, match="BertModel"):
+        analyse(minilm, TEXTS[:2], [sl.Importance()])
+
+
+def test_where_the_forms_disagree_the_maps_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(run_module, "agree", lambda *_: False)
+    dense = analyse(tiny_model(), TEXTS[:4], [sl.Entropy()])
+    monkeypatch.undo()
+    streamed = analyse(tiny_model(), TEXTS[:4], [sl.Entropy()])
+    assert (dense.about["streamed"], streamed.about["streamed"]) == (False, True)
+    np.testing.assert_allclose(dense.table("entropy")["all"], streamed.table("entropy")["all"], atol=1e-5)
+
+
+def test_provenance_names_model_corpus_and_versions(minilm: sl.Model) -> None:
+    about = analyse(minilm, TEXTS[:2], [sl.Entropy()]).about
+    assert about["model"]["name"] == "minilm"
+    assert about["model"]["sha256"] == str(minilm.fingerprint)
+    assert len(about["corpus"]["sha256"]) == 64
+    assert about["options"]["seed"] == 0
+    assert {"sightline", "torch", "transformers", "numpy", "python"} <= set(about["versions"])
+    json.dumps(about)
+
+
+@pytest.mark.parametrize(
+    ("texts", "options"),
+    [([], {}), (TEXTS, {"limit": 0}), (TEXTS, {"max_tokens": 2}), (TEXTS, {"layers": [9]})],
+    ids=["empty", "limit", "max_tokens", "layers"],
+)
+def test_impossible_requests_are_refused(texts: list[str], options: dict) -> None:  # type: ignore[type-arg]
+    with pytest.raises(SightlineError):
+        analyse(tiny_model(), texts, [sl.Entropy()], **options)

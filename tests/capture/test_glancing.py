@@ -1,0 +1,63 @@
+"""Without the map: the fused kernel's ingredients make the same weights as the model's own attention, and no map is formed."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+import sightline as sl
+from sightline.capture.layer import LayerAttention, LayerScores
+from sightline.errors import ModelError
+from tests.capture.families import FAMILIES, Family, tiny_tokenizer
+
+TEXTS = ["the cat sat on the mat .", "a dog ran home", "it purred , and sat"]
+
+
+def weights_of(scores: LayerScores) -> torch.Tensor:
+    keys = scores.keys.repeat_interleave(scores.queries.shape[1] // scores.keys.shape[1], dim=1)
+    found = scores.queries @ keys.transpose(2, 3) * scores.scale  # [batch, head, query, key]
+    if scores.bias is not None:
+        found = found + scores.bias
+    if scores.mask is not None and scores.mask.dtype == torch.bool:
+        found = found.masked_fill(~scores.mask, float("-inf"))
+    elif scores.mask is not None:
+        found = found + scores.mask
+    elif scores.causal:
+        found = found.masked_fill(torch.ones_like(found, dtype=torch.bool).triu(1), float("-inf"))
+    return found.softmax(-1)
+
+
+TEXT_FAMILIES = [f for f in FAMILIES if f.reads == "text" and f.recorded]
+
+
+@pytest.mark.parametrize("family", [f for f in TEXT_FAMILIES if f.plain], ids=str)
+@pytest.mark.parametrize("texts", [TEXTS, TEXTS[:1]], ids=["padded", "alone"])
+def test_ingredients_make_the_models_own_weights(family: Family, texts: list[str]) -> None:
+    model = sl.wrap(family.model(), tiny_tokenizer(), name=family.name)
+    if model.hf.config.is_encoder_decoder:
+        sides = [model.read((text, "the mat")) for text in texts]
+    else:
+        sides = [model.read(text) for text in texts]
+    own: list[LayerAttention] = []
+    seen: list[LayerScores] = []
+    model.hand_layers(sides, own.append)
+    model.hand_scores(sides, seen.append)
+    assert [(a.stack, a.layer, a.n_queries, a.n_keys) for a in own] == [(a.stack, a.layer, a.n_queries, a.n_keys) for a in seen]
+    for one, other in zip(own, seen, strict=True):
+        for text, (rows, columns) in enumerate(zip(one.n_queries, one.n_keys, strict=True)):
+            torch.testing.assert_close(
+                weights_of(other)[text, :, :rows, :columns], one.weights[text, :, :rows, :columns], atol=2e-5, rtol=0
+            )
+
+
+@pytest.mark.parametrize("family", [f for f in TEXT_FAMILIES if not f.plain], ids=str)
+def test_attention_that_is_not_plain_is_refused(family: Family) -> None:
+    model = sl.wrap(family.model(), tiny_tokenizer(), name=family.name)
+    with pytest.raises(ModelError, match="more than a softmax"):
+        model.hand_scores([model.read(TEXTS[0])], lambda _: None)
+
+
+def test_a_causal_text_alone_needs_no_mask(smollm2: sl.Model) -> None:
+    seen: list[LayerScores] = []
+    smollm2.hand_scores([smollm2.read("The cat sat on the mat.")], seen.append)
+    assert all(layer.mask is None and layer.causal for layer in seen)

@@ -1,0 +1,170 @@
+"""The run's folder and its report: complete, self-contained, and drawn by a real browser without asking the network."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import sightline as sl
+from sightline.errors import StorageError, TraceError
+from sightline.hosts import corpus_commands
+from sightline.hosts.cli import app
+from tests.hosts.front_end import use_small_front_end
+from tests.laws.statistics import tiny_model
+
+CHROMIUM = shutil.which("chromium")
+ODD = "</script><script>alert(1)</script> <img src=x onerror=alert(1)> &amp; cat"
+TEXTS = ["the cat sat on the mat . it purred , and sat .", "a dog ran a very long way home , and it sat .", ODD]
+STATISTICS = [sl.AverageAttention({"animal": "cat|dog"}), sl.Entropy(), sl.HeadDistances(), sl.Importance()]
+FIGURES = ["average_attention", "entropy", "importance", "head_map", "distances"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    with pytest.MonkeyPatch.context() as patch:
+        use_small_front_end(patch)
+        place = tmp_path_factory.mktemp("run")
+        sl.analyse(tiny_model(), TEXTS, STATISTICS).save(place)
+        return place
+
+
+def rows(folder: Path, name: str) -> list[dict[str, str]]:
+    with (folder / "tables" / f"{name}.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_every_file_is_there(folder: Path) -> None:
+    about = json.loads((folder / "run.json").read_text())
+    assert about["figures"] == FIGURES
+    for name in FIGURES:
+        assert (folder / "figures" / f"{name}.html").is_file()
+    assert (folder / "report.html").is_file()
+    assert list((folder / "views").glob("L*-H*.html"))
+
+
+def test_tables_have_the_columns_that_were_promised(folder: Path) -> None:
+    assert list(rows(folder, "average_attention")[0]) == ["layer", "head", "target", "mean"]
+    assert {row["target"] for row in rows(folder, "average_attention")} == {
+        "cls", "sep", "sep_from_sep", "sep_from_other", "punctuation", "next", "previous", "self", "first", "special", "other", "animal",
+    }  # fmt: skip
+    assert list(rows(folder, "entropy")[0]) == ["layer", "head", "all", "cls", "uniform"]
+    assert list(rows(folder, "importance")[0]) == ["layer", "target", "mean"]
+    assert list(rows(folder, "head_map")[0]) == ["layer", "head", "x", "y", "behaviour"]
+    distances = rows(folder, "distances")
+    assert len(distances) == 12
+    assert list(distances[0]) == ["head", *(row["head"] for row in distances)]
+
+
+def test_a_saved_run_is_read_back(folder: Path) -> None:
+    run = sl.open_run(folder)
+    assert run.about["counts"]["texts"] == 3
+    assert len(run.table("entropy")) == 12
+    assert run.figure("entropy").layout.title.text.startswith("How broadly")
+    with pytest.raises(TraceError, match="Did you mean entropy"):
+        run.table("entropi")
+    with pytest.raises(TraceError, match="Did you mean entropy"):
+        run.figure("entropi")
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="not a finished run"):
+        sl.open_run(tmp_path)
+
+
+def test_the_report_holds_plotly_once_and_every_link_leads_somewhere(folder: Path) -> None:
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert page.count("plotly.js v") == 1
+    links = re.findall(r'href="([^"]+)"', page.split("</head>")[1])
+    assert links
+    assert all((folder / link).is_file() for link in links)
+
+
+def test_figures_say_what_they_are_made_of(folder: Path) -> None:
+    run = sl.open_run(folder)
+    for name in FIGURES:
+        title = run.figure(name).layout.title.text
+        assert "tiny" in title
+        assert "3 texts" in title
+
+
+@pytest.mark.browser
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here")
+@pytest.mark.parametrize("width", [360, 1200])
+def test_the_report_draws_in_a_browser_and_asks_for_nothing(folder: Path, width: int) -> None:
+    from playwright.sync_api import sync_playwright
+
+    flags = [
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+    ]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
+        page = browser.new_page(viewport={"width": width, "height": 800})
+        trouble: list[str] = []
+        page.on("pageerror", lambda error: trouble.append(str(error)))
+        page.on("console", lambda message: trouble.append(message.text) if message.type == "error" else None)
+        page.on("dialog", lambda dialog: trouble.append(dialog.message))
+        page.on("request", lambda request: trouble.append(request.url) if not request.url.startswith(("file:", "data:", "blob:")) else None)
+        page.goto(f"file://{folder}/report.html")
+        page.locator("#figure-distances .main-svg").first.wait_for()
+        for name in FIGURES:
+            box = page.locator(f"#figure-{name} .main-svg").first.bounding_box()
+            assert box is not None
+            assert box["width"] > 200
+        drawn = page.locator("#figure-average_attention .points path").count()
+        assert drawn == 12 * 12  # twelve heads, twelve targets
+        page.locator("#figure-head_map .updatemenu-button").nth(1).click()
+        page.locator("#figure-head_map .legendtext", has_text=re.compile("^(?!layer)")).first.wait_for()
+        page.get_by_role("link", name="look at it").first.click()
+        page.locator("#view", has_text="[CLS]").wait_for()
+        browser.close()
+    assert trouble == []
+
+
+class TestCommand:
+    @pytest.fixture(autouse=True)
+    def _tiny(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        use_small_front_end(monkeypatch)
+        monkeypatch.setattr("sightline.capture.load.load", lambda *_, **__: tiny_model())
+        monkeypatch.setattr(corpus_commands.console, "width", 200)
+
+    def corpus(self, folder: Path) -> str:
+        path = folder / "x.txt"
+        path.write_text("\n".join([*TEXTS, "cat " * 100]), encoding="utf-8")
+        return str(path)
+
+    def test_a_corpus_in_a_report_out(self, tmp_path: Path) -> None:
+        out = tmp_path / "run"
+        result = CliRunner().invoke(app, ["analyse", self.corpus(tmp_path), "-o", str(out), "--only", "entropy", "--layers", "0,2"])
+        assert result.exit_code == 0, result.output
+        assert "1 of 4 documents skipped" in result.output
+        assert "3 texts" in result.output
+        assert {row["layer"] for row in rows(out, "entropy")} == {"0", "2"}
+
+    def test_a_finished_run_is_not_overwritten_but_can_be_written_again(self, tmp_path: Path) -> None:
+        arguments = ["analyse", self.corpus(tmp_path), "-o", str(tmp_path / "run"), "--only", "entropy"]
+        assert CliRunner().invoke(app, arguments).exit_code == 0
+        again = CliRunner().invoke(app, arguments)
+        assert isinstance(again.exception, StorageError)
+        before = (tmp_path / "run" / "tables" / "entropy.csv").read_bytes()
+        (tmp_path / "run" / "tables" / "entropy.csv").unlink()
+        assert CliRunner().invoke(app, [*arguments, "--resume"]).exit_code == 0
+        assert (tmp_path / "run" / "tables" / "entropy.csv").read_bytes() == before
+
+    @pytest.mark.parametrize(
+        "option", [["--target", "x"], ["--layers", "a"], ["--target", "cls=x"], ["--target", "x=("], ["--only", "entropi"]]
+    )
+    def test_wrong_options_are_refused(self, tmp_path: Path, option: list[str]) -> None:
+        result = CliRunner().invoke(app, ["analyse", self.corpus(tmp_path), "-o", str(tmp_path / "run"), *option])
+        assert result.exit_code != 0
+        assert not (tmp_path / "run" / "run.json").exists()

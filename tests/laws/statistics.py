@@ -1,0 +1,74 @@
+"""Every statistic, a tiny model that can feed all of them, and ways to fold texts into one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import torch
+import transformers as t
+
+import sightline as sl
+from sightline.analyses.average_attention import AverageAttention
+from sightline.analyses.batch import Batch, roles_of
+from sightline.analyses.entropy import Entropy
+from sightline.analyses.fold import fold
+from sightline.analyses.head_distances import HeadDistances
+from sightline.analyses.importance import Importance
+from sightline.analyses.statistic import Statistic
+from sightline.capture.selection import check_layers
+from tests.capture.families import VOCAB, tiny_tokenizer
+
+EVERY = [
+    AverageAttention(),
+    AverageAttention({"the": "the", "animal": "cat|dog"}),
+    Entropy(),
+    Entropy(smoothing=0.0001),
+    HeadDistances(),
+    Importance(),
+]
+TEXTS = [
+    "the cat sat on the mat .",
+    "a dog ran home",
+    "it purred , and sat on a very long mat , and ran , and purred .",
+    ("the cat", "ran a long way home ."),
+    "dog",
+    "the dog and the cat ran home .",
+    "a very long way",
+]
+
+
+def label(statistic: Statistic) -> str:
+    return f"{statistic.name}{statistic.options()}"
+
+
+@cache
+def tiny_model(dtype: torch.dtype = torch.float32) -> sl.Model:
+    """A loud random BERT with its language-modelling head, so that even importance has a loss."""
+    torch.manual_seed(0)
+    config = t.BertConfig(
+        vocab_size=VOCAB, hidden_size=24, num_hidden_layers=3, num_attention_heads=4, intermediate_size=32, max_position_embeddings=48
+    )
+    hf = t.BertForMaskedLM._from_config(config, attn_implementation="eager").eval()
+    with torch.no_grad():
+        for name, parameter in hf.named_parameters():
+            if parameter.ndim > 1 and "embed" not in name:
+                parameter.mul_(6)
+    tokenizer = tiny_tokenizer()
+    tokenizer.mask_token = "[UNK]"
+    return sl.wrap(hf.to(dtype), tokenizer, name="tiny")
+
+
+def folded(
+    statistic: Statistic, numbers: Sequence[int], *, size: int = 3, streamed: bool = True, model: sl.Model | None = None
+) -> Statistic:
+    """A fresh statistic that has seen these texts, `size` of them at a time."""
+    model = model or tiny_model()
+    made = statistic.fresh()
+    made.prepare(model, 0)
+    layers = check_layers(model.layout, None)
+    for start in range(0, len(numbers), size):
+        chosen = list(numbers[start : start + size])
+        sides = tuple(model.read(TEXTS[number]) for number in chosen)
+        fold(model, Batch(sides, roles_of(model.tokenizer), numbers=tuple(chosen)), [made], layers, streamed=streamed)
+    return made

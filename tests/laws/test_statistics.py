@@ -1,0 +1,106 @@
+"""What holds for every statistic: merging, order, batches, padding, emptiness, saving."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sightline.analyses.average_attention import AverageAttention
+from sightline.analyses.entropy import Entropy
+from sightline.analyses.state import load_state, save_state
+from sightline.analyses.statistic import Statistic
+from sightline.errors import TraceError
+from tests.laws.statistics import EVERY, TEXTS, folded, label, tiny_model
+
+ALL = range(len(TEXTS))
+every = pytest.mark.parametrize("statistic", EVERY, ids=label)
+
+
+def assert_same(one: Statistic, other: Statistic, *, rtol: float = 0.0, atol: float = 0.0) -> None:
+    assert one.state().keys() == other.state().keys()
+    for name, values in one.state().items():
+        np.testing.assert_allclose(values, other.state()[name], rtol=rtol, atol=atol, err_msg=name)
+    tables, others = one.result(), other.result()
+    assert tables.keys() == others.keys()
+    for name, table in tables.items():
+        assert list(table.columns) == list(others[name].columns)
+        assert len(table) == len(others[name])
+
+
+@every
+def test_merging_parts_equals_the_whole(statistic: Statistic) -> None:
+    whole = folded(statistic, ALL, size=1)
+    for cut in (1, 3, 6):
+        merged = folded(statistic, range(cut), size=1)
+        merged.merge(folded(statistic, range(cut, len(TEXTS)), size=1))
+        assert_same(merged, whole, rtol=1e-9, atol=1e-12)
+
+
+@every
+def test_the_order_of_parts_does_not_matter(statistic: Statistic) -> None:
+    one, other = (folded(statistic, half, size=1) for half in (range(3), range(3, len(TEXTS))))
+    forward, backward = one.fresh(), one.fresh()
+    forward.merge(one), forward.merge(other)
+    backward.merge(other), backward.merge(one)
+    assert_same(forward, backward, rtol=1e-12)
+
+
+@settings(max_examples=5, deadline=None)
+@given(st.permutations(list(ALL)), st.integers(1, 7))
+@pytest.mark.parametrize("statistic", EVERY, ids=label)
+def test_neither_batch_size_nor_padding_nor_order_matters(statistic: Statistic, order: list[int], size: int) -> None:
+    model = tiny_model(torch.float64)  # so that what is left is ours, not the rounding of the model's own layers
+    assert_same(folded(statistic, order, size=size, model=model), folded(statistic, ALL, size=1, model=model), rtol=1e-6, atol=1e-6)
+
+
+@every
+def test_without_maps_is_the_same_as_from_maps(statistic: Statistic) -> None:
+    assert_same(folded(statistic, ALL, streamed=True), folded(statistic, ALL, streamed=False), rtol=1e-5, atol=3e-5)
+
+
+@every
+def test_an_empty_statistic_is_legal_and_changes_nothing(statistic: Statistic) -> None:
+    empty, full = statistic.fresh(), folded(statistic, ALL)
+    assert all(len(table) == 0 for table in empty.result().values())
+    merged = statistic.fresh()
+    merged.merge(full)
+    merged.merge(empty)
+    assert_same(merged, full)
+
+
+@every
+def test_state_comes_back_from_disk_to_the_bit(statistic: Statistic, tmp_path) -> None:
+    full = folded(statistic, ALL)
+    save_state(tmp_path, [full], {"done": [1, 2]})
+    found = load_state(tmp_path, [statistic])
+    assert found is not None
+    assert found[1]["done"] == [1, 2]
+    assert_same(found[0][0], full)
+
+
+@every
+def test_a_restored_statistic_goes_on_as_if_nothing_had_happened(statistic: Statistic) -> None:
+    half = folded(statistic, range(4), size=1)
+    restored = half.from_state(half.state())
+    restored.merge(folded(statistic, range(4, len(TEXTS)), size=1))
+    assert_same(restored, folded(statistic, ALL, size=1), rtol=1e-12)
+
+
+@every
+def test_a_merge_leaves_the_other_untouched(statistic: Statistic) -> None:
+    one, other = folded(statistic, range(3)), folded(statistic, range(3, len(TEXTS)))
+    before = other.state()
+    one.merge(other)
+    one.merge(other)
+    for name, values in other.state().items():
+        np.testing.assert_array_equal(values, before[name])
+
+
+def test_statistics_of_different_options_are_not_merged() -> None:
+    with pytest.raises(TraceError, match="cannot be merged"):
+        Entropy().merge(Entropy(smoothing=0.1))
+    with pytest.raises(TraceError, match="cannot be merged"):
+        AverageAttention().merge(Entropy())

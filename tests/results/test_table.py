@@ -1,0 +1,46 @@
+"""Tables: the same after they were written and read, and refused when they were damaged."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sightline.errors import StorageError, TraceError
+from sightline.results.table import Table, open_table
+
+TABLE = Table({"layer": [0, 1], "target": ["a,b", 'say "x"'], "mean": [0.1234567891234, float("nan")]})
+
+
+def test_a_table_comes_back_with_nine_digits(tmp_path: Path) -> None:
+    TABLE.save(tmp_path / "x.csv")
+    again = open_table(tmp_path / "x.csv")
+    assert list(again.columns) == ["layer", "target", "mean"]
+    assert again.columns["layer"] == [0, 1]
+    assert again.columns["target"] == ["a,b", 'say "x"']
+    np.testing.assert_allclose(again["mean"], TABLE["mean"], rtol=1e-8)
+
+
+def test_rows_can_be_chosen() -> None:
+    assert list(TABLE.where(layer=0).rows()) == [{"layer": 0, "target": "a,b", "mean": 0.1234567891234}]
+    assert len(TABLE.where(layer=7)) == 0
+
+
+def test_an_unknown_column_offers_the_nearest() -> None:
+    with pytest.raises(TraceError, match="Did you mean layer"):
+        TABLE["layers"]
+
+
+def test_columns_of_different_lengths_are_refused() -> None:
+    with pytest.raises(TraceError, match="different lengths"):
+        Table({"a": [1], "b": []})
+
+
+def test_a_table_that_was_cut_off_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("a,b\n1,2\n3")
+    with pytest.raises(StorageError, match="differ in length"):
+        open_table(tmp_path / "x.csv")
+    (tmp_path / "y.csv").write_bytes(b"")
+    with pytest.raises(StorageError, match="cannot be read"):
+        open_table(tmp_path / "y.csv")
