@@ -17,55 +17,56 @@ from safetensors.numpy import load_file
 import sightline as sl
 from sightline.analyses import run as run_module
 from sightline.analyses.run import analyse
+from sightline.capture import model as model_module
 from sightline.errors import ModelError, SightlineError, StorageError, TextError, TraceError
 from tests.laws.statistics import tiny_model
 
 WORDS = ["the cat sat on the mat .", "a dog ran home", "it purred , and sat", "the dog and the cat ran a very long way home ."]
 TEXTS = [f"{WORDS[i % 4]} {WORDS[(i // 4) % 4]}" for i in range(40)]
-#: Runs 40 texts in groups of 8, saves after each batch, and kills itself, as the system would, after so many batches.
+#: Runs TEXTS once for each number given, in a process of its own that kills itself, as the system would, after so many batches.
 SCRIPT = textwrap.dedent("""
     import os, signal, sys
-    sys.path.insert(0, {root!r})
-    from sightline.analyses import run
-    from sightline.analyses.average_attention import AverageAttention
-    from sightline.analyses.entropy import Entropy
-    from sightline.analyses.head_distances import HeadDistances
-    from sightline.analyses.importance import Importance
-    from tests.analyses.test_run import TEXTS
-    from tests.laws.statistics import tiny_model
-    run.SAVE_EVERY, run.GROUP, run.BATCH_TEXTS = 0.0, 8, 3
-    batches = 0
-    def progress(place):
-        global batches
-        batches += 1
-        if batches == int(sys.argv[2]):
-            os.kill(os.getpid(), signal.SIGKILL)
-    statistics = [AverageAttention(), Entropy(), HeadDistances(), Importance()]
-    run.analyse(tiny_model(), TEXTS, statistics, folder=sys.argv[1], resume="resume" in sys.argv, progress=progress)
-    print(batches)
+    from pathlib import Path
+    from tests.analyses.test_run import in_small_batches
+    for kill_after in map(int, sys.argv[2:]):
+        child = os.fork()
+        if not child:
+            in_small_batches(Path(sys.argv[1]) / f"killed{kill_after}", kill_after)
+            os._exit(0)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """)
 
 
-def in_process(folder: Path, kill_after: int, *more: str) -> subprocess.CompletedProcess[str]:
-    root = str(Path(__file__).parents[2])
-    script = SCRIPT.format(root=root)
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join([root, *sys.path])}
-    return subprocess.run(
-        [sys.executable, "-c", script, str(folder), str(kill_after), *more], capture_output=True, text=True, check=False, env=env
-    )
+def in_small_batches(folder: Path, kill_after: int = -1, *, resume: bool = False) -> int:
+    """Groups of 8 texts in batches of 3, saved after each batch; how many batches were run."""
+    batches = 0
+
+    def progress(_: object) -> None:
+        nonlocal batches
+        batches += 1
+        if batches == kill_after:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    statistics = [sl.AverageAttention(), sl.Entropy(), sl.HeadDistances(), sl.Importance()]
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name, value in ((run_module, "SAVE_EVERY", 0.0), (run_module, "GROUP", 8), (model_module, "BATCH_TEXTS", 3)):
+            patch.setattr(module, name, value)
+        analyse(tiny_model(), TEXTS, statistics, folder=folder, resume=resume, progress=progress)
+    return batches
 
 
 def test_a_killed_run_resumes_to_the_same_numbers(tmp_path: Path) -> None:
-    whole = in_process(tmp_path / "whole", -1)
-    assert whole.returncode == 0, whole.stderr
-    for kills in (1, 4):  # within the first group, and in a later one
-        folder = tmp_path / f"killed{kills}"
-        killed = in_process(folder, kills)
-        assert killed.returncode == -signal.SIGKILL
-        assert killed.stdout == ""
-        again = in_process(folder, -1, "resume")
-        assert again.returncode == 0, again.stderr
-        assert int(again.stdout) == int(whole.stdout) - kills  # it went on, rather than starting over
+    kills = (1, 4)  # within the first group, and in a later one
+    root = str(Path(__file__).parents[2])
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([root, *sys.path])}
+    command = [sys.executable, "-c", SCRIPT, str(tmp_path), *map(str, kills)]
+    killed = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+    assert killed.stdout.split() == [str(-signal.SIGKILL)] * len(kills), killed.stderr
+    whole = in_small_batches(tmp_path / "whole")
+    assert whole == 15  # five groups of three batches
+    for kill_after in kills:
+        folder = tmp_path / f"killed{kill_after}"
+        assert in_small_batches(folder, resume=True) == whole - kill_after  # it went on, rather than starting over
         found, expected = (load_file(place / "statistics.safetensors") for place in (folder, tmp_path / "whole"))
         assert found.keys() == expected.keys()
         for name, values in expected.items():
