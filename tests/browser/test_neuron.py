@@ -60,6 +60,29 @@ def test_query_head_and_layer_can_be_chosen(show):
     assert "L1·H3" in shown.page.locator(".caption").inner_text()
 
 
+def test_the_queries_follow_the_reading_controls(show):
+    view = made_up.neurons(12, pair=True)
+    (text,) = view.spec["texts"]
+    second = [i for i, segment in enumerate(text["segments"]) if segment == 1]
+    plain = [i for i in second if not text["special"][i]]
+    shown = show(view)
+    offered = shown.page.locator(".sentence button:visible")
+    assert offered.count() == 12
+    shown.page.locator("select[name=segments]").select_option("ba")
+    shown.until(f"state.query === {second[0]} && scene.queries.length === {len(second)}")
+    assert [int(button.get_attribute("data-token")) for button in offered.all()] == second
+    assert all(text["segments"][row["key"]] == 0 for row in shown.scene["keys_shown"])
+    shown.click(f"[data-token='{second[-1]}']")
+    shown.until(f"state.query === {second[-1]}")
+    shown.reading()
+    shown.page.locator("input[name=hide_special]").check()
+    shown.until(f"state.query === {plain[0]} && scene.queries.length === {len(plain)}")
+    assert [int(button.get_attribute("data-token")) for button in offered.all()] == plain
+    offered.first.focus()
+    shown.page.keyboard.press("End")
+    shown.until(f"state.query === {plain[-1]}")
+
+
 def test_a_view_without_vectors_says_so(show):
     view = made_up.view("head", 8, layers=1, heads=2)
     shown = show(replace(view, kind="neuron", spec={**view.spec, "kind": "neuron"}))
