@@ -151,6 +151,7 @@ class Frame {
       reader: this.reader,
       labels: this.labels,
       element: this.stageElement,
+      given: { ...this.view.spec.state, ...this.view.state },
       state: () => this.state,
       set: this.set,
       theme: () => themeOf(this.state.theme),

@@ -15,6 +15,8 @@ export interface Stage {
   reader: Reader;
   labels: Labels;
   element: HTMLElement; // where the view puts itself
+  /** What the state was given as, before defaults filled it. */
+  given: Partial<State>;
   state(): State;
   set(patch: Partial<State>): void;
   theme(): Theme;

@@ -60,6 +60,18 @@ def test_query_head_and_layer_can_be_chosen(show):
     assert "L1·H3" in shown.page.locator(".caption").inner_text()
 
 
+def test_a_causal_model_begins_at_the_last_token(show):
+    assert show(made_up.neurons(10, causal=True)).state["query"] == 9
+    assert show(made_up.neurons(10, causal=True, state={"query": 0})).state["query"] == 0
+    assert show(made_up.neurons(10)).state["query"] == 0
+    shown = show(made_up.neurons(10, causal=True))
+    shown.click("[data-token='0']")
+    shown.until("state.query === 0 && scene.keys_shown.filter((row) => !row.masked).length === 1")
+    shown.page.locator("select[name=layer]").select_option("1")
+    shown.until("state.layer === 1")
+    assert shown.state["query"] == 0  # chosen, and kept
+
+
 def test_the_queries_follow_the_reading_controls(show):
     view = made_up.neurons(12, pair=True)
     (text,) = view.spec["texts"]

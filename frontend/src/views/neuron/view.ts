@@ -4,7 +4,7 @@ import { el, on } from "../../controls/dom";
 import { axes, axis as axisFor, matches, placeOf, type Axis } from "../../core/axes";
 import { stepped } from "../../core/find";
 import { renormalise } from "../../core/filters";
-import { keyHeadOf, largest, product, sum } from "../../core/neuron";
+import { keyHeadOf, largest, lastUnderMask, product, sum } from "../../core/neuron";
 import { headName } from "../../core/reading";
 import { visible } from "../../core/tokens";
 import { paint } from "../../marks/canvas";
@@ -32,6 +32,7 @@ export function neuronView(stage: Stage): ViewInstance {
   let input: NeuronInput | null = null;
   let queries: Axis | null = null; // those that the reading controls leave in
   let current: Scene | null = null;
+  let begun = stage.given.query === undefined ? -1 : stage.state().stack; // the stack whose query was given, chosen or begun with
   let match = { find: "", at: -1 };
 
   const say = (text: string) => {
@@ -49,6 +50,21 @@ export function neuronView(stage: Stage): ViewInstance {
     const shown = input.rows.map((_, i) => rowTop(layout, i, opened, top));
     const seen = shown.map((y, i) => (y + layout.row > layout.top && y < layout.height ? i : -1)).filter((i) => i >= 0);
     options.update(input.axis, [seen[0] ?? 0, seen[seen.length - 1] ?? -1], (i) => ({ x: 12, y: shown[i], w: layout.token - 12, h: layout.row }), new Set(opened >= 0 ? [opened] : []));
+  };
+
+  /** At its first query a causal model sees only that token: begin at the last one, unless a query was asked for. */
+  const begin = async (live: () => boolean) => {
+    const { stack: at, layer } = stage.state();
+    if (begun === at) return;
+    const stack = stage.spec.stacks[at];
+    const { mask, queries: vectors } = stack.layers[layer];
+    const rows = axes(stage.spec, { ...stage.state(), level: "token" }, null).rows.units;
+    const allowed = mask && vectors && stack.query_text === stack.key_text ? await stage.reader.arrays.get(mask) : null;
+    if (!live()) return;
+    begun = at;
+    const last = allowed && lastUnderMask((query) => allowed.block(query), stage.spec.texts[stack.query_text].tokens.length, rows);
+    const untouched = stage.state().query === (rows[0] ?? 0);
+    if (last !== null && untouched) stage.set({ query: last });
   };
 
   /** All numbers of the chosen head and query, for the keys left in. */
@@ -141,6 +157,8 @@ export function neuronView(stage: Stage): ViewInstance {
 
   return {
     async draw(live) {
+      await begin(live);
+      if (!live()) return;
       const next = await read();
       if (!live()) return;
       const state = stage.state();
