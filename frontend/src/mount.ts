@@ -2,7 +2,7 @@
 
 import { pictureControls, toolbar, type Toolbar, type ToolbarHost } from "./controls/toolbar";
 import { el } from "./controls/dom";
-import { note } from "./controls/note";
+import { note, type Note } from "./controls/note";
 import { Arrays } from "./core/arrays";
 import { problem } from "./core/check";
 import type { Kind, State, View } from "./core/contract";
@@ -75,7 +75,7 @@ class Frame {
   private redraw: Redraw;
   private bar!: Toolbar;
   private corner!: Toolbar;
-  private dialog!: HTMLDialogElement;
+  private note!: Note;
   private instance!: ViewInstance;
   private shown: Kind | null = null;
   private watch: ResizeObserver;
@@ -111,10 +111,9 @@ class Frame {
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(CSS);
     root.adoptedStyleSheets = [sheet];
-    const { line, dialog } = note(this.labels);
-    this.dialog = dialog;
+    this.note = note(this.labels);
     this.corner = pictureControls(this.toolbarHost);
-    this.box.append(el("div", { class: "top" }, this.heading, this.corner.element), this.slot, this.stageElement, line, this.live, dialog);
+    this.box.append(el("div", { class: "top" }, this.heading, this.corner.element), this.slot, this.stageElement, this.note.line, this.live, this.note.dialog);
     this.box.addEventListener("keydown", this.onKey);
     root.append(this.box);
     this.element.append(this.host);
@@ -161,6 +160,7 @@ class Frame {
     this.instance = VIEWS[kind](stage);
     this.bar = toolbar(this.toolbarHost, kind, this.view.kind);
     this.slot.replaceChildren(this.bar.element);
+    this.note.help({ head: this.labels.keyboard_help, model: this.labels.keyboard_help_model, neuron: this.labels.keyboard_help_neuron }[kind]);
     this.shown = kind;
   }
 
@@ -209,7 +209,7 @@ class Frame {
   };
 
   private onKey = (event: KeyboardEvent): void => {
-    if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || this.dialog.open) return;
+    if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || this.note.dialog.open) return;
     const target = event.composedPath()[0] as HTMLElement;
     if (/^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) && event.key !== "Escape") return;
     const used = this.instance.key?.(event);
