@@ -102,7 +102,10 @@ class Frame {
     this.dark.addEventListener("change", this.onTheme);
     this.hostTheme = new MutationObserver(this.onTheme);
     for (const watched of [document.documentElement, document.body]) if (watched) this.hostTheme.observe(watched, { attributes: true, attributeFilter: ["class", "data-theme", "data-jp-theme-light", "data-vscode-theme-kind"] });
-    if (options.wholePage) document.addEventListener("keydown", this.onPageKey);
+    if (options.wholePage) {
+      document.addEventListener("keydown", this.onPageKey);
+      addEventListener("resize", this.onResize); // the width is watched already; here the height counts too
+    }
     this.redraw.now();
   }
 
@@ -154,6 +157,7 @@ class Frame {
       state: () => this.state,
       set: this.set,
       theme: () => themeOf(this.state.theme),
+      room: (from) => this.room(from),
       redraw: () => this.redraw.request(),
       announce: (text) => (this.live.textContent = text),
     };
@@ -162,6 +166,15 @@ class Frame {
     this.slot.replaceChildren(this.bar.element);
     this.note.help({ head: this.labels.keyboard_help, model: this.labels.keyboard_help_model, neuron: this.labels.keyboard_help_neuron }[kind]);
     this.shown = kind;
+  }
+
+  private room(from: HTMLElement): number | null {
+    if (!this.options.wholePage) return null;
+    const { top } = from.getBoundingClientRect();
+    const line = this.note.line.getBoundingClientRect();
+    const below = line.bottom - this.stageElement.getBoundingClientRect().bottom + parseFloat(getComputedStyle(this.box).paddingBottom);
+    const body = getComputedStyle(document.body);
+    return innerHeight - (top + scrollY) - below - parseFloat(body.paddingBottom) - parseFloat(body.marginBottom);
   }
 
   private async draw(current: () => boolean): Promise<void> {
@@ -220,6 +233,8 @@ class Frame {
     if (patch) this.set(patch);
   };
 
+  private onResize = (): void => this.redraw.request();
+
   private onPageKey = (event: KeyboardEvent): void => {
     if (event.target === document.body || event.target === document.documentElement) this.onKey(event);
   };
@@ -230,6 +245,7 @@ class Frame {
     this.hostTheme.disconnect();
     this.dark.removeEventListener("change", this.onTheme);
     document.removeEventListener("keydown", this.onPageKey);
+    removeEventListener("resize", this.onResize);
     this.instance?.destroy();
     this.host.remove();
     delete (this.element as HTMLElement & { sightline?: Inspectable }).sightline;

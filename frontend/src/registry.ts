@@ -20,6 +20,8 @@ export interface Stage {
   state(): State;
   set(patch: Partial<State>): void;
   theme(): Theme;
+  /** Height from the top of this element to where the window ends, less what stands below; null where the view shares its page. */
+  room(from: HTMLElement): number | null;
   redraw(): void;
   /** For screen readers. */
   announce(text: string): void;

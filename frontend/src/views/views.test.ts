@@ -19,7 +19,17 @@ describe("the two columns", () => {
     const layout = linesLayout({ ...needs, rows: 500 });
     for (const [row, scroll] of [[0, 0], [17, 100], [499, 8000]]) expect(rowAt(layout, rowY(layout, row, scroll), scroll)).toBe(row);
     const [first, last] = visibleRows(layout, 500, 1800);
-    expect([first, last]).toEqual([99, 132]);
+    expect([first, last]).toEqual([99, 131]);
+  });
+
+  it("show whole rows where they scroll", () => {
+    for (const window of [360, 601, 700, 759]) {
+      const layout = linesLayout({ ...needs, window, rows: 128 });
+      expect((layout.height - layout.top) % layout.row).toBe(0);
+      expect((layout.full - layout.height) % layout.row).toBe(0);
+      expect(window - layout.height).toBeGreaterThanOrEqual(0);
+      expect(window - layout.height).toBeLessThan(layout.row);
+    }
   });
 });
 
