@@ -71,11 +71,7 @@ def by_layer(given: Any, what: str) -> Layers:
         raise TraceError(f"The {what} are None.", "Give an array for each layer.", "From a model: attn_implementation='eager'.")
     if hasattr(given, "detach"):
         given = as_numpy(given)
-    if (
-        isinstance(given, str | bytes | Mapping)
-        or not isinstance(given, Iterable)
-        or np.ndim(given if hasattr(given, "ndim") else [0]) == 0
-    ):
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable) or getattr(given, "ndim", 1) == 0:
         raise TraceError(f"The {what} are one {type(given).__name__}.", "Give an array for each layer: a list, or [layer, head, …, …].")
     layers = [one_layer(layer, number, what) for number, layer in enumerate(given)]
     if not layers:
