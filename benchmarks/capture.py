@@ -17,6 +17,8 @@ import os
 import platform
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,34 +34,38 @@ def resident(field: str) -> int:
     raise RuntimeError(f"/proc/self/status has no {field}")
 
 
-def candidates(tokens: int, layers: int) -> dict[str, Callable[[], Any]]:
-    """Ways to get the attention of one text of so many tokens, on equal copies of one model."""
+@dataclass(frozen=True)
+class Way:
+    """One way to get attention: how to make the model ready for it (not timed), and the run itself."""
+
+    prepare: Callable[[], None]
+    run: Callable[[], Any]
+
+
+def candidates(tokens: int, layers: int) -> dict[str, Way]:
+    """Ways to get the attention of one text of so many tokens, on one model, with the attention function that each of them uses."""
     import torch
     import transformers
 
     import sightline as sl
 
-    def fresh() -> Any:
-        torch.manual_seed(0)
-        config = transformers.BertConfig(vocab_size=1000, num_hidden_layers=layers, **SIZE)
-        hf = transformers.BertModel(config, add_pooling_layer=False).eval()
-        hf.set_attn_implementation("eager")
-        return hf
-
-    own, model = fresh(), sl.wrap(fresh())
+    torch.manual_seed(0)
+    config = transformers.BertConfig(vocab_size=1000, num_hidden_layers=layers, **SIZE)
+    model = sl.wrap(transformers.BertModel(config, add_pooling_layer=False))
     ids = {"input_ids": torch.randint(5, 1000, (1, tokens))}
 
     def run_own() -> Any:
         with torch.inference_mode():
-            return own(**ids, output_attentions=True).attentions
+            return model.hf(**ids, output_attentions=True).attentions
 
     seen: list[int] = []
-    return {
-        "own": run_own,
-        "weights": lambda: model.trace_inputs(ids, keep={"weights"}),
-        "everything": lambda: model.trace_inputs(ids),
-        "dropped": lambda: model._forward(ids, None, lambda layer: seen.append(layer.layer)),
+    ways = {
+        "own": ("eager", run_own),
+        "weights": ("sightline", lambda: model.trace_inputs(ids, keep={"weights"})),
+        "everything": ("sightline", lambda: model.trace_inputs(ids)),
+        "dropped": ("sightline", lambda: model._forward(ids, None, lambda layer: seen.append(layer.layer))),
     }
+    return {name: Way(partial(model.hf.set_attn_implementation, function), run) for name, (function, run) in ways.items()}
 
 
 def times(tokens: int, layers: int) -> dict[str, float]:
@@ -67,9 +73,10 @@ def times(tokens: int, layers: int) -> dict[str, float]:
     ways = candidates(tokens, layers)
     found: dict[str, list[float]] = {name: [] for name in ways}
     for turn in range(REPEATS + 2):
-        for name, run in ways.items():
+        for name, way in ways.items():
+            way.prepare()
             start = time.perf_counter()
-            kept = run()
+            kept = way.run()
             if turn > 1:
                 found[name].append(time.perf_counter() - start)
             del kept
@@ -78,13 +85,14 @@ def times(tokens: int, layers: int) -> dict[str, float]:
 
 def peak(name: str, tokens: int, layers: int) -> int:
     """Peak memory in bytes above what the loaded models use."""
-    run = candidates(tokens, layers)[name]
+    way = candidates(tokens, layers)[name]
+    way.prepare()
     for _ in range(2):
-        run()
+        way.run()
     gc.collect()
     before = resident("VmRSS")
     Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew from here
-    kept = run()
+    kept = way.run()
     found = resident("VmHWM") - before
     del kept
     return found

@@ -37,3 +37,13 @@ def test_console_examples_run(block, tmp_path):
         run = [sys.executable, "-c", "from sightline.hosts.cli import main; main()", *arguments]
         done = subprocess.run(run, capture_output=True, text=True, cwd=tmp_path, check=False, timeout=300)
         assert done.returncode == 0, done.stderr
+
+
+OTHERS = [ROOT / name for name in ("ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md")]
+
+
+@pytest.mark.parametrize("page", [*PAGES, *OTHERS], ids=lambda page: page.parent.name + "-" + page.name)
+def test_links_lead_somewhere(page):
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text())
+    missing = [target for target in targets if not (page.parent / target).exists()]
+    assert not missing

@@ -2,7 +2,7 @@
 
 import { pictureControls, toolbar, type Toolbar, type ToolbarHost } from "./controls/toolbar";
 import { el } from "./controls/dom";
-import { note } from "./controls/note";
+import { note, type Note } from "./controls/note";
 import { Arrays } from "./core/arrays";
 import { problem } from "./core/check";
 import type { Kind, State, View } from "./core/contract";
@@ -75,7 +75,7 @@ class Frame {
   private redraw: Redraw;
   private bar!: Toolbar;
   private corner!: Toolbar;
-  private dialog!: HTMLDialogElement;
+  private note!: Note;
   private instance!: ViewInstance;
   private shown: Kind | null = null;
   private watch: ResizeObserver;
@@ -102,7 +102,10 @@ class Frame {
     this.dark.addEventListener("change", this.onTheme);
     this.hostTheme = new MutationObserver(this.onTheme);
     for (const watched of [document.documentElement, document.body]) if (watched) this.hostTheme.observe(watched, { attributes: true, attributeFilter: ["class", "data-theme", "data-jp-theme-light", "data-vscode-theme-kind"] });
-    if (options.wholePage) document.addEventListener("keydown", this.onPageKey);
+    if (options.wholePage) {
+      document.addEventListener("keydown", this.onPageKey);
+      addEventListener("resize", this.onResize); // the width is watched already; here the height counts too
+    }
     this.redraw.now();
   }
 
@@ -111,10 +114,9 @@ class Frame {
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(CSS);
     root.adoptedStyleSheets = [sheet];
-    const { line, dialog } = note(this.labels);
-    this.dialog = dialog;
+    this.note = note(this.labels);
     this.corner = pictureControls(this.toolbarHost);
-    this.box.append(el("div", { class: "top" }, this.heading, this.corner.element), this.slot, this.stageElement, line, this.live, dialog);
+    this.box.append(el("div", { class: "top" }, this.heading, this.corner.element), this.slot, this.stageElement, this.note.line, this.live, this.note.dialog);
     this.box.addEventListener("keydown", this.onKey);
     root.append(this.box);
     this.element.append(this.host);
@@ -151,16 +153,28 @@ class Frame {
       reader: this.reader,
       labels: this.labels,
       element: this.stageElement,
+      given: { ...this.view.spec.state, ...this.view.state },
       state: () => this.state,
       set: this.set,
       theme: () => themeOf(this.state.theme),
+      room: (from) => this.room(from),
       redraw: () => this.redraw.request(),
       announce: (text) => (this.live.textContent = text),
     };
     this.instance = VIEWS[kind](stage);
     this.bar = toolbar(this.toolbarHost, kind, this.view.kind);
     this.slot.replaceChildren(this.bar.element);
+    this.note.help({ head: this.labels.keyboard_help, model: this.labels.keyboard_help_model, neuron: this.labels.keyboard_help_neuron }[kind]);
     this.shown = kind;
+  }
+
+  private room(from: HTMLElement): number | null {
+    if (!this.options.wholePage) return null;
+    const { top } = from.getBoundingClientRect();
+    const line = this.note.line.getBoundingClientRect();
+    const below = line.bottom - this.stageElement.getBoundingClientRect().bottom + parseFloat(getComputedStyle(this.box).paddingBottom);
+    const body = getComputedStyle(document.body);
+    return innerHeight - (top + scrollY) - below - parseFloat(body.paddingBottom) - parseFloat(body.marginBottom);
   }
 
   private async draw(current: () => boolean): Promise<void> {
@@ -208,7 +222,7 @@ class Frame {
   };
 
   private onKey = (event: KeyboardEvent): void => {
-    if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || this.dialog.open) return;
+    if (event.defaultPrevented || event.altKey || event.ctrlKey || event.metaKey || this.note.dialog.open) return;
     const target = event.composedPath()[0] as HTMLElement;
     if (/^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName) && event.key !== "Escape") return;
     const used = this.instance.key?.(event);
@@ -218,6 +232,8 @@ class Frame {
     event.stopPropagation();
     if (patch) this.set(patch);
   };
+
+  private onResize = (): void => this.redraw.request();
 
   private onPageKey = (event: KeyboardEvent): void => {
     if (event.target === document.body || event.target === document.documentElement) this.onKey(event);
@@ -229,6 +245,7 @@ class Frame {
     this.hostTheme.disconnect();
     this.dark.removeEventListener("change", this.onTheme);
     document.removeEventListener("keydown", this.onPageKey);
+    removeEventListener("resize", this.onResize);
     this.instance?.destroy();
     this.host.remove();
     delete (this.element as HTMLElement & { sightline?: Inspectable }).sightline;

@@ -15,9 +15,13 @@ export interface Stage {
   reader: Reader;
   labels: Labels;
   element: HTMLElement; // where the view puts itself
+  /** What the state was given as, before defaults filled it. */
+  given: Partial<State>;
   state(): State;
   set(patch: Partial<State>): void;
   theme(): Theme;
+  /** Height from the top of this element to where the window ends, less what stands below; null where the view shares its page. */
+  room(from: HTMLElement): number | null;
   redraw(): void;
   /** For screen readers. */
   announce(text: string): void;

@@ -27,6 +27,8 @@ select{padding:0 4px}
 button{cursor:pointer}
 button:disabled{cursor:default;opacity:.4}
 input[type=search]{width:132px}
+.search{display:inline-flex;align-items:center}
+.nowhere:not(:empty){margin-left:8px;font-size:12px;color:var(--muted);white-space:nowrap}
 .opens::after{content:"▾";margin-left:6px;color:var(--muted)}
 .opens[aria-expanded=true]{border-color:var(--accent)}
 .badge{display:inline-block;min-width:16px;margin-left:6px;padding:0 4px;border-radius:8px;background:var(--accent);color:var(--ground);font-size:12px;line-height:16px;text-align:center}

@@ -110,10 +110,12 @@ def crossed(kind: str = "head") -> View:
     return VIEWS[kind](Trace("made up", stacks))
 
 
-def neuron_trace(n: int, heads: int = 8, key_heads: int = 8, dims: int = 64, causal: bool = False, bias: bool = False) -> Trace:
+def neuron_trace(
+    n: int, heads: int = 8, key_heads: int = 8, dims: int = 64, causal: bool = False, bias: bool = False, pair: bool = False
+) -> Trace:
     """Two layers whose weights follow from their queries and keys."""
     rng = np.random.default_rng(2)
-    side, scale = text(n), dims**-0.5
+    side, scale = text(n, pair), dims**-0.5
     ahead = np.triu(np.ones((n, n), bool), 1)
     added = (-0.3 * np.abs(np.arange(n)[:, None] - np.arange(n)) * np.ones((heads, 1, 1))).astype(np.float32)
     weights, queries, keys = [], [], []

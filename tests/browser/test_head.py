@@ -249,3 +249,16 @@ def test_the_numbers_of_a_locked_token_are_those_of_the_model(show, cat, head):
     shown.click("button[data-name=level][value=word]")
     shown.until("state.level === 'word'")
     assert shown.errors == []
+
+
+def test_a_long_text_fills_the_window_with_whole_rows(show):
+    shown = show(made_up.view("head", 128, layers=1, heads=2))
+    for height in (900, 720):
+        shown.page.set_viewport_size({"width": 1000, "height": height})
+        shown.wait(f"innerHeight === {height}")
+        shown.page.wait_for_timeout(200)
+        drawing = shown.page.locator(".scroll").bounding_box()
+        note = shown.page.locator(".note").bounding_box()
+        assert (drawing["height"] - 26) % 18 == 0
+        assert height - 60 < note["y"] + note["height"] <= height
+        assert shown.page.evaluate("document.documentElement.scrollHeight") <= height

@@ -101,3 +101,27 @@ def test_the_layers_numbers_stay_when_a_phone_scrolls_sideways(show):
     assert shown.page.locator(".scroll").evaluate("box => box.scrollLeft") == 150
     assert numbers.nth(1).bounding_box()["x"] == before["x"]
     assert shown.page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_the_keys_named_are_those_of_the_view_on_screen(show):
+    shown = show(made_up.view("model", 10, layers=2, heads=2))
+    keys = shown.page.locator(".note .keys")
+    assert "Enter opens the head" in keys.inner_text()
+    shown.page.keyboard.press("ArrowRight")
+    shown.page.keyboard.press("Enter")
+    shown.until("state.opened")
+    shown.page.get_by_text("Enter locks").wait_for()
+    shown.page.keyboard.press("Escape")
+    shown.page.get_by_text("Enter opens the head").wait_for()
+
+
+@pytest.mark.parametrize("kind", ["head", "model"])
+def test_a_search_that_finds_nothing_says_so(show, kind):
+    shown = show(made_up.view(kind, 10, layers=2, heads=2))
+    said = shown.page.locator(".nowhere")
+    shown.page.locator("input[name=find]").fill("zebra")
+    shown.page.get_by_text("0 matches").wait_for()
+    shown.page.locator("input[name=find]").fill("quick")
+    shown.until("state.find === 'quick'")
+    shown.page.get_by_text("0 matches").wait_for(state="detached")
+    assert said.inner_text() == ""

@@ -60,6 +60,41 @@ def test_query_head_and_layer_can_be_chosen(show):
     assert "L1·H3" in shown.page.locator(".caption").inner_text()
 
 
+def test_a_causal_model_begins_at_the_last_token(show):
+    assert show(made_up.neurons(10, causal=True)).state["query"] == 9
+    assert show(made_up.neurons(10, causal=True, state={"query": 0})).state["query"] == 0
+    assert show(made_up.neurons(10)).state["query"] == 0
+    shown = show(made_up.neurons(10, causal=True))
+    shown.click("[data-token='0']")
+    shown.until("state.query === 0 && scene.keys_shown.filter((row) => !row.masked).length === 1")
+    shown.page.locator("select[name=layer]").select_option("1")
+    shown.until("state.layer === 1")
+    assert shown.state["query"] == 0  # chosen, and kept
+
+
+def test_the_queries_follow_the_reading_controls(show):
+    view = made_up.neurons(12, pair=True)
+    (text,) = view.spec["texts"]
+    second = [i for i, segment in enumerate(text["segments"]) if segment == 1]
+    plain = [i for i in second if not text["special"][i]]
+    shown = show(view)
+    offered = shown.page.locator(".sentence button:visible")
+    assert offered.count() == 12
+    shown.page.locator("select[name=segments]").select_option("ba")
+    shown.until(f"state.query === {second[0]} && scene.queries.length === {len(second)}")
+    assert [int(button.get_attribute("data-token")) for button in offered.all()] == second
+    assert all(text["segments"][row["key"]] == 0 for row in shown.scene["keys_shown"])
+    shown.click(f"[data-token='{second[-1]}']")
+    shown.until(f"state.query === {second[-1]}")
+    shown.reading()
+    shown.page.locator("input[name=hide_special]").check()
+    shown.until(f"state.query === {plain[0]} && scene.queries.length === {len(plain)}")
+    assert [int(button.get_attribute("data-token")) for button in offered.all()] == plain
+    offered.first.focus()
+    shown.page.keyboard.press("End")
+    shown.until(f"state.query === {plain[-1]}")
+
+
 def test_a_view_without_vectors_says_so(show):
     view = made_up.view("head", 8, layers=1, heads=2)
     shown = show(replace(view, kind="neuron", spec={**view.spec, "kind": "neuron"}))

@@ -204,3 +204,24 @@ def test_without_igraph_the_error_says_what_to_install(monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "igraph", None)
     with pytest.raises(SightlineError, match="pip install"):
         draw(attention_graph(trace(), 0, 0), "svg")
+
+
+def test_the_value_layouts_page_has_room_for_its_curves() -> None:
+    values = np.zeros((1, 1, 4, 2), dtype=np.float32)
+    for places in ([(0, 0), (9, 0), (4, 1), (5, 1)], [(0, 0), (0, 9), (1, 4), (1, 5)], [(0, 0), (9, 9), (0, 9), (9, 0)]):
+        values[0, 0] = places
+        made = attention_graph(Trace.from_arrays(np.full((1, 1, 4, 4), 0.25), list("abcd"), values=values), 0, 0, layout="values")
+        page = tree(made)
+        wide, high = (float(page.get(side, "")[:-2]) for side in ("width", "height"))
+        captions = 12 + 2 * 15
+        drawn = [path for path in page.iter(SVG + "path") if "stroke: #2563eb" in path.get("style", "")]
+        assert len(drawn) == 12
+        for path in drawn:
+            numbers = [float(number) for number in re.findall(r"-?[\d.]+", path.get("d", ""))]
+            corners = np.array(numbers[:8]).reshape(4, 2)  # a cubic curve
+            t = np.linspace(0, 1, 50)[:, None]
+            curve = sum(n * t**k * (1 - t) ** (3 - k) * corners[k] for k, n in enumerate((1, 3, 3, 1)))
+            assert curve[:, 0].min() >= 2
+            assert curve[:, 0].max() <= wide - 2
+            assert curve[:, 1].min() >= captions
+            assert curve[:, 1].max() <= high - 2

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from sightline.capture.trace import Trace
-from sightline.errors import TraceError
+from sightline.errors import TextError, TraceError
+from sightline.text.tokenized import TokenizedText
 
 TOKENS = ["the", "cat", "sat"]
 
@@ -87,8 +88,20 @@ def test_what_is_not_attention_is_refused_with_its_place(spoil: object, said: st
         (rows(), "One layer alone goes in a list"),
         ([rows(2, 4, 4)], "3 tokens, but the weights of layer 0 have shape [2, 4, 4]"),
         (["attention"], "not an array of numbers"),
+        (None, "The weights are None"),
+        (0.5, "one float"),
+        (np.float32(0.5), "one float32"),
+        (np.array(0.5), "one ndarray"),
+        (torch.tensor(0.5), "one ndarray"),
+        ("attention", "one str"),
+        ({"0": rows()}, "one dict"),
+        ([0.5], "shape []"),
+        ([np.zeros((0, 3, 3))], "nothing in them"),
+        (np.zeros((0, 2, 3, 3)), "No weights"),
+        ([rows().astype(np.complex64)], "complex"),
+        ([torch.tensor(rows()).to(torch.complex64)], "complex"),
+        ([[[[1j, 0, 0]] * 3]], "complex"),
     ],
-    ids=["empty", "none", "batch", "one layer", "tokens", "words"],
 )
 def test_wrong_shapes_are_refused_with_what_to_do(weights: object, said: str) -> None:
     with pytest.raises(TraceError) as error:
@@ -100,3 +113,29 @@ def test_masked_rows_of_zeros_are_attention_too() -> None:
     weights = rows()
     weights[:, 0] = 0
     assert Trace.from_arrays([weights], TOKENS).weights[0, 0, 0].sum() == 0
+
+
+@pytest.mark.parametrize(
+    ("tokens", "said"),
+    [
+        (["the", None, "sat"], "tokens[1] is None"),
+        ([101, 7592, 102], "convert_ids_to_tokens"),
+        ([b"the", b"cat", b"sat"], "tokens[0] is b'the', of type bytes"),
+        ("cat", "one str: 'cat'"),
+        (b"cat", "one bytes"),
+        (None, "one NoneType"),
+        (3, "one int"),
+    ],
+)
+def test_tokens_that_are_no_strings_are_refused(tokens: object, said: str) -> None:
+    with pytest.raises(TextError) as error:
+        TokenizedText.from_tokens(tokens)  # type: ignore[arg-type]
+    assert said in str(error.value)
+    with pytest.raises(TextError):
+        Trace.from_arrays([rows()], tokens)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("scale", ["big", [[1.0]], float("nan"), [None]])
+def test_a_scale_that_is_no_number_is_refused(scale: object) -> None:
+    with pytest.raises(TraceError, match="scale="):
+        Trace.from_arrays([rows()], TOKENS, scale=scale)  # type: ignore[arg-type]

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sightline.capture.trace import Trace
-from sightline.views import head_view, model_view
+from sightline.capture.trace import Stack, Trace
+from sightline.text.tokenized import TokenizedText
+from sightline.views import View, head_view, model_view, neuron_view
 from sightline.views.still import HEAD_COLOURS, png, pooled, still
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -71,3 +72,54 @@ def test_heads_have_the_colours_that_the_live_view_gives_them() -> None:
         pytest.skip("the front end's sources are not here")
     palette = source.read_text(encoding="utf-8").split("HEAD_PALETTE = [")[1].split("]")[0]
     assert tuple(re.findall(r"#[0-9a-f]{6}", palette)) == HEAD_COLOURS
+
+
+def drawn_texts(view: View) -> list[str | None]:
+    return [text.text for text in ElementTree.fromstring(still(view)).iter(SVG + "text")]  # noqa: S314
+
+
+def undo() -> Trace:
+    text = TokenizedText(("[CLS]", "un", "##do", "it"), (None, 0, 0, 1), ("undo", "it"), (0, 0, 0, 1), (True, False, False, False))
+    weights = np.full((2, 4, 4), 0.25, dtype=np.float32)
+    return Trace("tiny", {"encoder": Stack("encoder", text, text, (0, 1), (weights, weights))})
+
+
+@pytest.mark.parametrize(
+    ("state", "queries", "keys"),
+    [
+        ({"level": "word"}, ["[CLS]", "undo", "it"], ["[CLS]", "undo", "it"]),
+        ({"hide_special": True}, ["un", "##do", "it"], ["un", "##do", "it"]),
+        ({"segments": "ab"}, ["[CLS]", "un", "##do"], ["it"]),
+        ({"level": "word", "hide_special": True, "segments": "ba"}, ["it"], ["undo"]),
+    ],
+)
+def test_words_hidden_tokens_and_segments_are_drawn_as_the_state_says(
+    state: dict[str, str], queries: list[str], keys: list[str], tmp_path: Path
+) -> None:
+    view = head_view(undo(), heads=[0], **state)  # type: ignore[arg-type]
+    assert drawn_texts(view)[1:] == queries + keys
+    view.save(tmp_path / "x.svg")
+    saved = ["".join(t.itertext()).strip() for t in ElementTree.parse(tmp_path / "x.svg").iter(SVG + "text")]  # noqa: S314
+    assert saved[1:] == queries + keys
+
+
+def test_no_heads_are_no_lines() -> None:
+    assert "<path" not in still(head_view(undo(), heads=[]))
+
+
+def test_rows_and_columns_of_the_model_view_are_kept() -> None:
+    assert drawn_texts(model_view(undo(), rows=[1], columns=[1]))[1:] == ["H1", "L1"]
+
+
+def test_the_dark_theme_has_a_dark_ground() -> None:
+    drawn = still(head_view(undo(), theme="dark"))
+    assert 'fill="#0f1115"' in drawn
+    assert "#ffffff" not in drawn
+
+
+def test_the_neuron_view_shows_its_query_and_a_number_for_each_key() -> None:
+    vectors = np.ones((1, 1, 2, 4))
+    made = Trace.from_arrays([[[[0.25, 0.75], [0.5, 0.5]]]], ["a", "b"], queries=vectors, keys=vectors)
+    texts = drawn_texts(neuron_view(made))
+    assert "query 0: a" in str(texts[0])
+    assert texts[1:] == ["a", "0.250", "b", "0.750"]

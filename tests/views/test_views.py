@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from sightline.capture.trace import Stack, Trace
 from sightline.errors import TraceError
 from sightline.text.tokenized import TokenizedText
 from sightline.views import head_view, model_view, neuron_view
+from sightline.views.state import KEYS
 
 TOKENS = ["[CLS]", "un", "##do", "[SEP]"]
 
@@ -169,3 +172,72 @@ def test_another_starting_state_leaves_the_first_view_alone() -> None:
     view = head_view(bert())
     assert view.starting(theme="dark").state["theme"] == "dark"
     assert "theme" not in view.state
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        ({"theme": "blue"}, ["theme='blue'", "Choices: system, light, dark"]),
+        ({"bogus": 1}, ["no 'bogus'", "Choices: stack, layer"]),
+        ({"hide_specal": True}, ["no 'hide_specal'", "Did you mean hide_special?"]),
+        ({"level": "wordd"}, ["level='wordd'", "Did you mean word?", "Choices: token, word"]),
+        ({"opened": "yes"}, ["opened='yes'", "True, False"]),
+        ({"query": 4}, ["query=4", "from 0 to 3"]),
+        ({"query": None}, ["query=None"]),
+        ({"expanded": -1}, ["expanded=-1"]),
+        ({"rows": [3]}, ["rows=3", "there are 3 layers"]),
+        ({"columns": "all"}, ["columns='all'", "Give a list"]),
+        ({"threshold": 2}, ["threshold=2", "from 0 to 1"]),
+        ({"threshold": float("nan")}, ["threshold=nan"]),
+        ({"zoom": 3}, ["zoom=3", "'k'"]),
+        ({"zoom": {"z": 1}}, ["no 'z'", "x, y, k"]),
+        ({"find": 3}, ["find=3"]),
+    ],
+    ids=lambda given: "-".join(given) if isinstance(given, dict) else "",
+)
+def test_a_state_that_is_not_one_is_refused_with_the_choices(state: dict[str, object], said: list[str]) -> None:
+    for ask in (lambda: head_view(bert(), **state), lambda: head_view(bert()).starting(**state)):  # type: ignore[arg-type]
+        with pytest.raises(TraceError) as error:
+            ask()
+        assert all(part in str(error.value) for part in said)
+
+
+def test_a_state_is_plain_json_whatever_numbers_it_was_given() -> None:
+    state = head_view(bert(), heads=np.array([1]), rows=np.arange(2), hide_special=np.True_, zoom={"k": 2}, expanded=None, query=3).state
+    assert json.loads(json.dumps(state)) == {
+        "stack": 0,
+        "layer": 0,
+        "heads": [1],
+        "rows": [0, 1],
+        "hide_special": True,
+        "zoom": {"k": 2},
+        "expanded": None,
+        "query": 3,
+    }
+
+
+def test_one_head_may_stand_without_a_list() -> None:
+    assert head_view(bert(), heads=1).state["heads"] == [1]
+    assert head_view(bert()).starting(heads=1).state["heads"] == [1]
+
+
+@pytest.mark.parametrize("heads", ["1", 1.5, [None], [True]])
+def test_heads_that_are_no_numbers_are_refused(heads: object) -> None:
+    with pytest.raises(TraceError):
+        head_view(bert(), heads=heads)  # type: ignore[arg-type]
+
+
+def test_every_key_of_the_documented_state_is_known() -> None:
+    page = Path(__file__).resolve().parents[2] / "docs/view-format.md"
+    if not page.exists():
+        pytest.skip("the documentation is not here")
+    table = page.read_text(encoding="utf-8").split("## state")[1].split("## The front end")[0]
+    names = {name for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
+    assert names == set(KEYS)
+
+
+def test_the_model_view_opens_a_head_or_shows_a_row() -> None:
+    opened = model_view(bert(), layer=5, head=1).state
+    assert (opened["opened"], opened["layer"], opened["heads"]) == (True, 2, [1])
+    assert model_view(bert(), layer=5).state["rows"] == [2]
+    assert model_view(bert(), head=1).state["columns"] == [1]

@@ -124,14 +124,17 @@ export function numbers(name: string, title: string, words: { all: string; none:
   };
 }
 
-export function search(name: string, title: string, value: (state: State) => string, choose: (value: string) => void, step: (by: 1 | -1) => void): Control {
+/** `nothing` is said beside the field while what is typed is nowhere. */
+export function search(name: string, title: string, nothing: string, value: (state: State) => string, choose: (value: string) => void, step: (by: 1 | -1) => void, isFound: (state: State) => boolean): Control {
   const input = el("input", { type: "search", name, placeholder: title, "aria-label": title, spellcheck: "false", autocomplete: "off" });
   on(input, "input", () => choose(input.value));
   on(input, "keydown", (event) => event.key === "Enter" && !event.isComposing && step(event.shiftKey ? -1 : 1));
+  const said = el("span", { class: "nowhere", role: "status" });
   return {
-    element: input,
+    element: el("span", { class: "search" }, input, said),
     sync(state) {
       if (input.value !== value(state)) input.value = value(state);
+      said.textContent = value(state).trim() === "" || isFound(state) ? "" : nothing;
     },
   };
 }

@@ -30,6 +30,8 @@ function written(block: Block): HTMLElement {
 export interface Note {
   line: HTMLElement;
   dialog: HTMLDialogElement;
+  /** The keys of the view on screen. */
+  help(text: string): void;
 }
 
 /** The dialog keeps its keys to itself, escape included: the view behind it must not answer them. */
@@ -49,6 +51,6 @@ export function note(labels: Labels): Note {
     const inside = event.clientX >= box.left && event.clientX <= box.right && event.clientY >= box.top && event.clientY <= box.bottom;
     if (!inside) dialog.close();
   });
-  const keys = el("span", { class: "keys", "aria-label": labels.keyboard }, labels.keyboard_help);
-  return { line: el("p", { class: "note" }, el("span", {}, labels.note, " ", opener), keys), dialog };
+  const keys = el("span", { class: "keys", "aria-label": labels.keyboard });
+  return { line: el("p", { class: "note" }, el("span", {}, labels.note, " ", opener), keys), dialog, help: (text) => (keys.textContent = text) };
 }

@@ -1,6 +1,6 @@
 // Which controls stand above which view.
 
-import { isPair } from "../core/axes";
+import { axes, isPair, matches } from "../core/axes";
 import type { Kind, Spec, State } from "../core/contract";
 import type { Labels } from "../core/labels";
 import { checkbox, menu, numbers, search, segmented, select, slider, stepper, type Control } from "./controls";
@@ -35,12 +35,18 @@ export function toolbar(host: ToolbarHost, kind: Kind, inside: Kind): Toolbar {
   if (kind === "head") bar.push(segmented("direction", labels.direction, [{ value: "from", label: labels.from }, { value: "to", label: labels.to }], (s) => s.direction, (v) => set({ direction: v as State["direction"] })));
   if (host.spec.stacks.some((_, i) => isPair(host.spec, i))) bar.push(pairMenu(host));
   bar.push(readingMenu(host, kind));
-  bar.push(search("find", labels.find, (s) => s.find, (find) => set({ find }), host.find));
+  bar.push(search("find", labels.find, labels.no_match, (s) => s.find, (find) => set({ find }), host.find, (s) => isFound(host.spec, s, kind)));
   const rows: Control[] = kind === "head" ? [headBoxes(host.spec, labels, host.state, set)] : [];
   return {
     element: el("div", { class: "controls", role: "toolbar", "aria-label": labels.reading }, el("div", { class: "bar" }, ...bar.map((c) => c.element)), ...rows.map((c) => c.element)),
     sync: (state) => [...bar, ...rows].forEach((control) => control.sync(state)),
   };
+}
+
+/** Whether any token (or word) that is left in matches. */
+function isFound(spec: Spec, state: State, kind: Kind): boolean {
+  const { rows, cols } = axes(spec, kind === "neuron" ? { ...state, level: "token" } : state, null);
+  return [rows, cols].some((side) => matches(side, state.find).includes(true));
 }
 
 /** Beside the title: what concerns the picture, not the attention. */

@@ -37,6 +37,7 @@ export const ENGLISH = {
   combine_layers: "Combined with layers",
   find: "Find a token",
   match: "Match",
+  no_match: "0 matches",
   theme: "Theme",
   system: "System",
   light: "Light",
@@ -81,6 +82,8 @@ export const ENGLISH = {
   heatmap_pixel: "each pixel: the largest weight in it",
   keyboard: "Keys",
   keyboard_help: "← → head · ↑ ↓ layer · Tab tokens, Enter locks · Esc lets go",
+  keyboard_help_model: "← → ↑ ↓ move · Enter opens the head · Esc goes back",
+  keyboard_help_neuron: "← → head · ↑ ↓ layer · Tab tokens, Enter opens one · Esc closes it",
 } as const;
 
 export type LabelKey = keyof typeof ENGLISH;

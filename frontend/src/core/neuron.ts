@@ -11,6 +11,16 @@ export interface KeyRow {
 /** The key head that head h looks into; grouped-query models have fewer key heads than heads. */
 export const keyHeadOf = (head: number, nHeads: number, nKeyHeads: number): number => Math.floor((head * nKeyHeads) / nHeads);
 
+/** Where to begin under a mask that hides every later key: the last of these queries that sees itself. Null under any other mask. */
+export function lastUnderMask(allowed: (query: number) => ArrayLike<number>, n: number, queries: number[]): number | null {
+  if (n < 2) return null;
+  for (let query = 0; query < n - 1; query++) {
+    const row = allowed(query); // [key]
+    for (let key = query + 1; key < n; key++) if (row[key]) return null;
+  }
+  return queries.filter((query) => allowed(query)[query]).pop() ?? null;
+}
+
 export function product(q: Float32Array, k: Float32Array): Float32Array {
   return q.map((value, d) => value * k[d]);
 }

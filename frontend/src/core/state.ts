@@ -1,5 +1,6 @@
 // What the reader did, as plain JSON: defaults, and repair of states that do not fit the spec.
 
+import { axes } from "./axes";
 import type { Kind, Spec, State } from "./contract";
 
 /** Above this many tokens a head opens as a heatmap. */
@@ -80,6 +81,7 @@ function fit(spec: Spec, state: State, base: State, given: Partial<State>): Stat
   const nHeads = stack.layers[layer]?.n_heads ?? 0;
   const heads = given.heads === undefined ? (spec.kind === "neuron" ? [0] : range(nHeads)) : within(given.heads, nHeads);
   const zoom = { ...base.zoom, ...(given.zoom ?? {}) };
+  const query = Math.round(clamp(given.query, 0, nQuery - 1, 0));
   return {
     ...state,
     stack: base.stack,
@@ -88,12 +90,18 @@ function fit(spec: Spec, state: State, base: State, given: Partial<State>): Stat
     threshold: clamp(given.threshold, 0, 1, 0),
     combine_layers: within(given.combine_layers, stack.layers.length),
     locked: within(given.locked, state.direction === "from" ? nQuery : nKey),
-    query: Math.round(clamp(given.query, 0, nQuery - 1, 0)),
+    query: spec.kind === "neuron" ? allowedQuery(spec, state, query) : query,
     expanded: typeof given.expanded === "number" && given.expanded >= 0 && given.expanded < nKey ? given.expanded : null,
     rows: given.rows === undefined ? base.rows : within(given.rows, base.rows.length),
     columns: given.columns === undefined ? base.columns : within(given.columns, base.columns.length),
     zoom: { x: clamp(zoom.x, 0, 1, 0), y: clamp(zoom.y, 0, 1, 0), k: clamp(zoom.k, 1, 4096, 1) },
   };
+}
+
+/** This query, or the first one that the reading controls leave in; where they leave none, this one still. */
+function allowedQuery(spec: Spec, state: State, query: number): number {
+  const { units } = axes(spec, { ...state, level: "token" }, null).rows;
+  return units.includes(query) ? query : (units[0] ?? query);
 }
 
 /** The state after a change; moving to another stack or layer keeps what still makes sense there. */

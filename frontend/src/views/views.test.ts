@@ -19,7 +19,17 @@ describe("the two columns", () => {
     const layout = linesLayout({ ...needs, rows: 500 });
     for (const [row, scroll] of [[0, 0], [17, 100], [499, 8000]]) expect(rowAt(layout, rowY(layout, row, scroll), scroll)).toBe(row);
     const [first, last] = visibleRows(layout, 500, 1800);
-    expect([first, last]).toEqual([99, 132]);
+    expect([first, last]).toEqual([99, 131]);
+  });
+
+  it("show whole rows where they scroll", () => {
+    for (const window of [360, 601, 700, 759]) {
+      const layout = linesLayout({ ...needs, window, rows: 128 });
+      expect((layout.height - layout.top) % layout.row).toBe(0);
+      expect((layout.full - layout.height) % layout.row).toBe(0);
+      expect(window - layout.height).toBeGreaterThanOrEqual(0);
+      expect(window - layout.height).toBeLessThan(layout.row);
+    }
   });
 });
 
@@ -61,7 +71,20 @@ describe("the keys' rows", () => {
     expect(placeAt(layout, 5, 3, 0, 40)).toBe(-1);
   });
 
+  it("leave room for their headings, however few dimensions a head has", () => {
+    for (const dims of [8, 12, 64])
+      for (const bias of [false, true])
+        for (const width of [640, 700, 860, 1000]) {
+          const made = neuronLayout({ width, window: 500, keys: 4, dims, widest: 60, bias, expanded: false });
+          const [heading, short] = [112, 40];
+          expect(made.product.x - made.vector.x).toBeGreaterThanOrEqual(made.score.w < 100 ? short : heading);
+          expect(made.score.x - made.product.x).toBeGreaterThanOrEqual(made.score.w < 100 ? short : heading);
+          expect(made.width).toBeLessThanOrEqual(width);
+        }
+    expect(neuronLayout({ width: 1000, window: 500, keys: 4, dims: 8, widest: 60, bias: false, expanded: false }).score.w).toBe(128);
+  });
+
   it("fit the width they are given", () => {
-    for (const width of [336, 600, 900]) expect(neuronLayout({ width, window: 500, keys: 4, dims: 128, widest: 300, bias: false, expanded: false }).width).toBeLessThanOrEqual(width);
+    for (const width of [336, 600, 700, 900]) expect(neuronLayout({ width, window: 500, keys: 4, dims: 128, widest: 300, bias: false, expanded: false }).width).toBeLessThanOrEqual(width);
   });
 });

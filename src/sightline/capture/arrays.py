@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ def stack_from_arrays(
     vectors = {what: by_layer(arrays, what) for what, arrays in given.items() if arrays is not None}
     scales: tuple[float, ...] = ()
     if scale is not None:
-        scales = tuple(scale) if isinstance(scale, Sequence) else (float(scale),) * len(numbers)
+        scales = scales_of(scale, len(numbers))
     elif "queries" in vectors:
         scales = tuple(float(array.shape[-1] ** -0.5) for array in vectors["queries"])
     stack = Stack(
@@ -55,10 +55,24 @@ def stack_from_arrays(
     return stack
 
 
+def scales_of(scale: Any, n_layers: int) -> tuple[float, ...]:
+    try:
+        given = np.asarray(scale, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TraceError(f"scale={scale!r}.", "Give one number, or one a layer, usually 1/√dim.") from error
+    if given.ndim > 1 or not np.isfinite(given).all():
+        raise TraceError(f"scale={scale!r}.", "Give one number, or one a layer, usually 1/√dim.")
+    return tuple(map(float, given)) if given.ndim else (float(given),) * n_layers
+
+
 def by_layer(given: Any, what: str) -> Layers:
     """One float32 array [head, …, …] for each layer; arrays that are float32 already are not copied."""
+    if given is None:
+        raise TraceError(f"The {what} are None.", "Give an array for each layer.", "From a model: attn_implementation='eager'.")
     if hasattr(given, "detach"):
         given = as_numpy(given)
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable) or getattr(given, "ndim", 1) == 0:
+        raise TraceError(f"The {what} are one {type(given).__name__}.", "Give an array for each layer: a list, or [layer, head, …, …].")
     layers = [one_layer(layer, number, what) for number, layer in enumerate(given)]
     if not layers:
         raise TraceError(f"No {what}.", "Give an array for each layer.", "From a model: attn_implementation='eager' and output_attentions.")
@@ -82,14 +96,21 @@ def one_layer(layer: Any, number: int, what: str) -> np.ndarray:
         raise TraceError(
             f"The {what} of layer {number} have shape {list(array.shape)}.", f"Needed: {wanted}. One layer alone goes in a list."
         )
+    if 0 in array.shape:
+        raise TraceError(f"The {what} of layer {number} have shape {list(array.shape)}: nothing in them.", "Leave the layer out.")
     return array
 
 
 def as_numpy(array: Any) -> np.ndarray:
     if hasattr(array, "detach"):  # torch, without importing it
-        array = array.detach().cpu().float().numpy()
+        array = array.detach().cpu()
+        array = array.numpy() if array.is_complex() else array.float().numpy()
     try:
+        if np.iscomplexobj(array):
+            raise TraceError("The numbers are complex.", "Attention is real: take the part that is meant, such as array.real.")
         return np.asarray(array, dtype=np.float32)
+    except TraceError:
+        raise
     except (TypeError, ValueError) as error:
         raise TraceError(f"{type(array).__name__} is not an array of numbers.", "Pass NumPy or torch arrays, one a layer.") from error
 

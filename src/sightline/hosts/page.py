@@ -16,6 +16,7 @@ from sightline.capture.files import write_whole
 from sightline.errors import StorageError, TraceError
 from sightline.plots.attention_graph import AttentionGraph, title_of
 from sightline.text.printable import printable
+from sightline.views.shown import heads_of, shown
 from sightline.views.view import View
 
 #: Nothing may be requested, from anywhere; pictures that the page itself makes are data or blob.
@@ -67,15 +68,18 @@ def graph_of_view(view: View) -> AttentionGraph:
     at, position = state.get("stack", 0), state.get("layer", 0)
     record = view.spec["stacks"][at]
     layer = record["layers"][position]
-    heads = list(state.get("heads") or range(layer["n_heads"]))
+    heads = heads_of(view, layer["n_heads"])
     if len(heads) != 1:
         raise TraceError(
             f"An attention graph shows one head, and this view shows {len(heads)}.", "Say which: view.starting(layer=…, heads=[…])."
         )
-    queries, keys = (tuple(view.spec["texts"][record[side]]["tokens"]) for side in ("query_text", "key_text"))
+    seen = shown(view, position)
+    if not seen.queries or not seen.keys:
+        raise TraceError("Nothing is left to draw: the state hides every token.", "Say otherwise: view.starting(segments='all').")
     name = record["name"] if len(view.spec["stacks"]) > 1 else ""
-    title = title_of(view.spec["model"], name, layer["layer"], heads[0], queries, "token")
-    return AttentionGraph(view.weights(at, position)[heads[0]], queries, keys, title, threshold=state.get("threshold", 0.0))
+    title = title_of(view.spec["model"], name, layer["layer"], heads[0], seen.queries, seen.unit)
+    weights, threshold = seen.weights[heads[0]], state.get("threshold", 0.0)
+    return AttentionGraph(weights, tuple(seen.queries), tuple(seen.keys), title, threshold=threshold)
 
 
 def chunks(view: View) -> Iterator[bytes]:

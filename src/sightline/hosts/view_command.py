@@ -41,8 +41,8 @@ def view(
     pair: Annotated[str | None, typer.Option(help="A second text (or what an encoder-decoder model has written).")] = None,
     model: Annotated[str, typer.Option(help="An embedded model, a local folder, or a hub id.")] = "minilm",
     kind: Annotated[Kind, typer.Option("--view", help="Which view the page shows.")] = Kind.head,
-    layer: Annotated[int | None, typer.Option(help="The layer to start from, counted from 0.")] = None,
-    head: Annotated[int | None, typer.Option(help="The head to start from, counted from 0.")] = None,
+    layer: Annotated[int | None, typer.Option(help="The layer to start from, counted from 0 (model view: the row shown).")] = None,
+    head: Annotated[int | None, typer.Option(help="The head to start from, counted from 0 (model view, with --layer: opened).")] = None,
     stack: Annotated[str | None, typer.Option(help="encoder, decoder or cross, where a model has several.")] = None,
     words: Annotated[bool, typer.Option("--words", help="Attention between words rather than tokens.")] = False,
     red: Annotated[list[str] | None, typer.Option(help="Pictures: a pair to draw in red, as QUERY:KEY (tokens or positions).")] = None,
@@ -53,6 +53,7 @@ def view(
 
     [dim]sightline view "The cat sat on the mat because it was tired." --layer 4 --head 2 -o cat.html[/dim]
     """
+    _check(output, kind, red or [], layout)
     from sightline.capture.load import load
 
     trace = load(model, cache=True).trace(text, pair, truncate=truncate)
@@ -63,6 +64,19 @@ def view(
     console.print(f"Saved to {escape(str(output))}", highlight=False)
 
 
+def _check(output: Path, kind: Kind, red: list[str], layout: Layout) -> None:
+    """Refuse options that the kind of file cannot show, before a model is loaded."""
+    ending = output.suffix.lower()
+    if ending in PICTURES and kind is not Kind.head:
+        raise SightlineError(
+            f"--view {kind.value} with {output.name}.",
+            f"A {ending} picture is the graph of one head: leave --view out, or write the {kind.value} view to a page (.html).",
+        )
+    if ending not in PICTURES and (red or layout is not Layout.columns):
+        option = "--red" if red else f"--layout {layout.value}"
+        raise SightlineError(f"{option} with {output.name}.", "Only pictures have it: write to .svg or .pdf, or leave it out.")
+
+
 def _save_page(trace: Trace, output: Path, kind: Kind, layer: int | None, head: int | None, stack: str | None) -> None:
     from sightline.views import head_view, model_view, neuron_view
 
@@ -70,7 +84,7 @@ def _save_page(trace: Trace, output: Path, kind: Kind, layer: int | None, head: 
     if kind is Kind.neuron:
         shown = neuron_view(trace, layer=layer or 0, head=head or 0, stack=stack)
     elif kind is Kind.model:
-        shown = model_view(trace, stack=stack)
+        shown = model_view(trace, layer=layer, head=head, stack=stack)
     else:
         shown = head_view(trace, layer=layer, heads=heads, stack=stack)
     shown.save(output)

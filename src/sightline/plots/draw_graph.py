@@ -39,6 +39,8 @@ FONTS = (
 POINTS, ROW, GAP, EDGE = 9.0, 15.0, 5.0, 170.0  # in points, 1/72 inch
 MARGIN = 12.0
 PLANE = 380.0
+#: How far aside of the line igraph puts the control points of two edges between the same tokens, in lengths of the line.
+CURVE = 0.25
 
 
 def draw(graph: AttentionGraph, ending: str) -> bytes:
@@ -134,19 +136,33 @@ def plane(graph: AttentionGraph, measure: Measure) -> Placed:
     low, high = places.min(axis=0), places.max(axis=0)
     points = (places - low) / (float(max(high - low)) or 1.0) * PLANE  # one scale for both axes: distances keep their meaning
     points[:, 1] = points[:, 1].max() - points[:, 1]  # the second component grows upwards
-    points += (MARGIN + GAP, MARGIN + 2.5 * ROW)
+    bulge = curves(graph, points)
+    points += np.array((MARGIN + GAP, MARGIN + 2.5 * ROW)) - np.minimum(0, bulge.min(axis=0))
+    bulge = curves(graph, points)
     first, second = graph.explained or (0.0, 0.0)
     shares = f"values: components 1 ({first * 100:.1f} % of variance) across, 2 ({second * 100:.1f} %) up"
     heading = [printable(graph.heading), shares]
     boxes = beside(points, [measure(text) for text in tokens])  # [token, (left, middle, right)]
     size = (
-        max(*boxes[:, 2], *(MARGIN + measure(line) for line in heading)) + MARGIN,
-        float(max(points[:, 1].max(), boxes[:, 1].max())) + ROW,
+        max(*boxes[:, 2], *bulge[:, 0], *(MARGIN + measure(line) for line in heading)) + MARGIN,
+        float(max(bulge[:, 1].max(), boxes[:, 1].max())) + ROW,
     )
     named = {token for pair in graph.red for token in pair}
     labels: list[Label] = [(MARGIN, MARGIN + ROW * (line + 0.5), text, "left", QUIET) for line, text in enumerate(heading)]
     labels += [(boxes[row, 0], boxes[row, 1], text, "left", RED if row in named else INK) for row, text in enumerate(tokens)]
     return points, labels, size
+
+
+def curves(graph: AttentionGraph, points: np.ndarray) -> np.ndarray:
+    """The points, and places along the curves that igraph draws where two tokens attend to each other: one to each side."""
+    drawn = {edge[:2] for edge in graph.edges()}
+    ends = np.array([pair for pair in drawn if pair[0] < pair[1] and pair[::-1] in drawn], dtype=int).reshape(-1, 2)
+    start, end = points[ends[:, 0]], points[ends[:, 1]]  # [pair, 2]
+    aside = (end - start)[:, ::-1] * (CURVE, -CURVE)
+    along = np.linspace(0, 1, 17)[:, None, None]
+    middle = start + along * (end - start)  # [step, pair, 2]
+    out = 3 * along * (1 - along) * aside  # a cubic curve whose two control points lie `aside` of the line
+    return np.concatenate([points, (middle + out).reshape(-1, 2), (middle - out).reshape(-1, 2)])
 
 
 def beside(points: np.ndarray, widths: list[float]) -> np.ndarray:

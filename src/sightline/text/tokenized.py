@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sightline.errors import TextError
 
 Span = tuple[int, int]
+
+
+def check_strings(texts: Iterable[Any], name: str) -> None:
+    for place, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise TextError(
+                f"{name}[{place}] is {text!r}, of type {type(text).__name__}.",
+                "A token is a string. From ids: tokenizer.convert_ids_to_tokens(ids).",
+            )
 
 
 @dataclass(frozen=True)
@@ -40,6 +49,8 @@ class TokenizedText:
         n = len(self.tokens)
         if n == 0:
             raise TextError("No tokens.", "A tokenised text has at least one.")
+        for name in ("tokens", "word_texts"):
+            check_strings(getattr(self, name), name)
         for name in ("words", "segments", "special"):
             if len(getattr(self, name)) != n:
                 raise TextError(f"{n} tokens, but {len(getattr(self, name))} {name}.", "Give one for each token.")
@@ -86,13 +97,19 @@ class TokenizedText:
     @classmethod
     def from_tokens(cls, tokens: Sequence[str], *, special: Sequence[bool] = (), second_from: int | None = None) -> TokenizedText:
         """Plain tokens without a tokeniser; every token is a word. `second_from` is where the second text begins."""
+        if isinstance(tokens, str | bytes) or not isinstance(tokens, Iterable):
+            raise TextError(
+                f"The tokens are one {type(tokens).__name__}: {str(tokens)[:40]!r}.", "Give a list with a string for each token."
+            )
+        tokens = tuple(tokens)
+        check_strings(tokens, "tokens")
         n = len(tokens)
         if second_from is not None and not 0 < second_from < n:
             raise TextError(f"The second text would begin at token {second_from} of {n}.", f"Give a position from 1 to {n - 1}.")
         return cls(
-            tokens=tuple(tokens),
+            tokens=tokens,
             words=tuple(range(n)),
-            word_texts=tuple(tokens),
+            word_texts=tokens,
             segments=tuple(int(second_from is not None and i >= second_from) for i in range(n)),
             special=tuple(special) if special else (False,) * n,
         )

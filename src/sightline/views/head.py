@@ -15,7 +15,7 @@ def head_view(
     *,
     stack: str | None = None,
     layer: int | None = None,
-    heads: Sequence[int] | None = None,
+    heads: Sequence[int] | int | None = None,
     layers: Sequence[int] | None = None,
     **state: Any,
 ) -> View:

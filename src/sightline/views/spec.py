@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from sightline.capture.trace import Stack, Trace
 from sightline.errors import TraceError, nearest
 from sightline.text.tokenized import TokenizedText
 from sightline.views.encode import NEAREST, Encoded, encode_mask, encode_vectors, encode_weights
+from sightline.views.state import checked
 from sightline.views.view import View
 
 FORMAT = 1
@@ -23,7 +25,7 @@ def lay_out(
     stack: str | None,
     layers: Sequence[int] | None,
     start: int | None,
-    heads: Iterable[int] | None,
+    heads: Iterable[int] | int | None,
     state: dict[str, Any],
 ) -> View:
     """Build a view. `stack`, `start` (a layer number) and `heads` are where the reader begins; `layers` are those included."""
@@ -35,7 +37,9 @@ def lay_out(
     if stack is not None and stack not in stacks:
         raise TraceError(f"No {stack} attention in this view.", nearest(stack, stacks))
     begin = stack or next(iter(stacks))
-    state = {**state, "stack": list(stacks).index(begin), **position(trace.stacks[begin], stacks[begin], start, heads)}
+    if "heads" in state:
+        raise TraceError("heads=… in a neuron view.", "It shows one head: give head=….")
+    shown = {"stack": list(stacks).index(begin), **position(trace.stacks[begin], stacks[begin], start, heads)}
 
     texts: list[TokenizedText] = []
     arrays: dict[str, Encoded] = {}
@@ -50,14 +54,14 @@ def lay_out(
                 "layers": [layer_record(one, index, arrays, vectors=kind == "neuron") for index in chosen],
             }
         )
-    spec = {
+    spec: dict[str, Any] = {
         "format": FORMAT,
         "kind": kind,
         "model": trace.model,
         "texts": [text_record(text) for text in texts],
         "stacks": records,
-        "state": state,
     }
+    spec["state"] = {**checked(state, spec, shown), **shown}
     return View(kind, spec, arrays)
 
 
@@ -66,8 +70,8 @@ def chosen_layers(stack: Stack, layers: Sequence[int] | None) -> list[int]:
     return [index for index, layer in enumerate(stack.layers) if layers is None or layer in layers]
 
 
-def position(stack: Stack, chosen: Sequence[int], start: int | None, heads: Iterable[int] | None) -> dict[str, Any]:
-    """The state's `layer` and `heads`, checked against what the stack holds."""
+def position(stack: Stack, chosen: Sequence[int], start: int | None, heads: Iterable[int] | int | None) -> dict[str, Any]:
+    """The state's `layer` and `heads`, checked against what the stack holds; one head may stand without a list."""
     numbers = [stack.layers[index] for index in chosen]
     if start is not None and start not in numbers:
         raise TraceError(f"Layer {start} is not in this view.", f"The {stack.name} has layers {', '.join(map(str, numbers))}.")
@@ -75,11 +79,13 @@ def position(stack: Stack, chosen: Sequence[int], start: int | None, heads: Iter
     found: dict[str, Any] = {"layer": at}
     if heads is not None:
         count = n_heads(stack, chosen[at])
-        heads = list(heads)
-        wrong = [head for head in heads if not 0 <= head < count]
+        if isinstance(heads, str | bytes) or not isinstance(heads, Iterable | Integral):
+            raise TraceError(f"heads={heads!r}.", "Give a list of head numbers, such as [0, 3].")
+        each = list(heads) if isinstance(heads, Iterable) else [heads]
+        wrong = [head for head in each if isinstance(head, bool) or not isinstance(head, Integral) or not 0 <= head < count]
         if wrong:
             raise TraceError(f"Head {wrong[0]} is not in layer {numbers[at]}.", f"It has {count} heads, 0 to {count - 1}.")
-        found["heads"] = heads
+        found["heads"] = [int(head) for head in each]
     return found
 
 

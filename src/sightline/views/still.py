@@ -11,6 +11,7 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from sightline.text.printable import printable
+from sightline.views.shown import heads_of, shown
 from sightline.views.view import View
 
 #: As in frontend/src/core/colours.ts.
@@ -25,25 +26,58 @@ HEAD_COLOURS = (
 #: Above these the picture is a heatmap, and thumbnails are pooled.
 MOST_TOKENS, MOST_LINES, MAP_SIDE, THUMB = 48, 700, 512, 28
 INK, QUIET, GROUND = "#1a1d23", "#5b6472", "#ffffff"
-ROW, SIZE, CHAR = 17, 12, 7.3
+DARK = {INK: "#e6e8ec", QUIET: "#9aa3b2", GROUND: "#0f1115"}
+ROW, SIZE, CHAR, BAR = 17, 12, 7.3, 200
 TOP = 34
 
 
 def still(view: View) -> str:
-    """An SVG of the stack, layer and heads that the view's state shows."""
-    if view.kind == "model":
-        return thumbnails(view)
+    """An SVG of the stack, layer and heads that the view's state shows, in its theme."""
     state = view.state
-    stack = view.spec["stacks"][state.get("stack", 0)]
-    record = stack["layers"][state.get("layer", 0)]
-    weights = view.weights(state.get("stack", 0), state.get("layer", 0))  # [head, query, key]
-    heads = list(state.get("heads") or range(len(weights)))
+    drawn = thumbnails(view) if view.kind == "model" and not state.get("opened") else bars(view) if view.kind == "neuron" else head(view)
+    if state.get("theme") == "dark":
+        for light, dark in DARK.items():
+            drawn = drawn.replace(f'fill="{light}"', f'fill="{dark}"')
+    return drawn
+
+
+def head(view: View) -> str:
+    """The heads switched on: lines, or above some length a heatmap of their mean."""
+    at, layer = view.state.get("stack", 0), view.state.get("layer", 0)
+    stack = view.spec["stacks"][at]
+    record = stack["layers"][layer]
+    seen = shown(view, layer)
+    heads = heads_of(view, len(seen.weights))
+    named = f"L{record['layer']}·H{heads[0]}" if len(heads) == 1 else f"layer {record['layer']}, {len(heads)} heads"
+    title = f"{view.spec['model']} · {stack['name']} · {named} · {len(seen.queries)} {seen.unit}s"
+    if not seen.queries or not seen.keys:
+        return svg(0, TOP + 16, title + " · nothing left to show", "")
+    if max(len(seen.queries), len(seen.keys)) > MOST_TOKENS:
+        mean = seen.weights[heads].mean(axis=0) if heads else np.zeros_like(seen.weights[0])
+        return heatmap(mean, title + (", mean" if len(heads) > 1 else ""))
+    return lines(seen.weights, heads, seen.queries, seen.keys, title)
+
+
+def bars(view: View) -> str:
+    """The neuron view's query token, and what it gives to each key: a bar and its number, the strongest where there are many."""
+    at, layer = view.state.get("stack", 0), view.state.get("layer", 0)
+    stack = view.spec["stacks"][at]
     queries, keys = (view.spec["texts"][stack[side]]["tokens"] for side in ("query_text", "key_text"))
-    shown = f"L{record['layer']}·H{heads[0]}" if len(heads) == 1 else f"layer {record['layer']}, {len(heads)} heads"
-    title = f"{view.spec['model']} · {stack['name']} · {shown} · {len(queries)} tokens"
-    if max(len(queries), len(keys)) > MOST_TOKENS:
-        return heatmap(weights[heads].mean(axis=0), title + (", mean" if len(heads) > 1 else ""))
-    return lines(weights, heads, queries, keys, title)
+    one = (view.state.get("heads") or [0])[0]
+    query = min(view.state.get("query", 0), len(queries) - 1)
+    weights = view.weights(at, layer)[one, query]  # [key]
+    rows = sorted(np.argsort(-weights, kind="stable")[:MOST_TOKENS].tolist())
+    few = f", the {MOST_TOKENS} strongest of {len(keys)} keys" if len(keys) > len(rows) else ""
+    title = f"{view.spec['model']} · {stack['name']} · L{stack['layers'][layer]['layer']}·H{one} · query {query}: {queries[query]}{few}"
+    left = 16 + max(width(keys[key]) for key in rows)
+    colour = HEAD_COLOURS[one % len(HEAD_COLOURS)]
+    parts = []
+    for row, key in enumerate(rows):
+        y, long = TOP + 16 + row * ROW, BAR * float(weights[key])
+        parts.append(f'<text x="{left:.0f}" y="{y}" text-anchor="end" font-family="monospace">{escape(printable(keys[key]))}</text>')
+        parts.append(f'<rect x="{left + 8:.0f}" y="{y - 10}" width="{long:.1f}" height="12" fill="{colour}"/>')
+        parts.append(f'<text x="{left + 14 + long:.0f}" y="{y}" fill="{QUIET}">{weights[key]:.3f}</text>')
+    return svg(left + BAR + 70, TOP + 16 + ROW * len(rows), title, "".join(parts))
 
 
 def lines(weights: np.ndarray, heads: list[int], queries: list[str], keys: list[str], title: str) -> str:
@@ -77,25 +111,33 @@ def heatmap(weights: np.ndarray, title: str) -> str:
 
 
 def thumbnails(view: View) -> str:
-    """Every head of the stack shown, a row a layer."""
-    at = view.state.get("stack", 0)
-    stack = view.spec["stacks"][at]
-    most = max(layer["n_heads"] for layer in stack["layers"])
+    """The layers and heads of the stack that the state shows, a row a layer."""
+    state = view.state
+    stack = view.spec["stacks"][state.get("stack", 0)]
+    rows, columns = state.get("rows"), state.get("columns")
+    rows = list(range(len(stack["layers"]))) if rows is None else rows
+    columns = list(range(max(layer["n_heads"] for layer in stack["layers"]))) if columns is None else columns
     step = THUMB + 4
-    parts = [f'<text x="{52 + head * step}" y="{TOP + 8}" fill="{QUIET}" font-size="10">H{head}</text>' for head in range(most)]
-    for row, layer in enumerate(stack["layers"]):
+    parts = [f'<text x="{52 + at * step}" y="{TOP + 8}" fill="{QUIET}" font-size="10">H{one}</text>' for at, one in enumerate(columns)]
+    count, unit = 0, "token"
+    for row, place in enumerate(rows):
         y = TOP + 14 + row * step
-        parts.append(f'<text x="40" y="{y + 18}" text-anchor="end" fill="{QUIET}" font-size="10">L{layer["layer"]}</text>')
-        strip = np.zeros((THUMB, layer["n_heads"] * step), dtype=np.float32)
-        for head, weights in enumerate(view.weights(at, row)):
-            thumb = pooled(weights, THUMB)
+        parts.append(f'<text x="40" y="{y + 18}" text-anchor="end" fill="{QUIET}" font-size="10">L{stack["layers"][place]["layer"]}</text>')
+        seen = shown(view, place)
+        count, unit = len(seen.queries), seen.unit
+        if not columns or not seen.queries or not seen.keys:
+            continue
+        strip = np.zeros((THUMB, len(columns) * step), dtype=np.float32)
+        for at, one in enumerate(columns):
+            if one >= len(seen.weights):
+                continue
+            thumb = pooled(seen.weights[one], THUMB)
             stretch = -(-THUMB // max(thumb.shape))
             thumb = np.kron(thumb, np.ones((stretch, stretch), dtype=np.float32))[:THUMB, :THUMB]
-            strip[: thumb.shape[0], head * step : head * step + thumb.shape[1]] = thumb
+            strip[: thumb.shape[0], at * step : at * step + thumb.shape[1]] = thumb
         parts.append(image(strip, 46, y, strip.shape[1], THUMB))
-    tokens = len(view.spec["texts"][stack["query_text"]]["tokens"])
-    title = f"{view.spec['model']} · {stack['name']} · {len(stack['layers'])} layers · {tokens} tokens"
-    return svg(60 + most * step, TOP + 24 + len(stack["layers"]) * step, title, "".join(parts))
+    title = f"{view.spec['model']} · {stack['name']} · {len(rows)} layers · {count} {unit}s"
+    return svg(60 + len(columns) * step, TOP + 24 + len(rows) * step, title, "".join(parts))
 
 
 def pooled(weights: np.ndarray, side: int) -> np.ndarray:

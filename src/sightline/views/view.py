@@ -11,6 +11,7 @@ import numpy as np
 
 from sightline.errors import TraceError
 from sightline.views.encode import Encoded
+from sightline.views.state import checked
 
 KINDS = ("head", "model", "neuron")
 
@@ -43,11 +44,12 @@ class View:
 
     def update(self, **changes: Any) -> None:
         """Change the state of the live widget, as if the reader had: `view.update(layer=3, heads=[7])`."""
-        self.widget().state = {**self.state, **changes}
+        self.widget().state = {**self.state, **checked(changes, self.spec, self.state)}
 
     def starting(self, **state: Any) -> View:
         """The same view with another starting state, for a page: `view.starting(theme="dark").save("x.html")`."""
-        return replace(self, spec={**self.spec, "state": {**self.spec["state"], **state}})
+        now = self.spec["state"]
+        return replace(self, spec={**self.spec, "state": {**now, **checked(state, self.spec, now)}})
 
     def weights(self, stack: int = 0, layer: int = 0) -> np.ndarray:
         """[head, query, key] of the layer at this position, as a reader sees them: right to three decimals."""

@@ -33,7 +33,11 @@ export function linesLayout(needs: LinesNeeds): LinesLayout {
   const longest = Math.max(needs.rows, needs.cols, 1);
   const row = needs.coarse ? 44 : longest <= 24 ? 24 : longest <= 48 ? 20 : 18;
   const size = needs.coarse || longest <= 24 ? 14 : 12;
-  const full = TOP + longest * row + 8;
+  const all = TOP + longest * row;
+  const window = Math.max(240, needs.window);
+  const fits = all + 8 <= window;
+  const whole = TOP + Math.floor((window - TOP) / row) * row; // no row is cut through at the bottom
+  const full = fits ? all + 8 : all;
   const narrow = width < 560;
   const numbers = 44;
   const strip = narrow || needs.maps < 2 ? 0 : Math.min(96, needs.maps * 6) + GAP;
@@ -42,7 +46,7 @@ export function linesLayout(needs: LinesNeeds): LinesLayout {
   const tokens = needs.widest.map((w) => Math.ceil(Math.min(room, (w * size) / 12 + 2))) as [number, number];
   const between = Math.max(60, Math.min(440, width - 2 * side - tokens[0] - tokens[1] - 2 * GAP));
   const x1 = side + tokens[0] + GAP;
-  return { width: x1 + between + GAP + tokens[1] + side, height: Math.min(full, Math.max(240, needs.window)), full, row, size, top: TOP, x1, x2: x1 + between, tokens, numbers, strip };
+  return { width: x1 + between + GAP + tokens[1] + side, height: fits ? full : Math.min(full, whole), full, row, size, top: TOP, x1, x2: x1 + between, tokens, numbers, strip };
 }
 
 export const rowY = (layout: LinesLayout, index: number, scroll: number): number => layout.top + (index + 0.5) * layout.row - scroll;

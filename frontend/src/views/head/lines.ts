@@ -79,7 +79,8 @@ export class LinesPart {
 
   private measure(): void {
     const { rows, cols, maps } = this.reading!;
-    const window = Math.max(360, Math.min(760, innerHeight * 0.72));
+    const room = this.stage.room(this.scroll);
+    const window = Math.max(360, room === null ? Math.min(760, innerHeight * 0.72) : Math.min(1200, room));
     const layout = linesLayout({ width: this.stage.element.clientWidth, window, rows: rows.labels.length, cols: cols.labels.length, widest: [widestToken(rows), widestToken(cols)], maps: maps.length, coarse: isCoarse() });
     this.layout = layout;
     this.scroll.style.height = `${layout.height}px`;

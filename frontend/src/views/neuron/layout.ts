@@ -17,18 +17,20 @@ export interface NeuronLayout {
 }
 
 const ROW = 22;
+const HEADING = 120; // room for “query (128) · ±10.1” above a strip
 export const TOP = 62;
 export const DETAIL_ROW = 16;
 
 export function neuronLayout(needs: { width: number; window: number; keys: number; dims: number; widest: number; bias: boolean; expanded: boolean; coarse?: boolean }): NeuronLayout {
   const row = needs.coarse ? 44 : ROW;
   const width = Math.max(296, Math.min(needs.width, 1200));
-  const narrow = width < 640;
+  const token = Math.min(width < 640 ? 76 : 160, needs.widest + 26);
+  const numbers = needs.bias ? 3 : 2;
+  const narrow = width < 640 || width < token + numbers * (128 + 14) + 2 * (HEADING + 14); // no room for whole headings
   const gap = narrow ? 8 : 14;
-  const token = Math.min(narrow ? 76 : 160, needs.widest + 26);
   const number = narrow ? 52 : 128;
-  const ends = number * (needs.bias ? 3 : 2) + gap * (needs.bias ? 3 : 2);
-  const strips = Math.max(40, Math.min(needs.dims * 6, (width - token - ends - 2 * gap) / 2));
+  const ends = number * numbers + gap * numbers;
+  const strips = Math.max(narrow ? 40 : HEADING, Math.min(needs.dims * 6, (width - token - ends - 2 * gap) / 2));
   let x = token + gap;
   const column = (w: number) => {
     const made = { x, w };

@@ -16,16 +16,17 @@ export class Sentence {
   }
 
   private key(event: KeyboardEvent): void {
-    const at = this.buttons.indexOf(event.composedPath()[0] as HTMLButtonElement);
-    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: this.buttons.length - 1 }[event.key];
-    if (at < 0 || to === undefined || !this.buttons[to]) return;
+    const shown = this.buttons.filter((button) => !button.hidden);
+    const at = shown.indexOf(event.composedPath()[0] as HTMLButtonElement);
+    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: shown.length - 1 }[event.key];
+    if (at < 0 || to === undefined || !shown[to]) return;
     event.preventDefault();
     event.stopPropagation();
-    this.buttons[to].focus();
-    this.choose(to);
+    shown[to].focus();
+    this.choose(this.buttons.indexOf(shown[to]));
   }
 
-  update(text: TextSpec, chosen: number, found: boolean[]): void {
+  update(text: TextSpec, chosen: number, allowed: Set<number>, found: boolean[]): void {
     if (this.text !== text) {
       this.buttons = text.tokens.map((token, i) => {
         const { mark, body } = pieces(token);
@@ -37,6 +38,7 @@ export class Sentence {
       this.text = text;
     }
     this.buttons.forEach((button, i) => {
+      button.hidden = !allowed.has(i);
       button.setAttribute("aria-checked", String(i === chosen));
       button.tabIndex = i === chosen ? 0 : -1;
       button.toggleAttribute("data-found", found[i] ?? false);

@@ -1,10 +1,10 @@
 // The neuron view: one head, one query, and every step from vectors to weights.
 
 import { el, on } from "../../controls/dom";
-import { axis as axisFor, matches, placeOf } from "../../core/axes";
+import { axes, axis as axisFor, matches, placeOf, type Axis } from "../../core/axes";
 import { stepped } from "../../core/find";
 import { renormalise } from "../../core/filters";
-import { keyHeadOf, largest, product, sum } from "../../core/neuron";
+import { keyHeadOf, largest, lastUnderMask, product, sum } from "../../core/neuron";
 import { headName } from "../../core/reading";
 import { visible } from "../../core/tokens";
 import { paint } from "../../marks/canvas";
@@ -30,7 +30,9 @@ export function neuronView(stage: Stage): ViewInstance {
   const message = el("div", { class: "message", role: "status", hidden: true });
   stage.element.append(sentence.element, scroll, message);
   let input: NeuronInput | null = null;
+  let queries: Axis | null = null; // those that the reading controls leave in
   let current: Scene | null = null;
+  let begun = stage.given.query === undefined ? -1 : stage.state().stack; // the stack whose query was given, chosen or begun with
   let match = { find: "", at: -1 };
 
   const say = (text: string) => {
@@ -48,6 +50,21 @@ export function neuronView(stage: Stage): ViewInstance {
     const shown = input.rows.map((_, i) => rowTop(layout, i, opened, top));
     const seen = shown.map((y, i) => (y + layout.row > layout.top && y < layout.height ? i : -1)).filter((i) => i >= 0);
     options.update(input.axis, [seen[0] ?? 0, seen[seen.length - 1] ?? -1], (i) => ({ x: 12, y: shown[i], w: layout.token - 12, h: layout.row }), new Set(opened >= 0 ? [opened] : []));
+  };
+
+  /** At its first query a causal model sees only that token: begin at the last one, unless a query was asked for. */
+  const begin = async (live: () => boolean) => {
+    const { stack: at, layer } = stage.state();
+    if (begun === at) return;
+    const stack = stage.spec.stacks[at];
+    const { mask, queries: vectors } = stack.layers[layer];
+    const rows = axes(stage.spec, { ...stage.state(), level: "token" }, null).rows.units;
+    const allowed = mask && vectors && stack.query_text === stack.key_text ? await stage.reader.arrays.get(mask) : null;
+    if (!live()) return;
+    begun = at;
+    const last = allowed && lastUnderMask((query) => allowed.block(query), stage.spec.texts[stack.query_text].tokens.length, rows);
+    const untouched = stage.state().query === (rows[0] ?? 0);
+    if (last !== null && untouched) stage.set({ query: last });
   };
 
   /** All numbers of the chosen head and query, for the keys left in. */
@@ -71,15 +88,14 @@ export function neuronView(stage: Stage): ViewInstance {
     const scores = Float32Array.from({ length: nKeys }, (_, j) => scale * sum(product(vector, keyVector(j))));
     const allowed = maskAll?.block(state.query) ?? null; // [key]
     const sink = state.hide_sink ? await stage.reader.sink(state.stack, state.layer) : null;
-    const segment = state.segments === "all" ? null : state.segments[1] === "a" ? 0 : 1;
-    const keep = ([j]: number[]) => !(state.hide_special && keyText.special[j]) && j !== sink && (segment === null || keyText.segments[j] === segment);
+    const kept = axes(stage.spec, { ...state, level: "token" }, sink).cols.units;
     if (state.renormalise) {
-      const kept = axisFor(keyText, "token", keep).units;
       const scaled = renormalise(Float32Array.from(kept, (j) => weights[j]), kept.length || 1);
       weights = weights.slice().fill(0);
       kept.forEach((j, at) => (weights[j] = scaled[at]));
     }
-    const axis = axisFor(keyText, "token", (group) => keep(group) && (state.threshold === 0 || weights[group[0]] >= state.threshold));
+    const left = new Set(kept);
+    const axis = axisFor(keyText, "token", (group) => left.has(group[0]) && (state.threshold === 0 || weights[group[0]] >= state.threshold));
     const keys = axis.units.map(keyVector);
     const rows = axis.units.map((j) => ({ key: j, score: scores[j], bias: bias ? bias[j] : null, weight: weights[j], masked: allowed !== null && !allowed[j] }));
     const opened = state.expanded === null ? -1 : placeOf(axis, state.expanded);
@@ -141,13 +157,16 @@ export function neuronView(stage: Stage): ViewInstance {
 
   return {
     async draw(live) {
+      await begin(live);
+      if (!live()) return;
       const next = await read();
       if (!live()) return;
       const state = stage.state();
       const text = stage.spec.texts[stage.spec.stacks[state.stack].query_text];
-      sentence.update(text, state.query, matches(axisFor(text, "token", () => true), state.find));
+      queries = axes(stage.spec, { ...state, level: "token" }, null).rows;
+      sentence.update(text, state.query, new Set(queries.units), matches(axisFor(text, "token", () => true), state.find));
       input = next;
-      say(!next ? stage.labels.empty_neuron : next.rows.length ? "" : stage.labels.empty_tokens);
+      say(!next ? stage.labels.empty_neuron : next.rows.length && queries.units.length ? "" : stage.labels.empty_tokens);
       if (!next) return;
       scroll.style.height = `${next.layout.height}px`;
       spacer.style.cssText = `height:${next.layout.full}px;width:${next.layout.width}px`;
@@ -156,7 +175,7 @@ export function neuronView(stage: Stage): ViewInstance {
     scene: () => current,
     summary() {
       const expanded = input && input.opened >= 0 ? [...product(input.query.vector, input.keys[input.opened])].map((value, d) => ({ q: input!.query.vector[d], k: input!.keys[input!.opened][d], product: value })) : [];
-      return { kind: "neuron", keys_shown: input?.rows.map((row, i) => ({ ...row, token: input!.axis.labels[i] })) ?? [], expanded };
+      return { kind: "neuron", queries: queries?.labels ?? [], keys_shown: input?.rows.map((row, i) => ({ ...row, token: input!.axis.labels[i] })) ?? [], expanded };
     },
     title: () => stage.labels.neuron_title,
     caption() {
