@@ -161,7 +161,7 @@ class TestPairs:
 
     def test_a_and_b_follow_on_each_other(self, minilm: sl.Model) -> None:
         for first, second in self.pairs(minilm, [Document(self.TEXT, 1)], max_tokens=512):
-            assert f"{first} {second}" in self.TEXT
+            assert self.TEXT.index(first) + len(first) <= self.TEXT.index(second)  # tokens may be gone from either side's ends
 
     def test_the_seed_decides(self, minilm: sl.Model) -> None:
         documents = [Document(self.TEXT, 1), Document(self.TEXT.replace("cats", "birds"), 2)]

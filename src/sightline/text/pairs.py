@@ -32,7 +32,7 @@ def build_pairs(
 ) -> Iterator[Document]:
     """Segments of at most `max_tokens` tokens, special ones included, documents in random order.
 
-    Sentences are collected until they fill the segment or the document ends; the segment is cut at a random sentence boundary into A and B;
+    Sentences, at least two, are collected until they fill the segment or the document ends; the segment is cut at a random sentence boundary into A and B;
     tokens are deleted from the longer side, from its front or back at random, until it fits. A segment of one sentence has no boundary and
     is left out. A word cut in half by a deletion is tokenised as what is left of it.
     """
@@ -61,7 +61,7 @@ def _segments(article: list[Document], tokenizer: PreTrainedTokenizerBase, room:
         start = start if current else line
         current.append(sentence)
         size += len(tokenizer(sentence, add_special_tokens=False, verbose=False).input_ids)
-        if size >= room or place == len(sentences) - 1:
+        if (size >= room and len(current) > 1) or place == len(sentences) - 1:
             if len(current) > 1:
                 yield current, start
             current, size = [], 0
