@@ -32,9 +32,9 @@ def build_pairs(
 ) -> Iterator[Document]:
     """Segments of at most `max_tokens` tokens, special ones included, documents in random order.
 
-    Sentences, at least two, are collected until they fill the segment or the document ends; the segment is cut at a random sentence boundary into A and B;
-    tokens are deleted from the longer side, from its front or back at random, until it fits. A segment of one sentence has no boundary and
-    is left out. A word cut in half by a deletion is tokenised as what is left of it.
+    Sentences, at least two, are collected until they fill the segment or the document ends; the segment is cut at a random sentence
+    boundary into A and B; tokens are deleted from the longer side, from its front or back at random, until it fits. A document of one
+    sentence has no boundary and is left out. A word cut in half by a deletion is tokenised as what is left of it.
     """
     draw = random.Random(seed)  # noqa: S311 - a seeded choice, not a secret
     room = max_tokens - tokenizer.num_special_tokens_to_add(pair=True)
