@@ -48,6 +48,17 @@ class Shown:
             assert time.monotonic() < end, f"never true: {condition}"
             self.page.wait_for_timeout(20)
 
+    def soon(self, check: Callable[[], None], seconds: float = 20) -> None:
+        """Runs a check again and again until it holds: what is drawn follows what was clicked within a frame or two."""
+        end = time.monotonic() + seconds
+        while True:
+            try:
+                return check()
+            except AssertionError:
+                if time.monotonic() > end:
+                    raise
+                self.page.wait_for_timeout(20)
+
     def click(self, selector: str) -> None:
         self.page.locator(selector).first.click()
 

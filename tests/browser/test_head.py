@@ -106,10 +106,13 @@ def test_sentence_pairs(head, choice, queries, keys):
     segments = trace().text.segments
     head.page.locator("select[name=segments]").select_option(choice)
     head.until(f"state.segments === '{choice}'")
-    head.page.wait_for_timeout(100)
-    lines = head.scene["lines"]
-    assert {segments[line["from"]] for line in lines} == queries
-    assert {segments[line["to"]] for line in lines} == keys
+
+    def check() -> None:
+        lines = head.scene["lines"]
+        assert {segments[line["from"]] for line in lines} == queries
+        assert {segments[line["to"]] for line in lines} == keys
+
+    head.soon(check)
 
 
 def test_hiding_special_tokens_and_renormalising(head):
@@ -119,10 +122,13 @@ def test_hiding_special_tokens_and_renormalising(head):
     head.page.locator("input[name=hide_special]").check()
     head.page.locator("input[name=renormalise]").check()
     head.until(f"scene.queries.length === {len(left)} && state.renormalise")
-    head.page.wait_for_timeout(100)
-    for line in head.scene["lines"]:
-        row = weights(0, line["head"])[line["from"], left]
-        assert abs(line["weight"] - row[left.index(line["to"])] / row.sum()) < 0.0005 / row.sum()  # rounding grows with the row
+
+    def check() -> None:
+        for line in head.scene["lines"]:
+            row = weights(0, line["head"])[line["from"], left]
+            assert abs(line["weight"] - row[left.index(line["to"])] / row.sum()) < 0.0005 / row.sum()  # rounding grows with the row
+
+    head.soon(check)
 
 
 def test_hiding_the_most_attended_token(head):
@@ -150,10 +156,13 @@ def test_mean_and_max_over_heads_and_layers(head):
     head.click("button[data-name=combine][value=max]")
     head.page.locator("[data-name=combine_layers] .box").nth(1).click()
     head.until("state.combine_layers.join() === '1' && scene.lines.every((line) => line.head === -1)")
-    head.page.wait_for_timeout(100)
     most = np.max([weights(layer, h) for layer in (0, 1) for h in range(4)], axis=0)
-    for line in head.scene["lines"]:
-        assert abs(line["weight"] - most[line["from"], line["to"]]) < 0.0005
+
+    def check() -> None:
+        for line in head.scene["lines"]:
+            assert abs(line["weight"] - most[line["from"], line["to"]]) < 0.0005
+
+    head.soon(check)
 
 
 def test_word_level_pools_pieces(show):

@@ -57,7 +57,11 @@ def test_query_head_and_layer_can_be_chosen(show):
     shown.page.locator("select[name=head]").select_option("3")
     shown.page.locator("select[name=layer]").select_option("1")
     shown.until("state.heads.join() === '3' && state.layer === 1")
-    assert "L1·H3" in shown.page.locator(".caption").inner_text()
+
+    def check() -> None:
+        assert "L1·H3" in shown.page.locator(".caption").inner_text()
+
+    shown.soon(check)
 
 
 def test_a_causal_model_begins_at_the_last_token(show):

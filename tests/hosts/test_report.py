@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import re
-import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -18,7 +18,6 @@ from sightline.hosts.cli import app
 from tests.hosts.front_end import use_small_front_end
 from tests.laws.statistics import tiny_model
 
-CHROMIUM = shutil.which("chromium")
 ODD = "</script><script>alert(1)</script> <img src=x onerror=alert(1)> &amp; cat"
 TEXTS = ["the cat sat on the mat . it purred , and sat .", "a dog ran a very long way home , and it sat .", ODD]
 STATISTICS = [sl.AverageAttention({"animal": "cat|dog"}), sl.Entropy(), sl.HeadDistances(), sl.Importance()]
@@ -94,40 +93,27 @@ def test_figures_say_what_they_are_made_of(folder: Path) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here")
 @pytest.mark.parametrize("width", [360, 1200])
-def test_the_report_draws_in_a_browser_and_asks_for_nothing(folder: Path, width: int) -> None:
-    from playwright.sync_api import sync_playwright
-
-    flags = [
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-quic",
-        "--no-first-run",
-        "--disable-background-networking",
-        "--disable-component-update",
-    ]
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=flags)
-        page = browser.new_page(viewport={"width": width, "height": 800})
-        trouble: list[str] = []
-        page.on("pageerror", lambda error: trouble.append(str(error)))
-        page.on("console", lambda message: trouble.append(message.text) if message.type == "error" else None)
-        page.on("dialog", lambda dialog: trouble.append(dialog.message))
-        page.on("request", lambda request: trouble.append(request.url) if not request.url.startswith(("file:", "data:", "blob:")) else None)
-        page.goto(f"file://{folder}/report.html")
-        page.locator("#figure-distances .main-svg").first.wait_for()
-        for name in FIGURES:
-            box = page.locator(f"#figure-{name} .main-svg").first.bounding_box()
-            assert box is not None
-            assert box["width"] > 200
-        drawn = page.locator("#figure-average_attention .points path").count()
-        assert drawn == 12 * 12  # twelve heads, twelve targets
-        page.locator("#figure-head_map .updatemenu-button").nth(1).click()
-        page.locator("#figure-head_map .legendtext", has_text=re.compile("^(?!layer)")).first.wait_for()
-        page.get_by_role("link", name="look at it").first.click()
-        page.locator("#view", has_text="[CLS]").wait_for()
-        browser.close()
+def test_the_report_draws_in_a_browser_and_asks_for_nothing(folder: Path, width: int, browser: Any) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    trouble: list[str] = []
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    page.on("console", lambda message: trouble.append(message.text) if message.type == "error" else None)
+    page.on("dialog", lambda dialog: trouble.append(dialog.message))
+    page.on("request", lambda request: trouble.append(request.url) if not request.url.startswith(("file:", "data:", "blob:")) else None)
+    page.goto(f"file://{folder}/report.html")
+    page.locator("#figure-distances .main-svg").first.wait_for()
+    for name in FIGURES:
+        box = page.locator(f"#figure-{name} .main-svg").first.bounding_box()
+        assert box is not None
+        assert box["width"] > 200
+    drawn = page.locator("#figure-average_attention .points path").count()
+    assert drawn == 12 * 12  # twelve heads, twelve targets
+    page.locator("#figure-head_map .updatemenu-button").nth(1).click()
+    page.locator("#figure-head_map .legendtext", has_text=re.compile("^(?!layer)")).first.wait_for()
+    page.get_by_role("link", name="look at it").first.click()
+    page.locator("#view", has_text="[CLS]").wait_for()
+    page.close()
     assert trouble == []
 
 
