@@ -213,6 +213,8 @@ export class HeatmapPart {
 
   find(by: 1 | -1): void {
     if (!this.reading) return;
+    const { find } = this.stage.state();
+    if (find !== this.found) [this.found, this.match] = [find, -1]; // as in lines
     const list = found(this.stage.spec, this.stage.state(), this.reading.rows, this.reading.cols);
     if (!list.length) return;
     this.match = stepped(this.match, by, list.length);

@@ -154,6 +154,8 @@ export class LinesPart {
 
   find(by: 1 | -1): void {
     if (!this.reading || !this.layout) return;
+    const { find } = this.stage.state();
+    if (find !== this.found) [this.found, this.match] = [find, -1]; // Enter came before the search was drawn, which would begin the walk anew
     const list = found(this.stage.spec, this.stage.state(), this.reading.rows, this.reading.cols);
     if (!list.length) return;
     this.match = stepped(this.match, by, list.length);
