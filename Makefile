@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 NODE_READY := frontend/node_modules/.package-lock.json
-EXTRAS := gguf,notebook,plots,dev
+EXTRAS := gguf,notebook,plots,app,embed,dev
 
 .PHONY: run test check format frontend bench setup system clean
 
