@@ -167,6 +167,16 @@ def test_long_documents_are_skipped_and_counted() -> None:
     assert run.about["counts"] == {"documents": 4, "texts": 3, "too_long": 1, "tokens": run.about["counts"]["tokens"]}
 
 
+def test_texts_too_long_for_one_statistic_are_missing_there_alone_and_counted() -> None:
+    run = analyse(tiny_model(), TEXTS[:8], [sl.Entropy(), sl.HeadDistances(longest=14), sl.Importance(longest=14)])
+    lengths = [len(tiny_model().read(text).source) for text in TEXTS[:8]]
+    left_out = sum(length > 14 for length in lengths)
+    assert 0 < left_out < 8
+    assert run.about["counts"]["too_long_for_distances"] == run.about["counts"]["too_long_for_importance"] == left_out
+    short = analyse(tiny_model(), [t for t, length in zip(TEXTS, lengths, strict=False) if length <= 14], [sl.HeadDistances()])
+    np.testing.assert_allclose(run.table("distances")["L0·H1"], short.table("distances")["L0·H1"], atol=1e-6)
+
+
 def test_windows_cover_a_long_document() -> None:
     run = analyse(tiny_model(), [" ".join(["cat"] * 100)], [sl.Entropy()], window=True)
     assert run.about["counts"] == {"documents": 1, "texts": 3, "windows": 3, "tokens": 100 + 3 * 2}

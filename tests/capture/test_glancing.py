@@ -61,3 +61,9 @@ def test_a_causal_text_alone_needs_no_mask(smollm2: sl.Model) -> None:
     seen: list[LayerScores] = []
     smollm2.hand_scores([smollm2.read("The cat sat on the mat.")], seen.append)
     assert all(layer.mask is None and layer.causal for layer in seen)
+
+
+@pytest.mark.parametrize("family", [f for f in TEXT_FAMILIES if f.plain], ids=str)
+def test_a_model_in_half_precision_is_as_plain_as_in_single(family: Family) -> None:
+    half = sl.wrap(family.model().half(), tiny_tokenizer(), name=family.name)
+    assert half.gives.plain

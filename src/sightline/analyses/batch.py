@@ -41,6 +41,14 @@ class Batch:
         """The query and key texts of a stack."""
         return [side.of(stack) for side in self.sides]
 
+    def up_to(self, longest: int) -> Batch:
+        """The texts of at most so many tokens."""
+        kept = [i for i, side in enumerate(self.sides) if max(len(side.source), len(side.target or ())) <= longest]
+        if len(kept) == len(self.sides):
+            return self
+        numbers = tuple(self.numbers[i] for i in kept) if self.numbers else ()
+        return Batch(tuple(self.sides[i] for i in kept), self.roles, self.device, numbers, self.layers)
+
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """What `make` gives, made once for the batch: every layer asks for the same."""
         if key not in self._memo:

@@ -72,6 +72,7 @@ class HeadDistances(Statistic):
             self._add(f"{key}.distance", found)
             self._add(f"{key}.rows", np.array([float(maps.shape[1]), 1.0]))  # rows, texts
         self._held = {}
+        self.leave_out(len(batch.sides) - len(batch.up_to(self.longest).sides))
 
     def _add(self, name: str, values: np.ndarray) -> None:
         self.sums[name] = self.sums[name] + values if name in self.sums else values.astype(np.float64)

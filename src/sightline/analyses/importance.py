@@ -19,8 +19,8 @@ from sightline.capture.model import Model
 from sightline.capture.objective import Objective, logits_and_weights, objective_of
 from sightline.results.table import Table
 
-#: The graph of every layer is held for the gradients.
-HELD_TOKENS = 1024
+#: The graph of every layer is held for the gradients: batches are smaller, and longer texts left out.
+HELD_TOKENS, LONGEST = 1024, 1024
 
 
 class Importance(Statistic):
@@ -28,25 +28,25 @@ class Importance(Statistic):
 
     L is the mean cross-entropy of one text's predictions. Masked language models: a seeded 15 % of the tokens (at least one; `rate`) are
     replaced by the mask token, all of them, and predicted. Decoders: each next token is predicted. The paper leaves the rate and the
-    averaging open: compare the shape, not the scale.
+    averaging open: compare the shape, not the scale. Texts of more than `longest` tokens are left out of the importance alone, and counted.
     """
 
     name: ClassVar[str] = "importance"
     from_rows: ClassVar[bool] = False
 
-    def __init__(self, rate: float = 0.15, targets: Mapping[str, str] | None = None) -> None:
+    def __init__(self, rate: float = 0.15, targets: Mapping[str, str] | None = None, longest: int = LONGEST) -> None:
         super().__init__()
-        self.rate, self.targets = rate, dict(targets or {})
+        self.rate, self.targets, self.longest = rate, dict(targets or {}), longest
         self._custom = check_targets(self.targets)
         self._model: Model | None = None
         self._objective: Objective | None = None
         self._seed = 0
 
     def options(self) -> dict[str, object]:
-        return {"rate": self.rate, "targets": self.targets}
+        return {"rate": self.rate, "targets": self.targets, "longest": self.longest}
 
     def fresh(self) -> Self:
-        made = type(self)(self.rate, self.targets)
+        made = type(self)(self.rate, self.targets, self.longest)
         made._model, made._objective, made._seed = self._model, self._objective, self._seed
         return made
 
@@ -62,10 +62,16 @@ class Importance(Statistic):
     def finish(self, batch: Batch) -> None:
         if self._model is None or self._objective is None:
             raise RuntimeError("Importance is fed by sl.analyse, which gives it the model.")
-        pad = getattr(self._model.tokenizer, "pad_token_id", None) or 0
-        inputs = batch_inputs(self._model.hf, self._model.tokenizer, batch.sides, pad)
-        labels = self._labels(batch, inputs)  # [text, token], -100 where nothing is predicted
-        logits, weights = logits_and_weights(self._objective, self._model, inputs)
+        short = batch.up_to(self.longest)
+        self.leave_out(len(batch.sides) - len(short.sides))
+        if short.sides:
+            self._gradients(self._model, self._objective, short)
+
+    def _gradients(self, model: Model, objective: Objective, batch: Batch) -> None:
+        pad = getattr(model.tokenizer, "pad_token_id", None) or 0
+        inputs = batch_inputs(model.hf, model.tokenizer, batch.sides, pad)
+        labels = self._labels(objective, batch, inputs)  # [text, token], -100 where nothing is predicted
+        logits, weights = logits_and_weights(objective, model, inputs)
         losses = torch.nn.functional.cross_entropy(logits.float().transpose(1, 2), labels, reduction="none")  # [text, token]
         counts = (labels >= 0).sum(-1).clamp_min(1)
         # texts do not see each other, so the gradient of the sum holds each text's own gradient
@@ -74,19 +80,19 @@ class Importance(Statistic):
             if gradient is not None and (batch.layers is None or layer in batch.layers[stack]):
                 self._take(stack, layer, gradient.abs(), batch)
 
-    def _labels(self, batch: Batch, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+    def _labels(self, objective: Objective, batch: Batch, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
         """The tokens to predict; the masked ones are replaced in `inputs`, drawn by seed and place in the run alone."""
         labels = torch.full_like(inputs["input_ids"], -100)
         for place, side in enumerate(batch.sides):
             text = side.source
-            if self._objective is not None and self._objective.kind == "next":
+            if objective.kind == "next":
                 labels[place, : len(text) - 1] = inputs["input_ids"][place, 1 : len(text)]
                 continue
             candidates = [i for i, special in enumerate(text.special) if not special]
             draw = random.Random(f"{self._seed} {batch.numbers[place]}")  # noqa: S311 - seeded, not a secret
             chosen = draw.sample(candidates, max(1, round(self.rate * len(candidates))))
             labels[place, chosen] = inputs["input_ids"][place, chosen]
-            inputs["input_ids"][place, chosen] = self._objective.mask_id  # type: ignore[union-attr,assignment]
+            inputs["input_ids"][place, chosen] = objective.mask_id  # type: ignore[assignment]
         return labels
 
     def _take(self, stack: str, layer: int, size: torch.Tensor, batch: Batch) -> None:

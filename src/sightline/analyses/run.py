@@ -176,8 +176,8 @@ class _Loop:
             beginning = document.item[: EXAMPLE_TOKENS * 16] if isinstance(document.item, str) else document.item
             for sides in Preparation(self.model, EXAMPLE_TOKENS, window=True).read(Document(beginning, document.line))[:1]:
                 if len(sides.source) >= 8:
-                    text = sides.source.sources
-                    item = text[0] if len(text) == 1 else (text[0], text[1])
+                    texts = (*sides.source.sources, *(sides.target.sources if sides.target is not None else ()))
+                    item = texts[0] if len(texts) == 1 else (texts[0], texts[1])
                     return self.model.traces([item], keep={"weights"}, truncate=True)[0]
         return None
 
@@ -215,7 +215,7 @@ def _finish(loop: _Loop, statistics: list[Statistic], left_out: dict[str, str]) 
     tables, notes = summarise(statistics, loop.about["options"]["seed"])
     about = {
         **loop.about,
-        "counts": dict(loop.counts),
+        "counts": {**loop.counts, **{f"too_long_for_{one.name}": n for one in statistics if (n := one.n_left_out())}},
         "left_out": left_out,
         "notes": notes,
         "streamed": loop.streamed,

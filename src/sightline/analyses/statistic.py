@@ -16,6 +16,9 @@ from sightline.results.table import Table
 if TYPE_CHECKING:
     from sightline.capture.model import Model
 
+#: The sum that counts the texts that a statistic leaves out.
+LEFT_OUT = "all.0.texts.left_out"
+
 
 class Statistic(ABC):
     """A number for each head that a corpus adds up to.
@@ -56,6 +59,13 @@ class Statistic(ABC):
 
     def finish(self, batch: Batch) -> None:  # noqa: B027 - most have nothing left to do
         """Called when every layer of the batch has passed."""
+
+    def leave_out(self, n_texts: int) -> None:
+        """Count texts that were read but are not in this statistic."""
+        self.add(LEFT_OUT, np.array([float(n_texts)]), range(1), 1)
+
+    def n_left_out(self) -> int:
+        return int(self.sums[LEFT_OUT][0]) if LEFT_OUT in self.sums else 0
 
     def merge(self, other: Statistic) -> None:
         """Take in the sums of another statistic of the same kind and options."""

@@ -121,7 +121,8 @@ def can_record(model: PreTrainedModel) -> bool:
 
 
 def is_plain(call: Call) -> bool:
-    """Whether this module computes softmax(q·kᵀ·scale + mask + bias) and nothing else, tried with loud scores."""
+    """Whether this module computes softmax(q·kᵀ·scale + mask + bias) and nothing else, tried with loud scores in single precision."""
+    call = call.in_single_precision()
     scores = _scores(call.queries, call)
     loud = call.queries * (LOUD / scores.std().clamp_min(1e-6))
     expected = _scores(loud, call)

@@ -15,7 +15,7 @@ from sightline.capture.fingerprint import Fingerprint
 from sightline.capture.inputs import batch_inputs, check_memory, check_tensors, longest_text, probe_inputs
 from sightline.capture.layer import LayerAttention, LayerScores, Receive, ReceiveScores
 from sightline.capture.layout import Slot, settle_layout
-from sightline.capture.probe import no_cache
+from sightline.capture.probe import lean_pass
 from sightline.capture.recorder import Call, Ingredients, glancing, recording
 from sightline.capture.selection import check_keep, check_layers
 from sightline.capture.sides import SidesReader, Source, as_source, as_sources, as_words, label_positions
@@ -149,7 +149,7 @@ class Model:
 
         pad = getattr(self.tokenizer, "pad_token_id", None) or 0
         with torch.inference_mode(), glancing(hand_on):
-            self.hf(**batch_inputs(self.hf, self.tokenizer, sides, pad), **no_cache(self.hf))
+            self.hf(**batch_inputs(self.hf, self.tokenizer, sides, pad), **lean_pass(self.hf))
 
     def trace_inputs(
         self,
@@ -234,7 +234,7 @@ class Model:
             if slot is not None:
                 receive(_layer(slot.stack, slot.layer, call.weights, sides, call))
 
-        options = no_cache(self.hf)
+        options = lean_pass(self.hf)
         with torch.inference_mode():
             if self.layout.recorded:
                 with recording(hand_on, rows):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Any
 
@@ -62,11 +63,16 @@ def with_padding(probe: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
 
 
 def same_but_for_padding(maps: tuple[torch.Tensor, ...], padded: tuple[torch.Tensor, ...]) -> bool:
-    """Whether the maps of a padded input are those of the input itself, padding cut off."""
+    """Whether the maps of a padded input are those of the input itself, padding cut off, to the precision that they are in."""
     pairs = zip(maps, padded, strict=True)
-    return all((m - p[:, :, : m.shape[2], : m.shape[3]]).abs().max() < PADDING_WITHIN for m, p in pairs)
+    return all((m - p[:, :, : m.shape[2], : m.shape[3]]).abs().max() < max(PADDING_WITHIN, 4 * torch.finfo(m.dtype).eps) for m, p in pairs)
 
 
-def no_cache(model: PreTrainedModel) -> dict[str, bool]:
+def no_cache(model: PreTrainedModel) -> dict[str, int]:
     """Keys of earlier calls must not come back: every pass starts anew."""
     return {"use_cache": False} if hasattr(model.config, "use_cache") else {}
+
+
+def lean_pass(model: PreTrainedModel) -> dict[str, int]:
+    """The same where nobody reads the logits, of which a long text has gigabytes."""
+    return no_cache(model) | ({"logits_to_keep": 1} if "logits_to_keep" in inspect.signature(model.forward).parameters else {})

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -46,6 +46,16 @@ class Call:
         """The weights this module's own function makes of other queries: [batch, head, query, key]."""
         function = own_eager(type(self.module))
         return function(self.module, queries, self.keys, self.values, self.mask, **self.options)[1]
+
+    def in_single_precision(self) -> Call:
+        """The same call, of a model in half precision too, so that rounding is not taken for something else."""
+        single: dict[str, Any] = {name: _single(getattr(self, name)) for name in ("queries", "keys", "values", "mask", "bias")}
+        options = {**self.options, "position_bias": single["bias"]} if self.bias is not None else self.options
+        return replace(self, **single, options=options)
+
+
+def _single(tensor: torch.Tensor | None) -> torch.Tensor | None:
+    return None if tensor is None else tensor.float()
 
 
 @dataclass(frozen=True)

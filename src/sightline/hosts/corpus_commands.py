@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+if TYPE_CHECKING:
+    from sightline.results.run import Run
 
 console = Console()
 #: Analyses by the name under which --only takes them.
@@ -35,6 +38,9 @@ def analyse(
         str | None, typer.Option(help="text, jsonl or conllu, where the file's ending does not say.", show_default=False)
     ] = None,
     paragraphs: Annotated[str, typer.Option(help="Of a plain text: auto, blank (a blank line ends one) or line.")] = "auto",
+    pictures: Annotated[
+        list[str] | None, typer.Option(help="Also draw the figures as png, svg or pdf; may be repeated. Needs a Chromium.")
+    ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
 ) -> None:
     """Where a model's heads look, how broadly, and which are alike, over a corpus.
@@ -43,6 +49,10 @@ def analyse(
     """
     chosen = _numbers(layers)
     targets = dict(_target(one) for one in target or ())
+    from sightline.plots.pictures import check_kind
+
+    for picture in pictures or ():
+        check_kind(picture, f"--pictures {picture}")
     from sightline.analyses.catalogue import statistics_named
     from sightline.analyses.run import Progress as Place
     from sightline.analyses.run import analyse as run_analysis
@@ -65,13 +75,27 @@ def analyse(
             folder=output, resume=resume, progress=show,
         )  # fmt: skip
     report = run.save(output)
+    if pictures:
+        _draw(run, output, pictures)
     counts = run.about["counts"]
     for name, reason in run.about["left_out"].items():
         console.print(f"[bold]Left out[/bold] {escape(name)}: {escape(reason)}", highlight=False)
-    for what, said in (("too_long", "longer than the model takes (--window cuts them)"), ("unreadable", "not readable as text")):
+    for what, said in (
+        ("too_long", "documents skipped: longer than the model takes (--window cuts them)"),
+        ("unreadable", "documents skipped: not readable as text"),
+        ("too_long_for_distances", "texts are too long for head distances, and missing there alone"),
+        ("too_long_for_importance", "texts are too long for importance, and missing there alone"),
+    ):
         if counts.get(what):
-            console.print(f"{counts[what]:,} of {counts['documents']:,} documents skipped: {said}.", highlight=False)
+            console.print(f"{counts[what]:,} of {counts['documents']:,} {said}.", highlight=False)
     console.print(f"{counts['texts']:,} texts, {counts['tokens']:,} tokens. Report: {escape(str(report))}", highlight=False)
+
+
+def _draw(run: Run, folder: Path, kinds: list[str]) -> None:
+    from sightline.plots.figures import available
+    from sightline.plots.pictures import save_pictures
+
+    save_pictures({folder / "figures" / f"{name}.{kind}": run.figure(name) for name in available(run) for kind in kinds})
 
 
 def _numbers(text: str | None) -> list[int] | None:

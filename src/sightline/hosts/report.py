@@ -119,6 +119,9 @@ def _notices(run: Run) -> str:
         )
     if counts.get("unreadable"):
         lines.append(f"{counts['unreadable']:,} of {counts['documents']:,} documents could not be tokenised and are not in these numbers.")
+    for what in ("distances", "importance"):
+        if number := counts.get(f"too_long_for_{what}"):
+            lines.append(f"{number:,} of {counts['texts']:,} texts are too long for {what}, and missing there alone.")
     return "".join(f"<p class=notice>{_lines(line)}</p>\n" for line in lines)
 
 

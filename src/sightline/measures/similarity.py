@@ -10,6 +10,8 @@ import torch
 
 #: Numbers of one block: [head, key chunk], few enough for a core's cache.
 BLOCK = 1 << 18
+#: Heads of one tile on a GPU: the fastest of 12 to 48 on an H200.
+TILE = 36
 
 
 def js_between_heads(weights: torch.Tensor, smoothing: float = 0.001) -> torch.Tensor:
@@ -34,7 +36,7 @@ def js_between_heads(weights: torch.Tensor, smoothing: float = 0.001) -> torch.T
     sums = torch.zeros(n_heads, dtype=torch.float64, device=weights.device)  # Σ p
     both = torch.zeros(n_heads, n_heads, dtype=torch.float64, device=weights.device)  # Σ (p + g) · log(p + g), upper triangle
     add_pairs = _add_pairs_fused if weights.is_cuda else _add_pairs
-    width = max(256, BLOCK // n_heads) if not weights.is_cuda else max(256, (1 << 27) // (n_heads * n_heads))
+    width = smooth.shape[1] if weights.is_cuda else max(256, BLOCK // n_heads)
     for start in range(0, smooth.shape[1], width):
         part = smooth[:, start : start + width].contiguous()  # [head, chunk]
         own += (part.log() * part).sum(-1)
@@ -58,15 +60,19 @@ def _add_pairs(part: torch.Tensor, both: torch.Tensor) -> None:
 
 
 def _add_pairs_fused(part: torch.Tensor, both: torch.Tensor) -> None:
-    """The same on a GPU: every pair at once in one fused kernel, so that neither sums nor logarithms are written to memory."""
-    both += _pair_sums()(part).triu(1)
+    """The same on a GPU: tiles of pairs in one fused kernel each, so that neither sums nor logarithms are written to memory."""
+    pair_sums = _pair_sums()
+    for first in range(0, len(part), TILE):
+        for second in range(first, len(part), TILE):
+            found = pair_sums(part[first : first + TILE], part[second : second + TILE])  # [head, head]
+            both[first : first + TILE, second : second + TILE] += found
 
 
 @cache
-def _pair_sums() -> Callable[[torch.Tensor], torch.Tensor]:
-    def pair_sums(part: torch.Tensor) -> torch.Tensor:
-        mixed = part[:, None] + part[None]  # [head, head, chunk]
-        return (mixed * mixed.log()).sum(-1)
+def _pair_sums() -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
+    def pair_sums(some: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
+        mixed = some[:, None] + others[None]  # [head, head, chunk]
+        return (mixed * mixed.log2()).sum(-1) * math.log(2)
 
-    compiled: Callable[[torch.Tensor], torch.Tensor] = torch.compile(pair_sums, dynamic=True)
+    compiled: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] = torch.compile(pair_sums, dynamic=True)
     return compiled

@@ -45,7 +45,7 @@ def average_attention(run: Run) -> go.Figure:
         numbers = sorted(set(layers.tolist()))
         figure.add_scatter(
             x=numbers,
-            y=[float(np.nanmean(means[layers == number])) for number in numbers],
+            y=[float(np.mean(means[layers == number])) for number in numbers],
             mode="lines",
             line={"color": INK, "width": 1.5},
             hovertemplate="mean of layer %{x}: %{y:.3f}<extra></extra>",

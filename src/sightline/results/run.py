@@ -47,6 +47,12 @@ class Run:
 
         return figure(self, name)
 
+    def save_figure(self, name: str, path: str | Path) -> None:
+        """Draw one figure into a .png, .svg or .pdf file, where a Chromium is present."""
+        from sightline.plots.pictures import save_pictures
+
+        save_pictures({Path(path): self.figure(name)})
+
     def save(self, folder: str | Path) -> Path:
         """Write run.json, tables/*.csv, figures/*.html, views/*.html and report.html; the report's path."""
         from sightline.hosts.report import save_run
