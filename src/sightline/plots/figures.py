@@ -19,6 +19,8 @@ FIGURES = {
     "importance": "importance",
     "head_map": "head_map",
     "distances": "distances",
+    "syntax": "syntax",
+    "syntax_examples": "syntax_examples",
 }
 #: A table of one stack of an encoder-decoder model bears its name.
 STACKS = ("encoder", "decoder", "cross")
