@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sightline.errors import SightlineError
     from sightline.plots.attention_graph import attention_graph
     from sightline.results.run import Run, open_run
+    from sightline.sample.treebank import sample_treebank
     from sightline.text.corpora import Corpus, read_corpus
     from sightline.text.tokenized import TokenizedText
     from sightline.text.treebank import Sentence, Treebank, read_treebank
@@ -63,6 +64,7 @@ _HOME = {
     "open_trace": "sightline.capture.storage",
     "read_corpus": "sightline.text.corpora",
     "read_treebank": "sightline.text.treebank",
+    "sample_treebank": "sightline.sample.treebank",
     "syntax": "sightline.analyses.syntax",
     "wrap": "sightline.capture.load",
 }
@@ -95,6 +97,7 @@ __all__ = [
     "open_trace",
     "read_corpus",
     "read_treebank",
+    "sample_treebank",
     "syntax",
     "wrap",
 ]

@@ -26,6 +26,7 @@ app.add_typer(model_commands.app, name="models")
 app.command(no_args_is_help=True)(view_command.view)
 app.command(no_args_is_help=True)(corpus_commands.analyse)
 app.command(no_args_is_help=True)(grammar_commands.syntax)
+app.command(no_args_is_help=True)(grammar_commands.sample_treebank)
 console = Console()
 #: Set by --traceback, read by `main`.
 _show_traceback = False

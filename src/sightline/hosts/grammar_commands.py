@@ -1,4 +1,4 @@
-"""`sightline syntax`: a treebank in, what single heads know of grammar out."""
+"""`sightline syntax`: a treebank in, what single heads know of grammar out. `sightline sample-treebank`: a treebank out of nothing."""
 
 from __future__ import annotations
 
@@ -68,3 +68,18 @@ def syntax(
         console.print(escape(notice), highlight=False)
     more = f"{len(table) - PRINTED} more relations in tables/syntax.csv. " if len(table) > PRINTED else ""
     console.print(f"{counts['sentences']:,} sentences, {counts['words']:,} words. {more}Report: {escape(str(report))}", highlight=False)
+
+
+def sample_treebank(
+    output: Annotated[Path, typer.Option("-o", "--output", help="The file, FILE.conllu.", show_default=False)],
+    n: Annotated[int, typer.Option("-n", help="How many sentences.")] = 500,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same sentences.")] = 0,
+) -> None:
+    """Make up English sentences with exact dependencies and coreference, as CoNLL-U.
+
+    [dim]sightline sample-treebank -n 500 -o sample.conllu[/dim]
+    """
+    from sightline.sample.treebank import write_sample
+
+    write_sample(output, n, seed)
+    console.print(f"{n:,} made-up sentences: {escape(str(output))}", highlight=False)
