@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from sightline.hosts.progress import progress_bar
 
 if TYPE_CHECKING:
     from sightline.results.run import Run
@@ -47,14 +48,13 @@ def analyse(
 
     [dim]sightline analyse articles.txt.gz --model minilm --pairs --limit 1000 -o run[/dim]
     """
-    chosen = _numbers(layers)
+    chosen = numbers(layers)
     targets = dict(_target(one) for one in target or ())
     from sightline.plots.pictures import check_kind
 
     for picture in pictures or ():
         check_kind(picture, f"--pictures {picture}")
     from sightline.analyses.catalogue import statistics_named
-    from sightline.analyses.run import Progress as Place
     from sightline.analyses.run import analyse as run_analysis
     from sightline.capture.load import load
     from sightline.text.corpora import read_corpus
@@ -62,14 +62,7 @@ def analyse(
     statistics = statistics_named(only or ANALYSES, targets)
     opened = read_corpus(corpus, kind=kind, paragraphs=paragraphs)
     loaded = load(model)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[speed]}"))
-    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True)) as bar:
-        task = bar.add_task("documents", total=None, speed="")
-
-        def show(place: Place) -> None:
-            speed = f"{place.tokens / max(place.seconds, 1e-9):,.0f} tokens/s"
-            bar.update(task, total=place.of, completed=place.documents, speed=speed)
-
+    with progress_bar("documents") as show:
         run = run_analysis(
             loaded, opened, statistics, limit=limit, max_tokens=max_tokens, pairs=pairs, window=window, layers=chosen, seed=seed,
             folder=output, resume=resume, progress=show,
@@ -83,11 +76,11 @@ def analyse(
     for what, said in (
         ("too_long", "documents skipped: longer than the model takes (--window cuts them)"),
         ("unreadable", "documents skipped: not readable as text"),
-        ("too_long_for_distances", "texts are too long for head distances, and missing there alone"),
-        ("too_long_for_importance", "texts are too long for importance, and missing there alone"),
     ):
         if counts.get(what):
             console.print(f"{counts[what]:,} of {counts['documents']:,} {said}.", highlight=False)
+    for notice in run.about["notices"]:
+        console.print(escape(notice), highlight=False)
     console.print(f"{counts['texts']:,} texts, {counts['tokens']:,} tokens. Report: {escape(str(report))}", highlight=False)
 
 
@@ -98,7 +91,8 @@ def _draw(run: Run, folder: Path, kinds: list[str]) -> None:
     save_pictures({folder / "figures" / f"{name}.{kind}": run.figure(name) for name in available(run) for kind in kinds})
 
 
-def _numbers(text: str | None) -> list[int] | None:
+def numbers(text: str | None) -> list[int] | None:
+    """Layer numbers from the command line."""
     try:
         return None if text is None else [int(part) for part in text.replace(",", " ").split()]
     except ValueError:
