@@ -246,6 +246,9 @@ def test_where_padding_would_show_only_texts_of_one_length_share_a_batch():
     texts = ["the cat sat on the mat .", "the dog ran", "a mat"]
     for together, alone in zip(model.traces(texts), map(model.trace, texts), strict=True):
         assert np.abs(together.weights - alone.weights).max() < 1e-5
+    whole = sl.analyse(model, texts, [sl.Entropy()]).table("entropy")["all"]
+    parts = [sl.analyse(model, [text], [sl.Entropy()]).table("entropy")["all"] for text in texts]
+    np.testing.assert_allclose(whole, np.mean(parts, 0), atol=1e-6)
 
 
 def test_a_model_whose_calls_do_not_reproduce_its_maps_is_refused():

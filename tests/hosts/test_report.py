@@ -12,9 +12,10 @@ import pytest
 from typer.testing import CliRunner
 
 import sightline as sl
-from sightline.errors import StorageError, TraceError
+from sightline.errors import SightlineError, StorageError, TraceError
 from sightline.hosts import corpus_commands
 from sightline.hosts.cli import app
+from tests.capture.families import FAMILIES, tiny_tokenizer
 from tests.hosts.front_end import use_small_front_end
 from tests.laws.statistics import tiny_model
 
@@ -82,6 +83,41 @@ def test_the_report_holds_plotly_once_and_every_link_leads_somewhere(folder: Pat
     links = re.findall(r'href="([^"]+)"', page.split("</head>")[1])
     assert links
     assert all((folder / link).is_file() for link in links)
+
+
+@pytest.mark.parametrize("family", ["t5", "bart"])
+def test_a_model_that_reads_and_writes_has_its_figures_for_each_stack(family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_small_front_end(monkeypatch)
+    hf = next(one for one in FAMILIES if one.name == family).model()
+    pairs = [("the cat sat on the mat .", "the mat"), ("a dog ran a very long way home", "it sat , and purred")]
+    run = sl.analyse(sl.wrap(hf, tiny_tokenizer(), name=family), pairs, STATISTICS)
+    run.save(tmp_path)
+    for stack in ("encoder", "decoder", "cross"):
+        assert f"figure-head_map_{stack}" in (tmp_path / "report.html").read_text()
+        assert len(sl.open_run(tmp_path).table(f"distances_{stack}")) == len(run.table("entropy").where(stack=stack))
+        assert stack in run.figure(f"distances_{stack}").layout.title.text
+    assert "writes another" in run.about["left_out"]["importance"]
+    with pytest.raises(TraceError, match="no table 'importance'"):
+        run.figure("importance")
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+def test_a_figure_can_be_had_as_a_picture(ending: str, folder: Path, tmp_path: Path, browser: Any) -> None:
+    sl.open_run(folder).save_figure("entropy", tmp_path / f"entropy.{ending}")
+    beginning = (tmp_path / f"entropy.{ending}").read_bytes()[:200]
+    assert {"png": b"PNG", "svg": b"<svg", "pdf": b"%PDF"}[ending] in beginning
+
+
+def test_pictures_that_cannot_be_drawn_say_why(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = sl.open_run(folder)
+    with pytest.raises(SightlineError, match="Choose png, svg or pdf"):
+        run.save_figure("entropy", tmp_path / "entropy.gif")
+    with pytest.raises(StorageError, match="there is no folder"):
+        run.save_figure("entropy", tmp_path / "missing" / "entropy.png")
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("BROWSER_PATH", raising=False)
+    with pytest.raises(SightlineError, match="Install one"):
+        run.save_figure("entropy", tmp_path / "entropy.png")
 
 
 def test_figures_say_what_they_are_made_of(folder: Path) -> None:

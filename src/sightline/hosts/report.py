@@ -13,7 +13,7 @@ import filelock
 from sightline.capture.files import write_whole
 from sightline.errors import StorageError
 from sightline.hosts.report_page import POLICY, VIEWS, Part, report_page
-from sightline.hosts.report_text import TITLES
+from sightline.hosts.report_text import title_of
 from sightline.plots.figures import available
 from sightline.results.notable import Notable, notable_heads
 from sightline.results.run import ABOUT, TABLES, Run, example_file, files_of, open_parts
@@ -67,7 +67,7 @@ def _save_part(kind: str, run: Run, folder: Path, *, written: bool) -> Part:
             table.save(folder / TABLES / f"{name}.csv")
         for name, figure in drawn.items():
             page = figure.to_html(full_html=True, include_plotlyjs=True, config=_config(name))
-            write_whole(folder / FIGURES / f"{name}.html", [_with_policy(page, TITLES[name]).encode()])
+            write_whole(folder / FIGURES / f"{name}.html", [_with_policy(page, title_of(name)).encode()])
         _save_views(kind, run, heads, folder)
     divs = {
         name: figure.to_html(full_html=False, include_plotlyjs=False, config=_config(name), div_id=f"figure-{name}")

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sightline.hosts.report_text import MEANING, PARTS, SHOWN, STYLE, TITLES, Shown
+from sightline.hosts.report_text import PARTS, SHOWN, STYLE, Shown, meaning_of, title_of
 from sightline.plots.style import provenance
 from sightline.results.notable import Notable
 from sightline.results.run import Run
@@ -73,7 +73,7 @@ def _part(part: Part, *, titled: bool) -> Iterator[str]:
         if name in SHOWN and len(table):
             yield from _table(name, table, SHOWN[name])
     for figure, div in part.figures.items():
-        yield f"<section>\n<h2>{html.escape(TITLES[figure])}</h2>\n<p>{html.escape(MEANING[figure])}</p>\n"
+        yield f"<section>\n<h2>{html.escape(title_of(figure))}</h2>\n<p>{html.escape(meaning_of(figure))}</p>\n"
         yield f"<div class=figure>{div}</div>\n</section>\n"
     yield "</div>\n"
 

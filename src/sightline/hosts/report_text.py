@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sightline.plots.figures import in_stack
+
 
 @dataclass(frozen=True)
 class Shown:
@@ -109,3 +111,17 @@ nav { margin: 8px 0 }
 .figure .plotly-graph-div { min-width: 720px }
 pre { font-size: 12px; overflow: auto; max-height: 320px; border-top: 1px solid #d9dde3; border-bottom: 1px solid #d9dde3; padding: 8px 0 }
 """
+
+
+def title_of(figure: str) -> str:
+    """What stands above a figure; of one stack of an encoder-decoder model, with its name.
+
+    >>> title_of("head_map_cross")
+    'Which heads are alike: cross'
+    """
+    plain, stack = in_stack(figure)
+    return f"{TITLES[plain]}: {stack}" if stack else TITLES[plain]
+
+
+def meaning_of(figure: str) -> str:
+    return MEANING[in_stack(figure)[0]]

@@ -13,9 +13,11 @@ from sightline.results.run import Run
 NAMED = 72
 
 
-def distances(run: Run) -> go.Figure:
-    """A heatmap, dark where heads are alike. Of several stacks the first is drawn."""
-    stack, table = next(iter(tables_of(run, "distances").items()))
+def distances(run: Run, stack: str | None = None) -> go.Figure:
+    """A heatmap, dark where heads are alike. Of several stacks the one that is named, or the first."""
+    tables = tables_of(run, "distances")
+    stack = next(iter(tables)) if stack is None else stack
+    table = tables[stack]
     names = list(map(str, table.columns["head"]))
     square = np.array([table[name] for name in names], dtype=float)  # [head, head]
     order = by_cluster(square)

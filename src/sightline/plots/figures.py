@@ -27,8 +27,22 @@ STACKS = ("encoder", "decoder", "cross")
 
 
 def available(run: Run) -> list[str]:
-    """The figures that this run's tables allow, in reading order."""
-    return [name for name, table in FIGURES.items() if tables_of(run, table)]
+    """The figures that this run's tables allow, in reading order; one for each stack where the tables are a stack's own."""
+    found = []
+    for name, table in FIGURES.items():
+        stacks = list(tables_of(run, table))
+        found += [f"{name}_{stack}" if stack else name for stack in stacks]
+    return found
+
+
+def in_stack(name: str) -> tuple[str, str]:
+    """A figure's name without its stack, and the stack.
+
+    >>> in_stack("head_map_cross"), in_stack("head_map")
+    (('head_map', 'cross'), ('head_map', ''))
+    """
+    plain, _, stack = name.rpartition("_")
+    return (plain, stack) if plain in FIGURES and stack in STACKS else (name, "")
 
 
 def tables_of(run: Run, name: str) -> dict[str, Table]:
@@ -39,12 +53,18 @@ def tables_of(run: Run, name: str) -> dict[str, Table]:
 
 
 def figure(run: Run, name: str) -> go.Figure:
-    """Draw one figure of a run; of a run of several kinds, from the part that has its table, so that it says where it comes from."""
-    if name not in FIGURES:
+    """Draw one figure of a run; of a run of several kinds, from the part that has its table, so that it says where it comes from.
+
+    Of an encoder-decoder model `head_map_cross` is the map of one stack, `head_map` that of the first.
+    """
+    plain, stack = in_stack(name)
+    if plain not in FIGURES:
         raise TraceError(f"No figure is named {name!r}.", nearest(name, FIGURES))
-    if not tables_of(run, FIGURES[name]):
-        run.table(FIGURES[name])
-        raise TraceError(f"The table {FIGURES[name]} of this run is empty.", "There is nothing to draw.")
-    run = next(part for part in run.parts.values() if tables_of(part, FIGURES[name]))
-    drawn: go.Figure = getattr(importlib.import_module(f"sightline.plots.{name}"), name)(run)
+    found = tables_of(run, FIGURES[plain])
+    if not found or (stack and stack not in found):
+        run.table(FIGURES[plain] + (f"_{stack}" if stack else ""))
+        raise TraceError(f"The table {FIGURES[plain]} of this run is empty.", "There is nothing to draw.")
+    run = next(part for part in run.parts.values() if tables_of(part, FIGURES[plain]))
+    draw = getattr(importlib.import_module(f"sightline.plots.{plain}"), plain)
+    drawn: go.Figure = draw(run, stack) if stack else draw(run)
     return drawn

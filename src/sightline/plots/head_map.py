@@ -18,9 +18,11 @@ BEHAVIOURS = {
 }  # fmt: skip
 
 
-def head_map(run: Run) -> go.Figure:
-    """One dot a head; a switch between colours by layer and by behaviour. Of several stacks the first is drawn."""
-    stack, table = next(iter(tables_of(run, "head_map").items()))
+def head_map(run: Run, stack: str | None = None) -> go.Figure:
+    """One dot a head; a switch between colours by layer and by behaviour. Of several stacks the one that is named, or the first."""
+    tables = tables_of(run, "head_map")
+    stack = next(iter(tables)) if stack is None else stack
+    table = tables[stack]
     layers = sorted(set(table["layer"].astype(int).tolist()))
     behaviours = [name for name in BEHAVIOURS if name in table.columns["behaviour"]]
     figure = go.Figure()
