@@ -1,0 +1,89 @@
+"""The corpus section of docs/results.md: what Clark et al. found for BERT-base, beside what a model here shows on WikiText-2.
+
+python benchmarks/results_corpus.py --model FOLDER --corpus wikitext2-test.txt.gz [--limit 300]
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+import sightline as sl
+from results import markdown_table, put_section
+from sightline.results.table import Table
+
+
+def means(run: sl.Run, target: str) -> tuple[np.ndarray, np.ndarray]:
+    """(layers, means), one for each head."""
+    part = run.table("average_attention").where(target=target)
+    return part["layer"].astype(int), part["mean"].astype(float)
+
+
+def heads_above(run: sl.Run, target: str, share: float) -> str:
+    part = run.table("average_attention").where(target=target)
+    found = [f"L{row['layer']}·H{row['head']}" for row in part.rows() if float(row["mean"]) > share]
+    return f"{len(found)} ({', '.join(found)})" if found else "none"
+
+
+def by_layer(table: Table, column: str) -> dict[int, float]:
+    layers = table["layer"].astype(int)
+    return {int(n): float(table[column].astype(float)[layers == n].mean()) for n in sorted(set(layers))}
+
+
+def section(run: sl.Run, command: str) -> str:
+    layers, to_sep = means(run, "sep")
+    middle = to_sep[(layers >= 5) & (layers <= 9)].mean()  # the paper's layers 6-10
+    _, sep_to_sep = means(run, "sep_from_sep")
+    to_sep_there = sep_to_sep[(layers >= 5) & (layers <= 9)].mean()
+    last = by_layer(run.table("entropy"), "cls")
+    entropy = by_layer(run.table("entropy"), "all")
+    together = same_layer(run)
+    rows = [
+        ["attention to `[SEP]`, layers 5-9", "over half", f"{middle:.2f}"],
+        ["`[SEP]` to `[SEP]`, same layers", "above 0.90", f"{to_sep_there:.2f}"],
+        ["heads with over half on the previous token", "4 (layers 1, 3, 6, 7)", heads_above(run, "previous", 0.5)],
+        ["heads with over half on the next token", "5 (layers 0, 1, 1, 2, 5)", heads_above(run, "next", 0.5)],
+        ["entropy of `[CLS]` in the last layer", "3.89 nats", f"{last[max(last)]:.2f} nats"],
+        ["layer with the broadest heads", "a low one", str(max(entropy, key=lambda layer: entropy[layer]))],
+        ["mean divergence of heads within a layer", "heads of a layer lie together", f"{together[0]:.3f} nats"],
+        ["… and across layers", "", f"{together[1]:.3f} nats"],
+    ]
+    counts = run.about["counts"]
+    return f"""## Where heads look, and how broadly
+
+`{command}`: {run.about["model"]["name"]} on {counts["texts"]:,} segments `[CLS] A [SEP] B [SEP]` ({counts["tokens"]:,} tokens) of
+{run.about["corpus"]["name"]}, seed {run.about["options"]["seed"]}.
+The paper's are of BERT-base on Wikipedia, its layers counted from 0 here: another model, trained for sentence embeddings, and other text, so
+agreement is a finding and difference is no failure.
+
+{markdown_table(["", "Clark et al., BERT-base", str(run.about["model"]["name"])], rows)}"""
+
+
+def same_layer(run: sl.Run) -> tuple[float, float]:
+    """The mean divergence between heads of one layer, and between heads of different layers."""
+    table = run.table("distances")
+    names = list(map(str, table.columns["head"]))
+    square = np.array([table[name] for name in names], dtype=float)
+    layer = np.array([name.split("·")[0] for name in names])
+    same = layer[:, None] == layer[None]
+    apart = ~np.eye(len(names), dtype=bool)
+    return float(square[same & apart].mean()), float(square[~same].mean())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--corpus", type=Path, required=True)
+    parser.add_argument("--limit", type=int, default=300)
+    arguments = parser.parse_args()
+    statistics = [sl.AverageAttention(), sl.Entropy(), sl.HeadDistances()]
+    run = sl.analyse(sl.load(arguments.model), sl.read_corpus(arguments.corpus), statistics, pairs=True, limit=arguments.limit)
+    name = Path(arguments.model).name
+    command = f"python benchmarks/results_corpus.py --model {name} --corpus {arguments.corpus.name} --limit {arguments.limit}"
+    put_section("corpus", section(run, command))
+
+
+if __name__ == "__main__":
+    main()
