@@ -55,7 +55,7 @@ def section(run: sl.Run, command: str) -> str:
 
 `{command}`: {run.about["model"]["name"]} on {counts["texts"]:,} segments `[CLS] A [SEP] B [SEP]` ({counts["tokens"]:,} tokens) of
 {run.about["corpus"]["name"]}, seed {run.about["options"]["seed"]}.
-The paper's are of BERT-base on Wikipedia, its layers counted from 0 here: another model, trained for sentence embeddings, and other text, so
+The paper's are of BERT-base on Wikipedia, its layers counted from 0 here: another model, trained for sentence embeddings, and other text:
 agreement is a finding and difference is no failure.
 
 {markdown_table(["", "Clark et al., BERT-base", str(run.about["model"]["name"])], rows)}"""
