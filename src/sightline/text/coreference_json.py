@@ -27,17 +27,6 @@ def read_json(path: str, lines: Iterable[tuple[int, str]], problems: Problems) -
         yield _document(where, data, problems)
 
 
-def to_json(document: MarkedDocument) -> dict[str, Any]:
-    """A document as `read_json` reads it back."""
-    names = ("start", "end", "head", "cluster", "type", "number", "gender", "person")
-    return {
-        "doc": document.id,
-        "tokens": list(document.words),
-        "sent_lens": list(map(len, document.sentences)),
-        "mentions": [{name: getattr(mention, name) for name in names} for mention in document.mentions],
-    }
-
-
 def _document(where: str, data: Any, problems: Problems) -> MarkedDocument:
     words = data.get("tokens") if isinstance(data, dict) else None
     if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words) or "mentions" not in data:
