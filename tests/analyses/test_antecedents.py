@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
+import sightline as sl
 from sightline.analyses.antecedents import RULES, Question, questions
 from sightline.analyses.windows import Windows
 from sightline.errors import TextError
@@ -125,12 +126,14 @@ def test_a_sentence_longer_than_a_window_is_cut_between_words_and_counted() -> N
     assert cutter.counts["mentions_outside"] == 1
 
 
-def test_a_sentence_with_a_word_that_the_tokeniser_drops_is_left_out_and_counted_or_with_strict_an_error() -> None:
+def test_a_sentence_with_a_word_that_the_tokeniser_drops_is_left_out_and_counted_or_with_strict_an_error(
+    minilm: sl.Model,
+) -> None:
     odd = MarkedDocument("odd", (CAT, ("the", "\u200b", "cat"), CAT), (Mention(1, 1, 1, 0, "nominal"), Mention(9, 9, 9, 0, "nominal")))
-    cutter = Windows(tiny_tokenizer(), 128)
+    cutter = Windows(minilm.tokenizer, 128)
     (window,) = cutter.of(odd)
     assert window.words == (*range(7), *range(10, 17))
     assert [m.head for m in window.mentions] == [1]
     assert cutter.counts["unreadable_sentences"] == 1
     with pytest.raises(TextError, match="odd: a sentence cannot be read"):
-        Windows(tiny_tokenizer(), 128, strict=True).of(odd)
+        Windows(minilm.tokenizer, 128, strict=True).of(odd)

@@ -42,13 +42,14 @@ bc/x/00/x_0000 1 0 Nobody NN * - - - A * -
 GUM = """# newdoc id = GUM_x
 # global.Entity = GRP-etype-infstat-salience-centering-minspan-link-identity
 # sent_id = GUM_x-1
-# text = 田中さんは猫を飼う
+# text = 田中さん猫飼う
 1	田中	田中	PROPN	NNP	_	4	nsubj	_	Entity=(1-person-new-s-cf1-1,2-coref-Tanaka_%28x%29
 2	さん	さん	NOUN	NN	_	1	flat	_	Entity=1)
 3	猫	猫	NOUN	NN	_	4	obj	_	Entity=(2-animal-new-n-cf2-1-coref)
 4	飼う	飼う	VERB	VB	_	0	root	_	_
 
 # sent_id = GUM_x-2
+# text = 그는 운다 .
 1-2	그는	_	_	_	_	_	_	_	_
 1	그	그	PRON	PRP	Gender=Masc|Number=Sing|Person=3	3	nsubj	_	Entity=(1-person-giv:act-s-cf1-1-coref)
 2	는	는	ADP	RP	_	1	case	_	_
@@ -102,6 +103,7 @@ def test_gum_brackets_nest_and_words_without_spaces_are_words(tmp_path: Path) ->
         (6, 7, 6, 3 - 1, "nominal"),
     ]
     assert (document.mentions[2].number, document.mentions[2].gender, document.mentions[2].person) == ("sg", "Masc", "3")
+    assert document.spaces == (False, False, False, True, False, True, True, True)
     assert corpus.problems == {"mentions_without_words": 1}
 
 
@@ -172,18 +174,15 @@ def test_files_that_are_not_there_or_damaged_are_refused(tmp_path: Path) -> None
         read_coreference(write(tmp_path, CONLL2012), kind="conll2013")
 
 
-def test_what_is_derived_agrees_with_what_ontogum_says() -> None:
+def test_what_is_derived_agrees_with_what_ontogum_says(tmp_path: Path) -> None:
     folder = Path(os.environ.get("SIGHTLINE_DATA", Path(__file__).parents[3] / "shared" / "data"))
     if not (folder / "ontogum-dev.jsonl.gz").exists():
         pytest.skip(f"ontogum-dev.jsonl.gz is not in {folder} (set SIGHTLINE_DATA)")
-    from sightline.text.coreference_json import read_json
-    from sightline.text.mention import Problems
-
     with gzip.open(folder / "ontogum-dev.jsonl.gz", "rt", encoding="utf-8") as file:
-        lines = list(enumerate(file, 1))
-    bare = [(n, json.dumps({**json.loads(line), "mentions": _bare(json.loads(line)["mentions"])})) for n, line in lines]
-    said = [{(m.start, m.end): m for m in document.mentions} for document in read_json("x", lines, Problems(strict=True))]
-    derived = [{(m.start, m.end): m for m in document.mentions} for document in read_json("x", bare, Problems(strict=True))]
+        data = [json.loads(line) for line in file]
+    bare = "".join(json.dumps({**one, "mentions": _bare(one["mentions"])}) + "\n" for one in data)
+    corpora = read_coreference(folder / "ontogum-dev.jsonl.gz", strict=True), read_coreference(write(tmp_path, bare), strict=True)
+    said, derived = ([{(m.start, m.end): m for m in document.mentions} for document in corpus] for corpus in corpora)
     pairs = [(mention, other[span]) for one, other in zip(said, derived, strict=True) for span, mention in one.items()]
     assert len(pairs) > 3000
     for name, least in (("head", 1.0), ("type", 0.99), ("gender", 0.99)):

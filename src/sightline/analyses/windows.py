@@ -127,4 +127,5 @@ class Windows:
         self.counts["unreadable_sentences"] += 1
 
     def _encode(self, document: MarkedDocument, words: Sequence[int]) -> TokenizedText:
-        return encode(self.tokenizer, words=[document.words[word] for word in words])
+        spaces = [document.spaces[word] for word in words] if document.spaces else None
+        return encode(self.tokenizer, words=[document.words[word] for word in words], spaces=spaces)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from pathlib import Path
 
 from sightline.errors import TextError
+from sightline.text.corpora import lines_of
 from sightline.text.mention import MarkedDocument, Mention, Problems
 from sightline.text.mention_features import features, head_by_tags, type_by_tag
 
@@ -15,10 +17,10 @@ _BEGIN = re.compile(r"#begin document \(?(.*?)\)?(?:; part (\d+))?\s*$")
 _PART = re.compile(r"\((\d+)\)|\((\d+)|(\d+)\)")
 
 
-def read_conll2012(path: str, lines: Iterable[tuple[int, str]], problems: Problems) -> Iterator[MarkedDocument]:
+def read_conll2012(path: Path, problems: Problems) -> Iterator[MarkedDocument]:
     """The documents of a file, each part a document of its own (clusters are numbered within a part)."""
     part: _Part | None = None
-    for number, line in lines:
+    for number, line in lines_of(path):
         where = f"{path}, line {number}"
         if line.startswith("#begin document"):
             if part is not None:
@@ -44,7 +46,7 @@ def read_conll2012(path: str, lines: Iterable[tuple[int, str]], problems: Proble
                 raise TextError(f"{where}: a skeleton without its words ([WORD]).", "Put the words in with OntoNotes' skeleton2conll.")
             part.add(where, columns[3], columns[4], columns[-1])
     if part is not None:
-        problems.note("unclosed_documents", path, f"{part.id} has no #end document")
+        problems.note("unclosed_documents", str(path), f"{part.id} has no #end document")
         yield part.close()
 
 

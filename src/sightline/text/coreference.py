@@ -6,13 +6,13 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sightline.errors import TextError, nearest
 from sightline.text.conll2012 import read_conll2012
 from sightline.text.coreference_json import read_json
-from sightline.text.corpora import _hash, _lines
+from sightline.text.corpora import file_hash, lines_of
 from sightline.text.entity_brackets import read_entities
 from sightline.text.mention import MarkedDocument, Problems
 
@@ -57,7 +57,7 @@ def read_coreference(path: str | Path, *, kind: str | None = None, strict: bool 
     if kind not in READERS:
         raise TextError(f"A coreference corpus of kind {kind!r}.", nearest(kind, READERS))
     problems = Problems(strict)
-    documents = tuple(_once(document, problems) for document in READERS[kind](path.name, _lines(path), problems))
+    documents = tuple(_once(document, problems) for document in READERS[kind](path, problems))
     if not any(document.mentions for document in documents):
         raise TextError(
             f"{path}: no mentions in {len(documents):,} documents.",
@@ -68,11 +68,11 @@ def read_coreference(path: str | Path, *, kind: str | None = None, strict: bool 
                 "jsonl": "Each document lists its mentions: [{start, end, cluster, …}].",
             }[kind],
         )
-    return MarkedCorpus(path.name, _hash(path), documents, Counter(problems.counts), problems.first)
+    return MarkedCorpus(path.name, file_hash(path), documents, Counter(problems.counts), problems.first)
 
 
 def _kind_of(path: Path) -> str:
-    for _, line in itertools.islice(_lines(path), FIRST_LINES):
+    for _, line in itertools.islice(lines_of(path), FIRST_LINES):
         if line.startswith("#begin document"):
             return "conll2012"
         if line.lstrip().startswith("{"):
@@ -88,4 +88,4 @@ def _once(document: MarkedDocument, problems: Problems) -> MarkedDocument:
         return document
     for _ in range(len(document.mentions) - len(kept)):
         problems.note("repeated_mentions", document.id, "a mention is marked twice")
-    return MarkedDocument(document.id, document.sentences, tuple(kept.values()))
+    return replace(document, mentions=tuple(kept.values()))

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from sightline.errors import TextError
+from sightline.text.corpora import lines_of
 from sightline.text.mention import TYPES, MarkedDocument, Mention, Problems
 from sightline.text.mention_features import features, head_by_dependencies, head_by_tags, type_by_tag
 
 NEEDED = "Each line is an object with tokens, sent_lens and mentions [{start, end (included), cluster, …}]."
 
 
-def read_json(path: str, lines: Iterable[tuple[int, str]], problems: Problems) -> Iterator[MarkedDocument]:
+def read_json(path: Path, problems: Problems) -> Iterator[MarkedDocument]:
     """The documents of a file. Of a mention, start, end and cluster must be there; head, type, number, gender and person are derived
     where they are not, from dep_heads, xpos and upos."""
-    for number, line in lines:
+    for number, line in lines_of(path):
         if not line.strip():
             continue
         where = f"{path}, line {number}"

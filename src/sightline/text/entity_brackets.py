@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-from sightline.errors import TextError
+from sightline.text.corpora import conllu_blocks, parse_conllu
 from sightline.text.mention import MarkedDocument, Mention, Problems
 from sightline.text.mention_features import features, head_by_dependencies, head_by_tags, type_by_tag
+from sightline.text.segment import written_together
+from sightline.text.treebank import spaces_of
 
 #: Where a file does not say what the fields are: the entity's number first, as in GUM.
 DEFAULT_FIELDS = ("GRP",)
@@ -16,12 +20,12 @@ _BRACKET = re.compile(r"\(([^()]*)\)|\(([^()]*)|([^()]+)\)")
 _PART_OF = re.compile(r"\[\d+/\d+\]$")
 
 
-def read_entities(path: str, lines: Iterable[tuple[int, str]], problems: Problems) -> Iterator[MarkedDocument]:
+def read_entities(path: Path, problems: Problems) -> Iterator[MarkedDocument]:
     """The documents of a file, as `# newdoc` divides them; a file without is one document."""
     open_document: _Reading | None = None
     fields = DEFAULT_FIELDS
-    for start, block in _blocks(path, lines):
-        sentence = _parse(path, start, block)
+    for start, block in conllu_blocks(path):
+        sentence = parse_conllu(path, start, block)
         said = sentence.metadata.get("global.Entity")
         fields = tuple(said.split("-")) if said else fields
         new = next((key for key in sentence.metadata if key.startswith("newdoc")), None)
@@ -35,41 +39,13 @@ def read_entities(path: str, lines: Iterable[tuple[int, str]], problems: Problem
         yield open_document.close()
 
 
-def _blocks(path: str, lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
-    """Sentences as lines, each with the number of its first line. Comments before the first sentence belong to it."""
-    block: list[str] = []
-    start = 0
-    for number, line in lines:
-        if line.strip():
-            if not line.startswith("#") and line.count("\t") != 9:
-                raise TextError(
-                    f"{path}, line {number}: not CoNLL-U ({line.count(chr(9)) + 1} columns).",
-                    "Each word has ten columns with tabs between them.",
-                )
-            start = start if block else number
-            block.append(line)
-        elif any(not row.startswith("#") for row in block):
-            yield start, block
-            block = []
-    if any(not row.startswith("#") for row in block):
-        yield start, block
-
-
-def _parse(path: str, start: int, block: list[str]) -> Any:
-    import conllu
-
-    try:
-        return conllu.parse("\n".join(block) + "\n\n")[0]
-    except (conllu.exceptions.ParseException, IndexError) as error:
-        raise TextError(f"{path}, line {start}: not CoNLL-U ({error}).", "Each word has ten columns with tabs between them.") from error
-
-
 class _Reading:
     """A document as it is read."""
 
     def __init__(self, id: str, problems: Problems) -> None:
         self.id, self.problems = id, problems
         self.sentences: list[tuple[str, ...]] = []
+        self.spaces: list[bool | None] = []  # behind every word; None: as its script is written, and so between sentences
         self.tokens: list[Any] = []
         self.heads: list[int | None] = []  # of every word over the document, -1 a root; None: not given
         self.open: dict[str, list[tuple[int, str | None, str]]] = {}  # entity → first word, head field, where, of its open mentions
@@ -85,7 +61,9 @@ class _Reading:
                 self._brackets(f"{where}, word {token['id']}", place[token["id"]], brackets, fields)
             elif brackets:  # an empty node (a dropped pronoun) or a range: attention has no row for it
                 self.problems.note("mentions_without_words", where, f"{brackets} is marked where there is no word")
-        self.sentences.append(tuple(token["form"] for token in words))
+        forms = tuple(str(token["form"]) for token in words)
+        self.sentences.append(forms)
+        self.spaces += [*(spaces_of(forms, sentence) or [None] * len(forms))[:-1], None]
         self.tokens += words
         self.heads += [None if token["head"] is None else place.get(token["head"], -1) for token in words]
 
@@ -118,7 +96,12 @@ class _Reading:
                 self.problems.note("malformed_brackets", where, f"({number} is never closed")
         clusters = {number: i for i, number in enumerate(dict.fromkeys(span[2] for span in self.spans))}
         mentions = [self._mention(start, end, clusters[number], head) for start, end, number, head in self.spans]
-        return MarkedDocument(self.id, tuple(self.sentences), tuple(mentions))
+        return MarkedDocument(self.id, tuple(self.sentences), tuple(mentions), self._spaces())
+
+    def _spaces(self) -> tuple[bool, ...]:
+        words = [token["form"] for token in self.tokens]
+        by_script = [not written_together(one, other) for one, other in itertools.pairwise(words)] + [True]
+        return tuple(script if said is None else said for said, script in zip(self.spaces, by_script, strict=True))
 
     def _mention(self, start: int, end: int, cluster: int, said: str | None) -> Mention:
         """CorefUD says which word is the head (from 1); elsewhere the dependencies tell, and where there are none, the tags."""

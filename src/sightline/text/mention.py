@@ -44,6 +44,8 @@ class Mention:
 class MarkedDocument:
     """A document in sentences of words, and its mentions, in the order of their head words.
 
+    spaces   whether a space follows each word in the text; empty: as its script is written
+
     >>> MarkedDocument("d", (("Mary", "left"), ("She", "ran")), (Mention(0, 0, 0, 7, "proper"), Mention(2, 2, 2, 7, "pronoun"))).words
     ('Mary', 'left', 'She', 'ran')
     """
@@ -51,12 +53,15 @@ class MarkedDocument:
     id: str
     sentences: tuple[tuple[str, ...], ...]
     mentions: tuple[Mention, ...]
+    spaces: tuple[bool, ...] = ()
 
     def __post_init__(self) -> None:
         n = sum(map(len, self.sentences))
         outside = next((mention for mention in self.mentions if mention.end >= n), None)
         if outside is not None:
             raise TextError(f"{self.id}: a mention ends at word {outside.end}, but there are {n} words.", "Words count from 0.")
+        if len(self.spaces) not in (0, n):
+            raise TextError(f"{self.id}: {n} words, but {len(self.spaces)} marks of whether a space follows.", "Give one for each, or none.")
         order = sorted(self.mentions, key=lambda m: (m.head, m.start, m.end, m.cluster))
         object.__setattr__(self, "mentions", tuple(order))
 
