@@ -113,7 +113,7 @@ def test_windows_take_as_many_whole_sentences_as_fit() -> None:
 def test_the_papers_truncation_keeps_the_first_window_and_counts_the_rest() -> None:
     cut, cutter = windows(16, first=True)
     assert cut == [(0, 13)]
-    assert cutter.counts["mentions"] == 4
+    assert cutter.counts["mentions_marked"] == 4
     assert cutter.counts["mentions_outside"] == 2
 
 

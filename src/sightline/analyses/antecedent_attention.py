@@ -48,13 +48,14 @@ class Asked:
 
 @dataclass(frozen=True)
 class _Batch:
-    """The questions of a batch of windows as tensors."""
+    """The questions of a batch of windows as tensors; candidates stand nearest first, filled up to the most that a question has."""
 
     numbers: np.ndarray  # [question], their places in the run
-    window: torch.Tensor  # [question], the place in the batch
-    query: torch.Tensor  # [question], the head word's place in its window
-    candidates: torch.Tensor  # [question, word]
-    right: torch.Tensor  # [question, word]
+    window: torch.Tensor  # [question, 1], the place in the batch
+    query: torch.Tensor  # [question, 1], the head word's place in its window
+    candidates: torch.Tensor  # [question, candidate], their places
+    there: torch.Tensor  # [question, candidate], False where filled up
+    right: torch.Tensor  # [question, candidate]
 
 
 @dataclass
@@ -75,17 +76,20 @@ class AntecedentAttention:
             return
         between = maps.between_words  # [window, head, word, word]
         rows = {
-            DIRECTIONS[0]: between[batch.window, :, batch.query],  # [question, head, word], as keys
-            DIRECTIONS[1]: between[batch.window, :, :, batch.query],  # [question, head, word], as queries
+            DIRECTIONS[0]: between[batch.window, :, batch.query, batch.candidates],  # [question, candidate, head]
+            DIRECTIONS[1]: between[batch.window, :, batch.candidates, batch.query],  # [question, candidate, head]
         }
         for direction, weights in rows.items():
-            places = most_attended(weights, batch.candidates)  # [question, head]
-            right = batch.right.gather(1, places)  # [question, head]
+            right = batch.right.gather(1, most_attended(weights, batch.there))  # [question, head]
             key = (direction, maps.layer)
             if key not in self.hits:
-                self.hits[key] = np.zeros((weights.shape[1], len(self.asked)), dtype=bool)
+                self.hits[key] = np.zeros((weights.shape[2], len(self.asked)), dtype=bool)
             self.hits[key][:, batch.numbers] = right.T.cpu().numpy()
-            self.looked[direction] |= bool((weights * batch.candidates[:, None]).any())
+            self.looked[direction] = self.looked[direction] or bool((weights * batch.there[..., None]).any())
+
+    def seen(self) -> dict[tuple[str, int], np.ndarray]:
+        """The hits of the directions in which the model looks at all: a decoder never looks ahead."""
+        return {key: hits for key, hits in self.hits.items() if self.looked[key[0]] or key[0] == DIRECTIONS[0]}
 
     def _indexed(self, maps: WordMaps) -> _Batch:
         if self._batch is None or self._batch[0] != maps.sentences:
@@ -94,29 +98,30 @@ class AntecedentAttention:
 
     def _index(self, maps: WordMaps) -> _Batch:
         place_of = {window: place for place, window in enumerate(maps.sentences)}
-        numbers = np.flatnonzero(np.isin(self.asked.window, maps.sentences))
         words = [{word: place for place, word in enumerate(self.asked.windows[number].words)} for number in maps.sentences]
-        candidates = torch.zeros(len(numbers), maps.width, dtype=torch.bool)
-        right = torch.zeros_like(candidates)
-        windows, queries = [], []
-        for row, number in enumerate(numbers):
-            question, place = self.asked.questions[number], place_of[int(self.asked.window[number])]
-            windows.append(place)
-            queries.append(words[place][question.mention.head])
-            candidates[row, [words[place][word] for word in question.candidates]] = True
-            right[row, [words[place][word] for word in question.right]] = True
+        numbers = np.flatnonzero(np.isin(self.asked.window, maps.sentences))
+        questions = [self.asked.questions[number] for number in numbers]
+        windows = [place_of[int(self.asked.window[number])] for number in numbers]
+        most = max((len(question.candidates) for question in questions), default=0)
+        candidates = torch.zeros(len(numbers), most, dtype=torch.long)
+        there, right = torch.zeros_like(candidates, dtype=torch.bool), torch.zeros_like(candidates, dtype=torch.bool)
+        for row, (question, window) in enumerate(zip(questions, windows, strict=True)):
+            nearest_first = question.candidates[::-1]
+            candidates[row, : len(nearest_first)] = torch.tensor([words[window][word] for word in nearest_first])
+            there[row, : len(nearest_first)] = True
+            right[row, : len(nearest_first)] = torch.tensor([word in question.right for word in nearest_first])
+        queries = [words[window][question.mention.head] for question, window in zip(questions, windows, strict=True)]
         device = maps.weights.device
-        as_numbers = [torch.tensor(values, dtype=torch.long, device=device) for values in (windows, queries)]
-        return _Batch(numbers, *as_numbers, candidates.to(device), right.to(device))
+        columns = [torch.tensor(values, dtype=torch.long, device=device)[:, None] for values in (windows, queries)]
+        return _Batch(numbers, *columns, candidates.to(device), there.to(device), right.to(device))
 
 
-def most_attended(weights: torch.Tensor, candidates: torch.Tensor) -> torch.Tensor:
-    """The candidate with the greatest weight; of equal ones the last, which is the nearest.
+def most_attended(weights: torch.Tensor, there: torch.Tensor) -> torch.Tensor:
+    """The candidate with the greatest weight; of equal ones the first, which is the nearest where candidates stand nearest first.
 
-    weights: [question, head, word]; candidates: [question, word], at least one each → places: [question, head]
+    weights: [question, candidate, head]; there: [question, candidate], False for what fills up → [question, head]
 
-    >>> most_attended(torch.tensor([[[0.5, 0.2, 0.2, 0.1]]]), torch.tensor([[False, True, True, True]]))
-    tensor([[2]])
+    >>> most_attended(torch.tensor([[[0.1], [0.2], [0.2], [0.5]]]), torch.tensor([[True, True, True, False]]))
+    tensor([[1]])
     """
-    among = weights.masked_fill(~candidates[:, None], -1)  # weights are never negative
-    return weights.shape[-1] - 1 - among.flip(-1).argmax(-1)
+    return weights.masked_fill(~there[..., None], -1).argmax(1)  # weights are never negative

@@ -38,8 +38,8 @@ class Windows:
     A window takes as many whole sentences as fit. A sentence that is longer than a window by itself is cut between words into windows of
     its own; a sentence with a word that the tokeniser drops, or that fills more than a window, is left out.
 
-    counts     documents, windows, tokens, mentions (of the documents), long_sentences, unreadable_sentences, and mentions_outside: those
-               in no window (cut through, in a sentence that was left out, or, with `first`, behind the first window)
+    counts     documents, windows, tokens, mentions_marked (of the documents), long_sentences, unreadable_sentences, and mentions_outside:
+               those in no window (cut through, in a sentence that was left out, or, with `first`, behind the first window)
     first      only the first window of each document, as in the paper
     strict     a sentence that must be left out is an error
     """
@@ -59,7 +59,7 @@ class Windows:
             if self.first:
                 break
         self.counts.update(documents=1, windows=len(found), tokens=sum(len(window.text) for window in found))
-        self.counts.update(mentions=len(document.mentions))
+        self.counts.update(mentions_marked=len(document.mentions))
         self.counts["mentions_outside"] += len(document.mentions) - sum(len(window.mentions) for window in found)
         return found
 
