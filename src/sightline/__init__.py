@@ -16,6 +16,7 @@ from sightline.version import __version__
 
 if TYPE_CHECKING:
     from sightline.analyses.average_attention import AverageAttention
+    from sightline.analyses.coreference import coreference
     from sightline.analyses.entropy import Entropy
     from sightline.analyses.head_distances import HeadDistances
     from sightline.analyses.importance import Importance
@@ -29,7 +30,9 @@ if TYPE_CHECKING:
     from sightline.errors import SightlineError
     from sightline.plots.attention_graph import attention_graph
     from sightline.results.run import Run, open_run
+    from sightline.text.coreference import MarkedCorpus, read_coreference
     from sightline.text.corpora import Corpus, read_corpus
+    from sightline.text.mention import MarkedDocument, Mention
     from sightline.text.tokenized import TokenizedText
     from sightline.views import View, head_view, model_view, neuron_view
 
@@ -41,6 +44,9 @@ _HOME = {
     "HeadDistances": "sightline.analyses.head_distances",
     "Importance": "sightline.analyses.importance",
     "LayerAttention": "sightline.capture.layer",
+    "MarkedCorpus": "sightline.text.coreference",
+    "MarkedDocument": "sightline.text.mention",
+    "Mention": "sightline.text.mention",
     "Model": "sightline.capture.model",
     "Run": "sightline.results.run",
     "SightlineError": "sightline.errors",
@@ -51,12 +57,14 @@ _HOME = {
     "View": "sightline.views",
     "analyse": "sightline.analyses.run",
     "attention_graph": "sightline.plots.attention_graph",
+    "coreference": "sightline.analyses.coreference",
     "head_view": "sightline.views",
     "load": "sightline.capture.load",
     "model_view": "sightline.views",
     "neuron_view": "sightline.views",
     "open_run": "sightline.results.run",
     "open_trace": "sightline.capture.storage",
+    "read_coreference": "sightline.text.coreference",
     "read_corpus": "sightline.text.corpora",
     "wrap": "sightline.capture.load",
 }
@@ -68,6 +76,9 @@ __all__ = [
     "HeadDistances",
     "Importance",
     "LayerAttention",
+    "MarkedCorpus",
+    "MarkedDocument",
+    "Mention",
     "Model",
     "Run",
     "SightlineError",
@@ -79,12 +90,14 @@ __all__ = [
     "__version__",
     "analyse",
     "attention_graph",
+    "coreference",
     "head_view",
     "load",
     "model_view",
     "neuron_view",
     "open_run",
     "open_trace",
+    "read_coreference",
     "read_corpus",
     "wrap",
 ]

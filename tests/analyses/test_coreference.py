@@ -96,7 +96,7 @@ def test_a_decoder_is_scored_the_same_way_and_never_looks_ahead(smollm2: sl.Mode
     expected = {key: row for key, row in slowly(smollm2, [MARY], 128).items() if len(key) == 1 or key[0] in (3, 17)}
     check_equal(run, expected, directions=1)
     assert set(run.table("coreference_heads").columns["direction"]) == {DIRECTIONS[0]}
-    assert "never looks ahead" in run.about["left_out"][DIRECTIONS[1]]
+    assert any("never looks ahead" in notice for notice in run.about["notices"])
 
 
 def _beginning(document: MarkedDocument, n: int) -> MarkedDocument:
@@ -158,6 +158,7 @@ def test_a_corpus_without_pronouns_has_an_empty_column(minilm: sl.Model) -> None
     run = coreference(minilm, [nouns])
     assert np.isnan(run.table("coreference")["pronoun"].astype(float)).all()
     assert run.about["coreference"]["n"] == {"pronoun": 0, "proper": 1, "nominal": 1}
+    assert "No scored mention is of type pronoun." in run.about["notices"]
     assert run.table("coreference").to_csv().splitlines()[1] == "nearest,,,0,,0,0,2"
 
 
@@ -194,7 +195,7 @@ def test_nothing_to_ask_is_an_error_that_says_so(minilm: sl.Model) -> None:
 
 def test_chosen_layers_alone_are_scored_and_progress_is_told(minilm: sl.Model) -> None:
     seen: list[tuple[int, int]] = []
-    run = coreference(minilm, twins(2), layers=[1, 4], progress=lambda done, of: seen.append((done, of)))
+    run = coreference(minilm, twins(2), layers=[1, 4], progress=lambda place: seen.append((place.documents, place.of or 0)))
     assert set(run.table("coreference_heads").columns["layer"]) == {1, 4}
     assert seen[-1] == (2, 2)
 

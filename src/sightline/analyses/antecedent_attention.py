@@ -13,7 +13,7 @@ from sightline.analyses.windows import Window
 from sightline.analyses.word_maps import WordMaps
 
 #: How a head may tell: the mention looks at its antecedent (the paper's), or the antecedent at the mention.
-DIRECTIONS = ("mention→antecedent", "antecedent→mention")
+DIRECTIONS = ("mention-to-antecedent", "antecedent-to-mention")
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class AntecedentAttention:
             DIRECTIONS[1]: between[batch.window, :, batch.candidates, batch.query],  # [question, candidate, head]
         }
         for direction, weights in rows.items():
-            right = batch.right.gather(1, most_attended(weights, batch.there))  # [question, head]
+            right = batch.right.gather(1, most_attended_candidate(weights, batch.there))  # [question, head]
             key = (direction, maps.layer)
             if key not in self.hits:
                 self.hits[key] = np.zeros((weights.shape[2], len(self.asked)), dtype=bool)
@@ -116,12 +116,12 @@ class AntecedentAttention:
         return _Batch(numbers, *columns, candidates.to(device), there.to(device), right.to(device))
 
 
-def most_attended(weights: torch.Tensor, there: torch.Tensor) -> torch.Tensor:
+def most_attended_candidate(weights: torch.Tensor, there: torch.Tensor) -> torch.Tensor:
     """The candidate with the greatest weight; of equal ones the first, which is the nearest where candidates stand nearest first.
 
     weights: [question, candidate, head]; there: [question, candidate], False for what fills up → [question, head]
 
-    >>> most_attended(torch.tensor([[[0.1], [0.2], [0.2], [0.5]]]), torch.tensor([[True, True, True, False]]))
+    >>> most_attended_candidate(torch.tensor([[[0.1], [0.2], [0.2], [0.5]]]), torch.tensor([[True, True, True, False]]))
     tensor([[1]])
     """
     return weights.masked_fill(~there[..., None], -1).argmax(1)  # weights are never negative

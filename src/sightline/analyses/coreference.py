@@ -6,7 +6,7 @@ import hashlib
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,10 @@ import numpy as np
 
 from sightline.analyses.antecedent_attention import DIRECTIONS, AntecedentAttention, Asked
 from sightline.analyses.antecedents import RULES, questions
-from sightline.analyses.coreference_example import choose_example, example_table
+from sightline.analyses.coreference_example import choose_example, example_table, example_trace
 from sightline.analyses.coreference_scores import HeldOut, Scores, head_table, held_out, method_table
 from sightline.analyses.provenance import provenance
+from sightline.analyses.run import Progress
 from sightline.analyses.windows import Window, Windows
 from sightline.analyses.word_maps import MAX_TOKENS, WordTexts, each_word_map, sides_of
 from sightline.capture.model import Model
@@ -40,7 +41,7 @@ def coreference(
     layers: Iterable[int] | None = None,
     seed: int = 0,
     strict: bool = False,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[Progress], None] | None = None,
 ) -> Run:
     """Score every head, and three rules beside it, as a finder of antecedents.
 
@@ -50,7 +51,7 @@ def coreference(
     first_window  only the first window of each document, as in the paper
     seed          of the limit, and of the halves of the documents on which the held-out head is chosen and scored
     strict        stop at what cannot be used, instead of counting it
-    progress      called with the windows done and the number of windows
+    progress      told after each batch how many windows are done
 
     The tables: `coreference`, a row for each method; `coreference_heads`, a row for each head and direction; `coreference_example`, the
     words of a window in which the best head is right. Accuracies are in per cent; where a type of mention does not occur, nan.
@@ -71,10 +72,12 @@ def coreference(
         )
     found = AntecedentAttention(asked)
     texts = WordTexts(tuple(sides_of(model, window.text) for window in windows), tuple(range(len(windows))), Counter(), {})
-    each_word_map(
-        model, texts, found.receive, layers=options["layers"],
-        progress=None if progress is None else lambda done: progress(done, len(windows)),
-    )  # fmt: skip
+
+    def show(done: int) -> None:
+        if progress is not None:
+            progress(Progress(done, len(windows), counts["tokens"] * done // len(windows), time.monotonic() - began))
+
+    each_word_map(model, texts, found.receive, layers=options["layers"], progress=show)
     scores = Scores(asked.type, asked.document, _by_rules(corpus, asked), found.seen())
     apart = held_out(scores, seed)
     best = scores.best_head()
@@ -89,14 +92,14 @@ def coreference(
         **provenance("coreference", model, of, options),
         "counts": dict(counts),
         "seconds": round(time.monotonic() - began, 3),
-        "left_out": _left_out(found, corpus),
+        "notices": _notices(found, corpus, counts),
         "coreference": {
             "n": {name: int((asked.type == name).sum()) for name in TYPES},
             "held_out": _said(apart),
             "example": {"document": corpus[windows[place].document].id, "layer": best[0], "head": best[1]},
         },
     }
-    return Run(about, tables)
+    return Run(about, tables, example_trace(model, windows[place], best[0]))
 
 
 def _corpus(documents: MarkedCorpus | Sequence[MarkedDocument] | str | Path, strict: bool) -> MarkedCorpus:
@@ -149,12 +152,26 @@ def _by_rules(corpus: MarkedCorpus, asked: Asked) -> dict[str, np.ndarray]:
     }
 
 
-def _left_out(found: AntecedentAttention, corpus: MarkedCorpus) -> dict[str, str]:
-    """What is not in the tables, and why."""
-    left = {kind: f"{number:,}; the first: {corpus.first.get(kind, '')}" for kind, number in corpus.problems.items()}
+def _notices(found: AntecedentAttention, corpus: MarkedCorpus, counts: Mapping[str, int]) -> list[str]:
+    """What is not in the tables, counted, and why."""
+    said = [f"{kind.replace('_', ' ')}: {number:,}. The first: {corpus.first[kind]}." for kind, number in corpus.problems.items()]
+    said.append(
+        f"Of {counts['mentions_marked']:,} mentions, {counts['mentions']:,} are scored. {counts['mentions_first']:,} have no antecedent in"
+        f" their document, {counts['mentions_apart']:,} have one, but not in the same window."
+    )
+    for name, what in (
+        ("long_sentences", "sentences are longer than a window and were cut between words"),
+        ("unreadable_sentences", "sentences have words that this tokeniser drops and were left out"),
+        ("mentions_outside", "mentions lie in no window"),
+    ):
+        if counts.get(name):
+            said.append(f"{counts[name]:,} {what}.")
+    missing = [name for name in TYPES if not (found.asked.type == name).any()]
+    if missing:
+        said.append(f"No scored mention is of type {' or '.join(missing)}.")
     if not found.looked[DIRECTIONS[1]]:
-        left[DIRECTIONS[1]] = "this model never looks ahead, so no antecedent attends to a mention that follows it"
-    return left
+        said.append("This model never looks ahead, so no antecedent attends to a mention that follows it: one direction alone is scored.")
+    return said
 
 
 def _said(apart: HeldOut | None) -> dict[str, Any]:

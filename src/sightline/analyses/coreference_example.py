@@ -7,8 +7,10 @@ from collections import Counter
 import numpy as np
 
 from sightline.analyses.antecedent_attention import Asked
+from sightline.analyses.windows import Window
 from sightline.analyses.word_maps import WordMaps, WordTexts, each_word_map, sides_of
 from sightline.capture.model import Model
+from sightline.capture.trace import Trace
 from sightline.results.table import Cell, Table
 from sightline.text.coreference import MarkedCorpus
 
@@ -32,6 +34,13 @@ def choose_example(asked: Asked, right: np.ndarray, corpus: MarkedCorpus) -> int
         return len(places) > 1, share, min(len(kinds), ENOUGH_MENTIONS), -len(asked.windows[number].words)
 
     return max(range(len(asked.windows)), key=worth)
+
+
+def example_trace(model: Model, window: Window, layer: int) -> Trace | None:
+    """The attention of that layer on the window, to be looked at; an encoder-decoder model would have to write a text first."""
+    if model.hf.config.is_encoder_decoder:
+        return None
+    return model.traces([window.text.sources[0]], layers=[layer], keep={"weights"})[0]
 
 
 def example_table(model: Model, asked: Asked, number: int, best: tuple[int, int], corpus: MarkedCorpus) -> Table:

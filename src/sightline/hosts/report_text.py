@@ -30,6 +30,9 @@ TITLES = {
     "importance": "How much it matters",
     "head_map": "Which heads are alike",
     "distances": "Distances between heads",
+    "coreference": "Who finds what a mention refers back to",
+    "coreference_heads": "Every head as a finder of antecedents",
+    "coreference_example": "The best head on a text",
 }
 MEANING = {
     "average_attention": (
@@ -54,9 +57,28 @@ MEANING = {
         "The mean Jensen–Shannon divergence between the attention of every two heads: 0 is the same attention, 0.69 (ln 2) attention to"
         " entirely different tokens. Heads are ordered so that similar ones are neighbours; dark blocks are heads that look alike."
     ),
+    "coreference": (
+        "For each mention that refers back to an earlier one: how often a method names an antecedent, choosing among the head words of all"
+        " mentions before it. A head names the one that the mention's head word attends to most. The best head was chosen on the very"
+        " mentions it is scored on; held out, it is chosen on one half of the documents and scored on the other."
+    ),
+    "coreference_heads": (
+        "The same for every head; the best of each panel is framed. The buttons choose whose attention is asked: the mention's, which is how"
+        " the paper counts, or the antecedent's."
+    ),
+    "coreference_example": (
+        "An arc goes from the head word of each mention that has an antecedent here to the mention before it that it attends to most: red"
+        " if that is an antecedent, the wider the more attention. The text was chosen because this head is right on it."
+    ),
 }
 #: Tables that are printed in the report, by name.
-SHOWN: dict[str, Shown] = {}
+SHOWN: dict[str, Shown] = {
+    "coreference": Shown(
+        "Antecedents found, in per cent",
+        "Of the mentions with an antecedent in the same window, how many each method answers rightly; n of them in all.",
+        {"method": "", "layer": "{:.0f}", "head": "{:.0f}", **dict.fromkeys(("all", "pronoun", "proper", "nominal"), "{:.1f}"), "n": "{:,}"},
+    ),
+}
 STYLE = """
 :root { color-scheme: light }
 body { margin: 0; background: #ffffff; color: #1a1d23; font: 14px/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, Arial, sans-serif }

@@ -19,6 +19,9 @@ FIGURES = {
     "importance": "importance",
     "head_map": "head_map",
     "distances": "distances",
+    "coreference": "coreference",
+    "coreference_heads": "coreference_heads",
+    "coreference_example": "coreference_example",
 }
 #: A table of one stack of an encoder-decoder model bears its name.
 STACKS = ("encoder", "decoder", "cross")
