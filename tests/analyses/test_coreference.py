@@ -19,10 +19,11 @@ from sightline.text.coreference import read_coreference
 from sightline.text.mention import TYPES, MarkedDocument, Mention
 from tests.reference import coreference as slow
 
-WORDS = "Mary told John that she liked the old house because it reminded her of home .".split()
+FIRST = "Mary told John that she liked the old house because it reminded her of home ."
+SECOND = "John said that he liked the house too ."
 MARY = MarkedDocument(
     "mary",
-    (tuple(WORDS), tuple("John said that he liked the house too .".split())),
+    (tuple(FIRST.split()), tuple(SECOND.split())),
     (
         Mention(0, 0, 0, 0, "proper", "sg", "Fem", "3"),
         Mention(2, 2, 2, 1, "proper", "sg", "Masc", "3"),
@@ -66,9 +67,7 @@ def slowly(model: sl.Model, documents: list[MarkedDocument], max_tokens: int) ->
                         found = slow.attention_answers(words, places, mentions, back=bool(back))
                         answers.setdefault((layer, head, direction), []).extend(found)
     return {
-        key: [
-            100 * float(np.mean([right for type_, right in found if name in ("all", type_)] or [np.nan])) for name in ("all", *TYPES)
-        ]
+        key: [100 * float(np.mean([right for type_, right in found if name in ("all", type_)] or [np.nan])) for name in ("all", *TYPES)]
         for key, found in answers.items()
     }
 
@@ -201,7 +200,13 @@ def test_chosen_layers_alone_are_scored_and_progress_is_told(minilm: sl.Model) -
 
 
 def test_japanese_in_conllu_is_asked_about_without_spaces(minilm: sl.Model, tmp_path: Path) -> None:
-    rows = [("太郎", "PROPN", "(1-person)"), ("は", "ADP", "_"), ("彼", "PRON", "(1-person)"), ("の", "ADP", "_"), ("猫", "NOUN", "(2-animal)")]
+    rows = [
+        ("太郎", "PROPN", "(1-person)"),
+        ("は", "ADP", "_"),
+        ("彼", "PRON", "(1-person)"),
+        ("の", "ADP", "_"),
+        ("猫", "NOUN", "(2-animal)"),
+    ]
     lines = ["# global.Entity = GRP-etype", f"# text = {''.join(row[0] for row in rows)}"]
     for i, (form, tag, entity) in enumerate(rows, 1):
         misc = "_" if entity == "_" else f"Entity={entity}"

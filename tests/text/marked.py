@@ -22,9 +22,7 @@ def documents(draw: st.DrawFn) -> MarkedDocument:
         for _ in range(draw(st.integers(0, 4))):
             first, last = sorted(draw(st.tuples(*[st.integers(start, start + len(sentence) - 1)] * 2)))
             cluster = draw(st.integers(0, 3))
-            crosses = any(
-                c == cluster and (a < first <= b < last or first < a <= last < b) for a, b, c in mentions
-            )
+            crosses = any(c == cluster and (a < first <= b < last or first < a <= last < b) for a, b, c in mentions)
             if not crosses:
                 head = draw(st.integers(first, last))
                 features = [draw(st.sampled_from([None, *values])) for values in (("sg", "pl"), ("Masc", "Fem"), ("1", "3"))]

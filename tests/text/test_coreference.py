@@ -195,7 +195,7 @@ def _bare(mentions: list[dict[str, object]]) -> list[dict[str, object]]:
 
 @pytest.mark.parametrize("broken", [(0, 2, 3), (2, 1, 1), (-1, 0, 0)])
 def test_a_mention_holds_its_head(broken: tuple[int, int, int]) -> None:
-    with pytest.raises(TextError, match="head lies within"):
+    with pytest.raises(TextError, match="must lie within"):
         Mention(*broken, 0, "nominal")
 
 

@@ -112,8 +112,8 @@ class AntecedentAttention:
             right[row, : len(nearest_first)] = torch.tensor([word in question.right for word in nearest_first])
         queries = [words[window][question.mention.head] for question, window in zip(questions, windows, strict=True)]
         device = maps.weights.device
-        columns = [torch.tensor(values, dtype=torch.long, device=device)[:, None] for values in (windows, queries)]
-        return _Batch(numbers, *columns, candidates.to(device), there.to(device), right.to(device))
+        places, heads = (torch.tensor(values, dtype=torch.long, device=device)[:, None] for values in (windows, queries))
+        return _Batch(numbers, places, heads, candidates.to(device), there.to(device), right.to(device))
 
 
 def most_attended_candidate(weights: torch.Tensor, there: torch.Tensor) -> torch.Tensor:

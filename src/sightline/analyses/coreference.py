@@ -57,9 +57,9 @@ def coreference(
     words of a window in which the best head is right. Accuracies are in per cent; where a type of mention does not occur, nan.
     """
     corpus = _corpus(documents, strict)
-    options = {"limit": limit, "max_tokens": max_tokens, "first_window": first_window, "layers": None, "seed": seed, "strict": strict}
-    options["layers"] = None if layers is None else list(layers)
-    check_layers(model.layout, options["layers"])
+    numbers = None if layers is None else list(layers)
+    check_layers(model.layout, numbers)
+    options = {"limit": limit, "max_tokens": max_tokens, "first_window": first_window, "layers": numbers, "seed": seed, "strict": strict}
     began = time.monotonic()
     chosen = _chosen(corpus, limit, seed)
     windows, counts = _windows(model, corpus, chosen, max_tokens, first_window, strict)
@@ -77,7 +77,7 @@ def coreference(
         if progress is not None:
             progress(Progress(done, len(windows), counts["tokens"] * done // len(windows), time.monotonic() - began))
 
-    each_word_map(model, texts, found.receive, layers=options["layers"], progress=show)
+    each_word_map(model, texts, found.receive, layers=numbers, progress=show)
     scores = Scores(asked.type, asked.document, _by_rules(corpus, asked), found.seen())
     apart = held_out(scores, seed)
     best = scores.best_head()

@@ -29,7 +29,8 @@ def choose_example(asked: Asked, right: np.ndarray, corpus: MarkedCorpus) -> int
     def worth(number: int) -> tuple[bool, float, int, int]:
         places = np.flatnonzero(asked.window == number)
         words = corpus[asked.windows[number].document].words
-        kinds = {words[head].casefold() for place in places for head in (asked.questions[place].mention.head, *asked.questions[place].right)}
+        asks = [asked.questions[place] for place in places]
+        kinds = {words[head].casefold() for question in asks for head in (question.mention.head, *question.right)}
         share = float(right[places].mean()) if len(places) else 0.0
         return len(places) > 1, share, min(len(kinds), ENOUGH_MENTIONS), -len(asked.windows[number].words)
 

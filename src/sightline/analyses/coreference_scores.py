@@ -49,7 +49,7 @@ class Scores:
 
     def of_head(self, layer: int, head: int) -> np.ndarray:
         """Which questions a head answers rightly: [question]"""
-        return self.hits[DIRECTIONS[0], layer][head]
+        return np.asarray(self.hits[DIRECTIONS[0], layer][head])
 
 
 @dataclass(frozen=True)

@@ -63,8 +63,8 @@ MEANING = {
         " mentions it is scored on; held out, it is chosen on one half of the documents and scored on the other."
     ),
     "coreference_heads": (
-        "The same for every head; the best of each panel is framed. The buttons choose whose attention is asked: the mention's, which is how"
-        " the paper counts, or the antecedent's."
+        "The same for every head; the best of each panel is framed. The buttons choose whose attention is asked: the mention's, as the"
+        " paper does, or the antecedent's."
     ),
     "coreference_example": (
         "An arc goes from the head word of each mention that has an antecedent here to the mention before it that it attends to most: red"
@@ -76,7 +76,13 @@ SHOWN: dict[str, Shown] = {
     "coreference": Shown(
         "Antecedents found, in per cent",
         "Of the mentions with an antecedent in the same window, how many each method answers rightly; n of them in all.",
-        {"method": "", "layer": "{:.0f}", "head": "{:.0f}", **dict.fromkeys(("all", "pronoun", "proper", "nominal"), "{:.1f}"), "n": "{:,}"},
+        {
+            "method": "",
+            "layer": "{:.0f}",
+            "head": "{:.0f}",
+            **dict.fromkeys(("all", "pronoun", "proper", "nominal"), "{:.1f}"),
+            "n": "{:,}",
+        },
     ),
 }
 STYLE = """

@@ -42,4 +42,6 @@ def coreference(run: Run) -> go.Figure:
     figure.update_layout(barmode="group", bargap=0.25, bargroupgap=0.08)
     figure.update_yaxes(title_text="right (%)", range=[0, 105], tickvals=list(range(0, 101, 20)))
     legend = {"orientation": "h", "x": 0, "y": -0.2, "yanchor": "top", "bordercolor": HAIRLINE}
-    return styled(figure, run, "How often a mention's antecedent is found", height=460, legend=legend, margin={"l": 64, "r": 24, "t": 96, "b": 110})
+    return styled(
+        figure, run, "How often a mention's antecedent is found", height=460, legend=legend, margin={"l": 64, "r": 24, "t": 96, "b": 110}
+    )

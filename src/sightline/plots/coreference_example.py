@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from sightline.plots.style import INK, QUIET, styled
 from sightline.results.run import Run
-from sightline.results.table import Table
+from sightline.results.table import Cell, Table
 from sightline.text.printable import printable
 
 GOLD, WRONG = "#d00000", "#8a93a1"
@@ -60,7 +60,9 @@ def coreference_example(run: Run) -> go.Figure:
         if any(bool(row["right"]) == (colour == GOLD) for row in told.values()):
             figure.add_scatter(x=[None], y=[None], mode="lines", line={"color": colour, "width": 3, "dash": dash}, name=label)
     if any(not row["right"] for row in told.values()):
-        figure.add_scatter(x=[None], y=[None], mode="lines", line={"color": GOLD, "width": 1, "dash": "dot"}, name="the antecedent it missed")
+        figure.add_scatter(
+            x=[None], y=[None], mode="lines", line={"color": GOLD, "width": 1, "dash": "dot"}, name="the antecedent it missed"
+        )
     lines = words[-1].line + 1
     title = f"L{shown['layer']}·H{shown['head']} on {shown['document']}"
     figure = styled(
@@ -107,12 +109,12 @@ def _arc(start: _Word, end: _Word, colour: str, width: float, dash: str = "solid
     return {"type": "path", "path": path, "line": {"color": colour, "width": width, "dash": dash}, "opacity": 0.85, "layer": "below"}
 
 
-def _hover(row: dict[str, object] | None, table: Table) -> str:
+def _hover(row: dict[str, Cell] | None, table: Table) -> str:
     if row is None:
         return ""
     words = table.columns["word"]
-    attended, antecedent = (printable(str(words[int(str(row[name]).split(".")[0])])) for name in ("attended", "antecedent"))
-    said = f"{row['mention']} → {attended}: {float(str(row['weight'])):.3f}"
+    attended, antecedent = (printable(str(words[int(row[name])])) for name in ("attended", "antecedent"))
+    said = f"{row['mention']} → {attended}: {float(row['weight']):.3f}"
     return _plain(printable(said if row["right"] else f"{said}; its antecedent is {antecedent}"))
 
 

@@ -20,40 +20,42 @@ def coreference_heads(run: Run) -> go.Figure:
     directions = list(dict.fromkeys(map(str, table.columns["direction"])))
     n_heads = int(table["head"].astype(int).max()) + 1
     layers = sorted(set(table["layer"].astype(int).tolist()))
-    figure = make_subplots(2, 2, subplot_titles=[SAID[name] for name in TYPES], horizontal_spacing=0.1, vertical_spacing=0.14)
-    top = float(np.nanmax([table[name].astype(float) for name in TYPES]))
+    types = [name for name in TYPES if not np.isnan(table[name].astype(float)).all()]  # those that occur
+    rows = -(-len(types) // 2)
+    figure = make_subplots(
+        rows, 2, subplot_titles=[SAID[name] for name in types], horizontal_spacing=0.1, vertical_spacing=0.28 / rows,
+        specs=[[{} if 2 * row + column < len(types) else None for column in (0, 1)] for row in range(rows)],
+    )  # fmt: skip
+    top = float(np.nanmax([table[name].astype(float) for name in types]))
     for direction in directions:
         part = table.where(direction=direction)
-        for place, name in enumerate(TYPES):
+        for place, name in enumerate(types):
             square = _square(part, name, layers, n_heads)
             figure.add_heatmap(
                 z=square,
                 x=list(range(n_heads)),
                 y=layers,
-                zmin=0,
-                zmax=top,
-                colorscale="Blues",
+                coloraxis="coloraxis",
                 visible=direction == directions[0],
-                showscale=place == 0,
-                colorbar={"title": {"text": "right (%)"}, "thickness": 14, "outlinewidth": 0},
                 hovertemplate="L%{y}·H%{x}: %{z:.1f} %<extra>" + SAID[name] + "</extra>",
                 hoverongaps=False,
                 row=place // 2 + 1,
                 col=place % 2 + 1,
             )
-            if not np.isnan(square).all():
-                row, column = np.unravel_index(np.nanargmax(square), square.shape)
-                figure.add_scatter(
-                    x=[int(column)],
-                    y=[layers[int(row)]],
-                    mode="markers",
-                    marker={"symbol": "square-open", "size": 16, "color": INK, "line": {"width": 2}},
-                    visible=direction == directions[0],
-                    showlegend=False,
-                    hoverinfo="skip",
-                    row=place // 2 + 1,
-                    col=place % 2 + 1,
-                )
+            row, column = np.unravel_index(np.nanargmax(square), square.shape)
+            figure.add_scatter(
+                x=[int(column)] * 2,
+                y=[layers[int(row)]] * 2,
+                mode="markers",
+                marker={"symbol": "square-open", "size": [17, 13], "color": [INK, "#ffffff"], "line": {"width": 2}},
+                visible=direction == directions[0],
+                showlegend=False,
+                hoverinfo="skip",
+                row=place // 2 + 1,
+                col=place % 2 + 1,
+            )
+    colorbar = {"title": {"text": "right (%)"}, "thickness": 14, "outlinewidth": 0}
+    figure.update_layout(coloraxis={"colorscale": "Blues", "cmin": 0, "cmax": max(top, 1.0), "colorbar": colorbar})
     step = -(-max(n_heads, len(layers)) // 12)
     figure.update_xaxes(title_text="head", dtick=step, showgrid=False)
     figure.update_yaxes(title_text="layer", dtick=step, showgrid=False)
@@ -61,7 +63,7 @@ def coreference_heads(run: Run) -> go.Figure:
     if len(directions) > 1:
         figure.update_layout(updatemenus=[_menu(figure, directions)])
     title = "Which heads look from a mention to its antecedent"
-    figure = styled(figure, run, title, height=760, margin={"l": 64, "r": 24, "t": 136, "b": 56})
+    figure = styled(figure, run, title, height=190 + 285 * rows, margin={"l": 64, "r": 24, "t": 136, "b": 56})
     figure.update_yaxes(autorange="reversed")
     return figure
 
@@ -86,8 +88,8 @@ def _menu(figure: go.Figure, directions: list[str]) -> dict[str, object]:
         "buttons": buttons,
         "x": 0,
         "xanchor": "left",
-        "y": 1.07,
+        "y": 1,
         "yanchor": "bottom",
-        "pad": {"t": 4, "b": 4},
+        "pad": {"b": 28},
         "bgcolor": "#ffffff",
     }

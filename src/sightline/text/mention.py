@@ -35,7 +35,7 @@ class Mention:
 
     def __post_init__(self) -> None:
         if not 0 <= self.start <= self.head <= self.end:
-            raise TextError(f"A mention of words {self.start}…{self.end} whose head is word {self.head}.", "A head lies within its mention.")
+            raise TextError(f"A mention of words {self.start}…{self.end} whose head is word {self.head}.", "It must lie within.")
         if self.type not in TYPES:
             raise TextError(f"A mention of type {self.type!r}.", f"Choices: {', '.join(TYPES)}.")
 
@@ -61,7 +61,9 @@ class MarkedDocument:
         if outside is not None:
             raise TextError(f"{self.id}: a mention ends at word {outside.end}, but there are {n} words.", "Words count from 0.")
         if len(self.spaces) not in (0, n):
-            raise TextError(f"{self.id}: {n} words, but {len(self.spaces)} marks of whether a space follows.", "Give one for each, or none.")
+            raise TextError(
+                f"{self.id}: {n} words, but {len(self.spaces)} marks of whether a space follows.", "Give one for each, or none."
+            )
         order = sorted(self.mentions, key=lambda m: (m.head, m.start, m.end, m.cluster))
         object.__setattr__(self, "mentions", tuple(order))
 
