@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sightline.analyses.head_distances import HeadDistances
     from sightline.analyses.importance import Importance
     from sightline.analyses.run import analyse
+    from sightline.analyses.syntax import syntax
     from sightline.capture.cache import TraceCache
     from sightline.capture.layer import LayerAttention
     from sightline.capture.load import load, wrap
@@ -30,10 +31,12 @@ if TYPE_CHECKING:
     from sightline.errors import SightlineError
     from sightline.plots.attention_graph import attention_graph
     from sightline.results.run import Run, open_run
+    from sightline.sample.treebank import sample_treebank
     from sightline.text.coreference import MarkedCorpus, read_coreference
     from sightline.text.corpora import Corpus, read_corpus
     from sightline.text.mention import MarkedDocument, Mention
     from sightline.text.tokenized import TokenizedText
+    from sightline.text.treebank import Sentence, Treebank, read_treebank
     from sightline.views import View, head_view, model_view, neuron_view
 
 #: Public name → the module that defines it.
@@ -49,11 +52,13 @@ _HOME = {
     "Mention": "sightline.text.mention",
     "Model": "sightline.capture.model",
     "Run": "sightline.results.run",
+    "Sentence": "sightline.text.treebank",
     "SightlineError": "sightline.errors",
     "Stack": "sightline.capture.trace",
     "TokenizedText": "sightline.text.tokenized",
     "Trace": "sightline.capture.trace",
     "TraceCache": "sightline.capture.cache",
+    "Treebank": "sightline.text.treebank",
     "View": "sightline.views",
     "analyse": "sightline.analyses.run",
     "attention_graph": "sightline.plots.attention_graph",
@@ -66,6 +71,9 @@ _HOME = {
     "open_trace": "sightline.capture.storage",
     "read_coreference": "sightline.text.coreference",
     "read_corpus": "sightline.text.corpora",
+    "read_treebank": "sightline.text.treebank",
+    "sample_treebank": "sightline.sample.treebank",
+    "syntax": "sightline.analyses.syntax",
     "wrap": "sightline.capture.load",
 }
 
@@ -81,11 +89,13 @@ __all__ = [
     "Mention",
     "Model",
     "Run",
+    "Sentence",
     "SightlineError",
     "Stack",
     "TokenizedText",
     "Trace",
     "TraceCache",
+    "Treebank",
     "View",
     "__version__",
     "analyse",
@@ -99,6 +109,9 @@ __all__ = [
     "open_trace",
     "read_coreference",
     "read_corpus",
+    "read_treebank",
+    "sample_treebank",
+    "syntax",
     "wrap",
 ]
 

@@ -9,8 +9,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
+
+from sightline.hosts.corpus_commands import numbers
+from sightline.hosts.progress import progress_bar
 
 console = Console()
 
@@ -36,11 +38,8 @@ def coreference(
 
     [dim]sightline coreference dev.v4_gold_conll --model minilm -o run[/dim]
     """
-    from sightline.hosts.corpus_commands import _numbers
-
-    chosen = _numbers(layers)
+    chosen = numbers(layers)
     from sightline.analyses.coreference import coreference as score
-    from sightline.analyses.run import Progress as Place
     from sightline.capture.load import load
     from sightline.results.run import check_free
     from sightline.text.coreference import read_coreference
@@ -48,13 +47,7 @@ def coreference(
     check_free(output, "coreference", overwrite=overwrite)
     corpus = read_coreference(file, kind=kind, strict=strict)
     loaded = load(model)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("windows", total=None)
-
-        def show(place: Place) -> None:
-            bar.update(task, total=place.of, completed=place.documents)
-
+    with progress_bar("windows") as show:
         run = score(
             loaded, corpus, limit=limit, max_tokens=max_tokens, first_window=first_window, layers=chosen, seed=seed, strict=strict,
             progress=show,

@@ -19,6 +19,8 @@ FIGURES = {
     "importance": "importance",
     "head_map": "head_map",
     "distances": "distances",
+    "syntax": "syntax",
+    "syntax_examples": "syntax_examples",
     "coreference": "coreference",
     "coreference_heads": "coreference_heads",
     "coreference_example": "coreference_example",

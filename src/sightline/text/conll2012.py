@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sightline.errors import TextError
-from sightline.text.corpora import lines_of
+from sightline.text.corpora import numbered_lines
 from sightline.text.mention import MarkedDocument, Mention, Problems
 from sightline.text.mention_features import features, head_by_tags, type_by_tag
 
@@ -20,7 +20,7 @@ _PART = re.compile(r"\((\d+)\)|\((\d+)|(\d+)\)")
 def read_conll2012(path: Path, problems: Problems) -> Iterator[MarkedDocument]:
     """The documents of a file, each part a document of its own (clusters are numbered within a part)."""
     part: _Part | None = None
-    for number, line in lines_of(path):
+    for number, line in numbered_lines(path):
         where = f"{path}, line {number}"
         if line.startswith("#begin document"):
             if part is not None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from sightline.errors import TextError, nearest
 from sightline.text.conll2012 import read_conll2012
 from sightline.text.coreference_json import read_json
-from sightline.text.corpora import file_hash, lines_of
+from sightline.text.corpora import file_hash, numbered_lines
 from sightline.text.entity_brackets import read_entities
 from sightline.text.mention import MarkedDocument, Problems
 
@@ -72,7 +72,7 @@ def read_coreference(path: str | Path, *, kind: str | None = None, strict: bool 
 
 
 def _kind_of(path: Path) -> str:
-    for _, line in itertools.islice(lines_of(path), FIRST_LINES):
+    for _, line in itertools.islice(numbered_lines(path), FIRST_LINES):
         if line.startswith("#begin document"):
             return "conll2012"
         if line.lstrip().startswith("{"):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sightline.errors import TextError
-from sightline.text.corpora import lines_of
+from sightline.text.corpora import numbered_lines
 from sightline.text.mention import TYPES, MarkedDocument, Mention, Problems
 from sightline.text.mention_features import features, head_by_dependencies, head_by_tags, type_by_tag
 
@@ -18,7 +18,7 @@ NEEDED = "Each line is an object with tokens, sent_lens and mentions [{start, en
 def read_json(path: Path, problems: Problems) -> Iterator[MarkedDocument]:
     """The documents of a file. Of a mention, start, end and cluster must be there; head, type, number, gender and person are derived
     where they are not, from dep_heads, xpos and upos."""
-    for number, line in lines_of(path):
+    for number, line in numbered_lines(path):
         if not line.strip():
             continue
         where = f"{path}, line {number}"

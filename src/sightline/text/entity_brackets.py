@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from sightline.text.corpora import conllu_blocks, parse_conllu
+from sightline.text.corpora import conllu_blocks, numbered_lines, parse_conllu
 from sightline.text.mention import MarkedDocument, Mention, Problems
 from sightline.text.mention_features import features, head_by_dependencies, head_by_tags, type_by_tag
 from sightline.text.segment import written_together
@@ -24,7 +24,7 @@ def read_entities(path: Path, problems: Problems) -> Iterator[MarkedDocument]:
     """The documents of a file, as `# newdoc` divides them; a file without is one document."""
     open_document: _Reading | None = None
     fields = DEFAULT_FIELDS
-    for start, block in conllu_blocks(path):
+    for start, block in conllu_blocks(path, numbered_lines(path)):
         sentence = parse_conllu(path, start, block)
         said = sentence.metadata.get("global.Entity")
         fields = tuple(said.split("-")) if said else fields
