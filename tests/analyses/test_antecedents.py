@@ -81,7 +81,7 @@ def test_where_nothing_agrees_the_rules_take_the_nearest() -> None:
     assert RULES["rule-based"](question, ("we", "he")) == 0
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(document=documents())
 def test_rules_are_those_of_the_plain_loops(document: MarkedDocument) -> None:
     asked = questions(document.mentions)

@@ -84,7 +84,7 @@ def check_equal(run: sl.Run, expected: dict[tuple[object, ...], list[float]], di
 
 def test_every_head_and_rule_is_that_of_the_plain_loops_on_real_documents(minilm: sl.Model) -> None:
     corpus = read_coreference(data("ontogum-dev.jsonl.gz"))
-    documents = [_beginning(corpus[number], 12) for number in (0, 7)]
+    documents = [_beginning(corpus[number], 9) for number in (0, 7)]
     run = coreference(minilm, documents, max_tokens=64)
     assert run.about["counts"]["windows"] > 4
     check_equal(run, slowly(minilm, documents, 64))

@@ -65,7 +65,7 @@ def write(folder: Path, text: str, name: str = "x") -> Path:
     return path
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(made=st.lists(documents(), min_size=1, max_size=3))
 def test_what_was_written_is_read_back_from_every_format(made: list[MarkedDocument], tmp_path_factory: pytest.TempPathFactory) -> None:
     if not any(document.mentions for document in made):
@@ -89,6 +89,11 @@ def test_a_part_of_conll_2012_is_a_document_and_heads_types_and_features_are_der
         Mention(9, 9, 9, 2, "pronoun", "sg", "Fem", "3"),
     )
     assert corpus[1].mentions == ()
+
+
+def test_penns_signs_become_what_stood_in_the_text(tmp_path: Path) -> None:
+    text = CONLL2012.replace(" Mary ", " -LRB- ").replace(" owner ", " `` ").replace(" left ", " /. ")
+    assert read_coreference(write(tmp_path, text))[0].sentences[0] == ("The", '"', "of", "(", "'s", "cats", ".")
 
 
 def test_gum_brackets_nest_and_words_without_spaces_are_words(tmp_path: Path) -> None:

@@ -49,6 +49,7 @@ class Windows:
     first: bool = False
     strict: bool = False
     counts: Counter[str] = field(default_factory=Counter)
+    _added: int = field(default=0, init=False)  # special tokens of a text
 
     def of(self, document: MarkedDocument, number: int = 0) -> list[Window]:
         found = []

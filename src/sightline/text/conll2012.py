@@ -13,6 +13,10 @@ from sightline.text.mention_features import features, head_by_tags, type_by_tag
 
 #: Columns: document, part, number of the word, word, tag, parse, … and the coreference last; between them any white space.
 LEAST_COLUMNS = 6
+#: Penn's signs → what stood in the text, which is what a model has learned to read.
+WRITTEN = {
+    "-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}", "``": '"', "''": '"', "/.": ".", "/?": "?",
+}  # fmt: skip
 _BEGIN = re.compile(r"#begin document \(?(.*?)\)?(?:; part (\d+))?\s*$")
 _PART = re.compile(r"\((\d+)\)|\((\d+)|(\d+)\)")
 
@@ -62,7 +66,7 @@ class _Part:
 
     def add(self, where: str, word: str, tag: str, brackets: str) -> None:
         place = len(self.tags)
-        self.sentences[-1].append(word)
+        self.sentences[-1].append(WRITTEN.get(word, word))
         self.tags.append(tag)
         if brackets in "-_*":
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -23,7 +23,7 @@ FIRST_LINES = 20
 
 
 @dataclass(frozen=True)
-class MarkedCorpus(Sequence[MarkedDocument]):
+class MarkedCorpus:
     """Documents with their mentions, and what of the file could not be used.
 
     problems   kind → how many; `first` tells of the first of each kind in words
@@ -38,7 +38,10 @@ class MarkedCorpus(Sequence[MarkedDocument]):
     def __len__(self) -> int:
         return len(self.documents)
 
-    def __getitem__(self, place):  # type: ignore[no-untyped-def]
+    def __iter__(self) -> Iterator[MarkedDocument]:
+        return iter(self.documents)
+
+    def __getitem__(self, place: int) -> MarkedDocument:
         return self.documents[place]
 
 
