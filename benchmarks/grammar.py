@@ -1,0 +1,87 @@
+"""What do the grammar analyses cost? Ratios in one run, JSON out.
+
+    python benchmarks/grammar.py [--only syntax] [--treebank FILE] [--limit 500] [--repeats 3] [-o grammar.json]
+
+syntax   sl.syntax over a treebank (en_ewt-dev where it is there, else the built-in one) with the embedded model, against its plain forward
+         passes (SDPA, no maps) at the same batching, on texts already tokenised. `scoring` is the pass with the scoring of every head, on
+         the same texts; `syntax` the whole call: tokenising, the tables, the examples, the example's trace, the hash of the weights.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import platform
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+DATA = Path(os.environ.get("SIGHTLINE_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+
+def timed(run: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def plain(model: Any, sides: Any) -> None:
+    import torch
+
+    from sightline.capture.inputs import batch_inputs
+
+    for batch in model.in_batches(sides):
+        with torch.inference_mode():
+            model.hf(**batch_inputs(model.hf, model.tokenizer, [sides[i] for i in batch], 0))
+
+
+def syntax(treebank: Path | None, limit: int | None, repeats: int) -> dict[str, Any]:
+    """All three in one process, turn by turn, so that a busy machine slows them alike; the first turn warms up."""
+    import sightline as sl
+    from sightline.analyses.relations import gold_of, halves
+    from sightline.analyses.syntax import Tally
+    from sightline.analyses.word_maps import each_word_map, read_words
+    from sightline.capture.recorder import IMPLEMENTATION
+
+    bank = sl.sample_treebank(2000) if treebank is None else sl.read_treebank(treebank)
+    sentences = list(bank)[:limit]
+    model = sl.load("minilm")
+    texts = read_words(model, [one.words for one in sentences], [one.spaces for one in sentences])
+    golds = [gold_of(sentences[place]) for place in texts.kept]
+    times: dict[str, list[float]] = {"plain": [], "scoring": [], "syntax": []}
+    for _ in range(repeats + 1):
+        model.hf.set_attn_implementation("sdpa")
+        times["plain"].append(timed(lambda: plain(model, texts.sides)))
+        model.hf.set_attn_implementation(IMPLEMENTATION)
+        times["scoring"].append(timed(lambda: each_word_map(model, texts, Tally(golds, halves(len(golds), 0)).update)))
+        times["syntax"].append(timed(lambda: sl.syntax(model, sentences)))
+    found: dict[str, Any] = {f"{name}_s": min(values[1:]) for name, values in times.items()}
+    found["scoring_to_plain"] = found["scoring_s"] / found["plain_s"]
+    found["syntax_to_plain"] = found["syntax_s"] / found["plain_s"]
+    return {"treebank": bank.name, "sentences": len(texts.sides), "tokens": texts.counts["tokens"], "repeats": repeats, **found}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=["syntax"], default=["syntax"])
+    parser.add_argument("--treebank", type=Path)
+    parser.add_argument("--limit", type=int, help="so many sentences of the treebank")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("-o", "--output", type=Path)
+    arguments = parser.parse_args()
+    there = DATA / "en_ewt-dev.conllu.gz"
+    treebank = arguments.treebank or (there if there.exists() else None)
+    results: dict[str, Any] = {"machine": {"system": platform.platform(), "cpu_count": multiprocessing.cpu_count()}}
+    if "syntax" in arguments.only:
+        results["syntax"] = syntax(treebank, arguments.limit, arguments.repeats)
+    text = json.dumps(results, indent=1)
+    print(text)
+    if arguments.output:
+        arguments.output.write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()
