@@ -64,7 +64,7 @@ def coreference_example(run: Run) -> go.Figure:
             x=[None], y=[None], mode="lines", line={"color": GOLD, "width": 1, "dash": "dot"}, name="the antecedent it missed"
         )
     lines = words[-1].line + 1
-    title = f"L{shown['layer']}·H{shown['head']} on {shown['document']}"
+    title = f"What mentions attend to: L{shown['layer']}·H{shown['head']} on {printable(str(shown['document']))}"
     figure = styled(
         figure, run, title, height=LINE * (lines + 1) + 150, width=int(COLUMNS * CHARACTER) + 2 * SIDE, autosize=False,
         margin={"l": SIDE, "r": SIDE, "t": 96, "b": 16}, legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
