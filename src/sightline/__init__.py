@@ -16,6 +16,7 @@ from sightline.version import __version__
 
 if TYPE_CHECKING:
     from sightline.analyses.average_attention import AverageAttention
+    from sightline.analyses.coreference import coreference
     from sightline.analyses.entropy import Entropy
     from sightline.analyses.head_distances import HeadDistances
     from sightline.analyses.importance import Importance
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
     from sightline.plots.attention_graph import attention_graph
     from sightline.results.run import Run, open_run
     from sightline.sample.treebank import sample_treebank
+    from sightline.text.coreference import MarkedCorpus, read_coreference
     from sightline.text.corpora import Corpus, read_corpus
+    from sightline.text.mention import MarkedDocument, Mention
     from sightline.text.tokenized import TokenizedText
     from sightline.text.treebank import Sentence, Treebank, read_treebank
     from sightline.views import View, head_view, model_view, neuron_view
@@ -44,6 +47,9 @@ _HOME = {
     "HeadDistances": "sightline.analyses.head_distances",
     "Importance": "sightline.analyses.importance",
     "LayerAttention": "sightline.capture.layer",
+    "MarkedCorpus": "sightline.text.coreference",
+    "MarkedDocument": "sightline.text.mention",
+    "Mention": "sightline.text.mention",
     "Model": "sightline.capture.model",
     "Run": "sightline.results.run",
     "Sentence": "sightline.text.treebank",
@@ -56,12 +62,14 @@ _HOME = {
     "View": "sightline.views",
     "analyse": "sightline.analyses.run",
     "attention_graph": "sightline.plots.attention_graph",
+    "coreference": "sightline.analyses.coreference",
     "head_view": "sightline.views",
     "load": "sightline.capture.load",
     "model_view": "sightline.views",
     "neuron_view": "sightline.views",
     "open_run": "sightline.results.run",
     "open_trace": "sightline.capture.storage",
+    "read_coreference": "sightline.text.coreference",
     "read_corpus": "sightline.text.corpora",
     "read_treebank": "sightline.text.treebank",
     "sample_treebank": "sightline.sample.treebank",
@@ -76,6 +84,9 @@ __all__ = [
     "HeadDistances",
     "Importance",
     "LayerAttention",
+    "MarkedCorpus",
+    "MarkedDocument",
+    "Mention",
     "Model",
     "Run",
     "Sentence",
@@ -89,12 +100,14 @@ __all__ = [
     "__version__",
     "analyse",
     "attention_graph",
+    "coreference",
     "head_view",
     "load",
     "model_view",
     "neuron_view",
     "open_run",
     "open_trace",
+    "read_coreference",
     "read_corpus",
     "read_treebank",
     "sample_treebank",

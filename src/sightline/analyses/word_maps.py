@@ -86,6 +86,13 @@ def reading_stack(model: Model) -> str:
     return "encoder" if "encoder" in model.layout.stacks else "decoder"
 
 
+def sides_of(model: Model, text: TokenizedText) -> Sides:
+    """What the model reads of a text; a decoder that stands beside an encoder has only its start."""
+    if model.tokenizer is None or not model.hf.config.is_encoder_decoder:
+        return Sides(text)
+    return Sides(text, describe(model.tokenizer, [decoder_start(model.hf)]))
+
+
 def read_words(
     model: Model,
     sentences: Sequence[Sequence[str]],
@@ -103,7 +110,6 @@ def read_words(
     if tokenizer is None:
         raise ModelError(f"{model.name} has no tokeniser.", "Sentences of words need a model that reads text.")
     limits = [limit for limit in (max_tokens, model.max_tokens) if limit is not None]
-    target = describe(tokenizer, [decoder_start(model.hf)]) if model.hf.config.is_encoder_decoder else None
     sides: list[Sides] = []
     kept: list[int] = []
     counts: Counter[str] = Counter(sentences=0, words=0, tokens=0, too_long=0, unreadable=0)
@@ -120,7 +126,7 @@ def read_words(
             reasons[place] = f"{len(text)} tokens, more than {min(limits)}."
             continue
         counts.update(sentences=1, words=len(words), tokens=len(text))
-        sides.append(Sides(text, target))
+        sides.append(sides_of(model, text))
         kept.append(place)
     return WordTexts(tuple(sides), tuple(kept), counts, reasons)
 

@@ -34,6 +34,9 @@ TITLES = {
     "distances": "Distances between heads",
     "syntax": "Which head knows which relation",
     "syntax_examples": "Heads at work",
+    "coreference": "Who finds what a mention refers back to",
+    "coreference_heads": "Every head as a finder of antecedents",
+    "coreference_example": "The best head on a text",
 }
 MEANING = {
     "average_attention": (
@@ -67,6 +70,19 @@ MEANING = {
         " relation as the treebank has it; under them the attention of that head between words, thicker the more of it. What goes to"
         " special tokens is not drawn. Where the two mirror each other, the head is right."
     ),
+    "coreference": (
+        "For each mention that refers back to an earlier one: how often a method names an antecedent, choosing among the head words of all"
+        " mentions before it. A head names the one that the mention's head word attends to most. The best head was chosen on the very"
+        " mentions it is scored on; held out, it is chosen on one half of the documents and scored on the other."
+    ),
+    "coreference_heads": (
+        "The same for every head; the best of each panel is framed. The buttons choose whose attention is asked: the mention's, as the"
+        " paper does, or the antecedent's."
+    ),
+    "coreference_example": (
+        "An arc goes from the head word of each mention that has an antecedent here to the mention before it that it attends to most: red"
+        " if that is an antecedent, the wider the more attention. The text was chosen because this head is right on it."
+    ),
 }
 #: Tables that are printed in the report, by name.
 SHOWN: dict[str, Shown] = {
@@ -86,6 +102,17 @@ SHOWN: dict[str, Shown] = {
             "accuracy_held_out": "{:.1f} %",
             "baseline": "{:.1f} %",
             "offset": "{:+d}",
+        },
+    ),
+    "coreference": Shown(
+        "Antecedents found, in per cent",
+        "Of the mentions with an antecedent in the same window, how many each method answers rightly; n of them in all.",
+        {
+            "method": "",
+            "layer": "{:.0f}",
+            "head": "{:.0f}",
+            **dict.fromkeys(("all", "pronoun", "proper", "nominal"), "{:.1f}"),
+            "n": "{:,}",
         },
     ),
 }

@@ -21,6 +21,9 @@ FIGURES = {
     "distances": "distances",
     "syntax": "syntax",
     "syntax_examples": "syntax_examples",
+    "coreference": "coreference",
+    "coreference_heads": "coreference_heads",
+    "coreference_example": "coreference_example",
 }
 #: A table of one stack of an encoder-decoder model bears its name.
 STACKS = ("encoder", "decoder", "cross")

@@ -45,7 +45,7 @@ def styled(figure: go.Figure, run: Run, title: str, *, height: int = 420, **layo
             "y": 1,
             "yref": "container",
             "yanchor": "top",
-            "pad": {"l": 16, "t": 14},
+            "pad": {"l": 16, "t": 26},  # to the line on which the letters of the title stand
         },
         font={"family": SANS, "size": 12, "color": INK},
         paper_bgcolor=GROUND,

@@ -168,13 +168,13 @@ def _sentence(name: str, parsed: Any, document: str) -> Sentence:
         heads=tuple(heads),
         deprels=tuple(str(word["deprel"]) for word in words),
         upos=tuple(str(word["upos"] or "_") for word in words),
-        spaces=_spaces(forms, parsed),
+        spaces=spaces_of(forms, parsed),
         misc=tuple({str(key): str(value) for key, value in (word["misc"] or {}).items()} for word in words),
         document=document,
     )
 
 
-def _spaces(forms: Sequence[str], parsed: Any) -> tuple[bool, ...] | None:
+def spaces_of(forms: Sequence[str], parsed: Any) -> tuple[bool, ...] | None:
     """From the sentence's text where its words lie in it, else from SpaceAfter=No; None where the file says neither."""
     text = parsed.metadata.get("text") or ""
     position = 0

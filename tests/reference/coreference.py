@@ -1,0 +1,88 @@
+"""Antecedent selection as the paper's words say it: plain loops, one mention and one head at a time, from whole traces."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import sightline as sl
+from sightline.text.mention import MarkedDocument, Mention
+
+
+def word_level(tokens: np.ndarray, text: sl.TokenizedText) -> np.ndarray:
+    """Attention between words: sum over the pieces of the word looked at, mean over those of the word that looks."""
+    n = len(text.word_texts)
+    found = np.zeros((n, n))
+    for v in range(n):
+        looking = [i for i, word in enumerate(text.words) if word == v]
+        for w in range(n):
+            looked_at = [j for j, word in enumerate(text.words) if word == w]
+            found[v, w] = sum(float(tokens[i, j]) for i in looking for j in looked_at) / len(looking)
+    return found
+
+
+def attention_answers(words: np.ndarray, places: dict[int, int], mentions: list[Mention], *, back: bool = False) -> list[tuple[str, bool]]:
+    """(type, right) of each mention that has an antecedent. words: [word, word]; places: word of the document → row."""
+    found = []
+    for mention in mentions:
+        antecedents = [other for other in mentions if other.head < mention.head and other.cluster == mention.cluster]
+        if not antecedents:
+            continue
+        best, most = None, -1.0
+        for other in mentions:
+            if other.head < mention.head:
+                row, column = places[mention.head], places[other.head]
+                weight = words[column, row] if back else words[row, column]
+                if weight > most or (weight == most and best is not None and other.head > best):
+                    best, most = other.head, weight
+        found.append((mention.type, any(other.head == best for other in antecedents)))
+    return found
+
+
+def rule_answers(document: MarkedDocument, mentions: list[Mention], method: str) -> list[bool]:
+    """Whether the nearest mention, the nearest of the same head word, or the four sieves find an antecedent."""
+    found = []
+
+    def lower(first: int, last: int) -> str:
+        return " ".join(document.words[first : last + 1]).lower()
+
+    for mention in mentions:
+        before = [other for other in mentions if other.head < mention.head]
+        right = {other.head for other in before if other.cluster == mention.cluster}
+        if not right:
+            continue
+        nearest_first = sorted(before, key=lambda other: mention.head - other.head)
+        answer = None
+        if method == "nearest":
+            answer = nearest_first[0].head
+        elif method == "head match":
+            for other in nearest_first:
+                if lower(other.head, other.head) == lower(mention.head, mention.head):
+                    answer = other.head
+                    break
+        else:
+            for sieve in (1, 2, 3, 4):
+                for other in nearest_first:
+                    passes = sieve == 4
+                    if sieve == 1:
+                        passes = lower(other.start, other.end) == lower(mention.start, mention.end)
+                    elif sieve == 2:
+                        passes = lower(other.head, other.head) == lower(mention.head, mention.head)
+                    elif sieve == 3:
+                        passes = (
+                            _fits(mention.number, other.number)
+                            and _fits(mention.gender, other.gender)
+                            and _fits(mention.person, other.person)
+                        )
+                    if passes:
+                        answer = other.head
+                        break
+                if answer is not None:
+                    break
+        found.append(answer in right)
+    return found
+
+
+def _fits(one: str | None, other: str | None) -> bool:
+    if one is None or other is None:
+        return True
+    return any(value in other.split(",") for value in one.split(","))
