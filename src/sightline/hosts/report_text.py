@@ -2,6 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A table that the report prints: which columns, and how a cell of each is written."""
+
+    title: str
+    meaning: str
+    columns: Mapping[str, str]
+
+
+#: Kind of run → what its part of a report of several is called.
+PARTS = {
+    "analyse": "Where heads look",
+    "syntax": "What heads know of grammar",
+    "coreference": "What heads know of reference",
+    "probe": "What all heads know together",
+    "space": "Queries and keys in one space",
+    "compare": "Two models side by side",
+}
 TITLES = {
     "average_attention": "Where heads look",
     "entropy": "How broadly they look",
@@ -33,6 +55,8 @@ MEANING = {
         " entirely different tokens. Heads are ordered so that similar ones are neighbours; dark blocks are heads that look alike."
     ),
 }
+#: Tables that are printed in the report, by name.
+SHOWN: dict[str, Shown] = {}
 STYLE = """
 :root { color-scheme: light }
 body { margin: 0; background: #ffffff; color: #1a1d23; font: 14px/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, Arial, sans-serif }
@@ -47,6 +71,10 @@ a { color: #2563eb; display: inline-block; padding: 12px 0 }
 table { border-collapse: collapse; margin: 8px 0 }
 th { text-align: left; font-weight: 600 }
 th, td { padding: 0 24px 0 0; border-bottom: 1px solid #d9dde3; height: 44px }
+.part + .part { border-top: 1px solid #d9dde3; margin-top: 48px; padding-top: 32px }
+.wide { overflow-x: auto }
+.numbers td, .numbers th { height: 32px; white-space: nowrap; font-variant-numeric: tabular-nums }
+nav { margin: 8px 0 }
 .figure { width: 100%; overflow-x: auto }
 .figure .plotly-graph-div { min-width: 720px }
 pre { font-size: 12px; overflow: auto; max-height: 320px; border-top: 1px solid #d9dde3; border-bottom: 1px solid #d9dde3; padding: 8px 0 }

@@ -7,7 +7,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.colors import sample_colorscale
 
-from sightline.results.run import Run
+from sightline.results.run import Run, amounts
 
 INK, GROUND, HAIRLINE, QUIET = "#1a1d23", "#ffffff", "#d9dde3", "#5b6472"
 ACCENT = "#2563eb"
@@ -28,9 +28,8 @@ def layer_colours(n_layers: int) -> list[str]:
 
 
 def provenance(run: Run) -> str:
-    """Model, corpus, how many texts and tokens."""
-    counts = run.about["counts"]
-    return f"{run.about['model']['name']} · {run.about['corpus']['name']} · {counts['texts']:,} texts, {counts['tokens']:,} tokens"
+    """Model, corpus, how much of it."""
+    return f"{run.about['model']['name']} · {run.about['corpus']['name']} · {amounts(run)}"
 
 
 def styled(figure: go.Figure, run: Run, title: str, *, height: int = 420, **layout: Any) -> go.Figure:

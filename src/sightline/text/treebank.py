@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -67,6 +69,14 @@ class Treebank:
 
     def __getitem__(self, place: int) -> Sentence:
         return self.sentences[place]
+
+    @classmethod
+    def of(cls, sentences: Sequence[Sentence], name: str = "sentences") -> Treebank:
+        """A treebank of sentences in memory."""
+        if not sentences:
+            raise TextError("An empty treebank: no sentences.", "Give at least one.")
+        content = json.dumps([(one.words, one.heads, one.deprels) for one in sentences])
+        return cls(name, hashlib.sha256(content.encode()).hexdigest(), tuple(sentences))
 
 
 def read_treebank(path: str | Path, *, strict: bool = False) -> Treebank:
