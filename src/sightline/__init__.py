@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from sightline.analyses.entropy import Entropy
     from sightline.analyses.head_distances import HeadDistances
     from sightline.analyses.importance import Importance
+    from sightline.analyses.probes.run import probe
     from sightline.analyses.run import analyse
     from sightline.analyses.syntax import syntax
     from sightline.capture.cache import TraceCache
@@ -61,6 +62,7 @@ _HOME = {
     "neuron_view": "sightline.views",
     "open_run": "sightline.results.run",
     "open_trace": "sightline.capture.storage",
+    "probe": "sightline.analyses.probes.run",
     "read_corpus": "sightline.text.corpora",
     "read_treebank": "sightline.text.treebank",
     "syntax": "sightline.analyses.syntax",
@@ -93,6 +95,7 @@ __all__ = [
     "neuron_view",
     "open_run",
     "open_trace",
+    "probe",
     "read_corpus",
     "read_treebank",
     "syntax",

@@ -29,7 +29,7 @@ def reinitialised(model: Model, seed: int = 0) -> Model:
         for tensor in (*module.parameters(recurse=False), *module.buffers(recurse=False)):
             tensor._is_hf_initialized = tensor in kept or tensor in kept_buffers  # transformers passes over what bears this mark
     with torch.random.fork_rng(devices=[]):
-        torch.random.default_generator.manual_seed(seed)
+        torch.default_generator.manual_seed(seed)
         hf.initialize_weights()
     return Model(hf.to(device), model.tokenizer, name=f"{model.name}, random init")
 

@@ -19,6 +19,9 @@ FIGURES = {
     "importance": "importance",
     "head_map": "head_map",
     "distances": "distances",
+    "probes": "probes",
+    "probes_curve": "probes_curve",
+    "probe_weights": "probe_weights",
 }
 #: A table of one stack of an encoder-decoder model bears its name.
 STACKS = ("encoder", "decoder", "cross")

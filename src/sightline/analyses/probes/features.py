@@ -42,6 +42,7 @@ class Gold:
     texts     their tokens, and what was left out
     heads     of each sentence [word]: 0 for ROOT, i + 1 for word i
     scored    of each sentence [word]: all but punctuation
+    n_given   how many sentences there were before those that the model cannot read were left out
     """
 
     sentences: tuple[Sentence, ...]
@@ -49,6 +50,7 @@ class Gold:
     heads: tuple[Tensor, ...]
     scored: tuple[Tensor, ...]
     n_special: int
+    n_given: int
 
     def __len__(self) -> int:
         return len(self.sentences)
@@ -67,13 +69,16 @@ def read_gold(model: Model, sentences: Sequence[Sentence], what: str, max_tokens
         )
     n_special = {sum(side.source.special) for side in texts.sides}
     if len(n_special) > 1:
-        raise ModelError(f"{model.name} adds {sorted(n_special)} special tokens to a sentence.", "ROOT needs the same number in all of them.")
+        raise ModelError(
+            f"{model.name} adds {sorted(n_special)} special tokens to a sentence.", "ROOT needs the same number in all of them."
+        )
     return Gold(
         kept,
         texts,
         tuple(torch.tensor(sentence.heads) + 1 for sentence in kept),
         tuple(torch.tensor([not is_punctuation(relation) for relation in sentence.deprels]) for sentence in kept),
         n_special.pop(),
+        len(sentences),
     )
 
 

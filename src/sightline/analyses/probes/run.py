@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -11,9 +11,9 @@ import numpy as np
 import torch
 
 from sightline.analyses.probes.features import Gold, Heads, Maps, heads_of, read_gold
-from sightline.analyses.probes.results import Found, curve_table, probes_table, weights_table
+from sightline.analyses.probes.results import Found, curve_table, probes_table, weights_of, weights_table
 from sightline.analyses.probes.scorers import AttentionAndWords, AttentionOnly, DistancesAndWords, Scorer, right_branching
-from sightline.analyses.probes.training import Part, count, curve_sizes, evaluate, train
+from sightline.analyses.probes.training import Part, Score, count, curve_sizes, evaluate, train
 from sightline.analyses.probes.vectors import Vectors, glove_vectors, model_vectors
 from sightline.analyses.provenance import provenance
 from sightline.analyses.word_maps import MAX_TOKENS
@@ -21,7 +21,7 @@ from sightline.capture.model import Model
 from sightline.capture.reinitialise import reinitialised
 from sightline.errors import TextError
 from sightline.results.run import Run
-from sightline.text.treebank import Sentence, Treebank, read_treebank
+from sightline.text.treebank import Sentence, Treebank
 
 SEEDS = 3
 
@@ -40,8 +40,8 @@ Show = Callable[[Progress], None]
 
 def probe(
     model: Model,
-    train_on: Treebank | str | Path,
-    test_on: Treebank | str | Path,
+    train_on: Treebank | Sequence[Sentence],
+    test_on: Treebank | Sequence[Sentence],
     *,
     glove: str | Path | None = None,
     limit: int | None = None,
@@ -50,7 +50,6 @@ def probe(
     seeds: int = SEEDS,
     epochs: int = 1,
     seed: int = 0,
-    strict: bool = False,
     progress: Show | None = None,
 ) -> Run:
     """Train probes that find every word's head from attention, on one treebank, and score them on another.
@@ -62,7 +61,6 @@ def probe(
     layers      only the heads of these layers
     seeds       each probe is trained so many times, with other starting weights in another order; tables give the mean
     epochs      how often each sentence is seen; the paper has one
-    strict      a sentence that is no tree is an error (otherwise it is skipped and counted)
 
     Tables: probes (unlabelled attachment scores in percent, without and with punctuation, the interval of the first from resampled
     sentences), probes_curve (the same after fewer sentences) and probe_weights (which heads the probes use).
@@ -71,11 +69,11 @@ def probe(
         if value is not None and value < 1:
             raise TextError(f"{name}={value}.", "At least 1 is needed.")
     show = progress or (lambda _: None)
-    learn, score = (one if isinstance(one, Treebank) else read_treebank(one, strict=strict) for one in (train_on, test_on))
+    learn, score = (one if isinstance(one, Treebank) else Treebank.of(list(one)) for one in (train_on, test_on))
     if learn.sha256 == score.sha256:
         raise TextError(
             f"{learn.name} to train on and {score.name} to score on are the same.",
-            "A probe may not be scored on what it has learnt. Without --train, one half of a treebank is for training (halves in Python).",
+            "A probe may not be scored on what it has learnt. Without --train one half is for training (in Python: treebank.halves()).",
         )
     started = time.monotonic()
     golds = {
@@ -93,9 +91,9 @@ def probe(
     about = {
         **provenance("probe", model, corpus, options),
         "train": {"name": learn.name, "sha256": learn.sha256, "sentences": len(learn), "counts": _counts(golds["train"], learn)},
-        "counts": {**_counts(golds["test"], score), "also_in_training": _shared(golds)},
+        "counts": _counts(golds["test"], score),
         "words": {"from": vectors.name, "dims": vectors.n_dims, "covered": round(vectors.covered, 4)},
-        "notes": [_note(vectors, golds["test"].n_special)],
+        "notices": _notices(golds, learn, vectors),
         "seconds": {"all": round(time.monotonic() - started, 1), **{name: round(took, 1) for name, took in bench.seconds.items()}},
     }
     tables = {
@@ -104,18 +102,6 @@ def probe(
         "probe_weights": weights_table(found, bench.heads),
     }
     return Run(about, tables)
-
-
-def halves(treebank: Treebank, seed: int = 0) -> tuple[Treebank, Treebank]:
-    """Two treebanks of one: sentences drawn at random to train on, the others to score on."""
-    if len(treebank) < 2:
-        raise TextError(f"{treebank.name} has one sentence.", "Two halves need at least two. Give a treebank to train on: --train.")
-    order = np.random.default_rng(seed).permutation(len(treebank))
-    parts = []
-    for name, places in (("one half", order[::2]), ("the other half", order[1::2])):
-        kept = tuple(treebank.sentences[i] for i in sorted(places))
-        parts.append(replace(treebank, name=f"{treebank.name}, {name}", sha256=f"{treebank.sha256} {name} {seed}", sentences=kept))
-    return parts[0], parts[1]
 
 
 @dataclass
@@ -154,7 +140,7 @@ class _Bench:
             self.fit(f"attention + {words}", both, parts),
         ]
         self.record(reinitialised(model, self.seed), parts, "recording the random network")
-        return [*found, replace(self.fit(f"attention + {words}, random init", both, parts), weights={})]
+        return [*found, replace(self.fit(f"attention + {words}, random init", both, parts), weights=())]
 
     def record(self, model: Model, parts: dict[str, Part], doing: str) -> None:
         started, total, before = time.monotonic(), sum(map(len, parts.values())), 0
@@ -164,25 +150,26 @@ class _Bench:
         self.seconds["recording"] += time.monotonic() - started
 
     def fit(self, name: str, make: Callable[[torch.Generator], Scorer], parts: dict[str, Part]) -> Found:
-        started = time.monotonic()
-        found = Found(name, [])
-        n = len(parts["train"])
-        sizes = curve_sizes(n)[:-1]
+        """Train and score a probe with every seed."""
+        started, n = time.monotonic(), len(parts["train"])
+        curve: dict[int, list[Score]] = {size: [] for size in curve_sizes(n)}
+        weights: list[np.ndarray | None] = []
         for number in range(self.seeds):
             random = torch.Generator().manual_seed(self.seed * 1000 + number)
             scorer = make(random)
 
             def at(steps: int, scorer: Scorer = scorer) -> None:
-                if steps in sizes:
-                    found.add_point(steps, evaluate(scorer, parts["test"]))
+                if steps in curve and steps < n:
+                    curve[steps].append(evaluate(scorer, parts["test"]))
 
             def told(steps: int, number: int = number) -> None:
-                self.show(Progress(f"training: {name}", number * n * self.epochs + steps, self.seeds * n * self.epochs))
+                self.show(Progress(f"training {name}", number * n * self.epochs + steps, self.seeds * n * self.epochs))
 
             train(scorer, parts["train"], epochs=self.epochs, generator=random, at=at, progress=told)
-            found.add(n, evaluate(scorer, parts["test"]), scorer, parts["test"])
+            curve[n].append(evaluate(scorer, parts["test"]))
+            weights.append(weights_of(scorer, parts["test"]))
         self.seconds["training"] += time.monotonic() - started
-        return found
+        return Found(name, curve[n], curve, [one for one in weights if one is not None])
 
 
 def _sample(sentences: tuple[Sentence, ...], limit: int | None, seed: int) -> tuple[Sentence, ...]:
@@ -193,17 +180,20 @@ def _sample(sentences: tuple[Sentence, ...], limit: int | None, seed: int) -> tu
 
 
 def _counts(gold: Gold, treebank: Treebank) -> dict[str, int]:
-    return {**gold.texts.counts, "skipped": len(treebank.skipped)}
+    return {"given": gold.n_given + len(treebank.skipped), "no_tree": len(treebank.skipped), **gold.texts.counts}
 
 
-def _shared(golds: dict[str, Gold]) -> int:
-    """Test sentences that are word for word in the training sentences too."""
-    learnt = {sentence.words for sentence in golds["train"].sentences}
-    return sum(sentence.words in learnt for sentence in golds["test"].sentences)
-
-
-def _note(vectors: Vectors, n_special: int) -> str:
-    root = f"a learned mixture of the {n_special} special tokens" if n_special else "a learned constant (the model adds no special tokens)"
-    return f"Words: {vectors.name}, {vectors.n_dims} dimensions, {100 * vectors.covered:.1f} % of the words have one. ROOT's attention: {root}."
-
-
+def _notices(golds: dict[str, Gold], learn: Treebank, vectors: Vectors) -> list[str]:
+    """What a reader must know of these numbers."""
+    learnt, n_special = golds["train"], golds["test"].n_special
+    root = (
+        f"a learned mixture of the {n_special} special tokens" if n_special else "a learned constant, as the model adds no special tokens"
+    )
+    seen = {sentence.words for sentence in learnt.sentences}
+    again = sum(sentence.words in seen for sentence in golds["test"].sentences)
+    left_out = learnt.n_given - len(learnt)
+    return [
+        f"Trained on {len(learnt):,} sentences of {learn.name} ({left_out:,} too long or unreadable, {len(learn.skipped):,} no trees)."
+        f" {again:,} of the {len(golds['test']):,} test sentences stand there word for word.",
+        f"Words: {vectors.name}, {vectors.n_dims} dimensions, for {100 * vectors.covered:.1f} % of the words. ROOT's attention: {root}.",
+    ]

@@ -1,7 +1,8 @@
 """The probes: how likely each word, or ROOT, is the head of each word. Small torch modules on arrays; no model, no files.
 
 A scorer takes `maps` [unit, unit, head of the model], query before key, the words first and the special tokens behind them, and `vectors`
-[word, dim]; it gives scores [dependent, candidate], candidate 0 being ROOT and candidate i + 1 word i. Source: Clark et al. 2019, section 5.
+[word, dim]; it gives scores [dependent, candidate]. Candidate 0 is ROOT, candidate i + 1 word i; a word is among its own candidates.
+Source: Clark et al. 2019, section 5, and where that is silent (ROOT, distances, starting weights) the code released with it.
 """
 
 from __future__ import annotations
