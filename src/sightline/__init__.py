@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sightline.errors import SightlineError
     from sightline.plots.attention_graph import attention_graph
     from sightline.results.run import Run, open_run
+    from sightline.sample.treebank import sample_treebank
     from sightline.text.corpora import Corpus, read_corpus
     from sightline.text.tokenized import TokenizedText
     from sightline.text.treebank import Sentence, Treebank, read_treebank
@@ -65,6 +66,7 @@ _HOME = {
     "probe": "sightline.analyses.probes.run",
     "read_corpus": "sightline.text.corpora",
     "read_treebank": "sightline.text.treebank",
+    "sample_treebank": "sightline.sample.treebank",
     "syntax": "sightline.analyses.syntax",
     "wrap": "sightline.capture.load",
 }
@@ -98,6 +100,7 @@ __all__ = [
     "probe",
     "read_corpus",
     "read_treebank",
+    "sample_treebank",
     "syntax",
     "wrap",
 ]

@@ -31,6 +31,10 @@ def reinitialised(model: Model, seed: int = 0) -> Model:
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
         hf.initialize_weights()
+    with torch.no_grad():
+        for parameter, trained in zip(hf.parameters(), model.hf.parameters(), strict=True):
+            if parameter in kept:  # some families' own code does not heed the mark
+                parameter.copy_(trained)
     return Model(hf.to(device), model.tokenizer, name=f"{model.name}, random init")
 
 

@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from sightline.hosts.corpus_commands import _numbers
+from sightline.hosts.corpus_commands import numbers
 
 console = Console()
 
@@ -35,17 +35,20 @@ def probe(
     epochs: Annotated[int, typer.Option(help="How often each training sentence is seen.")] = 1,
     seed: Annotated[int, typer.Option(help="For everything that is drawn at random.")] = 0,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at a sentence that is no tree, instead of skipping it.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the probe run that the folder holds.")] = False,
 ) -> None:
     """Find every word's head from all heads' attention at once: a small classifier, beside baselines without attention.
 
     [dim]sightline probe dev.conllu --train train.conllu --limit 3000 --model minilm --glove glove -o run[/dim]
     """
-    chosen = _numbers(layers)
+    chosen = numbers(layers)
     from sightline.analyses.probes.run import Progress as Place
     from sightline.analyses.probes.run import probe as run_probe
     from sightline.capture.load import load
+    from sightline.results.run import check_free
     from sightline.text.treebank import read_treebank
 
+    check_free(output, "probe", overwrite=overwrite)
     scored = read_treebank(treebank, strict=strict)
     learnt, scored = scored.halves(seed) if train is None else (read_treebank(train, strict=strict), scored)
     loaded = load(model)

@@ -19,6 +19,8 @@ FIGURES = {
     "importance": "importance",
     "head_map": "head_map",
     "distances": "distances",
+    "syntax": "syntax",
+    "syntax_examples": "syntax_examples",
     "probes": "probes",
     "probes_curve": "probes_curve",
     "probe_weights": "probe_weights",

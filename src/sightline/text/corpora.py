@@ -7,7 +7,7 @@ import hashlib
 import itertools
 import json
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -114,7 +114,7 @@ def file_hash(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Lines from 1; a line that is not UTF-8 is named."""
     try:
         with _open(path) as file:
@@ -134,7 +134,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
 
 def _guess_paragraphs(path: Path) -> str:
     """Hard-wrapped text has short lines, several in a row, and blank lines between its paragraphs; elsewhere a line is a paragraph."""
-    lines = [line.strip() for _, line in itertools.islice(_lines(path), 1000)]
+    lines = [line.strip() for _, line in itertools.islice(numbered_lines(path), 1000)]
     in_a_row = any(one and other for one, other in itertools.pairwise(lines))
     return "blank" if in_a_row and "" in lines and max(map(len, lines)) <= 200 else "line"
 
@@ -142,7 +142,7 @@ def _guess_paragraphs(path: Path) -> str:
 def _paragraphs(path: Path, by: str) -> Iterator[Document]:
     open_lines: list[str] = []
     start = 0
-    for number, line in _lines(path):
+    for number, line in numbered_lines(path):
         if line.strip():
             start = start if open_lines else number
             open_lines.append(line.strip())
@@ -154,7 +154,7 @@ def _paragraphs(path: Path, by: str) -> Iterator[Document]:
 
 
 def _json_lines(path: Path, _: str) -> Iterator[Document]:
-    for number, line in _lines(path):
+    for number, line in numbered_lines(path):
         if not line.strip():
             continue
         try:
@@ -183,18 +183,18 @@ def _item(data: Any) -> Item | None:
 
 def _sentences(path: Path, _: str) -> Iterator[Document]:
     article = ""
-    for start, block in conllu_blocks(path):
+    for start, block in conllu_blocks(path, numbered_lines(path)):
         sentence = parse_conllu(path, start, block)
         article = f"line {start}" if any(row.startswith("# newdoc") for row in block) else article
         words = [token["form"] for token in sentence if isinstance(token["id"], int)]
         yield Document(words, start, (sentence.metadata.get("text") or " ".join(words),), article)
 
 
-def conllu_blocks(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """The sentences of a CoNLL-U file as lines, and the line that each begins on; comments without a word are passed over."""
+def conllu_blocks(path: Path | str, lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
+    """The sentences of numbered CoNLL-U lines, and the line that each begins on; comments without a word are passed over."""
     block: list[str] = []
     start = 0
-    for number, line in _lines(path):
+    for number, line in lines:
         if line.strip():
             start = start if block else number
             if not line.startswith("#") and line.count("\t") != 9:
@@ -211,7 +211,7 @@ def conllu_blocks(path: Path) -> Iterator[tuple[int, list[str]]]:
         yield start, block
 
 
-def parse_conllu(path: Path, line: int, block: list[str]) -> Any:
+def parse_conllu(path: Path | str, line: int, block: list[str]) -> Any:
     """One sentence as the conllu library gives it: a list of tokens with `metadata`."""
     import conllu
 

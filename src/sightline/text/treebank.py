@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sightline.errors import TextError
-from sightline.text.corpora import conllu_blocks, file_hash, parse_conllu
+from sightline.text.corpora import conllu_blocks, file_hash, numbered_lines, parse_conllu
 
 ROOT = -1
 
@@ -100,22 +100,31 @@ def read_treebank(path: str | Path, *, strict: bool = False) -> Treebank:
     path = Path(path)
     if not path.is_file():
         raise TextError(f"{path}: no such file.", "A treebank is a .conllu file, plain or .gz.")
+    return _collect(path, path.name, file_hash(path), numbered_lines(path), strict=strict)
+
+
+def parse_treebank(text: str, name: str = "treebank", *, strict: bool = False) -> Treebank:
+    """A treebank from CoNLL-U in memory."""
+    return _collect(name, name, hashlib.sha256(text.encode()).hexdigest(), enumerate(text.splitlines(), 1), strict=strict)
+
+
+def _collect(path: Path | str, name: str, digest: str, lines: Iterable[tuple[int, str]], *, strict: bool) -> Treebank:
     sentences: list[Sentence] = []
     skipped: dict[str, str] = {}
     document = ""
-    for line, block in conllu_blocks(path):
+    for line, block in conllu_blocks(path, lines):
         parsed = parse_conllu(path, line, block)
         named = next((row for row in block if row.startswith("# newdoc")), None)
         document = document if named is None else named.partition("=")[2].strip() or f"line {line}"
-        name = parsed.metadata.get("sent_id") or f"line {line}"
+        number = parsed.metadata.get("sent_id") or f"line {line}"
         try:
-            found = _sentence(name, parsed, document)
+            found = _sentence(number, parsed, document)
         except TextError as error:
             if strict:
                 raise TextError(
-                    f"{path}: sentence {name}, line {line}, is no tree.", str(error), "Without --strict it is skipped."
+                    f"{path}: sentence {number}, line {line}, is no tree.", str(error), "Without --strict it is skipped."
                 ) from error
-            skipped[name] = str(error).splitlines()[0].removeprefix(f"{name}: ")
+            skipped[number] = str(error).splitlines()[0].removeprefix(f"{number}: ")
             continue
         sentences.append(found)
     if not sentences:
@@ -125,7 +134,7 @@ def read_treebank(path: str | Path, *, strict: bool = False) -> Treebank:
             else "It holds no sentence."
         )
         raise TextError(f"{path}: an empty treebank.", why)
-    return Treebank(path.name, file_hash(path), tuple(sentences), skipped)
+    return Treebank(name, digest, tuple(sentences), skipped)
 
 
 def tree_fault(heads: Sequence[int]) -> str | None:
