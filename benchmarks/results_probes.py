@@ -81,14 +81,14 @@ def section(run: sl.Run) -> str:
         f" ({int(table['n'][0]):,} words without punctuation), one epoch, mean of {options['seeds']} seeds; GloVe knows"
         f" {100 * about['words']['covered']:.1f} % of the words. Share of words whose head is found, in per cent ([how](probes.md)).",
         markdown_table(["probe", "paper", "ours", "95 % interval", "sd over seeds", "with punctuation"], rows),
-        "The paper's column is BERT-base on the Penn Treebank in Stanford Dependencies, trained on its 40,000 sentences: another model, other"
-        " text, another annotation, and thirteen times the training. Only the order of the rows may be compared. The interval is over test"
+        "The paper's column is BERT-base on the Penn Treebank in Stanford Dependencies, trained on its 40,000 sentences: another model,"
+        " other text, another annotation, and thirteen times the training. Only the order of the rows may be compared. The interval is over test"
         " sentences.",
         *findings(run),
         "After fewer training sentences:",
         markdown_table(["sentences", *(f"{size:,}" for size in sizes)], lines),
-        f"Recording took {seconds['recording']:,.0f} s, training and scoring everything {seconds['training']:,.0f} s, on two cores that other"
-        " work shared; `python benchmarks/probe.py` measures training alone.",
+        f"Recording took {seconds['recording']:,.0f} s, training and scoring everything {seconds['training']:,.0f} s, on two cores"
+        " that other work shared; `python benchmarks/probe.py` measures training alone.",
     ]
     return "\n\n".join(parts)
 

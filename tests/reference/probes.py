@@ -50,10 +50,8 @@ def distances_and_words(vectors: np.ndarray, first: np.ndarray, bias: np.ndarray
     for j in range(n):
         for i in range(-1, n):
             d = i - j
-            if i < 0:
-                features = [0, 0, 0, 0, 0, 0, 0, 1]
-            else:
-                features = [max(d, 0) / n, max(-d, 0) / n, d == 0, d == 1, d == -1, d == 2, d == -2, 0]
+            near = [d == 0, d == 1, d == -1, d == 2, d == -2]
+            features = [0, 0, 0, 0, 0, 0, 0, 1] if i < 0 else [max(d, 0) / n, max(-d, 0) / n, *near, 0]
             candidate = vectors[i] if i >= 0 else np.zeros_like(vectors[0])
             scores[j, i + 1] = out @ np.tanh(first @ np.concatenate([features, candidate, vectors[j]]) + bias)
     return scores

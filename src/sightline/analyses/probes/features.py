@@ -53,7 +53,7 @@ class Gold:
     n_given: int
 
     def __len__(self) -> int:
-        return len(self.sentences)
+        return len(self.heads)
 
 
 def read_gold(model: Model, sentences: Sequence[Sentence], what: str, max_tokens: int | None) -> Gold:
