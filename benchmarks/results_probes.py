@@ -82,8 +82,8 @@ def section(run: sl.Run) -> str:
         f" {100 * about['words']['covered']:.1f} % of the words. Share of words whose head is found, in per cent ([how](probes.md)).",
         markdown_table(["probe", "paper", "ours", "95 % interval", "sd over seeds", "with punctuation"], rows),
         "The paper's column is BERT-base on the Penn Treebank in Stanford Dependencies, trained on its 40,000 sentences: another model,"
-        " other text, another annotation, and thirteen times the training. Only the order of the rows may be compared. The interval is over test"
-        " sentences.",
+        " other text, another annotation, and thirteen times the training. Only the order of the rows may be compared. The interval is"
+        " over test sentences.",
         *findings(run),
         "After fewer training sentences:",
         markdown_table(["sentences", *(f"{size:,}" for size in sizes)], lines),

@@ -13,6 +13,8 @@ from sightline.results.table import Table
 
 #: Blue against, white nothing, orange for; the same on both sides.
 SIGNED = ((0.0, "#1d4ed8"), (0.5, "#ffffff"), (1.0, "#ea580c"))
+#: Pixels between two rows of panels, and above and below them.
+BETWEEN, MARGIN = 96, {"t": 112, "b": 56}
 
 
 def probe_weights(run: Run) -> go.Figure:
@@ -21,12 +23,16 @@ def probe_weights(run: Run) -> go.Figure:
     probes = list(dict.fromkeys(map(str, table.columns["probe"])))
     directions = list(dict.fromkeys(map(str, table.columns["direction"])))
     titles = [f"{probe}: {direction}" for probe in probes for direction in directions]
-    spacing = 0.28 / max(1, len(probes))
+    rows = len(set(table["layer"].tolist()))
+    panel = max(200, min(560, 20 * rows + 40))
+    inner = len(probes) * panel + (len(probes) - 1) * BETWEEN
+    spacing = BETWEEN / inner if len(probes) > 1 else 0
     figure = make_subplots(len(probes), len(directions), subplot_titles=titles, vertical_spacing=spacing, horizontal_spacing=0.07)
+    figure.update_annotations(font={"size": 14}, yshift=4)
     for row, probe in enumerate(probes):
         part = table.where(probe=probe)
         most = float(np.abs(part["weight"].astype(float)).max()) or 1.0
-        middle = 1 - (row + 0.5) / len(probes)
+        middle = 1 - (row * (panel + BETWEEN) + panel / 2) / inner
         for column, direction in enumerate(directions):
             layers, heads, square = _square(part.where(direction=direction))
             figure.add_heatmap(
@@ -37,7 +43,7 @@ def probe_weights(run: Run) -> go.Figure:
                 zmax=most,
                 colorscale=SIGNED,
                 showscale=column == 0,
-                colorbar={"title": {"text": "weight"}, "thickness": 14, "outlinewidth": 0, "len": 0.8 / len(probes), "y": middle},
+                colorbar={"title": {"text": "weight"}, "thickness": 14, "outlinewidth": 0, "len": panel / inner, "y": middle},
                 hovertemplate=f"L%{{y}}·H%{{x}}, {direction}: %{{z:.2f}}<extra></extra>",
                 row=row + 1,
                 col=column + 1,
@@ -47,8 +53,8 @@ def probe_weights(run: Run) -> go.Figure:
                 title_text="layer" if column == 0 else None, dtick=layer_step(layers), autorange="reversed", showgrid=False,
                 row=row + 1, col=column + 1,
             )  # fmt: skip
-    height = 120 + len(probes) * max(240, min(640, 20 * len(set(table["layer"].tolist())) + 100))
-    styled(figure, run, "Which heads the probes use", height=height, margin={"l": 64, "r": 24, "t": 112, "b": 56})
+    height = inner + MARGIN["t"] + MARGIN["b"]
+    styled(figure, run, "Which heads the probes use", height=height, margin={"l": 64, "r": 24, **MARGIN})
     return figure
 
 

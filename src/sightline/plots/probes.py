@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from sightline.plots.style import ACCENT, HAIRLINE, INK, QUIET, styled
+from sightline.plots.style import ACCENT, GROUND, HAIRLINE, INK, QUIET, styled
 from sightline.results.run import Run
 
 #: Published by Clark et al. 2019, table 3: BERT-base, Penn Treebank (WSJ), GloVe.
@@ -23,7 +23,7 @@ def kind_of(name: str) -> str:
 
 def colour_of(name: str) -> str:
     """Attention in the accent, baselines in grey."""
-    return {"attention": ACCENT, "attention-only": "#7ba2f2"}.get(kind_of(name), "#9aa3b0")
+    return {"attention": ACCENT, "attention-only": ACCENT}.get(kind_of(name), QUIET)
 
 
 def probes(run: Run) -> go.Figure:
@@ -40,6 +40,11 @@ def probes(run: Run) -> go.Figure:
             width=0.55,
             marker={"color": [colour_of(name) for name in names]},
             error_x={"type": "data", "array": high - uas, "arrayminus": uas - low, "color": INK, "thickness": 1.5, "width": 5},
+            text=[f"{value:.1f} %" for value in uas],
+            textposition="inside",
+            insidetextanchor="start",
+            textangle=0,
+            textfont={"color": GROUND},
             customdata=list(zip(low, high, with_punctuation, table["n"].astype(int), strict=True)),
             hovertemplate=(
                 "%{y}: %{x:.1f} %, 95 % between %{customdata[0]:.1f} and %{customdata[1]:.1f}"
@@ -48,15 +53,6 @@ def probes(run: Run) -> go.Figure:
             name=str(run.about["model"]["name"]),
             showlegend=False,
         )
-    )
-    figure.add_scatter(
-        x=[value + 0.8 for value in high],
-        y=names,
-        mode="text",
-        text=[f"{value:.1f} %" for value in uas],
-        textposition="middle right",
-        hoverinfo="skip",
-        showlegend=False,
     )
     published = [(name, PAPER[kind_of(name)]) for name in names if kind_of(name) in PAPER]
     figure.add_scatter(
