@@ -14,11 +14,8 @@ Scores = dict[tuple[str, int, int, str], float]
 
 def word_map(weights: np.ndarray, groups: Sequence[Sequence[int]], special: Sequence[bool]) -> np.ndarray:
     """One head's attention between words, without special tokens: sum over the pieces looked at, mean over the pieces that look."""
-    n = len(groups)
-    full = np.zeros((n, n))
-    for v, queries in enumerate(groups):
-        for w, keys in enumerate(groups):
-            full[v, w] = np.mean([sum(weights[i, j] for j in keys) for i in queries])
+    to_words = np.stack([weights[:, list(keys)].sum(axis=1) for keys in groups], axis=1)  # [token, word]
+    full = np.stack([to_words[list(queries)].mean(axis=0) for queries in groups])  # [word, word]
     words = [unit for unit, group in enumerate(groups) if not special[group[0]]]
     return full[np.ix_(words, words)]
 
@@ -60,11 +57,10 @@ def baselines(sentences: Sequence[Sentence], relations: Sequence[Sequence[str]])
     return {name: max(each[name] for each in tried) for name in tried[0]}
 
 
-def every_head(model: sl.Model, sentences: Sequence[Sentence], relations: Sequence[Sequence[str]]) -> Scores:
-    """relation, layer, head, direction → percent; one sentence at a time, from traces."""
+def every_head(traces: Sequence[sl.Trace], sentences: Sequence[Sentence], relations: Sequence[Sequence[str]]) -> Scores:
+    """relation, layer, head, direction → percent; one sentence at a time, from its trace."""
     predictions: dict[tuple[int, int, str], list[list[int]]] = {}
-    for sentence in sentences:
-        trace = model.trace(words=list(sentence.words), keep={"weights"})
+    for trace in traces:
         stack = trace.stacks["encoder" if "encoder" in trace.stacks else "decoder"]
         text = stack.query_text
         for layer, heads in enumerate(stack.weights_by_layer):

@@ -9,12 +9,17 @@ from pathlib import Path
 import pytest
 
 
+def data_file(name: str) -> Path:
+    """A file of the data that is shared between checkouts; without it the test is skipped, and says so."""
+    folder = Path(os.environ.get("SIGHTLINE_DATA", Path(__file__).parents[3] / "shared" / "data"))
+    if not (folder / name).exists():
+        pytest.skip(f"{name} is not in {folder} (set SIGHTLINE_DATA)")
+    return folder / name
+
+
 def treebank(name: str, *, surface: bool = False) -> list[tuple[str, list[str]]]:
     """(text, words) of each sentence; with `surface`, a multiword token (don't) instead of its parts."""
-    folder = Path(os.environ.get("SIGHTLINE_DATA", Path(__file__).parents[3] / "shared" / "data"))
-    file = folder / name
-    if not file.exists():
-        pytest.skip(f"{name} is not in {folder} (set SIGHTLINE_DATA)")
+    file = data_file(name)
     sentences: list[tuple[str, list[str]]] = []
     text, words, inside = "", [], 0
     with gzip.open(file, "rt", encoding="utf-8") as lines:
