@@ -7,6 +7,7 @@ Source: Clark et al. 2019, section 5, and where that is silent (ROOT, distances,
 
 from __future__ import annotations
 
+import functools
 import math
 
 import torch
@@ -118,6 +119,7 @@ class DistancesAndWords(Scorer):
         return torch.tanh(hidden) @ self.out
 
 
+@functools.lru_cache(maxsize=128)
 def distances(n_words: int) -> Tensor:
     """Eight features of where a candidate stands, as the paper's released code has them: [dependent, candidate, feature].
 
@@ -131,7 +133,7 @@ def distances(n_words: int) -> Tensor:
     ahead = places[None, :] - places[:, None]  # [dependent, word]
     share = ahead / n_words
     near = [(ahead == offset).float() for offset in (0, 1, -1, 2, -2)]
-    words = torch.stack([share.clamp_min(0), (-share).clamp_min(0), *near, torch.zeros_like(share)], 2)
+    words = torch.stack([share.clamp_min(0), share.clamp_max(0).abs(), *near, torch.zeros_like(share)], 2)
     root = torch.zeros(n_words, 1, N_DISTANCES)
     root[..., -1] = 1
     return torch.cat([root, words], 1)

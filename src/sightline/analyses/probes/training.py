@@ -79,7 +79,7 @@ def mean_score(scores: Sequence[Score]) -> Score:
 
 def evaluate(scorer: Scorer, test: Part) -> Score:
     """The best-scoring candidate of each word, without any constraint that they make a tree."""
-    with torch.inference_mode(), _one_thread():
+    with torch.no_grad(), _one_thread():  # not inference_mode: distances are kept, and trained on afterwards
         return count(test.gold, [scorer(*test.inputs(place)).argmax(1) for place in range(len(test))])
 
 
