@@ -18,6 +18,9 @@ from sightline.plots.probes import PAPER, kind_of
 
 DATA = Path(os.environ.get("SIGHTLINE_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
+#: What the paper's probes were trained on: sections 2 to 21 of the Penn Treebank.
+PAPER_SENTENCES = 39_832
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -81,9 +84,9 @@ def section(run: sl.Run) -> str:
         f" ({int(table['n'][0]):,} words without punctuation), one epoch, mean of {options['seeds']} seeds; GloVe knows"
         f" {100 * about['words']['covered']:.1f} % of the words. Share of words whose head is found, in per cent ([how](probes.md)).",
         markdown_table(["probe", "paper", "ours", "95 % interval", "sd over seeds", "with punctuation"], rows),
-        "The paper's column is BERT-base on the Penn Treebank in Stanford Dependencies, trained on its 40,000 sentences: another model,"
-        " other text, another annotation, and thirteen times the training. Only the order of the rows may be compared. The interval is"
-        " over test sentences.",
+        f"The paper's column is BERT-base on the Penn Treebank in Stanford Dependencies, trained on its {PAPER_SENTENCES:,} sentences: another"
+        f" model, other text, another annotation, {PAPER_SENTENCES / options['limit']:.0f} times the training. Only the order of the rows may"
+        " be compared. The interval is over test sentences.",
         *findings(run),
         "After fewer training sentences:",
         markdown_table(["sentences", *(f"{size:,}" for size in sizes)], lines),
@@ -102,6 +105,10 @@ def findings(run: sl.Run) -> list[str]:
     first = f"Attention + words {uas['attention']:.1f}, attention-only {uas['attention-only']:.1f}, right-branching"
     first += f" {uas['right-branching']:.1f}: ordered {said}. The random network's {uas['random init']:.1f} lies"
     first += f" {uas['attention'] - uas['random init']:.1f} points under the trained one's."
+    if uas["random init"] < uas["right-branching"]:
+        first += (
+            " It lies under right-branching too: a probe without distances learns of places only what the maps tell it, and these do not."
+        )
     weights = run.table("probe_weights").where(probe="attention-only")
     largest = sorted(weights.rows(), key=lambda row: -float(row["weight"]))[:5]
     heads = ", ".join(f"L{row['layer']}·H{row['head']} ({row['direction']}, {float(row['weight']):.1f})" for row in largest)

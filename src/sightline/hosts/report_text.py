@@ -102,6 +102,20 @@ SHOWN: dict[str, Shown] = {
             "offset": "{:+d}",
         },
     ),
+    "probes": Shown(
+        "What each probe finds",
+        "The share of words whose head is found, without punctuation (uas), and the interval that holds it with 95 % confidence when the"
+        " test sentences are drawn anew; n words were scored. Spread is the standard deviation over seeds.",
+        {
+            "probe": "",
+            "uas": "{:.1f} %",
+            "low": "{:.1f} %",
+            "high": "{:.1f} %",
+            "uas_with_punctuation": "{:.1f} %",
+            "spread": "{:.2f}",
+            "n": "{:,}",
+        },
+    ),
 }
 STYLE = """
 :root { color-scheme: light }
