@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sightline.analyses.entropy import Entropy
     from sightline.analyses.head_distances import HeadDistances
     from sightline.analyses.importance import Importance
+    from sightline.analyses.probes.run import probe
     from sightline.analyses.run import analyse
     from sightline.analyses.syntax import syntax
     from sightline.capture.cache import TraceCache
@@ -70,6 +71,7 @@ _HOME = {
     "open_run": "sightline.results.run",
     "open_trace": "sightline.capture.storage",
     "read_coreference": "sightline.text.coreference",
+    "probe": "sightline.analyses.probes.run",
     "read_corpus": "sightline.text.corpora",
     "read_treebank": "sightline.text.treebank",
     "sample_treebank": "sightline.sample.treebank",
@@ -107,6 +109,7 @@ __all__ = [
     "neuron_view",
     "open_run",
     "open_trace",
+    "probe",
     "read_coreference",
     "read_corpus",
     "read_treebank",

@@ -37,6 +37,9 @@ TITLES = {
     "coreference": "Who finds what a mention refers back to",
     "coreference_heads": "Every head as a finder of antecedents",
     "coreference_example": "The best head on a text",
+    "probes": "How much grammar all heads know together",
+    "probes_curve": "How much the probes must see",
+    "probe_weights": "Which heads the probes use",
 }
 MEANING = {
     "average_attention": (
@@ -83,6 +86,19 @@ MEANING = {
         "An arc goes from the head word of each mention that has an antecedent here to the mention before it that it attends to most: red"
         " if that is an antecedent, the wider the more attention. The text was chosen because this head is right on it."
     ),
+    "probes": (
+        "A probe is a small classifier that finds the head of every word. Bars are the share of heads that it finds, over all words but"
+        " punctuation; lines hold that share with 95 % confidence when the test sentences are drawn anew. What attention adds is the"
+        " distance to the probes without it (distances + words) and to the same network before training (random init)."
+    ),
+    "probes_curve": (
+        "The same share after fewer training sentences. A probe that is still rising would find more with more sentences; a probe that"
+        " rises late learns the task itself rather than reading it off the maps."
+    ),
+    "probe_weights": (
+        "Orange: attention of this head speaks for an arc, blue: against it. Of the probe with words the mean weight over the gold arcs is"
+        " shown. Heads that do the same share their weight, so that a weak one is not a useless one."
+    ),
 }
 #: Tables that are printed in the report, by name.
 SHOWN: dict[str, Shown] = {
@@ -112,6 +128,20 @@ SHOWN: dict[str, Shown] = {
             "layer": "{:.0f}",
             "head": "{:.0f}",
             **dict.fromkeys(("all", "pronoun", "proper", "nominal"), "{:.1f}"),
+            "n": "{:,}",
+        },
+    ),
+    "probes": Shown(
+        "What each probe finds",
+        "The share of words whose head is found, without punctuation (uas), and the interval that holds it with 95 % confidence when the"
+        " test sentences are drawn anew; n words were scored. Spread is the standard deviation over seeds.",
+        {
+            "probe": "",
+            "uas": "{:.1f} %",
+            "low": "{:.1f} %",
+            "high": "{:.1f} %",
+            "uas_with_punctuation": "{:.1f} %",
+            "spread": "{:.2f}",
             "n": "{:,}",
         },
     ),

@@ -24,6 +24,9 @@ FIGURES = {
     "coreference": "coreference",
     "coreference_heads": "coreference_heads",
     "coreference_example": "coreference_example",
+    "probes": "probes",
+    "probes_curve": "probes_curve",
+    "probe_weights": "probe_weights",
 }
 #: A table of one stack of an encoder-decoder model bears its name.
 STACKS = ("encoder", "decoder", "cross")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -77,6 +78,17 @@ class Treebank:
             raise TextError("An empty treebank: no sentences.", "Give at least one.")
         content = json.dumps([(one.words, one.heads, one.deprels) for one in sentences])
         return cls(name, hashlib.sha256(content.encode()).hexdigest(), tuple(sentences))
+
+    def halves(self, seed: int = 0) -> tuple[Treebank, Treebank]:
+        """Two treebanks: half of the sentences, drawn at random, and the others; each in order."""
+        if len(self) < 2:
+            raise TextError(f"{self.name} has one sentence.", "Two halves need at least two.")
+        first = set(random.Random(seed).sample(range(len(self)), len(self) // 2))  # noqa: S311 - a seeded choice, not a secret
+        kept = (
+            tuple(one for place, one in enumerate(self) if place in first),
+            tuple(one for place, one in enumerate(self) if place not in first),
+        )
+        return self.of(kept[0], f"one half of {self.name}"), self.of(kept[1], f"the other half of {self.name}")
 
 
 def read_treebank(path: str | Path, *, strict: bool = False) -> Treebank:

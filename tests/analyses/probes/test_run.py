@@ -1,0 +1,179 @@
+"""Probing runs: what is scored, what is counted, what is refused."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+import sightline as sl
+from sightline.analyses.probes.features import Maps, heads_of, read_gold
+from sightline.analyses.probes.scorers import AttentionAndWords
+from sightline.analyses.probes.training import Part, count, evaluate, mean_score, train
+from sightline.analyses.probes.vectors import model_vectors
+from sightline.errors import ModelError, TextError
+from tests.capture.families import FAMILIES, tiny_tokenizer
+from tests.laws.statistics import tiny_model
+
+#: Sentences over the tiny tokeniser's words; each ends in punctuation.
+SENTENCES = [
+    sl.Sentence(f"s{i}", words, heads, relations)
+    for i, (words, heads, relations) in enumerate(
+        [
+            (("the", "cat", "sat", "."), (1, 2, -1, 2), ("det", "nsubj", "root", "punct")),
+            (("a", "dog", "ran", "home", "!"), (1, 2, -1, 2, 2), ("det", "nsubj", "root", "advmod", "punct")),
+            (("it", "purred", "?"), (1, -1, 1), ("nsubj", "root", "punct")),
+            (("sat", "on", "the", "mat", ","), (-1, 3, 3, 0, 0), ("root", "case", "det", "obl", "punct")),
+            (("the", "dog", "and", "cat", "ran"), (1, 4, 3, 1, -1), ("det", "nsubj", "cc", "conj", "root")),
+            (("a", "very", "long", "way"), (3, 2, 3, -1), ("det", "advmod", "amod", "root")),
+        ]
+    )
+]
+TRAIN, TEST = sl.Treebank.of(SENTENCES[:4] * 5, "train"), sl.Treebank.of(SENTENCES[2:], "test")
+
+
+@pytest.fixture(scope="module")
+def run() -> sl.Run:
+    return sl.probe(tiny_model(), TRAIN, TEST, seeds=2)
+
+
+def test_a_run_has_a_row_for_every_probe_and_says_where_its_words_come_from(run):
+    table = run.table("probes")
+    assert list(table.columns)[:6] == ["probe", "uas", "uas_with_punctuation", "low", "high", "n"]
+    assert table.columns["probe"] == [
+        "right-branching",
+        "distances + model embeddings",
+        "attention-only",
+        "attention + model embeddings",
+        "attention + model embeddings, random init",
+    ]
+    scored = sum(relation != "punct" for sentence in TEST for relation in sentence.deprels)
+    assert set(table.columns["n"]) == {scored}
+    for row in table.rows():
+        assert 0 <= row["low"] <= row["uas"] <= row["high"] <= 100
+
+
+def test_right_branching_is_counted_by_hand_with_and_without_punctuation(run):
+    right = [
+        (head == place + 1 if place + 1 < len(s) else head == -1, relation != "punct")
+        for s in TEST
+        for place, (head, relation) in enumerate(zip(s.heads, s.deprels, strict=True))
+    ]
+    row = next(run.table("probes").rows())
+    assert row["uas"] == pytest.approx(100 * np.mean([ok for ok, scored in right if scored]))
+    assert row["uas_with_punctuation"] == pytest.approx(100 * np.mean([ok for ok, _ in right]))
+    assert row["uas"] != row["uas_with_punctuation"]
+
+
+def test_punctuation_is_left_out_of_the_score_alone():
+    gold = read_gold(tiny_model(), SENTENCES[:1], "test", 128)
+    wrong_at_the_stop = torch.tensor([2, 3, 0, 1])
+    score = count(gold, [wrong_at_the_stop])
+    assert (score.uas, score.uas_with_punctuation) == (100.0, 75.0)
+    half = mean_score([score, count(gold, [torch.tensor([0, 3, 0, 3])])])
+    assert half.uas == pytest.approx(100 * 5 / 6)
+
+
+def test_the_same_seed_gives_the_same_run_and_another_seed_another(run):
+    again, other = (sl.probe(tiny_model(), TRAIN, TEST, seeds=2, seed=seed) for seed in (0, 1))
+    for name in run.tables:
+        assert again.table(name).to_csv() == run.table(name).to_csv()
+    assert other.table("probe_weights").to_csv() != run.table("probe_weights").to_csv()
+
+
+def test_the_curve_ends_at_the_score_and_the_weights_name_every_head_twice(run):
+    curve, table, weights = run.table("probes_curve"), run.table("probes"), run.table("probe_weights")
+    assert sorted({int(size) for size in curve["sentences"]}) == [10, 20]
+    for row in list(table.rows())[1:]:
+        assert curve.where(probe=row["probe"], sentences=20)["uas"][0] == pytest.approx(row["uas"])
+    one = weights.where(probe="attention-only")
+    assert len({(row["layer"], row["head"], row["direction"]) for row in one.rows()}) == len(one) == 2 * 3 * 4
+    assert set(weights.columns["probe"]) == {"attention-only", "attention + model embeddings"}
+
+
+def test_maps_are_the_word_level_maps_of_a_trace_with_special_tokens_behind():
+    model = tiny_model()
+    gold = read_gold(model, SENTENCES, "test", 128)
+    heads = heads_of(model, [0, 2])
+    maps, in_a_file = Maps(gold, heads), Maps(gold, heads, in_memory=0)
+    for one in (maps, in_a_file):
+        one.record(model, gold)
+    for place, sentence in enumerate(SENTENCES):
+        found = model.trace(words=list(sentence.words)).words().weights[[0, 2]]  # [layer, head, unit, unit]
+        order = [*range(1, len(sentence) + 1), 0, len(sentence) + 1]
+        expected = found[:, :, order][:, :, :, order].reshape(-1, len(order), len(order)).transpose(1, 2, 0)
+        assert np.abs(maps[place].numpy() - expected).max() < 1e-3  # half precision
+        assert torch.equal(maps[place], in_a_file[place])
+
+
+def test_training_finds_the_heads_of_the_sentences_it_has_seen():
+    model = tiny_model()
+    gold = read_gold(model, TRAIN.sentences, "training", 128)
+    heads = heads_of(model, None)
+    part = Part("train", gold, Maps(gold, heads), model_vectors(model, {"train": gold, "test": gold}))
+    part.maps.record(model, gold)
+    random = torch.Generator().manual_seed(0)
+    scorer = AttentionAndWords(len(heads), gold.n_special, part.vectors.n_dims, random)
+    before = evaluate(scorer, part).uas
+    train(scorer, part, epochs=20, generator=random)
+    assert evaluate(scorer, part).uas > max(before, 90)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "t5", "mpnet"])
+def test_a_decoder_an_encoder_decoder_and_a_model_of_weights_alone_can_be_probed(name):
+    family = next(family for family in FAMILIES if family.name == name)
+    model = sl.wrap(family.model(), tiny_tokenizer(), name=name)
+    run = sl.probe(model, TRAIN, TEST, seeds=1)
+    assert len(run.table("probes")) == 5
+    assert not np.isnan(run.table("probes")["uas"].astype(float)).any()
+
+
+def test_a_model_that_adds_no_special_tokens_gives_root_a_constant_and_says_so():
+    tokenizer = tiny_tokenizer()
+    tokenizer.backend_tokenizer.post_processor = None
+    model = sl.wrap(next(f for f in FAMILIES if f.name == "gpt2").model(), tokenizer, name="bare")
+    gold = read_gold(model, SENTENCES, "test", 128)
+    assert gold.n_special == 0
+    run = sl.probe(model, TRAIN, TEST, seeds=1, layers=[1])
+    assert any("a learned constant" in notice for notice in run.about["notices"])
+
+
+def test_what_is_left_out_and_what_was_seen_in_training_is_counted():
+    long = sl.Sentence("long", ("the",) * 60, (-1, *range(59)), ("root", *["dep"] * 59))
+    run = sl.probe(tiny_model(), TRAIN, sl.Treebank.of([*TEST, long]), seeds=1)
+    assert (run.about["counts"]["given"], run.about["counts"]["sentences"], run.about["counts"]["too_long"]) == (5, 4, 1)
+    assert "2 of the 4 test sentences stand there word for word" in run.about["notices"][0]
+
+
+def test_nothing_to_train_on_the_same_treebank_twice_and_senseless_numbers_are_refused():
+    model = tiny_model()
+    long = sl.Treebank.of([sl.Sentence("long", ("the",) * 60, (-1, *range(59)), ("root", *["dep"] * 59))])
+    with pytest.raises(TextError, match="None of the 1 training sentences can be used"):
+        sl.probe(model, long, TEST)
+    with pytest.raises(TextError, match="empty treebank"):
+        sl.probe(model, [], TEST)
+    with pytest.raises(TextError, match="are the same"):
+        sl.probe(model, TEST, TEST)
+    for option in ("seeds", "epochs", "limit", "max_tokens"):
+        with pytest.raises(TextError, match=f"{option}=0"):
+            sl.probe(model, TRAIN, TEST, **{option: 0})
+
+
+def test_attention_that_is_not_a_number_is_named_by_layer_and_sentence():
+    model = tiny_model()
+    with torch.no_grad():
+        model.hf.bert.encoder.layer[1].attention.self.query.bias.fill_(float("nan"))
+    with pytest.raises(ModelError, match="layer 1 is not a number in sentence s"):
+        sl.probe(model, TRAIN, TEST)
+
+
+def test_halves_hold_every_sentence_once_and_differ():
+    bank = sl.Treebank.of([dataclasses.replace(SENTENCES[i % 6], id=str(i)) for i in range(9)], "nine")
+    one, other = bank.halves(seed=3)
+    assert sorted(s.id for half in (one, other) for s in half) == [str(i) for i in range(9)]
+    assert (len(one), len(other)) == (4, 5)
+    assert [s.id for s in bank.halves(seed=3)[0]] == [s.id for s in one] != [s.id for s in bank.halves(seed=4)[0]]
+    with pytest.raises(TextError, match="one sentence"):
+        sl.Treebank.of(SENTENCES[:1]).halves()
