@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sightline.analyses.head_distances import HeadDistances
     from sightline.analyses.importance import Importance
     from sightline.analyses.run import analyse
+    from sightline.analyses.syntax import syntax
     from sightline.capture.cache import TraceCache
     from sightline.capture.layer import LayerAttention
     from sightline.capture.load import load, wrap
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from sightline.results.run import Run, open_run
     from sightline.text.corpora import Corpus, read_corpus
     from sightline.text.tokenized import TokenizedText
+    from sightline.text.treebank import Sentence, Treebank, read_treebank
     from sightline.views import View, head_view, model_view, neuron_view
 
 #: Public name → the module that defines it.
@@ -43,11 +45,13 @@ _HOME = {
     "LayerAttention": "sightline.capture.layer",
     "Model": "sightline.capture.model",
     "Run": "sightline.results.run",
+    "Sentence": "sightline.text.treebank",
     "SightlineError": "sightline.errors",
     "Stack": "sightline.capture.trace",
     "TokenizedText": "sightline.text.tokenized",
     "Trace": "sightline.capture.trace",
     "TraceCache": "sightline.capture.cache",
+    "Treebank": "sightline.text.treebank",
     "View": "sightline.views",
     "analyse": "sightline.analyses.run",
     "attention_graph": "sightline.plots.attention_graph",
@@ -58,6 +62,8 @@ _HOME = {
     "open_run": "sightline.results.run",
     "open_trace": "sightline.capture.storage",
     "read_corpus": "sightline.text.corpora",
+    "read_treebank": "sightline.text.treebank",
+    "syntax": "sightline.analyses.syntax",
     "wrap": "sightline.capture.load",
 }
 
@@ -70,11 +76,13 @@ __all__ = [
     "LayerAttention",
     "Model",
     "Run",
+    "Sentence",
     "SightlineError",
     "Stack",
     "TokenizedText",
     "Trace",
     "TraceCache",
+    "Treebank",
     "View",
     "__version__",
     "analyse",
@@ -86,6 +94,8 @@ __all__ = [
     "open_run",
     "open_trace",
     "read_corpus",
+    "read_treebank",
+    "syntax",
     "wrap",
 ]
 
