@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 
@@ -26,11 +27,15 @@ FIRST_RATE, LAST_RATE = 0.2, 0.1
 #: Texts of about so many tokens make a step.
 STEP_TOKENS = 400
 #: Steps, rate (of the points' spread) and pull of the freed points.
-FREE_STEPS, FREE_RATE, PULL = 80, 0.1, 0.002
+FREE_STEPS, FREE_RATE, PULL = 120, 0.1, 0.002
+#: So much of what the freed points are to show is put on each query's most attended key: it costs a little of the whole distribution,
+#: and brings the key that matters most to the front.
+FOCUS = 0.2
 #: Directions with less than this share of the largest variance are left out.
 FLAT = 1e-4
 
 Tensors = list[torch.Tensor]
+J, T = TypeVar("J"), TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -71,7 +76,7 @@ def fit_maps(
     steps: int = LAST_STEPS,
     progress: Callable[[int, int], None] | None = None,
 ) -> Maps:
-    """The maps of every head. scales: [head], what q·k is multiplied with; progress: called with heads done, heads in all."""
+    """The maps of every head. scales: [head], what q·k is multiplied with; progress: called with parts done, parts in all."""
     n_heads, _, dim = texts[0].queries.shape
     made = torch.Generator().manual_seed(seed)
     directions = torch.randn(starts, n_heads, dim, dims, generator=made)  # drawn for all heads, however they are split up
@@ -79,15 +84,37 @@ def fit_maps(
     def fit(heads: slice) -> Maps:
         return _Fit([text.of(heads) for text in texts], scales[heads], dims, seed).run(directions[:, heads], steps)
 
-    found = _in_parallel(fit, n_heads, progress)
+    found = _in_parallel(fit, in_chunks(n_heads), progress)
     return Maps(*(torch.cat([getattr(maps, name) for maps in found]) for name in ("query", "key", "offset")))
+
+
+def free_texts(
+    texts: Sequence[HeadText], maps: Maps, *, progress: Callable[[int, int], None] | None = None
+) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """The points of every text, freed: each text by itself, since no query looks beyond its own."""
+    n_heads = len(maps.offset)
+    jobs = [(text, heads) for text in texts for heads in in_chunks(n_heads)]
+
+    def free(job: tuple[HeadText, slice]) -> tuple[torch.Tensor, torch.Tensor]:
+        text, heads = job[0].of(job[1]), job[1]
+        return free_points(text, *Maps(maps.query[heads], maps.key[heads], maps.offset[heads]).place(text))
+
+    found = _in_parallel(free, jobs, progress)
+    each = len(jobs) // len(texts)
+    return [
+        (torch.cat([x for x, _ in found[first : first + each]]), torch.cat([y for _, y in found[first : first + each]]))
+        for first in range(0, len(found), each)
+    ]
 
 
 def free_points(text: HeadText, x: torch.Tensor, y: torch.Tensor, *, steps: int = FREE_STEPS) -> tuple[torch.Tensor, torch.Tensor]:
     """The points of one text, freed from the linear maps that put them at x [head, query, dims] and y [head, key, dims].
 
-        Σ_i KL( α_i ‖ softmax_j( −‖x_i − y_j‖² ) )  +  pull · (Σ ‖x − x⁰‖² + Σ ‖y − y⁰‖²) / spread²
+        Σ_i KL( α'_i ‖ softmax_j( −‖x_i − y_j‖² ) )  +  pull · (Σ ‖x − x⁰‖² + Σ ‖y − y⁰‖²) / spread²
+
+    where α' is the attention with FOCUS of it put on the most attended key.
     """
+    text = _focused(text)
     both = torch.cat([x, y], 1)
     spread = (both - both.mean(1, keepdim=True)).square().mean((1, 2), keepdim=True).sqrt().clamp_min(1e-6)  # [head, 1, 1]
     start = [x, y]
@@ -99,6 +126,13 @@ def free_points(text: HeadText, x: torch.Tensor, y: torch.Tensor, *, steps: int 
 
     _adam(points, gradients, steps, FREE_RATE * spread)
     return points[0], points[1]
+
+
+def _focused(text: HeadText) -> HeadText:
+    top = text.weights.argmax(-1, keepdim=True)  # [head, query, 1]
+    seen = text.weights.gather(-1, top) > 0
+    weights = (text.weights * (1 - FOCUS)).scatter_add_(-1, top, FOCUS * seen.to(text.weights.dtype))
+    return HeadText(text.queries, text.keys, weights, text.visible)
 
 
 def divergence(text: HeadText, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
@@ -202,7 +236,7 @@ def _adam(parameters: Tensors, gradients: Callable[[int], Tensors], steps: int, 
             one -= rate * share * (m / (1 - 0.9 ** (step + 1))) / ((v / (1 - 0.99 ** (step + 1))).sqrt() + 1e-8)
 
 
-def _batches(lengths: Sequence[int], made: torch.Generator):  # type: ignore[no-untyped-def]
+def _batches(lengths: Sequence[int], made: torch.Generator) -> Iterator[list[int]]:
     """Endless mini-batches of texts, about STEP_TOKENS tokens each, every text once before any comes again."""
     batch: list[int] = []
     size = 0
@@ -235,16 +269,16 @@ def in_chunks(n_heads: int) -> list[slice]:
     return [slice(first, min(first + size, n_heads)) for first in range(0, n_heads, size)]
 
 
-def _in_parallel(work: Callable[[slice], Maps], n_heads: int, progress: Callable[[int, int], None] | None) -> list[Maps]:
-    """Each chunk of heads on a core of its own: torch's own threads would wait for each other after each of many small steps."""
+def _in_parallel(work: Callable[[J], T], jobs: Sequence[J], progress: Callable[[int, int], None] | None) -> list[T]:
+    """Each job on a core of its own: torch's own threads would wait for each other after each of many small steps."""
     threads, found = torch.get_num_threads(), []
     torch.set_num_threads(1)
     try:
         with ThreadPoolExecutor(max(1, min(threads, os.cpu_count() or 1))) as pool:
-            for heads, maps in zip(in_chunks(n_heads), pool.map(work, in_chunks(n_heads)), strict=True):
-                found.append(maps)
+            for one in pool.map(work, jobs):
+                found.append(one)
                 if progress is not None:
-                    progress(heads.stop, n_heads)
+                    progress(len(found), len(jobs))
     finally:
         torch.set_num_threads(threads)
     return found
