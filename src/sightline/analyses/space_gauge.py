@@ -12,7 +12,7 @@ from sightline.measures.gauge import distance_correlation, find_scale, lifted, s
 
 GAUGES = ("attentionviz", "lifted", "none")
 #: So many pairs of a query and a key of its text are looked at in each head.
-PAIRS = 20_000
+PAIRS = 6_000
 
 
 def check_gauge(gauge: str) -> None:

@@ -4,7 +4,7 @@ Every query becomes x = q·W_q + c and every key y = k·W_k in the picture, such
 
     mean_i KL( α_i ‖ softmax_j( −‖x_i − y_j‖² ) )        softmax over the keys of i's own text that it may see
 
-is least: near means attends. The maps are linear, so that they place unseen tokens too. `free_points` then lets the points of the given texts
+is least: near means attends. The maps are linear, so that they place unseen tokens too. `free_points` then lets the points of these texts
 go, with a pull back to where the maps put them. Seeded, and the same whatever the number of threads.
 """
 
