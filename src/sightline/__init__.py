@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sightline.results.run import Run, open_run
     from sightline.text.corpora import Corpus, read_corpus
     from sightline.text.tokenized import TokenizedText
-    from sightline.views import View, head_view, model_view, neuron_view
+    from sightline.views import View, head_view, model_view, neuron_view, space_view
 
 #: Public name → the module that defines it.
 _HOME = {
@@ -58,6 +58,7 @@ _HOME = {
     "open_run": "sightline.results.run",
     "open_trace": "sightline.capture.storage",
     "read_corpus": "sightline.text.corpora",
+    "space_view": "sightline.views",
     "wrap": "sightline.capture.load",
 }
 
@@ -86,6 +87,7 @@ __all__ = [
     "open_run",
     "open_trace",
     "read_corpus",
+    "space_view",
     "wrap",
 ]
 
