@@ -188,6 +188,7 @@ class Frame {
       if (!current()) return;
       this.titles();
       this.element.setAttribute("data-drawn", "");
+      performance.mark("sightline:drawn");
       this.element.dispatchEvent(new CustomEvent("sightline:drawn", { bubbles: true }));
       this.markReady();
     } catch (error) {

@@ -103,9 +103,10 @@ button:focus-visible,select:focus-visible,input:focus-visible,.plot:focus-visibl
 .beside-top{display:flex;align-items:center;justify-content:space-between;min-height:32px;font-size:12px;color:var(--muted)}
 .beside-top strong{color:var(--text);font-size:14px}
 .model{display:block;font-size:14px;margin-bottom:4px}
-.plotbox .tip{white-space:normal}
+.plotbox .tip{white-space:normal;width:max-content}
 .plotbox .tip div+div{color:var(--muted)}
-.pairs input{width:150px}
+.pairs input{width:132px}
+select[name=text]{width:170px}
 .message{padding:32px 12px;color:var(--muted);text-align:center}
 .hint{margin:0 0 8px;font-size:12px;color:var(--muted)}
 .sides{position:sticky;left:0;z-index:2;width:0;height:0;overflow:visible;pointer-events:none}

@@ -67,12 +67,6 @@ function open(): Painter | null {
   return painter;
 }
 
-export const hasWebGl = (): boolean => !off && open() !== null;
-
-let off = false;
-/** For tests, and for readers whose graphics driver is broken: paint without WebGL. */
-export const withoutWebGl = (yes: boolean): void => void (off = yes);
-
 /** The painter keeps a head's buffer for as long as the head's array lives. */
 function bufferOf({ gl, buffers }: Painter, array: Uint16Array | Uint32Array): WebGLBuffer {
   let buffer = buffers.get(array);
@@ -104,7 +98,7 @@ function indexOf({ gl, indices }: Painter, n: number): void {
 
 /** The plots as a picture of width × height pixels, or null where WebGL is missing; it is valid until the next call. */
 export function glPicture(plots: Plot[], width: number, height: number, density: number): OffscreenCanvas | null {
-  const made = off ? null : open();
+  const made = open();
   if (!made) return null;
   const { gl, canvas, program, uniform } = made;
   const limit = gl.getParameter(gl.MAX_RENDERBUFFER_SIZE) as number;

@@ -16,7 +16,7 @@ export interface Bitmap { type: "bitmap"; x: number; y: number; w: number; h: nu
 /** Scatters, each in its own box; x, y, w, h hold them all. */
 export interface Clouds { type: "clouds"; x: number; y: number; w: number; h: number; plots: Plot[] }
 /** Straight lines of one colour, the wider and the less transparent the larger their weight. */
-export interface Segments { type: "segments"; ends: Float32Array; weights: Float32Array; colour: string; widest: number }
+export interface Segments { type: "segments"; ends: Float32Array; weights: Float32Array; colour: string; widest: number; opacity?: number }
 export interface Clip { type: "clip"; x: number; y: number; w: number; h: number; items: Item[] }
 
 export type Item = Rect | Text | Stroke | Lines | Bitmap | Clouds | Segments | Clip;

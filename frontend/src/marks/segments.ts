@@ -6,12 +6,12 @@ import type { Segments } from "./scene";
 const BINS = 10;
 
 /** Segments of nearly the same weight, light ones first. */
-function bins({ weights }: Segments): { width: (widest: number) => number; opacity: number; members: number[] }[] {
+function bins({ weights, opacity: most = 1 }: Segments): { width: (widest: number) => number; opacity: number; members: number[] }[] {
   const lists: number[][] = Array.from({ length: BINS }, () => []);
   weights.forEach((weight, i) => lists[Math.min(BINS - 1, Math.floor(Math.min(1, weight) * BINS))].push(i));
   return lists.flatMap((members, bin) => {
     const middle = (bin + 0.5) / BINS;
-    return members.length ? [{ width: (widest: number) => 0.6 + (widest - 0.6) * middle, opacity: 0.22 + 0.68 * middle, members }] : [];
+    return members.length ? [{ width: (widest: number) => 0.6 + (widest - 0.6) * middle, opacity: most * (0.2 + 0.6 * middle), members }] : [];
   });
 }
 

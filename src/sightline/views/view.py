@@ -34,7 +34,8 @@ class View:
 
     def __repr__(self) -> str:
         if self.kind == "space":
-            return f"<space view of {self.spec['model']}, {len(self.spec['texts'])} texts>"
+            count = len(self.spec["texts"])
+            return f"<space view of {self.spec['model']}, {count} text{'s' if count != 1 else ''}>"
         text = self.spec["texts"][self.spec["stacks"][0]["query_text"]]
         return f"<{self.kind} view of {self.spec['model']}, {len(text['tokens'])} tokens>"
 

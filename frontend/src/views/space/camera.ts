@@ -18,8 +18,8 @@ function base(dims: 2 | 3, { yaw, pitch }: Turn): { right: Row; down: Row; near:
   const [sy, cy, sp, cp] = [Math.sin(yaw), Math.cos(yaw), Math.sin(pitch), Math.cos(pitch)];
   const around = (a: number, b: number, c: number, by: number, middle: number): Row => [a * by, b * by, c * by, middle - (by * (a + b + c)) / 2];
   return {
-    right: around(cy, 0, sy, 1.35 * FIT, 0.5),
-    down: around(-sy * sp, -cp, cy * sp, 1.35 * FIT, 0.5),
+    right: around(cy, 0, sy, 1.1 * FIT, 0.5),
+    down: around(-sy * sp, -cp, cy * sp, 1.1 * FIT, 0.5),
     near: around(-sy * cp, sp, cy * cp, 2 * FIT, 0),
   };
 }

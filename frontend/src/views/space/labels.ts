@@ -48,6 +48,7 @@ export function labelItems(data: SpaceData, wanted: Wanted[], at: Float32Array, 
   const items: Item[] = [];
   const labelled: number[] = [];
   const seen = new Set<number>();
+  for (const { point } of wanted.slice(0, 4 * MOST)) taken.add({ x: box.x + at[2 * point] - gap / 2, y: box.y + at[2 * point + 1] - gap / 2, w: gap, h: gap }); // no label covers a point that has one
   for (const { point, number, bold } of wanted) {
     if (labelled.length >= MOST) break;
     const [x, y] = [box.x + at[2 * point], box.y + at[2 * point + 1]];

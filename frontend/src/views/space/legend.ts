@@ -40,7 +40,7 @@ export function wrapped(phrases: string[], width: number): string[] {
 
 export function mark(x: number, y: number, diamond: boolean, fill: string): Item[] {
   if (!diamond) return [{ type: "rect", x: x - DOT / 2, y: y - DOT / 2, w: DOT, h: DOT, radius: DOT / 2, fill }];
-  return [{ type: "text", x, y: y + 0.5, text: "◆", size: 11, fill, anchor: "middle" }];
+  return [{ type: "text", x, y: y - 0.5, text: "◆", size: 12, fill, anchor: "middle" }];
 }
 
 interface Part {

@@ -16,7 +16,7 @@ import { factPhrases, legendRows, percent } from "./legend";
 const GAP = 8;
 const NAME = 18;
 const LEAST = 78;
-const MOST = 150;
+const MOST = 176;
 
 interface Grid {
   cell: number;
@@ -43,6 +43,11 @@ export class Matrix {
     on(this.canvas, "pointermove", (event) => event.pointerType !== "touch" && this.point(this.under(event)));
     on(this.canvas, "pointerleave", () => this.point(null));
     on(this.canvas, "click", (event) => this.open(this.under(event)));
+  }
+
+  /** Px that all columns need. */
+  get least(): number {
+    return LEAST * this.data.stack.heads.length;
   }
 
   private under(event: MouseEvent): { row: number; col: number } | null {
@@ -93,6 +98,7 @@ export class Matrix {
     const base: Item[] = [...frame, ...legend.items(GAP / 2, height - legend.height)];
     this.current = { width: columns * cell, height, background: theme.ground, items: base };
     this.drawn = [];
+    const done: DrawnThumbnail[] = [];
     paint(this.canvas, this.current);
     const context = this.canvas.getContext("2d")!;
     const items: Item[] = [...base];
@@ -104,6 +110,7 @@ export class Matrix {
       const item: Item = { type: "clouds", x: 0, y: this.corner(row, 0)[1], w: columns * cell, h: this.grid.size, plots };
       paintItem(context, item);
       items.push(item);
+      plots.forEach(({ x, y, w, h }, col) => done.push({ layer: data.layer(row).layer, head: data.stack.heads[col], name: this.name(row, col), x, y, width: w, height: h, colour: "" }));
       if (performance.now() - last > 120) {
         await breathe();
         last = performance.now();
@@ -111,14 +118,14 @@ export class Matrix {
       }
     }
     this.current = { ...this.current, items };
+    this.drawn = done;
   }
 
   private plot(row: number, col: number, cloud: Plot["cloud"], colours: Uint32Array): Plot {
     const { size } = this.grid;
     const [x, y] = this.corner(row, col);
     const { turn } = this.stage.state();
-    this.drawn.push({ layer: this.data.layer(row).layer, head: this.data.stack.heads[col], name: this.name(row, col), x, y, width: size, height: size, colour: "" });
-    const few = Math.max(1.1, Math.min(2.4, Math.sqrt((size * size) / Math.max(1, cloud.count)) * 0.8));
+    const few = Math.max(1.1, Math.min(3.2, Math.sqrt((size * size) / Math.max(1, cloud.count)) * 0.55));
     return { cloud, camera: cameraOf(cloud.dims, { w: size, h: size }, { x: 0, y: 0, k: 1 }, turn), colours, size: few, x, y, w: size, h: size };
   }
 

@@ -29,7 +29,7 @@ export class Nearest {
       for (let px = Math.floor((x - reach) / CELL); px <= Math.floor((x + reach) / CELL); px++)
         for (const i of this.cells.get(py * this.columns + px) ?? []) {
           const far = (this.at[2 * i] - x) ** 2 + (this.at[2 * i + 1] - y) ** 2;
-          if (far > reach * reach) continue;
+          if (far >= reach * reach) continue;
           const likes = wanted(i);
           if (likes === preferred ? far < least : likes) [best, least, preferred] = [i, far, likes];
         }

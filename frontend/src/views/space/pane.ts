@@ -159,6 +159,8 @@ export class Pane {
   /** A click: this point and its sentence; on nothing, lets go. */
   private choose(point: number): void {
     const state = this.stage.state();
+    this.hovered = -1;
+    this.tip.hide();
     if (point < 0) return this.stage.set({ point: null, lasso: [] });
     if (point === state.point) return this.stage.set({ point: null });
     this.stage.set(this.same ? { point, text: this.data.textOf(point) } : { point: null, text: this.data.textOf(point) });

@@ -4,7 +4,6 @@ import type { Facts, State } from "../../core/contract";
 import type { Labels } from "../../core/labels";
 import type { SpaceData } from "../../core/space";
 import type { Theme } from "../../core/theme";
-import { lifted } from "../../core/colours";
 import type { Clouds, Item, Scene, Segments } from "../../marks/scene";
 import type { Attention, Colouring } from "./colouring";
 import { labelItems, type Wanted } from "./labels";
@@ -41,7 +40,9 @@ export interface PlotInput {
 }
 
 const LINE = 16;
-export const RED = "#d00000";
+/** The colour of gold arcs, and one that can be seen on the dark ground. */
+const RED = "#d00000";
+const RED_ON_DARK = "#ff5f57";
 
 /** Room for the head's name and facts above, for the legend below. */
 export function plotBox(width: number, height: number, facts: Facts, colouring: Colouring, values: boolean, byKind: boolean, theme: Theme, labels: Labels): PlotBox {
@@ -49,8 +50,6 @@ export function plotBox(width: number, height: number, facts: Facts, colouring: 
   const bottom = legendRows(colouring.legend, values, byKind, width, theme, labels).height + 6;
   return { x: 0, y: top, w: width, h: Math.max(120, height - top - bottom) };
 }
-
-export const red = (theme: Theme): string => (theme.dark ? lifted(RED) : RED);
 
 /** Point sizes and opacity that suit the number of points: few are large and solid, many small and thin. */
 export function pointLook(count: number, box: { w: number; h: number }, k: number): { size: number; opacity: number } {
@@ -87,23 +86,39 @@ function wanted({ data, state, attention, links, red: pairs, chosen, hovered, at
   return near <= 150 && !attention.some ? [...list, ...zoomed] : list;
 }
 
+/** The edges of the cube that the points lie in: what turns can be seen to turn. */
+function cube(clouds: Clouds, box: PlotBox, theme: Theme): Item[] {
+  const [{ cloud, camera }] = clouds.plots;
+  if (cloud.dims === 2) return [];
+  const at = (corner: number, row: number[]) => row[0] * (corner & 1) + row[1] * ((corner >> 1) & 1) + row[2] * (corner >> 2) + row[3];
+  const place = (corner: number): [number, number] => [box.x + at(corner, camera.x), box.y + at(corner, camera.y)];
+  return [0, 1, 2, 3, 4, 5, 6, 7].flatMap((a) =>
+    [1, 2, 4].flatMap((bit): Item[] => {
+      if (a & bit) return [];
+      const [[x1, y1], [x2, y2]] = [place(a), place(a | bit)];
+      return [{ type: "stroke", x1, y1, x2, y2, stroke: theme.hairline, width: 1 }];
+    }),
+  );
+}
+
 export function plotScene(input: PlotInput): { scene: Scene; labelled: number[] } {
   const { data, theme, labels, colouring, clouds, at, box, width, height, facts, chosen, hovered, links, lasso, size } = input;
-  const lineColour = theme.dark ? "#c3cad6" : "#3b4350";
+  const lineColour = theme.dark ? "#c3cad6" : "#475063";
   const { items: names, labelled } = labelItems(data, wanted(input), at, box, size * 0.9 + 3, theme);
   const ring = (point: number, stroke: string): Item => {
     const r = size * 1.1 + 2;
     return { type: "rect", x: box.x + at[2 * point] - r, y: box.y + at[2 * point + 1] - r, w: 2 * r, h: 2 * r, radius: r, stroke };
   };
-  const inside: Item[] = [clouds];
-  if (links.length) inside.push(segments(links, at, box, lineColour, links.length > 400 ? 1.5 : 5));
-  if (input.red.length) inside.push(segments(input.red.map((link) => ({ ...link, weight: 0.35 + 0.65 * link.weight })), at, box, red(theme), 5));
+  const many = links.length > 60; // then they go below the points, fainter the more there are
+  const lines = links.length ? [{ ...segments(links, at, box, lineColour, input.state.links === "chosen" ? 5 : many ? 1.6 : 3), opacity: many ? Math.max(0.25, (60 / links.length) ** 0.35) : 1 }] : [];
+  const inside: Item[] = [...cube(clouds, box, theme), ...(many ? [...lines, clouds] : [clouds, ...lines])];
+  if (input.red.length) inside.push(segments(input.red.map((link) => ({ ...link, weight: 0.5 + 0.5 * link.weight })), at, box, theme.dark ? RED_ON_DARK : RED, 4));
   for (let i = 0; i + 3 < lasso.length; i += 2) inside.push({ type: "stroke", x1: box.x + lasso[i], y1: box.y + lasso[i + 1], x2: box.x + lasso[i + 2], y2: box.y + lasso[i + 3], stroke: theme.accent, width: 1.5 });
   inside.push(...names);
   if (chosen !== null) inside.push(ring(chosen, theme.text));
   if (hovered >= 0 && hovered !== chosen) inside.push(ring(hovered, theme.accent));
   const legend = legendRows(colouring.legend, data.values, input.state.colour_points === "kind", width, theme, labels);
-  const lines = wrapped(factPhrases(facts, labels), width - 40);
+  const phrases = wrapped(factPhrases(facts, labels), width - 40);
   return {
     labelled,
     scene: {
@@ -113,7 +128,7 @@ export function plotScene(input: PlotInput): { scene: Scene; labelled: number[] 
       items: [
         { type: "clip", x: box.x, y: box.y, w: box.w, h: box.h, items: inside },
         { type: "text", x: 0, y: 8, text: input.heading, size: 14, bold: true, fill: theme.text },
-        ...lines.map((text, i): Item => ({ type: "text", x: 0, y: 8 + LINE * (i + 1), text, size: 12, fill: theme.muted })),
+        ...phrases.map((text, i): Item => ({ type: "text", x: 0, y: 8 + LINE * (i + 1), text, size: 12, fill: theme.muted })),
         ...legend.items(0, height - legend.height),
       ],
     },

@@ -17,6 +17,7 @@ export class SentencePart {
   private key = "";
   private spec: Spec | null = null;
   private state: State | null = null;
+  private brought: number | undefined;
   height = 480;
 
   constructor(private stage: Stage, private data: SpaceData, private same: boolean) {
@@ -39,6 +40,18 @@ export class SentencePart {
     }
     this.follow(outer);
     await this.inner!.draw(current);
+    if (current()) this.bring();
+  }
+
+  /** The token held is brought into sight, once for each. */
+  private bring(): void {
+    const scroll = this.slot.querySelector(".scroll");
+    const [token] = this.state!.locked;
+    const n = this.spec!.texts[0].tokens.length;
+    if (token === this.brought || token === undefined || !scroll) return;
+    this.brought = token;
+    const top = (token / n) * scroll.scrollHeight;
+    if (top < scroll.scrollTop || top > scroll.scrollTop + scroll.clientHeight - 60) scroll.scrollTop = top - scroll.clientHeight / 3;
   }
 
   private open(weights: Float32Array, layer: number, head: number, text: number): void {
@@ -105,6 +118,7 @@ export class SentencePart {
     this.inner?.destroy();
     this.inner = null;
     this.key = "";
+    this.brought = undefined;
     this.slot.replaceChildren();
   }
 

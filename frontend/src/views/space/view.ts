@@ -21,6 +21,7 @@ interface Part {
   sentence?: SentencePart;
 }
 
+const FITTED = ["fitted", "freed"]; // to attention; other projections promise nothing about distances
 const WIDE = 860; // from here on plot and sentence stand side by side
 
 export function spaceView(stage: Stage): ViewInstance {
@@ -51,6 +52,7 @@ export function spaceView(stage: Stage): ViewInstance {
       if (!state.opened) {
         const matrix = new Matrix(stage, data, same, list.length > 1);
         element.append(matrix.element);
+        element.style.flexBasis = `${matrix.least}px`; // two that do not fit side by side stand one below the other
         return { data, element, matrix };
       }
       const [pane, sentence] = [new Pane(stage, data, same), new SentencePart(stage, data, same)];
@@ -159,11 +161,11 @@ export function spaceView(stage: Stage): ViewInstance {
       if (!opened) return { kind: "space", thumbnails: parts.flatMap(({ matrix }) => matrix?.thumbnails() ?? []) };
       return { kind: "space", spaces: parts.flatMap(({ pane, sentence }) => (pane ? [{ ...pane.summary(), sentence: sentence?.summary() ?? null }] : [])) };
     },
-    title: () => (spaces[0].of === "values" ? stage.labels.values_title : stage.labels.space_title),
+    title: () => (spaces[0].of === "values" ? stage.labels.values_title : stage.labels.space_title + (spaces.every(({ project }) => FITTED.includes(project)) ? `: ${stage.labels.near_means}` : "")),
     caption() {
       const state = stage.state();
       const [data] = dataOf(state.stack);
-      const how = [...new Set(spaces.map(({ project, gauge, dims }) => `${project}${["fitted", "freed", "none", ""].includes(gauge) || ["fitted", "freed"].includes(project) ? "" : ` (${gauge})`}, ${dims}-D`))].join(" / ");
+      const how = [...new Set(spaces.map(({ project, gauge, dims }) => `${project}${gauge === "none" || FITTED.includes(project) ? "" : ` (${gauge})`}, ${dims}-D`))].join(" / ");
       const what = state.opened && parts.length ? name(state) : `${data.stack.layers.length} ${stage.labels.rows.toLowerCase()} × ${data.stack.heads.length} ${stage.labels.columns.toLowerCase()}`;
       return `${stage.spec.model} · ${how} · ${what} · ${data.keys.texts.length} ${stage.labels.texts} · ${data.keys.count} ${stage.labels.token.toLowerCase()}`;
     },
