@@ -250,7 +250,8 @@ def test_without_webgl_the_picture_is_the_same(show, browser):
     page = context.new_page()
     page.add_init_script(
         "const get = OffscreenCanvas.prototype.getContext;"
-        "OffscreenCanvas.prototype.getContext = function (kind, ...rest) { return kind === 'webgl2' ? null : get.call(this, kind, ...rest); };"
+        "OffscreenCanvas.prototype.getContext = function (kind, ...rest) {"
+        "  return kind === 'webgl2' ? null : get.call(this, kind, ...rest); };"
     )
     page.set_content(view.html())
     page.wait_for_selector("#view[data-drawn]", state="attached")

@@ -112,7 +112,15 @@ def test_a_state_that_does_not_fit_is_refused(wrong, words):
 
 
 def test_a_state_that_fits_is_kept():
-    state = {"text": 2, "point": 69, "lasso": [1, 2], "links": "best", "pairs": "a → b", "turn": {"yaw": 1.0, "pitch": 0.0}, "tool": "lasso"}
+    state = {
+        "text": 2,
+        "point": 69,
+        "lasso": [1, 2],
+        "links": "best",
+        "pairs": "a → b",
+        "turn": {"yaw": 1.0, "pitch": 0.0},
+        "tool": "lasso",
+    }
     assert made_up.view([12, 9, 14], state=state).state.items() >= state.items()
 
 

@@ -53,7 +53,7 @@ def page(view: View) -> str:
 
 
 def save(view: View, path: str | Path) -> None:
-    """Write a page (.html), or the attention graph of the one head shown (.svg, .pdf), of a space the still picture (.svg); whole or not at all."""
+    """Write a page (.html), or the attention graph of the one head shown (.svg, .pdf; of a space its still picture, .svg), whole or not."""
     ending = Path(path).suffix.lower()
     if ending in (".html", ".htm"):
         write_whole(path, chunks(view))

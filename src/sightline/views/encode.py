@@ -131,7 +131,8 @@ def encode_fractions(fractions: np.ndarray) -> Encoded:
 def encode_words(numbers: np.ndarray) -> Encoded:
     """Whole numbers from 0 to 65,535."""
     words = np.asarray(numbers).astype(np.uint16)
-    return Encoded("uint16", words.shape, zlib.compress((words >> 8).astype(np.uint8).tobytes() + (words & 255).astype(np.uint8).tobytes(), 6))
+    planes = np.stack([words >> 8, words & 255]).astype(np.uint8)
+    return Encoded("uint16", words.shape, zlib.compress(planes.tobytes(), 6))
 
 
 def encode_bytes(values: np.ndarray) -> Encoded:

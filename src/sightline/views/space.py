@@ -44,7 +44,7 @@ def space_view(
     texts: Texts = {}
     arrays: dict[str, Encoded] = {}
     shared = {name: in_common([one.stacks[name] for one in spaces]) for name in names}
-    records = [
+    records: list[dict[str, Any]] = [
         {
             "model": one.model,
             "of": one.of,

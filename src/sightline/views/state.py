@@ -30,8 +30,11 @@ POSITIONS = {"stack": "stacks", "layer": "layers", "query": "queries", "expanded
 NULLABLE = ("expanded", "point", "text")
 LISTS = {"heads": "heads", "combine_layers": "layers", "locked": "tokens", "rows": "layers", "columns": "columns", "lasso": "points"}
 #: Keys that are one number, or a few by name, and their bounds.
-NUMBERS = {"threshold": (0, 1), "links_top": (1, 200)}
-PARTS = {"zoom": {"x": (0, 1), "y": (0, 1), "k": (1, 4096)}, "turn": {"yaw": (-10_000, 10_000), "pitch": (-1.5708, 1.5708)}}
+NUMBERS: dict[str, tuple[float, float]] = {"threshold": (0, 1), "links_top": (1, 200)}
+PARTS: dict[str, dict[str, tuple[float, float]]] = {
+    "zoom": {"x": (0, 1), "y": (0, 1), "k": (1, 4096)},
+    "turn": {"yaw": (-10_000, 10_000), "pitch": (-1.5708, 1.5708)},
+}
 EXAMPLES = {
     "zoom": "Give {'x': 0, 'y': 0, 'k': 1}: the corner in fractions of the map, and the magnification.",
     "turn": "Give {'yaw': 0.6, 'pitch': 0.35}: angles in radians.",

@@ -72,7 +72,7 @@ def shaded(points: np.ndarray, keys_from: int, size: int) -> np.ndarray:
     both = np.maximum(queries + keys, 1)[:, None]
     colour = (queries[:, None] * np.array(QUERY) + keys[:, None] * np.array(KEY)) / both
     cover = (1 - np.exp(-0.8 * (queries + keys)))[:, None]
-    return np.rint(255 * (1 - cover) + colour * cover).astype(np.uint8).reshape(size, size, 3)
+    return np.asarray(np.rint(255 * (1 - cover) + colour * cover).astype(np.uint8).reshape(size, size, 3))
 
 
 def rgb_png(pixels: np.ndarray) -> bytes:
