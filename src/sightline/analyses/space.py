@@ -13,7 +13,7 @@ from sightline.analyses.provenance import provenance
 from sightline.analyses.run import Progress
 from sightline.analyses.space_capture import Captured, CapturedStack, capture_space
 from sightline.analyses.space_facts import fidelity, mean_entropy, most_attended, whole_maps
-from sightline.analyses.space_gauge import check_gauge, gauge_error, gauge_layer, shared_scale, some_pairs
+from sightline.analyses.space_gauge import check_gauge, gauge_error, gauge_layer, pair_rows, shared_scale, some_pairs
 from sightline.capture.model import Model
 from sightline.errors import TraceError, nearest
 from sightline.measures.fit import HeadText, Maps, divergence, fit_maps, free_texts
@@ -122,6 +122,7 @@ def _stack(stack: CapturedStack, options: dict[str, Any], show: Show | None) -> 
     shape = (len(stack.layers), len(stack.heads))
     facts = {name: np.full(shape, np.nan) for name in ("scale", "correlation_before", "correlation_after", "top1_full", "top5_full", "kl")}
     projected: list[tuple[np.ndarray, np.ndarray]] = []
+    shown: list[dict[str, float]] = []
     error = 0.0
     for layer in range(len(stack.layers)):
         gauged = gauge_layer(stack, layer, options["gauge"], pairs, c)
@@ -133,6 +134,7 @@ def _stack(stack: CapturedStack, options: dict[str, Any], show: Show | None) -> 
         )
         full = fidelity(stack, slice(layer, layer + 1), gauged.queries[None], gauged.keys[None], order=False)
         facts["top1_full"][layer], facts["top5_full"][layer] = full["top1"][0], full["top5"][0]
+        shown += pair_rows(stack, layer, gauged, pairs)
         if options["project"] in METHODS:
             projected.append(_projected(gauged.queries, gauged.keys, options, show, layer, shape[0]))
     linear = None
@@ -148,7 +150,8 @@ def _stack(stack: CapturedStack, options: dict[str, Any], show: Show | None) -> 
         "entropy": mean_entropy(stack),
     }
     check = {"error": error, "whole": stack.plain}
-    return _made(stack, queries, keys, stack.vectors.queries, stack.vectors.keys, facts, linear), check
+    columns = {name: np.array([row[name] for row in shown]) for name in shown[0]}
+    return _made(stack, queries, keys, stack.vectors.queries, stack.vectors.keys, facts, linear, columns), check
 
 
 def _projected(
@@ -232,6 +235,7 @@ def _made(
     key_vectors: np.ndarray,
     facts: dict[str, np.ndarray],
     linear: LinearMaps | None,
+    pairs: dict[str, np.ndarray] | None = None,
 ) -> SpaceStack:
     top_keys, top_weights = most_attended(stack)
     return SpaceStack(
@@ -250,4 +254,5 @@ def _made(
         facts=facts,
         linear=linear,
         vectors=stack.vectors,
+        pairs=pairs or {},
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -143,9 +143,7 @@ def _few_heads(stack: Stack, heads: tuple[int, ...]) -> Stack:
     shared = [head * stack.n_key_heads // count for head in heads]
     cut = {"weights": list(heads), "queries": list(heads), "keys": shared, "values": shared}
     by_layer = {f"{what}_by_layer": tuple(array[chosen] for array in getattr(stack, f"{what}_by_layer")) for what, chosen in cut.items()}
-    from dataclasses import replace
-
-    return replace(stack, **by_layer)
+    return replace(stack, **by_layer)  # type: ignore[arg-type]
 
 
 def _joined(texts: Sequence[Stack], tags: Sequence[tuple[str, ...]], heads: tuple[int, ...], values: bool) -> CapturedStack:

@@ -13,6 +13,8 @@ from sightline.measures.gauge import distance_correlation, find_scale, lifted, s
 GAUGES = ("attentionviz", "lifted", "none")
 #: So many pairs of a query and a key of its text are looked at in each head.
 PAIRS = 6_000
+#: The figure shows so many of them in so many heads, spread over the model.
+SHOWN_PAIRS, SHOWN_HEADS = 400, 9
 
 
 def check_gauge(gauge: str) -> None:
@@ -105,6 +107,31 @@ def gauge_layer(stack: CapturedStack, layer: int, gauge: str, pairs: Pairs, c: f
     dots, query_squares, key_squares = pairs.numbers(queries, keys)
     distances = np.sqrt(np.maximum(query_squares + key_squares - 2 * dots, 0))
     return LayerGauge(queries, keys, scale, before, weighted_correlation(dots, distances, weights))
+
+
+def shown_heads(stack: CapturedStack) -> list[tuple[int, int]]:
+    """Places of the heads whose pairs the figure shows: evenly spread over layers and heads."""
+    n_layers, n_heads = len(stack.layers), len(stack.heads)
+    steps = np.unique(np.linspace(0, n_layers * n_heads - 1, min(SHOWN_HEADS, n_layers * n_heads)).round().astype(int))
+    return [(int(step) // n_heads, int(step) % n_heads) for step in steps]
+
+
+def pair_rows(stack: CapturedStack, layer: int, gauged: LayerGauge, pairs: Pairs) -> list[dict[str, float]]:
+    """Dot product and distance, as the model has them and in the gauge, of some pairs of the heads of this layer that are shown."""
+    few = Pairs(pairs.query[:SHOWN_PAIRS], pairs.key[:SHOWN_PAIRS], pairs.weights[..., :SHOWN_PAIRS])
+    rows: list[dict[str, float]] = []
+    for at, head in shown_heads(stack):
+        if at != layer:
+            continue
+        raw = few.numbers(stack.vectors.queries[layer, head].astype(np.float64), stack.vectors.keys[layer, head].astype(np.float64))
+        new = few.numbers(gauged.queries[head], gauged.keys[head])
+        columns = {"layer": np.full(len(raw[0]), stack.layers[layer]), "head": np.full(len(raw[0]), stack.heads[head])}
+        columns |= {"weight": few.weights[layer, head]}
+        for name, (dots, query_squares, key_squares) in (("before", raw), ("after", new)):
+            distances = np.sqrt(np.maximum(query_squares + key_squares - 2 * dots, 0))
+            columns |= {f"dot_{name}": dots, f"distance_{name}": distances}
+        rows += [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    return rows
 
 
 def gauge_error(stack: CapturedStack, layer: int, gauged: LayerGauge) -> float:

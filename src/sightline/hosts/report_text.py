@@ -32,6 +32,9 @@ TITLES = {
     "distances": "Distances between heads",
     "syntax": "Which head knows which relation",
     "syntax_examples": "Heads at work",
+    "space": "How far each picture can be trusted",
+    "space_pairs": "Dot product against distance",
+    "compare": "How far the two models lie apart",
 }
 MEANING = {
     "average_attention": (
@@ -64,6 +67,18 @@ MEANING = {
         "The sentences in which the best head of a relation puts most attention on its predictions. Over the words, in red, the"
         " relation as the treebank has it; under them the attention of that head between words, thicker the more of it. What goes to"
         " special tokens is not drawn. Where the two mirror each other, the head is right."
+    ),
+    "space": (
+        "How often the nearest key of a query in the picture is the key it attends to most, for every head. At 1 near means attends; near 0"
+        " the picture of this head says little about its attention. The vectors themselves, before they are projected, are beside it."
+    ),
+    "space_pairs": (
+        "Each dot is a query and a key of one text, larger the more attention there is between them. Where the dots fall along a line,"
+        " distance says what the dot product says; above as the model has its vectors, below in the gauge, which changes no attention."
+    ),
+    "compare": (
+        "The mean Jensen–Shannon divergence between the attention of the same head in the two models: 0 is the same attention, 0.69 (ln 2)"
+        " attention to entirely different tokens."
     ),
 }
 #: Tables that are printed in the report, by name.

@@ -35,7 +35,8 @@ FOCUS = 0.2
 FLAT = 1e-4
 
 Tensors = list[torch.Tensor]
-J, T = TypeVar("J"), TypeVar("T")
+J = TypeVar("J")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ def find_scale(correlation: Callable[[np.ndarray], np.ndarray], heads: tuple[int
     """
 
     def at(log_c: np.ndarray) -> np.ndarray:
-        return np.nan_to_num(correlation(np.exp(log_c)), nan=np.inf)
+        return np.asarray(np.nan_to_num(correlation(np.exp(log_c)), nan=np.inf))
 
     tried = np.stack([at(np.full(heads, step)) for step in COARSE])  # [step, ...]
     best = COARSE[tried.argmin(0)]  # [...]

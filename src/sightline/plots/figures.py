@@ -21,6 +21,9 @@ FIGURES = {
     "distances": "distances",
     "syntax": "syntax",
     "syntax_examples": "syntax_examples",
+    "space": "space",
+    "space_pairs": "space_pairs",
+    "compare": "compare",
 }
 #: A table of one stack of an encoder-decoder model bears its name.
 STACKS = ("encoder", "decoder", "cross")

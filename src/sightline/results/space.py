@@ -16,6 +16,7 @@ from sightline.text.tokenized import TokenizedText
 
 if TYPE_CHECKING:
     from sightline.capture.trace import Trace
+    from sightline.results.run import Run
     from sightline.results.space_ask import Found, HeadPicture, Placed
 
 #: What the points are: the queries and keys of a head in one picture, or its value vectors.
@@ -62,7 +63,7 @@ class SpaceTokens:
     @cached_property
     def position(self) -> np.ndarray:
         """[point]: its place in its text, from 0."""
-        return np.arange(len(self)) - self.starts[self.text]
+        return np.asarray(np.arange(len(self)) - self.starts[self.text])
 
     @cached_property
     def strings(self) -> tuple[str, ...]:
@@ -134,7 +135,8 @@ class SpaceStack:
                     None where that would be larger than the run allowed. `map_starts` says where a text begins, `map(…)` reads one
     facts           name → [layer, head], float: the columns of tables/space.csv (FACTS); nan where a number has no meaning
     linear          the fitted maps, where the projection is fitted or freed
-    vectors         the vectors themselves, where they were kept: needed for `project`, `search` and nothing that is drawn
+    vectors         the vectors themselves, where they were kept: needed for `project_head`, `search` and nothing that is drawn
+    pairs           some pairs of a query and a key of some heads, for the figure of dot product against distance: columns of one table
     """
 
     name: str
@@ -152,6 +154,7 @@ class SpaceStack:
     facts: Mapping[str, np.ndarray] = field(repr=False)
     linear: LinearMaps | None = field(default=None, repr=False)
     vectors: Vectors | None = field(default=None, repr=False)
+    pairs: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         heads, n_query, n_key = (len(self.layers), len(self.heads)), len(self.query_tokens), len(self.key_tokens)
@@ -252,6 +255,17 @@ class Space:
         if len(self.stacks) < 2:
             del columns["stack"]
         return Table(columns)
+
+    def run(self) -> Run:
+        """The tables of this space with its provenance, to be saved and reported as every run is."""
+        from sightline.results.run import Run
+
+        tables = {"space": self.table()}
+        for stack in self.stacks.values():
+            if stack.pairs:
+                columns = {name: values.tolist() for name, values in stack.pairs.items()}
+                tables["space_pairs" if len(self.stacks) == 1 else f"space_pairs_{stack.name}"] = Table(columns)
+        return Run(self.about, tables)
 
     def project_head(
         self, layer: int, head: int, how: str, *, gauge: str = "attentionviz", stack: str | None = None, seed: int = 0

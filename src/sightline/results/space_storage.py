@@ -63,7 +63,8 @@ def open_space(path: str | Path) -> Space:
             raise StorageError(f"{path}: the array {name!r} is damaged.", "Its checksum does not match. Make the space again.")
     try:
         stacks = {data["name"]: _restore(data, arrays) for data in header["stacks"]}
-        return Space(*(header[name] for name in ("model", "of", "project", "gauge", "dims")), stacks, header["about"])
+        given = {name: header[name] for name in ("model", "of", "project", "gauge", "dims", "about")}
+        return Space(stacks=stacks, **given)
     except (KeyError, IndexError, TypeError, AttributeError, TraceError, TextError) as error:
         raise StorageError(f"{path}: its header is damaged ({type(error).__name__}: {error}).", "Make the space again.") from error
 
@@ -98,6 +99,8 @@ def _describe(stack: SpaceStack, arrays: dict[str, np.ndarray], vectors: bool) -
         keep("vectors.", stack.vectors, VECTORS)
     for name, values in stack.facts.items():
         arrays[f"{stack.name}.facts.{name}"] = np.ascontiguousarray(values, dtype=np.float64)
+    for name, values in stack.pairs.items():
+        arrays[f"{stack.name}.pairs.{name}"] = np.ascontiguousarray(values)
     return {
         "name": stack.name,
         "layers": list(stack.layers),
@@ -106,6 +109,7 @@ def _describe(stack: SpaceStack, arrays: dict[str, np.ndarray], vectors: bool) -
         "key_tokens": None if stack.key_tokens is stack.query_tokens else _tokens_to_json(stack.key_tokens),
         "scales": None if stack.vectors is None else list(stack.vectors.scales),
         "facts": list(stack.facts),
+        "pairs": list(stack.pairs),
     }
 
 
@@ -131,6 +135,7 @@ def _restore(data: dict[str, Any], arrays: dict[str, np.ndarray]) -> SpaceStack:
         facts={name: arrays[f"{prefix}.facts.{name}"] for name in data["facts"]},
         linear=linear,
         vectors=vectors,
+        pairs={name: arrays[f"{prefix}.pairs.{name}"] for name in data["pairs"]},
         **{name: arrays.get(f"{prefix}.{name}") for name in POINTS},  # type: ignore[arg-type]
     )
 
