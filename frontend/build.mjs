@@ -18,7 +18,7 @@ await build({
   legalComments: "none",
   logLevel: "warning",
 });
-const limit = 150_000;
+const limit = 160_000;
 const { size } = statSync(outfile);
 console.log(`sightline.js ${size} bytes`);
 if (size > limit) throw new Error(`The bundle has ${size} bytes; at most ${limit} are allowed.`);

@@ -164,7 +164,7 @@ class Frame {
     this.instance = VIEWS[kind](stage);
     this.bar = toolbar(this.toolbarHost, kind, this.view.kind);
     this.slot.replaceChildren(this.bar.element);
-    this.note.help({ head: this.labels.keyboard_help, model: this.labels.keyboard_help_model, neuron: this.labels.keyboard_help_neuron }[kind]);
+    this.note.help({ head: this.labels.keyboard_help, model: this.labels.keyboard_help_model, neuron: this.labels.keyboard_help_neuron, space: this.labels.keyboard_help_space }[kind]);
     this.shown = kind;
   }
 
@@ -188,6 +188,7 @@ class Frame {
       if (!current()) return;
       this.titles();
       this.element.setAttribute("data-drawn", "");
+      performance.mark("sightline:drawn");
       this.element.dispatchEvent(new CustomEvent("sightline:drawn", { bubbles: true }));
       this.markReady();
     } catch (error) {

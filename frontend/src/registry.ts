@@ -1,6 +1,6 @@
 // What a view is to the frame around it, and which views there are.
 
-import type { Kind, Spec, State } from "./core/contract";
+import type { Facts, Kind, Spec, State } from "./core/contract";
 import type { Labels } from "./core/labels";
 import type { Reader } from "./core/reading";
 import type { Theme } from "./core/theme";
@@ -8,6 +8,7 @@ import type { Scene } from "./marks/scene";
 import { headView } from "./views/head/view";
 import { modelView } from "./views/model/view";
 import { neuronView } from "./views/neuron/view";
+import { spaceView } from "./views/space/view";
 
 /** What the frame offers a view. */
 export interface Stage {
@@ -33,6 +34,13 @@ export interface DrawnCells { head: number; name: string; rows: number; columns:
 export interface DrawnKey { key: number; token: string; score: number; bias: number | null; weight: number; masked: boolean }
 export interface DrawnNumber { side: "query" | "key"; position: number; value: number }
 
+export interface DrawnLink { from: number; to: number; weight: number }
+export interface DrawnSpace {
+  model: string; head: string; points: number; facts: Facts; links: DrawnLink[]; red: DrawnLink[]; labelled: number[]; hovered: number;
+  places: number[][]; // px on the canvas, of the first 20,000 points
+  sentence?: Summary | null;
+}
+
 /** What is on screen, in the terms of the data; browser tests read this instead of pixels. */
 export interface Summary {
   kind: Kind;
@@ -45,6 +53,7 @@ export interface Summary {
   pointed?: { row: number; col: number } | null;
   thumbnails?: DrawnThumbnail[];
   keys_shown?: DrawnKey[];
+  spaces?: DrawnSpace[];
   expanded?: { q: number; k: number; product: number }[];
 }
 
@@ -64,4 +73,4 @@ export interface ViewInstance {
 
 export type ViewFactory = (stage: Stage) => ViewInstance;
 
-export const VIEWS: Record<Kind, ViewFactory> = { head: headView, model: modelView, neuron: neuronView };
+export const VIEWS: Record<Kind, ViewFactory> = { head: headView, model: modelView, neuron: neuronView, space: spaceView };

@@ -91,6 +91,22 @@ button:focus-visible,select:focus-visible,input:focus-visible,.plot:focus-visibl
 .sentence button[data-found]{background:var(--mark)}
 .sentence button[data-special]{color:var(--muted)}
 .mark{opacity:.5}
+.panes{display:flex;flex-wrap:wrap;gap:16px 24px}
+.pane{flex:1 1 420px;min-width:0}
+.pair{display:flex;flex-direction:column;gap:16px}
+.pane[data-wide] .pair{flex-direction:row}
+.plotbox{position:relative;flex:1 1 0;min-width:0}
+.pair .plotbox{flex-basis:auto}
+.pane[data-wide] .pair .plotbox{flex:7 1 0}
+.pane[data-wide] .pair .beside{flex:5 1 0;border-left:1px solid var(--hairline);padding-left:20px}
+.beside{min-width:0}
+.beside-top{display:flex;align-items:center;justify-content:space-between;min-height:32px;font-size:12px;color:var(--muted)}
+.beside-top strong{color:var(--text);font-size:14px}
+.model{display:block;font-size:14px;margin-bottom:4px}
+.plotbox .tip{white-space:normal;width:max-content}
+.plotbox .tip div+div{color:var(--muted)}
+.pairs input{width:132px}
+select[name=text]{width:170px}
 .message{padding:32px 12px;color:var(--muted);text-align:center}
 .hint{margin:0 0 8px;font-size:12px;color:var(--muted)}
 .sides{position:sticky;left:0;z-index:2;width:0;height:0;overflow:visible;pointer-events:none}

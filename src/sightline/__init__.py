@@ -16,12 +16,14 @@ from sightline.version import __version__
 
 if TYPE_CHECKING:
     from sightline.analyses.average_attention import AverageAttention
+    from sightline.analyses.compare import compare
     from sightline.analyses.coreference import coreference
     from sightline.analyses.entropy import Entropy
     from sightline.analyses.head_distances import HeadDistances
     from sightline.analyses.importance import Importance
     from sightline.analyses.probes.run import probe
     from sightline.analyses.run import analyse
+    from sightline.analyses.space import joint_space
     from sightline.analyses.syntax import syntax
     from sightline.capture.cache import TraceCache
     from sightline.capture.layer import LayerAttention
@@ -32,13 +34,15 @@ if TYPE_CHECKING:
     from sightline.errors import SightlineError
     from sightline.plots.attention_graph import attention_graph
     from sightline.results.run import Run, open_run
+    from sightline.results.space import Space
+    from sightline.results.space_storage import open_space
     from sightline.sample.treebank import sample_treebank
     from sightline.text.coreference import MarkedCorpus, read_coreference
     from sightline.text.corpora import Corpus, read_corpus
     from sightline.text.mention import MarkedDocument, Mention
     from sightline.text.tokenized import TokenizedText
     from sightline.text.treebank import Sentence, Treebank, read_treebank
-    from sightline.views import View, head_view, model_view, neuron_view
+    from sightline.views import View, head_view, model_view, neuron_view, space_view
 
 #: Public name → the module that defines it.
 _HOME = {
@@ -55,6 +59,7 @@ _HOME = {
     "Run": "sightline.results.run",
     "Sentence": "sightline.text.treebank",
     "SightlineError": "sightline.errors",
+    "Space": "sightline.results.space",
     "Stack": "sightline.capture.trace",
     "TokenizedText": "sightline.text.tokenized",
     "Trace": "sightline.capture.trace",
@@ -64,17 +69,21 @@ _HOME = {
     "analyse": "sightline.analyses.run",
     "attention_graph": "sightline.plots.attention_graph",
     "coreference": "sightline.analyses.coreference",
+    "compare": "sightline.analyses.compare",
     "head_view": "sightline.views",
+    "joint_space": "sightline.analyses.space",
     "load": "sightline.capture.load",
     "model_view": "sightline.views",
     "neuron_view": "sightline.views",
     "open_run": "sightline.results.run",
+    "open_space": "sightline.results.space_storage",
     "open_trace": "sightline.capture.storage",
     "read_coreference": "sightline.text.coreference",
     "probe": "sightline.analyses.probes.run",
     "read_corpus": "sightline.text.corpora",
     "read_treebank": "sightline.text.treebank",
     "sample_treebank": "sightline.sample.treebank",
+    "space_view": "sightline.views",
     "syntax": "sightline.analyses.syntax",
     "wrap": "sightline.capture.load",
 }
@@ -93,6 +102,7 @@ __all__ = [
     "Run",
     "Sentence",
     "SightlineError",
+    "Space",
     "Stack",
     "TokenizedText",
     "Trace",
@@ -102,18 +112,22 @@ __all__ = [
     "__version__",
     "analyse",
     "attention_graph",
+    "compare",
     "coreference",
     "head_view",
+    "joint_space",
     "load",
     "model_view",
     "neuron_view",
     "open_run",
+    "open_space",
     "open_trace",
     "probe",
     "read_coreference",
     "read_corpus",
     "read_treebank",
     "sample_treebank",
+    "space_view",
     "syntax",
     "wrap",
 ]

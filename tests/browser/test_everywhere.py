@@ -11,7 +11,7 @@ import pytest
 
 from sightline.views import View
 
-from . import made_up
+from . import made_up, made_up_space
 from .test_bundle import BUNDLE
 
 KINDS = {
@@ -19,6 +19,8 @@ KINDS = {
     "heatmap": lambda: made_up.view("head", 18, layers=2, heads=4, strange=True, state={"as": "heatmap"}),
     "model": lambda: made_up.view("model", 18, layers=2, heads=4, strange=True),
     "neuron": lambda: made_up.neurons(12),
+    "space": lambda: made_up_space.view([18, 18], strange=True),
+    "space opened": lambda: made_up_space.view([18, 18], strange=True, state={"opened": True, "text": 0}),
 }
 
 

@@ -6,6 +6,7 @@ import type { Labels } from "../core/labels";
 import { checkbox, menu, numbers, search, segmented, select, slider, stepper, type Control } from "./controls";
 import { el, on } from "./dom";
 import { headBoxes } from "./heads";
+import { spaceToolbar } from "./space";
 
 export interface ToolbarHost {
   spec: Spec;
@@ -23,6 +24,7 @@ export interface Toolbar {
 
 /** `kind` is the view on screen; `inside` the view it was opened from, if any. */
 export function toolbar(host: ToolbarHost, kind: Kind, inside: Kind): Toolbar {
+  if (kind === "space") return spaceToolbar(host);
   const { labels, set } = host;
   const bar: Control[] = [];
   if (inside !== kind) bar.push(backButton(host));
@@ -55,24 +57,24 @@ export function pictureControls(host: ToolbarHost): Toolbar {
   return { element: el("div", { class: "picture" }, ...controls.map((c) => c.element)), sync: (state) => controls.forEach((c) => c.sync(state)) };
 }
 
-function backButton({ labels, set }: ToolbarHost): Control {
+export function backButton({ labels, set }: ToolbarHost): Control {
   const button = el("button", { type: "button", class: "back", "data-name": "back" }, "‹ ", labels.back);
   on(button, "click", () => set({ opened: false, locked: [] }));
   return { element: button, sync: () => undefined };
 }
 
-const stackMenu = ({ spec, labels, set }: ToolbarHost): Control =>
+export const stackMenu = ({ spec, labels, set }: ToolbarHost): Control =>
   select("stack", labels.stack, () => spec.stacks.map((stack, i) => ({ value: String(i), label: labels[stack.name as "encoder"] ?? stack.name })), (s) => String(s.stack), (v) => set({ stack: Number(v) }));
 
-function layerStepper({ spec, labels, state, set }: ToolbarHost): Control {
+export function layerStepper({ spec, labels, state, set }: ToolbarHost): Control {
   const layers = (s: State) => spec.stacks[s.stack].layers;
   const menuOf = select("layer", labels.layer, (s) => layers(s).map((layer, i) => ({ value: String(i), label: String(layer.layer) })), (s) => String(s.layer), (v) => set({ layer: Number(v) }));
   return stepper(menuOf, { previous: `${labels.previous}: ${labels.layer}`, next: `${labels.next}: ${labels.layer}` }, (by) => set({ layer: state().layer + by }), (s) => [s.layer === 0, s.layer >= layers(s).length - 1]);
 }
 
-function headStepper({ spec, labels, state, set }: ToolbarHost): Control {
+export function headStepper({ spec, labels, state, set }: ToolbarHost): Control {
   const count = (s: State) => spec.stacks[s.stack].layers[s.layer].n_heads;
-  const menuOf = select("head", labels.head, (s) => Array.from({ length: count(s) }, (_, h) => ({ value: String(h), label: String(h) })), (s) => String(s.heads[0]), (v) => set({ heads: [Number(v)] }));
+  const menuOf = select("head", labels.head, (s) => Array.from({ length: count(s) }, (_, h) => ({ value: String(h), label: String(spec.spaces?.[0]?.stacks[s.stack].heads[h] ?? h) })), (s) => String(s.heads[0]), (v) => set({ heads: [Number(v)] }));
   return stepper(menuOf, { previous: `${labels.previous}: ${labels.head}`, next: `${labels.next}: ${labels.head}` }, (by) => set({ heads: [state().heads[0] + by] }), (s) => [s.heads[0] === 0, s.heads[0] >= count(s) - 1]);
 }
 

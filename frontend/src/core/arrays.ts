@@ -5,7 +5,12 @@ import { decode, type Decoded } from "./decode";
 
 const ROOM = 256 * 1024 * 1024; // bytes of inflated arrays kept
 
-export class Arrays {
+/** Where a view gets its numbers from. */
+export interface Source {
+  get(name: string): Promise<Decoded>;
+}
+
+export class Arrays implements Source {
   private kept = new Map<string, Promise<Decoded>>();
   private sizes = new Map<string, number>();
 

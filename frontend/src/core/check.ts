@@ -2,7 +2,7 @@
 
 import type { Spec } from "./contract";
 
-const KINDS = ["head", "model", "neuron"];
+const KINDS = ["head", "model", "neuron", "space"];
 
 /** What is wrong with a spec, or null. */
 export function problem(spec: Spec): string | null {
@@ -17,6 +17,16 @@ export function problem(spec: Spec): string | null {
       const n = text.tokens.length;
       for (const name of ["special", "segments", "words"] as const) if (text[name].length !== n) return `${n} tokens, but ${text[name].length} ${name}.`;
     }
+  }
+  return spec.kind === "space" ? spaceProblem(spec) : null;
+}
+
+function spaceProblem({ spaces, stacks, texts }: Spec): string | null {
+  if (!spaces?.length) return "This view has no space in it.";
+  for (const { model, stacks: own } of spaces) {
+    if (own.length !== stacks.length) return `${model} has ${own.length} kinds of attention, but ${stacks.length} are shown.`;
+    for (const stack of own)
+      for (const text of [...stack.query_texts, ...stack.key_texts]) if (!texts[text]) return `${model} names text ${text}, but there are ${texts.length}.`;
   }
   return null;
 }

@@ -52,6 +52,9 @@ function along(stops: Rgb[], t: number): Rgb {
   return mix(stops[low], stops[low + 1], at - low);
 }
 
+/** Viridis from 0 to 1; on the dark ground its dark end is lifted, on white the palest is left out. */
+export const viridis = (t: number, dark: boolean): Rgb => (dark ? parse(lifted(format(along(VIRIDIS, t)))) : along(VIRIDIS, 0.94 * t));
+
 /** Viridis from the first layer to the last. */
 export function layerColour(layer: number, count: number, dark = false): string {
   const colour = format(along(VIRIDIS, count > 1 ? layer / (count - 1) : 0));

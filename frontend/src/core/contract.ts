@@ -6,6 +6,8 @@ export interface TextSpec {
   segments: number[];
   words: (number | null)[];
   word_texts: string[];
+  /** Parts of speech, one a token, "" where it has none; absent where nobody knows them. */
+  tags?: string[];
 }
 
 export interface LayerSpec {
@@ -27,7 +29,38 @@ export interface StackSpec {
   layers: LayerSpec[];
 }
 
-export type Kind = "head" | "model" | "neuron";
+export type Kind = "head" | "model" | "neuron" | "space";
+
+export type Facts = Record<string, number | null>;
+
+/** One layer of a space: names of arrays, and the numbers of each head. */
+export interface SpaceLayer {
+  layer: number;
+  points: string; // [head, point, dims]: queries, then keys; values alone
+  norms: string; // [head, point], from the head's smallest (0) to its largest (255)
+  tops: string; // [head, rank, query]: place of the key in its text, counted from 1; 0 where there is none
+  top_weights: string; // [head, rank, query]
+  maps?: string | null; // [head, every text's map, row after row]
+  norm_ranges: [number, number][];
+  facts: Facts[];
+}
+
+export interface SpaceStack {
+  name: string;
+  heads: number[]; // their numbers in the model
+  query_texts: number[]; // indices into texts, in corpus order
+  key_texts: number[];
+  layers: SpaceLayer[];
+}
+
+export interface SpaceSpec {
+  model: string;
+  of: "queries-keys" | "values";
+  project: string;
+  gauge: string;
+  dims: 2 | 3;
+  stacks: SpaceStack[];
+}
 
 export interface Spec {
   format: number;
@@ -35,6 +68,8 @@ export interface Spec {
   model: string;
   texts: TextSpec[];
   stacks: StackSpec[];
+  /** Kind "space" only: one space, or two to be compared. */
+  spaces?: SpaceSpec[];
   state?: Partial<State>;
 }
 
@@ -43,6 +78,14 @@ export interface Zoom {
   y: number;
   k: number;
 }
+
+export interface Turn {
+  yaw: number;
+  pitch: number;
+}
+
+export type ColourPoints = "kind" | "position" | "position5" | "token" | "tag" | "text" | "norm";
+export type Links = "chosen" | "best" | "top" | "none";
 
 export interface State {
   stack: number;
@@ -69,12 +112,21 @@ export interface State {
   find: string;
   theme: "system" | "light" | "dark";
   zoom: Zoom;
+  colour_points: ColourPoints;
+  links: Links;
+  links_top: number;
+  point: number | null;
+  text: number | null;
+  lasso: number[];
+  pairs: string;
+  tool: "move" | "lasso";
+  turn: Turn;
 }
 
 export type Bytes = string | ArrayBuffer | ArrayBufferView;
 
 export interface ArrayEntry {
-  dtype: "sqrt8" | "float32" | "bits";
+  dtype: "sqrt8" | "float32" | "bits" | "uint8" | "uint16";
   shape: number[];
   levels?: number;
   fine_from?: number;

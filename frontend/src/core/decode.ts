@@ -28,6 +28,8 @@ export interface Decoded {
   byteLength: number;
   /** Block i of the first axis as floats; the caller may keep and change it. `coarse` is quicker and within 0.005. */
   block(i: number, coarse?: boolean): Float32Array;
+  /** Whole numbers as they are: block i of the first axis, always the same object. */
+  whole?(i: number): Uint8Array | Uint16Array;
 }
 
 export async function decode(entry: ArrayEntry): Promise<Decoded> {
@@ -37,7 +39,25 @@ export async function decode(entry: ArrayEntry): Promise<Decoded> {
   if (entry.dtype === "sqrt8") return decodeSqrt8(bytes, entry, size, step);
   if (entry.dtype === "float32") return decodeFloats(bytes, entry, size, step);
   if (entry.dtype === "bits") return decodeBits(bytes, entry, size, step);
-  throw new Error(`An array of type ${String(entry.dtype)}; known are sqrt8, float32 and bits.`);
+  if (entry.dtype === "uint8" || entry.dtype === "uint16") return decodeWhole(bytes, entry, size, step);
+  throw new Error(`An array of type ${String(entry.dtype)}; known are sqrt8, float32, bits, uint8 and uint16.`);
+}
+
+/** 16-bit numbers come as two planes, the high bytes first: they deflate better so. */
+function decodeWhole(bytes: Uint8Array, entry: ArrayEntry, size: number, step: number): Decoded {
+  const wide = entry.dtype === "uint16";
+  if (bytes.length < size * (wide ? 2 : 1)) throw tooShort(bytes, entry);
+  let values: Uint8Array | Uint16Array = bytes;
+  if (wide) {
+    values = new Uint16Array(size);
+    for (let i = 0; i < size; i++) values[i] = (bytes[i] << 8) | bytes[size + i];
+  }
+  const kept = new Map<number, Uint8Array | Uint16Array>();
+  const whole = (i: number) => {
+    if (!kept.has(i)) kept.set(i, values.subarray(i * step, (i + 1) * step));
+    return kept.get(i)!;
+  };
+  return { shape: entry.shape, byteLength: values.byteLength, block: (i) => Float32Array.from(whole(i)), whole };
 }
 
 function decodeSqrt8(bytes: Uint8Array, entry: ArrayEntry, size: number, step: number): Decoded {

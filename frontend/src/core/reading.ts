@@ -1,6 +1,6 @@
 // From arrays and state to the maps on screen: decode → pool to words → leave out → sum to one → combine.
 
-import type { Arrays } from "./arrays";
+import type { Source } from "./arrays";
 import { axes, type Axis } from "./axes";
 import { headColour } from "./colours";
 import type { Spec, State } from "./contract";
@@ -36,7 +36,7 @@ export class Reader {
   private room = ROOM;
   private sinks = new Map<string, Promise<number>>();
 
-  constructor(readonly spec: Spec, readonly arrays: Arrays) {}
+  constructor(readonly spec: Spec, readonly arrays: Source) {}
 
   /** The most attended token of a layer, over all its heads and queries. */
   sink(stack: number, layer: number): Promise<number> {

@@ -2,9 +2,13 @@
 
 import { axes } from "./axes";
 import type { Kind, Spec, State } from "./contract";
+import { SPACE_CHOICES, fitSpace, spaceDefaults } from "./space-state";
 
 /** Above this many tokens a head opens as a heatmap. */
 export const LINES_UP_TO = 256;
+
+/** Views that show one head at a time. */
+const single = (spec: Spec): boolean => spec.kind === "neuron" || spec.kind === "space";
 
 const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 
@@ -18,7 +22,7 @@ export function defaults(spec: Spec, stackIndex = 0): State {
   return {
     stack: stackIndex,
     layer: 0,
-    heads: spec.kind === "neuron" ? [0] : range(stack.layers[0]?.n_heads ?? 0),
+    heads: single(spec) ? [0] : range(stack.layers[0]?.n_heads ?? 0),
     as: longest(spec) > LINES_UP_TO ? "heatmap" : "lines",
     level: "token",
     direction: "from",
@@ -40,6 +44,7 @@ export function defaults(spec: Spec, stackIndex = 0): State {
     find: "",
     theme: "system",
     zoom: { x: 0, y: 0, k: 1 },
+    ...spaceDefaults(),
   };
 }
 
@@ -51,7 +56,10 @@ const CHOICES: { [K in keyof State]?: readonly State[K][] } = {
   combine: ["each", "mean", "max"],
   colour_by: ["head", "layer"],
   theme: ["system", "light", "dark"],
+  ...SPACE_CHOICES,
 };
+
+const NULLABLE: (keyof State)[] = ["expanded", "point", "text"];
 
 const within = (list: unknown, n: number): number[] =>
   Array.isArray(list) ? [...new Set(list.filter((i) => Number.isInteger(i) && i >= 0 && i < n) as number[])] : [];
@@ -68,7 +76,7 @@ export function settle(spec: Spec, given: Partial<State> = {}): State {
     const value = given[key];
     if (value === undefined) continue;
     const choices = CHOICES[key] as readonly unknown[] | undefined;
-    if (choices ? choices.includes(value) : key === "expanded" || typeof value === typeof base[key]) state[key] = value;
+    if (choices ? choices.includes(value) : NULLABLE.includes(key) || typeof value === typeof base[key]) state[key] = value;
   }
   return fit(spec, state as unknown as State, base, given);
 }
@@ -79,14 +87,14 @@ function fit(spec: Spec, state: State, base: State, given: Partial<State>): Stat
   const nKey = spec.texts[stack.key_text].tokens.length;
   const layer = Math.round(clamp(given.layer, 0, stack.layers.length - 1, 0));
   const nHeads = stack.layers[layer]?.n_heads ?? 0;
-  const heads = given.heads === undefined ? (spec.kind === "neuron" ? [0] : range(nHeads)) : within(given.heads, nHeads);
+  const heads = given.heads === undefined ? (single(spec) ? [0] : range(nHeads)) : within(given.heads, nHeads);
   const zoom = { ...base.zoom, ...(given.zoom ?? {}) };
   const query = Math.round(clamp(given.query, 0, nQuery - 1, 0));
   return {
     ...state,
     stack: base.stack,
     layer,
-    heads: spec.kind === "neuron" && heads.length === 0 ? [0] : heads,
+    heads: single(spec) && heads.length === 0 ? [0] : heads,
     threshold: clamp(given.threshold, 0, 1, 0),
     combine_layers: within(given.combine_layers, stack.layers.length),
     locked: within(given.locked, state.direction === "from" ? nQuery : nKey),
@@ -95,6 +103,7 @@ function fit(spec: Spec, state: State, base: State, given: Partial<State>): Stat
     rows: given.rows === undefined ? base.rows : within(given.rows, base.rows.length),
     columns: given.columns === undefined ? base.columns : within(given.columns, base.columns.length),
     zoom: { x: clamp(zoom.x, 0, 1, 0), y: clamp(zoom.y, 0, 1, 0), k: clamp(zoom.k, 1, 4096, 1) },
+    ...fitSpace(spec, base.stack, given),
   };
 }
 
@@ -110,14 +119,14 @@ export function change(spec: Spec, state: State, patch: Partial<State>): State {
   const movedStack = patch.stack !== undefined && patch.stack !== state.stack;
   if (movedStack) {
     const fresh = defaults(spec, patch.stack);
-    next = { ...next, locked: [], query: 0, expanded: null, zoom: fresh.zoom, combine_layers: [], rows: fresh.rows, columns: fresh.columns };
+    next = { ...next, locked: [], query: 0, expanded: null, zoom: fresh.zoom, point: null, text: null, lasso: [], combine_layers: [], rows: fresh.rows, columns: fresh.columns };
     if (patch.heads === undefined) next.heads = undefined;
     if (patch.layer === undefined) next.layer = Math.min(state.layer, spec.stacks[patch.stack!].layers.length - 1);
   }
   if (!movedStack && patch.layer !== undefined && patch.heads === undefined) {
     const layers = spec.stacks[state.stack].layers;
     const all = state.heads.length === layers[state.layer]?.n_heads;
-    if (all && spec.kind !== "neuron") next.heads = range(layers[Math.min(Math.max(0, patch.layer), layers.length - 1)].n_heads);
+    if (all && !single(spec)) next.heads = range(layers[Math.min(Math.max(0, patch.layer), layers.length - 1)].n_heads);
   }
   if (patch.direction !== undefined && patch.direction !== state.direction && patch.locked === undefined) next.locked = [];
   return settle(spec, next);

@@ -1,7 +1,9 @@
 // Paints a scene on a canvas.
 
 import { MONO, SANS } from "../core/theme";
+import { paintClouds } from "./clouds";
 import { batches, ends } from "./lines";
+import { paintSegments } from "./segments";
 import type { Bitmap, Item, Lines, Rect, Scene, Text } from "./scene";
 
 export type Context = CanvasRenderingContext2D | OffscreenCanvasRenderingContext2D;
@@ -46,6 +48,12 @@ export function paintItem(context: Context, item: Item): void {
       break;
     case "bitmap":
       paintBitmap(context, item);
+      break;
+    case "clouds":
+      paintClouds(context, item);
+      break;
+    case "segments":
+      paintSegments(context, item);
       break;
     case "clip":
       context.save();

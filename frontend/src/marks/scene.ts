@@ -1,5 +1,6 @@
 // What is drawn, as a list of primitives. The canvas and the SVG painter read the same list, so a saved picture is what was seen.
 
+import type { Plot } from "./cloud";
 import type { LineSet } from "./lines";
 
 export interface Rect { type: "rect"; x: number; y: number; w: number; h: number; fill?: string; stroke?: string; radius?: number; opacity?: number }
@@ -12,9 +13,13 @@ export interface Stroke { type: "stroke"; x1: number; y1: number; x2: number; y2
 export interface Lines { type: "lines"; set: LineSet; x1: number; x2: number; y1: Float32Array; y2: Float32Array; spread: number; colours: string[]; widest: number; curved: boolean }
 /** Pixels stretched over a rectangle without smoothing: [row, column] as RGBA words. */
 export interface Bitmap { type: "bitmap"; x: number; y: number; w: number; h: number; cols: number; rows: number; pixels: Uint32Array }
+/** Scatters, each in its own box; x, y, w, h hold them all. */
+export interface Clouds { type: "clouds"; x: number; y: number; w: number; h: number; plots: Plot[] }
+/** Straight lines of one colour, the wider and the less transparent the larger their weight. */
+export interface Segments { type: "segments"; ends: Float32Array; weights: Float32Array; colour: string; widest: number; opacity?: number }
 export interface Clip { type: "clip"; x: number; y: number; w: number; h: number; items: Item[] }
 
-export type Item = Rect | Text | Stroke | Lines | Bitmap | Clip;
+export type Item = Rect | Text | Stroke | Lines | Bitmap | Clouds | Segments | Clip;
 
 export interface Scene {
   width: number;
@@ -46,6 +51,10 @@ export function moved(item: Item, dx: number, dy: number): Item {
       return { ...item, x1: item.x1 + dx, x2: item.x2 + dx, y1: item.y1 + dy, y2: item.y2 + dy };
     case "lines":
       return { ...item, x1: item.x1 + dx, x2: item.x2 + dx, y1: item.y1.map((y) => y + dy), y2: item.y2.map((y) => y + dy) };
+    case "segments":
+      return { ...item, ends: item.ends.map((at, i) => at + (i % 2 ? dy : dx)) };
+    case "clouds":
+      return { ...item, x: item.x + dx, y: item.y + dy, plots: item.plots.map((plot) => ({ ...plot, x: plot.x + dx, y: plot.y + dy })) };
     case "clip":
       return { ...item, x: item.x + dx, y: item.y + dy, items: item.items.map((inner) => moved(inner, dx, dy)) };
     default:

@@ -1,7 +1,9 @@
 // Writes a scene as SVG. Tokens are data: everything that came from outside is escaped.
 
 import { MONO, SANS } from "../core/theme";
+import { asBitmap, pointsOf, writeClouds } from "./clouds";
 import { batches, ends } from "./lines";
+import { writeSegments } from "./segments";
 import type { Bitmap, Item, Lines, Scene, Text } from "./scene";
 
 /** Turns pixels into the address of a PNG; passed in, since only a browser can. */
@@ -12,6 +14,9 @@ export function escape(text: string): string {
     .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, "\ufffd") // XML allows no other characters
     .replace(/[&<>"']/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" })[c]!);
 }
+
+/** More points than this are written as pixels: a file of millions of shapes opens nowhere. */
+const MOST_SHAPES = 60_000;
 
 const n = (value: number): string => String(Math.round(value * 100) / 100);
 const faded = (opacity: number | undefined): string => (opacity === undefined || opacity >= 1 ? "" : ` opacity="${n(opacity)}"`);
@@ -30,6 +35,10 @@ export async function toSvg(scene: Scene, toPng: ToPng): Promise<string> {
         return writeLines(item);
       case "bitmap":
         return `<image x="${n(item.x)}" y="${n(item.y)}" width="${n(item.w)}" height="${n(item.h)}" preserveAspectRatio="none" style="image-rendering:pixelated" href="${await toPng(item)}"/>`;
+      case "segments":
+        return writeSegments(item);
+      case "clouds":
+        return pointsOf(item) > MOST_SHAPES ? write({ ...asBitmap(item, 2) }) : writeClouds(item);
       case "clip": {
         const id = `clip${clips++}`;
         const inner = await Promise.all(item.items.map(write));

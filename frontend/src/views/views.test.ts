@@ -8,8 +8,8 @@ describe("the two columns", () => {
   const needs = { width: 1000, window: 600, rows: 30, cols: 30, widest: [80, 80] as [number, number], maps: 12 };
 
   it("fit the width they are given, from 360 px up", () => {
-    for (const width of [336, 360, 500, 700, 1000, 3000]) {
-      const layout = linesLayout({ ...needs, width });
+    for (const [width, widest] of [336, 360, 500, 700, 1000, 3000].flatMap((w) => [80, 300].map((t) => [w, t]))) {
+      const layout = linesLayout({ ...needs, width, widest: [widest, widest] });
       expect(layout.width).toBeLessThanOrEqual(width);
       expect(layout.x2 - layout.x1).toBeGreaterThanOrEqual(60);
     }

@@ -11,7 +11,15 @@ from rich.console import Console
 from rich.markup import escape
 
 from sightline.errors import SightlineError
-from sightline.hosts import coreference_command, corpus_commands, grammar_commands, model_commands, probe_command, view_command
+from sightline.hosts import (
+    coreference_command,
+    corpus_commands,
+    grammar_commands,
+    model_commands,
+    probe_command,
+    space_commands,
+    view_command,
+)
 from sightline.version import __version__
 
 app = typer.Typer(
@@ -29,6 +37,8 @@ app.command(no_args_is_help=True)(grammar_commands.syntax)
 app.command(no_args_is_help=True)(grammar_commands.sample_treebank)
 app.command(no_args_is_help=True)(coreference_command.coreference)
 app.command(no_args_is_help=True)(probe_command.probe)
+app.command(no_args_is_help=True)(space_commands.space)
+app.command(no_args_is_help=True)(space_commands.compare)
 console = Console()
 #: Set by --traceback, read by `main`.
 _show_traceback = False

@@ -17,6 +17,7 @@ from sightline.errors import StorageError, TraceError
 from sightline.plots.attention_graph import AttentionGraph, title_of
 from sightline.text.printable import printable
 from sightline.views.shown import heads_of, shown
+from sightline.views.still import still
 from sightline.views.view import View
 
 #: Nothing may be requested, from anywhere; pictures that the page itself makes are data or blob.
@@ -52,10 +53,14 @@ def page(view: View) -> str:
 
 
 def save(view: View, path: str | Path) -> None:
-    """Write a page (.html), or the attention graph of the one head shown (.svg, .pdf); whole or not at all."""
+    """Write a page (.html), or the attention graph of the one head shown (.svg, .pdf; of a space its still picture, .svg), whole or not."""
     ending = Path(path).suffix.lower()
     if ending in (".html", ".htm"):
         write_whole(path, chunks(view))
+    elif view.kind == "space":
+        if ending != ".svg":
+            raise StorageError(f"{path}: a space cannot be written as {ending or 'a nameless format'}.", "Choices: .html, .svg.")
+        write_whole(path, [still(view).encode()])
     elif ending in (".svg", ".pdf"):
         graph_of_view(view).save(path)
     else:

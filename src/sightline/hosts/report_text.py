@@ -40,6 +40,9 @@ TITLES = {
     "probes": "How much grammar all heads know together",
     "probes_curve": "How much the probes must see",
     "probe_weights": "Which heads the probes use",
+    "space": "How far each picture can be trusted",
+    "space_pairs": "Dot product against distance",
+    "compare": "How far the two models lie apart",
 }
 MEANING = {
     "average_attention": (
@@ -98,6 +101,18 @@ MEANING = {
     "probe_weights": (
         "Orange: attention of this head speaks for an arc, blue: against it. Of the probe with words the mean weight over the gold arcs is"
         " shown. Heads that do the same share their weight, so that a weak one is not a useless one."
+    ),
+    "space": (
+        "How often the nearest key of a query in the picture is the key it attends to most, for every head. At 1 near means attends; near 0"
+        " the picture of this head says little about its attention. The vectors themselves, before they are projected, are beside it."
+    ),
+    "space_pairs": (
+        "Each dot is a query and a key of one text, larger the more attention there is between them. Where the dots fall along a line,"
+        " distance says what the dot product says; above as the model has its vectors, below in the gauge, which changes no attention."
+    ),
+    "compare": (
+        "The mean Jensen–Shannon divergence between the attention of the same head in the two models: 0 is the same attention, 0.69 (ln 2)"
+        " attention to entirely different tokens."
     ),
 }
 #: Tables that are printed in the report, by name.

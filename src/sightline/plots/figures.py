@@ -27,6 +27,9 @@ FIGURES = {
     "probes": "probes",
     "probes_curve": "probes_curve",
     "probe_weights": "probe_weights",
+    "space": "space",
+    "space_pairs": "space_pairs",
+    "compare": "compare",
 }
 #: A table of one stack of an encoder-decoder model bears its name.
 STACKS = ("encoder", "decoder", "cross")

@@ -23,12 +23,14 @@ class Document:
 
     sentences  its sentences, where the file says which they are; empty where it does not
     group      documents of one group follow on each other (the sentences of one article); empty: it stands alone
+    tags       the part of speech of each word of a list of words, where the file says it (CoNLL-U); empty where it does not
     """
 
     item: Item
     line: int
     sentences: tuple[str, ...] = ()
     group: str = ""
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -186,8 +188,10 @@ def _sentences(path: Path, _: str) -> Iterator[Document]:
     for start, block in conllu_blocks(path, numbered_lines(path)):
         sentence = parse_conllu(path, start, block)
         article = f"line {start}" if any(row.startswith("# newdoc") for row in block) else article
-        words = [token["form"] for token in sentence if isinstance(token["id"], int)]
-        yield Document(words, start, (sentence.metadata.get("text") or " ".join(words),), article)
+        found = [token for token in sentence if isinstance(token["id"], int)]
+        words = [token["form"] for token in found]
+        tags = tuple(str(token["upos"] or "_") for token in found)
+        yield Document(words, start, (sentence.metadata.get("text") or " ".join(words),), article, tags)
 
 
 def conllu_blocks(path: Path | str, lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:

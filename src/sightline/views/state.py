@@ -19,13 +19,27 @@ WORDS: dict[str, tuple[str, ...]] = {
     "combine": ("each", "mean", "max"),
     "colour_by": ("head", "layer"),
     "theme": ("system", "light", "dark"),
+    "colour_points": ("kind", "position", "position5", "token", "tag", "text", "norm"),
+    "links": ("chosen", "best", "top", "none"),
+    "tool": ("move", "lasso"),
 }
 SWITCHES = ("hide_special", "hide_sink", "renormalise", "rescale", "opened")
 #: Keys that are one position, or a list of them, and what they count.
-POSITIONS = {"stack": "stacks", "layer": "layers", "query": "queries", "expanded": "keys"}
-LISTS = {"heads": "heads", "combine_layers": "layers", "locked": "tokens", "rows": "layers", "columns": "columns"}
-ZOOM = {"x": (0, 1), "y": (0, 1), "k": (1, 4096)}
-KEYS = (*POSITIONS, *WORDS, *LISTS, *SWITCHES, "threshold", "find", "zoom")
+POSITIONS = {"stack": "stacks", "layer": "layers", "query": "queries", "expanded": "keys", "point": "points", "text": "texts"}
+#: Positions that may be none.
+NULLABLE = ("expanded", "point", "text")
+LISTS = {"heads": "heads", "combine_layers": "layers", "locked": "tokens", "rows": "layers", "columns": "columns", "lasso": "points"}
+#: Keys that are one number, or a few by name, and their bounds.
+NUMBERS: dict[str, tuple[float, float]] = {"threshold": (0, 1), "links_top": (1, 200)}
+PARTS: dict[str, dict[str, tuple[float, float]]] = {
+    "zoom": {"x": (0, 1), "y": (0, 1), "k": (1, 4096)},
+    "turn": {"yaw": (-10_000, 10_000), "pitch": (-1.5708, 1.5708)},
+}
+EXAMPLES = {
+    "zoom": "Give {'x': 0, 'y': 0, 'k': 1}: the corner in fractions of the map, and the magnification.",
+    "turn": "Give {'yaw': 0.6, 'pitch': 0.35}: angles in radians.",
+}
+KEYS = (*POSITIONS, *WORDS, *LISTS, *SWITCHES, *NUMBERS, *PARTS, "find", "pairs")
 
 
 def checked(given: Mapping[str, Any], spec: Mapping[str, Any], now: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -45,13 +59,13 @@ def checked_value(key: str, value: Any, spec: Mapping[str, Any], state: Mapping[
     if key in SWITCHES:
         return switch(key, value)
     if key in POSITIONS:
-        return None if key == "expanded" and value is None else position(key, value, POSITIONS[key], spec, state)
+        return None if key in NULLABLE and value is None else position(key, value, POSITIONS[key], spec, state)
     if key in LISTS:
         return positions(key, value, LISTS[key], spec, state)
-    if key == "threshold":
-        return number(key, value, 0, 1)
-    if key == "zoom":
-        return zoom(value)
+    if key in NUMBERS:
+        return number(key, value, *NUMBERS[key])
+    if key in PARTS:
+        return parts(key, value)
     if not isinstance(value, str):
         raise TraceError(f"{key}={value!r}.", "Give the text to look for.")
     return value
@@ -83,13 +97,13 @@ def number(key: str, value: Any, low: float, high: float) -> float:
     return int(value) if isinstance(value, Integral) else float(value)
 
 
-def zoom(value: Any) -> dict[str, float]:
+def parts(key: str, value: Any) -> dict[str, float]:
     if not isinstance(value, Mapping):
-        raise TraceError(f"zoom={value!r}.", "Give {'x': 0, 'y': 0, 'k': 1}: the corner in fractions of the map, and the magnification.")
-    for key in value:
-        if key not in ZOOM:
-            raise TraceError(f"zoom has no {key!r}.", f"Choices: {', '.join(ZOOM)}.")
-    return {key: number(f"zoom's {key}", one, *ZOOM[key]) for key, one in value.items()}
+        raise TraceError(f"{key}={value!r}.", EXAMPLES[key])
+    for name in value:
+        if name not in PARTS[key]:
+            raise TraceError(f"{key} has no {name!r}.", f"Choices: {', '.join(PARTS[key])}.")
+    return {name: number(f"{key}'s {name}", one, *PARTS[key][name]) for name, one in value.items()}
 
 
 def position(key: str, value: Any, what: str, spec: Mapping[str, Any], state: Mapping[str, Any]) -> int:
@@ -116,7 +130,21 @@ def counted(what: str, spec: Mapping[str, Any], state: Mapping[str, Any]) -> int
         return len(stack["layers"])
     if what == "columns":
         return max(int(layer["n_heads"]) for layer in stack["layers"])
+    if what in ("texts", "points"):
+        return counted_in_space(what, spec, state)
     if what == "heads":
         return int(stack["layers"][min(state.get("layer", 0), len(stack["layers"]) - 1)]["n_heads"])
     side = "query_text" if what == "queries" or (what == "tokens" and state.get("direction") != "to") else "key_text"
     return len(spec["texts"][stack[side]]["tokens"])
+
+
+def counted_in_space(what: str, spec: Mapping[str, Any], state: Mapping[str, Any]) -> int:
+    """Texts or points of the first space; a view of another kind has none."""
+    if "spaces" not in spec:
+        return 0
+    space = spec["spaces"][0]
+    stack = space["stacks"][state.get("stack", 0)]
+    if what == "texts":
+        return len(stack["key_texts"])
+    sides = ("key_texts",) if space["of"] == "values" else ("query_texts", "key_texts")
+    return sum(len(spec["texts"][text]["tokens"]) for side in sides for text in stack[side])

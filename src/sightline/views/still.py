@@ -12,6 +12,7 @@ import numpy as np
 
 from sightline.text.printable import printable
 from sightline.views.shown import heads_of, shown
+from sightline.views.still_space import plots
 from sightline.views.view import View
 
 #: As in frontend/src/core/colours.ts.
@@ -34,6 +35,9 @@ TOP = 34
 def still(view: View) -> str:
     """An SVG of the stack, layer and heads that the view's state shows, in its theme."""
     state = view.state
+    if view.kind == "space":
+        title, wide, high, body = plots(view)
+        return svg(wide, high, title, body)
     drawn = thumbnails(view) if view.kind == "model" and not state.get("opened") else bars(view) if view.kind == "neuron" else head(view)
     if state.get("theme") == "dark":
         for light, dark in DARK.items():

@@ -13,7 +13,7 @@ from sightline.errors import TraceError
 from sightline.views.encode import Encoded
 from sightline.views.state import checked
 
-KINDS = ("head", "model", "neuron")
+KINDS = ("head", "model", "neuron", "space")
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,9 @@ class View:
             raise TraceError(f"A view of kind {self.kind!r}.", f"Choices: {', '.join(KINDS)}.")
 
     def __repr__(self) -> str:
+        if self.kind == "space":
+            count = len(self.spec["texts"])
+            return f"<space view of {self.spec['model']}, {count} text{'s' if count != 1 else ''}>"
         text = self.spec["texts"][self.spec["stacks"][0]["query_text"]]
         return f"<{self.kind} view of {self.spec['model']}, {len(text['tokens'])} tokens>"
 

@@ -27,6 +27,7 @@ export interface LinesNeeds {
 
 const GAP = 8;
 const TOP = 26;
+const LEAST = 60; // between the columns
 
 export function linesLayout(needs: LinesNeeds): LinesLayout {
   const width = Math.max(280, Math.min(needs.width, 960));
@@ -42,9 +43,9 @@ export function linesLayout(needs: LinesNeeds): LinesLayout {
   const numbers = 44;
   const strip = narrow || needs.maps < 2 ? 0 : Math.min(96, needs.maps * 6) + GAP;
   const side = numbers + strip;
-  const room = Math.max(40, (width - 2 * side) * (narrow ? 0.36 : 0.28));
+  const room = Math.max(40, Math.min((width - 2 * side) * (narrow ? 0.36 : 0.28), (width - 2 * side - 2 * GAP - LEAST) / 2));
   const tokens = needs.widest.map((w) => Math.ceil(Math.min(room, (w * size) / 12 + 2))) as [number, number];
-  const between = Math.max(60, Math.min(440, width - 2 * side - tokens[0] - tokens[1] - 2 * GAP));
+  const between = Math.max(LEAST, Math.min(440, width - 2 * side - tokens[0] - tokens[1] - 2 * GAP));
   const x1 = side + tokens[0] + GAP;
   return { width: x1 + between + GAP + tokens[1] + side, height: fits ? full : Math.min(full, whole), full, row, size, top: TOP, x1, x2: x1 + between, tokens, numbers, strip };
 }

@@ -1,0 +1,280 @@
+// One head of one space, large: the canvas, what the pointer does on it, and what is kept between two drawings.
+
+import { el, on } from "../../controls/dom";
+import type { State } from "../../core/contract";
+import type { SpaceData, Tops } from "../../core/space";
+import { paint } from "../../marks/canvas";
+import { placed, type Camera, type Cloud } from "../../marks/cloud";
+import type { Clouds, Scene } from "../../marks/scene";
+import type { DrawnSpace, Stage } from "../../registry";
+import { isCoarse } from "../pointer";
+import { Tip } from "../tip";
+import { cameraOf, pannedBy, turnedBy, zoomedAt } from "./camera";
+import { attentionOf, colouring, pointColours, type Attention, type Colouring } from "./colouring";
+import { linksFor, pairLinks, type Link } from "./links";
+import { Nearest } from "./nearest";
+import { plotBox, plotScene, pointLook, type PlotBox } from "./scene";
+import { tipLines } from "./tips";
+
+/** Lines drawn while the picture moves. */
+const MOVING = 1500;
+
+interface Loaded {
+  key: string;
+  cloud: Cloud;
+  tops: Tops;
+  norms: Uint8Array | null;
+}
+
+export class Pane {
+  readonly element = el("div", { class: "plotbox" });
+  private canvas = el("canvas", { class: "plot grab whole", role: "img", "aria-label": "" });
+  private tip = new Tip();
+  private loaded: Loaded | null = null;
+  private colouring: { key: string; made: Colouring } | null = null;
+  private colours: { key: string; words: Uint32Array; attention: Attention } | null = null;
+  private clouds: { key: string; item: Clouds } | null = null;
+  private index: { at: Float32Array; nearest: Nearest } | null = null;
+  private at: Float32Array = new Float32Array(0);
+  private box: PlotBox = { x: 0, y: 0, w: 1, h: 1 };
+  private current: Scene | null = null;
+  private labelled: number[] = [];
+  private links: Link[] = [];
+  private red: Link[] = [];
+  private hovered = -1;
+  private drag: { x: number; y: number; moved: boolean; lasso: boolean } | null = null;
+  private pinch = new Map<number, { x: number; y: number }>();
+  private drawn: number[] = []; // the lasso while it is drawn
+  private resting = 0;
+  height = 480;
+
+  /** `same`: the points are those of the first space, so that a chosen point means the same token here. */
+  constructor(private stage: Stage, readonly data: SpaceData, private same: boolean) {
+    this.canvas.setAttribute("aria-label", stage.labels.drawing);
+    const button = (name: string, label: string, text: string, act: () => void) => {
+      const made = el("button", { type: "button", "data-name": name, "aria-label": label, title: label }, text);
+      on(made, "click", act);
+      return made;
+    };
+    const { labels } = stage;
+    const middle = (factor: number) => this.zoomTo(factor, this.box.w / 2, this.box.h / 2);
+    this.element.append(
+      this.canvas,
+      el("div", { class: "zoom" }, button("zoom_in", labels.zoom_in, "+", () => middle(1.6)), button("zoom_out", labels.zoom_out, "−", () => middle(1 / 1.6)), button("zoom_fit", labels.zoom_all, "⤢", () => stage.set({ zoom: { x: 0, y: 0, k: 1 } }))),
+      this.tip.element,
+    );
+    this.listen();
+  }
+
+  private listen(): void {
+    const { canvas } = this;
+    on(canvas, "pointerdown", (event) => this.down(event));
+    on(canvas, "pointermove", (event) => this.move(event));
+    on(canvas, "pointerup", (event) => this.up(event));
+    on(canvas, "pointercancel", () => this.letGo());
+    on(canvas, "pointerleave", () => !this.drag && this.hover(-1));
+    on(canvas, "dblclick", (event) => {
+      const [x, y] = this.place(event);
+      this.zoomTo(2, x, y);
+    });
+    on(canvas, "wheel", (event) => {
+      event.preventDefault();
+      const [x, y] = this.place(event);
+      this.zoomTo(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0016)), x, y);
+    }, { passive: false });
+  }
+
+  private place(event: MouseEvent): [number, number] {
+    const box = this.canvas.getBoundingClientRect();
+    return [event.clientX - box.left - this.box.x, event.clientY - box.top - this.box.y];
+  }
+
+  private zoomTo(factor: number, x: number, y: number): void {
+    this.stage.set({ zoom: zoomedAt(this.box, this.stage.state().zoom, factor, x, y) });
+  }
+
+  private down(event: PointerEvent): void {
+    if (event.button !== 0) return;
+    const [x, y] = this.place(event);
+    this.canvas.setPointerCapture(event.pointerId);
+    this.pinch.set(event.pointerId, { x, y });
+    const lasso = event.shiftKey || this.stage.state().tool === "lasso";
+    this.drag = { x, y, moved: false, lasso };
+    this.drawn = lasso ? [x, y] : [];
+  }
+
+  private move(event: PointerEvent): void {
+    const [x, y] = this.place(event);
+    if (!this.drag) {
+      if (event.pointerType !== "touch") this.hover(this.under(x, y));
+      return;
+    }
+    const before = this.pinch.get(event.pointerId);
+    if (this.pinch.size === 2 && before) return this.pinched(event.pointerId, x, y);
+    const [dx, dy] = [x - this.drag.x, y - this.drag.y];
+    if (!this.drag.moved && Math.hypot(dx, dy) < 4) return;
+    this.drag = { ...this.drag, x, y, moved: true };
+    this.hovered = -1;
+    this.tip.hide();
+    const { zoom, turn } = this.stage.state();
+    if (this.drag.lasso) {
+      this.drawn.push(x, y);
+      this.render();
+    } else if (this.data.space.dims === 3) this.stage.set({ turn: turnedBy(turn, dx, dy) });
+    else this.stage.set({ zoom: pannedBy(this.box, zoom, dx, dy) });
+  }
+
+  /** Two fingers: the picture grows with their distance and goes with their middle. */
+  private pinched(id: number, x: number, y: number): void {
+    const far = () => {
+      const [a, b] = [...this.pinch.values()];
+      return { length: Math.hypot(a.x - b.x, a.y - b.y), x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 };
+    };
+    const old = far();
+    this.pinch.set(id, { x, y });
+    const now = far();
+    const zoom = pannedBy(this.box, this.stage.state().zoom, now.x - old.x, now.y - old.y);
+    if (this.drag) this.drag.moved = true;
+    this.stage.set({ zoom: zoomedAt(this.box, zoom, old.length > 0 ? now.length / old.length : 1, now.x, now.y) });
+  }
+
+  private up(event: PointerEvent): void {
+    const { drag } = this;
+    const lasso = this.drawn;
+    this.letGo(event.pointerId);
+    if (!drag) return;
+    const [x, y] = this.place(event);
+    if (drag.moved && drag.lasso) return this.stage.set({ lasso: lasso.length >= 6 && this.same ? this.nearest().inside(lasso) : [] });
+    if (drag.moved) return this.stage.redraw();
+    this.choose(this.under(x, y));
+  }
+
+  private letGo(id?: number): void {
+    if (id !== undefined) this.pinch.delete(id);
+    else this.pinch.clear();
+    this.drag = null;
+    this.drawn = [];
+  }
+
+  /** A click: this point and its sentence; on nothing, lets go. */
+  private choose(point: number): void {
+    const state = this.stage.state();
+    this.hovered = -1;
+    this.tip.hide();
+    if (point < 0) return this.stage.set({ point: null, lasso: [] });
+    if (point === state.point) return this.stage.set({ point: null });
+    this.stage.set(this.same ? { point, text: this.data.textOf(point) } : { point: null, text: this.data.textOf(point) });
+  }
+
+  private nearest(): Nearest {
+    if (this.index?.at !== this.at) this.index = { at: this.at, nearest: new Nearest(this.at, this.box) };
+    return this.index.nearest;
+  }
+
+  private under(x: number, y: number): number {
+    const attention = this.colours?.attention;
+    return this.nearest().find(x, y, isCoarse() ? 22 : 10, attention?.some ? (i) => attention.isIn(i) : undefined);
+  }
+
+  private hover(point: number): void {
+    if (point === this.hovered) return;
+    this.hovered = point;
+    this.render();
+    if (point < 0 || !this.loaded) return this.tip.hide();
+    const chosen = this.same ? this.stage.state().point : null;
+    this.tip.show(this.box.x + this.at[2 * point], this.box.y + this.at[2 * point + 1], tipLines(this.data, this.loaded.tops, point, chosen, this.stage.labels), { width: this.element.clientWidth, height: this.height });
+  }
+
+  async load(state: State): Promise<void> {
+    const [layer, head] = [state.layer, state.heads[0]];
+    const wantsNorms = state.colour_points === "norm";
+    const key = `${layer}.${head}.${wantsNorms}`;
+    if (this.loaded?.key === key) return;
+    const [cloud, tops, norms] = await Promise.all([this.data.cloud(layer, head), this.data.tops(layer, head), wantsNorms ? this.data.norms(layer, head) : null]);
+    this.loaded = { key, cloud, tops, norms };
+    this.clouds = null;
+    this.colouring = null;
+    this.hovered = -1;
+    this.tip.hide();
+  }
+
+  get tops(): Tops | null {
+    return this.loaded?.tops ?? null;
+  }
+
+  render(): void {
+    const { loaded, stage, data } = this;
+    if (!loaded) return;
+    const [state, theme] = [stage.state(), stage.theme()];
+    const [layer, head] = [state.layer, state.heads[0]];
+    const range = data.layer(layer).norm_ranges[head] ?? [0, 1];
+    const colourKey = [loaded.key, state.colour_points, theme.dark].join();
+    if (this.colouring?.key !== colourKey) this.colouring = { key: colourKey, made: colouring(data, state.colour_points, data.stack.heads[head], theme, stage.labels, loaded.norms && { of: loaded.norms, range }) };
+    const made = this.colouring.made;
+    const width = Math.max(240, this.element.clientWidth);
+    const facts = data.facts(layer, head);
+    this.box = plotBox(width, this.height, facts, made, data.values, state.colour_points === "kind", theme, stage.labels);
+    const look = pointLook(data.count, this.box, state.zoom.k);
+    const wordKey = [colourKey, look.opacity.toFixed(3), state.find, state.text, state.lasso.length, state.lasso[0], state.lasso[state.lasso.length - 1]].join();
+    if (this.colours?.key !== wordKey) {
+      const attention = attentionOf(data, state, this.same);
+      this.colours = { key: wordKey, attention, words: pointColours(data, made, attention, state.find, look.opacity) };
+    }
+    this.placeCloud(loaded.cloud, cameraOf(data.space.dims, this.box, state.zoom, state.turn), look.size, wordKey);
+    this.link(state, loaded.tops);
+    const { scene, labelled } = plotScene({
+      data, state, theme, labels: stage.labels, colouring: made, attention: this.colours.attention, clouds: this.clouds!.item, at: this.at, facts,
+      heading: `L${data.layer(layer).layer}·H${data.stack.heads[head]}`,
+      width, height: this.height, box: this.box, links: this.links, red: this.red, chosen: this.same ? state.point : null, hovered: this.hovered, lasso: this.drawn, size: look.size,
+    });
+    this.current = scene;
+    this.labelled = labelled;
+    paint(this.canvas, scene);
+  }
+
+  /** The points where the camera puts them; made anew only when camera, size or colours change. */
+  private placeCloud(cloud: Cloud, camera: Camera, size: number, colours: string): void {
+    const key = JSON.stringify([camera, this.box, size, colours]);
+    if (this.clouds?.key === key) return;
+    const { x, y, w, h } = this.box;
+    this.at = placed(cloud, camera);
+    this.clouds = { key, item: { type: "clouds", x, y, w, h, plots: [{ cloud, camera, colours: this.colours!.words, size, x, y, w, h }] } };
+  }
+
+  private link(state: State, tops: Tops): void {
+    const chosen = this.same ? state.point : null;
+    const attention = this.colours!.attention;
+    const isIn = (i: number) => attention.isIn(i) && (!state.find.trim() || attention.isFound(i));
+    let links = linksFor(this.data, tops, state, chosen ?? (this.hovered >= 0 ? this.hovered : null), isIn);
+    if (this.drag?.moved && links.length > MOVING) {
+      links = [...links].sort((a, b) => b.weight - a.weight).slice(0, MOVING);
+      clearTimeout(this.resting);
+      this.resting = window.setTimeout(() => this.stage.redraw(), 200);
+    }
+    this.links = links;
+    this.red = pairLinks(this.data, tops, state.pairs, state.text);
+  }
+
+  scene = (): Scene | null => this.current;
+
+  summary(): DrawnSpace {
+    const { data, at, box } = this;
+    const state = this.stage.state();
+    return {
+      model: data.space.model,
+      points: data.count,
+      head: `L${data.layer(state.layer).layer}·H${data.stack.heads[state.heads[0]]}`,
+      facts: data.facts(state.layer, state.heads[0]),
+      links: this.links,
+      red: this.red,
+      labelled: this.labelled,
+      hovered: this.hovered,
+      places: Array.from({ length: Math.min(data.count, 20_000) }, (_, i) => [box.x + at[2 * i], box.y + at[2 * i + 1]]),
+    };
+  }
+
+  destroy(): void {
+    clearTimeout(this.resting);
+    this.element.remove();
+  }
+}

@@ -1,0 +1,218 @@
+import { describe, expect, it } from "vitest";
+import type { Spec } from "../../core/contract";
+import { SpaceData } from "../../core/space";
+import { settle } from "../../core/state";
+import { LIGHT } from "../../core/theme";
+import { labelsWith } from "../../core/labels";
+import { drawingOrder, placed, type Cloud } from "../../marks/cloud";
+import { pixelsOf } from "../../marks/cloud-pixels";
+import { writeClouds } from "../../marks/clouds";
+import { cameraOf, pannedBy, turnedBy, zoomedAt } from "./camera";
+import { attentionOf, colouring, pointColours } from "./colouring";
+import { bestLinks, linksFor, linksOf, pairLinks, topLinks, wordPairs } from "./links";
+import { contains, Nearest } from "./nearest";
+import { context } from "./tips";
+
+const text = (tokens: string[]) => ({ tokens, special: tokens.map((t) => t.startsWith("[")), segments: tokens.map(() => 0), words: tokens.map((t, i) => (t.startsWith("[") ? null : i - 1)), word_texts: tokens.filter((t) => !t.startsWith("[")) });
+
+/** Two texts of 3 and 2 tokens; in the first, token i attends to i − 1 with 0.8 and to itself with 0.2. */
+const spec = (of: "queries-keys" | "values" = "queries-keys"): Spec => ({
+  format: 1, kind: "space", model: "toy", texts: [text(["[CLS]", "the", "cat"]), text(["[CLS]", "dog"])],
+  stacks: [{ name: "encoder", query_text: 0, key_text: 0, layers: [{ layer: 3, n_heads: 1, n_key_heads: 1, weights: "" }] }],
+  spaces: [{ model: "toy", of, project: "fitted", gauge: "none", dims: 2, stacks: [{ name: "encoder", heads: [7], query_texts: [0, 1], key_texts: [0, 1], layers: [{ layer: 3, points: "points", norms: "norms", tops: "tops", top_weights: "top_weights", maps: null, norm_ranges: [[1, 2]], facts: [{ top1_projected: 0.5 }] }] }] }],
+});
+
+const arrays = {
+  get: async (name: string) => {
+    const block: Record<string, { shape: number[]; values: number[] }> = {
+      points: { shape: [1, 10, 2], values: [0, 0, 65535, 0, 0, 65535, 65535, 65535, 32768, 32768, 0, 0, 65535, 0, 0, 65535, 65535, 65535, 32768, 32768] },
+      norms: { shape: [1, 10], values: [0, 28, 56, 85, 113, 141, 170, 198, 226, 255] },
+      tops: { shape: [1, 2, 5], values: [1, 1, 2, 1, 1, 0, 2, 3, 2, 2] }, // [rank, query], counted from 1
+      top_weights: { shape: [1, 2, 5], values: [1, 0.8, 0.8, 0.6, 0.9, 0, 0.2, 0.2, 0.4, 0.1] },
+    };
+    const { shape, values } = block[name];
+    return { shape, byteLength: 0, block: () => Float32Array.from(values), whole: () => (name === "points" ? Uint16Array.from(values) : Uint8Array.from(values)) };
+  },
+};
+
+const data = (of?: "values") => new SpaceData(spec(of), spec(of).spaces![0], 0, arrays);
+
+describe("a space", () => {
+  it("numbers queries first, then keys", () => {
+    const d = data();
+    expect([d.count, d.keysFrom, d.isKey(4), d.isKey(5)]).toEqual([10, 5, false, true]);
+    expect([d.tokenOf(2), d.tokenOf(7), d.textOf(4), d.textOf(9)]).toEqual(["cat", "cat", 1, 1]);
+  });
+
+  it("gives the map of a text from the strongest keys alone", async () => {
+    const { weights, whole } = await data().map(0, 0, 0);
+    expect(whole).toBe(false);
+    expect([...weights].map((w) => Math.round(w * 10) / 10)).toEqual([1, 0, 0, 0.8, 0.2, 0, 0, 0.8, 0.2]);
+  });
+
+  it("has one point a token where the points are values", () => {
+    const d = data("values");
+    expect([d.count, d.keysFrom, d.queryPoint(3), d.keyPoint(3)]).toEqual([5, 0, 3, 3]);
+  });
+});
+
+describe("lines", () => {
+  it("go from a query to its keys, strongest first, and to a key from its queries", async () => {
+    const d = data();
+    const tops = await d.tops(0, 0);
+    expect(linksOf(d, tops, 2).map(({ from, to, weight }) => [from, to, weight.toFixed(1)])).toEqual([[2, 6, "0.8"], [2, 7, "0.2"]]);
+    expect(linksOf(d, tops, 5).map(({ from }) => from)).toEqual([0, 1]);
+  });
+
+  it("never leave their text", async () => {
+    const d = data();
+    const tops = await d.tops(0, 0);
+    for (const { from, to } of bestLinks(d, tops, () => true)) expect(d.textOf(from)).toBe(d.textOf(to));
+  });
+
+  it("are the strongest of a text, as many as asked for", async () => {
+    const d = data();
+    expect(topLinks(d, await d.tops(0, 0), 0, 3).map(({ weight }) => weight.toFixed(1))).toEqual(["1.0", "0.8", "0.8"]);
+  });
+
+  it("are none where the reader wants none", async () => {
+    const d = data();
+    const state = settle(spec(), { links: "none", point: 2 });
+    expect(linksFor(d, await d.tops(0, 0), state, 2, () => true)).toEqual([]);
+  });
+
+  it("join the words of a pair in every text that has both", async () => {
+    const d = data();
+    expect(wordPairs("Cat → the; it -> ; dog>cat, half")).toEqual([["cat", "the"], ["dog", "cat"]]);
+    expect(pairLinks(d, await d.tops(0, 0), "cat → the; dog → cat", null).map(({ from, to }) => [from, to])).toEqual([[2, 6]]);
+    expect(pairLinks(d, await d.tops(0, 0), "cat → the", 1)).toEqual([]);
+  });
+});
+
+describe("the camera", () => {
+  const box = { w: 300, h: 200 };
+  const corners: Cloud = { coords: Uint16Array.of(0, 0, 65535, 65535), dims: 2, count: 2, keysFrom: 1 };
+
+  it("puts the square into the middle of the box, its top upwards", () => {
+    expect([...placed(corners, cameraOf(2, box, { x: 0, y: 0, k: 1 }, { yaw: 0, pitch: 0 }))]).toEqual([50, 200, 250, 0]);
+  });
+
+  it("keeps the point under the pointer while zooming", () => {
+    const before = { x: 0.1, y: 0.3, k: 2 };
+    const after = zoomedAt(box, before, 1.5, 120, 70);
+    const fraction = (zoom: typeof before, px: number, room: number, corner: number) => corner + (px - (room - 200) / 2) / 200 / zoom.k;
+    expect(fraction(after, 120, 300, after.x)).toBeCloseTo(fraction(before, 120, 300, before.x), 9);
+    expect(fraction(after, 70, 200, after.y)).toBeCloseTo(fraction(before, 70, 200, before.y), 9);
+  });
+
+  it("never loses the picture", () => {
+    expect(pannedBy(box, { x: 0.5, y: 0.5, k: 2 }, -9999, 9999)).toEqual({ x: 0.5, y: 0, k: 2 });
+    expect(zoomedAt(box, { x: 0.2, y: 0.2, k: 2 }, 0.01, 5, 5)).toEqual({ x: 0, y: 0, k: 1 });
+    expect(turnedBy({ yaw: 0, pitch: 1 }, 0, 9999).pitch).toBeCloseTo(Math.PI / 2, 3);
+  });
+
+  it("keeps distances of a cube when it turns", () => {
+    const cube: Cloud = { coords: Uint16Array.of(0, 0, 0, 65535, 0, 0, 0, 65535, 0, 0, 0, 65535), dims: 3, count: 4, keysFrom: 4 };
+    const length = (turn: { yaw: number; pitch: number }) => {
+      const camera = cameraOf(3, { w: 100, h: 100 }, { x: 0, y: 0, k: 1 }, turn);
+      return [0, 1, 2].map((axis) => Math.hypot(camera.x[axis], camera.y[axis], (camera.z[axis] * 110) / 2));
+    };
+    for (const turn of [{ yaw: 0, pitch: 0 }, { yaw: 1, pitch: 0.4 }, { yaw: -2, pitch: -1 }]) for (const side of length(turn)) expect(side).toBeCloseTo(110 / Math.sqrt(3), 4);
+    expect(placed(cube, cameraOf(3, { w: 100, h: 100 }, { x: 0, y: 0, k: 1 }, { yaw: 0.6, pitch: 0.3 })).every(Number.isFinite)).toBe(true);
+  });
+});
+
+describe("the pointer", () => {
+  const at = Float32Array.of(10, 10, 14, 10, 200, 90, -5, -5);
+  const nearest = new Nearest(at, { w: 220, h: 100 });
+
+  it("finds what an obvious search finds", () => {
+    for (let trial = 0; trial < 200; trial++) {
+      const [x, y] = [(trial * 37) % 220, (trial * 53) % 100];
+      let [best, least] = [-1, 10];
+      for (let i = 0; i < 3; i++) {
+        const far = Math.hypot(at[2 * i] - x, at[2 * i + 1] - y);
+        if (far < least) [best, least] = [i, far];
+      }
+      expect(nearest.find(x, y, 10)).toBe(best);
+    }
+  });
+
+  it("prefers the points the reader looks at", () => {
+    expect(nearest.find(10, 10, 10, (i) => i === 1)).toBe(1);
+  });
+
+  it("lassoes what lies inside, also a hollow shape", () => {
+    expect(nearest.inside([0, 0, 30, 0, 30, 30, 0, 30])).toEqual([0, 1]);
+    expect(contains([0, 0, 10, 0, 10, 10, 5, 5, 0, 10], 5, 8)).toBe(false);
+  });
+});
+
+describe("colours", () => {
+  const labels = labelsWith();
+  const colour = (by: Parameters<typeof colouring>[1]) => colouring(data(), by, 7, LIGHT, labels, { of: Uint8Array.from({ length: 10 }, (_, i) => i * 28), range: [1, 2] });
+
+  it("tell queries from keys in the two colours of the house", () => {
+    const { of, colours } = colour("kind");
+    expect([...of]).toEqual([0, 0, 0, 0, 0, 1, 1, 1, 1, 1]);
+    expect(colours).toEqual([[37, 99, 235], [234, 88, 12]]);
+  });
+
+  it("follow position, token, text and norm", () => {
+    expect([...colour("position5").of]).toEqual([0, 1, 2, 0, 1, 0, 1, 2, 0, 1]);
+    expect(colour("position").of[2]).toBe(63);
+    const token = colour("token");
+    expect(token.of[0]).toBe(token.of[3]);
+    expect(token.of[1]).not.toBe(token.of[2]);
+    expect([...colour("text").of]).toEqual([0, 0, 0, 1, 1, 0, 0, 0, 1, 1]);
+    expect(colour("norm").of[9]).toBeGreaterThan(colour("norm").of[0]);
+  });
+
+  it("dim what the reader does not look at, and lift what was found", () => {
+    const state = settle(spec(), { text: 0, find: "cat" });
+    const words = pointColours(data(), colour("kind"), attentionOf(data(), state, true), state.find, 0.6);
+    expect([...words].map((word) => word >>> 24)).toEqual([26, 26, 255, 26, 26, 26, 26, 255, 26, 26]);
+  });
+});
+
+describe("a cloud", () => {
+  const plot = { cloud: { coords: Uint16Array.of(16384, 16384, 49152, 49152), dims: 2 as const, count: 2, keysFrom: 1 }, camera: cameraOf(2, { w: 40, h: 40 }, { x: 0, y: 0, k: 1 }, { yaw: 0, pitch: 0 }), colours: Uint32Array.of(0x80eb6325, 0x800c58ea), size: 6, x: 0, y: 0, w: 40, h: 40 };
+
+  it("has its pixels where its points are, in their colours", () => {
+    const pixels = pixelsOf([plot], 40, 40, 1);
+    const at = (x: number, y: number) => pixels[y * 40 + x];
+    expect(at(10, 29) & 0xffffff).toBe(0xeb6325);
+    expect(at(30, 9) & 0xffffff).toBe(0x0c58ea);
+    expect(at(20, 20)).toBe(0);
+  });
+
+  it("covers as much as its points say, tiny or not", () => {
+    const cover = (size: number) => pixelsOf([{ ...plot, size }], 40, 40, 1).reduce((sum, word) => sum + (word >>> 24) / 255, 0);
+    expect(cover(6)).toBeCloseTo(2 * 0.5 * Math.PI * 9, -0.7);
+    expect(cover(1.5)).toBeGreaterThan(0.5);
+  });
+
+  it("is written as circles and diamonds", () => {
+    const svg = writeClouds({ type: "clouds", x: 0, y: 0, w: 40, h: 40, plots: [plot] });
+    expect([svg.match(/<circle/g)?.length, svg.match(/<path/g)?.length]).toEqual([1, 1]);
+  });
+
+  it("is drawn in an order that holds every point once", () => {
+    expect([...drawingOrder(1000)].sort((a, b) => a - b)).toEqual(Array.from({ length: 1000 }, (_, i) => i));
+  });
+});
+
+describe("the state of a space", () => {
+  it("is repaired where it does not fit", () => {
+    const state = settle(spec(), { point: 10, text: 2, lasso: [1, 1, 99, -1], links_top: 1e9, turn: { yaw: NaN, pitch: 9 }, heads: [], colour_points: "rainbow" as never, pairs: 3 as never });
+    expect([state.point, state.text, state.lasso, state.links_top, state.turn.pitch, state.heads, state.colour_points, state.pairs]).toEqual([null, null, [1], 200, 1.5708, [0], "kind", ""]);
+    expect(settle(spec(), { point: 9, text: 1 })).toMatchObject({ point: 9, text: 1 });
+  });
+});
+
+describe("a sentence around a token", () => {
+  it("names the word between its neighbours", () => {
+    expect(context(data(), 2)).toEqual(["the", "cat", ""]);
+    expect(context(data(), 0)).toEqual(["", "[CLS]", "the cat"]);
+  });
+});

@@ -1,0 +1,255 @@
+"""Two models on the same corpus, head by head: for example before and after fine-tuning (`sl.compare`)."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from sightline.analyses.average_attention import AverageAttention
+from sightline.analyses.entropy import Entropy
+from sightline.analyses.prepare import Preparation, documents_of
+from sightline.analyses.provenance import provenance
+from sightline.analyses.run import Progress, analyse
+from sightline.analyses.space import joint_space
+from sightline.analyses.tables import head_table
+from sightline.capture.collect import Collector, Sides
+from sightline.capture.model import Model
+from sightline.capture.selection import check_layers
+from sightline.capture.trace import Stack
+from sightline.errors import ModelError, TextError
+from sightline.measures.divergence import jensen_shannon
+from sightline.measures.pooling import pool_to_words
+from sightline.results.comparison import Comparison
+from sightline.results.run import Run
+from sightline.results.space import Space
+from sightline.results.table import Cell, Table
+from sightline.text.corpora import Corpus, Item
+from sightline.text.tokenized import TokenizedText
+
+#: Texts that go through both models before the next are read.
+GROUP = 32
+
+
+def compare(
+    first: Model,
+    second: Model,
+    corpus: Corpus | Sequence[Item],
+    *,
+    layers: Iterable[int] | None = None,
+    limit: int | None = None,
+    max_tokens: int | None = None,
+    seed: int = 0,
+    spaces: bool = True,
+    progress: Callable[[Progress], None] | None = None,
+) -> Comparison:
+    """How far the attention of two models lies apart: head L·H of one against head L·H of the other.
+
+    Between tokens where both read the same tokens; else between words, with all special tokens as one key, over the texts in which both
+    find the same words. Layers that only one model has are left out and named; models whose layers have different numbers of heads,
+    or that have no kind of attention in common, are refused. spaces: also make the two spaces, where both models give queries and keys.
+
+    >>> import sightline as sl
+    >>> model = sl.load()
+    >>> found = compare(model, model, ["The cat sat on the mat."], spaces=False)
+    >>> float(found.table["js"].max())
+    0.0
+    """
+    corpus = corpus if isinstance(corpus, Corpus) else Corpus.from_texts(list(corpus))
+    chosen, left_out = _in_common(first, second, layers)
+    longest = min((n for n in (max_tokens, first.max_tokens, second.max_tokens) if n is not None), default=None)
+    options = {"with": second.name, "layers": chosen, "limit": limit, "max_tokens": longest, "seed": seed, "spaces": spaces}
+    started = time.monotonic()
+    pairs, counts = _read_both(first, second, corpus, limit, longest, seed)
+    level = "token" if all(_same_tokens(a, b) for a, b in pairs) else "word"
+    sums = _distances(first, second, pairs, chosen, level, counts, progress)
+    given: dict[str, Any] = {"limit": limit, "max_tokens": longest, "seed": seed}
+    every = sorted({layer for numbers in chosen.values() for layer in numbers})
+    runs = [analyse(model, corpus, [AverageAttention(), Entropy()], layers=every, **given) for model in (first, second)]
+    where = {"name": corpus.name, "sha256": corpus.sha256, "documents": corpus.n_documents}
+    about = {
+        **provenance("compare", first, where, options),
+        "with": provenance("compare", second, where, options)["model"],
+        "level": level,
+        "counts": dict(counts),
+        "left_out": left_out,
+    }
+    made: tuple[Space, Space] | None = None
+    if spaces and first.gives.recorded and second.gives.recorded:
+        one, other = (joint_space(model, corpus, layers=every, **given) for model in (first, second))
+        made = (one, other)
+    elif spaces:
+        left_out["space"] = "One of the models stands outside transformers' attention interface: it gives no queries and keys."
+    about["seconds"] = round(time.monotonic() - started, 3)
+    return Comparison(Run(about, {"compare": _table(sums, *runs)}), made)
+
+
+def _in_common(first: Model, second: Model, layers: Iterable[int] | None) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
+    """The layers of each stack that both have, and what is left out and why."""
+    stacks = [name for name in first.layout.stacks if name in second.layout.stacks]
+    if not stacks:
+        raise ModelError(
+            f"{first.name} has {', '.join(first.layout.stacks)} attention, {second.name} has {', '.join(second.layout.stacks)}.",
+            "They have none in common, so that no head can be compared.",
+        )
+    wanted = None if layers is None else list(layers)
+    chosen: dict[str, tuple[int, ...]] = {}
+    left_out: dict[str, str] = {}
+    for name in stacks:
+        depths = first.layout.n_layers(name), second.layout.n_layers(name)
+        numbers = tuple(layer for layer in range(min(depths)) if wanted is None or layer in wanted)
+        for layer in numbers:
+            heads = first.layout.n_heads(name)[layer], second.layout.n_heads(name)[layer]
+            if heads[0] != heads[1]:
+                raise ModelError(
+                    f"Layer {layer} of the {name} has {heads[0]} heads in {first.name} and {heads[1]} in {second.name}.",
+                    "Heads can be compared where there are as many: choose other layers, or models of one shape.",
+                )
+        if numbers:
+            chosen[name] = numbers
+        if depths[0] != depths[1] and wanted is None:
+            deeper = first.name if depths[0] > depths[1] else second.name
+            left_out[f"{name} layers {min(depths)} to {max(depths) - 1}"] = f"Only {deeper} has them."
+    if not chosen:
+        raise ModelError(f"Layers {wanted} are in neither or in only one of {first.name} and {second.name}.", "Layers count from zero.")
+    for name in (*first.layout.stacks, *second.layout.stacks):
+        if name not in stacks:
+            left_out[f"{name} attention"] = "Only one of the models has it."
+    return chosen, left_out
+
+
+def _read_both(
+    first: Model, second: Model, corpus: Corpus, limit: int | None, longest: int | None, seed: int
+) -> tuple[list[tuple[Sides, Sides]], Counter[str]]:
+    readers = Preparation(first, longest), Preparation(second, longest)
+    counts: Counter[str] = Counter(documents=0, texts=0, tokens=0, unlike=0)
+    pairs = []
+    for document in documents_of(corpus, first, pairs=False, limit=limit, max_tokens=longest, seed=seed):
+        counts["documents"] += 1
+        one, other = (reader.read(document) for reader in readers)
+        if len(one) == len(other) == 1:
+            pairs.append((one[0], other[0]))
+    counts["skipped"] = counts["documents"] - len(pairs)
+    if not pairs:
+        raise TextError(f"None of the {counts['documents']:,} documents can be read by both models.", f"At most {longest} tokens fit.")
+    return pairs, counts
+
+
+def _same_tokens(one: Sides, other: Sides) -> bool:
+    def of(sides: Sides) -> tuple[Any, ...]:
+        return sides.source.tokens, sides.source.ids, sides.target and sides.target.tokens
+
+    return of(one) == of(other)
+
+
+def _distances(
+    first: Model,
+    second: Model,
+    pairs: Sequence[tuple[Sides, Sides]],
+    chosen: dict[str, tuple[int, ...]],
+    level: str,
+    counts: Counter[str],
+    progress: Callable[[Progress], None] | None,
+) -> dict[str, np.ndarray]:
+    """stack → [layer, head]: the mean over queries of the divergence between the two models."""
+    sums: dict[str, np.ndarray] = {}
+    asked: dict[str, np.ndarray] = {}
+    started = time.monotonic()
+    for start in range(0, len(pairs), GROUP):
+        group = pairs[start : start + GROUP]
+        one, other = (_weights(model, [pair[side] for pair in group], chosen) for side, model in enumerate((first, second)))
+        for a, b in zip(one, other, strict=True):
+            used = False
+            for name in chosen:
+                maps = _aligned(a[name], b[name], level)
+                if maps is None:
+                    continue
+                used = True
+                found = jensen_shannon(*maps)  # [layer, head, query]
+                sums[name] = sums.get(name, 0) + np.nansum(found, -1)
+                asked[name] = asked.get(name, 0) + np.isfinite(found).sum(-1)
+            counts["texts" if used else "unlike"] += 1
+            counts["tokens"] += len(next(iter(a.values())).query_text) if used else 0
+        if progress is not None:
+            progress(Progress(start + len(group), len(pairs), counts["tokens"], time.monotonic() - started))
+    if not sums:
+        raise TextError(
+            f"{first.name} and {second.name} split all {len(pairs):,} texts into different words.",
+            "Their attention cannot be compared token by token or word by word: choose models that read the same language alike.",
+        )
+    return {name: np.divide(total, asked[name], out=np.full(total.shape, np.nan), where=asked[name] > 0) for name, total in sums.items()}
+
+
+def _weights(model: Model, sides: Sequence[Sides], chosen: dict[str, tuple[int, ...]]) -> list[dict[str, Stack]]:
+    layers = {name: chosen.get(name, ()) for name in check_layers(model.layout, None)}
+    found: dict[int, dict[str, Stack]] = {}
+    for batch in model.in_batches(sides):
+        collector = Collector(model.layout, layers, ("weights",))
+        model.hand_layers([sides[i] for i in batch], collector.receive)
+        for place, i in enumerate(batch):
+            found[i] = collector.stacks(place, sides[i])
+    return [found[i] for i in range(len(sides))]
+
+
+def _aligned(one: Stack, other: Stack, level: str) -> tuple[np.ndarray, np.ndarray] | None:
+    """[layer, head, query, key] of both over the same queries and keys; None where the text reads differently."""
+    if level == "token":
+        return one.weights, other.weights
+    texts = [(stack.query_text, stack.key_text) for stack in (one, other)]
+    words = [tuple(_words(text) for text in pair) for pair in texts]
+    if words[0] != words[1] or not words[0][0] or not words[0][1]:
+        return None
+    a, b = (_between_words(stack) for stack in (one, other))
+    return a, b
+
+
+def _words(text: TokenizedText) -> list[str]:
+    level = text.at_word_level()
+    return [token for token, special in zip(level.tokens, level.special, strict=True) if not special]
+
+
+def _between_words(stack: Stack) -> np.ndarray:
+    """[layer, head, word, word + 1]: the last key is all special tokens together."""
+    pooled = pool_to_words(stack.weights, stack.query_text.word_groups, stack.key_text.word_groups)
+    queries = ~np.array(stack.query_text.at_word_level().special)
+    keys = ~np.array(stack.key_text.at_word_level().special)
+    rows = pooled[..., queries, :]
+    return np.concatenate([rows[..., keys], rows[..., ~keys].sum(-1, keepdims=True)], -1)
+
+
+def _table(sums: dict[str, np.ndarray], one: Run, other: Run) -> Table:
+    """A row for each head: js, change of entropy, change of average attention to each target that both models have."""
+    entropies = [_by_head(run.table("entropy"), "all") for run in (one, other)]
+    means = [_by_target(run.table("average_attention")) for run in (one, other)]
+    targets = [target for target in means[0] if target in means[1]]
+    records: list[tuple[Cell, ...]] = []
+    for stack, values in sums.items():
+        layers = sorted({layer for name, layer, _ in entropies[0] if name in ("", stack)})
+        for layer, row in zip(layers, values, strict=True):
+            for head, js in enumerate(row):
+                place = next(key for key in ((stack, layer, head), ("", layer, head)) if key in entropies[0])
+                changes = [means[1][target].get(place, math.nan) - means[0][target].get(place, math.nan) for target in targets]
+                records.append((stack, layer, head, float(js), entropies[1].get(place, math.nan) - entropies[0][place], *changes))
+    return head_table(records, ("js", "entropy_change", *(f"{target}_change" for target in targets)))
+
+
+Place = tuple[str, int, int]
+
+
+def _by_head(table: Table, column: str) -> dict[Place, float]:
+    return {_place(row): float(row[column]) for row in table.rows()}
+
+
+def _by_target(table: Table) -> dict[str, dict[Place, float]]:
+    found: dict[str, dict[Place, float]] = {}
+    for row in table.rows():
+        found.setdefault(str(row["target"]), {})[_place(row)] = float(row["mean"])
+    return found
+
+
+def _place(row: dict[str, Cell]) -> Place:
+    return str(row.get("stack", "")), int(row["layer"]), int(row["head"])
