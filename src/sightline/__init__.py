@@ -16,10 +16,13 @@ from sightline.version import __version__
 
 if TYPE_CHECKING:
     from sightline.analyses.average_attention import AverageAttention
+    from sightline.analyses.compare import compare
     from sightline.analyses.entropy import Entropy
     from sightline.analyses.head_distances import HeadDistances
     from sightline.analyses.importance import Importance
     from sightline.analyses.run import analyse
+    from sightline.analyses.space import joint_space
+    from sightline.analyses.syntax import syntax
     from sightline.capture.cache import TraceCache
     from sightline.capture.layer import LayerAttention
     from sightline.capture.load import load, wrap
@@ -29,8 +32,11 @@ if TYPE_CHECKING:
     from sightline.errors import SightlineError
     from sightline.plots.attention_graph import attention_graph
     from sightline.results.run import Run, open_run
+    from sightline.results.space import Space
+    from sightline.results.space_storage import open_space
     from sightline.text.corpora import Corpus, read_corpus
     from sightline.text.tokenized import TokenizedText
+    from sightline.text.treebank import Sentence, Treebank, read_treebank
     from sightline.views import View, head_view, model_view, neuron_view, space_view
 
 #: Public name → the module that defines it.
@@ -43,22 +49,30 @@ _HOME = {
     "LayerAttention": "sightline.capture.layer",
     "Model": "sightline.capture.model",
     "Run": "sightline.results.run",
+    "Sentence": "sightline.text.treebank",
     "SightlineError": "sightline.errors",
+    "Space": "sightline.results.space",
     "Stack": "sightline.capture.trace",
     "TokenizedText": "sightline.text.tokenized",
     "Trace": "sightline.capture.trace",
     "TraceCache": "sightline.capture.cache",
+    "Treebank": "sightline.text.treebank",
     "View": "sightline.views",
     "analyse": "sightline.analyses.run",
     "attention_graph": "sightline.plots.attention_graph",
+    "compare": "sightline.analyses.compare",
     "head_view": "sightline.views",
+    "joint_space": "sightline.analyses.space",
     "load": "sightline.capture.load",
     "model_view": "sightline.views",
     "neuron_view": "sightline.views",
     "open_run": "sightline.results.run",
+    "open_space": "sightline.results.space_storage",
     "open_trace": "sightline.capture.storage",
     "read_corpus": "sightline.text.corpora",
+    "read_treebank": "sightline.text.treebank",
     "space_view": "sightline.views",
+    "syntax": "sightline.analyses.syntax",
     "wrap": "sightline.capture.load",
 }
 
@@ -71,23 +85,31 @@ __all__ = [
     "LayerAttention",
     "Model",
     "Run",
+    "Sentence",
     "SightlineError",
+    "Space",
     "Stack",
     "TokenizedText",
     "Trace",
     "TraceCache",
+    "Treebank",
     "View",
     "__version__",
     "analyse",
     "attention_graph",
+    "compare",
     "head_view",
+    "joint_space",
     "load",
     "model_view",
     "neuron_view",
     "open_run",
+    "open_space",
     "open_trace",
     "read_corpus",
+    "read_treebank",
     "space_view",
+    "syntax",
     "wrap",
 ]
 

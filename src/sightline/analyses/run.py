@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import platform
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,13 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import torch
-import transformers
-
 from sightline.analyses.batch import Batch, roles_of
 from sightline.analyses.fold import agree, fold
 from sightline.analyses.prepare import Preparation, documents_of
+from sightline.analyses.provenance import provenance
 from sightline.analyses.state import check_same, load_state, only_run, save_state
 from sightline.analyses.statistic import Statistic
 from sightline.analyses.summary import summarise
@@ -28,7 +24,6 @@ from sightline.capture.selection import check_layers
 from sightline.errors import ModelError, StorageError, TextError
 from sightline.results.run import Run
 from sightline.text.corpora import Corpus, Document, Item
-from sightline.version import __version__
 
 #: Documents are taken in groups of so many, and batched by length within a group.
 GROUP = 256
@@ -226,23 +221,5 @@ def _finish(loop: _Loop, statistics: list[Statistic], left_out: dict[str, str]) 
 
 
 def _about(model: Model, corpus: Corpus, statistics: Sequence[Statistic], options: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "model": {
-            "name": model.name,
-            "revision": model.revision,
-            "class": type(model.hf).__name__,
-            "dtype": str(model.hf.dtype).removeprefix("torch."),
-            "sha256": str(model.fingerprint),
-            "stacks": {stack: list(sizes) for stack, sizes in model.gives.stacks.items()},
-        },
-        "corpus": {"name": corpus.name, "sha256": corpus.sha256, "documents": corpus.n_documents},
-        "options": options,
-        "statistics": {one.name: one.options() for one in statistics},
-        "versions": {
-            "sightline": __version__,
-            "python": platform.python_version(),
-            "torch": torch.__version__,
-            "transformers": transformers.__version__,
-            "numpy": np.__version__,
-        },
-    }
+    of = {"name": corpus.name, "sha256": corpus.sha256, "documents": corpus.n_documents}
+    return {**provenance("analyse", model, of, options), "statistics": {one.name: one.options() for one in statistics}}

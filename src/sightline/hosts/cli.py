@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from sightline.errors import SightlineError
-from sightline.hosts import corpus_commands, model_commands, view_command
+from sightline.hosts import corpus_commands, grammar_commands, model_commands, view_command
 from sightline.version import __version__
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ app = typer.Typer(
 app.add_typer(model_commands.app, name="models")
 app.command(no_args_is_help=True)(view_command.view)
 app.command(no_args_is_help=True)(corpus_commands.analyse)
+app.command(no_args_is_help=True)(grammar_commands.syntax)
 console = Console()
 #: Set by --traceback, read by `main`.
 _show_traceback = False

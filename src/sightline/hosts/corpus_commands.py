@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from sightline.hosts.progress import progress_bar
 
 console = Console()
 #: Analyses by the name under which --only takes them.
@@ -41,10 +42,9 @@ def analyse(
 
     [dim]sightline analyse articles.txt.gz --model minilm --pairs --limit 1000 -o run[/dim]
     """
-    chosen = _numbers(layers)
+    chosen = numbers(layers)
     targets = dict(_target(one) for one in target or ())
     from sightline.analyses.catalogue import statistics_named
-    from sightline.analyses.run import Progress as Place
     from sightline.analyses.run import analyse as run_analysis
     from sightline.capture.load import load
     from sightline.text.corpora import read_corpus
@@ -52,14 +52,7 @@ def analyse(
     statistics = statistics_named(only or ANALYSES, targets)
     opened = read_corpus(corpus, kind=kind, paragraphs=paragraphs)
     loaded = load(model)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[speed]}"))
-    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True)) as bar:
-        task = bar.add_task("documents", total=None, speed="")
-
-        def show(place: Place) -> None:
-            speed = f"{place.tokens / max(place.seconds, 1e-9):,.0f} tokens/s"
-            bar.update(task, total=place.of, completed=place.documents, speed=speed)
-
+    with progress_bar("documents") as show:
         run = run_analysis(
             loaded, opened, statistics, limit=limit, max_tokens=max_tokens, pairs=pairs, window=window, layers=chosen, seed=seed,
             folder=output, resume=resume, progress=show,
@@ -74,7 +67,8 @@ def analyse(
     console.print(f"{counts['texts']:,} texts, {counts['tokens']:,} tokens. Report: {escape(str(report))}", highlight=False)
 
 
-def _numbers(text: str | None) -> list[int] | None:
+def numbers(text: str | None) -> list[int] | None:
+    """Layer numbers from the command line."""
     try:
         return None if text is None else [int(part) for part in text.replace(",", " ").split()]
     except ValueError:

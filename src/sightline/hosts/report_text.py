@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A table that the report prints: which columns, and how a cell of each is written."""
+
+    title: str
+    meaning: str
+    columns: Mapping[str, str]
+
+
+#: Kind of run → what its part of a report of several is called.
+PARTS = {
+    "analyse": "Where heads look",
+    "syntax": "What heads know of grammar",
+    "coreference": "What heads know of reference",
+    "probe": "What all heads know together",
+    "space": "Queries and keys in one space",
+    "compare": "Two models side by side",
+}
 TITLES = {
     "average_attention": "Where heads look",
     "entropy": "How broadly they look",
     "importance": "How much it matters",
     "head_map": "Which heads are alike",
     "distances": "Distances between heads",
+    "syntax": "Which head knows which relation",
+    "syntax_examples": "Heads at work",
 }
 MEANING = {
     "average_attention": (
@@ -32,6 +56,36 @@ MEANING = {
         "The mean Jensen–Shannon divergence between the attention of every two heads: 0 is the same attention, 0.69 (ln 2) attention to"
         " entirely different tokens. Heads are ordered so that similar ones are neighbours; dark blocks are heads that look alike."
     ),
+    "syntax": (
+        "Every column is a head, every row a relation: how often the word that a dependent attends to most is its grammatical head, or"
+        " that attends most to it, whichever of the two is better. A ring marks the best head of each relation."
+    ),
+    "syntax_examples": (
+        "The sentences in which the best head of a relation puts most attention on its predictions. Over the words, in red, the"
+        " relation as the treebank has it; under them the attention of that head between words, thicker the more of it. What goes to"
+        " special tokens is not drawn. Where the two mirror each other, the head is right."
+    ),
+}
+#: Tables that are printed in the report, by name.
+SHOWN: dict[str, Shown] = {
+    "syntax": Shown(
+        "The best head for each relation",
+        "A head predicts, for each word, the word that it attends to most (dependent to head), or the word that attends most to it (head to"
+        " dependent); special tokens and the word itself do not count. The baseline is the best fixed offset: -1 is always the word before."
+        " The best of so many heads, chosen on the data it is scored on, flatters: “held out” is chosen on one half of the sentences and"
+        " scored on the other. “all” counts root, which attention never predicts, and punctuation.",
+        {
+            "relation": "",
+            "count": "{:,}",
+            "layer": "",
+            "head": "",
+            "direction": "",
+            "accuracy": "{:.1f} %",
+            "accuracy_held_out": "{:.1f} %",
+            "baseline": "{:.1f} %",
+            "offset": "{:+d}",
+        },
+    ),
 }
 STYLE = """
 :root { color-scheme: light }
@@ -47,6 +101,10 @@ a { color: #2563eb; display: inline-block; padding: 12px 0 }
 table { border-collapse: collapse; margin: 8px 0 }
 th { text-align: left; font-weight: 600 }
 th, td { padding: 0 24px 0 0; border-bottom: 1px solid #d9dde3; height: 44px }
+.part + .part { border-top: 1px solid #d9dde3; margin-top: 48px; padding-top: 32px }
+.wide { overflow-x: auto }
+.numbers td, .numbers th { height: 32px; white-space: nowrap; font-variant-numeric: tabular-nums }
+nav { margin: 8px 0 }
 .figure { width: 100%; overflow-x: auto }
 .figure .plotly-graph-div { min-width: 720px }
 pre { font-size: 12px; overflow: auto; max-height: 320px; border-top: 1px solid #d9dde3; border-bottom: 1px solid #d9dde3; padding: 8px 0 }

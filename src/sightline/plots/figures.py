@@ -19,7 +19,11 @@ FIGURES = {
     "importance": "importance",
     "head_map": "head_map",
     "distances": "distances",
+    "syntax": "syntax",
+    "syntax_examples": "syntax_examples",
 }
+#: A table of one stack of an encoder-decoder model bears its name.
+STACKS = ("encoder", "decoder", "cross")
 
 
 def available(run: Run) -> list[str]:
@@ -30,16 +34,17 @@ def available(run: Run) -> list[str]:
 def tables_of(run: Run, name: str) -> dict[str, Table]:
     """The tables of that name, by stack: one without a stack's name, or one for each stack. Empty tables are left out."""
     found = {"": run.tables[name]} if name in run.tables else {}
-    found |= {key.removeprefix(f"{name}_"): table for key, table in run.tables.items() if key.startswith(f"{name}_")}
+    found |= {stack: run.tables[f"{name}_{stack}"] for stack in STACKS if f"{name}_{stack}" in run.tables}
     return {stack: table for stack, table in found.items() if len(table)}
 
 
 def figure(run: Run, name: str) -> go.Figure:
-    """Draw one figure of a run."""
+    """Draw one figure of a run; of a run of several kinds, from the part that has its table, so that it says where it comes from."""
     if name not in FIGURES:
         raise TraceError(f"No figure is named {name!r}.", nearest(name, FIGURES))
     if not tables_of(run, FIGURES[name]):
         run.table(FIGURES[name])
         raise TraceError(f"The table {FIGURES[name]} of this run is empty.", "There is nothing to draw.")
+    run = next(part for part in run.parts.values() if tables_of(part, FIGURES[name]))
     drawn: go.Figure = getattr(importlib.import_module(f"sightline.plots.{name}"), name)(run)
     return drawn

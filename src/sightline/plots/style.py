@@ -7,14 +7,15 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.colors import sample_colorscale
 
-from sightline.results.run import Run
+from sightline.results.run import Run, amounts
 
 INK, GROUND, HAIRLINE, QUIET = "#1a1d23", "#ffffff", "#d9dde3", "#5b6472"
-ACCENT = "#2563eb"
+ACCENT, GOLD = "#2563eb", "#d00000"
 #: A head has the colour of its index modulo 12 in every view, plot and table.
 HEADS = (
     "#9640ff", "#ba6412", "#07c7c6", "#117068", "#a79bff", "#6f8a5c", "#5b8eb2", "#a7ba04", "#b0042a", "#e08995", "#ea2695", "#a00095",
 )  # fmt: skip
+MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 SANS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
 
@@ -28,9 +29,8 @@ def layer_colours(n_layers: int) -> list[str]:
 
 
 def provenance(run: Run) -> str:
-    """Model, corpus, how many texts and tokens."""
-    counts = run.about["counts"]
-    return f"{run.about['model']['name']} · {run.about['corpus']['name']} · {counts['texts']:,} texts, {counts['tokens']:,} tokens"
+    """Model, corpus, how much of it."""
+    return f"{run.about['model']['name']} · {run.about['corpus']['name']} · {amounts(run)}"
 
 
 def styled(figure: go.Figure, run: Run, title: str, *, height: int = 420, **layout: Any) -> go.Figure:

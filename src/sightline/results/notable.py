@@ -20,6 +20,8 @@ CLAIMS = {
     "first": ("looks at the first token", 0.4),
     "other": ("looks at ordinary words", 0.5),
 }
+#: A head that finds a relation is worth a look where it beats the best fixed offset by so many points.
+CLEAR = 10.0
 
 
 @dataclass(frozen=True)
@@ -70,4 +72,10 @@ def notable_heads(run: Run) -> list[Notable]:
         values = table["all"].astype(float)
         for place, what in ((int(np.nanargmax(values)), "the broadest head"), (int(np.nanargmin(values)), "the narrowest head")):
             add(table, place, f"{what}: {values[place]:.2f} nats")
+    if "syntax" in run.tables:
+        table = run.table("syntax")
+        for place, row in enumerate(table.rows()):
+            accuracy, baseline = float(row["accuracy"]), float(row["baseline"])
+            if row["relation"] != "all" and accuracy - baseline >= CLEAR:
+                add(table, place, f"finds {row['relation']}: {accuracy:.1f} %, a fixed offset {baseline:.1f} %")
     return found

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sightline.errors import TraceError, nearest
 from sightline.results.table import Cell, Table
 from sightline.text.tokenized import TokenizedText
+
+if TYPE_CHECKING:
+    from sightline.capture.trace import Trace
+    from sightline.results.space_ask import Found, HeadPicture, Placed
 
 #: What the points are: the queries and keys of a head in one picture, or its value vectors.
 KINDS = ("queries-keys", "values")
@@ -206,6 +211,7 @@ class Space:
     dims: int
     stacks: Mapping[str, SpaceStack]
     about: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    _pictures: dict[Any, HeadPicture] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.of not in KINDS:
@@ -246,3 +252,37 @@ class Space:
         if len(self.stacks) < 2:
             del columns["stack"]
         return Table(columns)
+
+    def project_head(
+        self, layer: int, head: int, how: str, *, gauge: str = "attentionviz", stack: str | None = None, seed: int = 0
+    ) -> HeadPicture:
+        """One head by pca, umap or tsne, with its fidelity: made when it is first asked for, then kept."""
+        from sightline.results.space_ask import project_head
+
+        key = (stack or self.only.name, layer, head, how, gauge, seed)
+        if key not in self._pictures:
+            self._pictures[key] = project_head(self, layer, head, how, gauge, stack, seed)
+        return self._pictures[key]
+
+    def search(
+        self, token: int, side: str, *, layer: int, head: int, text: int | None = None, stack: str | None = None, top: int = 10
+    ) -> list[Found]:
+        """Across all texts: side="key": the queries that would most attend to it; side="query": the keys it would most attend to.
+
+        token   a row of the space, or with `text` a position in that text. The score is scale · q·k, exact.
+        """
+        from sightline.results.space_ask import search
+
+        return search(self, token, side, layer, head, text, stack, top)
+
+    def place(self, trace: Trace, *, stack: str | None = None) -> Placed:
+        """New text in the same pictures: `space.place(model.trace("…"))`. For spaces that were fitted or freed."""
+        from sightline.results.space_ask import place_trace
+
+        return place_trace(self, trace, stack)
+
+    def save(self, path: str | Path, *, vectors: bool = True) -> None:
+        """Write to a safetensors file, whole or not at all. `sl.open_space` reads it, without torch."""
+        from sightline.results.space_storage import save_space
+
+        save_space(self, path, vectors=vectors)

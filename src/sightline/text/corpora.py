@@ -23,12 +23,14 @@ class Document:
 
     sentences  its sentences, where the file says which they are; empty where it does not
     group      documents of one group follow on each other (the sentences of one article); empty: it stands alone
+    tags       the part of speech of each word of a list of words, where the file says it (CoNLL-U); empty where it does not
     """
 
     item: Item
     line: int
     sentences: tuple[str, ...] = ()
     group: str = ""
+    tags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,7 @@ def read_corpus(path: str | Path, *, paragraphs: str = "auto", kind: str | None 
     count = sum(1 for _ in read())
     if count == 0:
         raise TextError(f"{path}: an empty corpus.", "It holds no document with anything but white space in it.")
-    return Corpus(path.name, _hash(path), count, read)
+    return Corpus(path.name, file_hash(path), count, read)
 
 
 def _kind_of(path: Path) -> str:
@@ -109,7 +111,7 @@ def _open(path: Path) -> IO[bytes]:
     return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
 
 
-def _hash(path: Path) -> str:
+def file_hash(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -182,24 +184,23 @@ def _item(data: Any) -> Item | None:
 
 
 def _sentences(path: Path, _: str) -> Iterator[Document]:
-    import conllu
+    article = ""
+    for start, block in conllu_blocks(path):
+        sentence = parse_conllu(path, start, block)
+        article = f"line {start}" if any(row.startswith("# newdoc") for row in block) else article
+        found = [token for token in sentence if isinstance(token["id"], int)]
+        words = [token["form"] for token in found]
+        tags = tuple(str(token["upos"] or "_") for token in found)
+        yield Document(words, start, (sentence.metadata.get("text") or " ".join(words),), article, tags)
 
+
+def conllu_blocks(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """The sentences of a CoNLL-U file as lines, and the line that each begins on; comments without a word are passed over."""
     block: list[str] = []
     start = 0
-    article = ""
-
-    def close() -> Document:
-        try:
-            sentence = conllu.parse("\n".join(block) + "\n\n")[0]
-        except (conllu.exceptions.ParseException, IndexError) as error:
-            raise TextError(f"{path}, line {start}: not CoNLL-U ({error}).", "Each word has ten columns with tabs between them.") from error
-        words = [token["form"] for token in sentence if isinstance(token["id"], int)]
-        return Document(words, start, (sentence.metadata.get("text") or " ".join(words),), article)
-
     for number, line in _lines(path):
         if line.strip():
             start = start if block else number
-            article = f"line {number}" if line.startswith("# newdoc") else article
             if not line.startswith("#") and line.count("\t") != 9:
                 raise TextError(
                     f"{path}, line {number}: not CoNLL-U ({line.count(chr(9)) + 1} columns).",
@@ -208,7 +209,17 @@ def _sentences(path: Path, _: str) -> Iterator[Document]:
             block.append(line)
         elif block:
             if any(not row.startswith("#") for row in block):
-                yield close()
+                yield start, block
             block = []
     if any(not row.startswith("#") for row in block):
-        yield close()
+        yield start, block
+
+
+def parse_conllu(path: Path, line: int, block: list[str]) -> Any:
+    """One sentence as the conllu library gives it: a list of tokens with `metadata`."""
+    import conllu
+
+    try:
+        return conllu.parse("\n".join(block) + "\n\n")[0]
+    except (conllu.exceptions.ParseException, IndexError) as error:
+        raise TextError(f"{path}, line {line}: not CoNLL-U ({error}).", "Each word has ten columns with tabs between them.") from error

@@ -37,6 +37,7 @@ def encode(
     *,
     words: Sequence[str] | None = None,
     pair_words: Sequence[str] | None = None,
+    spaces: Sequence[bool] | None = None,
     max_length: int | None = None,
     truncate: bool = False,
 ) -> TokenizedText:
@@ -44,13 +45,15 @@ def encode(
 
     text, words            the first text: a string, or a list of words; word i of the result is then words[i]
     pair, pair_words       the second text, the same way
+    spaces                 of `words`: whether a space follows each in the text; None: as its script is written
     max_length             the most tokens the model takes, special ones included; None: no limit
     truncate               cut a longer text (of a pair, the longer one first) instead of refusing it; special tokens stay
 
     Words of a plain text: see segment.py and words.py. Fast tokenisers give offsets; the pieces of slow ones are aligned to the text, and
     where they do not spell it, words follow the pieces' marks (## ▁ @@ </w>) and `spans` is empty.
     """
-    sides = [_side(tokenizer, text, words, "text" if pair is None and pair_words is None else "first text", ("text", "words"))]
+    name = "text" if pair is None and pair_words is None else "first text"
+    sides = [_side(tokenizer, text, words, name, ("text", "words"), spaces)]
     if pair is not None or pair_words is not None:
         sides.append(_side(tokenizer, pair, pair_words, "second text", ("pair", "pair_words")))
     whole = read(tokenizer, *(side.text for side in sides))
@@ -96,13 +99,18 @@ def describe(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int]) -> Tokenize
 
 
 def _side(
-    tokenizer: PreTrainedTokenizerBase, text: str | None, words: Sequence[str] | None, name: str, arguments: tuple[str, str]
+    tokenizer: PreTrainedTokenizerBase,
+    text: str | None,
+    words: Sequence[str] | None,
+    name: str,
+    arguments: tuple[str, str],
+    spaces: Sequence[bool] | None = None,
 ) -> _Side:
     check_choice(text, words, name, arguments)
     if words is None:
         return _Side(check_text(text, name))
     given = check_words(words, name)
-    joined, segments = join(tokenizer, given)
+    joined, segments = join(tokenizer, given, spaces)
     return _Side(joined, given, tuple(segments))
 
 

@@ -3,7 +3,8 @@
 `is_split_into_words` is not asked: byte-level tokenisers refuse it, and those without a pre-tokeniser give wrong word ids. The
 words are joined into a text and its tokens assigned by their characters:
 
-- between two words stands a space, except where the script uses none (猫|が, 50|周年): the model sees text as it is written;
+- between two words stands a space, except where the script uses none (猫|が, 50|周年), or just where the caller says that the text has
+  one (a treebank's SpaceAfter=No): the model sees text as it is written;
 - where a token would then cross a border between two words, a space is put at that border, and the text tokenised again;
 - if a token crosses even a space, the list is refused: no map at word level would be right.
 """
@@ -25,10 +26,15 @@ if TYPE_CHECKING:
 ROUNDS = 3
 
 
-def join(tokenizer: PreTrainedTokenizerBase, words: Sequence[str]) -> tuple[str, list[Span]]:
-    """The text, and where each word lies in it."""
+def join(tokenizer: PreTrainedTokenizerBase, words: Sequence[str], spaces: Sequence[bool] | None = None) -> tuple[str, list[Span]]:
+    """The text, and where each word lies in it. spaces: whether one follows each word (of the last it does not matter); None: see above."""
     every = set(range(len(words) - 1))
-    spaced = {border for border in every if not written_together(words[border], words[border + 1])}
+    if spaces is not None and len(spaces) != len(words):
+        raise TextError(f"{len(words)} words, but {len(spaces)} marks of whether a space follows.", "Give one for each word, or None.")
+    if spaces is None:
+        spaced = {border for border in every if not written_together(words[border], words[border + 1])}
+    else:
+        spaced = {border for border in every if spaces[border]}
     for _ in range(ROUNDS):
         text, segments = _joined(words, spaced)
         if spaced == every:

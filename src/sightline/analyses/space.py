@@ -1,0 +1,253 @@
+"""The space of queries and keys of a corpus: captured, put in a gauge, projected, and measured (`sl.joint_space`)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from sightline.analyses.provenance import provenance
+from sightline.analyses.run import Progress
+from sightline.analyses.space_capture import Captured, CapturedStack, capture_space
+from sightline.analyses.space_facts import fidelity, mean_entropy, most_attended, whole_maps
+from sightline.analyses.space_gauge import check_gauge, gauge_error, gauge_layer, shared_scale, some_pairs
+from sightline.capture.model import Model
+from sightline.errors import TraceError, nearest
+from sightline.measures.fit import HeadText, Maps, divergence, fit_maps, free_texts
+from sightline.measures.project import METHODS, check_method, principal_axes, project
+from sightline.results.space import KINDS, LinearMaps, Space, SpaceStack
+from sightline.text.corpora import Corpus, Item
+
+PROJECTIONS = ("fitted", "freed", *METHODS)
+#: Attention recomputed from gauged vectors may differ from the model's by so much.
+GAUGE_WITHIN = 1e-5
+
+Show = Callable[[str, int, int], None]
+
+
+def joint_space(
+    model: Model,
+    corpus: Corpus | Sequence[Item],
+    *,
+    of: str = "queries-keys",
+    project: str | None = None,
+    gauge: str | None = None,
+    dims: int = 2,
+    shared_scale: bool = False,
+    layers: Iterable[int] | None = None,
+    heads: Collection[int] | None = None,
+    limit: int | None = None,
+    max_tokens: int | None = None,
+    seed: int = 0,
+    progress: Callable[[Progress], None] | None = None,
+    show: Show | None = None,
+) -> Space:
+    """The queries and keys of every head of a corpus in one picture, and how far each picture can be trusted.
+
+    of            queries-keys, or values: the value vectors of every head
+    project       fitted (near means attends), freed (fitted, then the points of these texts let go), pca, umap or tsne;
+                  unless given: fitted, of values pca
+    gauge         lifted (distances in the order of attention), attentionviz (theirs) or none; unless given: lifted for fitted and freed,
+                  which need none, attentionviz for the others
+    dims          2 or 3
+    shared_scale  of attentionviz: one scale for all heads instead of one for each
+    layers, heads which; all unless given
+    limit, max_tokens, seed   as in `analyse`
+    progress      called after each batch; `show(what, done, of)` is called while heads are fitted or projected
+
+    >>> import sightline as sl
+    >>> texts = ["The cat sat on the mat.", "A dog ran home.", "It rained all day, and nobody came."]
+    >>> space = joint_space(sl.load(), texts, layers=[0], heads=[0, 1])
+    >>> space.only.queries.shape, space.project
+    ((1, 2, 27, 2), 'fitted')
+    """
+    corpus = corpus if isinstance(corpus, Corpus) else Corpus.from_texts(list(corpus))
+    how, chosen = _check(of, project, gauge, dims)
+    options = {
+        "of": of, "project": how, "gauge": chosen, "dims": dims, "shared_scale": shared_scale,
+        "layers": None if layers is None else list(layers), "heads": None if heads is None else sorted(heads),
+        "limit": limit, "max_tokens": max_tokens, "seed": seed,
+    }  # fmt: skip
+    given = {"layers": options["layers"], "heads": heads, "limit": limit, "max_tokens": max_tokens, "seed": seed}
+    captured = capture_space(model, corpus, values=of == "values", progress=progress, **given)  # type: ignore[arg-type]
+    where = {"name": corpus.name, "sha256": corpus.sha256, "documents": corpus.n_documents}
+    return space_of(captured, model.name, options, provenance("space", model, where, options), show)
+
+
+def space_of(captured: Captured, model: str, options: dict[str, Any], about: dict[str, Any], show: Show | None = None) -> Space:
+    """A space from what was captured: so that one pass over a corpus serves several gauges and projections."""
+    started = time.monotonic()
+    stacks, checks = {}, {}
+    for name, stack in captured.stacks.items():
+        stacks[name], checks[name] = _stack(stack, options, show)
+    errors = [check["error"] for check in checks.values() if check is not None]
+    about = {
+        **about,
+        "counts": captured.counts,
+        "seconds": {"capture": round(captured.seconds, 3), "space": round(time.monotonic() - started, 3)},
+    }
+    if errors:
+        about["gauge_check"] = {"largest_difference": max(errors), "within": GAUGE_WITHIN, "holds": max(errors) <= GAUGE_WITHIN, **checks}
+    return Space(model, options["of"], options["project"], options["gauge"], options["dims"], stacks, about)
+
+
+def _check(of: str, how: str | None, gauge: str | None, dims: int) -> tuple[str, str]:
+    if of not in KINDS:
+        raise TraceError(f"A space of {of!r}.", nearest(of, KINDS))
+    how = how or ("fitted" if of == "queries-keys" else "pca")
+    if how not in PROJECTIONS:
+        raise TraceError(f"A projection named {how!r}.", nearest(how, PROJECTIONS))
+    if of == "values" and how not in METHODS:
+        raise TraceError(f"Values cannot be {how}: there is no attention between them.", f"Choices: {', '.join(METHODS)}.")
+    if how in METHODS:
+        check_method(how)
+    gauge = gauge or ("none" if of == "values" else "lifted" if how not in METHODS else "attentionviz")
+    check_gauge(gauge)
+    if dims not in (2, 3):
+        raise TraceError(f"A picture in {dims} dimensions.", "Choices: 2, 3.")
+    return how, gauge
+
+
+def _stack(stack: CapturedStack, options: dict[str, Any], show: Show | None) -> tuple[SpaceStack, dict[str, Any] | None]:
+    if options["of"] == "values":
+        return _values(stack, options, show), None
+    n_points = len(stack.query_tokens) + len(stack.key_tokens)
+    if n_points < 2 * (options["dims"] + 1):
+        raise TraceError(f"{n_points // 2} tokens are too few for a picture in {options['dims']} dimensions.", "Give more text.")
+    pairs = some_pairs(stack, options["seed"])
+    c = shared_scale(stack, pairs) if options["shared_scale"] and options["gauge"] == "attentionviz" else None
+    shape = (len(stack.layers), len(stack.heads))
+    facts = {name: np.full(shape, np.nan) for name in ("scale", "correlation_before", "correlation_after", "top1_full", "top5_full", "kl")}
+    projected: list[tuple[np.ndarray, np.ndarray]] = []
+    error = 0.0
+    for layer in range(len(stack.layers)):
+        gauged = gauge_layer(stack, layer, options["gauge"], pairs, c)
+        error = max(error, gauge_error(stack, layer, gauged))
+        facts["scale"][layer], facts["correlation_before"][layer], facts["correlation_after"][layer] = (
+            gauged.scale,
+            gauged.before,
+            gauged.after,
+        )
+        full = fidelity(stack, slice(layer, layer + 1), gauged.queries[None], gauged.keys[None], order=False)
+        facts["top1_full"][layer], facts["top5_full"][layer] = full["top1"][0], full["top5"][0]
+        if options["project"] in METHODS:
+            projected.append(_projected(gauged.queries, gauged.keys, options, show, layer, shape[0]))
+    linear = None
+    if options["project"] in METHODS:
+        queries, keys = (np.stack(side) for side in zip(*projected, strict=True))
+    else:
+        queries, keys, linear, facts["kl"] = _fitted(stack, options, show)
+    seen = fidelity(stack, slice(None), queries, keys, order=True)
+    facts |= {
+        "top1_projected": seen["top1"],
+        "top5_projected": seen["top5"],
+        "rank_correlation": seen["rank"],
+        "entropy": mean_entropy(stack),
+    }
+    check = {"error": error, "whole": stack.plain}
+    return _made(stack, queries, keys, stack.vectors.queries, stack.vectors.keys, facts, linear), check
+
+
+def _projected(
+    queries: np.ndarray, keys: np.ndarray, options: dict[str, Any], show: Show | None, layer: int, of: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The heads of one layer by PCA, UMAP or t-SNE: [head, query, dims], [head, key, dims]."""
+    how, dims = options["project"], options["dims"]
+    both = np.concatenate([queries, keys], -2)  # [head, point, dim]
+    check_method(how, both.shape[-2])
+    if how == "pca":
+        mean, axes = principal_axes(both, dims)
+        points = ((both - mean[:, None]) @ axes).astype(np.float32)
+    else:
+        found = []
+        for head, one in enumerate(both):
+            found.append(project(one, how, dims=dims, seed=options["seed"]))
+            if show is not None:
+                show(how, layer * len(both) + head + 1, of * len(both))
+        points = np.stack(found)
+    return points[:, : queries.shape[1]], points[:, queries.shape[1] :]
+
+
+def head_texts(stack: CapturedStack) -> list[HeadText]:
+    """The texts as the fit sees them: layers and heads along one axis."""
+    n = len(stack.layers) * len(stack.heads)
+    queries, keys = (torch.from_numpy(one.reshape(n, *one.shape[2:])).float() for one in (stack.vectors.queries, stack.vectors.keys))
+    texts = []
+    for text, weights in enumerate(stack.weights):
+        rows, columns = stack.rows(text)
+        visible = stack.visible[text]
+        if visible is not None and (visible == visible[:1]).all():
+            visible = visible[:1]
+        elif visible is not None:
+            visible = np.repeat(visible, len(stack.heads), axis=0)  # [layer · head, query, key]
+        flat = torch.from_numpy(np.nan_to_num(weights)).float().reshape(n, *weights.shape[2:])
+        shown = None if visible is None else torch.from_numpy(visible)
+        texts.append(HeadText(queries[:, rows].contiguous(), keys[:, columns].contiguous(), flat, shown))
+    return texts
+
+
+def _fitted(stack: CapturedStack, options: dict[str, Any], show: Show | None) -> tuple[np.ndarray, np.ndarray, LinearMaps, np.ndarray]:
+    texts, shape = head_texts(stack), (len(stack.layers), len(stack.heads))
+    scales = torch.tensor(stack.vectors.scales).repeat_interleave(shape[1])
+    told = None if show is None else lambda done, of: show("fitting", done, of)
+    maps = fit_maps(texts, scales, dims=options["dims"], seed=options["seed"], progress=told)
+    if options["project"] == "freed":
+        told = None if show is None else lambda done, of: show("freeing", done, of)
+        points = free_texts(texts, maps, progress=told)
+    else:
+        points = [maps.place(text) for text in texts]
+    rows = sum(text.queries.shape[1] for text in texts)
+    kl = torch.stack([divergence(text, x, y).sum(-1) for text, (x, y) in zip(texts, points, strict=True)]).sum(0) / rows
+    queries, keys = (torch.cat(side, 1).numpy() for side in zip(*points, strict=True))
+    return (
+        queries.reshape(*shape, *queries.shape[1:]),
+        keys.reshape(*shape, *keys.shape[1:]),
+        _linear(maps, shape),
+        kl.numpy().reshape(shape),
+    )
+
+
+def _linear(maps: Maps, shape: tuple[int, int]) -> LinearMaps:
+    return LinearMaps(*(one.numpy().reshape(*shape, *one.shape[1:]) for one in (maps.query, maps.key, maps.offset)))
+
+
+def _values(stack: CapturedStack, options: dict[str, Any], show: Show | None) -> SpaceStack:
+    values = stack.vectors.values
+    assert values is not None  # noqa: S101 - captured because `of` is values
+    points = []
+    for layer, one in enumerate(values):
+        none = np.zeros((len(one), 0, one.shape[-1]))
+        points.append(_projected(none, one.astype(np.float64), options, show, layer, len(values))[1])
+    return _made(stack, None, np.stack(points), None, values, {"entropy": mean_entropy(stack)}, None)
+
+
+def _made(
+    stack: CapturedStack,
+    queries: np.ndarray | None,
+    keys: np.ndarray,
+    query_vectors: np.ndarray | None,
+    key_vectors: np.ndarray,
+    facts: dict[str, np.ndarray],
+    linear: LinearMaps | None,
+) -> SpaceStack:
+    top_keys, top_weights = most_attended(stack)
+    return SpaceStack(
+        name=stack.name,
+        layers=stack.layers,
+        heads=stack.heads,
+        query_tokens=stack.query_tokens,
+        key_tokens=stack.key_tokens,
+        queries=None if queries is None else np.ascontiguousarray(queries, dtype=np.float32),
+        keys=np.ascontiguousarray(keys, dtype=np.float32),
+        query_norms=None if query_vectors is None else np.linalg.norm(query_vectors, axis=-1).astype(np.float32),
+        key_norms=np.linalg.norm(key_vectors, axis=-1).astype(np.float32),
+        top_keys=top_keys,
+        top_weights=top_weights,
+        maps=whole_maps(stack),
+        facts=facts,
+        linear=linear,
+        vectors=stack.vectors,
+    )

@@ -1,0 +1,70 @@
+"""`sightline syntax`: a treebank in, what single heads know of grammar out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as Printed
+
+from sightline.hosts.corpus_commands import numbers
+from sightline.hosts.progress import progress_bar
+
+console = Console()
+#: So many relations are printed; the rest is in the table.
+PRINTED = 16
+
+
+def syntax(
+    treebank: Annotated[Path, typer.Argument(help="A .conllu file, plain or .gz.", show_default=False)],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, made if need be.", show_default=False)],
+    model: Annotated[str, typer.Option(help="An embedded model, a local folder, or a hub id.")] = "minilm",
+    labels: Annotated[
+        str, typer.Option(help="ud (subtypes cut but for nmod:poss, aux:pass …), stanford (its names, prep and pobj) or as-is.")
+    ] = "ud",
+    min_count: Annotated[int, typer.Option(help="Relations with fewer words get no row.")] = 100,
+    limit: Annotated[int | None, typer.Option(help="So many sentences, chosen at random.", show_default=False)] = None,
+    max_tokens: Annotated[int, typer.Option(help="Drop sentences of more tokens.")] = 128,
+    layers: Annotated[str | None, typer.Option(help="Layers to score, from 0, such as 0,5. All otherwise.")] = None,
+    seed: Annotated[int, typer.Option(help="For the choice of sentences and the two halves.")] = 0,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at a sentence that is no tree, instead of skipping it.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the syntax run that the folder holds.")] = False,
+) -> None:
+    """How well single heads find the grammatical head of a word, for every relation of a treebank.
+
+    [dim]sightline syntax en_ewt-dev.conllu.gz --model minilm -o run[/dim]
+    """
+    chosen = numbers(layers)
+    from sightline.analyses.syntax import syntax as run_syntax
+    from sightline.capture.load import load
+    from sightline.results.run import check_free
+    from sightline.text.treebank import read_treebank
+
+    check_free(output, "syntax", overwrite=overwrite)
+    opened = read_treebank(treebank, strict=strict)
+    loaded = load(model)
+    with progress_bar() as show:
+        run = run_syntax(
+            loaded, opened, labels=labels, min_count=min_count, limit=limit, max_tokens=max_tokens, layers=chosen, seed=seed, progress=show
+        )
+    report = run.save(output)
+    table = run.table("syntax")
+    printed = Printed(box=None, pad_edge=False)
+    for name in ("relation", "words", "head", "direction", "accuracy", "held out", "baseline"):
+        printed.add_column(name, justify="left" if name in ("relation", "head", "direction") else "right")
+    for row in list(table.rows())[:PRINTED]:
+        head, baseline = f"L{row['layer']}·H{row['head']}", f"{row['baseline']:.1f} % ({row['offset']:+d})"
+        shares = (f"{row['accuracy']:.1f} %", f"{row['accuracy_held_out']:.1f} %", baseline)
+        printed.add_row(escape(str(row["relation"])), f"{row['count']:,}", head, str(row["direction"]), *shares)
+    console.print(printed)
+    counts = run.about["counts"]
+    for what, said in (("no_tree", "no trees"), ("too_long", f"longer than {max_tokens} tokens"), ("unreadable", "with words it drops")):
+        if counts[what]:
+            console.print(f"{counts[what]:,} of {counts['given']:,} sentences left out: {said}.", highlight=False)
+    for notice in run.about["notices"]:
+        console.print(escape(notice), highlight=False)
+    more = f"{len(table) - PRINTED} more relations in tables/syntax.csv. " if len(table) > PRINTED else ""
+    console.print(f"{counts['sentences']:,} sentences, {counts['words']:,} words. {more}Report: {escape(str(report))}", highlight=False)

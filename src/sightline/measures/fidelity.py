@@ -1,0 +1,67 @@
+"""How far a picture can be trusted: whether near means attends. Every query is asked about the keys of its own text that it may see."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def nearness(queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """What orders the keys of each query by distance, the nearest highest:  2 x·y − ‖y‖² = ‖x‖² − ‖x − y‖².
+
+    queries: [..., query, dims], keys: [..., key, dims] → [..., query, key]
+
+    >>> nearness(np.array([[0.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 2.0]]))
+    array([[-1., -4.]])
+    """
+    return np.asarray(2 * queries @ np.swapaxes(keys, -1, -2) - np.square(keys).sum(-1)[..., None, :])
+
+
+def rank_of_most_attended(near: np.ndarray, weights: np.ndarray, visible: np.ndarray | None = None) -> np.ndarray:
+    """How many visible keys lie nearer to a query than its most attended key (the first of them, where several are alike).
+
+    near, weights: [..., query, key]; visible: broadcast to them, True where a query may look → [..., query]; −1 where it sees nothing.
+    Keys exactly as near do not count against it.
+
+    >>> rank_of_most_attended(np.array([[3.0, 2.0, 1.0]]), np.array([[0.1, 0.7, 0.2]]))
+    array([1])
+    """
+    if visible is not None:
+        near = np.where(visible, near, -np.inf)
+    top = weights.argmax(-1)[..., None]  # [..., query, 1]
+    ranks = (near > np.take_along_axis(near, top, -1)).sum(-1)
+    return np.where(np.take_along_axis(weights, top, -1)[..., 0] > 0, ranks, -1)
+
+
+def rank_correlation(near: np.ndarray, weights: np.ndarray, visible: np.ndarray | None = None) -> np.ndarray:
+    """Spearman's correlation of nearness and attention over the visible keys of each query.
+
+        ρ = corr(rank(near), rank(weight))        ranks by order; equal values in the order of the keys
+
+    near, weights: [..., query, key] → [..., query]; nan where fewer than two keys are visible. 1: the picture keeps the whole order.
+
+    >>> rank_correlation(np.array([[3.0, 2.0, 1.0]]), np.array([[0.7, 0.2, 0.1]]))
+    array([1.])
+    """
+    n_keys = near.shape[-1]
+    if visible is None:
+        n = np.full(near.shape[:-1], n_keys)
+        hidden = None
+    else:
+        hidden = ~np.broadcast_to(visible, near.shape)
+        n = n_keys - hidden.sum(-1)
+        # Hidden keys go to the end of both orders, in the same places: they add nothing to the sum of squared differences.
+        near, weights = np.where(hidden, -np.inf, near), np.where(hidden, -1.0, weights)
+    difference = (_ranks(near) - _ranks(weights)).astype(np.float64)
+    if hidden is not None:
+        difference[hidden] = 0
+    squares = np.square(difference).sum(-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(n > 1, 1 - 6 * squares / (n * (np.square(n.astype(np.float64)) - 1)), np.nan))
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    """Places in descending order, from 0: [..., key]."""
+    order = np.argsort(-values, axis=-1, kind="stable")
+    ranks = np.empty_like(order)
+    np.put_along_axis(ranks, order, np.broadcast_to(np.arange(values.shape[-1]), values.shape), -1)
+    return ranks

@@ -1,0 +1,147 @@
+"""Gauges: changes of queries and keys that leave attention as it is, and bring distance and attention closer together.
+
+softmax_j(q·k_j) does not move when every key is shifted by one vector, when q → c·q and k → k/c, nor when q → q·M and k → k·M⁻ᵀ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+#: Where the scale is searched: log c from −4 to 4, then by golden section around the best of these.
+COARSE = np.linspace(-4.0, 4.0, 17)
+FINER = 24
+#: Directions with less than this share of all variance count as having so much, when the two sides are balanced.
+FLAT = 1e-6
+
+
+def shift_keys(queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """Keys of each head, shifted so that their centroid meets the queries' centroid; every score of a query moves by one number.
+
+        k'_j = k_j + mean(q) − mean(k)
+
+    queries: [..., query, dim], keys: [..., key, dim] → [..., key, dim]. Source: AttentionViz (Yeh et al. 2023).
+
+    >>> shift_keys(np.array([[1.0, 1.0]]), np.array([[0.0, 0.0], [2.0, 0.0]]))
+    array([[0., 1.],
+           [2., 1.]])
+    """
+    return np.asarray(keys + (queries.mean(-2, keepdims=True) - keys.mean(-2, keepdims=True)))
+
+
+def weighted_correlation(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Pearson's correlation over the last axis, each pair counted with its weight; nan where either side does not vary.
+
+    x, y, weights: [..., pair] → [...]
+
+    >>> float(weighted_correlation(np.array([0.0, 1, 9]), np.array([1.0, 0, 9]), np.array([1.0, 1, 0])))
+    -1.0
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = weights / weights.sum(-1, keepdims=True)
+        dx, dy = x - (share * x).sum(-1, keepdims=True), y - (share * y).sum(-1, keepdims=True)
+        vx, vy = (share * dx * dx).sum(-1), (share * dy * dy).sum(-1)
+        found = (share * dx * dy).sum(-1) / np.sqrt(vx * vy)
+        # what rounding leaves of a constant is no variation
+        flat = (vx <= 1e-12 * (share * x * x).sum(-1)) | (vy <= 1e-12 * (share * y * y).sum(-1))
+    return np.asarray(np.where(flat, np.nan, found))
+
+
+def distance_correlation(
+    dots: np.ndarray, query_squares: np.ndarray, key_squares: np.ndarray, weights: np.ndarray, c: np.ndarray
+) -> np.ndarray:
+    """How dot product and distance go together when queries are multiplied and keys divided by c: −1 is best.
+
+        ρ(c) = corr_w( q·k, ‖c·q − k/c‖ )        ‖c·q − k/c‖² = c²‖q‖² + ‖k‖²/c² − 2 q·k
+
+    dots, query_squares, key_squares, weights: [..., pair]; c: [...] → [...]
+    """
+    squared = np.square(c)[..., None]
+    distances = np.sqrt(np.maximum(squared * query_squares + key_squares / squared - 2 * dots, 0))
+    return weighted_correlation(dots, distances, weights)
+
+
+def find_scale(correlation: Callable[[np.ndarray], np.ndarray], heads: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """The c of each head whose correlation is nearest −1: log c on a grid, then golden section around the best of it.
+
+    correlation: c [heads] → ρ [heads]. → c, ρ(c). A head whose correlation is nan everywhere (constant vectors) keeps c = 1.
+    """
+
+    def at(log_c: np.ndarray) -> np.ndarray:
+        return np.nan_to_num(correlation(np.exp(log_c)), nan=np.inf)
+
+    tried = np.stack([at(np.full(heads, step)) for step in COARSE])  # [step, ...]
+    best = COARSE[tried.argmin(0)]  # [...]
+    gold, width = (np.sqrt(5) - 1) / 2, COARSE[1] - COARSE[0]
+    low, high = best - width, best + width
+    left, right = high - gold * (high - low), low + gold * (high - low)
+    at_left, at_right = at(left), at(right)
+    for _ in range(FINER):
+        down = at_left < at_right  # the lowest lies to the left
+        low, high = np.where(down, low, left), np.where(down, right, high)
+        new = np.where(down, high - gold * (high - low), low + gold * (high - low))
+        at_new = at(new)
+        left, right = np.where(down, new, right), np.where(down, left, new)
+        at_left, at_right = np.where(down, at_new, at_right), np.where(down, at_left, at_new)
+    middle = (low + high) / 2
+    # the grid's best may be narrower than what golden section can see: whichever of the two is better
+    middle = np.where(at(middle) <= tried.min(0), middle, best)
+    c = np.exp(np.where(np.isinf(tried).all(0), 0.0, middle))
+    return c, correlation(c)
+
+
+def balance(queries: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The two sides of a head with one common second moment, by q → q·M and k → k·M⁻¹ with M symmetric; dot products stay.
+
+        M² = A^{-1/2} (A^{1/2} B A^{1/2})^{1/2} A^{-1/2}        A = E[qᵀq], B = E[kᵀk]:  M²·A·M² = B, so that M·A·M = M⁻¹·B·M⁻¹
+
+    (M² is the geometric mean of A⁻¹ and B.) queries: [..., query, dim], keys: [..., key, dim]; directions without variance count as very
+    small ones, so that M exists.
+
+    >>> q, k = balance(np.array([[4.0], [-4.0]]), np.array([[1.0], [-1.0]]))
+    >>> q.round(3).ravel(), k.round(3).ravel()
+    (array([ 2., -2.]), array([ 2., -2.]))
+    """
+    a, b = _moments(queries), _moments(keys)  # [..., dim, dim]
+    root, inverse = _power(a, 0.5), _power(a, -0.5)
+    metric = inverse @ _power(root @ b @ root, 0.5) @ inverse
+    return queries @ _power(metric, 0.5), keys @ _power(metric, -0.5)
+
+
+def lift(queries: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """One coordinate more, and the order of distances is the order of dot products, for every query.
+
+        k̃ = (k, √(R − ‖k‖²)), R = max ‖k‖²        q̃ = (q, 0)        ‖q̃ − k̃‖² = ‖q‖² + R − 2 q·k
+
+    queries: [..., query, dim], keys: [..., key, dim] → the same with dim + 1.
+
+    >>> q, k = lift(np.array([[1.0, 0.0]]), np.array([[3.0, 4.0], [0.0, 0.0]]))
+    >>> np.square(q - k).sum(-1)
+    array([20., 26.])
+    """
+    squares = np.square(keys).sum(-1, keepdims=True)  # [..., key, 1]
+    height = np.sqrt(np.maximum(squares.max(-2, keepdims=True) - squares, 0))
+    return np.concatenate([queries, np.zeros_like(queries[..., :1])], -1), np.concatenate([keys, height], -1)
+
+
+def lifted(queries: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Keys to zero mean, the two sides balanced, one coordinate more: distances in the order of attention, nothing lost.
+
+    queries: [..., query, dim], keys: [..., key, dim] → [..., query, dim + 1], [..., key, dim + 1]
+    """
+    return lift(*balance(queries, keys - keys.mean(-2, keepdims=True)))
+
+
+def _moments(vectors: np.ndarray) -> np.ndarray:
+    """Second moments [..., dim, dim], lifted off zero where a direction is flat; of constant zeros, the identity."""
+    moments = np.swapaxes(vectors, -1, -2) @ vectors / vectors.shape[-2]
+    all_of_it = np.trace(moments, axis1=-2, axis2=-1)[..., None, None]
+    return np.asarray(moments + np.where(all_of_it > 0, all_of_it * FLAT, 1.0) * np.eye(vectors.shape[-1], dtype=vectors.dtype))
+
+
+def _power(matrix: np.ndarray, exponent: float) -> np.ndarray:
+    """A power of a symmetric positive matrix: [..., dim, dim]."""
+    values, vectors = np.linalg.eigh(matrix)
+    lowest = np.maximum(values[..., -1:] * 1e-12, np.finfo(matrix.dtype).tiny)
+    return np.asarray((vectors * np.maximum(values, lowest)[..., None, :] ** exponent) @ np.swapaxes(vectors, -1, -2))

@@ -1,0 +1,46 @@
+"""A head as a dependency classifier: which word it picks as the head of each word, and how well a fixed offset would do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+#: The offsets that the fixed baseline may choose from.
+OFFSETS = (-3, -2, -1, 0, 1, 2)
+#: What a head predicts for a word that nothing is seen from, or to: no word, so it is wrong.
+NOTHING = -2
+
+
+def most_attended(weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The word that each word attends to most, and the word that attends to it most; and with what weight.
+
+        dependent → head   argmax_j A[d, j]         head → dependent   argmax_j A[j, d]         with A[d, d] = 0
+
+    weights: [..., word, word], special tokens left out, not normalised again → words and weights, both [..., 2, word]. Where all is zero
+    (the first word of a causal model sees nothing else) the word is NOTHING.
+
+    >>> most_attended(torch.tensor([[0.9, 0.1, 0.0], [0.3, 0.1, 0.5], [0.2, 0.1, 0.7]]))[0].tolist()
+    [[1, 2, 0], [1, 0, 1]]
+    """
+    n = weights.shape[-1]
+    others = weights.masked_fill(torch.eye(n, dtype=torch.bool, device=weights.device), 0)  # [..., word, word]
+    looked, looks = others.max(-1), others.max(-2)
+    best = torch.stack([looked.values, looks.values], -2)  # [..., direction, word]
+    words = torch.stack([looked.indices, looks.indices], -2)
+    return words.masked_fill(best <= 0, NOTHING), best
+
+
+def at_offset(n_words: int, offset: int) -> np.ndarray:
+    """The head that a fixed offset predicts for each word, from 0, -1 for the root: clamp(i + offset, 0, n) with i from 1 and 0 the root.
+
+    >>> at_offset(4, 2).tolist(), at_offset(4, -2).tolist()
+    ([2, 3, 3, 3], [-1, -1, 0, 1])
+    """
+    return np.clip(np.arange(1, n_words + 1) + offset, 0, n_words) - 1
+
+
+def best_offset(right: Sequence[int]) -> int:
+    """The offset that is right most often, the nearest of several that are; right: how often each of OFFSETS is."""
+    return min(zip(right, OFFSETS, strict=True), key=lambda pair: (-pair[0], abs(pair[1])))[1]

@@ -1,0 +1,85 @@
+"""Runs of several kinds in one folder: each keeps its tables and provenance, and one report shows them all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sightline as sl
+from sightline.errors import StorageError, TraceError
+from sightline.results.run import check_free, kinds_in
+from sightline.results.table import Table
+
+
+def made_up(kind: str, tables: dict[str, int], model: str = "m") -> sl.Run:
+    about: dict[str, Any] = {
+        "kind": kind,
+        "model": {"name": model},
+        "corpus": {"name": f"{kind}.conllu"},
+        "counts": {"sentences": 3, "tokens": 30},
+        "options": {},
+    }
+    return sl.Run(about, {name: Table({"layer": [0], "x": [value]}) for name, value in tables.items()})
+
+
+def test_a_run_of_another_kind_is_added_to_the_folder(tmp_path: Path) -> None:
+    made_up("probe", {"p": 1}).save(tmp_path)
+    made_up("coreference", {"c": 2, "c_heads": 3}).save(tmp_path)
+    run = sl.open_run(tmp_path)
+    assert list(run.tables) == ["c", "c_heads", "p"]  # in the order of kinds, not of saving
+    assert list(run.parts) == kinds_in(tmp_path) == ["coreference", "probe"]
+    assert run.parts["probe"].about["corpus"]["name"] == "probe.conllu"
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert page.index('id="part-coreference"') < page.index('id="part-probe"')
+    assert "c, c_heads of m on 3 sentences, 30 tokens of coreference.conllu; p of m" in repr(run)
+
+
+def test_run_json_of_one_kind_is_that_kinds_provenance(tmp_path: Path) -> None:
+    made_up("syntax", {"s": 1}).save(tmp_path)
+    about = json.loads((tmp_path / "run.json").read_text())
+    assert (about["kind"], about["tables"], about["counts"]["sentences"]) == ("syntax", ["s"], 3)
+
+
+def test_the_same_kind_is_replaced_with_its_files_and_nothing_else_is_touched(tmp_path: Path) -> None:
+    made_up("probe", {"p": 1, "old": 1}).join(made_up("coreference", {"c": 2})).save(tmp_path)
+    (tmp_path / "tables" / "mine.csv").write_text("a\n1\n")
+    made_up("probe", {"p": 5}).save(tmp_path)
+    assert {path.name for path in (tmp_path / "tables").iterdir()} == {"c.csv", "p.csv", "mine.csv"}
+    assert sl.open_run(tmp_path).table("p").columns["x"] == [5]
+
+
+def test_joining_in_memory_is_the_same_as_saving_one_after_the_other(tmp_path: Path) -> None:
+    one, other = made_up("probe", {"p": 1}), made_up("coreference", {"c": 2})
+    one.join(other).save(tmp_path / "together")
+    one.save(tmp_path / "apart")
+    other.save(tmp_path / "apart")
+    for file in ("run.json", "report.html", "tables/p.csv", "tables/c.csv"):
+        assert (tmp_path / "together" / file).read_text() == (tmp_path / "apart" / file).read_text()
+
+
+def test_two_runs_of_one_kind_or_with_one_table_are_not_joined() -> None:
+    with pytest.raises(TraceError, match="Two runs of kind 'probe'"):
+        made_up("probe", {"p": 1}).join(made_up("probe", {"q": 1}))
+    with pytest.raises(TraceError, match="table 'p'"):
+        made_up("probe", {"p": 1}).join(made_up("coreference", {"p": 1}))
+
+
+def test_a_second_run_of_a_kind_is_refused_before_it_starts(tmp_path: Path) -> None:
+    made_up("probe", {"p": 1}).save(tmp_path)
+    with pytest.raises(StorageError, match="holds a probe run"):
+        check_free(tmp_path, "probe")
+    check_free(tmp_path, "probe", overwrite=True)
+    check_free(tmp_path, "coreference")
+    check_free(tmp_path / "new", "probe")
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"parts": 3}', '{"parts": {"probe": {}}}'])
+def test_a_damaged_run_json_is_named_and_never_half_read(tmp_path: Path, text: str) -> None:
+    (tmp_path / "run.json").write_text(text)
+    with pytest.raises(StorageError, match="not a finished run"):
+        sl.open_run(tmp_path)
+    with pytest.raises(StorageError, match="not a finished run"):
+        made_up("probe", {"p": 1}).save(tmp_path)
