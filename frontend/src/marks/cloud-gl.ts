@@ -74,15 +74,9 @@ function bufferOf({ gl, buffers }: Painter, array: Uint16Array | Uint32Array): W
     buffers.set(array, (buffer = gl.createBuffer()!));
     gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
     gl.bufferData(gl.ARRAY_BUFFER, array, gl.STATIC_DRAW);
-    dropped.register(array, new WeakRef(buffer));
   }
   return buffer;
 }
-
-const dropped = new FinalizationRegistry<WeakRef<WebGLBuffer>>((reference) => {
-  const buffer = reference.deref();
-  if (buffer && painter) painter.gl.deleteBuffer(buffer);
-});
 
 function indexOf({ gl, indices }: Painter, n: number): void {
   let buffer = indices.get(n);

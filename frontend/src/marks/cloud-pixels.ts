@@ -83,10 +83,14 @@ function dust(plot: Plot, pixels: Float32Array, width: number, height: number, d
     if (!(x >= 0 && x < w - 1 && y >= 0 && y < h - 1)) continue;
     const colour = colours[i];
     if (colour >>> 24 === 255) continue;
-    const [col, row] = [x | 0, y | 0];
-    const [fx, fy] = [x - col, y - row];
+    const col = x | 0;
+    const row = y | 0;
+    const fx = x - col;
+    const fy = y - row;
     const share = (colour >>> 24) * much;
-    const [r, g, b] = [colour & 255, (colour >>> 8) & 255, (colour >>> 16) & 255];
+    const r = colour & 255;
+    const g = (colour >>> 8) & 255;
+    const b = (colour >>> 16) & 255;
     let p = 4 * (row * w + col);
     for (let corner = 0; corner < 4; corner++) {
       const part = share * (corner & 1 ? fx : 1 - fx) * (corner & 2 ? fy : 1 - fy);

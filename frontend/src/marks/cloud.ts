@@ -41,7 +41,9 @@ export function placed(cloud: Cloud, camera: Camera): Float32Array {
   const [ax, bx, cx, dx] = camera.x.map((v, i) => (i < 3 ? v / 65535 : v));
   const [ay, by, cy, dy] = camera.y.map((v, i) => (i < 3 ? v / 65535 : v));
   for (let i = 0, at = 0; i < count; i++, at += dims) {
-    const [u, v, w] = [coords[at], coords[at + 1], dims === 3 ? coords[at + 2] : 0];
+    const u = coords[at];
+    const v = coords[at + 1];
+    const w = dims === 3 ? coords[at + 2] : 0;
     out[2 * i] = ax * u + bx * v + cx * w + dx;
     out[2 * i + 1] = ay * u + by * v + cy * w + dy;
   }

@@ -25,6 +25,7 @@ export interface Colouring {
 
 const MOST = 11; // names with a colour of their own; the rest shares grey
 const STEPS = 64;
+const FEW = 600;
 const FIVE = [0, 1, 2, 3, 10]; // of the heads' palette: far apart to every kind of sight
 
 const paletteColour = (i: number, dark: boolean): string => headColour(i % 12, dark);
@@ -88,14 +89,18 @@ export interface Attention {
   isFound(point: number): boolean;
   /** Whether anything is chosen at all. */
   some: boolean;
+  /** Whether so few are held that each can be drawn larger. */
+  few: boolean;
 }
 
 export function attentionOf(data: SpaceData, state: State, same: boolean): Attention {
   const needle = state.find.trim().toLocaleLowerCase();
   const lasso = same && state.lasso.length ? new Set(state.lasso) : null;
-  const isFound = (i: number) => needle !== "" && (data.tokenOf(i).toLocaleLowerCase().includes(needle) || data.wordOf(i).toLocaleLowerCase() === needle);
+  const found = new Uint8Array(needle === "" ? 0 : data.count);
+  for (let i = 0; i < found.length; i++) found[i] = Number(data.tokenOf(i).toLocaleLowerCase().includes(needle) || data.wordOf(i).toLocaleLowerCase() === needle);
+  const isFound = (i: number) => found[i] === 1;
   const isIn = (i: number) => (state.text === null || data.textOf(i) === state.text) && (!lasso || lasso.has(i));
-  return { isIn, isFound, some: state.text !== null || lasso !== null || needle !== "" };
+  return { isIn, isFound, some: state.text !== null || lasso !== null || needle !== "", few: state.text !== null || state.lasso.length <= FEW };
 }
 
 /** One RGBA word a point. Opaque: drawn larger and on top. */
@@ -104,7 +109,7 @@ export function pointColours(data: SpaceData, { of, colours }: Colouring, attent
   const out = new Uint32Array(data.count);
   const searching = find.trim() !== "";
   for (let i = 0; i < data.count; i++) {
-    const level = !attention.some ? 1 : !attention.isIn(i) ? 0 : searching ? (attention.isFound(i) ? 2 : 0) : 2;
+    const level = !attention.some ? 1 : !attention.isIn(i) ? 0 : searching ? (attention.isFound(i) ? 2 : 0) : attention.few ? 2 : 1;
     out[i] = words[level][of[i]];
   }
   return out;

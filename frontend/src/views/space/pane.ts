@@ -28,7 +28,7 @@ interface Loaded {
 
 export class Pane {
   readonly element = el("div", { class: "plotbox" });
-  private canvas = el("canvas", { class: "plot grab whole", role: "img", "aria-label": "" });
+  private canvas = el("canvas", { class: "plot grab whole", role: "application", tabindex: "0" });
   private tip = new Tip();
   private loaded: Loaded | null = null;
   private colouring: { key: string; made: Colouring } | null = null;

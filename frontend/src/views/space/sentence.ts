@@ -17,6 +17,7 @@ export class SentencePart {
   private key = "";
   private spec: Spec | null = null;
   private state: State | null = null;
+  private seen = "";
   private brought: number | undefined;
   height = 480;
 
@@ -39,8 +40,12 @@ export class SentencePart {
       this.key = key;
     }
     this.follow(outer);
+    const seen = JSON.stringify([this.key, this.state, this.slot.clientWidth, this.height, this.stage.theme().dark]);
+    if (seen === this.seen) return; // the points moved, the sentence did not
     await this.inner!.draw(current);
-    if (current()) this.bring();
+    if (!current()) return;
+    this.seen = seen;
+    this.bring();
   }
 
   /** The token held is brought into sight, once for each. */
@@ -118,6 +123,7 @@ export class SentencePart {
     this.inner?.destroy();
     this.inner = null;
     this.key = "";
+    this.seen = "";
     this.brought = undefined;
     this.slot.replaceChildren();
   }

@@ -172,11 +172,12 @@ export function spaceView(stage: Stage): ViewInstance {
     key: (event) => (stage.state().opened ? single(event) : (parts[0]?.matrix?.key(event) ?? false)),
     find(by) {
       const state = stage.state();
-      const [{ data, pane }] = parts;
+      const { data, pane } = parts[0] ?? {};
+      if (!data || !pane?.tops) return;
       const { isFound } = attentionOf(data, state, true);
       const list: number[] = [];
       for (let i = 0; i < data.count; i++) if (isFound(i)) list.push(i);
-      if (!list.length || !pane?.tops) return;
+      if (!list.length) return;
       match = { find: state.find, at: stepped(match.find === state.find ? match.at : -1, by, list.length) };
       const point = list[match.at];
       stage.set({ point, text: data.textOf(point) });
