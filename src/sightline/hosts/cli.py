@@ -12,6 +12,7 @@ from rich.markup import escape
 
 from sightline.errors import SightlineError
 from sightline.hosts import corpus_commands, model_commands, view_command
+from sightline.hosts.app import command as app_command
 from sightline.version import __version__
 
 app = typer.Typer(
@@ -25,6 +26,7 @@ app = typer.Typer(
 app.add_typer(model_commands.app, name="models")
 app.command(no_args_is_help=True)(view_command.view)
 app.command(no_args_is_help=True)(corpus_commands.analyse)
+app.command()(app_command.app)
 console = Console()
 #: Set by --traceback, read by `main`.
 _show_traceback = False
