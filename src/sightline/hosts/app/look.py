@@ -12,7 +12,7 @@ from sightline.capture.trace import Trace
 from sightline.errors import SightlineError, TraceError
 from sightline.hosts.app import mounted, recipe
 from sightline.hosts.app.address import KINDS, Looking, read, written
-from sightline.hosts.app.files import graph_file, page_file, trace_file
+from sightline.hosts.app.files import drawn, graph_file, page_file, trace_file
 from sightline.hosts.app.messages import Say
 from sightline.hosts.app.models import choices, model_named, place_of, token_count, trace_of, views_kept
 from sightline.hosts.app.plain import refuse
@@ -185,4 +185,4 @@ def _picture(say: Say, looking: Looking, trace: Trace) -> None:
             on_click="ignore", icon=":material/database:", width="stretch", key="save-trace",
         )  # fmt: skip
     with right, st.container(key="graph"):
-        st.image(graph_file(trace, key, "svg").decode(), width="content")
+        st.image(drawn(graph_file(trace, key, "svg")), width="content")
