@@ -133,9 +133,9 @@ def _reaches(say: Say, found: Trace) -> None:
     near, far = say("learn.depth.column_near"), say("learn.depth.column_far")
     rows = reaches(found)
     st.dataframe(
-        {say("learn.depth.column_layer"): list(found.layers), near: [row[0] for row in rows], far: [row[1] for row in rows]},
+        {say("learn.depth.column_layer"): list(found.layers), near: [100 * row[0] for row in rows], far: [row[1] for row in rows]},
         hide_index=True,
-        column_config={near: st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1),
+        column_config={near: st.column_config.ProgressColumn(format="%.0f %%", min_value=0, max_value=100),
                        far: st.column_config.NumberColumn(format="%.1f")},
     )  # fmt: skip
 
