@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from importlib.resources import files
 from pathlib import Path
@@ -36,8 +37,13 @@ def app(
     except OSError as error:
         raise SightlineError(f"{workspace}: cannot be made ({error.strerror}).", "Choose another with --workspace.") from error
     use(Settings(workspace.resolve(), model, allow_hub))
+    # Visitors share the cores: as many run at once as there are, each on one. Threads that wait for each other would be slower by far.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     from streamlit.web import bootstrap
 
+    from sightline.hosts.app.models import warm_up
+
+    warm_up(model)
     options = {f"server_{name}": value for name, value in _server(host, port, browser).items()} | _rest()
     bootstrap.load_config_options(options)
     bootstrap.run(str(files("sightline.hosts.app").joinpath("entry", "sightline_app.py")), False, [], options)

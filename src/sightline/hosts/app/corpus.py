@@ -64,7 +64,7 @@ def _asked(say: Say) -> tuple[str, list[str], int]:
         name = st.selectbox(say("look.model"), list(choices(current())), key="corpus-model")
         only = st.pills(
             say("corpus.analyses"), ANALYSES, format_func=lambda one: say(f"corpus.analysis_{one}"), selection_mode="multi",
-            default=ANALYSES[:3], key="corpus-analyses", help=say("corpus.analyses_help"),
+            default=ANALYSES[:3], key="corpus-analyses", wrap=True, help=say("corpus.analyses_help"),
         )  # fmt: skip
         limit = int(st.number_input(say("corpus.limit"), 1, limits.documents, min(200, limits.documents), key="corpus-limit", help=say("corpus.limit_help")))
         job = desk().job(st.session_state.get("job", ""))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import threading
@@ -54,6 +55,15 @@ def opened(place: str) -> Model:
     from sightline.capture.load import load
 
     return load(place)
+
+
+def warm_up(place: str) -> None:
+    """Open the app's own model, and import what pages need, before the first visitor comes.
+
+    Here in one thread: transformers imports its parts when they are first used, and two threads that do so at once get in each other's way.
+    """
+    importlib.import_module("sightline.analyses.run")
+    opened(place)
 
 
 def model_named(name: str) -> Model:
