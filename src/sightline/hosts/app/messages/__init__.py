@@ -14,7 +14,7 @@ LANGUAGES = {"en": "English", "ja": "日本語", "ko": "한국어"}
 
 @dataclass(frozen=True)
 class Say:
-    """`say("look.title")` in one language; `say("look.tokens", n=9)` fills in."""
+    """`say("look.title")` in one language; `say("learn.exercise.few", n=3)` fills in."""
 
     language: str
 
