@@ -56,7 +56,7 @@ def _asked(say: Say) -> tuple[str, list[str], int]:
         elif source == "paste":
             text = st.text_area(say("corpus.paste"), height=180, max_chars=limits.pasted, help=say("corpus.paste_help"), key="corpus-text")
         else:
-            size = limits.upload // (1024 * 1024)
+            size = max(1, limits.upload // (1024 * 1024))
             upload = st.file_uploader(
                 say("corpus.upload", size=size), type=list(ENDINGS), max_upload_size=size, help=say("corpus.upload_help"), key="corpus-file"
             )

@@ -21,14 +21,29 @@ Head = tuple[str, int, int]
 def show(say: Say, run: Run, name: str, key: str) -> Head | None:
     """Draw one figure; the head that the visitor clicked in it, if any."""
     drawn = translated(run.figure(name), say)
+    if drawn.layout.updatemenus:
+        _colour(say, drawn, key)
     if st.context.theme.type == "dark":
         in_dark(drawn)
-    drawn.update_layout(dragmode=False, clickmode="event+select")
+    # the tab and the line above it say what the title would
+    drawn.update_layout(title=None, margin_t=48, dragmode=False, clickmode="event+select")
     if name == "importance":
         st.plotly_chart(drawn, theme=None, key=key, config=CONFIG)
         return None
     event: Any = st.plotly_chart(drawn, theme=None, key=key, config=CONFIG, on_select="rerun", selection_mode="points")
     return clicked(event)
+
+
+def _colour(say: Say, drawn: go.Figure, key: str) -> None:
+    """A switch of the page in place of the figure's own, whose chosen button cannot be read on dark."""
+    buttons = drawn.layout.updatemenus[0].buttons
+    chosen = st.segmented_control(
+        say("corpus.colour"), range(len(buttons)), format_func=lambda place: str(buttons[place].label), default=0, key=f"{key}-colour",
+        label_visibility="collapsed", required=True,
+    )  # fmt: skip
+    for trace, visible in zip(drawn.data, buttons[chosen or 0].args[0]["visible"], strict=True):
+        trace.visible = visible
+    drawn.update_layout(updatemenus=[])
 
 
 def clicked(event: Any) -> Head | None:

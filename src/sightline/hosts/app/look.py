@@ -58,7 +58,7 @@ def _asked(say: Say) -> Looking | None:
         texts.text_area(say("look.text"), key="look-text", height=76, max_chars=limits.characters, help=say("look.text_help"))
         texts.text_input(say("look.pair"), key="look-pair", max_chars=limits.characters, help=say("look.pair_help"))
         name = _model_choice(say, side, own, now.model)
-        side.form_submit_button(say("look.show"), type="primary", width="stretch")
+        side.form_submit_button(say("look.show"), type="primary", width="stretch", key="look-show")
     with st.container(horizontal=True, vertical_alignment="center", key="examples"):
         st.caption(say("look.examples"), width="content")
         for number in range(len(EXAMPLES)):

@@ -14,7 +14,6 @@ from sightline.hosts.app.models import choices, trace_of
 from sightline.hosts.app.plain import escaped, refuse
 from sightline.hosts.app.settings import current
 from sightline.plots.figures import available
-from sightline.plots.style import provenance
 from sightline.results.head_card import HeadCard, head_card, heads_of
 from sightline.results.notable import notable_heads
 from sightline.results.run import Run
@@ -29,7 +28,9 @@ SENTENCES = ("The cat sat on the mat because it was tired.", "Mary told Anna tha
 @st.fragment
 def show_run(say: Say, run: Run, name: str) -> None:
     """Everything of a run that can be looked at."""
-    st.caption(escaped(provenance(run)))
+    counts, names = run.about["counts"], (run.about["model"]["name"], run.about["corpus"]["name"])
+    model, corpus = (escaped(str(one)) for one in names)
+    st.caption(say("corpus.provenance", model=model, corpus=corpus, texts=f"{counts['texts']:,}", tokens=f"{counts['tokens']:,}"))
     for left, why in run.about.get("left_out", {}).items():
         st.warning(say("corpus.left_out", name=say(f"corpus.analysis_{left}")), icon=":material/info:")
         st.code(why, language=None, wrap_lines=True)

@@ -41,7 +41,7 @@ def language() -> str:
 
 def visitor() -> str:
     """Who is here: a number that the browser keeps, known to nobody else."""
-    kept = st.context.cookies.get("sightline_visitor", "")
+    kept = str(st.context.cookies.get("sightline_visitor", ""))
     if "visitor" not in st.session_state:
         st.session_state.visitor = kept if VISITOR.fullmatch(kept) else secrets.token_hex(16)
     return str(st.session_state.visitor)
