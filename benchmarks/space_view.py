@@ -23,9 +23,9 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from playwright.sync_api import sync_playwright
+from tests.browser.made_up_space import many
 
 from sightline.views import space_view
-from tests.browser.made_up_space import many
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 WITHOUT = """
@@ -108,7 +108,9 @@ def main() -> None:
             results.append(record)
         version = browser.version
         browser.close()
-    text = json.dumps({"machine": platform.machine(), "python": platform.python_version(), "chromium": version, "results": results}, indent=1)
+    text = json.dumps(
+        {"machine": platform.machine(), "python": platform.python_version(), "chromium": version, "results": results}, indent=1
+    )
     print(text)
     if given.out:
         given.out.write_text(text + "\n", encoding="utf-8")

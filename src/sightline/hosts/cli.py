@@ -20,6 +20,7 @@ from sightline.hosts import (
     space_commands,
     view_command,
 )
+from sightline.hosts.app import command as app_command
 from sightline.version import __version__
 
 app = typer.Typer(
@@ -39,6 +40,7 @@ app.command(no_args_is_help=True)(coreference_command.coreference)
 app.command(no_args_is_help=True)(probe_command.probe)
 app.command(no_args_is_help=True)(space_commands.space)
 app.command(no_args_is_help=True)(space_commands.compare)
+app.command()(app_command.app)
 console = Console()
 #: Set by --traceback, read by `main`.
 _show_traceback = False

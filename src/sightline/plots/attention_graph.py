@@ -50,12 +50,14 @@ class AttentionGraph:
         return f"{self.title} · {left_out}" if left_out else self.title
 
     def save(self, path: str | Path) -> None:
-        """Write .svg or .pdf, whole or not at all; the same graph gives the same bytes."""
+        """Write .svg, .pdf or .png, whole or not at all; the same graph gives the same bytes."""
         from sightline.plots.draw_graph import draw
 
         ending = Path(path).suffix.lower()
-        if ending not in (".svg", ".pdf"):
-            raise StorageError(f"{path}: an attention graph cannot be written as {ending or 'a nameless format'}.", "Choices: .svg, .pdf.")
+        if ending not in (".svg", ".pdf", ".png"):
+            raise StorageError(
+                f"{path}: an attention graph cannot be written as {ending or 'a nameless format'}.", "Choices: .svg, .pdf, .png."
+            )
         write_whole(path, [draw(self, ending[1:])])
 
     def _repr_svg_(self) -> str:

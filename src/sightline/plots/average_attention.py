@@ -36,7 +36,7 @@ def average_attention(run: Run) -> go.Figure:
             y=means,
             mode="markers",
             marker={"color": [head_colour(int(head)) for head in heads], "size": 6, "opacity": 0.8},
-            customdata=np.stack([layers, heads], -1),
+            customdata=[[int(layer), int(head), stack] for layer, head in zip(layers, heads, strict=True)],
             hovertemplate="L%{customdata[0]}·H%{customdata[1]}: %{y:.3f}<extra></extra>",
             showlegend=False,
             row=row,

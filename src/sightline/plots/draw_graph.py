@@ -38,13 +38,14 @@ FONTS = (
 )
 POINTS, ROW, GAP, EDGE = 9.0, 15.0, 5.0, 170.0  # in points, 1/72 inch
 MARGIN = 12.0
+PIXELS = 216  # of a .png, to the inch
 PLANE = 380.0
 #: How far aside of the line igraph puts the control points of two edges between the same tokens, in lengths of the line.
 CURVE = 0.25
 
 
 def draw(graph: AttentionGraph, ending: str) -> bytes:
-    """The file's bytes: the same for the same graph. ending: "svg" or "pdf"."""
+    """The file's bytes: the same for the same graph. ending: "svg", "pdf" or "png"."""
     try:
         import igraph
         import matplotlib
@@ -89,9 +90,15 @@ def draw(graph: AttentionGraph, ending: str) -> bytes:
         for x, y, text, align, colour in labels:
             axes.text(x, y, text, ha=align, va="center", fontsize=POINTS, color=colour, zorder=5, bbox=ground)
         made = io.BytesIO()
-        nameless = {"Date": None} if ending == "svg" else {"CreationDate": None, "ModDate": None}
-        figure.savefig(made, format=ending, metadata={**nameless, "Creator": "sightline", "Title": printable(graph.heading)})
-    if ending == "pdf":
+        maker = {"svg": "Creator", "pdf": "Creator", "png": "Software"}[ending]
+        nameless = {"svg": {"Date": None}, "pdf": {"CreationDate": None, "ModDate": None}, "png": {}}[ending]
+        figure.savefig(
+            made,
+            format=ending,
+            dpi=PIXELS if ending == "png" else "figure",
+            metadata={**nameless, maker: "sightline", "Title": printable(graph.heading)},
+        )
+    if ending != "svg":
         tell_missing([str(warning.message) for warning in seen])
     return made.getvalue()
 
@@ -204,7 +211,7 @@ def tell_missing(messages: list[str]) -> None:
     missing = sorted({chr(int(found[1])) for message in messages if (found := re.match(r"Glyph (\d+) .* missing", message))})
     if missing:
         warnings.warn(
-            f"No installed font has {' '.join(missing[:12])}: the PDF shows boxes there. "
+            f"No installed font has {' '.join(missing[:12])}: the picture shows boxes there. "
             "Install one that does (Noto Sans CJK, Noto Emoji), or write .svg, where the reader's fonts are used.",
             stacklevel=4,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
@@ -39,7 +38,7 @@ def entropy(run: Run) -> go.Figure:
             y=values,
             mode="markers",
             marker={"color": [head_colour(int(head)) for head in heads], "size": 7, "opacity": 0.85},
-            customdata=np.stack([layers, heads], -1),
+            customdata=[[int(layer), int(head), stack] for layer, head in zip(layers, heads, strict=True)],
             hovertemplate="L%{customdata[0]}·H%{customdata[1]}: %{y:.2f} nats<extra></extra>",
             showlegend=False,
             row=row,

@@ -27,11 +27,11 @@ def head_map(run: Run, stack: str | None = None) -> go.Figure:
     behaviours = [name for name in BEHAVIOURS if name in table.columns["behaviour"]]
     figure = go.Figure()
     for colour, layer in zip(layer_colours(len(layers)), layers, strict=True):
-        figure.add_trace(_dots(table, [int(n) == layer for n in table["layer"]], f"layer {layer}", colour, visible=True))
+        figure.add_trace(_dots(table, stack, [int(n) == layer for n in table["layer"]], f"layer {layer}", colour, visible=True))
     for name in behaviours:
         label = f"to {NAMES[name]}" if name in NAMES else {"broad": "broad attention"}.get(name, name)
         chosen = [str(b) == name for b in table["behaviour"]]
-        figure.add_trace(_dots(table, chosen, label, BEHAVIOURS[name], visible=False))
+        figure.add_trace(_dots(table, stack, chosen, label, BEHAVIOURS[name], visible=False))
     by_layer = [True] * len(layers) + [False] * len(behaviours)
     buttons = [
         {"label": "colour: layer", "method": "update", "args": [{"visible": by_layer}]},
@@ -52,7 +52,7 @@ def head_map(run: Run, stack: str | None = None) -> go.Figure:
     return styled(figure, run, title, height=620, showlegend=True, updatemenus=[menu], margin={"l": 64, "r": 24, "t": 120, "b": 56})
 
 
-def _dots(table: Table, chosen: list[bool], name: str, colour: str, *, visible: bool) -> go.Scatter:
+def _dots(table: Table, stack: str, chosen: list[bool], name: str, colour: str, *, visible: bool) -> go.Scatter:
     rows = [row for row, kept in zip(table.rows(), chosen, strict=True) if kept]
     return go.Scatter(
         x=[row["x"] for row in rows],
@@ -61,6 +61,7 @@ def _dots(table: Table, chosen: list[bool], name: str, colour: str, *, visible: 
         name=name,
         visible=visible,
         marker={"color": colour, "size": 10, "line": {"color": "#ffffff", "width": 1}},
+        customdata=[[row["layer"], row["head"], stack] for row in rows],
         text=[f"L{row['layer']}·H{row['head']} · {row['behaviour']}" for row in rows],
         hovertemplate="%{text}<extra></extra>",
     )

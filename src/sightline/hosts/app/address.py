@@ -1,0 +1,95 @@
+"""What a page shows, as the part of an address after the question mark: a link shows the same thing to someone else."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote
+
+#: A text is written as it is up to so many characters of address, packed up to PACKED, and left out above.
+WRITTEN, PACKED = 300, 1500
+#: What an unpacked address may hold at most.
+LARGEST = 20_000
+KINDS = ("head", "model", "neuron")
+#: Part of a state that a link need not carry.
+PASSING = ("theme", "find", "zoom")
+
+
+@dataclass(frozen=True)
+class Looking:
+    """Everything the Look page shows. state: as docs/view-format.md says."""
+
+    text: str
+    pair: str = ""
+    model: str = ""
+    view: str = "head"
+    state: Mapping[str, Any] = field(default_factory=dict)
+
+
+def written(looking: Looking) -> tuple[dict[str, str], bool]:
+    """The address's parameters, and whether the texts are among them (a long text is not)."""
+    parameters = {"model": looking.model, "view": looking.view}
+    texts = [looking.text, looking.pair] if looking.pair else [looking.text]
+    whole = True
+    if len(quote("".join(texts))) <= WRITTEN:
+        parameters |= dict(zip(("text", "pair"), texts, strict=False))
+    elif len(together := pack(texts)) <= PACKED:
+        parameters["t"] = together
+    else:
+        whole = False
+    state = {key: value for key, value in looking.state.items() if key not in PASSING}
+    if "layer" in state:
+        parameters["layer"] = str(state.pop("layer"))
+    if "heads" in state:
+        parameters["heads"] = ",".join(map(str, state.pop("heads")))
+    if state:
+        parameters["s"] = pack(state)
+    return parameters, whole
+
+
+def read(parameters: Mapping[str, str], default: Looking) -> Looking:
+    """What an address asks for. What cannot be read is left at the default: links may be old, cut or made up."""
+    packed = unpack(parameters["t"]) if "t" in parameters else None
+    texts = packed if isinstance(packed, list) and packed and all(isinstance(text, str) for text in packed) else None
+    text, pair = (texts[0], texts[1] if len(texts) > 1 else "") if texts else (parameters.get("text"), parameters.get("pair", ""))
+    state = unpack(parameters["s"]) if "s" in parameters else dict(default.state) if text is None and "layer" not in parameters else {}
+    state = state if isinstance(state, dict) else {}
+    if (layer := parameters.get("layer", "")).isdecimal() and len(layer) < 5:
+        state["layer"] = int(layer)
+    heads = parameters.get("heads")
+    if heads is not None and all(one.isdecimal() and len(one) < 5 for one in heads.split(",") if one):
+        state["heads"] = [int(one) for one in heads.split(",") if one][:256]
+    view = parameters.get("view", default.view)
+    return Looking(
+        text=default.text if text is None else text,
+        pair=default.pair if text is None else pair,
+        model=parameters.get("model", default.model),
+        view=view if view in KINDS else default.view,
+        state=state,
+    )
+
+
+def pack(value: Any) -> str:
+    """JSON, deflated, in letters that an address may hold.
+
+    >>> unpack(pack({"direction": "to"}))
+    {'direction': 'to'}
+    """
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    return base64.urlsafe_b64encode(zlib.compress(text, 9)).decode().rstrip("=")
+
+
+def unpack(text: str) -> Any:
+    """The value, or None for anything that `pack` did not make, or that would grow beyond LARGEST."""
+    try:
+        raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        inflater = zlib.decompressobj()
+        found = inflater.decompress(raw, LARGEST)
+        return json.loads(found) if inflater.eof else None
+    except (ValueError, binascii.Error, zlib.error, RecursionError):
+        return None

@@ -1,0 +1,83 @@
+"""The figures of a run on the page: in the visitor's language, light or dark, and a head clicked says which it is."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import lru_cache
+from typing import Any
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from sightline.hosts.app.messages import Say
+from sightline.plots.style import in_dark
+from sightline.results.run import Run
+
+CONFIG = {"displaylogo": False, "displayModeBar": False, "scrollZoom": False}
+Head = tuple[str, int, int]
+
+
+def show(say: Say, run: Run, name: str, key: str) -> Head | None:
+    """Draw one figure; the head that the visitor clicked in it, if any."""
+    drawn = translated(run.figure(name), say)
+    if drawn.layout.updatemenus:
+        _colour(say, drawn, key)
+    if st.context.theme.type == "dark":
+        in_dark(drawn)
+    # the tab and the line above it say what the title would
+    drawn.update_layout(title=None, margin_t=48, dragmode=False, clickmode="event+select")
+    if name == "importance":
+        st.plotly_chart(drawn, theme=None, key=key, config=CONFIG)
+        return None
+    event: Any = st.plotly_chart(drawn, theme=None, key=key, config=CONFIG, on_select="rerun", selection_mode="points")
+    return clicked(event)
+
+
+def _colour(say: Say, drawn: go.Figure, key: str) -> None:
+    """A switch of the page in place of the figure's own, whose chosen button cannot be read on dark."""
+    buttons = drawn.layout.updatemenus[0].buttons
+    chosen = st.segmented_control(
+        say("corpus.colour"), range(len(buttons)), format_func=lambda place: str(buttons[place].label), default=0, key=f"{key}-colour",
+        label_visibility="collapsed", required=True,
+    )  # fmt: skip
+    for trace, visible in zip(drawn.data, buttons[chosen or 0].args[0]["visible"], strict=True):
+        trace.visible = visible
+    drawn.update_layout(updatemenus=[])
+
+
+def clicked(event: Any) -> Head | None:
+    """(stack, layer, head) of the first dot selected."""
+    for point in (event or {}).get("selection", {}).get("points", ()):
+        data = point.get("customdata")
+        if isinstance(data, dict):  # Streamlit hands lists on as {"0": …, "1": …}
+            data = [data[place] for place in sorted(data, key=int)]
+        if isinstance(data, list | tuple) and len(data) >= 2:
+            return (str(data[2]) if len(data) > 2 else ""), int(data[0]), int(data[1])
+    return None
+
+
+def translated(figure: go.Figure, say: Say) -> go.Figure:
+    """The figure with its words in another language; numbers and names stay."""
+    if say.language == "en":
+        return figure
+    told = _phrases(say.language)
+    pattern = re.compile(r"(?<![A-Za-z])(" + "|".join(map(re.escape, sorted(told, key=len, reverse=True))) + r")(?![A-Za-z])")
+
+    def turn(value: Any, key: str = "") -> Any:
+        if isinstance(value, dict):
+            return {name: turn(one, name) for name, one in value.items()}
+        if isinstance(value, list) and key in ("data", "annotations", "updatemenus", "buttons", "text"):
+            return [turn(one, key) for one in value]
+        if isinstance(value, str) and key in ("text", "name", "label", "hovertemplate"):
+            return pattern.sub(lambda found: told[found[0]], value)
+        return value
+
+    return go.Figure(turn(json.loads(figure.to_json())), skip_invalid=True)
+
+
+@lru_cache
+def _phrases(language: str) -> dict[str, str]:
+    """English → the other language, phrase by phrase."""
+    theirs = Say(language).part("figure")
+    return {text: theirs[key] for key, text in Say("en").part("figure").items()}

@@ -1,0 +1,67 @@
+"""What a visitor takes home, as bytes: made in memory or in a folder of the system's that is gone at once."""
+
+from __future__ import annotations
+
+import base64
+import io
+import tempfile
+import threading
+import zipfile
+from collections.abc import Hashable
+from pathlib import Path
+
+import streamlit as st
+
+from sightline.capture.trace import Trace
+from sightline.hosts.app.shelf import Shelf
+from sightline.plots.attention_graph import attention_graph
+from sightline.views.view import View
+
+#: matplotlib draws for one at a time.
+_drawing = threading.Lock()
+
+
+@st.cache_resource(show_spinner=False)
+def _pictures() -> Shelf:
+    return Shelf(32_000_000)
+
+
+def graph_file(trace: Trace, key: tuple[Hashable, ...], ending: str) -> bytes:
+    """The attention graph of one head; `key` says of which model, texts, stack, layer and head."""
+    stack, layer, head = str(key[-3]), int(str(key[-2])), int(str(key[-1]))
+
+    def draw() -> bytes:
+        with _drawing, tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"head.{ending}"
+            attention_graph(trace, layer, head, stack=stack).save(path)
+            return path.read_bytes()
+
+    return _pictures().get((key, ending), draw, len)
+
+
+def drawn(svg: bytes) -> str:
+    """An SVG file as an image's address: in an image nothing can run, whatever the tokens are."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
+
+
+def page_file(view: View) -> bytes:
+    """The view as one page that works offline."""
+    return view.html().encode()
+
+
+def trace_file(trace: Trace) -> bytes:
+    """The trace as `sl.open_trace` reads it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.safetensors"
+        trace.save(path)
+        return path.read_bytes()
+
+
+def zipped(folder: Path, pattern: str) -> bytes:
+    """The plain files of a folder that match, in one archive; links are left out."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(folder.glob(pattern)):
+            if path.is_file() and not path.is_symlink() and path.resolve().is_relative_to(folder.resolve()):
+                archive.write(path, path.relative_to(folder))
+    return made.getvalue()

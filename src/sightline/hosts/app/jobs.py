@@ -1,0 +1,133 @@
+"""Analyses in the background: one at a time, the others wait; each can be stopped, and only what is finished is kept."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import secrets
+import shutil
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from sightline.errors import SightlineError
+from sightline.hosts.app.settings import current
+
+if TYPE_CHECKING:
+    from sightline.capture.model import Model
+    from sightline.text.corpora import Corpus
+
+#: Beside run.json: whose run it is. A run without it was made on the command line, and is everybody's.
+OWNER = "app.json"
+#: Finished jobs that are remembered.
+REMEMBERED = 200
+
+
+class StoppedError(Exception):
+    """Raised inside an analysis to end it."""
+
+
+@dataclass
+class Job:
+    """state: waiting, running, done, stopped or failed. done, of: documents. folder: where the finished run lies."""
+
+    folder: Path
+    state: str = "waiting"
+    done: int = 0
+    of: int | None = None
+    error: str = ""
+    number: str = field(default_factory=lambda: secrets.token_hex(8))
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def ended(self) -> bool:
+        return self.state in ("done", "stopped", "failed")
+
+
+class Desk:
+    """Every job of the app."""
+
+    def __init__(self, waiting: int) -> None:
+        self.waiting = waiting
+        self._jobs: dict[str, Job] = {}
+        self._lock, self._turn = threading.Lock(), threading.Lock()
+
+    def job(self, number: str) -> Job | None:
+        return self._jobs.get(number)
+
+    def take(self, folder: Path, work: Callable[[Job], None]) -> Job | None:
+        """Begin a job in a thread of its own; None where too many wait already."""
+        with self._lock:
+            for old in [number for number, job in self._jobs.items() if job.ended][:-REMEMBERED]:
+                del self._jobs[old]
+            if sum(not job.ended for job in self._jobs.values()) > self.waiting:
+                return None
+            job = Job(folder)
+            self._jobs[job.number] = job
+        threading.Thread(target=self._work, args=(job, work), name=f"analysis-{job.number}", daemon=True).start()
+        return job
+
+    def _work(self, job: Job, work: Callable[[Job], None]) -> None:
+        with self._turn:
+            try:
+                if job.stop.is_set():
+                    raise StoppedError
+                job.state = "running"
+                work(job)
+                job.state = "done"
+            except StoppedError:
+                job.state = "stopped"
+            except SightlineError as error:
+                job.error, job.state = str(error), "failed"
+            except Exception as error:  # noqa: BLE001 - whatever it was, the visitor is told and the page goes on
+                job.error, job.state = f"{type(error).__name__}: {error}", "failed"
+            finally:
+                if job.state != "done":
+                    shutil.rmtree(job.folder, ignore_errors=True)
+
+
+@st.cache_resource(show_spinner=False)
+def desk() -> Desk:
+    return Desk(current().limits.waiting)
+
+
+def measure(model: Model, corpus: Corpus, only: Sequence[str], limit: int, owner: str) -> Callable[[Job], None]:
+    """The work of a job: the analysis, then the run's folder, whole or not at all."""
+    from sightline.analyses.catalogue import statistics_named
+    from sightline.analyses.run import Progress, analyse
+
+    def work(job: Job) -> None:
+        def show(place: Progress) -> None:
+            job.done, job.of = place.documents, place.of
+            if job.stop.is_set():
+                raise StoppedError
+            time.sleep(0.005)  # those who only look come first
+
+        run = analyse(model, corpus, statistics_named(only), limit=min(limit, len(corpus)), window=True, progress=show)
+        half = job.folder.with_name(f".{job.folder.name}")
+        try:
+            run.save(half)
+            (half / OWNER).write_text(json.dumps({"owner": owner}), encoding="utf-8")
+            if job.stop.is_set():
+                raise StoppedError
+            half.replace(job.folder)
+        finally:
+            shutil.rmtree(half, ignore_errors=True)
+
+    return work
+
+
+def owner_of(folder: Path) -> str | None:
+    """Who made a run in the app; None for a run of the command line."""
+    if not (folder / OWNER).exists():
+        return None
+    with contextlib.suppress(OSError, ValueError):
+        found: Any = json.loads((folder / OWNER).read_text(encoding="utf-8"))
+        if isinstance(found, dict):
+            return str(found.get("owner", ""))
+    return ""

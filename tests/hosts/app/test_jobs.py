@@ -1,0 +1,127 @@
+"""Analyses in the background: stopped, failed and finished ones."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+import sightline as sl
+from sightline.errors import TextError
+from sightline.hosts.app.corpus import read_bytes, sample
+from sightline.hosts.app.jobs import Desk, Job, StoppedError, measure, owner_of
+from sightline.hosts.app.shelf import Shelf
+
+
+def until(job: Job, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not job.ended:
+        assert time.monotonic() < end, job
+        time.sleep(0.02)
+
+
+def test_a_finished_analysis_is_a_run_of_its_owner(minilm, tmp_path):
+    corpus = read_bytes(sample().encode(), "text", "sample")
+    job = Desk(2).take(tmp_path / "run", measure(minilm, corpus, ["average_attention", "entropy"], 6, "me"))
+    until(job)
+    assert (job.state, job.error) == ("done", "")
+    run = sl.open_run(tmp_path / "run")
+    assert run.about["counts"]["documents"] == 6
+    assert owner_of(tmp_path / "run") == "me"
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_stopped_analysis_leaves_nothing(minilm, tmp_path):
+    corpus = read_bytes(("\n\n".join([sample()] * 8)).encode(), "text", "long")
+    desk = Desk(2)
+    job = desk.take(tmp_path / "run", measure(minilm, corpus, ["entropy"], 300, "me"))
+    while not job.done and not job.ended:
+        time.sleep(0.005)
+    job.stop.set()
+    until(job)
+    assert job.state == "stopped"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_analysis_says_why_and_the_desk_goes_on(tmp_path):
+    desk = Desk(2)
+
+    def fail(job: Job) -> None:
+        raise TextError("This went wrong.", "Do that.")
+
+    def break_down(job: Job) -> None:
+        raise RuntimeError("out of memory")
+
+    for work, said in ((fail, "This went wrong.\n  Do that."), (break_down, "RuntimeError: out of memory")):
+        job = desk.take(tmp_path / "x", work)
+        until(job)
+        assert (job.state, job.error) == ("failed", said)
+    job = desk.take(tmp_path / "x", lambda job: None)
+    until(job)
+    assert job.state == "done"
+
+
+def test_one_runs_while_others_wait_and_too_many_are_refused(tmp_path):
+    desk, go = Desk(2), threading.Event()
+    order = []
+
+    def work(job: Job) -> None:
+        order.append(job.number)
+        go.wait(20)
+
+    jobs = [desk.take(tmp_path / str(i), work) for i in range(3)]
+    assert all(jobs)
+    assert desk.take(tmp_path / "more", work) is None
+    time.sleep(0.1)
+    assert len(order) == 1
+    waiting = next(job for job in jobs if job.number not in order)
+    waiting.stop.set()
+    go.set()
+    for job in jobs:
+        until(job)
+    assert waiting.state == "stopped"
+    assert len(order) == 2
+
+
+def test_stopping_is_not_taken_for_a_fault():
+    assert not issubclass(StoppedError, sl.SightlineError)
+
+
+@pytest.mark.parametrize(
+    ("data", "kind", "said"),
+    [
+        (b"\xff\xfe\x00", "text", "not UTF-8"),
+        (b"{broken", "jsonl", "line 1"),
+        (b"   \n  \n", "text", "empty corpus"),
+        (b"1\tonly\tthree\n\n", "conllu", "line"),
+    ],
+)
+def test_a_bad_file_is_named_without_our_paths(data, kind, said):
+    with pytest.raises(TextError, match=said) as error:
+        read_bytes(data, kind, "uploaded file")
+    assert "/tmp" not in str(error.value)
+    assert "uploaded file" in str(error.value)
+
+
+def test_the_sample_is_forty_paragraphs():
+    assert len(read_bytes(sample().encode(), "text", "sample")) == 40
+
+
+def test_a_shelf_stays_within_its_room_and_hands_out_what_was_asked_for():
+    shelf = Shelf(1000)
+
+    def ask(who: int) -> None:
+        for i in range(200):
+            key = (who, i % 7)
+            assert shelf.get(key, lambda key=key: (key, bytes(100)), lambda value: len(value[1]))[0] == key
+            assert shelf.held <= 1000
+
+    threads = [threading.Thread(target=ask, args=(who,)) for who in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert 0 < shelf.held <= 1000
+    shelf.get("large", lambda: bytes(5000), len)
+    assert shelf.held <= 1000

@@ -1,0 +1,78 @@
+"""Every word of the app, in every language."""
+
+from __future__ import annotations
+
+import re
+import string
+from pathlib import Path
+
+import pytest
+
+import sightline.hosts.app as app
+from sightline.hosts.app.messages import LANGUAGES, Say, catalogue
+from sightline.hosts.app.pages import PAGES
+
+FOLDER = Path(app.__file__).parent
+LABELS = Path(__file__).parents[3] / "frontend" / "src" / "core" / "labels.ts"
+#: Messages that are the same in every language on purpose.
+SAME = re.compile(r"corpus\.target\.cls|learn\.limits\.choice_.*|view\.png")
+OTHERS = [language for language in LANGUAGES if language != "en"]
+
+
+def blanks(text: str) -> list[str]:
+    return sorted(name for _, name, _, _ in string.Formatter().parse(text) if name)
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_no_message_is_missing_or_left_over(language):
+    assert catalogue(language).keys() == catalogue("en").keys()
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_the_blanks_of_a_message_are_the_same_in_every_language(language):
+    differing = {
+        key: (blanks(text), blanks(catalogue(language)[key]))
+        for key, text in catalogue("en").items()
+        if sorted(set(blanks(text))) != sorted(set(blanks(catalogue(language)[key])))
+    }
+    assert not differing
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_no_message_was_left_in_english(language):
+    same = [key for key, text in catalogue("en").items() if text == catalogue(language)[key] and not SAME.fullmatch(key)]
+    assert not same
+
+
+@pytest.mark.parametrize(("language", "letters"), [("ja", r"[\u3040-\u30ff\u4e00-\u9fff]"), ("ko", r"[\uac00-\ud7a3]")])
+def test_every_message_is_written_in_its_language(language, letters):
+    strange = [key for key, text in catalogue(language).items() if not re.search(letters, text) and not SAME.fullmatch(key)]
+    assert strange in ([], ["learn.numbered"], ["learn.numbered", "runs.called"])
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_message_is_empty(language):
+    assert not [key for key, text in catalogue(language).items() if not text]
+
+
+def test_every_message_that_a_page_asks_for_is_there():
+    known = catalogue("en")
+    asked = {key for file in FOLDER.rglob("*.py") for key in re.findall(r'say\(\s*"([\w.]+)"', file.read_text())}
+    assert len(asked) > 60
+    assert asked <= known.keys()
+    patterns = {key for file in FOLDER.rglob("*.py") for key in re.findall(r'say\(\s*f"([^"]+)"', file.read_text())}
+    for pattern in patterns:
+        shape = re.compile(re.sub(r"\\\{.*?\\\}", "[\\\\w.]+", re.escape(pattern)))
+        assert any(shape.fullmatch(key) for key in known), pattern
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_page_has_the_messages_of_the_bar_and_the_heading(page):
+    assert {f"{page.name}.{part}" for part in ("name", "title", "about")} <= catalogue("en").keys()
+
+
+def test_the_words_of_the_views_are_those_of_the_front_end():
+    table = re.search(r"ENGLISH = \{(.*?)\} as const", LABELS.read_text(), re.DOTALL)
+    assert table is not None
+    theirs = dict(re.findall(r'^\s+(\w+): "(.*)",$', table[1], re.MULTILINE))
+    assert theirs == Say("en").part("view")

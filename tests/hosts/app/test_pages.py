@@ -1,0 +1,206 @@
+"""The pages' logic, without a browser."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from sightline.hosts.app.jobs import OWNER, desk
+from sightline.hosts.app.messages import LANGUAGES, Say
+from sightline.hosts.app.settings import Limits
+from tests.hosts.app.conftest import small_run
+
+
+def errors(at) -> list[str]:
+    assert not at.exception, [one.value for one in at.exception]
+    return [one.value for one in at.error]
+
+
+def typed(at, text: str) -> None:
+    at.text_area(key="look-text").set_value(text)
+    at.button(key="look-show").click().run()
+
+
+def test_the_app_opens_on_a_sentence_and_writes_it_into_the_address(script):
+    at = script().run()
+    assert errors(at) == []
+    assert at.title[0].value == "Look at a text"
+    assert at.query_params["text"] == "The cat sat on the mat because it was tired."
+    assert (at.query_params["layer"], at.query_params["heads"]) == ("5", "11")
+
+
+@pytest.mark.parametrize("page", ["look", "learn", "corpus", "runs"])
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_page_opens_in_every_language(script, page, language):
+    at = script(page, language).run()
+    assert errors(at) == []
+    assert at.title[0].value == Say(language)(f"{page}.title")
+
+
+def test_the_language_can_be_switched_and_stays(script):
+    at = script().run()
+    at.session_state["language"] = "ko"
+    at.run()
+    assert at.title[0].value == Say("ko")("look.title")
+    at.run()
+    assert at.title[0].value == Say("ko")("look.title")
+
+
+def test_an_address_brings_text_pair_view_and_state(script):
+    at = script()
+    for key, value in {"text": "Birds sing.", "pair": "So do we.", "view": "neuron", "layer": "2", "heads": "3", "model": "minilm"}.items():
+        at.query_params[key] = value
+    at.run()
+    assert errors(at) == []
+    assert at.text_area(key="look-text").value == "Birds sing."
+    assert at.session_state["looking"].view == "neuron"
+    code = [one.value for one in at.code]
+    assert "sl.neuron_view(trace, layer=2, head=3)" in code[0]
+
+
+@pytest.mark.parametrize("model", ["../../etc", "/etc", "google-bert/bert-base-uncased", "no-such"])
+def test_a_model_that_is_not_offered_is_refused_with_the_choices(script, model):
+    at = script()
+    at.query_params["model"] = model
+    at.run()
+    assert errors(at) == [Say("en")("look.failed")]
+    assert "minilm" in at.code[0].value or "--allow-hub" in at.code[0].value
+
+
+def test_an_empty_and_a_long_text_are_answered_in_words(script):
+    at = script("look", "ja", limits=Limits(characters=200, tokens=12)).run()
+    typed(at, "   ")
+    assert errors(at) == []
+    assert at.info[0].value == Say("ja")("look.empty")
+    typed(at, "one two three four five six seven eight nine ten eleven twelve")
+    assert errors(at) == [Say("ja")("look.too_many", n=14, most=12)]
+    typed(at, "The cat sat.")
+    assert errors(at) == []
+
+
+def test_text_is_never_markup(script):
+    at = script("look").run()
+    typed(at, "<script>alert(1)</script> **bold** :red[x] [a](http://b)")
+    assert errors(at) == []
+    shown = [one.value for kind in (at.markdown, at.caption, at.info, at.subheader) for one in kind]
+    assert not [text for text in shown if "alert" in text or "**bold**" in text]
+
+
+@pytest.mark.parametrize("step", range(1, 10))
+def test_every_step_of_the_lesson_opens(script, step):
+    at = script("learn", "ko")
+    at.query_params["step"] = str(step)
+    at.run()
+    assert errors(at) == []
+    assert at.session_state["lesson-step"] == step
+
+
+def test_the_lesson_is_walked_from_start_to_end_and_notes_stay(script):
+    at = script("learn").run()
+    for step in range(1, 9):
+        assert at.session_state["lesson-step"] == step
+        at.button(key="lesson-next").click().run()
+        assert errors(at) == []
+    at.text_input(key="exercise-text").set_value("Too short.").run()
+    assert Say("en")("learn.exercise.few", n=2) in [one.value for one in at.caption]
+    at.button(key="sentence-pronoun-0").click().run()
+    assert at.text_input(key="exercise-text").value == "Mary told Anna that she had won."
+    at.text_area(key="exercise-notes").set_value("she → mary").run()
+    at.button(key="lesson-back").click().run()
+    at.button(key="lesson-next").click().run()
+    assert at.text_area(key="exercise-notes").value == "she → mary"
+
+
+def finish(at):
+    end = time.monotonic() + 120
+    job = desk().job(at.session_state["job"])
+    while not job.ended:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    return job
+
+
+def test_a_corpus_is_measured_saved_and_found_among_the_runs(script):
+    at = script("corpus").run()
+    at.number_input(key="corpus-limit").set_value(4).run()
+    at.button(key="corpus-run").click().run()
+    assert errors(at) == []
+    job = finish(at)
+    at.run()
+    assert errors(at) == []
+    assert at.success[0].value == Say("en")("corpus.saved")
+    assert job.folder.is_dir()
+    again = script("runs")
+    again.session_state["visitor"] = at.session_state["visitor"]
+    again.run()
+    assert errors(again) == []
+    assert again.selectbox(key="run-name").value == job.folder.name
+    other = script("runs").run()
+    assert other.info[0].value == Say("en")("runs.none"), "a run of pasted text is not listed for others"
+
+
+def test_an_analysis_that_cannot_be_done_leaves_the_page_usable(script):
+    at = script("corpus").run()
+    at.segmented_control(key="corpus-source").set_value("paste").run()
+    at.button(key="corpus-run").click().run()
+    assert errors(at) == [Say("en")("corpus.nothing")]
+    at.text_area(key="corpus-text").set_value("A cat.\n\nA dog.").run()
+    at.pills(key="corpus-analyses").set_value(["importance"]).run()
+    at.button(key="corpus-run").click().run()
+    job = finish(at)
+    at.run()
+    assert job.state == "failed"
+    assert errors(at) == [Say("en")("corpus.failed")]
+    assert not at.button(key="corpus-run").disabled
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [("a.txt", b"\xff\xfe", "not UTF-8"), ("a.jsonl", b"{", "line 1"), ("a.txt", b"x" * 2000, "2,000"), ("a.txt", b"  ", "")],
+)
+def test_bad_uploads_are_named(script, name, data, said):
+    at = script("corpus", limits=Limits(upload=1024 * 1024 if len(data) < 1000 else 1500)).run()
+    at.segmented_control(key="corpus-source").set_value("upload").run()
+    at.file_uploader(key="corpus-file").set_value((name, data, "text/plain")).run()
+    at.button(key="corpus-run").click().run()
+    assert errors(at) == [Say("en")("corpus.bad_text" if said else "corpus.nothing")]
+    assert not said or said in at.code[0].value
+
+
+def test_runs_of_the_command_line_are_everybodys_and_others_runs_need_the_link(script, minilm, tmp_path):
+    start = script
+    start("runs")
+    runs = tmp_path / "workspace" / "runs"
+    small_run(minilm, runs / "open")
+    small_run(minilm, runs / "2026-01-01-0123456789abcdef")
+    (runs / "2026-01-01-0123456789abcdef" / OWNER).write_text(json.dumps({"owner": "somebody"}))
+    at = start("runs").run()
+    assert errors(at) == []
+    assert len(at.selectbox(key="run-name").options) == 1
+    linked = start("runs")
+    linked.query_params["run"] = "2026-01-01-0123456789abcdef"
+    linked.run()
+    assert errors(linked) == []
+    assert linked.selectbox(key="run-name").value == "2026-01-01-0123456789abcdef"
+    assert "head-2026-01-01-0123456789abcdef" in linked.session_state
+
+
+@pytest.mark.parametrize("name", ["../../etc", "/etc", "nothing-there", "..%2f", ".hidden"])
+def test_a_made_up_run_is_not_opened(script, name):
+    at = script("runs")
+    at.query_params["run"] = name
+    at.run()
+    assert not at.exception
+    assert not [one for one in at.selectbox if one.key == "run-name"]
+
+
+def test_a_damaged_run_is_named_and_the_page_goes_on(script, tmp_path):
+    at = script("runs")
+    folder = tmp_path / "workspace" / "runs" / "broken"
+    folder.mkdir()
+    (folder / "run.json").write_text("{}")
+    at.run()
+    assert errors(at) == [Say("en")("runs.damaged")]
+    assert "not a finished run" in at.code[0].value

@@ -1,0 +1,59 @@
+"""What the box at the foot of a page says works when it is pasted."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+import sightline as sl
+from sightline.analyses.catalogue import STATISTICS
+from sightline.hosts.app import recipe
+from sightline.hosts.app.address import Looking
+from sightline.hosts.app.corpus import ANALYSES, sample
+
+LOOKINGS = [
+    Looking("The cat sat.", "", "minilm", "head", {"layer": 5, "heads": [11]}),
+    Looking('It\'s a "quoted" $HOME `x` \\ text', "-- second", "minilm", "neuron", {"layer": 0, "heads": [2]}),
+    Looking("-o begins with a dash", "", "minilm", "model", {"layer": 2, "heads": [1], "opened": True}),
+]
+
+
+def python(code: str, folder) -> None:
+    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+
+
+def console(line: str, folder) -> None:
+    words = shlex.split(line)
+    assert words[0] == "sightline"
+    program = "import sys; sys.argv[0] = 'sightline'; from sightline.hosts.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", program, *words[1:]], cwd=folder, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+
+
+def test_looking_works_in_python(tmp_path):
+    """All in one program: each is pasted after the other."""
+    parts = [
+        recipe.looking_python(looking, "minilm", looking.state).replace("view.html", f"{i}.html") for i, looking in enumerate(LOOKINGS)
+    ]
+    python("\n".join(parts), tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"0.html", "1.html", "2.html", "head.svg"}
+
+
+@pytest.mark.parametrize("looking", LOOKINGS[1:], ids=["quotes", "dash"])
+def test_looking_works_on_the_command_line(looking, tmp_path):
+    console(recipe.looking_console(looking, "minilm", looking.state), tmp_path)
+    assert "begins with a dash" in (tmp_path / "view.html").read_text() or "quoted" in (tmp_path / "view.html").read_text()
+
+
+def test_an_analysis_works_in_python_and_on_the_command_line(tmp_path):
+    (tmp_path / "corpus.txt").write_text("\n\n".join(sample().split("\n\n")[:4]))
+    only = [name for name in ANALYSES if name != "importance"]
+    code = recipe.analysis_python("minilm", only, {name: kind.__name__ for name, kind in STATISTICS.items()}, 4)
+    python(code + '\nrun = sl.open_run("run")\nrun.figure("entropy")', tmp_path)
+    first = sl.open_run(tmp_path / "run")
+    console(recipe.analysis_console("minilm", only, 4).replace("-o run", "-o again"), tmp_path)
+    assert sl.open_run(tmp_path / "again").table("entropy").to_csv() == first.table("entropy").to_csv()
