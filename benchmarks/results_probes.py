@@ -84,9 +84,9 @@ def section(run: sl.Run) -> str:
         f" ({int(table['n'][0]):,} words without punctuation), one epoch, mean of {options['seeds']} seeds; GloVe knows"
         f" {100 * about['words']['covered']:.1f} % of the words. Share of words whose head is found, in per cent ([how](probes.md)).",
         markdown_table(["probe", "paper", "ours", "95 % interval", "sd over seeds", "with punctuation"], rows),
-        f"The paper's column is BERT-base on the Penn Treebank in Stanford Dependencies, trained on its {PAPER_SENTENCES:,} sentences: another"
-        f" model, other text, another annotation, {PAPER_SENTENCES / options['limit']:.0f} times the training. Only the order of the rows may"
-        " be compared. The interval is over test sentences.",
+        f"The paper's column is BERT-base on the Penn Treebank in Stanford Dependencies, trained on its {PAPER_SENTENCES:,} sentences:"
+        f" another model, other text, another annotation, {PAPER_SENTENCES / options['limit']:.0f} times the training. Only the order of"
+        " the rows may be compared. The interval is over test sentences.",
         *findings(run),
         "After fewer training sentences:",
         markdown_table(["sentences", *(f"{size:,}" for size in sizes)], lines),

@@ -58,7 +58,8 @@ ZOOM = """async () => {
   for (let i = 0; i < 12; i++) {
     const start = performance.now();
     const drawn = new Promise((done) => document.addEventListener('sightline:drawn', done, {once: true}));
-    canvas.dispatchEvent(new WheelEvent('wheel', {clientX: box.left + 400, clientY: box.top + 300, deltaY: i % 2 ? 80 : -80, cancelable: true}));
+    const turn = {clientX: box.left + 400, clientY: box.top + 300, deltaY: i % 2 ? 80 : -80, cancelable: true};
+    canvas.dispatchEvent(new WheelEvent('wheel', turn));
     await drawn;
     canvas.getContext('2d').getImageData(0, 0, 1, 1);
     times.push(performance.now() - start);

@@ -53,8 +53,8 @@ def test_no_english_is_left_in_a_figure(run, name, language):
 def test_every_phrase_of_the_figures_is_one_that_a_figure_says(run):
     """A phrase that no figure says any more would leave that figure in English."""
     said = "\n".join(text for name in available(run) for text in words(run.figure(name)))
-    for key in ("where", "to_cls", "to_next", "share", "mean_of", "broadly", "from_all", "from_cls", "entropy", "even", "alike", "axes", "stress",
-                "by_layer", "by_behaviour", "apart", "similar"):  # fmt: skip
+    for key in ("where", "to_cls", "to_next", "share", "mean_of", "broadly", "from_all", "from_cls", "entropy", "even", "alike", "axes",
+                "stress", "by_layer", "by_behaviour", "apart", "similar"):  # fmt: skip
         assert Say("en")(f"figure.{key}") in said, key
 
 

@@ -48,7 +48,8 @@ def _asked(say: Say) -> tuple[str, list[str], int]:
     texts, side = st.columns([3, 2], gap="large")
     with texts:
         source = st.segmented_control(
-            say("corpus.source"), SOURCES, format_func=lambda name: say(f"corpus.source_{name}"), default="sample", key="corpus-source", required=True
+            say("corpus.source"), SOURCES, format_func=lambda name: say(f"corpus.source_{name}"), default="sample", key="corpus-source",
+            required=True,
         )  # fmt: skip
         text, upload = "", None
         if source == "sample":

@@ -194,6 +194,6 @@ def _notes(say: Say, looking: Looking) -> None:
     link = "&".join(f"{key}={value}" for key, value in parameters.items())
     whole = f"{say('learn.exercise.title')}\n\n{looking.text}\n{MODEL}\n?{link}\n\n{notes}\n"
     st.download_button(
-        say("learn.exercise.save"), whole.encode(), "attention-notes.txt", "text/plain", on_click="ignore", icon=":material/save:", type="primary",
-        key="save-notes",
+        say("learn.exercise.save"), whole.encode(), "attention-notes.txt", "text/plain", on_click="ignore", icon=":material/save:",
+        type="primary", key="save-notes",
     )  # fmt: skip

@@ -22,6 +22,7 @@ from sightline.views import head_view, model_view, neuron_view
 from sightline.views.view import View
 
 MAKERS = {"head": head_view, "model": model_view, "neuron": neuron_view}
+IMAGES = {"svg": "image/svg+xml", "png": "image/png"}
 #: Text, second text, and where to begin with them: a head that shows something at once.
 EXAMPLES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("The cat sat on the mat because it was tired.", "", {"layer": 5, "heads": [11]}),
@@ -71,8 +72,9 @@ def _asked(say: Say) -> Looking | None:
         refuse(say("look.too_long", n=f"{len(text) + len(pair):,}", most=f"{limits.characters:,}"))
         return None
     state = now.state if (now.text, now.pair) == (text, pair) else {k: v for k, v in now.state.items() if k in ("layer", "heads")}
-    st.session_state.looking = Looking(text, pair, name, now.view, state)
-    return st.session_state.looking
+    looking = Looking(text, pair, name, now.view, state)
+    st.session_state.looking = looking
+    return looking
 
 
 def _model_choice(say: Say, side: Any, own: list[str], now: str) -> str:
@@ -153,7 +155,7 @@ def begun_with(view: View, state: dict[str, Any]) -> View:
 
 def _number(trace: Trace, state: dict[str, Any]) -> int:
     """The number of the layer that a state shows: states count positions."""
-    layers = list(trace.stacks.values())[state.get("stack", 0)].layers
+    layers: tuple[int, ...] = list(trace.stacks.values())[state.get("stack", 0)].layers
     return layers[min(int(state.get("layer", 0)), len(layers) - 1)]
 
 
@@ -171,14 +173,14 @@ def _picture(say: Say, looking: Looking, trace: Trace) -> None:
         first = heads[0] if len(heads) == 1 and heads[0] in every else 0
         head = asked[1].selectbox(say("look.head"), every, index=first, key=f"graph-head-{first}")
         key = (looking.model, looking.text, looking.pair, stack.name, layer, head)
-        for ending in ("svg", "png"):
+        for ending in IMAGES:
             st.download_button(
-                say(f"look.save_{ending}"), graph_file(trace, key, ending), f"L{layer}-H{head}.{ending}", f"image/{ending.replace('svg', 'svg+xml')}",
+                say(f"look.save_{ending}"), graph_file(trace, key, ending), f"L{layer}-H{head}.{ending}", IMAGES[ending],
                 on_click="ignore", icon=":material/image:", width="stretch", key=f"save-{ending}",
             )  # fmt: skip
         st.download_button(
-            say("look.save_page"), lambda: page_file(begun_with(MAKERS[looking.view](trace), dict(state))), f"{looking.view}.html", "text/html",
-            on_click="ignore", icon=":material/article:", width="stretch", key="save-page",
+            say("look.save_page"), lambda: page_file(begun_with(MAKERS[looking.view](trace), dict(state))), f"{looking.view}.html",
+            "text/html", on_click="ignore", icon=":material/article:", width="stretch", key="save-page",
         )  # fmt: skip
         st.download_button(
             say("look.save_trace"), lambda: trace_file(trace), "trace.safetensors", "application/octet-stream",

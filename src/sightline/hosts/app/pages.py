@@ -1,4 +1,4 @@
-"""The pages, in the order of the bar. A new one is a module here with `page(say)`, a line below, and a file of messages in each language."""
+"""The pages, in the order of the bar. A new one is a module here with `page(say)`, a line below, and messages in each language."""
 
 from __future__ import annotations
 

@@ -88,11 +88,12 @@ def _downloads(say: Say, folder: Path, name: str) -> None:
         )  # fmt: skip
         if (folder / EXAMPLE).is_file():
             st.download_button(
-                say("runs.trace"), lambda: (folder / EXAMPLE).read_bytes(), f"{name}.safetensors", "application/octet-stream", on_click="ignore",
-                icon=":material/database:", key="save-run-trace",
+                say("runs.trace"), lambda: (folder / EXAMPLE).read_bytes(), f"{name}.safetensors", "application/octet-stream",
+                on_click="ignore", icon=":material/database:", key="save-run-trace",
             )  # fmt: skip
 
 
 def _recipe(say: Say, folder: str) -> None:
-    python = f'import sightline as sl\n\nrun = sl.open_run({folder!r})\nrun.table("entropy").to_csv()\nrun.figure("entropy").write_html("entropy.html")'
+    python = f'import sightline as sl\n\nrun = sl.open_run({folder!r})\nrun.table("entropy").to_csv()\n'
+    python += 'run.figure("entropy").write_html("entropy.html")'
     recipe.box(say, python, shlex.join(["sightline", "app", "--workspace", str(current().workspace)]))
