@@ -127,8 +127,9 @@ def _words(side: _Side, pieces: Pieces, number: int, cut: bool) -> Words:
 
 def _check_unknown(tokenizer: PreTrainedTokenizerBase, pieces: Pieces) -> None:
     """A whole page that became one unknown token would be a picture of nothing."""
+    unknown = tokenizer.unk_token_id  # asked once: each asking takes microseconds
     for number, span in zip(pieces.ids, pieces.spans, strict=True):
-        if number == tokenizer.unk_token_id and span is not None and span[1] - span[0] > LONGEST_UNKNOWN:
+        if number == unknown and span is not None and span[1] - span[0] > LONGEST_UNKNOWN:
             raise TextError(
                 f"{span[1] - span[0]:,} characters without a space became one unknown token ({tokenizer.unk_token}).",
                 f"This tokeniser gives up on words of more than about {LONGEST_UNKNOWN} characters. Put spaces between them.",
