@@ -133,6 +133,7 @@ def test_corefuds_head_field_says_which_word_is_the_head(tmp_path: Path) -> None
         (as_json(MARY).replace('"start": 5', '"start": "5"'), "malformed_mentions", "mention 2 cannot be used"),
         (as_json(MARY).replace('"proper"', '"name"'), "malformed_mentions", "type 'name'"),
         (as_json(MARY).replace('"head": 4', '"head": 6'), "malformed_mentions", "whose head is word 6"),
+        (as_json(MARY).replace('"head": 4', '"head": 600'), "malformed_mentions", "mention 1 cannot be used"),
     ],
 )
 def test_what_cannot_be_used_is_counted_or_with_strict_an_error(tmp_path: Path, text: str, problem: str, says: str) -> None:

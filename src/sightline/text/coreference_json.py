@@ -48,7 +48,7 @@ def _document(where: str, data: Any, problems: Problems) -> MarkedDocument:
     for place, record in enumerate(data["mentions"] if isinstance(data["mentions"], list) else [None]):
         try:
             mentions.append(_mention(record, words, data))
-        except (TextError, TypeError, KeyError, AttributeError) as error:
+        except (TextError, TypeError, LookupError, AttributeError) as error:
             what = f"mention {place} cannot be used ({' '.join(str(error).split())})"
             problems.note("malformed_mentions", where, what)
     return MarkedDocument(str(data.get("doc", where)), tuple(sentence for sentence in sentences if sentence), tuple(mentions))

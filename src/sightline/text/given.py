@@ -26,8 +26,13 @@ if TYPE_CHECKING:
 ROUNDS = 3
 
 
-def join(tokenizer: PreTrainedTokenizerBase, words: Sequence[str], spaces: Sequence[bool] | None = None) -> tuple[str, list[Span]]:
-    """The text, and where each word lies in it. spaces: whether one follows each word (of the last it does not matter); None: see above."""
+def join(
+    tokenizer: PreTrainedTokenizerBase, words: Sequence[str], spaces: Sequence[bool] | None = None
+) -> tuple[str, list[Span], Pieces | None]:
+    """The text, where each word lies in it, and its pieces if it was read for that.
+
+    spaces: whether one follows each word (of the last it does not matter); None: see above.
+    """
     every = set(range(len(words) - 1))
     if spaces is not None and len(spaces) != len(words):
         raise TextError(f"{len(words)} words, but {len(spaces)} marks of whether a space follows.", "Give one for each word, or None.")
@@ -39,13 +44,14 @@ def join(tokenizer: PreTrainedTokenizerBase, words: Sequence[str], spaces: Seque
         text, segments = _joined(words, spaced)
         if spaced == every:
             break
-        crossed = set(group_given(text, segments, _spans(read(tokenizer, text), 0))[1]) - spaced
+        pieces = read(tokenizer, text)
+        crossed = set(group_given(text, segments, _spans(pieces, 0))[1]) - spaced
         if not crossed:
-            break
+            return text, segments, pieces
         spaced |= crossed
     else:
         text, segments = _joined(words, every)
-    return text, segments
+    return text, segments, None
 
 
 def assign(text: str, segments: Sequence[Span], words: Sequence[str], pieces: Pieces, number: int, *, cut: bool) -> Words:

@@ -72,11 +72,12 @@ def _read_fast(tokenizer: PreTrainedTokenizerBase, text: str, pair: str | None) 
     encoded = tokenizer(text, pair, truncation=False, padding=False, return_offsets_mapping=True, verbose=False)
     encoding: Any = encoded.encodings[0]
     byte_level = is_byte_level(tokenizer)
+    unknown, unknown_id = tokenizer.unk_token, tokenizer.unk_token_id  # looked up once: tokenisers take their time
     return Pieces(
         ids=tuple(encoding.ids),
         # Unigram names an unknown token by its letters; the model sees <unk>
         shown=tuple(
-            show(tokenizer.unk_token if number == tokenizer.unk_token_id else piece, byte_level)
+            show(unknown if number == unknown_id else piece, byte_level)
             for number, piece in zip(encoding.ids, encoding.tokens, strict=True)
         ),
         texts=tuple(encoding.sequence_ids),
