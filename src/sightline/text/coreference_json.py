@@ -48,7 +48,7 @@ def _document(where: str, data: Any, problems: Problems) -> MarkedDocument:
     for place, record in enumerate(data["mentions"] if isinstance(data["mentions"], list) else [None]):
         try:
             mentions.append(_mention(record, words, data))
-        except (TextError, TypeError, LookupError, AttributeError) as error:
+        except (TextError, TypeError, KeyError, AttributeError) as error:
             what = f"mention {place} cannot be used ({' '.join(str(error).split())})"
             problems.note("malformed_mentions", where, what)
     return MarkedDocument(str(data.get("doc", where)), tuple(sentence for sentence in sentences if sentence), tuple(mentions))
@@ -64,6 +64,8 @@ def _mention(record: Any, words: Sequence[str], data: Mapping[str, Any]) -> Ment
         head = head_by_dependencies(start, end, data["dep_heads"])
     elif head is None:
         head = start + head_by_tags(tags[start : end + 1]) if tags else end
+    if not start <= head <= end:
+        raise TextError(f"words {start} to {end}, whose head is word {head}")
     tag = tags[head] if tags else ""
     type_ = record.get("type") or type_by_tag((data.get("upos") or tags or [""] * len(words))[head], alone=start == end)
     if type_ not in TYPES:

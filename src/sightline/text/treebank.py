@@ -100,7 +100,7 @@ def read_treebank(path: str | Path, *, strict: bool = False) -> Treebank:
     """
     path = Path(path)
     if not path.is_file():
-        raise TextError(f"{path}: no such file.", "A treebank is a .conllu file, plain or .gz.")
+        raise TextError(f"{path}: {'a folder' if path.is_dir() else 'no such file'}.", "A treebank is a .conllu file, plain or .gz.")
     return _collect(path, path.name, file_hash(path), numbered_lines(path), strict=strict)
 
 
