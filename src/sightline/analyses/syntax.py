@@ -154,20 +154,23 @@ class Tally:
 
     def totals(self) -> np.ndarray:
         """[half, relation]"""
-        found = np.zeros((2, len(self.names)))
-        for gold, half in zip(self.golds, self.half, strict=True):
-            found[half, 0] += len(gold.heads)
-            np.add.at(found[half], [self._number[name] for name in gold.relations], 1)
-        return found
+        lengths = [len(gold.heads) for gold in self.golds]
+        halves = np.repeat(np.array(self.half, np.int64), lengths)  # [word]
+        return np.stack([self._by_relation(halves == half) for half in (0, 1)])
 
     def offsets_right(self) -> np.ndarray:
         """How often each fixed offset is right: [relation, offset]"""
-        guesses = {n: np.stack([at_offset(n, offset) for offset in OFFSETS]) for n in {len(gold.heads) for gold in self.golds}}
-        parts = [guesses[len(gold.heads)][:, gold.judged] == np.array(gold.heads) for gold in self.golds]
-        right = np.concatenate(parts, 1)  # [offset, word]
-        numbers = [self._number[name] for gold in self.golds for name in gold.relations]  # [word]
-        found = np.stack([np.bincount(numbers, one, len(self.names)) for one in right], 1)  # [relation, offset]
-        found[0] = right.sum(1)
+        lengths = np.array([len(gold.heads) for gold in self.golds], np.int64)  # [sentence]
+        n_words = np.repeat(lengths, lengths)  # [word], of its sentence
+        judged = np.array([place for gold in self.golds for place in gold.judged], np.int64)  # [word]
+        heads = np.array([place for gold in self.golds for place in gold.heads], np.int64)  # [word]
+        return np.stack([self._by_relation(at_offset(judged, n_words, offset) == heads) for offset in OFFSETS], -1)
+
+    def _by_relation(self, chosen: np.ndarray) -> np.ndarray:
+        """How many of the chosen words, [word] of all sentences, each relation has; the first number is "all": [relation]"""
+        numbers = np.array([self._number[name] for gold in self.golds for name in gold.relations], np.int64)  # [word]
+        found = np.bincount(numbers[chosen], minlength=len(self.names)).astype(np.float64)
+        found[0] = chosen.sum()
         return found
 
 

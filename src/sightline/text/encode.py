@@ -23,7 +23,7 @@ LONGEST_UNKNOWN = 1000
 
 @dataclass(frozen=True)
 class _Side:
-    """One text of the input; `given` and `segments` only where it came as a list of words, `pieces` where it was read to join them."""
+    """One text of the input; the rest only where it came as a list of words."""
 
     text: str
     given: tuple[str, ...] | None = None
@@ -57,8 +57,8 @@ def encode(
     sides = [_side(tokenizer, text, words, name, ("text", "words"), spaces)]
     if pair is not None or pair_words is not None:
         sides.append(_side(tokenizer, pair, pair_words, "second text", ("pair", "pair_words")))
-    known = sides[0].pieces if len(sides) == 1 else None
-    whole = read(tokenizer, *(side.text for side in sides)) if known is None else known
+    alone = sides[0].pieces if len(sides) == 1 else None  # a pair is read together
+    whole = alone or read(tokenizer, *(side.text for side in sides))
     _check_unknown(tokenizer, whole)
     pieces = _fit(whole, len(sides), max_length, truncate)
 
@@ -112,8 +112,8 @@ def _side(
     if words is None:
         return _Side(check_text(text, name))
     given = check_words(words, name)
-    joined, segments, pieces = join(tokenizer, given, spaces)
-    return _Side(joined, given, tuple(segments), pieces)
+    joined = join(tokenizer, given, spaces)
+    return _Side(joined.text, given, joined.segments, joined.pieces)
 
 
 def _words(side: _Side, pieces: Pieces, number: int, cut: bool) -> Words:
@@ -129,7 +129,7 @@ def _words(side: _Side, pieces: Pieces, number: int, cut: bool) -> Words:
 
 def _check_unknown(tokenizer: PreTrainedTokenizerBase, pieces: Pieces) -> None:
     """A whole page that became one unknown token would be a picture of nothing."""
-    unknown = tokenizer.unk_token_id
+    unknown = tokenizer.unk_token_id  # asked once: each asking takes microseconds
     for number, span in zip(pieces.ids, pieces.spans, strict=True):
         if number == unknown and span is not None and span[1] - span[0] > LONGEST_UNKNOWN:
             raise TextError(
