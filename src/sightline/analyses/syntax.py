@@ -65,7 +65,7 @@ def syntax(
     started = time.monotonic()
     texts = read_words(model, [one.words for one in chosen], [one.spaces for one in chosen], max_tokens=max_tokens)
     if not texts.sides:
-        why = next(iter(texts.reasons.values())).splitlines()[0]
+        why = next(why for found in texts.reasons.values() for why in found.values()).splitlines()[0]
         raise TextError(f"None of the {len(chosen):,} sentences of {bank.name} could be used.", f"The first: {why}")
     kept = [chosen[place] for place in texts.kept]
     tally = Tally([gold_of(one, labels) for one in kept], halves(len(kept), seed))
@@ -74,7 +74,7 @@ def syntax(
     best = _best_table(tally, rows)
     tables = {"syntax": best, "syntax_heads": _heads_table(tally, rows), "syntax_examples": examples_table(model, texts, kept, tally, best)}
     counts = {"given": len(chosen) + len(bank.skipped), "no_tree": len(bank.skipped), **texts.counts}
-    notes = {"skipped": dict(bank.skipped), "dropped": {chosen[place].id: why for place, why in texts.reasons.items()}}
+    notes = {"no_tree": dict(bank.skipped), **texts.dropped([one.id for one in chosen])}
     notices = [] if len(rows) > 1 else [f"No relation has {min_count:,} words in this treebank: lower --min-count."]
     about |= {"counts": counts, "notes": notes, "notices": notices, "seconds": round(time.monotonic() - started, 3)}
     return Run(about, tables, example_trace(model, kept, tally.golds))

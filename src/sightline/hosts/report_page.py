@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from sightline.hosts.report_text import PARTS, SHOWN, STYLE, Shown, meaning_of, title_of
 from sightline.plots.style import provenance
+from sightline.results.left_out import left_out
 from sightline.results.notable import Notable
 from sightline.results.run import Run
 from sightline.results.table import Cell, Table
@@ -96,18 +97,9 @@ def _cell(value: Cell, form: str) -> str:
 
 
 def _notices(run: Run) -> str:
-    """What was left out, counted: nothing is dropped in silence."""
-    counts = run.about["counts"]
-    total = f"{counts.get('documents', counts.get('given', 0)):,} {'sentences' if 'sentences' in counts else 'documents'}"
+    """What was left out, and what else must be known of these numbers."""
     lines = [f"{name}: {reason}" for name, reason in run.about.get("left_out", {}).items()]
-    for what, said in (
-        ("too_long", "were too long"),
-        ("unreadable", "could not be tokenised"),
-        ("no_tree", "are no trees"),
-    ):
-        if counts.get(what):
-            lines.append(f"{counts[what]:,} of {total} {said} and are not in these numbers.")
-    lines += run.about.get("notices", [])
+    lines += [*left_out(run), *run.about.get("notices", [])]
     return "".join(f"<p class=notice>{_lines(line)}</p>\n" for line in lines)
 
 

@@ -40,6 +40,7 @@ def coreference(run: Run) -> go.Figure:
             hovertemplate=f"{name}: %{{y:.1f}} %<extra></extra>",
         )
     figure.update_layout(barmode="group", bargap=0.25, bargroupgap=0.08)
+    figure.update_xaxes(showgrid=False)
     figure.update_yaxes(title_text="right (%)", range=[0, 105], tickvals=list(range(0, 101, 20)))
     legend = {"orientation": "h", "x": 0, "y": -0.2, "yanchor": "top", "bordercolor": HAIRLINE}
     return styled(
