@@ -11,25 +11,22 @@ from typing import Any
 import numpy as np
 
 from sightline.analyses.average_attention import AverageAttention
+from sightline.analyses.compare_maps import aligned, same_tokens, weights_of
 from sightline.analyses.entropy import Entropy
 from sightline.analyses.prepare import Preparation, documents_of
 from sightline.analyses.provenance import provenance
 from sightline.analyses.run import Progress, analyse
 from sightline.analyses.space import joint_space
 from sightline.analyses.tables import head_table
-from sightline.capture.collect import Collector, Sides
+from sightline.capture.collect import Sides
 from sightline.capture.model import Model
-from sightline.capture.selection import check_layers
-from sightline.capture.trace import Stack
 from sightline.errors import ModelError, TextError
 from sightline.measures.divergence import jensen_shannon
-from sightline.measures.pooling import pool_to_words
 from sightline.results.comparison import Comparison
 from sightline.results.run import Run
 from sightline.results.space import Space
 from sightline.results.table import Cell, Table
 from sightline.text.corpora import Corpus, Item
-from sightline.text.tokenized import TokenizedText
 
 #: Texts that go through both models before the next are read.
 GROUP = 32
@@ -65,7 +62,7 @@ def compare(
     options = {"with": second.name, "layers": chosen, "limit": limit, "max_tokens": longest, "seed": seed, "spaces": spaces}
     started = time.monotonic()
     pairs, counts = _read_both(first, second, corpus, limit, longest, seed)
-    level = "token" if all(_same_tokens(a, b) for a, b in pairs) else "word"
+    level = "token" if all(same_tokens(a, b) for a, b in pairs) else "word"
     sums = _distances(first, second, pairs, chosen, level, counts, progress)
     given: dict[str, Any] = {"limit": limit, "max_tokens": longest, "seed": seed}
     every = sorted({layer for numbers in chosen.values() for layer in numbers})
@@ -139,13 +136,6 @@ def _read_both(
     return pairs, counts
 
 
-def _same_tokens(one: Sides, other: Sides) -> bool:
-    def of(sides: Sides) -> tuple[Any, ...]:
-        return sides.source.tokens, sides.source.ids, sides.target and sides.target.tokens
-
-    return of(one) == of(other)
-
-
 def _distances(
     first: Model,
     second: Model,
@@ -161,11 +151,11 @@ def _distances(
     started = time.monotonic()
     for start in range(0, len(pairs), GROUP):
         group = pairs[start : start + GROUP]
-        one, other = (_weights(model, [pair[side] for pair in group], chosen) for side, model in enumerate((first, second)))
+        one, other = (weights_of(model, [pair[side] for pair in group], chosen) for side, model in enumerate((first, second)))
         for a, b in zip(one, other, strict=True):
             used = False
             for name in chosen:
-                maps = _aligned(a[name], b[name], level)
+                maps = aligned(a[name], b[name], level)
                 if maps is None:
                     continue
                 used = True
@@ -182,43 +172,6 @@ def _distances(
             "Their attention cannot be compared token by token or word by word: choose models that read the same language alike.",
         )
     return {name: np.divide(total, asked[name], out=np.full(total.shape, np.nan), where=asked[name] > 0) for name, total in sums.items()}
-
-
-def _weights(model: Model, sides: Sequence[Sides], chosen: dict[str, tuple[int, ...]]) -> list[dict[str, Stack]]:
-    layers = {name: chosen.get(name, ()) for name in check_layers(model.layout, None)}
-    found: dict[int, dict[str, Stack]] = {}
-    for batch in model.in_batches(sides):
-        collector = Collector(model.layout, layers, ("weights",))
-        model.hand_layers([sides[i] for i in batch], collector.receive)
-        for place, i in enumerate(batch):
-            found[i] = collector.stacks(place, sides[i])
-    return [found[i] for i in range(len(sides))]
-
-
-def _aligned(one: Stack, other: Stack, level: str) -> tuple[np.ndarray, np.ndarray] | None:
-    """[layer, head, query, key] of both over the same queries and keys; None where the text reads differently."""
-    if level == "token":
-        return one.weights, other.weights
-    texts = [(stack.query_text, stack.key_text) for stack in (one, other)]
-    words = [tuple(_words(text) for text in pair) for pair in texts]
-    if words[0] != words[1] or not words[0][0] or not words[0][1]:
-        return None
-    a, b = (_between_words(stack) for stack in (one, other))
-    return a, b
-
-
-def _words(text: TokenizedText) -> list[str]:
-    level = text.at_word_level()
-    return [token for token, special in zip(level.tokens, level.special, strict=True) if not special]
-
-
-def _between_words(stack: Stack) -> np.ndarray:
-    """[layer, head, word, word + 1]: the last key is all special tokens together."""
-    pooled = pool_to_words(stack.weights, stack.query_text.word_groups, stack.key_text.word_groups)
-    queries = ~np.array(stack.query_text.at_word_level().special)
-    keys = ~np.array(stack.key_text.at_word_level().special)
-    rows = pooled[..., queries, :]
-    return np.concatenate([rows[..., keys], rows[..., ~keys].sum(-1, keepdims=True)], -1)
 
 
 def _table(sums: dict[str, np.ndarray], one: Run, other: Run) -> Table:
