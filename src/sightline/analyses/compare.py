@@ -6,6 +6,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from sightline.results.comparison import Comparison
 from sightline.results.run import Run
 from sightline.results.space import Space
 from sightline.results.table import Cell, Table
-from sightline.text.corpora import Corpus, Item
+from sightline.text.corpora import Corpus, Document, Item
 
 #: Texts that go through both models before the next are read.
 GROUP = 32
@@ -61,12 +62,12 @@ def compare(
     longest = min((n for n in (max_tokens, first.max_tokens, second.max_tokens) if n is not None), default=None)
     options = {"with": second.name, "layers": chosen, "limit": limit, "max_tokens": longest, "seed": seed, "spaces": spaces}
     started = time.monotonic()
-    pairs, counts = _read_both(first, second, corpus, limit, longest, seed)
+    pairs, both, counts = _read_both(first, second, corpus, limit, longest, seed)
     level = "token" if all(same_tokens(a, b) for a, b in pairs) else "word"
     sums = _distances(first, second, pairs, chosen, level, counts, progress)
-    given: dict[str, Any] = {"limit": limit, "max_tokens": longest, "seed": seed}
-    every = sorted({layer for numbers in chosen.values() for layer in numbers})
-    runs = [analyse(model, corpus, [AverageAttention(), Entropy()], layers=every, **given) for model in (first, second)]
+    given: dict[str, Any] = {"max_tokens": longest, "seed": seed}
+    given["layers"] = sorted({layer for numbers in chosen.values() for layer in numbers})
+    one, other = (_means(model, analyse(model, both, [AverageAttention(), Entropy()], **given)) for model in (first, second))
     where = {"name": corpus.name, "sha256": corpus.sha256, "documents": corpus.n_documents}
     about = {
         **provenance("compare", first, where, options),
@@ -77,12 +78,11 @@ def compare(
     }
     made: tuple[Space, Space] | None = None
     if spaces and first.gives.recorded and second.gives.recorded:
-        one, other = (joint_space(model, corpus, layers=every, **given) for model in (first, second))
-        made = (one, other)
+        made = (joint_space(first, both, **given), joint_space(second, both, **given))
     elif spaces:
         left_out["space"] = "One of the models stands outside transformers' attention interface: it gives no queries and keys."
     about["seconds"] = round(time.monotonic() - started, 3)
-    return Comparison(Run(about, {"compare": _table(sums, *runs)}), made)
+    return Comparison(Run(about, {"compare": _table(sums, chosen, one, other)}), made)
 
 
 def _in_common(first: Model, second: Model, layers: Iterable[int] | None) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
@@ -121,19 +121,22 @@ def _in_common(first: Model, second: Model, layers: Iterable[int] | None) -> tup
 
 def _read_both(
     first: Model, second: Model, corpus: Corpus, limit: int | None, longest: int | None, seed: int
-) -> tuple[list[tuple[Sides, Sides]], Counter[str]]:
+) -> tuple[list[tuple[Sides, Sides]], Corpus, Counter[str]]:
+    """What both models can read: as each of them reads it, and as a corpus of its own."""
     readers = Preparation(first, longest), Preparation(second, longest)
     counts: Counter[str] = Counter(documents=0, texts=0, tokens=0, unlike=0)
-    pairs = []
+    pairs: list[tuple[Sides, Sides]] = []
+    shared: list[Document] = []
     for document in documents_of(corpus, first, pairs=False, limit=limit, max_tokens=longest, seed=seed):
         counts["documents"] += 1
         one, other = (reader.read(document) for reader in readers)
         if len(one) == len(other) == 1:
             pairs.append((one[0], other[0]))
+            shared.append(document)
     counts["skipped"] = counts["documents"] - len(pairs)
     if not pairs:
         raise TextError(f"None of the {counts['documents']:,} documents can be read by both models.", f"At most {longest} tokens fit.")
-    return pairs, counts
+    return pairs, Corpus(corpus.name, corpus.sha256, len(shared), lambda: iter(shared)), counts
 
 
 def _distances(
@@ -174,35 +177,38 @@ def _distances(
     return {name: np.divide(total, asked[name], out=np.full(total.shape, np.nan), where=asked[name] > 0) for name, total in sums.items()}
 
 
-def _table(sums: dict[str, np.ndarray], one: Run, other: Run) -> Table:
-    """A row for each head: js, change of entropy, change of average attention to each target that both models have."""
-    entropies = [_by_head(run.table("entropy"), "all") for run in (one, other)]
-    means = [_by_target(run.table("average_attention")) for run in (one, other)]
-    targets = [target for target in means[0] if target in means[1]]
-    records: list[tuple[Cell, ...]] = []
-    for stack, values in sums.items():
-        layers = sorted({layer for name, layer, _ in entropies[0] if name in ("", stack)})
-        for layer, row in zip(layers, values, strict=True):
-            for head, js in enumerate(row):
-                place = next(key for key in ((stack, layer, head), ("", layer, head)) if key in entropies[0])
-                changes = [means[1][target].get(place, math.nan) - means[0][target].get(place, math.nan) for target in targets]
-                records.append((stack, layer, head, float(js), entropies[1].get(place, math.nan) - entropies[0][place], *changes))
-    return head_table(records, ("js", "entropy_change", *(f"{target}_change" for target in targets)))
-
-
 Place = tuple[str, int, int]
 
 
-def _by_head(table: Table, column: str) -> dict[Place, float]:
-    return {_place(row): float(row[column]) for row in table.rows()}
+@dataclass(frozen=True)
+class _Means:
+    """What the statistics say of every head of one model: its entropy, and its average attention to each target."""
+
+    entropy: dict[Place, float]
+    targets: dict[str, dict[Place, float]]
 
 
-def _by_target(table: Table) -> dict[str, dict[Place, float]]:
-    found: dict[str, dict[Place, float]] = {}
-    for row in table.rows():
-        found.setdefault(str(row["target"]), {})[_place(row)] = float(row["mean"])
-    return found
+def _means(model: Model, run: Run) -> _Means:
+    only = next(iter(model.layout.stacks))  # tables of a model with one kind of attention do not name it
+
+    def place(row: dict[str, Cell]) -> Place:
+        return str(row.get("stack", only)), int(row["layer"]), int(row["head"])
+
+    targets: dict[str, dict[Place, float]] = {}
+    for row in run.table("average_attention").rows():
+        targets.setdefault(str(row["target"]), {})[place(row)] = float(row["mean"])
+    return _Means({place(row): float(row["all"]) for row in run.table("entropy").rows()}, targets)
 
 
-def _place(row: dict[str, Cell]) -> Place:
-    return str(row.get("stack", "")), int(row["layer"]), int(row["head"])
+def _table(sums: dict[str, np.ndarray], chosen: dict[str, tuple[int, ...]], one: _Means, other: _Means) -> Table:
+    """A row for each head: js, change of entropy, change of average attention to each target that both models have."""
+    targets = [target for target in one.targets if target in other.targets]
+    records: list[tuple[Cell, ...]] = []
+    for stack, values in sums.items():
+        for layer, row in zip(chosen[stack], values, strict=True):
+            for head, js in enumerate(row):
+                place = (stack, layer, head)
+                entropy = other.entropy.get(place, math.nan) - one.entropy.get(place, math.nan)
+                changes = [other.targets[target].get(place, math.nan) - one.targets[target].get(place, math.nan) for target in targets]
+                records.append((*place, float(js), entropy, *changes))
+    return head_table(records, ("js", "entropy_change", *(f"{target}_change" for target in targets)))

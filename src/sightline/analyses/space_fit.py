@@ -30,6 +30,8 @@ def head_texts(stack: CapturedStack) -> list[HeadText]:
         elif visible is not None:
             visible = np.repeat(visible, len(stack.heads), axis=0)  # [layer · head, query, key]
         flat = torch.from_numpy(np.nan_to_num(weights)).float().reshape(n, *weights.shape[2:])
+        if not stack.plain:  # where a sink takes a share, the rest of it is all there is to show
+            flat = flat / flat.sum(-1, keepdim=True).clamp_min(torch.finfo(flat.dtype).tiny)
         shown = None if visible is None else torch.from_numpy(visible)
         texts.append(HeadText(queries[:, rows].contiguous(), keys[:, columns].contiguous(), flat, shown))
     return texts
