@@ -22,19 +22,20 @@ from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-WORDS = (
+SENTENCES = (
     "the cat sat on the mat , and it saw a dog that ran a very long way home . then they slept by the fire while rain fell on"
     " every roof of the old town , whose people had left for the coast in spring ; nobody knew when they would come back to it ."
-).split()  # noqa: SIM905 - reads better than a list
+)
 
 
 def texts_of(model: Any, tokens: int) -> list[str]:
     """Paragraphs in which the words stand in ever other orders, about so many tokens in all."""
+    words = SENTENCES.split()
     found: list[str] = []
     size = 0
     while size < tokens:
         i = len(found)
-        text = " ".join(WORDS[(i * 7 + j * (i % 5 + 1)) % len(WORDS)] for j in range(45 + i % 30))
+        text = " ".join(words[(i * 7 + j * (i % 5 + 1)) % len(words)] for j in range(45 + i % 30))
         size += len(model.read(text).source)
         found.append(text)
     return found
