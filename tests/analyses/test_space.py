@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -10,6 +12,7 @@ import transformers as t
 import sightline as sl
 from sightline.analyses.space_capture import capture_space
 from sightline.errors import SightlineError
+from sightline.measures.gauge import lifted
 from sightline.results.space import FACTS
 from tests.capture.families import FAMILIES, VOCAB, tiny_tokenizer
 from tests.laws.statistics import tiny_model
@@ -125,12 +128,29 @@ def test_a_search_finds_the_strongest_scores_anywhere(fitted, side):
     stack = fitted.only
     found = fitted.search(3, side, layer=1, head=2, text=1, top=4)
     token = int(stack.key_tokens.starts[1]) + 3
-    q, k = stack.vectors.queries[1, 2], stack.vectors.keys[1, 2]
+    q, k = stack.vectors.queries[1, 2], stack.vectors.keys[1, 2] - stack.vectors.keys[1, 2].mean(0)
     scores = {i: stack.vectors.scales[1] * float(q[i] @ k[token] if side == "key" else q[token] @ k[i]) for i in range(len(q))}
     expected = sorted(scores, key=lambda i: -scores[i])[:4]
     assert [int(stack.key_tokens.starts[one.text]) + one.position for one in found] == expected
     assert [one.score for one in found] == pytest.approx([scores[i] for i in expected], rel=1e-5)
     assert [one.token for one in found] == [stack.key_tokens.strings[i] for i in expected]
+
+
+def test_a_search_is_blind_to_what_all_keys_share(fitted):
+    stack = fitted.only
+    shifted = replace(stack, vectors=replace(stack.vectors, keys=stack.vectors.keys + 7))
+    moved = replace(fitted, stacks={"encoder": shifted})
+    for side in ("key", "query"):
+        one, other = (space.search(9, side, layer=0, head=0) for space in (fitted, moved))
+        assert [(found.text, found.position) for found in one] == [(found.text, found.position) for found in other]
+
+
+def test_in_the_lifted_space_the_nearest_keys_are_those_that_a_search_finds(fitted):
+    stack = fitted.only
+    queries, keys = lifted(stack.vectors.queries[2, 1].astype(float), stack.vectors.keys[2, 1].astype(float))
+    nearest = np.argsort(np.square(keys - queries[20]).sum(-1), kind="stable")[:6]
+    found = fitted.search(20, "query", layer=2, head=1, top=6)
+    assert [int(stack.key_tokens.starts[one.text]) + one.position for one in found] == nearest.tolist()
 
 
 def test_one_head_is_projected_when_asked_and_kept(fitted):

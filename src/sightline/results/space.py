@@ -225,7 +225,7 @@ class Space:
     ) -> list[Found]:
         """Across all texts: side="key": the queries that would most attend to it; side="query": the keys it would most attend to.
 
-        token   a row of the space, or with `text` a position in that text. The score is scale · q·k, exact.
+        token   a row of the space, or with `text` a position in that text. The score is scale · q·(k − mean key), exact.
         """
         from sightline.results.space_ask import search
 

@@ -34,7 +34,7 @@ class HeadPicture:
 
 @dataclass(frozen=True)
 class Found:
-    """One answer of a search: the text and position of a token, its string, and the score scale · q·k that it would have."""
+    """One answer of a search: the text and position of a token, its string, and the score that it would have (see `search`)."""
 
     text: int
     position: int
@@ -79,7 +79,10 @@ def project_head(space: Space, layer: int, head: int, how: str, gauge: str, stac
 def search(space: Space, token: int, side: str, layer: int, head: int, text: int | None, stack: str | None, top: int) -> list[Found]:
     """The queries anywhere that would most attend to a key, or the keys that a query would most attend to.
 
-    In the lifted space the order of distances is the order of scores, so the scores themselves are compared, all of them: exact.
+        score = scale · q·(k − k̄)        k̄ = the mean key of the head
+
+    In the lifted space, whose keys have zero mean, the order of distances is the order of scores; so the scores themselves are compared,
+    all of them: exact. What all keys share (q·k̄) no softmax sees, so that it must not decide between queries either.
     """
     chosen = space.stack(stack)
     vectors = needed(chosen, "searched")
@@ -95,7 +98,7 @@ def search(space: Space, token: int, side: str, layer: int, head: int, text: int
     if not 0 <= token < len(own):
         raise TraceError(f"Token {token} of {len(own):,}.", "Tokens count from 0; with text=…, within that text.")
     place = chosen.place(layer, head)
-    queries, keys = vectors.queries[place], vectors.keys[place]
+    queries, keys = vectors.queries[place], vectors.keys[place] - vectors.keys[place].mean(0)
     scale = vectors.scales[place[0]]
     scores = scale * (queries @ keys[token] if side == "key" else keys @ queries[token])  # [other]
     order = np.argsort(-scores, kind="stable")[:top]
