@@ -15,6 +15,7 @@ from tests.capture.families import FAMILIES, SPECIAL, TINY, WORDS, tiny_tokenize
 from tests.laws.statistics import tiny_model
 
 TEXTS = ["the cat sat on the mat .", "a dog ran home , and it purred .", "dog", "the dog and the cat ran a very long way home ."]
+PAIRS = [(TEXTS[0], TEXTS[1]), (TEXTS[3], TEXTS[2])]  # what an encoder-decoder read, and what it wrote
 
 
 def bert(seed: int = 0, name: str = "bert", **changed: int) -> sl.Model:
@@ -30,7 +31,7 @@ def family(name: str) -> sl.Model:
 @pytest.mark.parametrize("name", ["bert", "llama", "marian", "deberta-v2"])
 def test_a_model_against_itself_is_zero_everywhere(name):
     model = family(name)
-    found = sl.compare(model, model, TEXTS, spaces=False)
+    found = sl.compare(model, model, PAIRS if len(model.layout.stacks) > 1 else TEXTS, spaces=False)
     numbers = [column for column in found.table.columns if column == "js" or column.endswith("_change")]
     assert len(numbers) > 5
     for column in numbers:
@@ -100,9 +101,9 @@ def test_a_deeper_model_is_compared_where_both_have_layers_and_the_rest_is_named
 def test_encoder_decoders_of_different_depth_are_compared_stack_by_stack(swapped):
     models = family("marian"), family("bart")  # 4 + 2 layers with 4 and 2 heads, 3 + 3 layers with 4 heads
     with pytest.raises(SightlineError, match="Layer 0 of the decoder has"):
-        sl.compare(*models, TEXTS, spaces=False)
+        sl.compare(*models, PAIRS, spaces=False)
     models = family("t5"), family("bart")  # 3 + 2 layers and 3 + 3
-    found = sl.compare(*(models[::-1] if swapped else models), TEXTS, spaces=False)
+    found = sl.compare(*(models[::-1] if swapped else models), PAIRS, spaces=False)
     layers = {stack: sorted({int(row["layer"]) for row in found.table.rows() if row["stack"] == stack}) for stack in ("encoder", "decoder")}
     assert layers == {"encoder": [0, 1, 2], "decoder": [0, 1]}
     assert np.isfinite(found.table["entropy_change"].astype(float)).all()
@@ -110,7 +111,12 @@ def test_encoder_decoders_of_different_depth_are_compared_stack_by_stack(swapped
 
 
 def test_an_encoder_is_compared_with_the_encoder_of_a_larger_model():
-    found = sl.compare(bert(), family("bart"), TEXTS, spaces=False)
+    torch.manual_seed(0)
+    config = next(one for one in FAMILIES if one.name == "bart").config()
+    writes = t.BartForConditionalGeneration._from_config(config, attn_implementation="eager").eval()
+    found = sl.compare(bert(), sl.wrap(writes, tiny_tokenizer(), name="bart"), TEXTS[:2])
+    assert found.spaces[1].stacks.keys() == {"encoder", "decoder", "cross"}
+    assert [stack["name"] for stack in sl.space_view(*found.spaces).spec["stacks"]] == ["encoder"]
     assert len(found.table) == 12
     assert np.isfinite(found.table["entropy_change"].astype(float)).all()
     assert found.about["left_out"]["decoder attention"] == "Only one of the models has it."
