@@ -10,8 +10,6 @@ import zipfile
 from collections.abc import Hashable
 from pathlib import Path
 
-import streamlit as st
-
 from sightline.capture.trace import Trace
 from sightline.hosts.app.shelf import Shelf
 from sightline.plots.attention_graph import attention_graph
@@ -19,11 +17,7 @@ from sightline.views.view import View
 
 #: matplotlib draws for one at a time.
 _drawing = threading.Lock()
-
-
-@st.cache_resource(show_spinner=False)
-def _pictures() -> Shelf:
-    return Shelf(32_000_000)
+_PICTURES = Shelf(32_000_000)
 
 
 def graph_file(trace: Trace, key: tuple[Hashable, ...], ending: str) -> bytes:
@@ -36,7 +30,7 @@ def graph_file(trace: Trace, key: tuple[Hashable, ...], ending: str) -> bytes:
             attention_graph(trace, layer, head, stack=stack).save(path)
             return path.read_bytes()
 
-    return _pictures().get((key, ending), draw, len)
+    return _PICTURES.get((key, ending), draw, len)
 
 
 def drawn(svg: bytes) -> str:
