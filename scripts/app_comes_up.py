@@ -11,13 +11,13 @@ import tempfile
 import time
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.hosts.app.socket_visitor import SocketVisitor
 
 from sightline.hosts.app.opening import answers
 
+ROOT = Path(__file__).parents[1]
 #: Seconds: until the app answers, and until it has gone.
 COMES, GOES = 180, 30
 

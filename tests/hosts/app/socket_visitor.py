@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 #: The largest message that a page sends: the front end's code.
@@ -53,11 +54,16 @@ class SocketVisitor:
             else:
                 state.string_value = value
         begun = time.perf_counter()
-        self._socket.send(message.SerializeToString())
-        self._receive()
+        self.send(message)
+        while self.next_of("script_finished").script_finished == ForwardMsg.FINISHED_EARLY_FOR_RERUN:
+            continue
         return time.perf_counter() - begun
 
-    def _receive(self) -> None:
+    def send(self, message: BackMsg) -> None:
+        self._socket.send(message.SerializeToString())
+
+    def next_of(self, wanted: str) -> ForwardMsg:
+        """The next message of one kind; what comes before it is noted."""
         end = time.monotonic() + self.patience
         while True:
             data = self._socket.recv(timeout=max(0.0, end - time.monotonic()))
@@ -69,8 +75,19 @@ class SocketVisitor:
                 self.elements = {}
             if kind == "delta" and message.delta.WhichOneof("type") == "new_element":
                 self.elements[tuple(message.metadata.delta_path)] = message.delta.new_element
-            if kind == "script_finished" and message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
-                return
+            if kind == wanted:
+                return message
+
+    def closed_by_the_app(self) -> bool:
+        """Whether the app ends this visit, after whatever it still sends."""
+        end = time.monotonic() + self.patience
+        try:
+            while True:
+                self._socket.recv(timeout=max(0.0, end - time.monotonic()))
+        except ConnectionClosed:
+            return True
+        except TimeoutError:
+            return False
 
     @property
     def ids(self) -> dict[str, str]:

@@ -89,6 +89,7 @@ def _options(host: str, port: int) -> dict[str, Any]:
         # on this machine alone, a page of elsewhere cannot reach us by pretending to be this machine
         "allowedHosts": list(HERE) if host in HERE else [],
         "maxUploadSize": -(-Limits().upload // (1024 * 1024)),
+        "maxWidgetStateSize": 8,
         "disconnectedSessionTTL": 60,
     }
     rest = {

@@ -57,7 +57,9 @@ def _asked(say: Say) -> tuple[str, list[str], int]:
         if source == "sample":
             st.text_area(say("corpus.sample"), sample(), height=180, disabled=True, key="corpus-sample")
         elif source == "paste":
-            text = st.text_area(say("corpus.paste"), height=180, max_chars=limits.pasted, help=say("corpus.paste_help"), key="corpus-text")
+            text = st.text_area(
+                say("corpus.paste"), height=180, max_chars=5 * limits.pasted, help=say("corpus.paste_help"), key="corpus-text"
+            )
         else:
             size = max(1, limits.upload // (1024 * 1024))
             upload = st.file_uploader(
@@ -91,6 +93,9 @@ def _begin(say: Say, source: str, text: str, upload: object, name: str, only: li
         if source == "upload":
             data, kind = _uploaded(say, upload)
         else:
+            if len(text) > current().limits.pasted:
+                refuse(say("corpus.too_long", n=f"{len(text):,}", most=f"{current().limits.pasted:,}"))
+                return
             data, kind = (sample() if source == "sample" else text).encode("utf-8", "replace"), "text"
         if not data.strip():
             refuse(say("corpus.nothing"))
