@@ -3,8 +3,8 @@
     python benchmarks/app.py -o app.json
 
 Visitors are websocket clients that speak Streamlit's own messages: all open the first page at once, then all send a text of 30 tokens, each
-its own. Memory is the server's resident set after each of several such rounds. One visitor alone is timed the same way, and in Chromium from
-the click to the drawn view.
+its own. Memory is the server's resident set after each of several such rounds. One visitor alone is timed the same way, and in Chromium
+from the click to the drawn view.
 """
 
 from __future__ import annotations

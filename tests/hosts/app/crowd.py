@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from tests.hosts.app.socket_visitor import SocketVisitor
 
 #: One word a visitor, none of which the app says of itself.
-WORDS = (
-    "violin walrus glacier lantern cathedral umbrella pelican saxophone volcano bakery "
-    "orchard submarine cactus wizard blizzard canoe harvest falcon trumpet meadow "
-    "tornado puppet desert penguin castle turtle balloon guitar hurricane piano "
-    "monastery lizard avalanche trombone vineyard spider lighthouse dragon pirate squirrel"
-).split()
+LIST = """
+    violin walrus glacier lantern cathedral umbrella pelican saxophone volcano bakery
+    orchard submarine cactus wizard blizzard canoe harvest falcon trumpet meadow
+    tornado puppet desert penguin castle turtle balloon guitar hurricane piano
+    monastery lizard avalanche trombone vineyard spider lighthouse dragon pirate squirrel
+"""
+WORDS = LIST.split()
 #: 30 tokens for a BERT, with the two that it adds.
 TEXT = "Nobody but me should ever read what I write here about my own {} and the long way that it took through the cold sea last year."
 
