@@ -123,10 +123,10 @@ def _numbers(say: Say, found: Trace) -> None:
     """The row of numbers behind one query, in steps."""
     tokens, dots, scores, weights = zip(*vectors(found, 5, 11, 3), strict=True)
     tables.show(
-        Column(say("learn.vectors.column_key"), tokens, numbers=False),
+        Column(say("learn.vectors.column_key"), tokens, "token"),
         Column(say("learn.vectors.column_dot"), [f"{dot:.1f}" for dot in dots]),
         Column(say("learn.vectors.column_score"), [f"{score:.2f}" for score in scores]),
-        Column(say("learn.vectors.column_weight"), [f"{weight:.3f}" for weight in weights], weights),
+        Column(say("learn.vectors.column_weight"), [f"{weight:.3f}" for weight in weights], parts=weights),
     )
 
 
@@ -135,7 +135,7 @@ def _reaches(say: Say, found: Trace) -> None:
     near, far = zip(*reaches(found), strict=True)
     tables.show(
         Column(say("learn.depth.column_layer"), [str(layer) for layer in found.layers]),
-        Column(say("learn.depth.column_near"), [f"{share:.0%}" for share in near], near),
+        Column(say("learn.depth.column_near"), [f"{share:.0%}" for share in near], parts=near),
         Column(say("learn.depth.column_far"), [f"{distance:.1f}" for distance in far]),
     )
 

@@ -101,8 +101,8 @@ def _facts(say: Say, card: HeadCard, name: str, every: list[figures.Head]) -> No
         order = sorted(card.shares, key=card.shares.__getitem__, reverse=True)
         shares = [card.shares[target] for target in order]
         tables.show(
-            Column(say("corpus.column_target"), [known.get(target, target) for target in order], numbers=False),
-            Column(say("corpus.column_share"), [f"{share:.3f}" for share in shares], shares),
+            Column(say("corpus.column_target"), [known.get(target, target) for target in order], "word"),
+            Column(say("corpus.column_share"), [f"{share:.3f}" for share in shares], parts=shares),
         )
     if card.nearest:
         st.caption(say("corpus.nearest"))

@@ -13,12 +13,12 @@ from sightline.text.printable import printable
 
 @dataclass(frozen=True)
 class Column:
-    """cells: as they are shown. parts: 0 … 1 for each cell, drawn as a bar beside it."""
+    """cells: as they are shown. kind: number, token or word. parts: 0 … 1 for each cell, drawn as a bar beside it."""
 
     title: str
     cells: Sequence[str]
+    kind: str = "number"
     parts: Sequence[float] | None = None
-    numbers: bool = True
 
 
 def show(*columns: Column) -> None:
@@ -29,23 +29,23 @@ def show(*columns: Column) -> None:
 def written(columns: Sequence[Column]) -> Iterator[str]:
     """Its HTML. Titles and cells are text, whatever they hold.
 
-    >>> "".join(written([Column("a<b", ["<i>"], numbers=False)])).split("<tbody>")[1]
-    '<tr><td>&lt;i&gt;</td></tr></tbody></table>'
+    >>> "".join(written([Column("a<b", ["<i>"], "token")])).split("<tbody>")[1]
+    '<tr><td class="token">&lt;i&gt;</td></tr></tbody></table>'
     """
     yield '<table class="sl-table"><thead><tr>'
     for column in columns:
-        yield f"<th{_kind(column)}>{escape(printable(column.title))}</th>"
+        yield f'<th class="{_kind(column)}">{escape(printable(column.title))}</th>'
     yield "</tr></thead><tbody>"
     for row in range(len(columns[0].cells)):
         yield "<tr>"
         for column in columns:
-            yield f"<td{_kind(column)}>{_bar(column, row)}{escape(printable(column.cells[row]))}</td>"
+            yield f'<td class="{_kind(column)}">{_bar(column, row)}{escape(printable(column.cells[row]))}</td>'
         yield "</tr>"
     yield "</tbody></table>"
 
 
 def _kind(column: Column) -> str:
-    return (' class="bar"' if column.parts else ' class="number"') if column.numbers else ""
+    return "bar" if column.parts else column.kind
 
 
 def _bar(column: Column, row: int) -> str:
