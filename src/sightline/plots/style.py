@@ -85,6 +85,8 @@ def in_dark(figure: go.Figure) -> go.Figure:
         for part in ("line", "marker"):
             if part in trace:
                 trace[part] = turn(trace[part].to_plotly_json())
+        if "marker" in trace and "line" in trace.marker and trace.marker.line.color == DARK[GROUND]:
+            trace.marker.line.color = DARK[QUIET]  # the first layers are nearly as dark as the page
     figure.update_layout(hoverlabel={"bgcolor": "#191d24"})
     return figure
 

@@ -43,7 +43,7 @@ def _colour(say: Say, drawn: go.Figure, key: str) -> None:
     )  # fmt: skip
     for trace, visible in zip(drawn.data, buttons[chosen or 0].args[0]["visible"], strict=True):
         trace.visible = visible
-    drawn.update_layout(updatemenus=[])
+    drawn.layout.updatemenus = ()
 
 
 def clicked(event: Any) -> Head | None:
