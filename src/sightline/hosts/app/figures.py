@@ -17,6 +17,8 @@ from sightline.results.run import Run
 
 #: Heatmaps of heads.
 GRIDS = ("syntax", "coreference_heads", "probe_weights", "space", "compare")
+#: Figures with nothing above their axes.
+BARE = ("syntax", "coreference", "probes", "probes_curve")
 #: Figures without a head to click.
 STILL = ("importance", "coreference", "coreference_example", "probes", "probes_curve", "space_pairs")
 CONFIG = {"displaylogo": False, "displayModeBar": False, "scrollZoom": False}
@@ -34,7 +36,11 @@ def show(say: Say, run: Run, name: str, key: str) -> Head | None:
     if st.context.theme.type == "dark":
         in_dark(drawn)
     # the tab and the line above it say what the title would
-    drawn.update_layout(title=None, margin_t=48, dragmode=False, clickmode="event+select")
+    drawn.update_layout(title=None, margin_t=16 if name in BARE else 48, dragmode=False, clickmode="event+select")
+    if name in GRIDS:  # beside the bar: above it, a title meets the highest number
+        drawn.update_traces(colorbar_title_side="right", selector={"type": "heatmap"})
+        drawn.update_coloraxes(colorbar_title_side="right")
+        drawn.update_annotations(font_size=14)
     if name in STILL:
         st.plotly_chart(drawn, theme=None, key=key, config=CONFIG)
         return None
@@ -51,7 +57,7 @@ def _colour(say: Say, drawn: go.Figure, key: str) -> None:
     )  # fmt: skip
     for trace, visible in zip(drawn.data, buttons[chosen or 0].args[0]["visible"], strict=True):
         trace.visible = visible
-    drawn.update_layout(updatemenus=[])
+    drawn.layout.updatemenus = ()
 
 
 def clicked(event: Any) -> Head | None:

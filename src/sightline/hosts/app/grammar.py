@@ -27,7 +27,7 @@ ENDINGS = ("conllu", "conllu.gz", "conll", "conll.gz", "v4_gold_conll", "v4_gold
 #: What the browser offers: it knows the last ending alone.
 OFFERED = ("conllu", "conll", "v4_gold_conll", "jsonl", "gz")
 LABELS = ("ud", "stanford", "as-is")
-SENTENCES, LEAST = 300, 20
+SENTENCES, LEAST = 300, 30
 
 
 def page(say: Say) -> None:
@@ -92,7 +92,7 @@ def _asked(say: Say) -> tuple[str, Any, Wanted]:
 @lru_cache(maxsize=1)
 def _first_sentences() -> str:
     """What the made-up sentences read like."""
-    lines = sample_conllu(12).splitlines()
+    lines = sample_conllu(8).splitlines()
     return "\n".join(line.removeprefix("# text = ") for line in lines if line.startswith("# text = "))
 
 

@@ -80,9 +80,8 @@ def examples(say: Say, run: Run, relation: str, rows: list[dict[str, Cell]]) -> 
             trace.text = [f"{relation} · {_direction(say, str(next(captions)['direction']))}"]
     figure.data = []
     figure.add_traces(kept)
-    return figure.update_layout(
-        title=None, updatemenus=[], margin={"l": 8, "r": 8, "t": 16, "b": 8}, height=240 * len(rows), dragmode=False
-    )
+    figure.layout.updatemenus = ()
+    return figure.update_layout(title=None, margin={"l": 8, "r": 8, "t": 16, "b": 8}, height=240 * len(rows), dragmode=False)
 
 
 def _direction(say: Say, direction: str) -> str:
@@ -160,21 +159,20 @@ def _relations(say: Say, parts: Mapping[str, Run], at: Head) -> None:
         return
     run = parts["syntax"]
     baselines = {str(row["relation"]): float(row["baseline"]) for row in run.table("syntax").rows() if row["relation"] != "all"}
-    best: dict[str, tuple[float, str]] = {}
+    best: dict[str, float] = {}
     for row in run.table("syntax_heads").where(layer=at[1], head=at[2]).rows():
-        relation, scored = str(row["relation"]), (float(row["accuracy"]), str(row["direction"]))
+        relation = str(row["relation"])
         if relation in baselines:
-            best[relation] = max(best.get(relation, (0.0, "")), scored)
-    order = sorted(best, key=lambda relation: baselines[relation] - best[relation][0])[:RELATIONS]
+            best[relation] = max(best.get(relation, 0.0), float(row["accuracy"]))
+    order = sorted(best, key=lambda relation: baselines[relation] - best[relation])[:RELATIONS]
     if not order:
         return
     st.caption(say("grammar.card_relations"))
     accuracy = say("grammar.column_accuracy_short")
     columns: dict[str, list[Any]] = {
         say("grammar.column_relation"): order,
-        accuracy: [best[relation][0] for relation in order],
+        accuracy: [best[relation] for relation in order],
         say("grammar.column_baseline"): [baselines[relation] for relation in order],
-        say("grammar.column_direction"): [_direction(say, best[relation][1]) for relation in order],
     }
     config = {
         accuracy: st.column_config.ProgressColumn(format="%.1f %%", min_value=0, max_value=100),

@@ -45,7 +45,7 @@ def show_grammar(say: Say, parts: Mapping[str, Run], name: str) -> None:
 def _provenance(say: Say, kind: str, run: Run) -> None:
     """Model, corpus, how much of it, and what was left out and why: nothing is dropped in silence."""
     counts, names = run.about["counts"], (run.about["model"]["name"], run.about["corpus"]["name"])
-    model, corpus = (escaped(str(one)) for one in names)
+    model, corpus = (escaped(str(one).removeprefix("the other half of ")) for one in names)
     n = {name: f"{counts.get(name, 0):,}" for name in ("sentences", "words", "documents", "mentions")}
     if kind == "coreference":
         n["documents"] = f"{run.about['corpus'].get('documents', 0):,}"

@@ -19,13 +19,23 @@ def clickable(figure: go.Figure) -> go.Figure:
     A point says what the cell would, and its customdata are layer, head and stack (none).
     """
     cells = [(place, _points(trace)) for place, trace in enumerate(figure.data) if isinstance(trace, go.Heatmap)]
-    for _, points in cells:
+    for place, points in cells:
         figure.add_trace(points)
+        _framed(figure, figure.data[place])
     for menu in figure.layout.updatemenus:
         for button in menu.buttons:
             shown = list(button.args[0]["visible"])
             button.args[0]["visible"] = [*shown, *(shown[place] for place, _ in cells)]
     return figure
+
+
+def _framed(figure: go.Figure, heatmap: go.Heatmap) -> None:
+    """The axes end where the cells do: points alone would be given air around them."""
+    for name, values in ((heatmap.xaxis or "x", heatmap.x), (heatmap.yaxis or "y", heatmap.y)):
+        axis = figure.layout[f"{name[0]}axis{name[1:]}"]
+        if axis.range is None and not isinstance(values[0], str):
+            ends = [float(min(values)) - 0.5, float(max(values)) + 0.5]
+            axis.update(range=ends[::-1] if axis.autorange == "reversed" else ends, autorange=False)
 
 
 def _points(heatmap: go.Heatmap) -> go.Scatter:

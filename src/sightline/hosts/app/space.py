@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from sightline.capture.model import Model
 
 TASKS = ("one", "two")
-TEXTS = 20
+#: Paragraphs to begin with; of two models, which take twice the time.
+TEXTS = {"one": 20, "two": 10}
 #: Stands for the first model before it was trained; no folder can bear this name.
 UNTRAINED = "/untrained"
 
@@ -68,19 +69,18 @@ def _asked(say: Say) -> tuple[str, str | None, Wanted]:
                 say("space.model_b"), [UNTRAINED, *own], format_func=lambda one: say("space.untrained") if one == UNTRAINED else one,
                 key="space-model-b", help=say("space.model_b_help"),
             )  # fmt: skip
-        wanted = Wanted(TEXTS, limits.tokens)
-        if task == "one":
-            wanted = _projection(say, wanted)
+        project, gauge, dims = _projection(say) if task == "one" else ("fitted", None, 2)
         most = limits.documents
-        limit = st.number_input(say("corpus.limit"), 1, most, min(TEXTS, most), key="space-limit", help=say("space.limit_help"))
-        wanted = Wanted(int(limit), limits.tokens, wanted.project, wanted.gauge, wanted.dims)
+        begin = min(TEXTS[task or "one"], most)
+        limit = st.number_input(say("corpus.limit"), 1, most, begin, key=f"space-limit-{task}", help=say("space.limit_help"))
+        wanted = Wanted(int(limit), limits.tokens, project, gauge, dims)
         run = say("space.run") if task == "one" else say("space.run_two")
         if st.button(run, type="primary", width="stretch", disabled=waiting.running("space"), key="space-run"):
             _begin(say, source, name, other, wanted)
     return name, other, wanted
 
 
-def _projection(say: Say, wanted: Wanted) -> Wanted:
+def _projection(say: Say) -> tuple[str, str | None, int]:
     project = st.selectbox(
         say("space.project"), PROJECTIONS, format_func=lambda one: say(f"space.project_{one}"), key="space-project",
         help=say("space.project_help"),
@@ -91,7 +91,7 @@ def _projection(say: Say, wanted: Wanted) -> Wanted:
             say("space.gauge"), GAUGES, format_func=lambda one: say(f"space.gauge_{one}"), key="space-gauge", help=say("space.gauge_help")
         )
     dims = st.segmented_control(say("space.dims"), (2, 3), default=2, key="space-dims", required=True)
-    return Wanted(wanted.limit, wanted.max_tokens, str(project), gauge, int(dims or 2))
+    return str(project), gauge, int(dims or 2)
 
 
 def _begin(say: Say, source: Source, name: str, other: str | None, wanted: Wanted) -> None:

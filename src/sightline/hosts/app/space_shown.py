@@ -71,7 +71,7 @@ def fidelity(say: Say, run: Run) -> None:
     st.markdown(
         say(
             "space.fidelity",
-            **{key: f"{share:.0%}".replace("%", " %") for key, share in shares.items()},
+            **{key: f"{100 * share:.0f}" for key, share in shares.items()},
             **{key: f"L{table['layer'][place]}·H{table['head'][place]}" for key, place in heads.items()},
         )
     )
@@ -136,7 +136,10 @@ def _other_projections(say: Say, space: Space, name: str, head: Head | None) -> 
         with st.spinner(say("space.projecting", how=say(f"space.project_{how}"))):
             picture = _picture(space, name, at, how, gauge)
         st.caption(say("space.other_fidelity", how=say(f"space.project_{how}"), one=_percent(picture.top1), five=_percent(picture.top5)))
-        pair = of_head(space, at), pictured(space, picture)
+        pair = (
+            replace(of_head(space, at), model=say(f"space.project_{space.project}")),
+            replace(pictured(space, picture), model=say(f"space.project_{how}")),
+        )
         data = views_kept().get(
             ("picture", name, at, how, gauge, say.language),
             lambda: mounted.packed(space_view(*pair, layer=at[1], head=at[2]), say.part("view")),
