@@ -67,6 +67,14 @@ def served(tmp_path_factory: pytest.TempPathFactory, minilm: sl.Model) -> Iterat
             process.wait(30)
 
 
+@pytest.fixture(scope="session")
+def shallow(tmp_path_factory: pytest.TempPathFactory, minilm: sl.Model) -> Path:
+    """The first two layers of minilm as a model's folder: what takes long with 72 heads is quick with 24."""
+    from tests.hosts.app.small_runs import save_shallow
+
+    return save_shallow(minilm, tmp_path_factory.mktemp("models") / "shallow")
+
+
 def answers(url: str) -> bool:
     try:
         with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310 - our own address

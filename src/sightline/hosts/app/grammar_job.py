@@ -55,7 +55,7 @@ def read_gold(name: str, data: bytes, analyses: tuple[str, ...]) -> Gold:
         for one in analyses:
             try:
                 if one == "coreference":
-                    marked = read_coreference(path)
+                    marked = _called(read_coreference(path), str(path), name)
                 elif treebank is None:
                     treebank = read_treebank(path)
             except TextError as error:
@@ -63,6 +63,12 @@ def read_gold(name: str, data: bytes, analyses: tuple[str, ...]) -> Gold:
     if len(left_out) == len(analyses):
         raise TextError("\n".join(dict.fromkeys(left_out.values())))
     return Gold(treebank, marked, left_out)
+
+
+def _called(marked: MarkedCorpus, path: str, name: str) -> MarkedCorpus:
+    """Documents without a name are called after their file, which lies in a folder of ours."""
+    documents = tuple(replace(one, id=one.id.replace(path, name)) for one in marked.documents)
+    return replace(marked, documents=documents, first={kind: told.replace(path, name) for kind, told in marked.first.items()})
 
 
 def measure(model: Model, gold: Gold, wanted: Wanted, owner: str) -> Callable[[Job], None]:
