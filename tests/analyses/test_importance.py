@@ -45,9 +45,7 @@ def loss_with(model: sl.Model, ids: torch.Tensor, layer: int, change: torch.Tens
 
 
 @pytest.mark.parametrize("window", [None, 3])
-def test_the_mean_gradient_is_what_moving_each_visible_weight_does_to_the_loss(
-    window: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_mean_gradient_is_what_moving_each_visible_weight_does_to_the_loss(window: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     model = tiny_decoder(window)
     run = sl.analyse(model, ["the cat sat ."], [Importance()])
     ids = torch.tensor([model.read("the cat sat .").source.ids])

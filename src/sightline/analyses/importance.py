@@ -98,7 +98,7 @@ class Importance(Statistic):
         return labels
 
     def _take(self, stack: str, layer: int, size: torch.Tensor, mask: torch.Tensor | None, batch: Batch) -> None:
-        """size: |∂L/∂α| [text, head, query, key]. A hidden key has a gradient too, which says nothing: its weight cannot be other than 0."""
+        """size: |∂L/∂α| [text, head, query, key]. A hidden key has one too, which says nothing: its weight can only be 0."""
         columns = columns_of(batch, stack, self._custom)
         texts = batch.texts(stack)
         seen = keys_seen(size, mask, stack, [len(keys) for _, keys in texts]).double()  # [text, query, key]

@@ -92,7 +92,7 @@ def _checked(model: Model, hf: PreTrainedModel, kind: Kind, mask_id: int | None)
 def logits_and_calls(
     objective: Objective, model: Model, inputs: dict[str, torch.Tensor]
 ) -> tuple[torch.Tensor, dict[tuple[str, int], Call]]:
-    """Logits [text, token, vocabulary] and every layer's call, its weights [text, head, query, key] in one graph with them for gradients."""
+    """Logits [text, token, vocabulary] and every layer's call: its weights [text, head, query, key] are of one graph with them."""
     found: dict[tuple[str, int], Call] = {}
     done = iter(model.layout.calls)
 
