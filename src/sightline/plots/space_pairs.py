@@ -37,6 +37,7 @@ def space_pairs(run: Run, stack: str = "") -> go.Figure:
                 row=row,
                 col=column,
             )
+    figure.update_annotations(font_size=12)
     figure.update_xaxes(title_text="distance", row=2)
     figure.update_xaxes(nticks=3)
     figure.update_yaxes(nticks=4, tickfont={"size": 10})
