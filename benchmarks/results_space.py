@@ -229,8 +229,8 @@ def section(kept: dict[str, Any]) -> str:
         f"UMAP and t-SNE take one head at a time: they were measured on {n_sample} heads ({names}). In AttentionViz' gauge, on all"
         f" {about['shown']['tokens']:,} tokens, UMAP has {slow['umap']['top1']:.3f} / {slow['umap']['top5']:.3f} in"
         f" {slow['umap']['processor'] / n_sample:.0f} processor seconds a head, t-SNE {slow['tsne']['top1']:.3f} / "
-        f"{slow['tsne']['top5']:.3f} in {slow['tsne']['processor'] / n_sample:.0f}. Every gauge by every projection, on these heads and the first {kept['few']['texts']}"
-        f" paragraphs ({kept['few']['tokens']:,} tokens):",
+        f"{slow['tsne']['top5']:.3f} in {slow['tsne']['processor'] / n_sample:.0f}. Every gauge by every projection, on these heads and the"
+        f" first {kept['few']['texts']} paragraphs ({kept['few']['tokens']:,} tokens):",
         markdown_table([*header, "time, a head", "processor"], [line(name, rows[name], n_sample) for name in few_heads]),
         f"Dot product and distance, weighted by attention, correlate at {correlation['none']:.2f} as the model has its vectors,"
         f" {correlation['attentionviz']:.2f} in AttentionViz' gauge ({correlation['shared']:.2f} with one scale for all heads) and"
