@@ -126,14 +126,14 @@ def test_the_lesson_goes_from_start_to_end(visit, language, tmp_path):
         me.page.wait_for_selector(VIEW)
         me.key("lesson-next").get_by_role("button").click()
     me.page.get_by_text(say("learn.exercise.title")).wait_for()
-    notes = me.key("exercise-notes").locator("textarea")
-    notes.fill("L0·H2 ← <b>前</b>")
-    notes.blur()
-    me.page.wait_for_function("() => !document.querySelector('[data-stale=true]')")
+    me.page.get_by_label(say("learn.exercise.notes")).fill("L0·H2 ← <b>前</b>")
+    me.key("lesson-back").get_by_role("button").click()
+    me.page.get_by_text(say("learn.numbered", n=8, of=8, title=say("learn.limits.title"))).wait_for()
+    me.key("lesson-next").get_by_role("button").click()
     with me.page.expect_download() as waiting:
-        me.key("save-notes").get_by_role("button").click()
+        me.page.get_by_role("button", name=say("learn.exercise.save")).click()
     waiting.value.save_as(tmp_path / "notes.txt")
-    assert "L0·H2 ← <b>前</b>" in (tmp_path / "notes.txt").read_text()
+    assert "L0·H2 ← <b>前</b>" in (tmp_path / "notes.txt").read_text(), "notes stay while one turns pages"
     assert me.foreign == []
     assert me.errors == []
 
