@@ -38,7 +38,6 @@ check: $(READY) $(NODE_READY)
 	$(BIN)/lint-imports
 	cd frontend && npm run check
 	$(BIN)/python -m pytest --doctest-modules src/sightline -q
-	$(BIN)/python -m pytest tests/test_docs.py -q
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

@@ -31,7 +31,13 @@ def coreference(run: Run) -> go.Figure:
             name=name,
             marker={
                 "color": GREYS.get(method, head_colour(int(best["head"]))),
-                "pattern": {"shape": "/" if "held out" in method else "", "fgcolor": "#ffffff", "fgopacity": 0.6, "size": 6},
+                "pattern": {
+                    "shape": "/" if "held out" in method else "",
+                    "fillmode": "overlay",  # over the head's colour, not in its place
+                    "fgcolor": "#ffffff",
+                    "fgopacity": 0.6,
+                    "size": 6,
+                },
             },
             text=["" if math.isnan(value) else f"{value:.1f}" for value in values],
             textposition="outside",
@@ -40,8 +46,9 @@ def coreference(run: Run) -> go.Figure:
             hovertemplate=f"{name}: %{{y:.1f}} %<extra></extra>",
         )
     figure.update_layout(barmode="group", bargap=0.25, bargroupgap=0.08)
+    figure.update_xaxes(showgrid=False)
     figure.update_yaxes(title_text="right (%)", range=[0, 105], tickvals=list(range(0, 101, 20)))
-    legend = {"orientation": "h", "x": 0, "y": -0.2, "yanchor": "top", "bordercolor": HAIRLINE}
+    legend = {"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top", "bordercolor": HAIRLINE, "bgcolor": "rgba(0,0,0,0)"}
     return styled(
         figure, run, "How often a mention's antecedent is found", height=460, legend=legend, margin={"l": 64, "r": 24, "t": 96, "b": 110}
     )

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from plotly.colors import sample_colorscale
 
 from sightline.results.run import Run, amounts
+from sightline.text.printable import printable
 
 INK, GROUND, HAIRLINE, QUIET = "#1a1d23", "#ffffff", "#d9dde3", "#5b6472"
 ACCENT, GOLD = "#2563eb", "#d00000"
@@ -37,7 +38,7 @@ def styled(figure: go.Figure, run: Run, title: str, *, height: int = 420, **layo
     """Give a figure its title, its provenance beneath, and the common look."""
     figure.update_layout(
         title={
-            "text": f"{_plain(title)}<br><span style='font-size:12px;color:{QUIET}'>{_plain(provenance(run))}</span>",
+            "text": f"{plain(title)}<br><span style='font-size:12px;color:{QUIET}'>{plain(provenance(run))}</span>",
             "font": {"size": 20, "color": INK},
             "x": 0,
             "xref": "container",
@@ -65,6 +66,10 @@ def styled(figure: go.Figure, run: Run, title: str, *, height: int = 420, **layo
 #: What each colour of a light figure becomes on a dark page.
 DARK = {INK: "#e6e8ec", GROUND: "#0f1115", HAIRLINE: "#2a2f37", QUIET: "#9aa3b0"}
 
+#: Numbers of a heatmap on a dark page: from the ground to light; signed ones with the ground at zero.
+DARK_SCALE = ((0.0, "#141922"), (0.35, "#1e3a75"), (0.7, "#4f86ff"), (1.0, "#dbe7ff"))
+DARK_SIGNED = ((0.0, "#6b9bff"), (0.5, "#0f1115"), (1.0, "#fb8b4b"))
+
 
 def in_dark(figure: go.Figure) -> go.Figure:
     """The same figure for a dark page, changed in place: ink, ground and hairlines; the colours of heads and layers stay."""
@@ -81,18 +86,26 @@ def in_dark(figure: go.Figure) -> go.Figure:
 
     figure.update_layout(turn(figure.layout.to_plotly_json()))
     for trace in figure.data:
-        for part in ("line", "marker"):
+        for part in ("line", "marker", "textfont", "error_x"):
             if part in trace:
                 trace[part] = turn(trace[part].to_plotly_json())
         if "marker" in trace and "line" in trace.marker and trace.marker.line.color == DARK[GROUND]:
             trace.marker.line.color = DARK[QUIET]  # the first layers are nearly as dark as the page
+        if trace.type == "heatmap" and trace.coloraxis is None:
+            trace.colorscale = DARK_SIGNED if (trace.zmin or 0) < 0 else DARK_SCALE
+    if figure.layout.coloraxis.colorscale:
+        figure.layout.coloraxis.colorscale = DARK_SCALE
     figure.update_layout(hoverlabel={"bgcolor": "#191d24"})
     return figure
 
 
-def _plain(text: str) -> str:
-    """Plotly reads some tags in titles: names are data, never markup."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+def plain(text: str) -> str:
+    """Plotly reads some tags in titles and texts: names and words are data, never markup, and what cannot be printed is shown.
+
+    >>> plain("<b>R&D</b>")
+    '&lt;b&gt;R&amp;D&lt;/b&gt;'
+    """
+    return printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def stacks_of(table: Any) -> list[str]:

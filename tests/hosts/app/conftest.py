@@ -47,6 +47,14 @@ def served(tmp_path_factory: pytest.TempPathFactory, minilm: sl.Model) -> Iterat
         yield app
 
 
+@pytest.fixture(scope="session")
+def shallow(tmp_path_factory: pytest.TempPathFactory, minilm: sl.Model) -> Path:
+    """The first two layers of minilm as a model's folder: what takes long with 72 heads is quick with 24."""
+    from tests.hosts.app.small_runs import save_shallow
+
+    return save_shallow(minilm, tmp_path_factory.mktemp("models") / "shallow")
+
+
 def one_page(page: str, language: str) -> None:
     """What AppTest runs for a page alone."""
     import importlib

@@ -10,24 +10,38 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
+from sightline.hosts.app.heatmap_clicks import clickable
 from sightline.hosts.app.messages import Say
-from sightline.plots.style import in_dark
+from sightline.plots.style import MONO, in_dark
 from sightline.results.run import Run
 
+#: Heatmaps of heads.
+GRIDS = ("syntax", "coreference_heads", "probe_weights", "space", "compare")
+#: Figures with nothing above their axes.
+BARE = ("syntax", "coreference", "probes", "probes_curve")
+#: Figures without a head to click.
+STILL = ("importance", "coreference", "coreference_example", "probes", "probes_curve", "space_pairs")
 CONFIG = {"displaylogo": False, "displayModeBar": False, "scrollZoom": False}
+#: Texts that come in lists: what points say, ticks, and the names of bars.
+LISTED = ("text", "ticktext", "x", "y")
 Head = tuple[str, int, int]
 
 
 def show(say: Say, run: Run, name: str, key: str) -> Head | None:
     """Draw one figure; the head that the visitor clicked in it, if any."""
-    drawn = translated(run.figure(name), say)
+    drawn = run.figure(name)
+    drawn = translated(clickable(drawn) if name in GRIDS else drawn, say)
     if drawn.layout.updatemenus:
         _colour(say, drawn, key)
     if st.context.theme.type == "dark":
         in_dark(drawn)
     # the tab and the line above it say what the title would
-    drawn.update_layout(title=None, margin_t=48, dragmode=False, clickmode="event+select")
-    if name == "importance":
+    drawn.update_layout(title=None, margin_t=16 if name in BARE else 48, dragmode=False, clickmode="event+select")
+    if name in GRIDS:  # beside the bar: above it, a title meets the highest number
+        drawn.update_traces(colorbar_title_side="right", selector={"type": "heatmap"})
+        drawn.update_coloraxes(colorbar_title_side="right")
+        drawn.update_annotations(font_size=14)
+    if name in STILL:
         st.plotly_chart(drawn, theme=None, key=key, config=CONFIG)
         return None
     event: Any = st.plotly_chart(drawn, theme=None, key=key, config=CONFIG, on_select="rerun", selection_mode="points")
@@ -64,12 +78,16 @@ def translated(figure: go.Figure, say: Say) -> go.Figure:
     told = _phrases(say.language)
     pattern = re.compile(r"(?<![A-Za-z])(" + "|".join(map(re.escape, sorted(told, key=len, reverse=True))) + r")(?![A-Za-z])")
 
+    antecedent = tuple(Say(language)("grammar.antecedent_is") for language in ("en", say.language))
+
     def turn(value: Any, key: str = "") -> Any:
         if isinstance(value, dict):
+            if value.get("mode") == "text" and value.get("textfont", {}).get("family") == MONO:
+                return {**value, "hovertext": [one.replace(*antecedent) for one in value.get("hovertext", [])]}  # the words of a text
             return {name: turn(one, name) for name, one in value.items()}
-        if isinstance(value, list) and key in ("data", "annotations", "updatemenus", "buttons", "text"):
+        if isinstance(value, list) and key in ("data", "annotations", "updatemenus", "buttons", *LISTED):
             return [turn(one, key) for one in value]
-        if isinstance(value, str) and key in ("text", "name", "label", "hovertemplate"):
+        if isinstance(value, str) and key in ("name", "label", "hovertemplate", *LISTED):
             return pattern.sub(lambda found: told[found[0]], value)
         return value
 

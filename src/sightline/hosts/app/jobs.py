@@ -33,12 +33,14 @@ class StoppedError(Exception):
 
 @dataclass
 class Job:
-    """state: waiting, running, done, stopped or failed. done, of: documents. folder: where the finished run lies."""
+    """state: waiting, running, done, stopped or failed. done, of: documents, or any other measure of the way. doing: the step of several.
+    folder: where the finished run lies."""
 
     folder: Path
     state: str = "waiting"
     done: int = 0
     of: int | None = None
+    doing: str = ""
     error: str = ""
     number: str = field(default_factory=lambda: secrets.token_hex(8))
     stop: threading.Event = field(default_factory=threading.Event)
@@ -46,6 +48,13 @@ class Job:
     @property
     def ended(self) -> bool:
         return self.state in ("done", "stopped", "failed")
+
+    def at(self, done: int, of: int | None, doing: str = "") -> None:
+        """Say how far the work is; where its visitor has asked to stop, it ends here."""
+        self.done, self.of, self.doing = done, of, doing
+        if self.stop.is_set():
+            raise StoppedError
+        time.sleep(0.005)  # those who only look come first
 
 
 class Desk:
@@ -103,23 +112,25 @@ def measure(model: Model, corpus: Corpus, only: Sequence[str], limit: int, owner
 
     def work(job: Job) -> None:
         def show(place: Progress) -> None:
-            job.done, job.of = place.documents, place.of
-            if job.stop.is_set():
-                raise StoppedError
-            time.sleep(0.005)  # those who only look come first
+            job.at(place.documents, place.of)
 
         run = analyse(model, corpus, statistics_named(only), limit=min(limit, len(corpus)), window=True, progress=show)
-        half = job.folder.with_name(f".{job.folder.name}")
-        try:
-            run.save(half)
-            (half / OWNER).write_text(json.dumps({"owner": owner}), encoding="utf-8")
-            if job.stop.is_set():
-                raise StoppedError
-            half.replace(job.folder)
-        finally:
-            shutil.rmtree(half, ignore_errors=True)
+        keep(job, owner, run.save)
 
     return work
+
+
+def keep(job: Job, owner: str, save: Callable[[Path], object]) -> None:
+    """What a job found, saved into its folder: whole or not at all, and with its owner's name."""
+    half = job.folder.with_name(f".{job.folder.name}")
+    try:
+        save(half)
+        (half / OWNER).write_text(json.dumps({"owner": owner}), encoding="utf-8")
+        if job.stop.is_set():
+            raise StoppedError
+        half.replace(job.folder)
+    finally:
+        shutil.rmtree(half, ignore_errors=True)
 
 
 def owner_of(folder: Path) -> str | None:

@@ -30,5 +30,7 @@ PAGES = (
     Page("look", ":material/visibility:", default=True),
     Page("learn", ":material/school:"),
     Page("corpus", ":material/library_books:"),
+    Page("grammar", ":material/account_tree:"),
+    Page("space", ":material/scatter_plot:"),
     Page("runs", ":material/folder_open:"),
 )

@@ -15,11 +15,12 @@ from sightline.hosts.app.files import zipped
 from sightline.hosts.app.jobs import owner_of
 from sightline.hosts.app.messages import Say
 from sightline.hosts.app.plain import refuse
-from sightline.hosts.app.run_view import show_run
+from sightline.hosts.app.run_parts import called_by, show_parts
 from sightline.hosts.app.settings import current
 from sightline.hosts.app.shell import heading, visitor
 from sightline.hosts.app.workspace import Workspace, plain_name
 from sightline.hosts.report import REPORT
+from sightline.plots.figures import FIGURES
 from sightline.results.run import ABOUT, EXAMPLE
 
 
@@ -34,7 +35,7 @@ def page(say: Say) -> None:
         listed = {name: found, **listed}
     if not listed:
         st.info(say("runs.none"), icon=":material/folder_open:")
-        _recipe(say, "run")
+        _recipe(say, "run", "entropy")
         return
     if name not in listed:
         if name:
@@ -42,17 +43,18 @@ def page(say: Say) -> None:
         st.session_state["run-name"] = next(iter(listed))
     name = st.selectbox(say("runs.choose"), list(listed), format_func=lambda one: called(say, listed[one]), key="run-name")
     st.query_params["run"] = name
-    folder = listed[name]
+    folder, table = listed[name], "entropy"
     try:
         if not Workspace(current().workspace).whole(folder):
             raise StorageError(f"{name} holds a link that leads out of the workspace.", "Put a copy there instead.")
         run = opened(str(folder))
+        table = next((one for one in FIGURES if one in run.tables), table)
         _downloads(say, folder, name)
-        show_run(say, run, name)
+        show_parts(say, run, folder)
     except SightlineError as error:
         refuse(say("runs.damaged"), error)
     st.caption(say("runs.link"))
-    _recipe(say, str(folder))
+    _recipe(say, str(folder), table)
 
 
 def mine(who: str) -> dict[str, Path]:
@@ -68,11 +70,8 @@ def linked(name: str) -> Path | None:
 def called(say: Say, folder: Path) -> str:
     """A run in the list: when, which model, how much."""
     try:
-        about = opened(str(folder)).about
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime((folder / ABOUT).stat().st_mtime))
-        return say(
-            "runs.called", when=when, model=about["model"]["name"], corpus=about["corpus"]["name"], texts=f"{about['counts']['texts']:,}"
-        )
+        return called_by(say, opened(str(folder)), when)
     except (SightlineError, OSError, KeyError, TypeError):
         return folder.name
 
@@ -95,7 +94,7 @@ def _downloads(say: Say, folder: Path, name: str) -> None:
             )  # fmt: skip
 
 
-def _recipe(say: Say, folder: str) -> None:
-    python = f'import sightline as sl\n\nrun = sl.open_run({folder!r})\nrun.table("entropy").to_csv()\n'
-    python += 'run.figure("entropy").write_html("entropy.html")'
+def _recipe(say: Say, folder: str, table: str) -> None:
+    python = f'import sightline as sl\n\nrun = sl.open_run({folder!r})\nrun.table("{table}").to_csv()\n'
+    python += f'run.figure("{table}").write_html("{table}.html")'
     recipe.box(say, python, shlex.join(["sightline", "app", "--workspace", str(current().workspace)]))

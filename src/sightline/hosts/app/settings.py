@@ -16,6 +16,7 @@ class Limits:
     pasted               characters of a corpus pasted into the page
     upload               bytes of an uploaded file
     documents            of a corpus; more are drawn at random
+    points               heads × tokens of a space of queries and keys
     waiting              analyses that may wait for their turn
     """
 
@@ -24,6 +25,7 @@ class Limits:
     pasted: int = 200_000
     upload: int = 2 * 1024 * 1024
     documents: int = 1000
+    points: int = 400_000
     waiting: int = 8
 
 

@@ -1,0 +1,66 @@
+"""A page's analysis while it runs, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import streamlit as st
+
+from sightline.errors import SightlineError
+from sightline.hosts.app.jobs import Job, desk
+from sightline.hosts.app.messages import Say
+from sightline.hosts.app.plain import refuse
+from sightline.hosts.app.settings import current
+from sightline.hosts.app.workspace import Workspace
+
+
+def running(key: str) -> bool:
+    """Whether the visitor's analysis of this page has not ended yet."""
+    job = _job(key)
+    return job is not None and not job.ended
+
+
+def begin(say: Say, key: str, work: Callable[[Job], None]) -> None:
+    """Put an analysis on the desk, and draw the page anew; where too many wait, say so."""
+    job = desk().take(Workspace(current().workspace).new_run(), work)
+    if job is None:
+        refuse(say("corpus.too_many_waiting"))
+        return
+    st.session_state[f"{key}-job"] = job.number
+    st.rerun()
+
+
+def outcome(say: Say, key: str, show: Callable[[Path], None]) -> None:
+    """The bar and the button that stops; or how it ended, and where it was saved, what it found."""
+    job = _job(key)
+    if job is None:
+        return
+    if not job.ended:
+        _progress(say, key)
+    elif job.state == "stopped":
+        st.info(say("corpus.stopped"), icon=":material/stop_circle:")
+    elif job.state == "failed":
+        refuse(say("corpus.failed"), job.error)
+    else:
+        st.success(say("corpus.saved"), icon=":material/check:")
+        try:
+            show(job.folder)
+        except SightlineError as error:
+            refuse(say("corpus.failed"), error)
+
+
+def _job(key: str) -> Job | None:
+    return desk().job(st.session_state.get(f"{key}-job", ""))
+
+
+@st.fragment(run_every=0.5)
+def _progress(say: Say, key: str) -> None:
+    job = _job(key)
+    if job is None or job.ended:
+        st.rerun()
+    bar, button = st.columns([4, 1], vertical_alignment="center")
+    doing = say(f"{key}.doing_{job.doing}") if job.doing else say("corpus.reading")
+    bar.progress(min(1.0, job.done / job.of) if job.of else 0.0, text=say("corpus.waiting") if job.state == "waiting" else doing)
+    if button.button(say("corpus.stop"), icon=":material/stop_circle:", width="stretch", key=f"{key}-stop"):
+        job.stop.set()

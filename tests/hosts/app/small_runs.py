@@ -1,0 +1,53 @@
+"""Small runs of every kind, as the pages and the command line write them: made once, shared by the tests that look at them."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+
+from torch import nn
+
+import sightline as sl
+from sightline.hosts.app.corpus import sample
+from sightline.results.space_storage import FILE
+from sightline.sample.treebank import write_sample
+
+TEXTS = sample().split("\n\n")[:3]
+
+
+def grammar_run(model: sl.Model, folder: Path) -> sl.Run:
+    """Tables 1, 2 and 3 of a few made-up sentences, in one folder."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    file = folder.parent / "small.conllu"
+    write_sample(file, 40)
+    bank = sl.read_treebank(file)
+    runs = [sl.syntax(model, bank, min_count=10), sl.coreference(model, file), sl.probe(model, *bank.halves(), seeds=1)]
+    run = runs[0].join(*runs[1:])
+    run.save(folder)
+    file.unlink()
+    return run
+
+
+def save_shallow(model: sl.Model, folder: Path) -> Path:
+    """A model with the first two layers of another."""
+    cut = copy.deepcopy(model.hf)
+    layers = next(part for part in cut.modules() if isinstance(part, nn.ModuleList))
+    for _ in range(len(layers) - 2):
+        del layers[-1]
+    cut.config.num_hidden_layers = 2
+    cut.save_pretrained(folder)
+    model.tokenizer.save_pretrained(folder)
+    return folder
+
+
+def space_run(model: sl.Model, folder: Path) -> sl.Space:
+    """A space of three paragraphs."""
+    space = sl.joint_space(model, TEXTS)
+    space.run().save(folder)
+    space.save(folder / FILE)
+    return space
+
+
+def compare_run(model: sl.Model, folder: Path) -> None:
+    """A model beside itself."""
+    sl.compare(model, model, TEXTS).save(folder)
