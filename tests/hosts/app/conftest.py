@@ -75,6 +75,18 @@ def shallow(tmp_path_factory: pytest.TempPathFactory, minilm: sl.Model) -> Path:
     return save_shallow(minilm, tmp_path_factory.mktemp("models") / "shallow")
 
 
+@pytest.fixture(scope="session")
+def kept_runs(tmp_path_factory: pytest.TempPathFactory, shallow: Path) -> Path:
+    """A folder with a run of grammar, of a space and of a comparison, all of the shallow model."""
+    from tests.hosts.app.small_runs import compare_run, grammar_run, space_run
+
+    folder, model = tmp_path_factory.mktemp("kept"), sl.load(shallow)
+    grammar_run(model, folder / "small-grammar")
+    space_run(model, folder / "small-space")
+    compare_run(model, folder / "small-compare")
+    return folder
+
+
 def answers(url: str) -> bool:
     try:
         with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310 - our own address

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 import time
 
 import pytest
@@ -16,7 +17,6 @@ from sightline.hosts.app.messages import LANGUAGES, Say
 from sightline.hosts.app.settings import Limits
 from sightline.hosts.app.uploads import unpacked_size
 from sightline.sample.treebank import sample_conllu
-from tests.hosts.app.small_runs import grammar_run
 from tests.hosts.app.test_pages import errors
 
 PLAIN = sample_conllu(30).replace("Entity=", "Nothing=")
@@ -89,9 +89,10 @@ def _table_1(say, run, shown) -> None:
         assert shown[say("grammar.column_head")][place] == f"L{rows[name]['layer']}·H{rows[name]['head']}"
 
 
-def test_a_relation_shows_its_best_head_whose_card_opens_from_there(script, shallow, tmp_path):
+def test_a_relation_shows_its_best_head_whose_card_opens_from_there(script, shallow, kept_runs, tmp_path):
     at = script("runs", model=str(shallow))
-    run = grammar_run(sl.load(shallow), tmp_path / "workspace" / "runs" / "mine")
+    shutil.copytree(kept_runs / "small-grammar", tmp_path / "workspace" / "runs" / "mine")
+    run = sl.open_run(kept_runs / "small-grammar")
     at.run()
     best = next(row for row in run.table("syntax").rows() if row["relation"] == "det")
     head = f"L{best['layer']}·H{best['head']}"

@@ -15,6 +15,7 @@ from sightline.plots.figures import available
 from sightline.plots.probes import kind_of
 from sightline.results.run import Run
 from sightline.results.table import Cell
+from sightline.sample.treebank import NAME
 
 #: Kind of run → its figures, in the order of the page. That of single examples is drawn relation by relation.
 FIGURES = {
@@ -44,8 +45,9 @@ def show_grammar(say: Say, parts: Mapping[str, Run], name: str) -> None:
 
 def _provenance(say: Say, kind: str, run: Run) -> None:
     """Model, corpus, how much of it, and what was left out and why: nothing is dropped in silence."""
-    counts, names = run.about["counts"], (run.about["model"]["name"], run.about["corpus"]["name"])
-    model, corpus = (escaped(str(one).removeprefix("the other half of ")) for one in names)
+    counts, names = run.about["counts"], [str(run.about["model"]["name"]), str(run.about["corpus"]["name"])]
+    names[1] = names[1].removeprefix("the other half of ")  # of the probes, which learn from one half
+    model, corpus = (escaped(one) for one in names)
     n = {name: f"{counts.get(name, 0):,}" for name in ("sentences", "words", "documents", "mentions")}
     if kind == "coreference":
         n["documents"] = f"{run.about['corpus'].get('documents', 0):,}"
@@ -54,6 +56,8 @@ def _provenance(say: Say, kind: str, run: Run) -> None:
     if kind == "coreference":
         marked, first, apart = (f"{counts.get(what, 0):,}" for what in ("mentions_marked", "mentions_first", "mentions_apart"))
         said.append(say("grammar.mentions", marked=marked, scored=n["mentions"], first=first, apart=apart))
+    if names[1].startswith(NAME):
+        said.append(say("grammar.synthetic"))
     if said:
         st.caption(" ".join(said))
 
