@@ -46,6 +46,7 @@ def coreference(run: Run) -> go.Figure:
             hovertemplate=f"{name}: %{{y:.1f}} %<extra></extra>",
         )
     figure.update_layout(barmode="group", bargap=0.25, bargroupgap=0.08)
+    figure.update_xaxes(showgrid=False)
     figure.update_yaxes(title_text="right (%)", range=[0, 105], tickvals=list(range(0, 101, 20)))
     legend = {"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top", "bordercolor": HAIRLINE, "bgcolor": "rgba(0,0,0,0)"}
     return styled(

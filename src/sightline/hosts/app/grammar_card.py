@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -77,7 +78,7 @@ def examples(say: Say, run: Run, relation: str, rows: list[dict[str, Cell]]) -> 
         if len(trace.text) == 2:
             trace.text = [say("grammar.gold"), trace.text[1]]
         else:
-            trace.text = [f"{relation} · {_direction(say, str(next(captions)['direction']))}"]
+            trace.text = [f"{html.escape(relation, quote=False)} · {_direction(say, str(next(captions)['direction']))}"]
     figure.data = []
     figure.add_traces(kept)
     figure.layout.updatemenus = ()
