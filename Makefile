@@ -1,18 +1,31 @@
 # make run · make test · make check: each sets up what it needs first, and does it once.
+# make run PORT=8600 listens elsewhere; OPTIONS=--allow-hub and the like are passed on (sightline app --help).
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 NODE_READY := frontend/node_modules/.package-lock.json
+PORT ?= 8501
+WORKSPACE ?= sightline-workspace
+OPTIONS ?=
 EXTRAS := gguf,notebook,plots,app,embed,dev
 
-.PHONY: run test check format frontend bench setup system clean
+.PHONY: run sample comes-up test check format frontend bench setup system clean
 
+# The app, until Ctrl-C.
 run: $(READY)
+	@$(BIN)/sightline app --port $(PORT) --workspace "$(WORKSPACE)" $(OPTIONS)
+
+# The same without an app: what a sentence's attention looks like, as numbers and as one page.
+sample: $(READY)
 	@$(BIN)/sightline trace "The cat sat on the mat." --pair "It purred."
 	@mkdir -p out
 	@$(BIN)/sightline view "The cat sat on the mat." --pair "It purred." -o out/cat.html
 	@echo "Open out/cat.html in a browser to look at it."
+
+# make run, visited and stopped: for machines.
+comes-up: $(READY)
+	$(BIN)/python scripts/app_comes_up.py
 
 test: $(READY) $(NODE_READY) system
 	cd frontend && npm test
@@ -25,7 +38,6 @@ check: $(READY) $(NODE_READY)
 	$(BIN)/lint-imports
 	cd frontend && npm run check
 	$(BIN)/python -m pytest --doctest-modules src/sightline -q
-	$(BIN)/python -m pytest tests/test_docs.py -q
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

@@ -175,8 +175,9 @@ class TestBadInput:
         run = syntax(minilm, [*sl.sample_treebank(4), long, dropped], min_count=1)
         counts = run.about["counts"]
         assert (counts["given"], counts["sentences"], counts["too_long"], counts["unreadable"]) == (6, 4, 1, 1)
-        assert set(run.about["notes"]["dropped"]) == {"long", "dropped"}
-        assert "202 tokens" in run.about["notes"]["dropped"]["long"]
+        notes = run.about["notes"]
+        assert notes["too_long"] == {"long": "202 tokens, more than 128."}
+        assert set(notes["unreadable"]) == {"dropped"}
 
     def test_a_treebank_of_which_nothing_can_be_used_is_refused(self) -> None:
         with pytest.raises(TextError, match="None of the 4 sentences"):

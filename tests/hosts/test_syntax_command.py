@@ -55,7 +55,7 @@ def test_a_treebank_in_a_report_out(treebank: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     result = run_command("syntax", treebank, "-o", out, "--min-count", 2, "--layers", "0,2")
     assert result.exit_code == 0, result.output
-    assert "1 of 9 sentences left out: no trees" in result.output
+    assert "1 of 9 sentences are no trees and are not in these numbers. The first: two, two roots, words 1 and 2." in result.output
     assert "nsubj" in result.output
     with (out / "tables" / "syntax.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -64,7 +64,7 @@ def test_a_treebank_in_a_report_out(treebank: Path, tmp_path: Path) -> None:
     ]  # fmt: skip
     assert {row["layer"] for row in rows} <= {"0", "2"}
     about = json.loads((out / "run.json").read_text())
-    assert about["notes"]["skipped"] == {"two": "two roots, words 1 and 2."}
+    assert about["notes"]["no_tree"] == {"two": "two roots, words 1 and 2."}
     assert (about["kind"], about["figures"]) == ("syntax", ["syntax", "syntax_examples"])
     page = (out / "report.html").read_text(encoding="utf-8")
     assert "1 of 9 sentences are no trees" in page

@@ -133,6 +133,7 @@ def test_corefuds_head_field_says_which_word_is_the_head(tmp_path: Path) -> None
         (as_json(MARY).replace('"start": 5', '"start": "5"'), "malformed_mentions", "mention 2 cannot be used"),
         (as_json(MARY).replace('"proper"', '"name"'), "malformed_mentions", "type 'name'"),
         (as_json(MARY).replace('"head": 4', '"head": 6'), "malformed_mentions", "whose head is word 6"),
+        (as_json(MARY).replace('"head": 4', '"head": 600'), "malformed_mentions", "whose head is word 600"),
     ],
 )
 def test_what_cannot_be_used_is_counted_or_with_strict_an_error(tmp_path: Path, text: str, problem: str, says: str) -> None:
@@ -147,7 +148,7 @@ def test_what_cannot_be_used_is_counted_or_with_strict_an_error(tmp_path: Path, 
     ("text", "says"),
     [
         ("Just a text.\nAnd more of it.\n", "what kind of coreference corpus"),
-        ("", "what kind of coreference corpus"),
+        ("", "an empty file"),
         (CONLL2012.replace("Nobody NN", "Nobody").replace(" - - - A * -\n\n#end", "\n\n#end"), "not CoNLL-2012"),
         (CONLL2012.replace(" He ", " [WORD] "), "skeleton"),
         ("1\ta\n", "what kind"),

@@ -142,3 +142,24 @@ def test_heads_are_a_tree_just_where_every_word_leads_to_the_one_root(heads: lis
 
     is_tree = heads.count(ROOT) == 1 and all(leads_to_root(place) for place in range(len(heads)))
     assert (tree_fault(heads) is None) == is_tree
+
+
+def test_two_spaces_and_odd_characters_within_a_word_do_not_move_the_columns(tmp_path: Path) -> None:
+    """The conllu library takes two spaces for a tab, and Python takes U+2028 for the end of a line."""
+    text = block("odd", line(1, "10  000", 2, "nummod"), line(2, "a\u2028b\x85", 3, "nsubj"), line(3, "\u00a0x", 0, "root", "Gloss=a  b"))
+    (tmp_path / "x.conllu").write_text(text, encoding="utf-8", newline="\n")
+    for bank in (parse_treebank(text), sl.read_treebank(tmp_path / "x.conllu"), parse_treebank(text.replace("\n", "\r\n"))):
+        assert (bank[0].words, bank[0].heads) == (("10 000", "a\u2028b\x85", "\u00a0x"), (1, 2, ROOT))
+        assert bank[0].misc[2]["Gloss"] == "a b"
+
+
+def test_two_sentences_of_one_name_that_are_no_trees_are_two() -> None:
+    assert list(parse_treebank(TWO_ROOTS + GOOD + TWO_ROOTS).skipped) == ["two", "two, line 10"]
+
+
+def test_halves_tell_together_what_the_whole_does() -> None:
+    whole = parse_treebank(TWO_ROOTS + "".join(GOOD.replace("good", f"good {i}") for i in range(5)))
+    halves = whole.halves(seed=3)
+    assert sorted(map(len, halves)) == [2, 3]
+    assert {one.id for half in halves for one in half} == {one.id for one in whole}
+    assert {**halves[0].skipped, **halves[1].skipped} == whole.skipped

@@ -1,4 +1,5 @@
 // Every word on screen, in one table; a host may pass other words for any of them.
+// note_page: the page behind the note, as Markdown; empty is the English one, which the bundle carries.
 
 export const ENGLISH = {
   head_title: "Where each token looks",
@@ -71,6 +72,7 @@ export const ENGLISH = {
   drawing: "Attention drawing",
   note: "Attention shows where information may flow, not why the model decided.",
   note_link: "What this means",
+  note_page: "",
   close: "Close",
   loading: "Reading attention…",
   empty_heads: "No head is switched on. Choose one above, or press “All”.",

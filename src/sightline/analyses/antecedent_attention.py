@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 
-from sightline.analyses.antecedents import Question
+from sightline.analyses.antecedents import Question, questions
 from sightline.analyses.windows import Window
 from sightline.analyses.word_maps import WordMaps
 
@@ -30,8 +30,8 @@ class Asked:
     window: np.ndarray
 
     @classmethod
-    def of(cls, windows: Sequence[Window], ask: Callable[[Sequence], Iterable[Question]]) -> Asked:  # type: ignore[type-arg]
-        found = [(number, question) for number, window in enumerate(windows) for question in ask(window.mentions)]
+    def of(cls, windows: Sequence[Window]) -> Asked:
+        found = [(number, question) for number, window in enumerate(windows) for question in questions(window.mentions)]
         return cls(tuple(windows), tuple(question for _, question in found), np.array([number for number, _ in found], dtype=int))
 
     def __len__(self) -> int:

@@ -6,30 +6,28 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from sightline.analyses.average_attention import AverageAttention
+from sightline.analyses.compare_maps import aligned, same_tokens, weights_of
 from sightline.analyses.entropy import Entropy
 from sightline.analyses.prepare import Preparation, documents_of
 from sightline.analyses.provenance import provenance
 from sightline.analyses.run import Progress, analyse
 from sightline.analyses.space import joint_space
 from sightline.analyses.tables import head_table
-from sightline.capture.collect import Collector, Sides
+from sightline.capture.collect import Sides
 from sightline.capture.model import Model
-from sightline.capture.selection import check_layers
-from sightline.capture.trace import Stack
 from sightline.errors import ModelError, TextError
 from sightline.measures.divergence import jensen_shannon
-from sightline.measures.pooling import pool_to_words
 from sightline.results.comparison import Comparison
 from sightline.results.run import Run
 from sightline.results.space import Space
 from sightline.results.table import Cell, Table
-from sightline.text.corpora import Corpus, Item
-from sightline.text.tokenized import TokenizedText
+from sightline.text.corpora import Corpus, Document, Item
 
 #: Texts that go through both models before the next are read.
 GROUP = 32
@@ -64,12 +62,12 @@ def compare(
     longest = min((n for n in (max_tokens, first.max_tokens, second.max_tokens) if n is not None), default=None)
     options = {"with": second.name, "layers": chosen, "limit": limit, "max_tokens": longest, "seed": seed, "spaces": spaces}
     started = time.monotonic()
-    pairs, counts = _read_both(first, second, corpus, limit, longest, seed)
-    level = "token" if all(_same_tokens(a, b) for a, b in pairs) else "word"
+    pairs, both, counts = _read_both(first, second, corpus, limit, longest, seed)
+    level = "token" if all(same_tokens(a, b) for a, b in pairs) else "word"
     sums = _distances(first, second, pairs, chosen, level, counts, progress)
-    given: dict[str, Any] = {"limit": limit, "max_tokens": longest, "seed": seed}
-    every = sorted({layer for numbers in chosen.values() for layer in numbers})
-    runs = [analyse(model, corpus, [AverageAttention(), Entropy()], layers=every, **given) for model in (first, second)]
+    given: dict[str, Any] = {"max_tokens": longest, "seed": seed}
+    given["layers"] = sorted({layer for numbers in chosen.values() for layer in numbers})
+    one, other = (_means(model, analyse(model, both, [AverageAttention(), Entropy()], **given)) for model in (first, second))
     where = {"name": corpus.name, "sha256": corpus.sha256, "documents": corpus.n_documents}
     about = {
         **provenance("compare", first, where, options),
@@ -80,12 +78,11 @@ def compare(
     }
     made: tuple[Space, Space] | None = None
     if spaces and first.gives.recorded and second.gives.recorded:
-        one, other = (joint_space(model, corpus, layers=every, **given) for model in (first, second))
-        made = (one, other)
+        made = (joint_space(first, both, **given), joint_space(second, both, **given))
     elif spaces:
         left_out["space"] = "One of the models stands outside transformers' attention interface: it gives no queries and keys."
     about["seconds"] = round(time.monotonic() - started, 3)
-    return Comparison(Run(about, {"compare": _table(sums, *runs)}), made)
+    return Comparison(Run(about, {"compare": _table(sums, chosen, one, other)}), made)
 
 
 def _in_common(first: Model, second: Model, layers: Iterable[int] | None) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
@@ -124,26 +121,22 @@ def _in_common(first: Model, second: Model, layers: Iterable[int] | None) -> tup
 
 def _read_both(
     first: Model, second: Model, corpus: Corpus, limit: int | None, longest: int | None, seed: int
-) -> tuple[list[tuple[Sides, Sides]], Counter[str]]:
+) -> tuple[list[tuple[Sides, Sides]], Corpus, Counter[str]]:
+    """What both models can read: as each of them reads it, and as a corpus of its own."""
     readers = Preparation(first, longest), Preparation(second, longest)
     counts: Counter[str] = Counter(documents=0, texts=0, tokens=0, unlike=0)
-    pairs = []
+    pairs: list[tuple[Sides, Sides]] = []
+    shared: list[Document] = []
     for document in documents_of(corpus, first, pairs=False, limit=limit, max_tokens=longest, seed=seed):
         counts["documents"] += 1
         one, other = (reader.read(document) for reader in readers)
         if len(one) == len(other) == 1:
             pairs.append((one[0], other[0]))
+            shared.append(document)
     counts["skipped"] = counts["documents"] - len(pairs)
     if not pairs:
         raise TextError(f"None of the {counts['documents']:,} documents can be read by both models.", f"At most {longest} tokens fit.")
-    return pairs, counts
-
-
-def _same_tokens(one: Sides, other: Sides) -> bool:
-    def of(sides: Sides) -> tuple[Any, ...]:
-        return sides.source.tokens, sides.source.ids, sides.target and sides.target.tokens
-
-    return of(one) == of(other)
+    return pairs, Corpus(corpus.name, corpus.sha256, len(shared), lambda: iter(shared)), counts
 
 
 def _distances(
@@ -161,11 +154,11 @@ def _distances(
     started = time.monotonic()
     for start in range(0, len(pairs), GROUP):
         group = pairs[start : start + GROUP]
-        one, other = (_weights(model, [pair[side] for pair in group], chosen) for side, model in enumerate((first, second)))
+        one, other = (weights_of(model, [pair[side] for pair in group], chosen) for side, model in enumerate((first, second)))
         for a, b in zip(one, other, strict=True):
             used = False
             for name in chosen:
-                maps = _aligned(a[name], b[name], level)
+                maps = aligned(a[name], b[name], level)
                 if maps is None:
                     continue
                 used = True
@@ -184,72 +177,38 @@ def _distances(
     return {name: np.divide(total, asked[name], out=np.full(total.shape, np.nan), where=asked[name] > 0) for name, total in sums.items()}
 
 
-def _weights(model: Model, sides: Sequence[Sides], chosen: dict[str, tuple[int, ...]]) -> list[dict[str, Stack]]:
-    layers = {name: chosen.get(name, ()) for name in check_layers(model.layout, None)}
-    found: dict[int, dict[str, Stack]] = {}
-    for batch in model.in_batches(sides):
-        collector = Collector(model.layout, layers, ("weights",))
-        model.hand_layers([sides[i] for i in batch], collector.receive)
-        for place, i in enumerate(batch):
-            found[i] = collector.stacks(place, sides[i])
-    return [found[i] for i in range(len(sides))]
-
-
-def _aligned(one: Stack, other: Stack, level: str) -> tuple[np.ndarray, np.ndarray] | None:
-    """[layer, head, query, key] of both over the same queries and keys; None where the text reads differently."""
-    if level == "token":
-        return one.weights, other.weights
-    texts = [(stack.query_text, stack.key_text) for stack in (one, other)]
-    words = [tuple(_words(text) for text in pair) for pair in texts]
-    if words[0] != words[1] or not words[0][0] or not words[0][1]:
-        return None
-    a, b = (_between_words(stack) for stack in (one, other))
-    return a, b
-
-
-def _words(text: TokenizedText) -> list[str]:
-    level = text.at_word_level()
-    return [token for token, special in zip(level.tokens, level.special, strict=True) if not special]
-
-
-def _between_words(stack: Stack) -> np.ndarray:
-    """[layer, head, word, word + 1]: the last key is all special tokens together."""
-    pooled = pool_to_words(stack.weights, stack.query_text.word_groups, stack.key_text.word_groups)
-    queries = ~np.array(stack.query_text.at_word_level().special)
-    keys = ~np.array(stack.key_text.at_word_level().special)
-    rows = pooled[..., queries, :]
-    return np.concatenate([rows[..., keys], rows[..., ~keys].sum(-1, keepdims=True)], -1)
-
-
-def _table(sums: dict[str, np.ndarray], one: Run, other: Run) -> Table:
-    """A row for each head: js, change of entropy, change of average attention to each target that both models have."""
-    entropies = [_by_head(run.table("entropy"), "all") for run in (one, other)]
-    means = [_by_target(run.table("average_attention")) for run in (one, other)]
-    targets = [target for target in means[0] if target in means[1]]
-    records: list[tuple[Cell, ...]] = []
-    for stack, values in sums.items():
-        layers = sorted({layer for name, layer, _ in entropies[0] if name in ("", stack)})
-        for layer, row in zip(layers, values, strict=True):
-            for head, js in enumerate(row):
-                place = next(key for key in ((stack, layer, head), ("", layer, head)) if key in entropies[0])
-                changes = [means[1][target].get(place, math.nan) - means[0][target].get(place, math.nan) for target in targets]
-                records.append((stack, layer, head, float(js), entropies[1].get(place, math.nan) - entropies[0][place], *changes))
-    return head_table(records, ("js", "entropy_change", *(f"{target}_change" for target in targets)))
-
-
 Place = tuple[str, int, int]
 
 
-def _by_head(table: Table, column: str) -> dict[Place, float]:
-    return {_place(row): float(row[column]) for row in table.rows()}
+@dataclass(frozen=True)
+class _Means:
+    """What the statistics say of every head of one model: its entropy, and its average attention to each target."""
+
+    entropy: dict[Place, float]
+    targets: dict[str, dict[Place, float]]
 
 
-def _by_target(table: Table) -> dict[str, dict[Place, float]]:
-    found: dict[str, dict[Place, float]] = {}
-    for row in table.rows():
-        found.setdefault(str(row["target"]), {})[_place(row)] = float(row["mean"])
-    return found
+def _means(model: Model, run: Run) -> _Means:
+    only = next(iter(model.layout.stacks))  # tables of a model with one kind of attention do not name it
+
+    def place(row: dict[str, Cell]) -> Place:
+        return str(row.get("stack", only)), int(row["layer"]), int(row["head"])
+
+    targets: dict[str, dict[Place, float]] = {}
+    for row in run.table("average_attention").rows():
+        targets.setdefault(str(row["target"]), {})[place(row)] = float(row["mean"])
+    return _Means({place(row): float(row["all"]) for row in run.table("entropy").rows()}, targets)
 
 
-def _place(row: dict[str, Cell]) -> Place:
-    return str(row.get("stack", "")), int(row["layer"]), int(row["head"])
+def _table(sums: dict[str, np.ndarray], chosen: dict[str, tuple[int, ...]], one: _Means, other: _Means) -> Table:
+    """A row for each head: js, change of entropy, change of average attention to each target that both models have."""
+    targets = [target for target in one.targets if target in other.targets]
+    records: list[tuple[Cell, ...]] = []
+    for stack, values in sums.items():
+        for layer, row in zip(chosen[stack], values, strict=True):
+            for head, js in enumerate(row):
+                place = (stack, layer, head)
+                entropy = other.entropy.get(place, math.nan) - one.entropy.get(place, math.nan)
+                changes = [other.targets[target].get(place, math.nan) - one.targets[target].get(place, math.nan) for target in targets]
+                records.append((*place, float(js), entropy, *changes))
+    return head_table(records, ("js", "entropy_change", *(f"{target}_change" for target in targets)))

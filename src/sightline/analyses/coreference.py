@@ -63,7 +63,7 @@ def coreference(
     began = time.monotonic()
     chosen = _chosen(corpus, limit, seed)
     windows, counts = _windows(model, corpus, chosen, max_tokens, first_window, strict)
-    asked = Asked.of(windows, questions)
+    asked = Asked.of(windows)
     _count_questions(counts, corpus, chosen, asked)
     if not len(asked):
         raise TextError(

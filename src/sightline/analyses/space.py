@@ -7,16 +7,15 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import torch
 
 from sightline.analyses.provenance import provenance
 from sightline.analyses.run import Progress
 from sightline.analyses.space_capture import Captured, CapturedStack, capture_space
 from sightline.analyses.space_facts import fidelity, mean_entropy, most_attended, whole_maps
+from sightline.analyses.space_fit import Show, fitted
 from sightline.analyses.space_gauge import check_gauge, gauge_error, gauge_layer, pair_rows, shared_scale, some_pairs
 from sightline.capture.model import Model
 from sightline.errors import TraceError, nearest
-from sightline.measures.fit import HeadText, Maps, divergence, fit_maps, free_texts
 from sightline.measures.project import METHODS, check_method, principal_axes, project
 from sightline.results.space import KINDS, LinearMaps, Space, SpaceStack
 from sightline.text.corpora import Corpus, Item
@@ -24,8 +23,6 @@ from sightline.text.corpora import Corpus, Item
 PROJECTIONS = ("fitted", "freed", *METHODS)
 #: Attention recomputed from gauged vectors may differ from the model's by so much.
 GAUGE_WITHIN = 1e-5
-
-Show = Callable[[str, int, int], None]
 
 
 def joint_space(
@@ -141,7 +138,9 @@ def _stack(stack: CapturedStack, options: dict[str, Any], show: Show | None) -> 
     if options["project"] in METHODS:
         queries, keys = (np.stack(side) for side in zip(*projected, strict=True))
     else:
-        queries, keys, linear, facts["kl"] = _fitted(stack, options, show)
+        queries, keys, linear, facts["kl"] = fitted(
+            stack, free=options["project"] == "freed", dims=options["dims"], seed=options["seed"], show=show
+        )
     seen = fidelity(stack, slice(None), queries, keys, order=True)
     facts |= {
         "top1_projected": seen["top1"],
@@ -172,49 +171,6 @@ def _projected(
                 show(how, layer * len(both) + head + 1, of * len(both))
         points = np.stack(found)
     return points[:, : queries.shape[1]], points[:, queries.shape[1] :]
-
-
-def head_texts(stack: CapturedStack) -> list[HeadText]:
-    """The texts as the fit sees them: layers and heads along one axis."""
-    n = len(stack.layers) * len(stack.heads)
-    queries, keys = (torch.from_numpy(one.reshape(n, *one.shape[2:])).float() for one in (stack.vectors.queries, stack.vectors.keys))
-    texts = []
-    for text, weights in enumerate(stack.weights):
-        rows, columns = stack.rows(text)
-        visible = stack.visible[text]
-        if visible is not None and (visible == visible[:1]).all():
-            visible = visible[:1]
-        elif visible is not None:
-            visible = np.repeat(visible, len(stack.heads), axis=0)  # [layer · head, query, key]
-        flat = torch.from_numpy(np.nan_to_num(weights)).float().reshape(n, *weights.shape[2:])
-        shown = None if visible is None else torch.from_numpy(visible)
-        texts.append(HeadText(queries[:, rows].contiguous(), keys[:, columns].contiguous(), flat, shown))
-    return texts
-
-
-def _fitted(stack: CapturedStack, options: dict[str, Any], show: Show | None) -> tuple[np.ndarray, np.ndarray, LinearMaps, np.ndarray]:
-    texts, shape = head_texts(stack), (len(stack.layers), len(stack.heads))
-    scales = torch.tensor(stack.vectors.scales).repeat_interleave(shape[1])
-    told = None if show is None else lambda done, of: show("fitting", done, of)
-    maps = fit_maps(texts, scales, dims=options["dims"], seed=options["seed"], progress=told)
-    if options["project"] == "freed":
-        told = None if show is None else lambda done, of: show("freeing", done, of)
-        points = free_texts(texts, maps, progress=told)
-    else:
-        points = [maps.place(text) for text in texts]
-    rows = sum(text.queries.shape[1] for text in texts)
-    kl = torch.stack([divergence(text, x, y).sum(-1) for text, (x, y) in zip(texts, points, strict=True)]).sum(0) / rows
-    queries, keys = (torch.cat(side, 1).numpy() for side in zip(*points, strict=True))
-    return (
-        queries.reshape(*shape, *queries.shape[1:]),
-        keys.reshape(*shape, *keys.shape[1:]),
-        _linear(maps, shape),
-        kl.numpy().reshape(shape),
-    )
-
-
-def _linear(maps: Maps, shape: tuple[int, int]) -> LinearMaps:
-    return LinearMaps(*(one.numpy().reshape(*shape, *one.shape[1:]) for one in (maps.query, maps.key, maps.offset)))
 
 
 def _values(stack: CapturedStack, options: dict[str, Any], show: Show | None) -> SpaceStack:

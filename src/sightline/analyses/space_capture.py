@@ -15,7 +15,8 @@ from sightline.capture.model import Model
 from sightline.capture.selection import check_layers
 from sightline.capture.trace import Stack
 from sightline.errors import ModelError, TextError, TraceError
-from sightline.results.space import SpaceTokens, Vectors
+from sightline.results.space import Vectors
+from sightline.results.space_tokens import SpaceTokens
 from sightline.text.corpora import Corpus
 from sightline.text.tokenized import TokenizedText
 

@@ -18,23 +18,21 @@ def fidelity(stack: CapturedStack, layers: slice, queries: np.ndarray, keys: np.
     rank correlation of nearness and attention.
 
     queries: [layer, head, query, dims], keys: [layer, head, key, dims] of these layers → name → [layer, head]. Own text, keys that a query
-    may see; queries that see fewer than two keys are not asked.
+    may see; queries that attend to no key more than to another are not asked, and a head without any other (a dead one) has nan.
     """
     heads = queries.shape[:2]
     hits = {name: np.zeros(heads) for name in ("top1", "top5", "rank")}
-    asked, ordered = 0.0, np.zeros(heads)
+    asked, ordered = np.zeros(heads), np.zeros(heads)
     for text, all_weights in enumerate(stack.weights):
         rows, columns = stack.rows(text)
         weights = all_weights[layers]  # [layer, head, query, key]
         visible = stack.visible[text]
         seen = None if visible is None else visible[layers][:, None]  # [layer, 1, query, key]
-        count = np.full(weights.shape[2], weights.shape[3]) if seen is None else seen.sum(-1)  # [(layer, 1,) query]
-        counts = np.broadcast_to(count > 1, weights.shape[:3])
         near = nearness(queries[:, :, rows], keys[:, :, columns])
         ranks = rank_of_most_attended(near, weights, seen)
-        hits["top1"] += ((ranks == 0) & counts).sum(-1)
-        hits["top5"] += ((ranks >= 0) & (ranks < 5) & counts).sum(-1)
-        asked = asked + counts.sum(-1)
+        hits["top1"] += (ranks == 0).sum(-1)
+        hits["top5"] += ((ranks >= 0) & (ranks < 5)).sum(-1)
+        asked += (ranks >= 0).sum(-1)
         if order:
             found = rank_correlation(near, weights, seen)
             ordered += np.isfinite(found).sum(-1)

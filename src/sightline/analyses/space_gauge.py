@@ -155,6 +155,8 @@ def gauge_error(stack: CapturedStack, layer: int, gauged: LayerGauge) -> float:
         e = np.exp(scores - np.where(np.isfinite(highest), highest, 0))
         total = e.sum(-1, keepdims=True)
         again = np.divide(e, total, out=np.zeros_like(e), where=total > 0)
+        if not stack.plain:
+            again *= weights.sum(-1, keepdims=True)  # less than 1 where a sink takes the rest
         seeing = total[..., 0] > 0
         worst = max(worst, float(np.abs(again - weights)[seeing].max(initial=0)))
     return worst

@@ -65,7 +65,7 @@ def syntax(
     started = time.monotonic()
     texts = read_words(model, [one.words for one in chosen], [one.spaces for one in chosen], max_tokens=max_tokens)
     if not texts.sides:
-        why = next(iter(texts.reasons.values())).splitlines()[0]
+        why = next(why for found in texts.reasons.values() for why in found.values()).splitlines()[0]
         raise TextError(f"None of the {len(chosen):,} sentences of {bank.name} could be used.", f"The first: {why}")
     kept = [chosen[place] for place in texts.kept]
     tally = Tally([gold_of(one, labels) for one in kept], halves(len(kept), seed))
@@ -74,7 +74,7 @@ def syntax(
     best = _best_table(tally, rows)
     tables = {"syntax": best, "syntax_heads": _heads_table(tally, rows), "syntax_examples": examples_table(model, texts, kept, tally, best)}
     counts = {"given": len(chosen) + len(bank.skipped), "no_tree": len(bank.skipped), **texts.counts}
-    notes = {"skipped": dict(bank.skipped), "dropped": {chosen[place].id: why for place, why in texts.reasons.items()}}
+    notes = {"no_tree": dict(bank.skipped), **texts.dropped([one.id for one in chosen])}
     notices = [] if len(rows) > 1 else [f"No relation has {min_count:,} words in this treebank: lower --min-count."]
     about |= {"counts": counts, "notes": notes, "notices": notices, "seconds": round(time.monotonic() - started, 3)}
     return Run(about, tables, example_trace(model, kept, tally.golds))
@@ -154,21 +154,23 @@ class Tally:
 
     def totals(self) -> np.ndarray:
         """[half, relation]"""
-        found = np.zeros((2, len(self.names)))
-        for gold, half in zip(self.golds, self.half, strict=True):
-            found[half, 0] += len(gold.heads)
-            np.add.at(found[half], [self._number[name] for name in gold.relations], 1)
-        return found
+        lengths = [len(gold.heads) for gold in self.golds]
+        halves = np.repeat(np.array(self.half, np.int64), lengths)  # [word]
+        return np.stack([self._by_relation(halves == half) for half in (0, 1)])
 
     def offsets_right(self) -> np.ndarray:
         """How often each fixed offset is right: [relation, offset]"""
-        found = np.zeros((len(self.names), len(OFFSETS)))
-        for gold in self.golds:
-            numbers = [self._number[name] for name in gold.relations]
-            for place, offset in enumerate(OFFSETS):
-                right = at_offset(len(gold.heads), offset)[list(gold.judged)] == np.array(gold.heads)
-                found[0, place] += right.sum()
-                np.add.at(found[:, place], numbers, right)
+        lengths = np.array([len(gold.heads) for gold in self.golds], np.int64)  # [sentence]
+        n_words = np.repeat(lengths, lengths)  # [word], of its sentence
+        judged = np.array([place for gold in self.golds for place in gold.judged], np.int64)  # [word]
+        heads = np.array([place for gold in self.golds for place in gold.heads], np.int64)  # [word]
+        return np.stack([self._by_relation(at_offset(judged, n_words, offset) == heads) for offset in OFFSETS], -1)
+
+    def _by_relation(self, chosen: np.ndarray) -> np.ndarray:
+        """How many of the chosen words, [word] of all sentences, each relation has; the first number is "all": [relation]"""
+        numbers = np.array([self._number[name] for gold in self.golds for name in gold.relations], np.int64)  # [word]
+        found = np.bincount(numbers[chosen], minlength=len(self.names)).astype(np.float64)
+        found[0] = chosen.sum()
         return found
 
 

@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
 from sightline.analyses.batch import Batch
 from sightline.errors import TextError
-from sightline.text.tokenized import TokenizedText
 
 #: The paper counts tokens that are exactly "." or ","; their full-width forms do the same work in Chinese and Japanese.
 PUNCTUATION = frozenset(".,。、，．")
@@ -51,11 +51,16 @@ def columns_of(batch: Batch, stack: str, custom: Mapping[str, re.Pattern[str]]) 
     def make() -> Columns:
         texts = [keys for _, keys in batch.texts(stack)]
         names = column_names(batch.roles, custom)
-        matrix = torch.zeros(len(texts), max(map(len, texts)), len(names), dtype=torch.float32)
+        matrix = np.zeros((len(texts), max(map(len, texts)), len(names)), np.float32)  # [text, key, set]
+        kinds: dict[tuple[str, bool, int | None], np.ndarray] = {}  # a token that comes again belongs to the same sets
         for place, text in enumerate(texts):
-            found = _membership(text, batch.roles, custom)
-            matrix[place, : len(text)] = torch.tensor([[float(name in kinds) for name in names] for kinds in found])
-        return Columns(names, matrix.to(batch.device))
+            tokens = list(zip(text.tokens, text.special, text.ids or (None,) * len(text), strict=True))
+            for token in set(tokens).difference(kinds):
+                sets = _sets_of(*token, batch.roles, custom)
+                kinds[token] = np.array([name in sets for name in names], np.float32)
+            matrix[place, : len(text)] = [kinds[token] for token in tokens]
+        matrix[:, 0, names.index("first")] = 1
+        return Columns(names, torch.from_numpy(matrix).to(batch.device))
 
     return batch.once(key, make)
 
@@ -65,23 +70,14 @@ def column_names(roles: Mapping[str, int], custom: Mapping[str, re.Pattern[str]]
     return (*roles, "punctuation", "first", *(("special",) if roles else ()), "other", *custom)
 
 
-def _membership(text: TokenizedText, roles: Mapping[str, int], custom: Mapping[str, re.Pattern[str]]) -> list[set[str]]:
-    """The sets that each token belongs to."""
-    by_id = {number: role for role, number in roles.items()}
-    found: list[set[str]] = []
-    ids = text.ids or (None,) * len(text)
-    for place, (token, special, number) in enumerate(zip(text.tokens, text.special, ids, strict=True)):
-        bare = token.strip(WORD_MARKS)
-        kinds = {"first"} if place == 0 else set()
-        if special:
-            kinds |= {"special"} | ({by_id[number]} if number in by_id else set())
-        elif bare in PUNCTUATION:
-            kinds.add("punctuation")
-        else:
-            kinds.add("other")
-        kinds |= {name for name, pattern in custom.items() if pattern.fullmatch(bare)}
-        found.append(kinds)
-    return found
+def _sets_of(token: str, special: bool, number: int | None, roles: Mapping[str, int], custom: Mapping[str, re.Pattern[str]]) -> set[str]:
+    """The sets that a token belongs to wherever it stands: all but `first`."""
+    bare = token.strip(WORD_MARKS)
+    if special:
+        kinds = {"special", *(role for role, of in roles.items() if of == number)}
+    else:
+        kinds = {"punctuation" if bare in PUNCTUATION else "other"}
+    return kinds | {name for name, pattern in custom.items() if pattern.fullmatch(bare)}
 
 
 def sep_rows(batch: Batch, stack: str) -> torch.Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -30,13 +30,17 @@ class WordTexts:
     sides     the tokens of each sentence that was kept
     kept      its place among the sentences that were given
     counts    sentences, words and tokens that were kept; too_long and unreadable: sentences that were dropped
-    reasons   place among the given → why it was dropped
+    reasons   too_long or unreadable → place among the given → why it was dropped
     """
 
     sides: tuple[Sides, ...]
     kept: tuple[int, ...]
     counts: Counter[str]
-    reasons: dict[int, str]
+    reasons: Mapping[str, Mapping[int, str]]
+
+    def dropped(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
+        """too_long or unreadable → name → why; names: of the sentences that were given."""
+        return {kind: {names[place]: why for place, why in found.items()} for kind, found in self.reasons.items()}
 
 
 @dataclass(frozen=True)
@@ -113,17 +117,17 @@ def read_words(
     sides: list[Sides] = []
     kept: list[int] = []
     counts: Counter[str] = Counter(sentences=0, words=0, tokens=0, too_long=0, unreadable=0)
-    reasons: dict[int, str] = {}
+    reasons: dict[str, dict[int, str]] = {"too_long": {}, "unreadable": {}}
     for place, words in enumerate(sentences):
         try:
             text = encode(tokenizer, words=words, spaces=spaces[place] if spaces is not None else None)
         except TextError as error:
             counts["unreadable"] += 1
-            reasons[place] = str(error)
+            reasons["unreadable"][place] = str(error)
             continue
         if limits and len(text) > min(limits):
             counts["too_long"] += 1
-            reasons[place] = f"{len(text)} tokens, more than {min(limits)}."
+            reasons["too_long"][place] = f"{len(text)} tokens, more than {min(limits)}."
             continue
         counts.update(sentences=1, words=len(words), tokens=len(text))
         sides.append(sides_of(model, text))

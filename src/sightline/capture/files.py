@@ -41,3 +41,11 @@ def write_whole(path: str | Path, parts: Iterable[bytes]) -> None:
             file.write(part)
         file.flush()
         os.fsync(file.fileno())
+
+
+def make_folder(path: Path) -> None:
+    """A folder for files, with those above it."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(f"{path}: cannot be made a folder ({error.strerror}).", "Choose another place.") from error

@@ -89,6 +89,11 @@ def settle_layout(model: PreTrainedModel, probe: Mapping[str, torch.Tensor]) -> 
         with torch.no_grad(), recording(lambda call: calls.append((call, is_plain(call)))):
             recorded = model(**probe, **no_cache(model))
         if calls and not torch.equal(recorded[0], reference[0]):
+            if bool(reference[0].isnan().any()):
+                raise ModelError(
+                    f"{type(model).__name__} computes nan, on a tiny text, by itself.",
+                    "Its weights are damaged, or its precision is too small for it. Load it in float32, or fetch it again.",
+                )
             raise ModelError(
                 f"{type(model).__name__} computes something else when it is recorded.",
                 "Please report this model to sightline; its attention would not be the true one.",

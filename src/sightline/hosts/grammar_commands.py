@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -40,6 +41,7 @@ def syntax(
     chosen = numbers(layers)
     from sightline.analyses.syntax import syntax as run_syntax
     from sightline.capture.load import load
+    from sightline.results.left_out import left_out
     from sightline.results.run import check_free
     from sightline.text.treebank import read_treebank
 
@@ -57,15 +59,13 @@ def syntax(
         printed.add_column(name, justify="left" if name in ("relation", "head", "direction") else "right")
     for row in list(table.rows())[:PRINTED]:
         head, baseline = f"L{row['layer']}·H{row['head']}", f"{row['baseline']:.1f} % ({row['offset']:+d})"
-        shares = (f"{row['accuracy']:.1f} %", f"{row['accuracy_held_out']:.1f} %", baseline)
+        apart = float(row["accuracy_held_out"])
+        shares = (f"{row['accuracy']:.1f} %", "–" if math.isnan(apart) else f"{apart:.1f} %", baseline)
         printed.add_row(escape(str(row["relation"])), f"{row['count']:,}", head, str(row["direction"]), *shares)
     console.print(printed)
+    for line in [*left_out(run), *run.about["notices"]]:
+        console.print(f"[dim]{escape(line)}[/dim]", highlight=False)
     counts = run.about["counts"]
-    for what, said in (("no_tree", "no trees"), ("too_long", f"longer than {max_tokens} tokens"), ("unreadable", "with words it drops")):
-        if counts[what]:
-            console.print(f"{counts[what]:,} of {counts['given']:,} sentences left out: {said}.", highlight=False)
-    for notice in run.about["notices"]:
-        console.print(escape(notice), highlight=False)
     more = f"{len(table) - PRINTED} more relations in tables/syntax.csv. " if len(table) > PRINTED else ""
     console.print(f"{counts['sentences']:,} sentences, {counts['words']:,} words. {more}Report: {escape(str(report))}", highlight=False)
 

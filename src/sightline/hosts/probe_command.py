@@ -45,6 +45,7 @@ def probe(
     from sightline.analyses.probes.run import Progress as Place
     from sightline.analyses.probes.run import probe as run_probe
     from sightline.capture.load import load
+    from sightline.results.left_out import left_out
     from sightline.results.run import check_free
     from sightline.text.treebank import read_treebank
 
@@ -71,14 +72,7 @@ def probe(
         interval = f"{row['low']:.1f} – {row['high']:.1f}"
         table.add_row(escape(str(row["probe"])), f"{row['uas']:.1f} %", interval, f"{row['uas_with_punctuation']:.1f} %")
     console.print(table)
-    for notice in run.about["notices"]:
-        console.print(f"[dim]{escape(notice)}[/dim]", highlight=False)
+    for line in [*left_out(run), *run.about["notices"]]:
+        console.print(f"[dim]{escape(line)}[/dim]", highlight=False)
     counts = run.about["counts"]
-    for what, said in (
-        ("too_long", f"more than {max_tokens} tokens"),
-        ("unreadable", "not tokenised word for word"),
-        ("no_tree", "no trees"),
-    ):
-        if counts[what]:
-            console.print(f"{counts[what]:,} of {counts['given']:,} test sentences left out: {said}.", highlight=False)
     console.print(f"{counts['sentences']:,} sentences, {counts['words']:,} words. Report: {escape(str(report))}", highlight=False)

@@ -13,7 +13,7 @@ import filelock
 from sightline.capture.files import write_whole
 from sightline.errors import StorageError
 from sightline.hosts.report_page import POLICY, VIEWS, Part, report_page
-from sightline.hosts.report_text import title_of
+from sightline.hosts.report_text import PAGES, title_of
 from sightline.plots.figures import available
 from sightline.results.notable import Notable, notable_heads
 from sightline.results.run import ABOUT, TABLES, Run, example_file, files_of, open_parts
@@ -74,7 +74,7 @@ def _save_part(kind: str, run: Run, folder: Path, *, written: bool) -> Part:
         for name, figure in drawn.items()
     }
     links = {head: name for head in heads if (folder / VIEWS / (name := _view_file(kind, head))).is_file()}
-    return Part(kind, run, divs, heads, links)
+    return Part(kind, run, divs, heads, links, paged=kind in PAGES and (folder / PAGES[kind][0]).is_file())
 
 
 def _config(name: str) -> dict[str, object]:

@@ -7,8 +7,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sightline.hosts.report_text import PARTS, SHOWN, STYLE, Shown, meaning_of, title_of
+from sightline.hosts.report_text import PAGES, PARTS, SHOWN, STYLE, Shown, meaning_of, title_of
 from sightline.plots.style import provenance
+from sightline.results.left_out import left_out
 from sightline.results.notable import Notable
 from sightline.results.run import Run
 from sightline.results.table import Cell, Table
@@ -24,13 +25,15 @@ POLICY = (
 
 @dataclass(frozen=True)
 class Part:
-    """A run of one kind as the report shows it: its figures as HTML, its heads worth a look, and the files in which they can be seen."""
+    """A run of one kind as the report shows it: its figures as HTML, its heads worth a look, and the files in which they can be seen;
+    paged: whether the folder holds its interactive page."""
 
     kind: str
     run: Run
     figures: Mapping[str, str]
     heads: Sequence[Notable]
     links: Mapping[Notable, str]
+    paged: bool = False
 
 
 def report_page(parts: Sequence[Part]) -> Iterator[str]:
@@ -62,6 +65,9 @@ def _part(part: Part, *, titled: bool) -> Iterator[str]:
     if titled:
         yield f"<h1>{_plain(PARTS.get(part.kind, part.kind))}</h1>\n"
     yield f"<p class=quiet>{_plain(provenance(part.run))}</p>\n{_notices(part.run)}"
+    if part.paged:
+        file, link, said = PAGES[part.kind]
+        yield f'<p><a href="{file}">{html.escape(link)}</a><br>{html.escape(said)}</p>\n'
     if part.heads:
         yield "<h2>Heads worth a look</h2>\n<table>\n"
         yield "<thead><tr><th>head</th><th>what stands out</th><th>on an example</th></tr></thead>\n<tbody>\n"
@@ -96,18 +102,9 @@ def _cell(value: Cell, form: str) -> str:
 
 
 def _notices(run: Run) -> str:
-    """What was left out, counted: nothing is dropped in silence."""
-    counts = run.about["counts"]
-    total = f"{counts.get('documents', counts.get('given', 0)):,} {'sentences' if 'sentences' in counts else 'documents'}"
+    """What was left out, and what else must be known of these numbers."""
     lines = [f"{name}: {reason}" for name, reason in run.about.get("left_out", {}).items()]
-    for what, said in (
-        ("too_long", "were too long"),
-        ("unreadable", "could not be tokenised"),
-        ("no_tree", "are no trees"),
-    ):
-        if counts.get(what):
-            lines.append(f"{counts[what]:,} of {total} {said} and are not in these numbers.")
-    lines += run.about.get("notices", [])
+    lines += [*left_out(run), *run.about.get("notices", [])]
     return "".join(f"<p class=notice>{_lines(line)}</p>\n" for line in lines)
 
 

@@ -26,6 +26,11 @@ PARTS = {
     "space": "Queries and keys in one space",
     "compare": "Two models side by side",
 }
+#: Kind of run → the interactive page that its command writes into the folder, and what the report says of it.
+PAGES = {
+    "space": ("space.html", "Open the pictures", "All heads as small scatters, one head large, and the sentence of any point."),
+    "compare": ("compare.html", "Open both spaces side by side", "The same sentence is selected in both."),
+}
 TITLES = {
     "average_attention": "Where heads look",
     "entropy": "How broadly they look",

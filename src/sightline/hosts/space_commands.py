@@ -15,10 +15,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from sightline.hosts.corpus_commands import numbers
 from sightline.hosts.progress import progress_bar
+from sightline.hosts.report_text import PAGES
 
 console = Console()
-#: The page with the pictures, in the folder of the run.
-PAGE, COMPARE_PAGE = "space.html", "compare.html"
+#: The pages with the pictures, in the folder of the run.
+PAGE, COMPARE_PAGE = (PAGES[kind][0] for kind in ("space", "compare"))
 
 Corpus = Annotated[Path, typer.Argument(help="A .txt, .jsonl or .conllu file, plain or .gz.", show_default=False)]
 Output = Annotated[Path, typer.Option("-o", "--output", help="The run's folder, made if need be.", show_default=False)]
@@ -56,6 +57,7 @@ def space(
     """
     chosen = {"layers": numbers(layers), "heads": numbers(heads)}
     from sightline.analyses.space import joint_space
+    from sightline.capture.files import make_folder
     from sightline.capture.load import load
     from sightline.results.run import check_free
     from sightline.results.space_storage import FILE
@@ -69,9 +71,10 @@ def space(
             loaded, opened, of=of, project=project, gauge=gauge, dims=dims, shared_scale=shared_scale, limit=limit, max_tokens=max_tokens,
             seed=seed, show=show, progress=lambda place: show("texts", place.documents, place.of or 0), **chosen,
         )  # fmt: skip
-    report = found.run().save(output)
+    make_folder(output)
     found.save(output / FILE, vectors=vectors)
     space_view(found).save(output / PAGE)
+    report = found.run().save(output)  # last: it links to the page
     for name, stack in found.stacks.items():
         if of == "queries-keys":
             console.print(f"{escape(name)}: {_said(stack.facts)}", highlight=False)
@@ -107,6 +110,7 @@ def compare(
     """
     chosen = numbers(layers)
     from sightline.analyses.compare import compare as run_compare
+    from sightline.capture.files import make_folder
     from sightline.capture.load import load
     from sightline.results.run import check_free
     from sightline.text.corpora import read_corpus
@@ -118,7 +122,11 @@ def compare(
         found = run_compare(
             first, second, opened, layers=chosen, limit=limit, max_tokens=max_tokens, seed=seed, spaces=spaces, progress=show
         )
-    report = found.save(output)
+    make_folder(output)
+    (output / COMPARE_PAGE).unlink(missing_ok=True)
+    if found.spaces is not None:
+        space_view(*found.spaces).save(output / COMPARE_PAGE)
+    report = found.save(output)  # last: it links to the page
     for name, reason in found.about["left_out"].items():
         console.print(f"[bold]Left out[/bold] {escape(name)}: {escape(reason)}", highlight=False)
     js = found.table["js"].astype(float)
@@ -128,7 +136,6 @@ def compare(
         f"Divergence between {found.about['level']}s, in nats: mean {np.nanmean(js):.4f}, most {js[most]:.4f} ({where}).", highlight=False
     )
     if found.spaces is not None:
-        space_view(*found.spaces).save(output / COMPARE_PAGE)
         console.print(f"Both spaces: {escape(str(output / COMPARE_PAGE))}", highlight=False)
     console.print(f"{found.about['counts']['texts']:,} texts. Report: {escape(str(report))}", highlight=False)
 

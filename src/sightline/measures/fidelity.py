@@ -17,19 +17,26 @@ def nearness(queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
 
 
 def rank_of_most_attended(near: np.ndarray, weights: np.ndarray, visible: np.ndarray | None = None) -> np.ndarray:
-    """How many visible keys lie nearer to a query than its most attended key (the first of them, where several are alike).
+    """How many visible keys that are attended less lie as near to a query as its most attended key, or nearer.
 
-    near, weights: [..., query, key]; visible: broadcast to them, True where a query may look → [..., query]; −1 where it sees nothing.
-    Keys exactly as near do not count against it.
+        rank_i = #{ j : near_ij ≥ near_im, a_ij < a_im }        m = the most attended key (the nearest of them, where several are alike)
+
+    near, weights: [..., query, key]; visible: broadcast to them, True where a query may look → [..., query]; −1 where no visible key is
+    attended more than another (nothing is seen, or one key, or all alike). A picture whose points all coincide is not praised for it.
 
     >>> rank_of_most_attended(np.array([[3.0, 2.0, 1.0]]), np.array([[0.1, 0.7, 0.2]]))
     array([1])
+    >>> rank_of_most_attended(np.zeros((1, 3)), np.array([[0.1, 0.7, 0.2]]))
+    array([2])
     """
     if visible is not None:
         near = np.where(visible, near, -np.inf)
-    top = weights.argmax(-1)[..., None]  # [..., query, 1]
-    ranks = (near > np.take_along_axis(near, top, -1)).sum(-1)
-    return np.where(np.take_along_axis(weights, top, -1)[..., 0] > 0, ranks, -1)
+    is_less = weights < weights.max(-1, keepdims=True)  # [..., query, key]
+    nearest = np.where(is_less, -np.inf, near).max(-1, keepdims=True)  # of the most attended
+    if visible is not None:
+        is_less = is_less & visible
+    ranks = ((near >= nearest) & is_less).sum(-1)
+    return np.where(is_less.any(-1), ranks, -1)
 
 
 def rank_correlation(near: np.ndarray, weights: np.ndarray, visible: np.ndarray | None = None) -> np.ndarray:
@@ -37,17 +44,18 @@ def rank_correlation(near: np.ndarray, weights: np.ndarray, visible: np.ndarray 
 
         ρ = corr(rank(near), rank(weight))        ranks by order; equal values in the order of the keys
 
-    near, weights: [..., query, key] → [..., query]; nan where fewer than two keys are visible. 1: the picture keeps the whole order.
+    near, weights: [..., query, key] → [..., query]; 1: the picture keeps the whole order. nan where fewer than two keys are visible, or
+    either does not vary (a dead head): there is no order to keep.
 
     >>> rank_correlation(np.array([[3.0, 2.0, 1.0]]), np.array([[0.7, 0.2, 0.1]]))
     array([1.])
     """
     n_keys = near.shape[-1]
-    if visible is None:
+    hidden = None if visible is None else ~np.broadcast_to(visible, near.shape)
+    flat = _is_flat(near, hidden) | _is_flat(weights, hidden)  # [..., query]
+    if hidden is None:
         n = np.full(near.shape[:-1], n_keys)
-        hidden = None
     else:
-        hidden = ~np.broadcast_to(visible, near.shape)
         n = n_keys - hidden.sum(-1)
         # Hidden keys go to the end of both orders, in the same places: they add nothing to the sum of squared differences.
         near, weights = np.where(hidden, -np.inf, near), np.where(hidden, -1.0, weights)
@@ -56,7 +64,14 @@ def rank_correlation(near: np.ndarray, weights: np.ndarray, visible: np.ndarray 
         difference[hidden] = 0
     squares = np.square(difference).sum(-1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(np.where(n > 1, 1 - 6 * squares / (n * (np.square(n.astype(np.float64)) - 1)), np.nan))
+        return np.asarray(np.where((n > 1) & ~flat, 1 - 6 * squares / (n * (np.square(n.astype(np.float64)) - 1)), np.nan))
+
+
+def _is_flat(values: np.ndarray, hidden: np.ndarray | None) -> np.ndarray:
+    """Whether all visible keys of a query have one value: [..., query]."""
+    if hidden is None:
+        return np.asarray(values.max(-1) <= values.min(-1))
+    return np.asarray(np.where(hidden, -np.inf, values).max(-1) <= np.where(hidden, np.inf, values).min(-1))
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:

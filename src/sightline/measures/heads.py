@@ -32,13 +32,16 @@ def most_attended(weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return words.masked_fill(best <= 0, NOTHING), best
 
 
-def at_offset(n_words: int, offset: int) -> np.ndarray:
+def at_offset(places: np.ndarray, n_words: np.ndarray | int, offset: int) -> np.ndarray:
     """The head that a fixed offset predicts for each word, from 0, -1 for the root: clamp(i + offset, 0, n) with i from 1 and 0 the root.
 
-    >>> at_offset(4, 2).tolist(), at_offset(4, -2).tolist()
+    places, n_words: where each word stands, from 0, and how many its sentence has: [word] → [word]
+
+    >>> at_offset(np.arange(4), 4, 2).tolist(), at_offset(np.arange(4), 4, -2).tolist()
     ([2, 3, 3, 3], [-1, -1, 0, 1])
     """
-    return np.clip(np.arange(1, n_words + 1) + offset, 0, n_words) - 1
+    found: np.ndarray = np.clip(places + 1 + offset, 0, n_words) - 1
+    return found
 
 
 def best_offset(right: Sequence[int]) -> int:

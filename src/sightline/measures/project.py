@@ -14,6 +14,8 @@ METHODS: dict[str, tuple[str, str, int]] = {
     "umap": ("umap", "umap-learn", 17),
     "tsne": ("openTSNE", "openTSNE", 92),
 }
+#: From so many points on, t-SNE's repulsion is interpolated on a grid instead of summed by a tree.
+INTERPOLATED = 3_000
 
 
 def check_method(how: str, n_points: int | None = None) -> None:
@@ -67,6 +69,7 @@ def _umap(points: np.ndarray, dims: int, seed: int) -> np.ndarray:
 def _tsne(points: np.ndarray, dims: int, seed: int) -> np.ndarray:
     import openTSNE
 
-    gradient = "fft" if dims < 3 else "bh"  # the interpolating gradient knows two dimensions at most
+    # the interpolating gradient knows two dimensions at most, and its grid is too dear for few points
+    gradient = "fft" if dims < 3 and len(points) >= INTERPOLATED else "bh"
     made = openTSNE.TSNE(n_components=dims, random_state=seed, n_jobs=-1, negative_gradient_method=gradient)
     return np.asarray(made.fit(np.asarray(points, dtype=np.float64)), dtype=np.float32)

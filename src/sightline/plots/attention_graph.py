@@ -17,6 +17,7 @@ Pair = tuple[int | str, int | str]
 LAYOUTS = ("columns", "values")
 #: More edges than this are a blue cloud that takes minutes to draw; weaker ones than FAINTEST cannot be seen.
 MOST_EDGES, FAINTEST = 5000, 1e-6
+BLUE = "#2563eb"
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class AttentionGraph:
     threshold: float = 0.0
     places: np.ndarray | None = None  # [token, 2]
     explained: tuple[float, float] | None = None
+    colour: str = BLUE
 
     def edges(self) -> list[tuple[int, int, float]]:
         """(query, key, weight) from weak to strong, so that the strong are drawn last; the red ones, however weak, after all."""

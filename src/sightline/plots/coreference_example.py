@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from sightline.plots.style import INK, QUIET, styled
+from sightline.plots.style import GOLD, INK, MONO, QUIET, plain, styled
 from sightline.results.run import Run
 from sightline.results.table import Cell, Table
 from sightline.text.printable import printable
 
-GOLD, WRONG = "#d00000", "#8a93a1"
-MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
+WRONG = "#8a93a1"
 #: Characters on a line, and the pixels of a character and of a line with the arcs above it.
 COLUMNS, CHARACTER, LINE = 84, 7.9, 58
 SIDE = 24
@@ -50,7 +49,7 @@ def coreference_example(run: Run) -> go.Figure:
             x=[words[i].middle for i in places],
             y=[-words[i].line for i in places],
             mode="text",
-            text=[_plain(words[i].text) for i in places],
+            text=[plain(words[i].text) for i in places],
             textfont={"family": MONO, "size": 12, "color": colour, "weight": weight},
             hovertext=[_hover(told.get(i), table) for i in places],
             hoverinfo="text",
@@ -115,8 +114,4 @@ def _hover(row: dict[str, Cell] | None, table: Table) -> str:
     words = table.columns["word"]
     attended, antecedent = (printable(str(words[int(row[name])])) for name in ("attended", "antecedent"))
     said = f"{row['mention']} → {attended}: {float(row['weight']):.3f}"
-    return _plain(printable(said if row["right"] else f"{said}; its antecedent is {antecedent}"))
-
-
-def _plain(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return plain(said if row["right"] else f"{said}; its antecedent is {antecedent}")

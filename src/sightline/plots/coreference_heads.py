@@ -54,7 +54,7 @@ def coreference_heads(run: Run) -> go.Figure:
                 row=place // 2 + 1,
                 col=place % 2 + 1,
             )
-    colorbar = {"title": {"text": "right (%)"}, "thickness": 14, "outlinewidth": 0}
+    colorbar = {"title": {"text": "right (%)", "side": "right"}, "thickness": 14, "outlinewidth": 0}
     figure.update_layout(coloraxis={"colorscale": "Blues", "cmin": 0, "cmax": max(top, 1.0), "colorbar": colorbar})
     step = -(-max(n_heads, len(layers)) // 12)
     figure.update_xaxes(title_text="head", dtick=step, showgrid=False)

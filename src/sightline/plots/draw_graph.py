@@ -18,7 +18,7 @@ from sightline.text.printable import printable
 if TYPE_CHECKING:
     from sightline.plots.attention_graph import AttentionGraph
 
-BLUE, RED, INK, QUIET = (0x25 / 255, 0x63 / 255, 0xEB / 255), "#d00000", "#1a1d23", "#5b6472"
+RED, INK, QUIET = "#d00000", "#1a1d23", "#5b6472"
 #: The first that is installed for each character is used; SVG names them all and lets the reader's machine choose.
 FONTS = (
     "DejaVu Sans",
@@ -193,9 +193,9 @@ def edges_of(graph: AttentionGraph, igraph: Any, n_points: int) -> Any:
     if shift == 0:  # a token's attention to itself has no length in the plane
         edges = [edge for edge in edges if edge[0] != edge[1]]
     links = igraph.Graph(n=n_points, edges=[(query, key + shift) for query, key, _ in edges], directed=False)
-    red = set(graph.red)
+    red, strong = set(graph.red), tuple(int(graph.colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
     links.es["width"] = [0.3 + 2.7 * weight for _, _, weight in edges]
-    links.es["color"] = [RED if (query, key) in red else (*BLUE, max(0.02, min(1.0, weight))) for query, key, weight in edges]
+    links.es["color"] = [RED if (query, key) in red else (*strong, max(0.02, min(1.0, weight))) for query, key, weight in edges]
     return links
 
 

@@ -11,9 +11,10 @@ from sightline.plots.style import head_colour, styled
 from sightline.results.run import Run
 
 
-def space_pairs(run: Run) -> go.Figure:
-    """A column for each head that is shown, before above and after below, of the first stack that has pairs."""
-    table = next(iter(tables_of(run, "space_pairs").values()))
+def space_pairs(run: Run, stack: str = "") -> go.Figure:
+    """A column for each head that is shown, before above and after below, of this stack, or of the first that has pairs."""
+    tables = tables_of(run, "space_pairs")
+    table = tables[stack] if stack else next(iter(tables.values()))
     heads = list(dict.fromkeys(zip(table["layer"].tolist(), table["head"].tolist(), strict=True)))
     titles = [f"L{layer}·H{head}" for layer, head in heads]
     figure = make_subplots(
@@ -41,4 +42,5 @@ def space_pairs(run: Run) -> go.Figure:
     figure.update_yaxes(nticks=4, tickfont={"size": 10})
     figure.update_yaxes(title_text="dot product", col=1)
     gauge = run.about["options"]["gauge"]
-    return styled(figure, run, f"Dot product against distance, gauge {gauge}", height=480, margin={"l": 64, "r": 40, "t": 120, "b": 56})
+    title = f"Dot product against distance, gauge {gauge}" + (f": {stack}" if stack else "")
+    return styled(figure, run, title, height=480, margin={"l": 64, "r": 40, "t": 120, "b": 56})

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from plotly.colors import sample_colorscale
 
 from sightline.results.run import Run, amounts
+from sightline.text.printable import printable
 
 INK, GROUND, HAIRLINE, QUIET = "#1a1d23", "#ffffff", "#d9dde3", "#5b6472"
 ACCENT, GOLD = "#2563eb", "#d00000"
@@ -37,7 +38,7 @@ def styled(figure: go.Figure, run: Run, title: str, *, height: int = 420, **layo
     """Give a figure its title, its provenance beneath, and the common look."""
     figure.update_layout(
         title={
-            "text": f"{_plain(title)}<br><span style='font-size:12px;color:{QUIET}'>{_plain(provenance(run))}</span>",
+            "text": f"{plain(title)}<br><span style='font-size:12px;color:{QUIET}'>{plain(provenance(run))}</span>",
             "font": {"size": 20, "color": INK},
             "x": 0,
             "xref": "container",
@@ -88,6 +89,8 @@ def in_dark(figure: go.Figure) -> go.Figure:
         for part in ("line", "marker", "textfont", "error_x"):
             if part in trace:
                 trace[part] = turn(trace[part].to_plotly_json())
+        if "marker" in trace and "line" in trace.marker and trace.marker.line.color == DARK[GROUND]:
+            trace.marker.line.color = DARK[QUIET]  # the first layers are nearly as dark as the page
         if trace.type == "heatmap" and trace.coloraxis is None:
             trace.colorscale = DARK_SIGNED if (trace.zmin or 0) < 0 else DARK_SCALE
     if figure.layout.coloraxis.colorscale:
@@ -96,9 +99,13 @@ def in_dark(figure: go.Figure) -> go.Figure:
     return figure
 
 
-def _plain(text: str) -> str:
-    """Plotly reads some tags in titles: names are data, never markup."""
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+def plain(text: str) -> str:
+    """Plotly reads some tags in titles and texts: names and words are data, never markup, and what cannot be printed is shown.
+
+    >>> plain("<b>R&D</b>")
+    '&lt;b&gt;R&amp;D&lt;/b&gt;'
+    """
+    return printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def stacks_of(table: Any) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from sightline.plots.style import GOLD, HAIRLINE, styled
+from sightline.plots.style import GOLD, HAIRLINE, plain, styled
 from sightline.results.run import Run
 
 
@@ -14,6 +14,7 @@ def syntax(run: Run) -> go.Figure:
     table, best = run.table("syntax_heads"), run.table("syntax")
     relations = list(map(str, best.columns["relation"]))
     heads = sorted({(int(layer), int(head)) for layer, head in zip(table["layer"], table["head"], strict=True)})
+    shown = [plain(name) for name in relations]
     row_of, column_of = {name: i for i, name in enumerate(relations)}, {head: i for i, head in enumerate(heads)}
     accuracy = np.full((len(relations), len(heads)), -1.0)  # [relation, head]
     direction = np.full(accuracy.shape, "", dtype=object)
@@ -28,7 +29,7 @@ def syntax(run: Run) -> go.Figure:
         go.Heatmap(
             z=accuracy.round(2),
             x=names,
-            y=relations,
+            y=shown,
             customdata=about,
             colorscale="Blues",
             zmin=0,
@@ -39,7 +40,7 @@ def syntax(run: Run) -> go.Figure:
     )
     figure.add_scatter(
         x=[f"L{row['layer']}·H{row['head']}" for row in best.rows()],
-        y=relations,
+        y=shown,
         mode="markers",
         marker={"symbol": "circle-open", "size": 9, "color": GOLD, "line": {"width": 2}},
         hoverinfo="skip",

@@ -10,10 +10,9 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from sightline.plots.style import GOLD, INK, MONO, QUIET, head_colour, styled
+from sightline.plots.style import GOLD, INK, MONO, QUIET, head_colour, plain, styled
 from sightline.results.run import Run
 from sightline.results.table import Cell
-from sightline.text.printable import printable
 
 #: Attention below this is not drawn; the rest in so many shades.
 LEAST, SHADES = 0.05, 5
@@ -38,7 +37,7 @@ def syntax_examples(run: Run) -> go.Figure:
                 owners.append(name)
     figure.update_xaxes(visible=False, range=[0, longest], fixedrange=True)
     figure.update_yaxes(visible=False, range=[-1.15, 1.15], fixedrange=True)
-    buttons = [{"label": name, "method": "restyle", "args": ["visible", [owner == name for owner in owners]]} for name in relations]
+    buttons = [{"label": plain(name), "method": "restyle", "args": ["visible", [owner == name for owner in owners]]} for name in relations]
     menu = {"buttons": buttons, "x": 1, "xanchor": "right", "y": 1, "yanchor": "bottom", "pad": {"b": 12}, "showactive": True}
     return styled(
         figure,
@@ -73,7 +72,7 @@ def _traces(row: dict[str, Cell], width: float, *, visible: bool) -> list[go.Sca
         level[1].extend([*y, None])
         ends["x"].append(x[POINTS // 2])
         ends["y"].append(y[POINTS // 2])
-        ends["text"].append(f"{_plain(words[i])} → {_plain(words[j])}: {weight:.3f}")
+        ends["text"].append(f"{plain(words[i])} → {plain(words[j])}: {weight:.3f}")
     for number, (xs, ys) in enumerate(levels):
         share = (number + 1) / SHADES
         line = {"color": colour, "width": 0.5 + 3 * share}
@@ -93,7 +92,7 @@ def _traces(row: dict[str, Cell], width: float, *, visible: bool) -> list[go.Sca
     marked = {word for arc in gold for word in arc}
     colours = [GOLD if place in marked else INK for place in range(len(words))]
     text = {"family": MONO, "size": 12, "color": colours}
-    shown = [_plain(word) for word in words]
+    shown = [plain(word) for word in words]
     found.append(go.Scatter(x=centres, y=[0] * len(words), mode="text", text=shown, textfont=text, hoverinfo="skip", **shared))
     sides = {"color": [GOLD, colour], "size": 12}
     labels = ["gold", f"L{row['layer']}·H{row['head']}"]
@@ -102,7 +101,7 @@ def _traces(row: dict[str, Cell], width: float, *, visible: bool) -> list[go.Sca
             x=[0, 0], y=[0.4, -0.4], mode="text", text=labels, textposition="middle right", textfont=sides, hoverinfo="skip", **shared
         )
     )
-    caption = f"{row['relation']}, {str(row['direction']).replace('-', ' ')} · {_plain(str(row['sentence']))}"
+    caption = f"{plain(str(row['relation']))}, {str(row['direction']).replace('-', ' ')} · {plain(str(row['sentence']))}"
     quiet = {"size": 12, "color": QUIET}
     found.append(
         go.Scatter(x=[0], y=[1.05], mode="text", text=[caption], textposition="middle right", textfont=quiet, hoverinfo="skip", **shared)
@@ -124,8 +123,3 @@ def _arc(start: float, end: float, reach: float, side: int) -> tuple[list[float]
     x = (start + end) / 2 + np.cos(angles) * (end - start) / 2
     y = side * (0.12 + height * np.sin(angles))
     return x.round(3).tolist(), y.round(3).tolist()
-
-
-def _plain(text: str) -> str:
-    """Words are data: Plotly reads some tags in texts."""
-    return printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -34,7 +34,7 @@ class HeadPicture:
 
 @dataclass(frozen=True)
 class Found:
-    """One answer of a search: the text and position of a token, its string, and the score scale · q·k that it would have."""
+    """One answer of a search: the text and position of a token, its string, and the score that it would have (see `search`)."""
 
     text: int
     position: int
@@ -79,7 +79,10 @@ def project_head(space: Space, layer: int, head: int, how: str, gauge: str, stac
 def search(space: Space, token: int, side: str, layer: int, head: int, text: int | None, stack: str | None, top: int) -> list[Found]:
     """The queries anywhere that would most attend to a key, or the keys that a query would most attend to.
 
-    In the lifted space the order of distances is the order of scores, so the scores themselves are compared, all of them: exact.
+        score = scale · q·(k − k̄)        k̄ = the mean key of the head
+
+    In the lifted space, whose keys have zero mean, the order of distances is the order of scores; so the scores themselves are compared,
+    all of them: exact. What all keys share (q·k̄) no softmax sees, so that it must not decide between queries either.
     """
     chosen = space.stack(stack)
     vectors = needed(chosen, "searched")
@@ -95,7 +98,7 @@ def search(space: Space, token: int, side: str, layer: int, head: int, text: int
     if not 0 <= token < len(own):
         raise TraceError(f"Token {token} of {len(own):,}.", "Tokens count from 0; with text=…, within that text.")
     place = chosen.place(layer, head)
-    queries, keys = vectors.queries[place], vectors.keys[place]
+    queries, keys = vectors.queries[place], vectors.keys[place] - vectors.keys[place].mean(0)
     scale = vectors.scales[place[0]]
     scores = scale * (queries @ keys[token] if side == "key" else keys @ queries[token])  # [other]
     order = np.argsort(-scores, kind="stable")[:top]
@@ -139,7 +142,7 @@ def _top_pairs(stack: SpaceStack, place: tuple[int, int]) -> tuple[np.ndarray, n
 
 
 def _fidelity(stack: SpaceStack, layer: int, head: int, queries: np.ndarray, keys: np.ndarray) -> tuple[float, float, float]:
-    """top1, top5, rank correlation over the queries that see two keys or more; a weight of 0 stands for a key that is not seen."""
+    """top1, top5, rank correlation over the queries that attend to some key more than to another."""
     if stack.maps is None:
         return float("nan"), float("nan"), float("nan")
     ranks, orders = [], []
@@ -148,15 +151,15 @@ def _fidelity(stack: SpaceStack, layer: int, head: int, queries: np.ndarray, key
         columns = slice(*stack.key_tokens.starts[text : text + 2])
         weights = stack.map(layer, head, text)
         near = nearness(queries[rows], keys[columns])
-        n = near.shape[1]
         visible = np.tril(np.ones(near.shape, dtype=bool)) if stack.name == "decoder" else None
-        counts = np.arange(near.shape[0]) > 0 if stack.name == "decoder" else np.full(near.shape[0], n > 1)
         assert weights is not None  # noqa: S101 - maps were kept
         exact = weights.copy()
         top = stack.top_keys[(*stack.place(layer, head), rows)][:, 0] - columns.start  # [query]
         seen = np.flatnonzero(top >= 0)
         exact[seen, top[seen]] += 1  # the map's bytes may tie at the top, the list of top keys does not
-        ranks.append(rank_of_most_attended(near, exact, visible)[counts])
-        orders.append(rank_correlation(near, exact, visible)[counts])
-    found, order = np.concatenate(ranks), np.concatenate(orders)
-    return float((found == 0).mean()), float(((found >= 0) & (found < 5)).mean()), float(np.nanmean(order))
+        ranks.append(rank_of_most_attended(near, exact, visible))
+        orders.append(rank_correlation(near, exact, visible))
+    rank, order = np.concatenate(ranks), np.concatenate(orders)
+    rank, order = rank[rank >= 0], order[np.isfinite(order)]
+    means = [float(numbers.mean()) if len(numbers) else float("nan") for numbers in (rank == 0, rank < 5, order)]
+    return means[0], means[1], means[2]

@@ -14,7 +14,8 @@ from safetensors.numpy import save_file
 from sightline.capture.files import replacing
 from sightline.capture.storage import HEADER, HEADER_CRC, checksum
 from sightline.errors import StorageError, TextError, TraceError
-from sightline.results.space import LinearMaps, Space, SpaceStack, SpaceTokens, Vectors
+from sightline.results.space import LinearMaps, Space, SpaceStack, Vectors
+from sightline.results.space_tokens import SpaceTokens
 from sightline.text.tokenized import TokenizedText
 
 #: Raised when the layout of the file changes; a file of another version is refused by name.

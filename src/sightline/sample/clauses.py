@@ -176,9 +176,8 @@ class Clauses:
     def _verb(self, verb: Verb, subject: Entity, *, simple: bool = False) -> tuple[tuple[Node, ...], Node]:
         """The verb in some tense, and its auxiliaries."""
         many = subject.form == "many"
-        tense = (
-            "past" if simple and self.d.chance(0.8) else self.d.draw.choices(("past", "had", "will", "was", "can"), (45, 20, 12, 13, 10))[0]
-        )
+        weights = [weight[self.within] for weight in TENSES.values()]
+        tense = "past" if simple and self.d.chance(0.8) else self.d.draw.choices(list(TENSES), weights)[0]
         if tense == "past":
             return (), Node(verb.past, verb.lemma, "VERB", PAST)
         if tense == "had":
@@ -221,8 +220,8 @@ class Clauses:
             form = "that" if entity.noun.kind == "place" else "who"
             subject = leaf(form, form, "PRON", head, "nsubj", "PronType=Rel")
             return Phrase((subject, head, *self._to(verb, head, entity)), head)
-        that = Node(self.d.pick(["that", "which"]), "that", "PRON", "PronType=Rel")
-        that.lemma = that.form
+        form = self.d.pick(["that", "which"])
+        that = Node(form, form, "PRON", "PronType=Rel")
         finder = self.d.person()
         before = self.d.mention(finder)
         verb = self.d.pick([one for one in w.TAKES_THING if one.takes in ("thing", entity.noun.kind)])

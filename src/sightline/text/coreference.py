@@ -55,7 +55,7 @@ def read_coreference(path: str | Path, *, kind: str | None = None, strict: bool 
     """
     path = Path(path)
     if not path.is_file():
-        raise TextError(f"{path}: no such file.", KINDS)
+        raise TextError(f"{path}: {'a folder' if path.is_dir() else 'no such file'}.", KINDS)
     kind = kind or _kind_of(path)
     if kind not in READERS:
         raise TextError(f"A coreference corpus of kind {kind!r}.", nearest(kind, READERS))
@@ -75,13 +75,17 @@ def read_coreference(path: str | Path, *, kind: str | None = None, strict: bool 
 
 
 def _kind_of(path: Path) -> str:
+    empty = True
     for _, line in itertools.islice(numbered_lines(path), FIRST_LINES):
+        empty = empty and not line.strip()
         if line.startswith("#begin document"):
             return "conll2012"
         if line.lstrip().startswith("{"):
             return "jsonl"
         if re.match(r"# *[\w.:]+ *(=|$)|# newdoc|# newpar", line) or line.count("\t") == 9:
             return "conllu"
+    if empty:
+        raise TextError(f"{path}: an empty file.", KINDS)
     raise TextError(f"{path}: what kind of coreference corpus is this?", KINDS, "If it is one, name its kind: --kind.")
 
 

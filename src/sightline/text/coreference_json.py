@@ -64,6 +64,8 @@ def _mention(record: Any, words: Sequence[str], data: Mapping[str, Any]) -> Ment
         head = head_by_dependencies(start, end, data["dep_heads"])
     elif head is None:
         head = start + head_by_tags(tags[start : end + 1]) if tags else end
+    if not start <= head <= end:
+        raise TextError(f"words {start} to {end}, whose head is word {head}")
     tag = tags[head] if tags else ""
     type_ = record.get("type") or type_by_tag((data.get("upos") or tags or [""] * len(words))[head], alone=start == end)
     if type_ not in TYPES:

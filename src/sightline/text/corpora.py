@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import itertools
 import json
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -219,7 +220,8 @@ def parse_conllu(path: Path | str, line: int, block: list[str]) -> Any:
     """One sentence as the conllu library gives it: a list of tokens with `metadata`."""
     import conllu
 
+    lines = (row if row.startswith("#") else re.sub(" {2,}", " ", row) for row in block)  # the library takes two spaces for a tab
     try:
-        return conllu.parse("\n".join(block) + "\n\n")[0]
+        return conllu.parse("\n".join(lines) + "\n\n")[0]
     except (conllu.exceptions.ParseException, IndexError) as error:
         raise TextError(f"{path}, line {line}: not CoNLL-U ({error}).", "Each word has ten columns with tabs between them.") from error

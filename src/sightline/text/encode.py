@@ -23,11 +23,12 @@ LONGEST_UNKNOWN = 1000
 
 @dataclass(frozen=True)
 class _Side:
-    """One text of the input; `given` and `segments` only where it came as a list of words."""
+    """One text of the input; the rest only where it came as a list of words."""
 
     text: str
     given: tuple[str, ...] | None = None
     segments: tuple[Span, ...] = ()
+    pieces: Pieces | None = None
 
 
 def encode(
@@ -56,7 +57,8 @@ def encode(
     sides = [_side(tokenizer, text, words, name, ("text", "words"), spaces)]
     if pair is not None or pair_words is not None:
         sides.append(_side(tokenizer, pair, pair_words, "second text", ("pair", "pair_words")))
-    whole = read(tokenizer, *(side.text for side in sides))
+    alone = sides[0].pieces if len(sides) == 1 else None  # a pair is read together
+    whole = alone or read(tokenizer, *(side.text for side in sides))
     _check_unknown(tokenizer, whole)
     pieces = _fit(whole, len(sides), max_length, truncate)
 
@@ -110,8 +112,8 @@ def _side(
     if words is None:
         return _Side(check_text(text, name))
     given = check_words(words, name)
-    joined, segments = join(tokenizer, given, spaces)
-    return _Side(joined, given, tuple(segments))
+    joined = join(tokenizer, given, spaces)
+    return _Side(joined.text, given, joined.segments, joined.pieces)
 
 
 def _words(side: _Side, pieces: Pieces, number: int, cut: bool) -> Words:
@@ -127,8 +129,9 @@ def _words(side: _Side, pieces: Pieces, number: int, cut: bool) -> Words:
 
 def _check_unknown(tokenizer: PreTrainedTokenizerBase, pieces: Pieces) -> None:
     """A whole page that became one unknown token would be a picture of nothing."""
+    unknown = tokenizer.unk_token_id  # asked once: each asking takes microseconds
     for number, span in zip(pieces.ids, pieces.spans, strict=True):
-        if number == tokenizer.unk_token_id and span is not None and span[1] - span[0] > LONGEST_UNKNOWN:
+        if number == unknown and span is not None and span[1] - span[0] > LONGEST_UNKNOWN:
             raise TextError(
                 f"{span[1] - span[0]:,} characters without a space became one unknown token ({tokenizer.unk_token}).",
                 f"This tokeniser gives up on words of more than about {LONGEST_UNKNOWN} characters. Put spaces between them.",

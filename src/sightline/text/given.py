@@ -12,6 +12,7 @@ words are joined into a text and its tokens assigned by their characters:
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sightline.errors import TextError
@@ -26,8 +27,21 @@ if TYPE_CHECKING:
 ROUNDS = 3
 
 
-def join(tokenizer: PreTrainedTokenizerBase, words: Sequence[str], spaces: Sequence[bool] | None = None) -> tuple[str, list[Span]]:
-    """The text, and where each word lies in it. spaces: whether one follows each word (of the last it does not matter); None: see above."""
+@dataclass(frozen=True)
+class Joined:
+    """The text that a list of words makes.
+
+    segments   where each word lies in it
+    pieces     its tokens, where they were made on the way
+    """
+
+    text: str
+    segments: tuple[Span, ...]
+    pieces: Pieces | None = None
+
+
+def join(tokenizer: PreTrainedTokenizerBase, words: Sequence[str], spaces: Sequence[bool] | None = None) -> Joined:
+    """Words as a text. spaces: whether one follows each word (of the last it does not matter); None: see above."""
     every = set(range(len(words) - 1))
     if spaces is not None and len(spaces) != len(words):
         raise TextError(f"{len(words)} words, but {len(spaces)} marks of whether a space follows.", "Give one for each word, or None.")
@@ -39,13 +53,13 @@ def join(tokenizer: PreTrainedTokenizerBase, words: Sequence[str], spaces: Seque
         text, segments = _joined(words, spaced)
         if spaced == every:
             break
-        crossed = set(group_given(text, segments, _spans(read(tokenizer, text), 0))[1]) - spaced
+        pieces = read(tokenizer, text)
+        crossed = set(group_given(text, segments, _spans(pieces, 0))[1]) - spaced
         if not crossed:
-            break
+            return Joined(text, tuple(segments), pieces)
         spaced |= crossed
-    else:
-        text, segments = _joined(words, every)
-    return text, segments
+    text, segments = _joined(words, every)
+    return Joined(text, tuple(segments))
 
 
 def assign(text: str, segments: Sequence[Span], words: Sequence[str], pieces: Pieces, number: int, *, cut: bool) -> Words:

@@ -72,15 +72,16 @@ def _read_fast(tokenizer: PreTrainedTokenizerBase, text: str, pair: str | None) 
     encoded = tokenizer(text, pair, truncation=False, padding=False, return_offsets_mapping=True, verbose=False)
     encoding: Any = encoded.encodings[0]
     byte_level = is_byte_level(tokenizer)
+    unknown, unknown_id = tokenizer.unk_token, tokenizer.unk_token_id  # asked once: each asking takes microseconds
+    ids, texts = encoding.ids, encoding.sequence_ids
     return Pieces(
-        ids=tuple(encoding.ids),
+        ids=tuple(ids),
         # Unigram names an unknown token by its letters; the model sees <unk>
         shown=tuple(
-            show(tokenizer.unk_token if number == tokenizer.unk_token_id else piece, byte_level)
-            for number, piece in zip(encoding.ids, encoding.tokens, strict=True)
+            show(unknown if number == unknown_id else piece, byte_level) for number, piece in zip(ids, encoding.tokens, strict=True)
         ),
-        texts=tuple(encoding.sequence_ids),
-        spans=tuple((0, 0) if owner is None else span for owner, span in zip(encoding.sequence_ids, encoding.offsets, strict=True)),
+        texts=tuple(texts),
+        spans=tuple((0, 0) if owner is None else span for owner, span in zip(texts, encoding.offsets, strict=True)),
         types=tuple(encoded.get("token_type_ids", ())),
     )
 

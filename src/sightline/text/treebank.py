@@ -6,7 +6,7 @@ import hashlib
 import json
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +80,7 @@ class Treebank:
         return cls(name, hashlib.sha256(content.encode()).hexdigest(), tuple(sentences))
 
     def halves(self, seed: int = 0) -> tuple[Treebank, Treebank]:
-        """Two treebanks: half of the sentences, drawn at random, and the others; each in order."""
+        """Two treebanks: half of the sentences, drawn at random, and the others, each in order; what was skipped is told by the second."""
         if len(self) < 2:
             raise TextError(f"{self.name} has one sentence.", "Two halves need at least two.")
         first = set(random.Random(seed).sample(range(len(self)), len(self) // 2))  # noqa: S311 - a seeded choice, not a secret
@@ -88,7 +88,8 @@ class Treebank:
             tuple(one for place, one in enumerate(self) if place in first),
             tuple(one for place, one in enumerate(self) if place not in first),
         )
-        return self.of(kept[0], f"one half of {self.name}"), self.of(kept[1], f"the other half of {self.name}")
+        other = replace(self.of(kept[1], f"the other half of {self.name}"), skipped=self.skipped)
+        return self.of(kept[0], f"one half of {self.name}"), other
 
 
 def read_treebank(path: str | Path, *, strict: bool = False) -> Treebank:
@@ -99,13 +100,14 @@ def read_treebank(path: str | Path, *, strict: bool = False) -> Treebank:
     """
     path = Path(path)
     if not path.is_file():
-        raise TextError(f"{path}: no such file.", "A treebank is a .conllu file, plain or .gz.")
+        raise TextError(f"{path}: {'a folder' if path.is_dir() else 'no such file'}.", "A treebank is a .conllu file, plain or .gz.")
     return _collect(path, path.name, file_hash(path), numbered_lines(path), strict=strict)
 
 
 def parse_treebank(text: str, name: str = "treebank", *, strict: bool = False) -> Treebank:
     """A treebank from CoNLL-U in memory."""
-    return _collect(name, name, hashlib.sha256(text.encode()).hexdigest(), enumerate(text.splitlines(), 1), strict=strict)
+    lines = (line.rstrip("\r") for line in text.split("\n"))  # not splitlines: U+2028 and its like may stand within a word
+    return _collect(name, name, hashlib.sha256(text.encode()).hexdigest(), enumerate(lines, 1), strict=strict)
 
 
 def _collect(path: Path | str, name: str, digest: str, lines: Iterable[tuple[int, str]], *, strict: bool) -> Treebank:
@@ -124,7 +126,8 @@ def _collect(path: Path | str, name: str, digest: str, lines: Iterable[tuple[int
                 raise TextError(
                     f"{path}: sentence {number}, line {line}, is no tree.", str(error), "Without --strict it is skipped."
                 ) from error
-            skipped[number] = str(error).splitlines()[0].removeprefix(f"{number}: ")
+            named_before = number in skipped  # two sentences of one name are two
+            skipped[f"{number}, line {line}" if named_before else number] = str(error).splitlines()[0].removeprefix(f"{number}: ")
             continue
         sentences.append(found)
     if not sentences:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from sightline.errors import TraceError, nearest
-from sightline.results.space import Space, SpaceStack, SpaceTokens
+from sightline.results.space import Space, SpaceStack
+from sightline.results.space_tokens import SpaceTokens
 from sightline.text.tokenized import TokenizedText
 from sightline.views.encode import Encoded, encode_bytes, encode_fractions, encode_places, encode_weights
 from sightline.views.spec import FORMAT, text_record

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import os
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -18,22 +14,11 @@ import pytest
 import sightline as sl
 from sightline.hosts.app.corpus import sample
 from sightline.hosts.app.settings import Limits, Settings, current, use
+from tests.hosts.app.serving import Served, serving
 
 ENTRY = str(files("sightline.hosts.app").joinpath("entry", "sightline_app.py"))
-PROGRAM = "from sightline.hosts.cli import main; main()"
-
-
-class Served:
-    """A running app: its address, its workspace, and one finished run of the command line in it."""
-
-    def __init__(self, url: str, workspace: Path) -> None:
-        self.url, self.workspace = url, workspace
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+#: A name that would be a picture, bold, an icon, a formula and a link, if it were read as markup.
+MARKUP = "<img src=x onerror=alert(1)> **bold** :material/star: $x^2$ [a](javascript:alert(2)) <b>b</b>"
 
 
 def small_run(model: sl.Model, folder: Path) -> None:
@@ -42,29 +27,24 @@ def small_run(model: sl.Model, folder: Path) -> None:
     sl.analyse(model, texts, [sl.AverageAttention(), sl.Entropy(), sl.HeadDistances()]).save(folder)
 
 
+def renamed(folder: Path, model: str, corpus: str) -> None:
+    """Another name for the model and the corpus of a run, as someone may have given them."""
+    about = json.loads((folder / "run.json").read_text())
+    for part in about.get("parts", {"": about}).values():
+        part["model"]["name"], part["corpus"]["name"] = model, corpus
+    (folder / "run.json").write_text(json.dumps(about))
+
+
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory, minilm: sl.Model) -> Iterator[Served]:
-    """`sightline app`, as a person starts it."""
-    workspace = tmp_path_factory.mktemp("workspace")
-    small_run(minilm, workspace / "runs" / "from-the-command-line")
-    port = free_port()
-    command = [sys.executable, "-c", PROGRAM, "app", "--port", str(port), "--no-browser", "--workspace", str(workspace)]
-    log = workspace.parent / "app.log"
-    with log.open("wb") as out:
-        process = subprocess.Popen(
-            command, stdout=out, stderr=subprocess.STDOUT, cwd=workspace.parent, env={**os.environ, "PYTHONUNBUFFERED": "1"}
-        )
-        url = f"http://127.0.0.1:{port}"
-        try:
-            end = time.monotonic() + 240
-            while not answers(f"{url}/_stcore/health"):
-                assert process.poll() is None, log.read_text()
-                assert time.monotonic() < end, f"the app never answered: {log.read_text()}"
-                time.sleep(0.2)
-            yield Served(url, workspace)
-        finally:
-            process.terminate()
-            process.wait(30)
+    """One app for all tests that visit it, with two runs of the command line in its workspace."""
+    workspace = tmp_path_factory.mktemp("app") / "workspace"
+    for name in ("from-the-command-line", "with odd names"):
+        small_run(minilm, workspace / "runs" / name)
+    renamed(workspace / "runs" / "with odd names", MARKUP, MARKUP)
+    os.utime(workspace / "runs" / "with odd names" / "run.json", (0, 0))  # the oldest, so that it is not the one first shown
+    with serving(workspace) as app:
+        yield app
 
 
 @pytest.fixture(scope="session")
@@ -85,14 +65,6 @@ def kept_runs(tmp_path_factory: pytest.TempPathFactory, shallow: Path) -> Path:
     space_run(model, folder / "small-space")
     compare_run(model, folder / "small-compare")
     return folder
-
-
-def answers(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310 - our own address
-            return bool(answer.status == 200)
-    except OSError:
-        return False
 
 
 def one_page(page: str, language: str) -> None:

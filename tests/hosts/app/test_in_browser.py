@@ -103,7 +103,7 @@ def test_what_a_reader_does_is_in_the_link_and_someone_else_sees_the_same(visit)
     other = visit("ko").open(me.page.url.removeprefix(me.url))
     assert other.page.evaluate(f"{SCENE}.state().layer") == 3
     assert other.page.evaluate(f"{SCENE}.state().heads") == [8]
-    assert other.key("look-pair").locator("input").input_value() == "It purred."
+    assert other.key("look-pair").locator("textarea").input_value() == "It purred."
 
 
 @pytest.mark.parametrize("kind", ["model", "neuron"])

@@ -104,7 +104,7 @@ def test_step_8_the_head_does_not_follow_the_meaning_and_cls_hands_over_little(t
 
 def test_the_sentences_of_the_exercise_have_the_length_that_it_asks_for():
     lengths = {sentence: len(sentence.split()) for kind in SENTENCES.values() for sentence in kind}
-    assert all(4 <= length <= 10 for length in lengths.values()), lengths
+    assert all(5 <= length <= 10 for length in lengths.values()), lengths
 
 
 def test_where_a_step_begins_is_a_state_that_its_view_can_take(trace):

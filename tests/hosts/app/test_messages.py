@@ -52,7 +52,8 @@ def test_every_message_is_written_in_its_language(language, letters):
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_no_message_is_empty(language):
-    assert not [key for key, text in catalogue(language).items() if not text]
+    """But the English page behind the views' note, which the front end carries."""
+    assert [key for key, text in catalogue(language).items() if not text] == (["view.note_page"] if language == "en" else [])
 
 
 def test_every_message_that_a_page_asks_for_is_there():

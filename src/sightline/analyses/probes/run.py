@@ -92,6 +92,7 @@ def probe(
         **provenance("probe", model, corpus, options),
         "train": {"name": learn.name, "sha256": learn.sha256, "sentences": len(learn), "counts": _counts(golds["train"], learn)},
         "counts": _counts(golds["test"], score),
+        "notes": {"no_tree": dict(score.skipped), **golds["test"].texts.dropped([one.id for one in score.sentences])},
         "words": {"from": vectors.name, "dims": vectors.n_dims, "covered": round(vectors.covered, 4)},
         "notices": _notices(golds, learn, vectors),
         "seconds": {"all": round(time.monotonic() - started, 1), **{name: round(took, 1) for name, took in bench.seconds.items()}},

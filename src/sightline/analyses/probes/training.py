@@ -107,7 +107,7 @@ def train(
                 steps += 1
                 if epoch == 0 and at is not None:
                     at(steps)
-                if progress is not None and steps % 100 == 0:
+                if progress is not None and (steps % 100 == 0 or steps == epochs * len(part)):
                     progress(steps)
             if not math.isfinite(total):
                 raise ModelError("The loss of a probe is not a number.", "Are the word vectors finite and of ordinary size?")

@@ -17,9 +17,10 @@ from sightline.hosts.app.models import choices, model_named, place_of
 from sightline.hosts.app.plain import escaped, refuse
 from sightline.hosts.app.run_view import show_run
 from sightline.hosts.app.settings import current
+from sightline.hosts.app.shelf import Shelf
 from sightline.hosts.app.shell import heading, visitor
 from sightline.hosts.app.workspace import Workspace
-from sightline.results.run import Run, open_run
+from sightline.results.run import ABOUT, Run, open_run
 from sightline.text.corpora import Corpus, read_corpus
 
 SOURCES = ("sample", "paste", "upload")
@@ -27,6 +28,7 @@ SOURCES = ("sample", "paste", "upload")
 ENDINGS = {"txt": "text", "jsonl": "jsonl", "conllu": "conllu"}
 #: Analyses by name, in the order of the page.
 ANALYSES = ("average_attention", "entropy", "distances", "importance")
+_RUNS = Shelf(16)
 
 
 def page(say: Say) -> None:
@@ -55,7 +57,9 @@ def _asked(say: Say) -> tuple[str, list[str], int]:
         if source == "sample":
             st.text_area(say("corpus.sample"), sample(), height=180, disabled=True, key="corpus-sample")
         elif source == "paste":
-            text = st.text_area(say("corpus.paste"), height=180, max_chars=limits.pasted, help=say("corpus.paste_help"), key="corpus-text")
+            text = st.text_area(
+                say("corpus.paste"), height=180, max_chars=5 * limits.pasted, help=say("corpus.paste_help"), key="corpus-text"
+            )
         else:
             size = max(1, limits.upload // (1024 * 1024))
             upload = st.file_uploader(
@@ -89,6 +93,9 @@ def _begin(say: Say, source: str, text: str, upload: object, name: str, only: li
         if source == "upload":
             data, kind = _uploaded(say, upload)
         else:
+            if len(text) > current().limits.pasted:
+                refuse(say("corpus.too_long", n=f"{len(text):,}", most=f"{current().limits.pasted:,}"))
+                return
             data, kind = (sample() if source == "sample" else text).encode("utf-8", "replace"), "text"
         if not data.strip():
             refuse(say("corpus.nothing"))
@@ -164,7 +171,7 @@ def _ended(say: Say, job: Job) -> None:
         show_run(say, run, job.folder.name)
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
 def opened(folder: str) -> Run:
-    """A finished run: it does not change any more."""
-    return open_run(folder)
+    """A finished run, read once; again where it was written anew."""
+    about = Path(folder) / ABOUT
+    return _RUNS.get((folder, about.stat().st_mtime_ns if about.is_file() else 0), lambda: open_run(folder), lambda _: 1)

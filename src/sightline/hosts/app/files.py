@@ -8,35 +8,34 @@ import tempfile
 import threading
 import zipfile
 from collections.abc import Hashable
+from dataclasses import replace
 from pathlib import Path
 
-import streamlit as st
-
 from sightline.capture.trace import Trace
+from sightline.hosts.app.messages import Say
 from sightline.hosts.app.shelf import Shelf
 from sightline.plots.attention_graph import attention_graph
+from sightline.plots.style import head_colour
 from sightline.views.view import View
 
 #: matplotlib draws for one at a time.
 _drawing = threading.Lock()
+_PICTURES = Shelf(32_000_000)
 
 
-@st.cache_resource(show_spinner=False)
-def _pictures() -> Shelf:
-    return Shelf(32_000_000)
-
-
-def graph_file(trace: Trace, key: tuple[Hashable, ...], ending: str) -> bytes:
-    """The attention graph of one head; `key` says of which model, texts, stack, layer and head."""
+def graph_file(say: Say, trace: Trace, key: tuple[Hashable, ...], ending: str) -> bytes:
+    """The attention graph of one head, in its colour; `key` says of which model, texts, stack, layer and head."""
     stack, layer, head = str(key[-3]), int(str(key[-2])), int(str(key[-1]))
 
     def draw() -> bytes:
         with _drawing, tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"head.{ending}"
-            attention_graph(trace, layer, head, stack=stack).save(path)
+            graph = attention_graph(trace, layer, head, stack=stack)
+            title = graph.title.replace(Say("en")("figure.tokens"), say("figure.tokens"))
+            replace(graph, title=title, colour=head_colour(head)).save(path)
             return path.read_bytes()
 
-    return _pictures().get((key, ending), draw, len)
+    return _PICTURES.get((key, ending, say.language), draw, len)
 
 
 def drawn(svg: bytes) -> str:

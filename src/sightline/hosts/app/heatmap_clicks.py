@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from typing import Any
 
@@ -72,6 +71,6 @@ def _filled(template: str, told: dict[str, Any]) -> str:
     def fill(blank: re.Match[str]) -> str:
         value = told[blank[1]]
         value = value if blank[2] is None else value[int(blank[2])]
-        return format(value, blank[3]) if blank[3] else html.escape(str(value), quote=False)  # a relation's name is a visitor's
+        return format(value, blank[3]) if blank[3] else str(value)
 
     return BLANK.sub(fill, template)

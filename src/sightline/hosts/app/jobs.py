@@ -10,10 +10,9 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import streamlit as st
 
 from sightline.errors import SightlineError
 from sightline.hosts.app.settings import current
@@ -100,8 +99,9 @@ class Desk:
                     shutil.rmtree(job.folder, ignore_errors=True)
 
 
-@st.cache_resource(show_spinner=False)
+@lru_cache(maxsize=1)
 def desk() -> Desk:
+    """The one desk of the app."""
     return Desk(current().limits.waiting)
 
 

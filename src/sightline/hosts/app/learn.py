@@ -6,7 +6,7 @@ import streamlit as st
 
 from sightline.capture.trace import Trace
 from sightline.errors import SightlineError
-from sightline.hosts.app import mounted, recipe
+from sightline.hosts.app import mounted, recipe, tables
 from sightline.hosts.app.address import Looking, written
 from sightline.hosts.app.lesson import MODEL, SENTENCES, STEPS, Choice, Step, reaches, vectors
 from sightline.hosts.app.look import MAKERS, begun_with
@@ -15,6 +15,7 @@ from sightline.hosts.app.models import place_of, token_count, trace_of, views_ke
 from sightline.hosts.app.plain import refuse
 from sightline.hosts.app.settings import current
 from sightline.hosts.app.shell import heading
+from sightline.hosts.app.tables import Column
 
 EXERCISE = len(STEPS) + 1
 #: A sentence of so many words shows most.
@@ -120,26 +121,23 @@ def _alone(data: bytes, key: str) -> None:
 
 def _numbers(say: Say, found: Trace) -> None:
     """The row of numbers behind one query, in steps."""
-    rows = vectors(found, 5, 11, 3)
-    columns = [say(f"learn.vectors.column_{name}") for name in ("key", "dot", "score", "weight")]
-    st.dataframe(
-        {columns[0]: [row[0] for row in rows], **{columns[i]: [row[i] for row in rows] for i in (1, 2, 3)}},
-        hide_index=True,
-        column_config={columns[1]: st.column_config.NumberColumn(format="%.1f"), columns[2]: st.column_config.NumberColumn(format="%.2f"),
-                       columns[3]: st.column_config.ProgressColumn(format="%.3f", min_value=0, max_value=1)},
-    )  # fmt: skip
+    tokens, dots, scores, weights = zip(*vectors(found, 5, 11, 3), strict=True)
+    tables.show(
+        Column(say("learn.vectors.column_key"), tokens, "token"),
+        Column(say("learn.vectors.column_dot"), [f"{dot:.1f}" for dot in dots]),
+        Column(say("learn.vectors.column_score"), [f"{score:.2f}" for score in scores]),
+        Column(say("learn.vectors.column_weight"), [f"{weight:.3f}" for weight in weights], parts=weights),
+    )
 
 
 def _reaches(say: Say, found: Trace) -> None:
     """How near attention stays, layer by layer."""
-    near, far = say("learn.depth.column_near"), say("learn.depth.column_far")
-    rows = reaches(found)
-    st.dataframe(
-        {say("learn.depth.column_layer"): list(found.layers), near: [100 * row[0] for row in rows], far: [row[1] for row in rows]},
-        hide_index=True,
-        column_config={near: st.column_config.ProgressColumn(format="%.0f %%", min_value=0, max_value=100),
-                       far: st.column_config.NumberColumn(format="%.1f")},
-    )  # fmt: skip
+    near, far = zip(*reaches(found), strict=True)
+    tables.show(
+        Column(say("learn.depth.column_layer"), [str(layer) for layer in found.layers]),
+        Column(say("learn.depth.column_near"), [f"{share:.0%}" for share in near], parts=near),
+        Column(say("learn.depth.column_far"), [f"{distance:.1f}" for distance in far]),
+    )
 
 
 def _exercise(say: Say) -> Looking | None:
@@ -164,7 +162,7 @@ def _exercise(say: Say) -> Looking | None:
 def _own_sentence(say: Say) -> Looking | None:
     """The sentence typed, where it can be shown."""
     st.session_state.setdefault("exercise-text", st.session_state.get("exercise-kept", SENTENCES["plain"][0]))
-    text = st.text_input(say("learn.exercise.yours"), key="exercise-text", max_chars=200).strip()
+    text = st.text_input(say("learn.exercise.yours"), key="exercise-text", max_chars=2000).strip()
     st.session_state["exercise-kept"] = text
     if not text:
         st.info(say("look.empty"), icon=":material/edit:")

@@ -153,5 +153,5 @@ STEPS = (
 SENTENCES: Mapping[str, Sequence[str]] = {
     "plain": ("The chef cooked rice and fish.", "Birds sing in the early morning.", "My sister reads a book every evening."),
     "pronoun": ("Mary told Anna that she had won.", "The dog chased the cat because it was fast.", "Tom thanked Lisa before he left."),
-    "ambiguous": ("I saw her duck.", "Time flies like an arrow.", "The bank by the river was muddy."),
+    "ambiguous": ("We saw her duck by the river.", "Time flies like an arrow.", "The bank by the river was muddy."),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import streamlit as st
@@ -15,7 +16,7 @@ from sightline.hosts.app.address import KINDS, Looking, read, written
 from sightline.hosts.app.files import drawn, graph_file, page_file, trace_file
 from sightline.hosts.app.messages import Say
 from sightline.hosts.app.models import choices, model_named, place_of, token_count, trace_of, views_kept
-from sightline.hosts.app.plain import refuse
+from sightline.hosts.app.plain import escaped, refuse
 from sightline.hosts.app.settings import current
 from sightline.hosts.app.shell import heading
 from sightline.views import head_view, model_view, neuron_view
@@ -23,6 +24,8 @@ from sightline.views.view import View
 
 MAKERS = {"head": head_view, "model": model_view, "neuron": neuron_view}
 IMAGES = {"svg": "image/svg+xml", "png": "image/png"}
+#: Characters that a field takes at all; far above the limit, so that a long text is answered rather than dropped.
+MOST_TYPED = 200_000
 #: Text, second text, and where to begin with them: a head that shows something at once.
 EXAMPLES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("The cat sat on the mat because it was tired.", "", {"layer": 5, "heads": [11]}),
@@ -55,9 +58,9 @@ def _asked(say: Say) -> Looking | None:
     st.session_state.setdefault("look-text", now.text)
     st.session_state.setdefault("look-pair", now.pair)
     with st.form("look-form", border=False):
-        texts, side = st.columns([3, 1], gap="medium", vertical_alignment="top")
-        texts.text_area(say("look.text"), key="look-text", height=76, max_chars=limits.characters, help=say("look.text_help"))
-        texts.text_input(say("look.pair"), key="look-pair", max_chars=limits.characters, help=say("look.pair_help"))
+        first, second, side = st.columns([5, 3, 2], gap="medium", vertical_alignment="top")
+        first.text_area(say("look.text"), key="look-text", height=92, max_chars=MOST_TYPED, help=say("look.text_help"))
+        second.text_area(say("look.pair"), key="look-pair", height=92, max_chars=MOST_TYPED, help=say("look.pair_help"))
         name = _model_choice(say, side, own, now.model)
         side.form_submit_button(say("look.show"), type="primary", width="stretch", key="look-show")
     with st.container(horizontal=True, vertical_alignment="center", key="examples"):
@@ -98,7 +101,7 @@ def _use_example(number: int) -> None:
 def _traced(say: Say, looking: Looking) -> Trace | None:
     """The trace, or a message and None."""
     try:
-        with st.spinner(say("look.loading", model=looking.model.replace("`", "")), show_time=False):
+        with st.spinner(say("look.loading", model=escaped(looking.model[:80])), show_time=False):
             model_named(looking.model)
         limits, count = current().limits, token_count(looking.model, looking.text, looking.pair or None)
         if count > limits.tokens:
@@ -118,7 +121,7 @@ def _looked_at(say: Say, looking: Looking, trace: Trace) -> None:
     except SightlineError as error:
         refuse(say("look.failed"), error)
         return
-    state = {**looking.state, **mounted.show(data, key=f"look-{looking.view}")}
+    state = {**looking.state, **mounted.show(data, key=f"look-shown-{looking.view}")}
     looking = replace(looking, state=state)
     st.session_state.looking = looking
     parameters, whole = written(looking)
@@ -173,9 +176,9 @@ def _picture(say: Say, looking: Looking, trace: Trace) -> None:
         first = heads[0] if len(heads) == 1 and heads[0] in every else 0
         head = asked[1].selectbox(say("look.head"), every, index=first, key=f"graph-head-{first}")
         key = (looking.model, looking.text, looking.pair, stack.name, layer, head)
-        for ending in IMAGES:
+        for ending, kind in IMAGES.items():
             st.download_button(
-                say(f"look.save_{ending}"), graph_file(trace, key, ending), f"L{layer}-H{head}.{ending}", IMAGES[ending],
+                say(f"look.save_{ending}"), partial(graph_file, say, trace, key, ending), f"L{layer}-H{head}.{ending}", kind,
                 on_click="ignore", icon=":material/image:", width="stretch", key=f"save-{ending}",
             )  # fmt: skip
         st.download_button(
@@ -187,4 +190,4 @@ def _picture(say: Say, looking: Looking, trace: Trace) -> None:
             on_click="ignore", icon=":material/database:", width="stretch", key="save-trace",
         )  # fmt: skip
     with right, st.container(key="graph"):
-        st.image(drawn(graph_file(trace, key, "svg")), width="content")
+        st.image(drawn(graph_file(say, trace, key, "svg")), width="content")

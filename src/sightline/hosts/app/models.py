@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import streamlit as st
-
 from sightline.capture.embedded import EMBEDDED
 from sightline.capture.trace import Trace
 from sightline.errors import ModelError
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 #: Opened models kept, forward passes at a time, bytes of traces and of drawn views kept.
 OPEN, AT_ONCE, TRACES, VIEWS = 3, max(1, min(4, os.cpu_count() or 1)), 128_000_000, 64_000_000
+_MODELS, _TRACES, _VIEWS, _TURNS = Shelf(OPEN), Shelf(TRACES), Shelf(VIEWS), threading.BoundedSemaphore(AT_ONCE)
 
 
 def choices(settings: Settings) -> dict[str, str]:
@@ -50,11 +49,11 @@ def place_of(name: str, settings: Settings) -> str:
     return name
 
 
-@st.cache_resource(max_entries=OPEN, show_spinner=False)
 def opened(place: str) -> Model:
+    """The model of a place, opened once for all."""
     from sightline.capture.load import load
 
-    return load(place)
+    return _MODELS.get(place, lambda: load(place), lambda _: 1)
 
 
 def warm_up(place: str) -> None:
@@ -71,25 +70,15 @@ def model_named(name: str) -> Model:
     return opened(place_of(name, current()))
 
 
-@st.cache_resource(show_spinner=False)
-def _turns() -> threading.BoundedSemaphore:
-    return threading.BoundedSemaphore(AT_ONCE)
-
-
-@st.cache_resource(show_spinner=False)
-def traces_kept() -> Shelf:
-    return Shelf(TRACES)
-
-
-@st.cache_resource(show_spinner=False)
 def views_kept() -> Shelf:
-    return Shelf(VIEWS)
+    """Views as bytes, ready to be sent."""
+    return _VIEWS
 
 
 @contextmanager
 def turn() -> Iterator[None]:
     """Wait for one's turn at the processor."""
-    with _turns():
+    with _TURNS:
         yield
 
 
@@ -101,7 +90,7 @@ def trace_of(name: str, text: str, pair: str | None) -> Trace:
         with turn():
             return model.trace(text, pair)
 
-    return traces_kept().get((place_of(name, current()), text, pair), record, held_by)
+    return _TRACES.get((place_of(name, current()), text, pair), record, held_by)
 
 
 def token_count(name: str, text: str, pair: str | None) -> int:

@@ -8,11 +8,12 @@ import streamlit as st
 
 from sightline.capture.trace import Trace
 from sightline.errors import SightlineError
-from sightline.hosts.app import figures, mounted
+from sightline.hosts.app import figures, mounted, tables
 from sightline.hosts.app.messages import Say
 from sightline.hosts.app.models import choices, trace_of
 from sightline.hosts.app.plain import escaped, refuse
 from sightline.hosts.app.settings import current
+from sightline.hosts.app.tables import Column
 from sightline.plots.figures import available
 from sightline.results.head_card import HeadCard, head_card, heads_of
 from sightline.results.notable import notable_heads
@@ -63,7 +64,7 @@ def _notable(say: Say, run: Run, name: str) -> None:
     with st.container(horizontal=True, key="notable"):
         for head in found:
             at = (head.stack, head.layer, head.head)
-            st.button(_label(at), key=f"notable-{name}-{_label(at)}", on_click=_open, args=(name, at))
+            st.button(escaped(_label(at)), key=f"notable-{name}-{_label(at)}", on_click=_open, args=(name, at))
 
 
 def _card(say: Say, run: Run, name: str) -> None:
@@ -98,11 +99,10 @@ def _facts(say: Say, card: HeadCard, name: str, every: list[figures.Head]) -> No
     if card.shares:
         known = say.part("corpus.target")
         order = sorted(card.shares, key=card.shares.__getitem__, reverse=True)
-        column, share = say("corpus.column_target"), say("corpus.column_share")
-        st.dataframe(
-            {column: [known.get(target, target) for target in order], share: [card.shares[target] for target in order]},
-            hide_index=True,
-            column_config={share: st.column_config.ProgressColumn(format="%.3f", min_value=0, max_value=1)},
+        shares = [card.shares[target] for target in order]
+        tables.show(
+            Column(say("corpus.column_target"), [known.get(target, target) for target in order], "word"),
+            Column(say("corpus.column_share"), [f"{share:.3f}" for share in shares], parts=shares),
         )
     if card.nearest:
         st.caption(say("corpus.nearest"))

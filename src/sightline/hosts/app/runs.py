@@ -8,7 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from sightline.errors import SightlineError
+from sightline.errors import SightlineError, StorageError
 from sightline.hosts.app import recipe
 from sightline.hosts.app.corpus import opened
 from sightline.hosts.app.files import zipped
@@ -45,6 +45,8 @@ def page(say: Say) -> None:
     st.query_params["run"] = name
     folder, table = listed[name], "entropy"
     try:
+        if not Workspace(current().workspace).whole(folder):
+            raise StorageError(f"{name} holds a link that leads out of the workspace.", "Put a copy there instead.")
         run = opened(str(folder))
         table = next((one for one in FIGURES if one in run.tables), table)
         _downloads(say, folder, name)

@@ -26,6 +26,9 @@ def run() -> None:
     chosen = st.navigation(listed, position="top")
     st.html(f"<style>{style()}{words(say)}</style>")
     mounted.front(say.language, visitor())
+    with st.container(horizontal=True, key="bar"):  # the bar of a narrow window, where Streamlit would hide its own
+        for one in listed:
+            st.page_link(one, width="content")
     chosen.run()
     _foot(say)
 

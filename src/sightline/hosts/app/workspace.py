@@ -40,12 +40,18 @@ class Workspace:
 
     def models(self) -> dict[str, Path]:
         """Model folders by name."""
-        return {path.name: path for path in self._folders(MODELS) if (path / "config.json").is_file() or any(path.glob("*.gguf"))}
+        found = [path for path in self._folders(MODELS) if (path / "config.json").is_file() or any(path.glob("*.gguf"))]
+        return {path.name: path for path in found if self.whole(path)}
 
     def runs(self) -> dict[str, Path]:
         """Finished runs by name, the newest first: a folder with run.json is one."""
         found = [path for path in self._folders(RUNS) if (path / ABOUT).is_file()]
         return {path.name: path for path in sorted(found, key=lambda path: (path / ABOUT).stat().st_mtime, reverse=True)}
+
+    def whole(self, folder: Path) -> bool:
+        """Whether all that lies in a folder lies in the workspace: links that lead out of it do not."""
+        root = self.root.resolve()
+        return all(path.resolve().is_relative_to(root) for path in [folder, *folder.rglob("*")])
 
     def new_run(self) -> Path:
         """A folder for a run, not yet made; its name cannot be guessed."""

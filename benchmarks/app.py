@@ -1,0 +1,124 @@
+"""Does the app serve a room? Twenty visitors at once on the embedded model, on this machine; and one alone. Prints JSON.
+
+    python benchmarks/app.py -o app.json
+
+Visitors are websocket clients that speak Streamlit's own messages: all open the first page at once, then all send a text of 30 tokens, each
+its own. Memory is the server's resident set after each of several such rounds. One visitor alone is timed the same way, and in Chromium
+from the click to the drawn view.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import psutil
+from tests.conftest import FLAGS
+from tests.hosts.app.crowd import TEXT, WORDS, Visit, crowd
+from tests.hosts.app.serving import Served, serving
+from tests.hosts.app.socket_visitor import SocketVisitor
+
+MOST_VISITORS, MOST_ROUNDS = 40, 10
+#: Sends the form, and waits for the drawing of the new view.
+CLICK = """async () => {
+  const drawn = new Promise((done) => document.addEventListener("sightline:drawn", done, { once: true }));
+  const start = performance.now();
+  document.querySelector(".st-key-look-show button").click();
+  await drawn;
+  return (performance.now() - start) / 1000;
+}"""
+
+
+def spread(seconds: list[float]) -> dict[str, float]:
+    return {"median": round(statistics.median(seconds), 3), "slowest": round(max(seconds), 3)}
+
+
+def rounds(app: Served, visitors: int, count: int) -> dict[str, Any]:
+    """The crowd, several times: the words of one round are never those of the round before."""
+    process = psutil.Process(app.process.pid)
+    with SocketVisitor(app.url) as first:
+        first.open()
+    memory, visits, used = [process.memory_info().rss], [], process.cpu_times()
+    for number in range(count):
+        words = [WORDS[(number * visitors + i) % len(WORDS)] for i in range(visitors)]
+        visits += crowd(app.url, words)
+        memory.append(process.memory_info().rss)
+    now = process.cpu_times()
+    return {
+        "visitors": visitors,
+        "rounds": count,
+        "served": sum(visit.served for visit in visits),
+        "of": visitors * count,
+        "saw_the_text_of_another": sum(bool(visit.foreign) for visit in visits),
+        "first_page_s": spread([visit.opened for visit in visits]),
+        "own_text_s": spread([visit.answered for visit in visits]),
+        "processor_s_a_visit": round((now.user + now.system - used.user - used.system) / len(visits), 3),
+        "server_memory_mb": [round(one / 1e6) for one in memory],
+    } | checked(visits)
+
+
+def checked(visits: list[Visit]) -> dict[str, Any]:
+    """Stops here where someone was not served or saw what is not theirs: times would mean nothing."""
+    lost = [visit.word for visit in visits if not visit.served or visit.foreign]
+    if lost:
+        sys.exit(f"Not served, or served with another's text: {lost}")
+    return {}
+
+
+def alone(app: Served) -> dict[str, Any]:
+    """One visitor, ten texts, each new to the app."""
+    with SocketVisitor(app.url) as me:
+        me.open()
+        times = [me.submit("", "look-show", **{"look-text": TEXT.format(f"{word} boat")}) for word in WORDS[:10]]
+    return {"tokens": 31, "own_text_s": spread(times)}
+
+
+def in_chromium(app: Served) -> dict[str, Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS.split())
+        page = browser.new_page()
+        page.set_default_timeout(120_000)
+        page.goto(app.url)
+        page.wait_for_selector(".sightline-view[data-drawn]", state="attached")
+        times = []
+        for word in WORDS[10:20]:
+            page.locator(".st-key-look-text textarea").fill(TEXT.format(f"{word} boat"))
+            times.append(page.evaluate(CLICK))
+        browser.close()
+    return {"tokens": 31, "from_click_to_drawing_s": spread(times)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--visitors", type=int, default=20, choices=range(1, MOST_VISITORS + 1), metavar=f"1-{MOST_VISITORS}")
+    parser.add_argument("--rounds", type=int, default=4, choices=range(1, MOST_ROUNDS + 1), metavar=f"1-{MOST_ROUNDS}")
+    parser.add_argument("-o", "--output", type=Path)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder, serving(Path(folder) / "workspace") as app:
+        found = {
+            "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
+            "load_before": round(os.getloadavg()[0], 1),
+            "alone": alone(app),
+            "in_chromium": in_chromium(app) if shutil.which("chromium") else "no chromium here",
+            "together": rounds(app, asked.visitors, asked.rounds),
+        }
+    text = json.dumps(found, indent=2)
+    print(text)
+    if asked.output:
+        asked.output.write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()

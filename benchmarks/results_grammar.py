@@ -1,0 +1,205 @@
+"""What single heads know of grammar, laid beside table 1 of Clark et al. 2019, as the section `syntax` of docs/results.md.
+
+    python benchmarks/results_grammar.py --model FOLDER_OR_NAME
+
+Scores every head on en_ewt-dev, once with UD's labels and once in Stanford form (for prep and pobj), and on ja_gsd-dev and ko_gsd-dev, to
+see that text in other scripts runs through; all are read where they lie (--data), they are not part of this repository. --keep FOLDER
+saves the runs; --from FOLDER writes the section from runs that were kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import sightline as sl
+from results import markdown_table, put_section
+from sightline.analyses.word_maps import read_words
+from sightline.results.table import Cell
+
+DATA = Path(os.environ.get("SIGHTLINE_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+
+@dataclass(frozen=True)
+class Published:
+    """A row of the paper's table 1: heads count from 1 there, and so they do here."""
+
+    name: str
+    head: str
+    accuracy: float
+    baseline: float
+    offset: int
+
+
+#: UD's name of the relation, or the Stanford one where UD has no such relation → what the paper found.
+PAPER = {
+    "all": Published("All", "7-6", 34.5, 26.3, 1),
+    "prep": Published("prep", "7-4", 66.7, 61.8, -1),
+    "pobj": Published("pobj", "9-6", 76.3, 34.6, -2),
+    "det": Published("det", "8-11", 94.3, 51.7, 1),
+    "compound": Published("nn", "4-10", 70.4, 70.2, 1),
+    "nsubj": Published("nsubj", "8-2", 58.5, 45.5, 1),
+    "amod": Published("amod", "4-10", 75.6, 68.3, 1),
+    "obj": Published("dobj", "8-10", 86.8, 40.0, -2),
+    "advmod": Published("advmod", "7-6", 48.8, 40.2, 1),
+    "aux": Published("aux", "4-10", 81.1, 71.5, 1),
+    "nmod:poss": Published("poss", "7-6", 80.5, 47.7, 1),
+    "aux:pass": Published("auxpass", "4-10", 82.5, 40.5, 1),
+    "ccomp": Published("ccomp", "8-1", 48.8, 12.4, -2),
+    "mark": Published("mark", "8-2", 50.7, 14.5, 2),
+    "compound:prt": Published("prt", "6-7", 99.1, 91.4, -1),
+}
+#: Of these the paper says that single heads do markedly better than any fixed offset.
+ASKED = ("det", "obj", "nmod:poss", "aux:pass")
+OURS = ["relation", "words", "head", "direction", "accuracy", "held out", "baseline"]
+HEADER = [*OURS, "paper: relation", "head, from 1", "accuracy", "baseline"]
+OTHERS = ("ja_gsd-dev", "ko_gsd-dev")
+Row = Mapping[str, Cell]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default="minilm", help="an embedded name, a folder or a hub id")
+    parser.add_argument("--data", type=Path, default=DATA)
+    parser.add_argument("--limit", type=int, help="so many sentences of each treebank, for a quick look")
+    parser.add_argument("--keep", type=Path, help="save the runs in folders of this one")
+    parser.add_argument("--from", dest="kept", type=Path, help="write the section from runs that were kept, and score nothing")
+    parser.add_argument("--print", action="store_true", help="print the section instead of writing it")
+    arguments = parser.parse_args()
+    names = ("ud", "stanford", *OTHERS)
+    if arguments.kept:
+        runs = {name: sl.open_run(arguments.kept / name) for name in names}
+    else:
+        runs = measure(arguments.model, arguments.data, arguments.limit)
+    if arguments.keep:
+        for name, run in runs.items():
+            run.save(arguments.keep / name)
+    text = section(runs, {name: unknown_words(arguments.model, arguments.data, name, arguments.limit) for name in OTHERS})
+    print(text)
+    if not arguments.print:
+        put_section("syntax", text)
+
+
+def bank_of(data: Path, name: str) -> sl.Treebank:
+    path = data / f"{name}.conllu.gz"
+    if not path.is_file():
+        raise SystemExit(f"{path}: not there. --data says where the treebanks lie.")
+    return sl.read_treebank(path)
+
+
+def measure(name: str, data: Path, limit: int | None) -> dict[str, sl.Run]:
+    model, english = sl.load(name), bank_of(data, "en_ewt-dev")
+    runs = {labels: sl.syntax(model, english, labels=labels, limit=limit) for labels in ("ud", "stanford")}
+    return runs | {other: sl.syntax(model, bank_of(data, other), limit=limit) for other in OTHERS}
+
+
+def unknown_words(name: str, data: Path, treebank: str, limit: int | None) -> float:
+    """The share of a treebank's words that this vocabulary has no piece for."""
+    model, sentences = sl.load(name), bank_of(data, treebank).sentences[:limit]
+    texts = read_words(model, [one.words for one in sentences], [one.spaces for one in sentences])
+    unknown = model.tokenizer.unk_token_id
+    words = [
+        {word for word, number in zip(side.source.words, side.source.ids, strict=True) if word is not None and number == unknown}
+        for side in texts.sides
+    ]
+    return sum(map(len, words)) / texts.counts["words"]
+
+
+def section(runs: Mapping[str, sl.Run], unknown: Mapping[str, float]) -> str:
+    run, turned = runs["ud"], {str(row["relation"]): row for row in runs["stanford"].table("syntax").rows()}
+    about = run.about
+    model, counts, given = about["model"], about["counts"], about["options"]["limit"]
+    stacks = ", ".join(f"{layers} x {heads}" for layers, heads, _ in model["stacks"].values())
+    rows = [[*shown(row), *published(str(row["relation"]))] for row in run.table("syntax").rows()]
+    rows += [[*shown(turned[name]), *published(name)] for name in ("prep", "pobj") if name in turned]
+    seconds = f"{about['seconds']:,.0f} s for {counts['tokens']:,} tokens"
+    parts = [
+        "## What single heads know of grammar",
+        f"`python benchmarks/results_grammar.py --model {model['name']}{f' --limit {given}' if given else ''}`",
+        f"{model['name']} ({stacks} heads) on {counts['sentences']:,} of {counts['given']:,} sentences of {about['corpus']['name']}"
+        f" ({counts['words']:,} words; {counts['too_long']:,} sentences were too long, {counts['unreadable']:,} had a word that the"
+        f" tokeniser drops, {counts['no_tree']:,} are no trees): how often the word that a head attends to most is the grammatical head, in"
+        " per cent ([how we count](grammar.md)). *Held out* is a head chosen on one half of the sentences and scored on the other, both"
+        " ways. The baseline is the best fixed offset, in brackets. Every relation of 100 words or more has a row.",
+        markdown_table(HEADER, rows),
+        "The paper's columns are BERT-base on the Wall Street Journal part of the Penn Treebank in Stanford Dependencies; ours are another"
+        " model, other text (weblogs, mail, reviews, with more short and ill-formed sentences) and another annotation. UD's `case` points"
+        " from the preposition to its noun, so that prep and pobj have no counterpart; the two last rows are ours in Stanford form"
+        " (`--labels stanford`: prepositional phrases turned round). Nor are relations of one name the same: UD's `nsubj` of *she is a"
+        " doctor* depends on *doctor*, its `compound` leaves out what it calls `flat`. \\* The paper's released notebook prints 94.1"
+        " against 82.5 for auxpass; the table's line may be a slip. So margins may be compared, accuracies hardly.",
+        *findings(run),
+        "Treebanks in other scripts run through too, with every word in its place; this English vocabulary knows few of their words, so the"
+        " numbers say that the counting works, not what a model of these languages knows:",
+        markdown_table(
+            ["treebank", "sentences", "too long", "unreadable", "words", "unknown to the vocabulary", "all", "baseline", "relations"],
+            [other(name, runs[name], unknown[name]) for name in OTHERS],
+        ),
+        f"{seconds}, tables and examples included, on two cores that other work shared; `python benchmarks/grammar.py` measures the cost.",
+    ]
+    return "\n\n".join(parts)
+
+
+def shown(row: Row) -> list[str]:
+    """A row of tables/syntax.csv."""
+    head, direction = f"L{row['layer']}·H{row['head']}", str(row["direction"]).replace("-to-", " → ")
+    shares = (f"{row['accuracy']:.1f}", f"{row['accuracy_held_out']:.1f}", f"{row['baseline']:.1f} ({row['offset']:+d})")
+    return [str(row["relation"]), f"{row['count']:,}", head, direction, *shares]
+
+
+def published(name: str) -> list[str]:
+    found = PAPER.get(name)
+    if found is None:
+        return [""] * 4
+    star = "\\*" if found.name == "auxpass" else ""
+    return [found.name, found.head, f"{found.accuracy:.1f}{star}", f"{found.baseline:.1f}{star} ({found.offset:+d})"]
+
+
+def other(name: str, run: sl.Run, unknown: float) -> list[str]:
+    counts, first = run.about["counts"], next(run.table("syntax").rows())
+    amounts = [f"{counts[what]:,}" for what in ("sentences", "too_long", "unreadable", "words")]
+    share = f"{first['baseline']:.1f} ({first['offset']:+d})"
+    return [name, *amounts, f"{100 * unknown:.0f} %", f"{first['accuracy']:.1f}", share, f"{len(run.table('syntax')) - 1}"]
+
+
+def findings(run: sl.Run) -> list[str]:
+    """What this table says, in sentences made of its numbers."""
+    rows = {str(row["relation"]): row for row in run.table("syntax").rows()}
+    said = []
+    for name in ASKED:
+        if name not in rows:
+            said.append(f"- **{name}** has too few words here.")
+            continue
+        row, paper = rows[name], PAPER[name]
+        ours, theirs = float(row["accuracy"]) - float(row["baseline"]), paper.accuracy - paper.baseline
+        apart = float(row["accuracy_held_out"]) - float(row["baseline"])
+        said.append(
+            f"- **{name}**: {row['accuracy']:.1f} % by L{row['layer']}·H{row['head']}, {ours:+.1f} points from the best offset (held out"
+            f" {apart:+.1f}); in the paper {theirs:+.1f}."
+        )
+    named = {name: row for name, row in rows.items() if name != "all"}
+    margins = {name: float(row["accuracy_held_out"]) - float(row["baseline"]) for name, row in named.items()}
+    below = [name for name, margin in margins.items() if margin <= 0]
+    closest = min(margins, key=lambda name: margins[name])
+    lost = max(named, key=lambda name: float(named[name]["accuracy"]) - float(named[name]["accuracy_held_out"]))
+    flattered = float(named[lost]["accuracy"]) - float(named[lost]["accuracy_held_out"])
+    backwards = [name for name, row in named.items() if row["direction"] == "head-to-dependent"]
+    whole = rows["all"]
+    heads = {(row["layer"], row["head"]) for row in named.values()}
+    summary = [
+        f"Held out, {len(named) - len(below)} of {len(named)} relations have a head above their best offset"
+        + (f"; not {', '.join(below)}." if below else f"; the closest is {closest} with {margins[closest]:+.1f} points."),
+        f"They are {len(heads)} different heads. {len(backwards)} relations are found best from head to dependent"
+        + (f" ({', '.join(backwards)}), in the paper pobj alone." if backwards else "."),
+        f"Choosing the head on the data it is scored on flatters most for {lost}, by {flattered:.1f} points.",
+        f"No head knows grammar as a whole: over all words the best finds {whole['accuracy']:.1f} %, the best offset"
+        f" {whole['baseline']:.1f} % (in the paper {PAPER['all'].accuracy} and {PAPER['all'].baseline} %).",
+    ]
+    return ["\n".join(said), " ".join(summary)]
+
+
+if __name__ == "__main__":
+    main()

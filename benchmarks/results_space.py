@@ -1,0 +1,235 @@
+"""How often near means attends, every gauge by every projection, as the section `space` of docs/results.md.
+
+    python benchmarks/results_space.py --model FOLDER_OR_NAME --keep space.json
+
+Paragraphs of GAP (gap-development.tsv.gz, which is read where it lies, --data; it is not part of this repository): the first ones, about
+--tokens tokens of them, and as many others held out for the fitted maps. PCA, fitted and freed are measured on all heads; UMAP and t-SNE,
+which take one head at a time, on the heads of --sample, and everything else beside them on the same heads. What was measured is kept after
+each row: with the same --keep the command goes on where it was stopped. --print shows the section instead of writing it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+import sightline as sl
+from results import markdown_table, put_section
+from sightline.analyses.space_capture import CapturedStack, capture_space
+from sightline.analyses.space_facts import fidelity, mean_entropy
+from sightline.analyses.space_fit import head_texts
+from sightline.analyses.space_gauge import GAUGES, gauge_layer, shared_scale, some_pairs
+from sightline.measures.fit import fit_maps
+from sightline.measures.free import free_texts
+from sightline.measures.picture import divergence
+from sightline.measures.project import METHODS, project
+from sightline.results.space import Vectors
+
+DATA = Path(os.environ.get("SIGHTLINE_DATA", Path(__file__).parents[2] / "shared" / "data"))
+GAP = "gap-development.tsv.gz"
+#: Layer and head of those on which the slow projections are measured: spread over the model.
+SAMPLE = "0:3,6:2,11:2"
+#: Row → what the table calls it.
+GAUGE_NAMES = {"none": "none", "attentionviz": "AttentionViz", "shared": "AttentionViz, one scale", "lifted": "lifted"}
+PROJECTION_NAMES = {"before": "before projection", "pca": "PCA", "umap": "UMAP", "tsne": "t-SNE", "fitted": "fitted", "freed": "freed"}
+
+Numbers = dict[str, float]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default="minilm", help="an embedded name, a folder or a hub id")
+    parser.add_argument("--data", type=Path, default=DATA)
+    parser.add_argument("--tokens", type=int, default=5000, help="about so many tokens, and as many held out")
+    parser.add_argument("--sample", default=SAMPLE, help="layer:head,… for UMAP and t-SNE")
+    parser.add_argument("--keep", type=Path, help="what was measured, row after row, as JSON")
+    parser.add_argument("--print", action="store_true", help="print the section instead of writing it")
+    arguments = parser.parse_args()
+    kept: dict[str, Any] = json.loads(arguments.keep.read_text()) if arguments.keep and arguments.keep.exists() else {"rows": {}}
+
+    def keep() -> None:
+        if arguments.keep:
+            arguments.keep.write_text(json.dumps(kept, indent=1) + "\n")
+
+    measure(arguments, kept, keep)
+    text = section(kept)
+    print(text)
+    if not arguments.print:
+        put_section("space", text)
+
+
+def measure(arguments: argparse.Namespace, kept: dict[str, Any], keep: Callable[[], None]) -> None:
+    """Every row that is not there yet."""
+    sample = [tuple(map(int, one.split(":"))) for one in arguments.sample.split(",")]
+    model = sl.load(arguments.model)
+    paragraphs = read_paragraphs(arguments.data / GAP)
+    sizes = np.cumsum([len(model.tokenizer(text)["input_ids"]) for text in paragraphs[:2000]])
+    first, last = (int(np.searchsorted(sizes, n * arguments.tokens)) + 1 for n in (1, 2))
+    whole, held = (capture_space(model, sl.Corpus.from_texts(part)) for part in (paragraphs[:first], paragraphs[first:last]))
+    about = {"model": model.name, "sample": arguments.sample, "tokens": arguments.tokens}
+    about |= {name: {"texts": one.counts["texts"], "tokens": one.counts["tokens"]} for name, one in (("shown", whole), ("held_out", held))}
+    if kept.setdefault("about", about) != about:
+        raise SystemExit(f"{arguments.keep} was measured otherwise: {kept['about']}. Give another --keep.")
+    stack, other = (next(iter(one.stacks.values())) for one in (whole, held))
+    kept["shape"] = [len(stack.layers), len(stack.heads)]
+    few = [one_head(stack, *place) for place in sample]
+    rows = kept["rows"]
+
+    def put(name: str, made: Callable[[], Numbers]) -> None:
+        if name not in rows:
+            rows[name] = made()
+            print(name, rows[name], flush=True)
+            keep()
+
+    for gauge in (*GAUGES, "shared"):
+        put(f"{gauge}.before", lambda gauge=gauge: projected([stack], gauge, "before"))
+        put(f"{gauge}.pca", lambda gauge=gauge: projected([stack], gauge, "pca"))
+    if "freed" not in rows:
+        rows |= fitted(stack, other)
+        keep()
+    put("fitted 3-D", lambda: fitted(stack, other, dims=3)["fitted"])
+    if "freed.sample" not in rows:
+        each = [fitted(one, None) for one in few]
+        rows |= {f"{name}.sample": mean_of([one[name] for one in each]) for name in ("fitted", "freed")}
+        keep()
+    for gauge in GAUGES:
+        for how in ("before", "pca", "umap", "tsne"):
+            put(f"{gauge}.{how}.sample", lambda gauge=gauge, how=how: projected(few, gauge, how))
+
+
+def read_paragraphs(path: Path) -> list[str]:
+    if not path.exists():
+        raise SystemExit(f"{path}: not there. --data says where it lies.")
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+        return list(dict.fromkeys(row["Text"] for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)))
+
+
+def one_head(stack: CapturedStack, layer: int, head: int) -> CapturedStack:
+    """The stack with this one head."""
+    vectors = stack.vectors
+    cut = Vectors(vectors.queries[[layer]][:, [head]], vectors.keys[[layer]][:, [head]], (vectors.scales[layer],))
+    weights = tuple(one[[layer]][:, [head]] for one in stack.weights)
+    visible = tuple(None if one is None else one[[layer]] for one in stack.visible)
+    return replace(stack, layers=(stack.layers[layer],), heads=(stack.heads[head],), vectors=cut, weights=weights, visible=visible)
+
+
+@contextmanager
+def timed(numbers: Numbers, name: str = "") -> Iterator[None]:
+    """Seconds on the clock and of the processor, added to `numbers`."""
+    wall, processor = time.perf_counter(), time.process_time()
+    yield
+    numbers[f"{name}wall"] = numbers.get(f"{name}wall", 0) + time.perf_counter() - wall
+    numbers[f"{name}processor"] = numbers.get(f"{name}processor", 0) + time.process_time() - processor
+
+
+def projected(stacks: list[CapturedStack], gauge: str, how: str) -> Numbers:
+    """Means over all heads of these stacks, in a gauge, by a projection."""
+    found: list[Numbers] = []
+    for stack in stacks:
+        seconds: Numbers = {}
+        pairs = some_pairs(stack, 0)
+        with timed(seconds):
+            c = shared_scale(stack, pairs) if gauge == "shared" else None
+        for layer in range(len(stack.layers)):
+            with timed(seconds):
+                gauged = gauge_layer(stack, layer, "attentionviz" if gauge == "shared" else gauge, pairs, c)
+                queries, keys = gauged.queries, gauged.keys
+                if how != "before":
+                    both = np.concatenate([queries, keys], 1)  # [head, point, dim]
+                    points = np.stack([project(one, how) for one in both])
+                    queries, keys = points[:, : queries.shape[1]], points[:, queries.shape[1] :]
+            seen = fidelity(stack, slice(layer, layer + 1), queries[None], keys[None], order=True)
+            correlation = {"correlation_before": gauged.before, "correlation_after": gauged.after}
+            found.append({name: float(np.nanmean(values)) for name, values in (seen | correlation).items()} | seconds)
+            seconds = {}
+    means = mean_of(found)
+    return means | {name: float(sum(one[name] for one in found)) for name in ("wall", "processor")}
+
+
+def fitted(stack: CapturedStack, other: CapturedStack | None, *, dims: int = 2) -> dict[str, Numbers]:
+    """Means over all heads of the stack, fitted and freed; of the maps alone also on `other`, which they have not seen."""
+    shape, spent = (len(stack.layers), len(stack.heads)), Numbers()
+    texts = head_texts(stack)
+    scales = torch.tensor(stack.vectors.scales).repeat_interleave(shape[1])
+    with timed(spent):
+        maps = fit_maps(texts, scales, dims=dims)
+
+    def seen(where: CapturedStack, those: list[Any], placed: list[tuple[torch.Tensor, torch.Tensor]]) -> Numbers:
+        queries, keys = (torch.cat(side, 1).numpy().reshape(*shape, -1, dims) for side in zip(*placed, strict=True))
+        rows = sum(text.queries.shape[1] for text in those)
+        kl = sum(float(divergence(text, *at).sum(-1).mean()) for text, at in zip(those, placed, strict=True)) / rows
+        found = fidelity(where, slice(None), queries, keys, order=True)
+        return {name: float(np.nanmean(values)) for name, values in found.items()} | {"kl": kl}
+
+    entropy = {"entropy": float(np.nanmean(mean_entropy(stack)))}
+    found = {"fitted": spent | entropy | seen(stack, texts, [maps.place(text) for text in texts])}
+    if other is not None:
+        unseen = head_texts(other)
+        beside = seen(other, unseen, [maps.place(text) for text in unseen])
+        found["fitted"] |= {f"held_out_{name}": value for name, value in beside.items()}
+    if dims == 2:
+        with timed(spent):  # on top of the fit
+            points = free_texts(texts, maps)
+        found["freed"] = spent | entropy | seen(stack, texts, points)
+    return found
+
+
+def mean_of(found: list[Numbers]) -> Numbers:
+    return {name: float(np.mean([one[name] for one in found])) for name in found[0]}
+
+
+def section(kept: dict[str, Any]) -> str:
+    about, rows, shape = kept["about"], kept["rows"], kept["shape"]
+    n, n_sample = shape[0] * shape[1], len(about["sample"].split(","))
+    names = ", ".join("L{}·H{}".format(*one.split(":")) for one in about["sample"].split(","))
+    fit, freed, solid = (rows[name] for name in ("fitted", "freed", "fitted 3-D"))
+    all_heads, few_heads = ([name for name in rows if ("sample" in name) is few] for few in (False, True))
+    header = ["gauge", "projection", "nearest", "nearest five", "rank correlation"]
+    correlation = {gauge: rows[f"{gauge}.before"]["correlation_after"] for gauge in GAUGE_NAMES}
+    parts = [
+        "## Queries and keys in one picture: how often near means attends",
+        f"`python benchmarks/results_space.py --model {about['model']}`",
+        f"{about['model']} ({shape[0]} x {shape[1]} heads), {about['shown']['texts']} paragraphs of GAP, {about['shown']['tokens']:,}"
+        f" tokens; held out: {about['held_out']['texts']} others, {about['held_out']['tokens']:,} tokens. For every query: is its most"
+        " attended key the nearest key of its text in the picture, or among the nearest five? Means over heads of the share of queries,"
+        " two dimensions unless said otherwise ([what this means](space.md)).",
+        f"All {n} heads:",
+        markdown_table([*header, "time, all heads", "processor"], [line(name, rows[name]) for name in all_heads]),
+        f"The fitted maps on paragraphs they have not seen: nearest {fit['held_out_top1']:.3f}, nearest five {fit['held_out_top5']:.3f}"
+        f" (in three dimensions {solid['held_out_top1']:.3f} and {solid['held_out_top5']:.3f}). Of {fit['entropy']:.2f} nats that the"
+        f" heads' attention has on average, the fitted picture loses {fit['kl']:.2f} ({fit['held_out_kl']:.2f} held out), the freed one"
+        f" {freed['kl']:.2f}.",
+        f"UMAP and t-SNE take one head at a time: they were measured on {n_sample} heads ({names}), and the others on the same heads.",
+        markdown_table([*header, "time, a head", "processor"], [line(name, rows[name], n_sample) for name in few_heads]),
+        f"Dot product and distance, weighted by attention, correlate at {correlation['none']:.2f} as the model has its vectors,"
+        f" {correlation['attentionviz']:.2f} in AttentionViz' gauge ({correlation['shared']:.2f} with one scale for all heads) and"
+        f" {correlation['lifted']:.2f} lifted; −1 would be best.",
+        "Time is on two cores that other work shared, from the vectors to the picture; processor seconds are those of all threads, so that"
+        " on two free cores half of them is the least it can take.",
+    ]
+    return "\n\n".join(parts)
+
+
+def line(name: str, numbers: Numbers, heads: int = 1) -> list[str]:
+    """One row of a table; times are for all heads that were measured, or for one of `heads`."""
+    gauge, _, how = name.removesuffix(".sample").partition(".")
+    first = [GAUGE_NAMES[gauge], PROJECTION_NAMES[how]] if how in PROJECTION_NAMES else ["", f"**{name.removesuffix('.sample')}**"]
+    mean = heads if name.endswith(".sample") and how in (*METHODS, "before") else 1
+    times = [f"{numbers[one] / mean:.1f} s" for one in ("wall", "processor")]
+    return [*first, f"{numbers['top1']:.3f}", f"{numbers['top5']:.3f}", f"{numbers['rank']:.2f}", *times]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""Does `make run` bring the app up? Starts it, visits its first page as a browser would, and stops it with everything that it started."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tests.hosts.app.socket_visitor import SocketVisitor
+
+from sightline.hosts.app.opening import answers
+
+ROOT = Path(__file__).parents[1]
+#: Seconds: until the app answers, and until it has gone.
+COMES, GOES = 180, 30
+
+
+def main() -> None:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = found.getsockname()[1]
+    with tempfile.TemporaryDirectory() as workspace:
+        command = ["make", "run", f"PORT={port}", f"WORKSPACE={workspace}", "OPTIONS=--no-browser"]
+        print("$", *command, flush=True)
+        made = subprocess.Popen(command, cwd=ROOT, start_new_session=True)
+        try:
+            visit(f"http://127.0.0.1:{port}", made)
+        finally:
+            stop(made)
+
+
+def visit(url: str, made: subprocess.Popen[bytes]) -> None:
+    """The first page, down to the attention of its sentence."""
+    end = time.monotonic() + COMES
+    while not answers(f"{url}/_stcore/health"):
+        if made.poll() is not None or time.monotonic() > end:
+            sys.exit(f"The app never answered at {url}; `make run` {'is still at it' if made.poll() is None else 'ended'}.")
+        time.sleep(0.2)
+    with SocketVisitor(url) as visitor:
+        seconds = visitor.open()
+        problems = [one.message or one.body for kind in ("exception", "alert") for one in visitor.kinds(kind)]
+        titles = [one.body for one in visitor.kinds("heading")]
+        if problems or "Look at a text" not in titles or not visitor.kinds("bidi_component"):
+            sys.exit(f"The first page came without its view.\n  titles: {titles}\n  messages: {problems}")
+    print(f"The app came up, and sent its first page in {seconds:.2f} s.", flush=True)
+
+
+def stop(made: subprocess.Popen[bytes]) -> None:
+    """End `make` and all that it started; whoever does not go in time is an error."""
+    try:
+        os.killpg(made.pid, signal.SIGTERM)
+    except ProcessLookupError:
+        return
+    made.wait(GOES)
+    end = time.monotonic() + GOES
+    while time.monotonic() < end:
+        try:
+            os.killpg(made.pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    os.killpg(made.pid, signal.SIGKILL)
+    sys.exit("The app did not stop when it was asked to.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""Gauges leave attention as it is; the lifted one makes distance say exactly what the dot product says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sightline.measures.gauge import balance, distance_correlation, find_scale, lift, lifted, shift_keys, weighted_correlation
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    e = np.exp(scores - scores.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+@st.composite
+def vectors(draw) -> tuple[np.ndarray, np.ndarray]:
+    """Queries [head, query, dim] and keys [head, key, dim] of any size, far from the origin, some directions flat, some heads dead."""
+    heads, n, m, dim = draw(st.integers(1, 3)), draw(st.integers(1, 9)), draw(st.integers(2, 9)), draw(st.integers(1, 6))
+    made = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    stretch = 10.0 ** made.uniform(-2, 0.5, size=(2, dim))
+    queries, keys = made.normal(size=(heads, n, dim)) * stretch[0], made.normal(size=(heads, m, dim)) * stretch[1]
+    keys += made.normal(size=dim) * draw(st.sampled_from([0.0, 1.0, 20.0]))
+    if draw(st.booleans()):
+        queries[..., 0] = 0  # a direction that no query uses
+    if draw(st.booleans()):
+        keys[0] = keys[0, :1]  # a dead head: all its keys are one
+    return queries, keys
+
+
+GAUGES = {
+    "attentionviz": lambda q, k, c: (q * c, shift_keys(q, k) / c),
+    "balanced": lambda q, k, c: balance(q, k),
+    "lifted": lambda q, k, c: lifted(q, k),
+    "lift alone": lambda q, k, c: lift(q, k),
+}
+
+
+@pytest.mark.parametrize("gauge", GAUGES)
+@settings(max_examples=60, deadline=None)
+@given(made=vectors(), log_c=st.floats(-3, 3))
+def test_attention_from_gauged_vectors_is_the_attention(gauge, made, log_c):
+    queries, keys = made
+    before = softmax(queries @ np.swapaxes(keys, -1, -2))
+    gauged_queries, gauged_keys = GAUGES[gauge](queries, keys, np.exp(log_c))
+    after = softmax(gauged_queries @ np.swapaxes(gauged_keys, -1, -2))
+    assert np.abs(before - after).max() < 1e-5
+
+
+@settings(max_examples=100, deadline=None)
+@given(made=vectors())
+def test_lifted_distances_are_the_scores_turned_round_for_every_query(made):
+    queries, keys = made
+    q, k = lift(queries, keys)
+    distances = np.square(q[:, :, None] - k[:, None]).sum(-1)  # [head, query, key]
+    largest = np.square(keys).sum(-1).max(-1)[:, None, None]
+    expected = np.square(queries).sum(-1)[..., None] + largest - 2 * queries @ np.swapaxes(keys, -1, -2)
+    assert distances == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), heads=st.integers(1, 3), n=st.integers(2, 12), dim=st.integers(1, 6))
+def test_the_lifted_order_is_the_order_of_attention_exactly(seed, heads, n, dim):
+    made = np.random.default_rng(seed)
+    queries, keys = made.integers(-3, 4, size=(heads, n, dim)).astype(float), made.integers(-3, 4, size=(heads, n, dim)).astype(float)
+    q, k = lifted(queries, keys)
+    scores = queries @ np.swapaxes(keys, -1, -2)  # whole numbers: what ties, ties
+    distances = np.square(q[:, :, None] - k[:, None]).sum(-1)
+    further, less = distances[..., :, None] - distances[..., None, :], scores[..., None, :] - scores[..., :, None]
+    assert ((further > 0) == (less > 0))[np.abs(less) > 0].all()
+    assert np.abs(further[less == 0]).max(initial=0) < 1e-4 * max(1.0, distances.max())
+
+
+def test_balanced_sides_have_one_second_moment():
+    made = np.random.default_rng(0)
+    queries, keys = made.normal(size=(2, 200, 4)) * [1, 9, 0.1, 3], made.normal(size=(2, 300, 4)) * [5, 1, 1, 0.2]
+    q, k = balance(queries, keys)
+    moments = [np.swapaxes(side, -1, -2) @ side / side.shape[-2] for side in (q, k)]
+    assert moments[0] == pytest.approx(moments[1], rel=1e-3, abs=1e-3)
+
+
+def test_the_shift_brings_the_centroids_together():
+    made = np.random.default_rng(0)
+    queries, keys = made.normal(size=(3, 20, 4)), made.normal(size=(3, 30, 4)) + 7
+    assert shift_keys(queries, keys).mean(-2) == pytest.approx(queries.mean(-2))
+
+
+def test_the_scale_that_is_found_is_better_than_any_on_a_grid():
+    made = np.random.default_rng(1)
+    queries, keys = made.normal(size=(4, 50, 8)) * 6, made.normal(size=(4, 50, 8)) * 0.3  # [head, pair, dim]
+    numbers = (queries * keys).sum(-1), np.square(queries).sum(-1), np.square(keys).sum(-1)
+    weights = made.uniform(size=(4, 50))
+
+    def correlation(c):
+        return distance_correlation(*numbers, weights, c)
+
+    c, best = find_scale(correlation, (4,))
+    grid = np.stack([correlation(np.full(4, step)) for step in np.exp(np.linspace(-4, 4, 200))])
+    assert (best <= grid.min(0) + 1e-4).all()
+    assert best == pytest.approx(correlation(c))
+    assert (c < 0.5).all()  # queries are twenty times as long
+
+
+def test_a_correlation_is_pearsons_where_weights_are_alike_and_weights_are_counts():
+    made = np.random.default_rng(2)
+    x, y = made.normal(size=(2, 40))
+    assert weighted_correlation(x, y, np.full(40, 0.3)) == pytest.approx(np.corrcoef(x, y)[0, 1])
+    counts = made.integers(0, 4, size=40)
+    assert weighted_correlation(x, y, counts) == pytest.approx(np.corrcoef(np.repeat(x, counts), np.repeat(y, counts))[0, 1])
+
+
+def test_constant_vectors_have_no_correlation_and_keep_their_scale():
+    ones = np.ones((1, 12))
+    c, found = find_scale(lambda at: distance_correlation(ones, ones, ones, ones, at), (1,))
+    assert c.tolist() == [1.0]
+    assert np.isnan(found).all()
