@@ -40,7 +40,7 @@ def test_a_newcomer_measures_the_built_in_sentences_and_opens_relations_and_head
     before = head.input_value()
     cells = me.page.locator("[class*=st-key-wide-syntax] .scatterlayer .trace").last.locator("path.point")
     cells.nth(7).click(force=True)
-    me.page.wait_for_function("before => document.querySelector('[class*=st-key-grammar-head-] input').value !== before", arg=before)
+    me.page.wait_for_function("before => document.querySelector('[class*=st-key-grammar-head-] input')?.value !== before", arg=before)
     assert head.input_value() == "L0·H7"
     me.page.get_by_text(say("corpus.card", head="L0·H7")).wait_for()
     for kind, figure in (("coreference", "coreference_heads"), ("probe", "probe_weights")):
@@ -60,7 +60,7 @@ def test_a_head_is_opened_in_the_space_and_seen_by_another_projection(visit, run
     box = me.page.locator(f"{VIEW} canvas").first.bounding_box()
     me.page.mouse.click(box["x"] + spot["x"] + 15, box["y"] + spot["y"] + 15)
     me.until(f"{scene}.state().opened")
-    me.page.wait_for_function("() => document.querySelector('[class*=st-key-space-head-] input').value === 'L1·H2'")
+    me.page.wait_for_function("() => document.querySelector('[class*=st-key-space-head-] input')?.value === 'L1·H2'")
     me.key("space-others").get_by_text(say("space.project_pca"), exact=True).click()
     me.page.locator("[class*=st-key-space-other-small] .sightline-view[data-drawn]").wait_for(state="attached")
     both = me.page.evaluate("document.querySelector('[class*=st-key-space-other-small] .sightline-view').sightline.scene().spaces")
