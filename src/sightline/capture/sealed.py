@@ -81,9 +81,10 @@ def _header(path: Path, kind: Kind, metadata: Mapping[str, str] | None) -> dict[
         raise StorageError(f"{path}: its header is damaged ({error}).", kind.again) from error
     if not isinstance(header, dict):
         raise StorageError(f"{path}: its header is damaged (it is no record).", kind.again)
-    if (header.get("kind"), header.get("format")) != (kind.name, kind.format):
+    held, written_in = header.get("kind", "file"), header.get("format")
+    if (held, written_in) != (kind.name, kind.format):
         raise StorageError(
-            f"{path}: holds a {header.get('kind', 'file')} in format {header.get('format')}; needed: a {kind.name} in format {kind.format}.",
+            f"{path}: holds a {held} in format {written_in}; needed: a {kind.name} in format {kind.format}.",
             "Make it again, or use the version that wrote it.",
         )
     if metadata.get(HEADER_CRC) != str(zlib.crc32(metadata[HEADER].encode())):
