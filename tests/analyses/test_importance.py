@@ -15,13 +15,14 @@ from sightline.errors import ModelError
 from tests.capture.families import VOCAB, tiny_tokenizer
 
 
-def tiny_decoder() -> sl.Model:
+def tiny_decoder(window: int | None = None) -> sl.Model:
+    """window: no token looks further back than so many tokens, itself included."""
     torch.manual_seed(0)
-    config = t.LlamaConfig(
+    config = t.MistralConfig(
         vocab_size=VOCAB, hidden_size=16, intermediate_size=24, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1,
-        max_position_embeddings=48,
+        max_position_embeddings=48, sliding_window=window,
     )  # fmt: skip
-    hf = t.LlamaForCausalLM._from_config(config, attn_implementation="eager").double().eval()
+    hf = t.MistralForCausalLM._from_config(config, attn_implementation="eager").double().eval()
     return sl.wrap(hf, tiny_tokenizer(), name="tiny decoder")
 
 
@@ -43,8 +44,9 @@ def loss_with(model: sl.Model, ids: torch.Tensor, layer: int, change: torch.Tens
     return float(torch.nn.functional.cross_entropy(logits, ids[0, 1:]))
 
 
-def test_the_mean_gradient_is_what_moving_each_weight_does_to_the_loss(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = tiny_decoder()
+@pytest.mark.parametrize("window", [None, 3])
+def test_the_mean_gradient_is_what_moving_each_visible_weight_does_to_the_loss(window: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = tiny_decoder(window)
     run = sl.analyse(model, ["the cat sat ."], [Importance()])
     ids = torch.tensor([model.read("the cat sat .").source.ids])
     n, step = ids.shape[1], 1e-3  # its softmax rounds to single precision: smaller steps drown in that
@@ -55,7 +57,7 @@ def test_the_mean_gradient_is_what_moving_each_weight_does_to_the_loss(monkeypat
             change[head, i, j] = step
             up, down = (loss_with(model, ids, layer, sign * change, monkeypatch) for sign in (1, -1))
             sizes[head, i, j] = abs(up - down) / (2 * step)
-        seen = np.tril(np.ones((n, n)))
+        seen = np.tril(np.ones((n, n))) - np.tril(np.ones((n, n)), -(window or n))
         for target, keys in (("first", [0]), ("punctuation", [4]), ("other", [1, 2, 3]), ("sep", [5])):
             expected = (sizes * seen)[:, :, keys].sum() / (2 * seen[:, keys].sum())
             (found,) = run.table("importance").where(layer=layer, target=target)["mean"]

@@ -19,6 +19,7 @@ from sightline.analyses import run as run_module
 from sightline.analyses.run import analyse
 from sightline.capture import model as model_module
 from sightline.errors import ModelError, SightlineError, StorageError, TextError, TraceError
+from sightline.text.corpora import Corpus
 from tests.laws.statistics import tiny_model
 
 WORDS = ["the cat sat on the mat .", "a dog ran home", "it purred , and sat", "the dog and the cat ran a very long way home ."]
@@ -83,7 +84,7 @@ class StopError(Exception):
     """The run is interrupted here."""
 
 
-def interrupted(folder: Path, texts: list[str], statistics: list, **options) -> None:  # type: ignore[no-untyped-def, type-arg]
+def interrupted(folder: Path, texts: list[str] | Corpus, statistics: list, **options) -> None:  # type: ignore[no-untyped-def, type-arg]
     def stop(_: object) -> None:
         raise StopError
 
@@ -109,6 +110,15 @@ def test_a_run_that_is_not_the_same_is_not_resumed(tmp_path: Path, change: dict,
     texts, statistics = change.pop("texts", TEXTS), change.pop("statistics", [sl.Entropy()])
     with pytest.raises(StorageError, match=said):
         analyse(tiny_model(), texts, statistics, folder=tmp_path, resume=True, **change)
+
+
+@pytest.mark.usefixtures("often")
+def test_a_corpus_that_is_read_otherwise_is_another_corpus(tmp_path: Path) -> None:
+    file = tmp_path / "corpus.txt"
+    file.write_text("the cat sat\n\na dog ran\n")  # two documents, by line or by paragraph
+    interrupted(tmp_path / "run", sl.read_corpus(file, paragraphs="line"), [sl.Entropy()])
+    with pytest.raises(StorageError, match="The corpus has changed"):
+        analyse(tiny_model(), sl.read_corpus(file, paragraphs="blank"), [sl.Entropy()], folder=tmp_path / "run", resume=True)
 
 
 @pytest.mark.usefixtures("often")
@@ -184,6 +194,25 @@ def test_windows_cover_a_long_document() -> None:
     assert run.about["counts"] == {"documents": 1, "texts": 3, "windows": 3, "tokens": 100 + 3 * 2}
 
 
+def test_a_word_longer_than_a_window_fills_several_and_nothing_is_lost() -> None:
+    run = analyse(tiny_model(), ["cat" + "o" * 97], [sl.Entropy()], window=True)  # cat ##o ##o …; in a window of its own `o` is unknown
+    assert run.about["counts"] == {"documents": 1, "texts": 3, "windows": 3, "tokens": run.about["counts"]["tokens"]}
+    assert run.about["notices"] == []
+
+
+def test_a_given_word_longer_than_a_window_is_cut_and_that_is_said() -> None:
+    run = analyse(tiny_model(), [["the", "cat" + "o" * 97, "sat"]], [sl.Entropy()], window=True)
+    assert run.about["notices"] == ["52 tokens of words that are longer than a window found no room in one."]
+
+
+def test_the_example_is_a_text_worth_looking_at() -> None:
+    short, long = "the cat sat .", "the dog and the cat ran a very long way home . " * 2
+    for texts, shown in (([short, long, f"it purred . {long}"], long), (["dog", short], short)):
+        example = analyse(tiny_model(), texts, [sl.Entropy()]).example
+        assert example is not None
+        assert example.stacks["encoder"].query_text.sources == (shown,)
+
+
 def test_a_corpus_of_nothing_but_long_documents_says_so() -> None:
     with pytest.raises(TextError, match=r"None of the 1 documents.*\n.*1 are longer than 48 tokens"):
         analyse(tiny_model(), [" ".join(["cat"] * 100)], [sl.Entropy()])
@@ -226,6 +255,7 @@ def test_provenance_names_model_corpus_and_versions(minilm: sl.Model) -> None:
     assert about["model"]["name"] == "minilm"
     assert about["model"]["sha256"] == str(minilm.fingerprint)
     assert len(about["corpus"]["sha256"]) == 64
+    assert about["corpus"]["unit"] == "text"
     assert about["options"]["seed"] == 0
     assert {"sightline", "torch", "transformers", "numpy", "python"} <= set(about["versions"])
     json.dumps(about)

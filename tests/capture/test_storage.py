@@ -138,6 +138,12 @@ trace.save(sys.argv[2])
     assert [file.name for file in tmp_path.iterdir()] == ["cat.safetensors"]
 
 
+def test_whoever_may_read_new_files_may_read_a_trace(cat, tmp_path):
+    cat.save(tmp_path / "cat.safetensors")
+    (tmp_path / "other").touch()
+    assert (tmp_path / "cat.safetensors").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
 def test_a_missing_folder_is_named(cat, tmp_path):
     with pytest.raises(StorageError, match="cannot be written"):
         cat.save(tmp_path / "no" / "such" / "folder.safetensors")

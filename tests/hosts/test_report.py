@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import re
+import struct
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -15,6 +17,7 @@ import sightline as sl
 from sightline.errors import SightlineError, StorageError, TraceError
 from sightline.hosts import corpus_commands
 from sightline.hosts.cli import app
+from sightline.plots.pictures import WIDTH
 from tests.capture.families import FAMILIES, tiny_tokenizer
 from tests.hosts.front_end import use_small_front_end
 from tests.laws.statistics import tiny_model
@@ -96,6 +99,10 @@ def test_a_model_that_reads_and_writes_has_its_figures_for_each_stack(family: st
         assert f"figure-head_map_{stack}" in (tmp_path / "report.html").read_text()
         assert len(sl.open_run(tmp_path).table(f"distances_{stack}")) == len(run.table("entropy").where(stack=stack))
         assert stack in run.figure(f"distances_{stack}").layout.title.text
+    attention = run.table("average_attention")
+    assert np.isfinite(attention["mean"]).all()
+    assert "sep_from_sep" in attention.where(stack="encoder")["target"]
+    assert "sep_from_sep" not in attention.where(stack="decoder")["target"]  # what is written has no separator yet
     assert "writes another" in run.about["left_out"]["importance"]
     with pytest.raises(TraceError, match="no table 'importance'"):
         run.figure("importance")
@@ -106,6 +113,13 @@ def test_a_figure_can_be_had_as_a_picture(ending: str, folder: Path, tmp_path: P
     sl.open_run(folder).save_figure("entropy", tmp_path / f"entropy.{ending}")
     beginning = (tmp_path / f"entropy.{ending}").read_bytes()[:200]
     assert {"png": b"PNG", "svg": b"<svg", "pdf": b"%PDF"}[ending] in beginning
+
+
+def test_a_picture_is_as_high_as_its_figure(folder: Path, tmp_path: Path, browser: Any) -> None:
+    run = sl.open_run(folder)
+    run.save_figure("average_attention", tmp_path / "picture.png")
+    width, height = struct.unpack(">II", (tmp_path / "picture.png").read_bytes()[16:24])  # of a PNG's header
+    assert (width, height) == (2 * WIDTH, 2 * run.figure("average_attention").layout.height)
 
 
 def test_pictures_that_cannot_be_drawn_say_why(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

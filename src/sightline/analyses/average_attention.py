@@ -67,9 +67,10 @@ class AverageAttention(Statistic):
     def result(self) -> dict[str, Table]:
         records = []
         for stack, layer, names, sums in self.by_layer("mean"):
-            means = np.divide(sums[..., 0], sums[..., 1], out=np.full(sums.shape[:2], np.nan), where=sums[..., 1] > 0)  # [head, target]
             for target, name in sorted(enumerate(names.split(",")), key=lambda pair: _order(pair[1])):
-                records += [(stack, layer, head, name, float(mean)) for head, mean in enumerate(means[:, target])]
+                total, n_texts = sums[:, target].T  # [head], [head]
+                if n_texts.any():  # no decoder has read its last separator: there is no sep_from_sep
+                    records += [(stack, layer, head, name, float(mean)) for head, mean in enumerate(total / n_texts)]
         return {self.name: head_table(records, ("target", "mean"))}
 
 

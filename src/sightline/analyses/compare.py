@@ -68,7 +68,7 @@ def compare(
     given: dict[str, Any] = {"max_tokens": longest, "seed": seed}
     given["layers"] = sorted({layer for numbers in chosen.values() for layer in numbers})
     one, other = (_means(model, analyse(model, both, [AverageAttention(), Entropy()], **given)) for model in (first, second))
-    where = {"name": corpus.name, "sha256": corpus.sha256, "documents": corpus.n_documents}
+    where = corpus.about
     about = {
         **provenance("compare", first, where, options),
         "with": provenance("compare", second, where, options)["model"],

@@ -10,13 +10,13 @@ import numpy as np
 import torch
 
 from sightline.analyses.batch import Batch
-from sightline.analyses.rows import Rows
+from sightline.analyses.rows import Rows, keys_seen
 from sightline.analyses.statistic import Statistic
 from sightline.analyses.tables import head_table
 from sightline.analyses.targets import check_targets, columns_of
 from sightline.capture.inputs import batch_inputs
 from sightline.capture.model import Model
-from sightline.capture.objective import Objective, logits_and_weights, objective_of
+from sightline.capture.objective import Objective, logits_and_calls, objective_of
 from sightline.results.table import Table
 
 #: The graph of every layer is held for the gradients: batches are smaller, and longer texts left out.
@@ -71,14 +71,16 @@ class Importance(Statistic):
         pad = getattr(model.tokenizer, "pad_token_id", None) or 0
         inputs = batch_inputs(model.hf, model.tokenizer, batch.sides, pad)
         labels = self._labels(objective, batch, inputs)  # [text, token], -100 where nothing is predicted
-        logits, weights = logits_and_weights(objective, model, inputs)
+        logits, calls = logits_and_calls(objective, model, inputs)
         losses = torch.nn.functional.cross_entropy(logits.float().transpose(1, 2), labels, reduction="none")  # [text, token]
         counts = (labels >= 0).sum(-1).clamp_min(1)
         # texts do not see each other, so the gradient of the sum holds each text's own gradient
-        gradients = torch.autograd.grad((losses.sum(-1) / counts).sum(), list(weights.values()), allow_unused=True)
-        for (stack, layer), gradient in zip(weights, gradients, strict=True):
+        gradients = torch.autograd.grad(
+            (losses.sum(-1) / counts).sum(), [call.weights for call in calls.values()], allow_unused=True
+        )  # of each layer [text, head, query, key]
+        for ((stack, layer), call), gradient in zip(calls.items(), gradients, strict=True):
             if gradient is not None and (batch.layers is None or layer in batch.layers[stack]):
-                self._take(stack, layer, gradient.abs(), batch)
+                self._take(stack, layer, gradient.abs(), call.mask, batch)
 
     def _labels(self, objective: Objective, batch: Batch, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
         """The tokens to predict; the masked ones are replaced in `inputs`, drawn by seed and place in the run alone."""
@@ -95,19 +97,18 @@ class Importance(Statistic):
             inputs["input_ids"][place, chosen] = objective.mask_id  # type: ignore[assignment]
         return labels
 
-    def _take(self, stack: str, layer: int, size: torch.Tensor, batch: Batch) -> None:
-        """size: |∂L/∂α| [text, head, query, key]"""
+    def _take(self, stack: str, layer: int, size: torch.Tensor, mask: torch.Tensor | None, batch: Batch) -> None:
+        """size: |∂L/∂α| [text, head, query, key]. A hidden key has one too, which says nothing: its weight can only be 0."""
         columns = columns_of(batch, stack, self._custom)
         texts = batch.texts(stack)
+        seen = keys_seen(size, mask, stack, [len(keys) for _, keys in texts]).double()  # [text, query, key]
         sums = np.zeros((len(columns.names), 2))  # [target, (sum, weights)]
         for place, (queries, keys) in enumerate(texts):
-            part = size[place, :, : len(queries), : len(keys)]  # [head, query, key]
-            inside = columns.matrix[place, : len(keys)]  # [key, target]
-            seen = torch.ones(len(queries), len(keys), device=size.device)
-            if stack == "decoder":
-                part, seen = part.tril(), seen.tril()
-            sums[:, 0] += (part.sum((0, 1)).double() @ inside.double()).cpu().numpy()
-            sums[:, 1] += (seen.sum(0).double() @ inside.double()).cpu().numpy() * len(part)
+            of_text = seen[place, : len(queries), : len(keys)]  # [query, key]
+            inside = columns.matrix[place, : len(keys)].double()  # [key, target]
+            part = size[place, :, : len(queries), : len(keys)].sum(0).double() * of_text  # [query, key]
+            sums[:, 0] += (part.sum(0) @ inside).cpu().numpy()
+            sums[:, 1] += (of_text.sum(0) @ inside).cpu().numpy() * size.shape[1]
         self.add(f"{stack}.{layer}.{','.join(columns.names)}.gradient", sums[None], range(1), 1)
 
     def result(self) -> dict[str, Table]:

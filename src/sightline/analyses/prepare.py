@@ -26,7 +26,7 @@ AT_ONCE = 50_000
 class Preparation:
     """Tokenises documents for one model and counts what happened to them.
 
-    counts   documents, texts, tokens, too_long, windows, unreadable
+    counts   documents, texts, tokens, too_long, windows, unreadable, and dropped: tokens that a window had no room for
     """
 
     model: Model
@@ -45,7 +45,7 @@ class Preparation:
     def read(self, document: Document) -> list[Sides]:
         """The texts of a document: one, several windows, or none."""
         self.counts["documents"] += 1
-        if not self.window and self.longest is not None and _characters(document.item) > CHARACTERS_A_TOKEN * self.longest:
+        if not self.window and self.longest is not None and characters(document.item) > CHARACTERS_A_TOKEN * self.longest:
             self.counts["too_long"] += 1
             return []
         if self.window and isinstance(document.item, str) and len(document.item) > AT_ONCE:
@@ -82,10 +82,12 @@ class Preparation:
         return item if isinstance(item, tuple) or len(text.sources) != 1 else text.sources[0]
 
     def _windows(self, text: TokenizedText, item: Item) -> Iterator[TokenizedText]:
-        """Pieces of at most `longest` tokens, one after the other, cut between words where a word is shorter than a window."""
+        """Pieces of at most `longest` tokens, one after the other, cut between words; a word is cut only where it is longer than that."""
         longest = self.longest or len(text)
         room = longest - sum(text.special)
         words = [group for group in text.word_groups if text.words[group[0]] is not None]
+        if text.spans and not isinstance(item, list):
+            words = [group[i : i + room] for group in words for i in range(0, len(group), room)]
         start = 0
         while start < len(words):
             end, size = start, 0
@@ -100,7 +102,10 @@ class Preparation:
             else:
                 piece = " ".join(text.word_texts[text.words[group[0]] or 0] for group in words[start:end])
             read = self._encode(piece)
-            yield read if len(read) <= longest else shortened(read, longest)
+            if len(read) > longest:  # a word of a list is never cut; and the parts of another may be more pieces than the whole
+                self.counts["dropped"] += len(read) - longest
+                read = shortened(read, longest)
+            yield read
             start = end
 
 
@@ -142,5 +147,6 @@ def _pieces(text: str) -> Iterator[str]:
         start = end
 
 
-def _characters(item: Item) -> int:
+def characters(item: Item) -> int:
+    """How long a text, a pair or a list of words is, before anyone tokenises it."""
     return len(item) if isinstance(item, str) else sum(map(len, item))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -93,27 +93,30 @@ def precise(tensor: torch.Tensor) -> torch.Tensor:
     return tensor if tensor.dtype == torch.float64 else tensor.float()
 
 
+def keys_seen(weights: torch.Tensor, mask: torch.Tensor | None, stack: str, n_keys: Sequence[int], first: int = 0) -> torch.Tensor:
+    """The keys that each row of a map [text, head, row, key] may look at: what the mask leaves, padding never. → [text, row, key]"""
+    batch, _, n_rows, width = weights.shape
+    places = torch.arange(width, device=weights.device)
+    inside = places < torch.tensor(n_keys, device=weights.device)[:, None]  # [text, key]
+    seen = inside[:, None].expand(batch, n_rows, width)  # [text, row, key]
+    if mask is not None:
+        return seen & (mask[:, 0] > torch.finfo(mask.dtype).min / 2)
+    if stack == "decoder":
+        return seen & (places <= torch.arange(first, first + n_rows, device=weights.device)[:, None])
+    return seen
+
+
 def rows_of_map(attention: LayerAttention) -> Rows:
     """A dense map, or some rows of it, as rows: [batch, head, row, key], already normalised."""
-    first = attention.first
     weights = precise(attention.weights)
-    batch, n_heads, n_rows, n_keys = weights.shape
-    seen: torch.Tensor  # [text, row, key]
-    places = torch.arange(n_keys, device=weights.device)
-    inside = places < torch.tensor(attention.n_keys, device=weights.device)[:, None]  # [text, key]
-    if attention.mask is not None:
-        seen = attention.mask[:, 0] > torch.finfo(attention.mask.dtype).min / 2
-        seen = seen.expand(batch, n_rows, n_keys) & inside[:, None]
-    else:
-        seen = inside[:, None].expand(batch, n_rows, n_keys)
-        if attention.stack == "decoder":
-            seen = seen & (places <= torch.arange(first, first + n_rows, device=weights.device)[:, None])
+    batch, n_heads = weights.shape[:2]
+    seen = keys_seen(weights, attention.mask, attention.stack, attention.n_keys, attention.first)  # [text, row, key]
     return Rows(
         stack=attention.stack,
         layer=attention.layer,
         texts=range(batch),
         heads=range(n_heads),
-        first=first,
+        first=attention.first,
         n_queries=attention.n_queries,
         n_keys=attention.n_keys,
         e=weights,

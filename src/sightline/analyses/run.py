@@ -13,7 +13,7 @@ from typing import Any
 
 from sightline.analyses.batch import Batch, roles_of
 from sightline.analyses.fold import agree, fold
-from sightline.analyses.prepare import Preparation, documents_of
+from sightline.analyses.prepare import Preparation, characters, documents_of
 from sightline.analyses.provenance import provenance
 from sightline.analyses.state import check_same, load_state, only_run, save_state
 from sightline.analyses.statistic import Statistic
@@ -29,8 +29,8 @@ from sightline.text.corpora import Corpus, Document, Item
 GROUP = 256
 #: Seconds between two writings of the sums.
 SAVE_EVERY = 30.0
-#: The example that head views show has at most so many tokens.
-EXAMPLE_TOKENS = 48
+#: The example that head views show has at most so many tokens; a document of so many characters is long enough to be one.
+EXAMPLE_TOKENS, EXAMPLE_CHARACTERS = 48, 80
 
 
 @dataclass(frozen=True)
@@ -166,14 +166,14 @@ class _Loop:
             save_state(self.folder, self.statistics, {**self.about, **state})
 
     def example(self, corpus: Corpus) -> Any:
-        """The trace of a text of the corpus that is short enough to be looked at, or of the beginning of one."""
-        for document in itertools.islice(corpus, GROUP):
+        """The trace of the first text of the corpus that is worth looking at, or of its beginning; where all are short, of the longest."""
+        found = sorted(itertools.islice(corpus, GROUP), key=lambda document: -min(characters(document.item), EXAMPLE_CHARACTERS))
+        for document in found:
             beginning = document.item[: EXAMPLE_TOKENS * 16] if isinstance(document.item, str) else document.item
             for sides in Preparation(self.model, EXAMPLE_TOKENS, window=True).read(Document(beginning, document.line))[:1]:
-                if len(sides.source) >= 8:
-                    texts = (*sides.source.sources, *(sides.target.sources if sides.target is not None else ()))
-                    item = texts[0] if len(texts) == 1 else (texts[0], texts[1])
-                    return self.model.traces([item], keep={"weights"}, truncate=True)[0]
+                texts = (*sides.source.sources, *(sides.target.sources if sides.target is not None else ()))
+                item = texts[0] if len(texts) == 1 else (texts[0], texts[1])
+                return self.model.traces([item], keep={"weights"}, truncate=True)[0]
         return None
 
 
@@ -211,11 +211,7 @@ def _finish(loop: _Loop, statistics: list[Statistic], left_out: dict[str, str]) 
     about = {
         **loop.about,
         "counts": dict(loop.counts),
-        "notices": [
-            f"{n:,} of {loop.counts['texts']:,} texts are too long for {one.name} and missing there alone."
-            for one in statistics
-            if (n := one.n_left_out())
-        ],
+        "notices": _notices(loop.counts, statistics),
         "left_out": left_out,
         "notes": notes,
         "streamed": loop.streamed,
@@ -225,6 +221,17 @@ def _finish(loop: _Loop, statistics: list[Statistic], left_out: dict[str, str]) 
     return about, tables
 
 
+def _notices(counts: Counter[str], statistics: Sequence[Statistic]) -> list[str]:
+    """What is not in the numbers, beside whole documents."""
+    said = [
+        f"{n:,} of {counts['texts']:,} texts are too long for {one.name} and missing there alone."
+        for one in statistics
+        if (n := one.n_left_out())
+    ]
+    if counts["dropped"]:
+        said.append(f"{counts['dropped']:,} tokens of words that are longer than a window found no room in one.")
+    return said
+
+
 def _about(model: Model, corpus: Corpus, statistics: Sequence[Statistic], options: dict[str, Any]) -> dict[str, Any]:
-    of = {"name": corpus.name, "sha256": corpus.sha256, "documents": corpus.n_documents}
-    return {**provenance("analyse", model, of, options), "statistics": {one.name: one.options() for one in statistics}}
+    return {**provenance("analyse", model, corpus.about, options), "statistics": {one.name: one.options() for one in statistics}}

@@ -70,7 +70,7 @@ def joint_space(
     }  # fmt: skip
     given = {"layers": options["layers"], "heads": heads, "limit": limit, "max_tokens": max_tokens, "seed": seed}
     captured = capture_space(model, corpus, values=of == "values", progress=progress, **given)  # type: ignore[arg-type]
-    where = {"name": corpus.name, "sha256": corpus.sha256, "documents": corpus.n_documents}
+    where = corpus.about
     return space_of(captured, model.name, options, provenance("space", model, where, options), show)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from sightline.analyses.provenance import provenance
-from sightline.analyses.relations import ALL, LABELS, Gold, gold_of, halves, rows_of
+from sightline.analyses.relations import ALL, DIRECTIONS, LABELS, Gold, gold_of, halves, rows_of
 from sightline.analyses.run import Progress
 from sightline.analyses.syntax_examples import Surest, example_trace, examples_table
 from sightline.analyses.tables import head_name
@@ -23,8 +23,6 @@ from sightline.measures.heads import OFFSETS, at_offset, best_offset, most_atten
 from sightline.results.run import Run
 from sightline.results.table import Cell, Table
 from sightline.text.treebank import Sentence, Treebank
-
-DIRECTIONS = ("dependent-to-head", "head-to-dependent")
 
 
 def syntax(

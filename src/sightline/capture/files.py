@@ -23,7 +23,9 @@ def replacing(path: str | Path) -> Iterator[Path]:
     try:
         try:
             os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+            mode = beside.stat().st_mode
             yield beside
+            beside.chmod(mode)  # safetensors writes a file of its own, for its owner alone
             os.replace(beside, path)
         finally:
             beside.unlink(missing_ok=True)

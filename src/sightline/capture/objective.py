@@ -89,17 +89,17 @@ def _checked(model: Model, hf: PreTrainedModel, kind: Kind, mask_id: int | None)
     return Objective(hf, kind, mask_id)
 
 
-def logits_and_weights(
+def logits_and_calls(
     objective: Objective, model: Model, inputs: dict[str, torch.Tensor]
-) -> tuple[torch.Tensor, dict[tuple[str, int], torch.Tensor]]:
-    """Logits [text, token, vocabulary] and every layer's weights [text, head, query, key], in one graph for gradients."""
-    found: dict[tuple[str, int], torch.Tensor] = {}
+) -> tuple[torch.Tensor, dict[tuple[str, int], Call]]:
+    """Logits [text, token, vocabulary] and every layer's call: its weights [text, head, query, key] are of one graph with them."""
+    found: dict[tuple[str, int], Call] = {}
     done = iter(model.layout.calls)
 
     def keep(call: Call) -> None:
         slot = next(done, None)
         if slot is not None:
-            found[slot.stack, slot.layer] = call.weights
+            found[slot.stack, slot.layer] = call
 
     with torch.enable_grad(), recording(keep):
         logits = objective.hf(**inputs, **no_cache(objective.hf)).logits

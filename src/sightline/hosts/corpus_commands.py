@@ -74,7 +74,7 @@ def analyse(
     for name, reason in run.about["left_out"].items():
         console.print(f"[bold]Left out[/bold] {escape(name)}: {escape(reason)}", highlight=False)
     for what, said in (
-        ("too_long", "documents skipped: longer than the model takes (--window cuts them)"),
+        ("too_long", f"documents skipped: too long{'' if window or pairs else ' (--window cuts them)'}"),
         ("unreadable", "documents skipped: not readable as text"),
     ):
         if counts.get(what):

@@ -11,6 +11,8 @@ from typing import Any
 from sightline.errors import SightlineError, StorageError
 
 KINDS = ("png", "svg", "pdf")
+#: Of figures that do not say their size, in pixels of the page; heights are the figures' own.
+WIDTH, HEIGHT = 1000, 500
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
 
@@ -27,7 +29,14 @@ def save_pictures(figures: Mapping[Path, Any]) -> None:
         import plotly.io
     except ImportError as error:
         raise SightlineError(f"Pictures of figures need {error.name}.", "pip install 'sightline[plots]'") from error
-    plotly.io.write_images(fig=list(figures.values()), file=list(figures), scale=2)
+    layouts = [figure.layout for figure in figures.values()]
+    plotly.io.write_images(
+        fig=list(figures.values()),
+        file=list(figures),
+        width=[layout.width or WIDTH for layout in layouts],
+        height=[layout.height or HEIGHT for layout in layouts],
+        scale=2,
+    )
 
 
 def check_kind(kind: str, given: str) -> None:

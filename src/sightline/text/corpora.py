@@ -40,18 +40,25 @@ class Corpus:
 
     name, sha256   the file's name and the hash of its bytes (of its documents, for a corpus made in memory)
     n_documents    how many there are; empty ones are not counted
+    unit           what a document is: a text, a paragraph (between blank lines), a line, a sentence
     """
 
     name: str
     sha256: str
     n_documents: int
     _read: Callable[[], Iterator[Document]] = field(repr=False, compare=False)
+    unit: str = "text"
 
     def __iter__(self) -> Iterator[Document]:
         return self._read()
 
     def __len__(self) -> int:
         return self.n_documents
+
+    @property
+    def about(self) -> dict[str, str | int]:
+        """What a run says of the corpus that it was made from."""
+        return {"name": self.name, "sha256": self.sha256, "documents": self.n_documents, "unit": self.unit}
 
     @classmethod
     def from_texts(cls, texts: list[Item], name: str = "texts") -> Corpus:
@@ -89,7 +96,8 @@ def read_corpus(path: str | Path, *, paragraphs: str = "auto", kind: str | None 
     count = sum(1 for _ in read())
     if count == 0:
         raise TextError(f"{path}: an empty corpus.", "It holds no document with anything but white space in it.")
-    return Corpus(path.name, file_hash(path), count, read)
+    unit = {"jsonl": "text", "conllu": "sentence"}.get(kind) or ("line" if paragraphs == "line" else "paragraph")
+    return Corpus(path.name, file_hash(path), count, read, unit)
 
 
 def _kind_of(path: Path) -> str:

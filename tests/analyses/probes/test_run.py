@@ -147,6 +147,16 @@ def test_what_is_left_out_and_what_was_seen_in_training_is_counted():
     assert "2 of the 4 test sentences stand there word for word" in run.about["notices"][0]
 
 
+def test_what_is_no_tree_or_too_long_is_counted_and_named_also_where_one_treebank_is_halved():
+    whole = dataclasses.replace(sl.Treebank.of(SENTENCES * 2, "whole"), skipped={"odd": "two roots, words 1 and 2."})
+    found = sl.probe(tiny_model(), *whole.halves(), seeds=1, max_tokens=6)
+    counts, notes = found.about["counts"], found.about["notes"]
+    assert (counts["given"], counts["no_tree"]) == (7, 1)
+    assert notes["no_tree"] == {"odd": "two roots, words 1 and 2."}
+    assert len(notes["too_long"]) > 0
+    assert all(why.endswith("tokens, more than 6.") for why in notes["too_long"].values())
+
+
 def test_nothing_to_train_on_the_same_treebank_twice_and_senseless_numbers_are_refused():
     model = tiny_model()
     long = sl.Treebank.of([sl.Sentence("long", ("the",) * 60, (-1, *range(59)), ("root", *["dep"] * 59))])
