@@ -15,7 +15,7 @@ RULES = (
     ("sep", "average_attention", "sep", 0.6),
     ("punctuation", "average_attention", "punctuation", 0.6),
 )
-NO_BEHAVIOUR = "none of these"
+NO_BEHAVIOUR, NOT_MEASURED = "none of these", "not measured"
 
 
 def head_map(distances: Table, tables: dict[str, Table], seed: int, stack: str = "") -> tuple[Table, dict[str, float]]:
@@ -57,8 +57,9 @@ def stress(square: np.ndarray, places: np.ndarray) -> float:
 
 
 def behaviour_of(heads: list[tuple[int, int]], tables: dict[str, Table], stack: str = "") -> list[str]:
-    """The last rule that each head meets; a rule whose table or target is not there is met by none."""
-    found = dict.fromkeys(heads, NO_BEHAVIOUR)
+    """The last rule that each head meets; a rule whose table or target is not there is met by none. Without any table, not measured."""
+    measured = any(name in tables for _, name, _, _ in RULES)
+    found = dict.fromkeys(heads, NO_BEHAVIOUR if measured else NOT_MEASURED)
     for behaviour, name, column, above in RULES:
         table = tables.get(name)
         if table is None:

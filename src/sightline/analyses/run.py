@@ -89,7 +89,8 @@ def analyse(
             found = load_state(place, ready)
             if found is not None and not resume:
                 kind = "a finished" if found[1]["complete"] else "an unfinished"
-                raise StorageError(f"{place} holds {kind} run.", "Go on with it: --resume (resume=True). Or choose another folder.")
+                does = "Write its report anew" if found[1]["complete"] else "Go on with it"
+                raise StorageError(f"{place} holds {kind} run.", f"{does}: --resume (resume=True). Or choose another folder.")
             if found is not None:
                 check_same(place, found[1], about)
                 ready, done, counts, seconds = _restored(*found)
@@ -200,6 +201,12 @@ def _restored(statistics: list[Statistic], header: dict[str, Any]) -> tuple[list
 
 
 def _finish(loop: _Loop, statistics: list[Statistic], left_out: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    if loop.about["options"]["pairs"] and not loop.counts["documents"]:
+        raise TextError(
+            f"No document of {loop.about['corpus']['name']} has two sentences, so there are no pairs to build.",
+            "A sentence ends with . ! ? … and white space, or with 。！？.",
+            "Leave out --pairs (pairs=True) to read the documents as they are.",
+        )
     if not loop.counts["texts"]:
         raise TextError(
             f"None of the {loop.counts['documents']:,} documents of {loop.about['corpus']['name']} could be used.",
@@ -228,6 +235,8 @@ def _notices(counts: Counter[str], statistics: Sequence[Statistic]) -> list[str]
         for one in statistics
         if (n := one.n_left_out())
     ]
+    if counts["unreadable_pieces"]:
+        said.append(f"{counts['unreadable_pieces']:,} pieces of long documents cannot be read as text and are missing.")
     if counts["dropped"]:
         said.append(f"{counts['dropped']:,} tokens of words that are longer than a window found no room in one.")
     return said

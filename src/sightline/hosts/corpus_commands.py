@@ -57,6 +57,7 @@ def analyse(
     from sightline.analyses.catalogue import statistics_named
     from sightline.analyses.run import analyse as run_analysis
     from sightline.capture.load import load
+    from sightline.results.run import amounts
     from sightline.text.corpora import read_corpus
 
     statistics = statistics_named(only or ANALYSES, targets)
@@ -81,7 +82,7 @@ def analyse(
             console.print(f"{counts[what]:,} of {counts['documents']:,} {said}.", highlight=False)
     for notice in run.about["notices"]:
         console.print(escape(notice), highlight=False)
-    console.print(f"{counts['texts']:,} texts, {counts['tokens']:,} tokens. Report: {escape(str(report))}", highlight=False)
+    console.print(f"{amounts(run)}. Report: {escape(str(report))}", highlight=False)
 
 
 def _draw(run: Run, folder: Path, kinds: list[str]) -> None:

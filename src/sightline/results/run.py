@@ -158,7 +158,9 @@ def amounts(run: Run) -> str:
 
     >>> amounts(Run({"counts": {"sentences": 2001, "tokens": 34015}}, {}))
     '2,001 sentences, 34,015 tokens'
+    >>> amounts(Run({"counts": {"texts": 1, "tokens": 9}}, {}))
+    '1 text, 9 tokens'
     """
     counts = run.about["counts"]
     said = [name for name in AMOUNTS if name in counts and not (name == "documents" and "texts" in counts)]
-    return ", ".join(f"{counts[name]:,} {name}" for name in said)
+    return ", ".join(f"{counts[name]:,} {name if counts[name] != 1 else name.removesuffix('s')}" for name in said)
