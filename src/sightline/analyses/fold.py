@@ -63,7 +63,7 @@ def agree(model: Model, batch: Batch, statistics: Sequence[Statistic], layers: M
     )
     tried = []
     for streamed in (True, False):
-        few = Batch(sides, batch.roles, batch.device, batch.numbers[:CHECK_TEXTS])
+        few = Batch(sides, batch.roles, batch.device)
         fresh = [statistic.fresh() for statistic in statistics]
         fold(model, few, fresh, layers, streamed=streamed)
         tried.append([statistic.state() for statistic in fresh])

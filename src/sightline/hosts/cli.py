@@ -35,6 +35,7 @@ app = typer.Typer(
 app.add_typer(model_commands.app, name="models")
 app.command(no_args_is_help=True)(view_command.view)
 app.command(no_args_is_help=True)(corpus_commands.analyse)
+app.command(no_args_is_help=True)(corpus_commands.merge)
 app.command(no_args_is_help=True)(grammar_commands.syntax)
 app.command(no_args_is_help=True)(grammar_commands.sample_treebank)
 app.command(no_args_is_help=True)(coreference_command.coreference)

@@ -128,7 +128,7 @@ def example_file(kind: str) -> str:
 def check_free(folder: Path, kind: str, *, overwrite: bool = False) -> None:
     """Refuse, before an hour is spent, to write a run where one of the same kind is."""
     if not overwrite and kind in kinds_in(folder):
-        raise StorageError(f"{folder} holds a {kind} run.", "Replace it: --overwrite. Or choose another folder.")
+        raise StorageError(f"{folder} holds a run of {kind}.", "Replace it: --overwrite. Or choose another folder.")
 
 
 def _provenance(folder: Path) -> dict[str, dict[str, Any]]:
