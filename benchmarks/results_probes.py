@@ -55,7 +55,7 @@ def measure(model: str, data: Path, limit: int, seeds: int) -> sl.Run:
             print(doing, flush=True)
 
     learn, score = (sl.read_treebank(file) for file in files[:2])
-    return sl.probe(sl.load(model), learn, score, glove=files[2], limit=limit, seeds=seeds, progress=show)
+    return sl.probe(sl.load(model), score, train=learn, glove=files[2], limit=limit, seeds=seeds, progress=show)
 
 
 def section(run: sl.Run) -> str:

@@ -3,9 +3,9 @@
     python benchmarks/results_space.py --model FOLDER_OR_NAME --keep space.json
 
 Paragraphs of GAP (gap-development.tsv.gz, which is read where it lies, --data; it is not part of this repository): the first ones, about
---tokens tokens of them, and as many others held out for the fitted maps. PCA, fitted and freed are measured on all heads; UMAP and t-SNE,
-which take one head at a time, on the heads of --sample, and everything else beside them on the same heads. What was measured is kept after
-each row: with the same --keep the command goes on where it was stopped. --print shows the section instead of writing it.
+--tokens tokens of them, and as many others held out for the fitted maps. PCA, fitted and freed are measured on all heads. UMAP and t-SNE
+take one head at a time: on the heads of --sample AttentionViz' gauge with either, and, on the first --few tokens, every gauge by every
+projection. What was measured is kept after each row: with the same --keep the command goes on where it was stopped.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from sightline.measures.free import free_texts
 from sightline.measures.picture import divergence
 from sightline.measures.project import METHODS, project
 from sightline.results.space import Vectors
+from sightline.results.space_tokens import SpaceTokens
 
 DATA = Path(os.environ.get("SIGHTLINE_DATA", Path(__file__).parents[2] / "shared" / "data"))
 GAP = "gap-development.tsv.gz"
@@ -54,6 +55,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--tokens", type=int, default=5000, help="about so many tokens, and as many held out")
     parser.add_argument("--sample", default=SAMPLE, help="layer:head,… for UMAP and t-SNE")
+    parser.add_argument("--few", type=int, default=1200, help="about so many tokens for every gauge by UMAP and t-SNE")
     parser.add_argument("--keep", type=Path, help="what was measured, row after row, as JSON")
     parser.add_argument("--print", action="store_true", help="print the section instead of writing it")
     arguments = parser.parse_args()
@@ -78,13 +80,15 @@ def measure(arguments: argparse.Namespace, kept: dict[str, Any], keep: Callable[
     sizes = np.cumsum([len(model.tokenizer(text)["input_ids"]) for text in paragraphs[:2000]])
     first, last = (int(np.searchsorted(sizes, n * arguments.tokens)) + 1 for n in (1, 2))
     whole, held = (capture_space(model, sl.Corpus.from_texts(part)) for part in (paragraphs[:first], paragraphs[first:last]))
-    about = {"model": model.name, "sample": arguments.sample, "tokens": arguments.tokens}
+    about = {"model": model.name, "sample": arguments.sample, "tokens": arguments.tokens, "few": arguments.few}
     about |= {name: {"texts": one.counts["texts"], "tokens": one.counts["tokens"]} for name, one in (("shown", whole), ("held_out", held))}
     if kept.setdefault("about", about) != about:
         raise SystemExit(f"{arguments.keep} was measured otherwise: {kept['about']}. Give another --keep.")
     stack, other = (next(iter(one.stacks.values())) for one in (whole, held))
     kept["shape"] = [len(stack.layers), len(stack.heads)]
-    few = [one_head(stack, *place) for place in sample]
+    heads = [one_head(stack, *place) for place in sample]
+    few = [first_texts(one, arguments.few) for one in heads]
+    kept["few"] = {"texts": len(few[0].weights), "tokens": len(few[0].query_tokens)}
     rows = kept["rows"]
 
     def put(name: str, made: Callable[[], Numbers]) -> None:
@@ -100,13 +104,15 @@ def measure(arguments: argparse.Namespace, kept: dict[str, Any], keep: Callable[
         rows |= fitted(stack, other)
         keep()
     put("fitted 3-D", lambda: fitted(stack, other, dims=3)["fitted"])
-    if "freed.sample" not in rows:
-        each = [fitted(one, None) for one in few]
-        rows |= {f"{name}.sample": mean_of([one[name] for one in each]) for name in ("fitted", "freed")}
-        keep()
+    for how in ("umap", "tsne"):
+        put(f"attentionviz.{how}.sample", lambda how=how: projected(heads, "attentionviz", how))
     for gauge in GAUGES:
         for how in ("before", "pca", "umap", "tsne"):
-            put(f"{gauge}.{how}.sample", lambda gauge=gauge, how=how: projected(few, gauge, how))
+            put(f"{gauge}.{how}.few", lambda gauge=gauge, how=how: projected(few, gauge, how))
+    if "freed.few" not in rows:
+        each = [fitted(one, None) for one in few]
+        rows |= {f"{name}.few": mean_of([one[name] for one in each]) for name in ("fitted", "freed")}
+        keep()
 
 
 def read_paragraphs(path: Path) -> list[str]:
@@ -123,6 +129,14 @@ def one_head(stack: CapturedStack, layer: int, head: int) -> CapturedStack:
     weights = tuple(one[[layer]][:, [head]] for one in stack.weights)
     visible = tuple(None if one is None else one[[layer]] for one in stack.visible)
     return replace(stack, layers=(stack.layers[layer],), heads=(stack.heads[head],), vectors=cut, weights=weights, visible=visible)
+
+
+def first_texts(stack: CapturedStack, tokens: int) -> CapturedStack:
+    """The stack with the first texts alone, about so many tokens."""
+    n = int(np.searchsorted(stack.query_tokens.starts, tokens))
+    q, k = (SpaceTokens(side.texts[:n]) for side in (stack.query_tokens, stack.key_tokens))
+    cut = replace(stack.vectors, queries=stack.vectors.queries[:, :, : len(q)], keys=stack.vectors.keys[:, :, : len(k)])
+    return replace(stack, query_tokens=q, key_tokens=k, vectors=cut, weights=stack.weights[:n], visible=stack.visible[:n])
 
 
 @contextmanager
@@ -195,7 +209,8 @@ def section(kept: dict[str, Any]) -> str:
     n, n_sample = shape[0] * shape[1], len(about["sample"].split(","))
     names = ", ".join("L{}·H{}".format(*one.split(":")) for one in about["sample"].split(","))
     fit, freed, solid = (rows[name] for name in ("fitted", "freed", "fitted 3-D"))
-    all_heads, few_heads = ([name for name in rows if ("sample" in name) is few] for few in (False, True))
+    all_heads, few_heads = [name for name in rows if name.count(".") < 2 and "few" not in name], [name for name in rows if "few" in name]
+    slow = {how: rows[f"attentionviz.{how}.sample"] for how in ("umap", "tsne")}
     header = ["gauge", "projection", "nearest", "nearest five", "rank correlation"]
     correlation = {gauge: rows[f"{gauge}.before"]["correlation_after"] for gauge in GAUGE_NAMES}
     parts = [
@@ -211,7 +226,11 @@ def section(kept: dict[str, Any]) -> str:
         f" (in three dimensions {solid['held_out_top1']:.3f} and {solid['held_out_top5']:.3f}). Of {fit['entropy']:.2f} nats that the"
         f" heads' attention has on average, the fitted picture loses {fit['kl']:.2f} ({fit['held_out_kl']:.2f} held out), the freed one"
         f" {freed['kl']:.2f}.",
-        f"UMAP and t-SNE take one head at a time: they were measured on {n_sample} heads ({names}), and the others on the same heads.",
+        f"UMAP and t-SNE take one head at a time: they were measured on {n_sample} heads ({names}). In AttentionViz' gauge, on all"
+        f" {about['shown']['tokens']:,} tokens, UMAP has {slow['umap']['top1']:.3f} / {slow['umap']['top5']:.3f} in"
+        f" {slow['umap']['processor'] / n_sample:.0f} processor seconds a head, t-SNE {slow['tsne']['top1']:.3f} / "
+        f"{slow['tsne']['top5']:.3f} in {slow['tsne']['processor'] / n_sample:.0f}. Every gauge by every projection, on these heads and the"
+        f" first {kept['few']['texts']} paragraphs ({kept['few']['tokens']:,} tokens):",
         markdown_table([*header, "time, a head", "processor"], [line(name, rows[name], n_sample) for name in few_heads]),
         f"Dot product and distance, weighted by attention, correlate at {correlation['none']:.2f} as the model has its vectors,"
         f" {correlation['attentionviz']:.2f} in AttentionViz' gauge ({correlation['shared']:.2f} with one scale for all heads) and"
@@ -224,9 +243,9 @@ def section(kept: dict[str, Any]) -> str:
 
 def line(name: str, numbers: Numbers, heads: int = 1) -> list[str]:
     """One row of a table; times are for all heads that were measured, or for one of `heads`."""
-    gauge, _, how = name.removesuffix(".sample").partition(".")
-    first = [GAUGE_NAMES[gauge], PROJECTION_NAMES[how]] if how in PROJECTION_NAMES else ["", f"**{name.removesuffix('.sample')}**"]
-    mean = heads if name.endswith(".sample") and how in (*METHODS, "before") else 1
+    gauge, _, how = name.removesuffix(".few").partition(".")
+    first = [GAUGE_NAMES[gauge], PROJECTION_NAMES[how]] if how in PROJECTION_NAMES else ["", f"**{name.removesuffix('.few')}**"]
+    mean = heads if name.endswith(".few") and how in (*METHODS, "before") else 1
     times = [f"{numbers[one] / mean:.1f} s" for one in ("wall", "processor")]
     return [*first, f"{numbers['top1']:.3f}", f"{numbers['top5']:.3f}", f"{numbers['rank']:.2f}", *times]
 

@@ -29,7 +29,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as workspace:
         command = ["make", "run", f"PORT={port}", f"WORKSPACE={workspace}", "OPTIONS=--no-browser"]
         print("$", *command, flush=True)
-        made = subprocess.Popen(command, cwd=ROOT, start_new_session=True)
+        plain = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+        made = subprocess.Popen(command, cwd=ROOT, env=plain, start_new_session=True)
         try:
             visit(f"http://127.0.0.1:{port}", made)
         finally:
@@ -53,9 +54,9 @@ def visit(url: str, made: subprocess.Popen[bytes]) -> None:
 
 
 def stop(made: subprocess.Popen[bytes]) -> None:
-    """End `make` and all that it started; whoever does not go in time is an error."""
+    """End `make` and all that it started, as Ctrl-C does; whoever does not go in time is an error."""
     try:
-        os.killpg(made.pid, signal.SIGTERM)
+        os.killpg(made.pid, signal.SIGINT)
     except ProcessLookupError:
         return
     made.wait(GOES)

@@ -180,6 +180,9 @@ def test_nothing_to_ask_is_an_error_that_says_so(minilm: sl.Model) -> None:
     alone = MarkedDocument("x", MARY.sentences, MARY.mentions[:2])
     with pytest.raises(TextError, match="None of the 2 mentions in documents has an antecedent"):
         coreference(minilm, [alone])
+    unreadable = MarkedDocument("y", (("Mary", "\u200b", "she"),), (Mention(0, 0, 0, 0, "proper"), Mention(2, 2, 2, 0, "pronoun")))
+    with pytest.raises(TextError, match="1 sentences have words that this tokeniser drops"):
+        coreference(minilm, [unreadable])
     with pytest.raises(TextError, match="No documents"):
         coreference(minilm, [])
     with pytest.raises(TextError, match="A document given as str"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,8 +11,10 @@ import torch
 import transformers as t
 
 import sightline as sl
+from sightline.analyses import space_fit
 from sightline.analyses.space_capture import capture_space
 from sightline.errors import SightlineError
+from sightline.measures.fit import fit_maps
 from sightline.measures.gauge import lifted
 from sightline.results.space import FACTS
 from tests.capture.families import FAMILIES, VOCAB, tiny_tokenizer
@@ -35,6 +38,12 @@ def texts_for(model: sl.Model) -> list:
 
 def family(name: str) -> sl.Model:
     return sl.wrap(next(one for one in FAMILIES if one.name == name).model(), tiny_tokenizer(), name=name)
+
+
+@pytest.fixture
+def quick_fit(monkeypatch):
+    """Where what is asked does not depend on how true the picture is."""
+    monkeypatch.setattr(space_fit, "fit_maps", partial(fit_maps, starts=2, steps=20))
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +157,7 @@ def test_a_search_is_blind_to_what_all_keys_share(fitted):
     shifted = replace(stack, vectors=replace(stack.vectors, keys=stack.vectors.keys.astype(np.float64) + 7))
     moved = replace(fitted, stacks={"encoder": shifted})
     for side in ("key", "query"):
-        one, other = (space.search(9, side, layer=0, head=0) for space in (fitted, moved))
+        one, other = (space.search(9, side, layer=2, head=0) for space in (fitted, moved))
         assert [(found.text, found.position) for found in one] == [(found.text, found.position) for found in other]
 
 
@@ -180,7 +189,7 @@ def test_values_have_words_and_sentences_but_no_fidelity():
         sl.joint_space(tiny_model(), TEXTS, of="values", project="fitted")
 
 
-def test_heads_that_share_keys_have_pictures_of_their_own():
+def test_heads_that_share_keys_have_pictures_of_their_own(quick_fit):
     space = sl.joint_space(family("llama"), TEXTS, project="fitted", heads=[0, 1, 3], layers=[1])
     assert space.only.keys.shape[:2] == (1, 3)
     keys = space.only.vectors.keys
@@ -189,7 +198,7 @@ def test_heads_that_share_keys_have_pictures_of_their_own():
     assert not (space.only.keys[:, 0] == space.only.keys[:, 1]).all()
 
 
-def test_an_encoder_decoder_has_a_picture_for_each_of_its_stacks():
+def test_an_encoder_decoder_has_a_picture_for_each_of_its_stacks(quick_fit):
     space = sl.joint_space(
         family("marian"), [("the cat sat .", "a dog ran home ."), ("it purred", "and sat")], project="fitted", layers=[1]
     )
@@ -202,6 +211,14 @@ def test_an_encoder_decoder_has_a_picture_for_each_of_its_stacks():
     run = space.run()
     for stack in space.stacks:
         assert stack in run.figure(f"space_pairs_{stack}").layout.title.text
+
+
+def test_dot_product_against_distance_is_drawn_without_webgl_and_says_each_correlation(fitted):
+    figure = fitted.run().figure("space_pairs")
+    assert {trace.type for trace in figure.data} == {"scatter"}
+    facts = fitted.only.facts
+    expected = f"L0·H0<br>{facts['correlation_before'][0, 0]:.2f} → {facts['correlation_after'][0, 0]:.2f}"
+    assert expected in [annotation.text for annotation in figure.layout.annotations]
 
 
 def test_parts_of_speech_come_with_a_treebank(tmp_path):
@@ -230,7 +247,7 @@ def broken(how: str) -> sl.Model:
 
 
 @pytest.mark.parametrize("project", ["freed", "pca"])
-def test_a_dead_head_has_a_picture_but_no_fidelity(project):
+def test_a_dead_head_has_a_picture_but_no_fidelity(project, quick_fit):
     space = sl.joint_space(broken("dead"), TEXTS, project=project)
     facts = space.only.facts
     assert np.isfinite(space.only.keys).all()
@@ -286,7 +303,7 @@ def bare() -> sl.Model:
 
 
 @pytest.mark.parametrize("project", ["freed", "pca"])
-def test_texts_of_one_token_are_placed_beside_longer_ones(project):
+def test_texts_of_one_token_are_placed_beside_longer_ones(project, quick_fit):
     space = sl.joint_space(bare(), ["dog", "the cat sat on the mat .", "cat"], project=project)
     assert np.diff(space.only.query_tokens.starts).tolist() == [1, 7, 1]
     assert np.isfinite(space.only.queries).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ import pytest
 import sightline as sl
 from sightline.analyses.relations import gold_of, halves
 from sightline.analyses.syntax import syntax
-from sightline.errors import TextError
+from sightline.errors import TextError, TraceError
+from sightline.sample.treebank import write_sample
 from sightline.text.treebank import Sentence, Treebank
 from tests.capture.families import FAMILIES, tiny_tokenizer
 from tests.laws.statistics import tiny_model
@@ -104,6 +106,30 @@ def test_relations_with_few_words_get_no_row_and_an_empty_table_says_why() -> No
     none = sl.syntax(tiny_model(), SENTENCES)
     assert list(none.table("syntax").columns["relation"]) == ["all"]
     assert "No relation has 100 words" in none.about["notices"][0]
+    bare = sl.syntax(tiny_model(), [Sentence("s", ("ran", "."), (-1, 0), ("root", "punct"))], min_count=1)
+    assert bare.about["notices"] == ["No relation stands in this treebank but root and punct."]
+
+
+def test_a_file_is_read_and_what_is_no_sentence_is_refused(tmp_path: Path, minilm: sl.Model) -> None:
+    write_sample(tmp_path / "x.conllu.gz", 4)
+    run = sl.syntax(minilm, tmp_path / "x.conllu.gz", layers=[0], min_count=1)
+    assert run.table("syntax").to_csv() == sl.syntax(minilm, sl.sample_treebank(4), layers=[0], min_count=1).table("syntax").to_csv()
+    with pytest.raises(TextError, match="A sentence given as str"):
+        sl.syntax(minilm, ["the cat sat"])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("layers", [None, [2]])
+def test_an_encoder_deeper_than_its_decoder_is_asked_in_all_its_layers(layers: list[int] | None) -> None:
+    t5 = next(one for one in FAMILIES if one.name == "t5")
+    assert t5.layers["encoder"] == 3 > t5.layers["decoder"]
+    model = sl.wrap(t5.model(), tiny_tokenizer(), name="t5")
+    asked = set(layers or range(3))
+    assert set(sl.syntax(model, SENTENCES, min_count=1, layers=layers).table("syntax_heads").columns["layer"]) == asked
+    assert set(sl.probe(model, SENTENCES, seeds=1, layers=layers).table("probe_weights").columns["layer"]) == asked
+    twice = sl.MarkedDocument("d", (WORDS[1],), (sl.Mention(0, 1, 1, 0, "nominal"), sl.Mention(6, 6, 6, 0, "pronoun")))
+    assert set(sl.coreference(model, [twice], layers=layers).table("coreference_heads").columns["layer"]) == asked
+    with pytest.raises(TraceError, match="model's encoder whose layers are 0…2"):
+        sl.syntax(model, SENTENCES, layers=[3])
 
 
 def test_the_held_out_head_is_chosen_on_one_half_and_scored_on_the_other() -> None:

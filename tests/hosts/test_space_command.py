@@ -65,7 +65,7 @@ OPTIONS = {
     "freed": ("--project", "freed", "--dims", "3"),
     "theirs": ("--project", "pca", "--gauge", "attentionviz", "--shared-scale"),
     "lifted": ("--project", "pca", "--gauge", "lifted"),
-    "umap": ("--project", "umap", "--gauge", "none"),
+    "umap": ("--project", "umap", "--gauge", "none", "--heads", "0,3"),
     "tsne": ("--project", "tsne", "--heads", "0,3"),
     "values": ("--of", "values"),
 }

@@ -74,6 +74,8 @@ def test_a_second_run_of_a_kind_is_refused_before_it_starts(tmp_path: Path) -> N
     check_free(tmp_path, "probe", overwrite=True)
     check_free(tmp_path, "coreference")
     check_free(tmp_path / "new", "probe")
+    with pytest.raises(StorageError, match=r"run\.json is a file"):
+        check_free(tmp_path / "run.json", "probe", overwrite=True)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"parts": 3}', '{"parts": {"probe": {}}}'])

@@ -107,8 +107,9 @@ def test_no_sentences_are_refused() -> None:
         sl.sample_treebank(0)
 
 
-def test_the_command_writes_what_the_function_gives(tmp_path: Path) -> None:
-    path = tmp_path / "x.conllu"
+@pytest.mark.parametrize("name", ["x.conllu", "x.conllu.gz"])
+def test_the_command_writes_what_the_function_gives(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
     result = CliRunner().invoke(app, ["sample-treebank", "-n", "12", "--seed", "3", "-o", str(path)])
     assert result.exit_code == 0, result.output
     assert sl.read_treebank(path).sentences == sl.sample_treebank(12, seed=3).sentences

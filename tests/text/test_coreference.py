@@ -134,6 +134,7 @@ def test_corefuds_head_field_says_which_word_is_the_head(tmp_path: Path) -> None
         (as_json(MARY).replace('"proper"', '"name"'), "malformed_mentions", "type 'name'"),
         (as_json(MARY).replace('"head": 4', '"head": 6'), "malformed_mentions", "whose head is word 6"),
         (as_json(MARY).replace('"head": 4', '"head": 600'), "malformed_mentions", "whose head is word 600"),
+        (as_json(MARY).replace('"mentions": [', '"mentions": [null, '), "malformed_mentions", "null has no start, end and cluster"),
     ],
 )
 def test_what_cannot_be_used_is_counted_or_with_strict_an_error(tmp_path: Path, text: str, problem: str, says: str) -> None:
@@ -158,6 +159,7 @@ def test_what_cannot_be_used_is_counted_or_with_strict_an_error(tmp_path: Path, 
         ('{"tokens": ["a"]}\n', "no tokens and mentions"),
         ('{"tokens": ["a"], "sent_lens": [2], "mentions": []}\n', "do not add up"),
         ('{"tokens": ["a"], "dep_heads": [], "mentions": []}\n', "dep_heads"),
+        ('{"tokens": ["a"], "dep_heads": ["b"], "mentions": []}\n', "dep_heads are not all numbers"),
         ('{"tokens": ', "not JSON"),
         ('{"text": "a plain corpus"}\n', "no tokens and mentions"),
     ],
@@ -165,6 +167,22 @@ def test_what_cannot_be_used_is_counted_or_with_strict_an_error(tmp_path: Path, 
 def test_a_file_of_the_wrong_kind_is_refused(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(TextError, match=says):
         read_coreference(write(tmp_path, text))
+
+
+def test_heads_and_types_are_told_from_universal_tags_and_pronouns_from_the_word_where_there_are_no_tags(tmp_path: Path) -> None:
+    plain = {"tokens": ["the", "man", "in", "town", "left", "and", "she", "ran"], "mentions": [{"start": 0, "end": 3, "cluster": 0}]}
+    plain["mentions"] += [{"start": 6, "end": 6, "cluster": 0}]
+    tagged = plain | {"upos": ["DET", "NOUN", "ADP", "NOUN", "VERB", "CCONJ", "PRON", "VERB"]}
+    for document, head in ((plain, 3), (tagged, 1)):
+        (found,) = read_coreference(write(tmp_path, json.dumps(document)))
+        assert [(mention.head, mention.type) for mention in found.mentions] == [(head, "nominal"), (6, "pronoun")]
+
+
+def test_xpos_alone_tells_the_type_in_conllu(tmp_path: Path) -> None:
+    row = "{0}\t{1}\t_\t_\t{2}\t_\t_\t_\t_\tEntity=({0})\n"
+    words = ((1, "Mary", "NNP"), (2, "them", "PRP"), (3, "cats", "NNS"), (4, "her", "_"))
+    (found,) = read_coreference(write(tmp_path, "".join(row.format(*word) for word in words) + "\n"))
+    assert [mention.type for mention in found.mentions] == ["proper", "pronoun", "nominal", "pronoun"]
 
 
 def test_files_that_are_not_there_or_damaged_are_refused(tmp_path: Path) -> None:

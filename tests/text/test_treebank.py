@@ -28,6 +28,7 @@ CYCLE = block("cycle", line(1, "a", 2, "x"), line(2, "b", 1, "x"), line(3, "c", 
 NO_ROOT = block("none", line(1, "a", 2, "x"), line(2, "b", 1, "x"))
 OUTSIDE = block("outside", line(1, "a", 7, "x"), line(2, "b", 0, "root"))
 NO_HEAD = block("headless", line(1, "a", "_", "_"), line(2, "b", 0, "root"))
+NO_RELATION = block("bare", line(1, "a", 2, "_"), line(2, "b", 0, "root"))
 
 
 def test_a_sentence_is_words_with_heads_from_zero() -> None:
@@ -44,6 +45,7 @@ def test_a_sentence_is_words_with_heads_from_zero() -> None:
         (NO_ROOT, "none", "no root"),
         (OUTSIDE, "outside", "word 1 has head 7, and there are 2 words"),
         (NO_HEAD, "headless", "has no head"),
+        (NO_RELATION, "bare", "has no head or no relation"),
     ],
 )
 def test_what_is_no_tree_is_skipped_by_name_and_strict_stops(bad: str, name: str, why: str) -> None:

@@ -19,9 +19,9 @@ from sightline.analyses.coreference_scores import HeldOut, Scores, head_table, h
 from sightline.analyses.provenance import provenance
 from sightline.analyses.run import Progress
 from sightline.analyses.windows import Window, Windows
-from sightline.analyses.word_maps import MAX_TOKENS, WordTexts, each_word_map, sides_of
+from sightline.analyses.word_maps import MAX_TOKENS, WordTexts, each_word_map, reading_stack, sides_of
 from sightline.capture.model import Model
-from sightline.capture.selection import check_layers
+from sightline.capture.selection import check_layers_of
 from sightline.errors import ModelError, TextError
 from sightline.results.run import Run
 from sightline.text.coreference import MarkedCorpus, read_coreference
@@ -58,7 +58,7 @@ def coreference(
     """
     corpus = _corpus(documents, strict)
     numbers = None if layers is None else list(layers)
-    check_layers(model.layout, numbers)
+    check_layers_of(model.layout, reading_stack(model), numbers)
     options = {"limit": limit, "max_tokens": max_tokens, "first_window": first_window, "layers": numbers, "seed": seed, "strict": strict}
     began = time.monotonic()
     chosen = _chosen(corpus, limit, seed)
@@ -68,6 +68,7 @@ def coreference(
     if not len(asked):
         raise TextError(
             f"None of the {counts['mentions_marked']:,} mentions in {corpus.name} has an antecedent in its window of {max_tokens} tokens.",
+            *_left_out(counts),
             "Give larger windows (--max-tokens), or documents in which something is mentioned twice.",
         )
     found = AntecedentAttention(asked)
@@ -159,19 +160,22 @@ def _notices(found: AntecedentAttention, corpus: MarkedCorpus, counts: Mapping[s
         f"Of {counts['mentions_marked']:,} mentions, {counts['mentions']:,} are scored. {counts['mentions_first']:,} have no antecedent in"
         f" their document, {counts['mentions_apart']:,} have one, but not in the same window."
     )
-    for name, what in (
-        ("long_sentences", "sentences are longer than a window and were cut between words"),
-        ("unreadable_sentences", "sentences have words that this tokeniser drops and were left out"),
-        ("mentions_outside", "mentions lie in no window"),
-    ):
-        if counts.get(name):
-            said.append(f"{counts[name]:,} {what}.")
+    said += _left_out(counts)
     missing = [name for name in TYPES if not (found.asked.type == name).any()]
     if missing:
         said.append(f"No scored mention is of type {' or '.join(missing)}.")
     if not found.looked[DIRECTIONS[1]]:
         said.append("This model never looks ahead, so no antecedent attends to a mention that follows it: one direction alone is scored.")
     return said
+
+
+def _left_out(counts: Mapping[str, int]) -> list[str]:
+    said = (
+        ("long_sentences", "sentences are longer than a window and were cut between words"),
+        ("unreadable_sentences", "sentences have words that this tokeniser drops, or that fill more than a window, and were left out"),
+        ("mentions_outside", "mentions lie in no window"),
+    )
+    return [f"{counts[name]:,} {what}." for name, what in said if counts.get(name)]
 
 
 def _said(apart: HeldOut | None) -> dict[str, Any]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sightline.errors import TextError, nearest
 from sightline.text.treebank import ROOT, Sentence
 
+#: How a head may tell: a dependent attends to its head, or the head to its dependent.
+DIRECTIONS = ("dependent-to-head", "head-to-dependent")
 #: "all" is every word of every relation, root and punctuation included; these two have no row of their own.
 ALL, NO_ROW = "all", ("root", "punct")
 POSSESSIVE = ("'s", "s'", "’s", "s’")
@@ -93,8 +96,6 @@ def rows_of(counts: dict[str, int], min_count: int) -> list[str]:
 
 def halves(n: int, seed: int) -> Sequence[int]:
     """Which half each of n sentences is in, 0 or 1: a random choice that the seed fixes."""
-    import random
-
     order = list(range(n))
     random.Random(seed).shuffle(order)  # noqa: S311 - a seeded choice, not a secret
     found = [0] * n

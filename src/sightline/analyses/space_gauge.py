@@ -14,7 +14,7 @@ GAUGES = ("attentionviz", "lifted", "none")
 #: So many pairs of a query and a key of its text are looked at in each head.
 PAIRS = 6_000
 #: The figure shows so many of them in so many heads, spread over the model.
-SHOWN_PAIRS, SHOWN_HEADS = 400, 9
+SHOWN_PAIRS, SHOWN_HEADS = 300, 9
 
 
 def check_gauge(gauge: str) -> None:

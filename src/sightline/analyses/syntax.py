@@ -6,13 +6,14 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
 from sightline.analyses.provenance import provenance
-from sightline.analyses.relations import ALL, LABELS, Gold, gold_of, halves, rows_of
+from sightline.analyses.relations import ALL, DIRECTIONS, LABELS, Gold, gold_of, halves, rows_of
 from sightline.analyses.run import Progress
 from sightline.analyses.syntax_examples import Surest, example_trace, examples_table
 from sightline.analyses.tables import head_name
@@ -22,14 +23,12 @@ from sightline.errors import TextError, nearest
 from sightline.measures.heads import OFFSETS, at_offset, best_offset, most_attended
 from sightline.results.run import Run
 from sightline.results.table import Cell, Table
-from sightline.text.treebank import Sentence, Treebank
-
-DIRECTIONS = ("dependent-to-head", "head-to-dependent")
+from sightline.text.treebank import Sentence, Treebank, as_treebank
 
 
 def syntax(
     model: Model,
-    treebank: Treebank | Sequence[Sentence],
+    treebank: Treebank | Sequence[Sentence] | str | Path,
     *,
     labels: str = "ud",
     min_count: int = 100,
@@ -41,6 +40,7 @@ def syntax(
 ) -> Run:
     """How often each head's most attended word is a word's head, for every relation, both directions, beside the best fixed offset.
 
+    treebank    what `read_treebank` read, or the file itself, or a list of Sentence
     labels      ud, stanford or as-is: see relations.gold_of
     min_count   relations with fewer words get no row; root and punct never do, but count in "all"
     limit       so many sentences, chosen at random with the seed
@@ -57,7 +57,7 @@ def syntax(
     if min_count < 1:
         raise TextError(f"A least count of {min_count}.", "Give --min-count 1 or more.")
     layers = None if layers is None else list(layers)
-    bank = treebank if isinstance(treebank, Treebank) else Treebank.of(list(treebank))
+    bank = as_treebank(treebank)
     chosen = _chosen(bank.sentences, limit, seed)
     options = {"labels": labels, "min_count": min_count, "limit": limit, "max_tokens": max_tokens, "layers": layers, "seed": seed}
     corpus = {"name": bank.name, "sha256": bank.sha256, "sentences": len(bank) + len(bank.skipped)}
@@ -75,7 +75,8 @@ def syntax(
     tables = {"syntax": best, "syntax_heads": _heads_table(tally, rows), "syntax_examples": examples_table(model, texts, kept, tally, best)}
     counts = {"given": len(chosen) + len(bank.skipped), "no_tree": len(bank.skipped), **texts.counts}
     notes = {"no_tree": dict(bank.skipped), **texts.dropped([one.id for one in chosen])}
-    notices = [] if len(rows) > 1 else [f"No relation has {min_count:,} words in this treebank: lower --min-count."]
+    few = f"has {min_count:,} words in this treebank: lower --min-count" if min_count > 1 else "stands in this treebank but root and punct"
+    notices = [] if len(rows) > 1 else [f"No relation {few}."]
     about |= {"counts": counts, "notes": notes, "notices": notices, "seconds": round(time.monotonic() - started, 3)}
     return Run(about, tables, example_trace(model, kept, tally.golds))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from sightline.analyses.relations import ALL, Gold
+from sightline.analyses.relations import ALL, DIRECTIONS, Gold
 from sightline.analyses.word_maps import WordMaps, WordTexts, each_word_map
 from sightline.capture.model import Model
 from sightline.capture.trace import Trace
@@ -65,8 +65,6 @@ def examples_table(model: Model, texts: WordTexts, sentences: Sequence[Sentence]
     Columns: relation, layer, head, direction, sentence (its id), and as JSON words, gold ([dependent, head] of the relation's words) and
     weights (from each word to each).
     """
-    from sightline.analyses.syntax import DIRECTIONS
-
     wanted: list[tuple[dict[str, Cell], int]] = []
     for row in best.rows():
         if row["relation"] == ALL:

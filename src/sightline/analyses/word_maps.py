@@ -14,7 +14,7 @@ from sightline.capture.collect import Sides
 from sightline.capture.inputs import decoder_start
 from sightline.capture.layer import LayerAttention
 from sightline.capture.model import Model
-from sightline.capture.selection import check_layers
+from sightline.capture.selection import check_layers_of
 from sightline.errors import ModelError, TextError
 from sightline.text.encode import describe, encode
 from sightline.text.tokenized import TokenizedText
@@ -149,7 +149,7 @@ def each_word_map(
     4.1). No more than one layer of one batch is held. progress: called with the number of sentences done.
     """
     stack = reading_stack(model)
-    chosen = check_layers(model.layout, layers)[stack]
+    chosen = check_layers_of(model.layout, stack, layers)
     done = 0
     for batch in model.in_batches(texts.sides):
         sides = [texts.sides[i] for i in batch]

@@ -16,18 +16,29 @@ def check_layers(layout: Layout, layers: Iterable[int] | None) -> dict[str, tupl
     there = {stack: tuple(range(layout.n_layers(stack))) for stack in layout.stacks}
     if layers is None:
         return there
-    try:
-        wanted = sorted({operator.index(number) for number in layers})
-    except TypeError:
-        raise TraceError(f"layers={layers!r}.", "Give a list of layer numbers, such as layers=[0, 5].") from None
-    deepest = max(len(numbers) for numbers in there.values())
-    if not wanted or any(not 0 <= n < deepest for n in wanted):
-        raise TraceError(f"Layers {wanted} of a model whose layers are 0…{deepest - 1}.", "Layers count from zero.")
+    wanted = _numbers(layers, max(map(len, there.values())), "model")
     chosen = {stack: tuple(n for n in wanted if n in numbers) for stack, numbers in there.items()}
     empty = [stack for stack, numbers in chosen.items() if not numbers]
     if empty:
         raise TraceError(f"Layers {wanted} leave nothing of the {empty[0]}, which has layers 0…{len(there[empty[0]]) - 1}.")
     return chosen
+
+
+def check_layers_of(layout: Layout, stack: str, layers: Iterable[int] | None) -> tuple[int, ...]:
+    """The layers to keep of one stack, ascending, where no other stack is asked, however many layers that one has."""
+    n_layers = layout.n_layers(stack)
+    what = "model" if len(layout.stacks) == 1 else f"model's {stack}"
+    return tuple(range(n_layers)) if layers is None else tuple(_numbers(layers, n_layers, what))
+
+
+def _numbers(layers: Iterable[int], n_layers: int, what: str) -> list[int]:
+    try:
+        wanted = sorted({operator.index(number) for number in layers})
+    except TypeError:
+        raise TraceError(f"layers={layers!r}.", "Give a list of layer numbers, such as layers=[0, 5].") from None
+    if not wanted or any(not 0 <= n < n_layers for n in wanted):
+        raise TraceError(f"Layers {wanted} of a {what} whose layers are 0…{n_layers - 1}.", "Layers count from zero.")
+    return wanted
 
 
 def check_keep(keep: Collection[str], layout: Layout) -> tuple[str, ...]:

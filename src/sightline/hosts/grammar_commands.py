@@ -71,7 +71,7 @@ def syntax(
 
 
 def sample_treebank(
-    output: Annotated[Path, typer.Option("-o", "--output", help="The file, FILE.conllu.", show_default=False)],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The file, FILE.conllu or FILE.conllu.gz.", show_default=False)],
     n: Annotated[int, typer.Option("-n", help="How many sentences.")] = 500,
     seed: Annotated[int, typer.Option(help="The same seed gives the same sentences.")] = 0,
 ) -> None:

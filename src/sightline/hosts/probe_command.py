@@ -51,7 +51,7 @@ def probe(
 
     check_free(output, "probe", overwrite=overwrite)
     scored = read_treebank(treebank, strict=strict)
-    learnt, scored = scored.halves(seed) if train is None else (read_treebank(train, strict=strict), scored)
+    learnt = None if train is None else read_treebank(train, strict=strict)
     loaded = load(model)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as bar:
@@ -63,8 +63,8 @@ def probe(
             bar.update(tasks[place.doing], completed=place.done)  # type: ignore[arg-type]
 
         run = run_probe(
-            loaded, learnt, scored, glove=glove, limit=limit, max_tokens=max_tokens, layers=chosen, seeds=seeds, epochs=epochs, seed=seed,
-            progress=show,
+            loaded, scored, train=learnt, glove=glove, limit=limit, max_tokens=max_tokens, layers=chosen, seeds=seeds, epochs=epochs,
+            seed=seed, progress=show,
         )  # fmt: skip
     report = run.save(output)
     table = Table("probe", "heads found", "95 %", "with punctuation")

@@ -114,6 +114,7 @@ MEANING = {
     "space_pairs": (
         "Each dot is a query and a key of one text, larger the more attention there is between them. Where the dots fall along a line,"
         " distance says what the dot product says; above as the model has its vectors, below in the gauge, which changes no attention."
+        " Over each head, how the two correlate before and after, weighted by attention: −1 is best."
     ),
     "compare": (
         "The mean Jensen–Shannon divergence between the attention of the same head in the two models: 0 is the same attention, 0.69 (ln 2)"

@@ -79,12 +79,10 @@ def space(
         if of == "queries-keys":
             console.print(f"{escape(name)}: {_said(stack.facts)}", highlight=False)
     check = found.about.get("gauge_check")
-    if check is not None and not check["holds"]:
-        console.print(
-            f"[bold]Attention recomputed from the gauged vectors differs by up to {check['largest_difference']:.1e}[/bold]"
-            " from the model's: is it computed in half precision?",
-            highlight=False,
-        )
+    if check is not None:
+        said = f"Attention recomputed from the gauged vectors is within {check['largest_difference']:.0e} of the model's."
+        doubt = "" if check["holds"] else " [bold]That is much: is it computed in half precision?[/bold]"
+        console.print(f"{said}{doubt}", highlight=False)
     counts = found.about["counts"]
     _skipped(counts)
     console.print(f"{counts['texts']:,} texts, {counts['tokens']:,} tokens. Pictures: {escape(str(output / PAGE))}", highlight=False)

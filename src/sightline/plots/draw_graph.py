@@ -78,6 +78,7 @@ def draw(graph: AttentionGraph, ending: str) -> bytes:
             target=axes,
             layout=igraph.Layout(points.tolist()),
             vertex_size=0 if graph.places is None else 4,
+            vertex_shape="rectangle" if graph.places is None else "circle",  # unseen circles would be half of the work
             vertex_color=QUIET,
             vertex_frame_width=0,
             edge_arrow_size=0,

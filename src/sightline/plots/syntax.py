@@ -34,7 +34,7 @@ def syntax(run: Run) -> go.Figure:
             colorscale="Blues",
             zmin=0,
             zmax=100,
-            colorbar={"title": {"text": "accuracy (%)"}, "thickness": 14, "outlinewidth": 0},
+            colorbar={"title": {"text": "accuracy (%)", "side": "right"}, "thickness": 14, "outlinewidth": 0},
             hovertemplate="%{y} by %{x}: %{z:.1f} %<br>%{customdata[0]}; best fixed offset: %{customdata[1]:.1f} %<extra></extra>",
         )
     )

@@ -126,7 +126,9 @@ def example_file(kind: str) -> str:
 
 
 def check_free(folder: Path, kind: str, *, overwrite: bool = False) -> None:
-    """Refuse, before an hour is spent, to write a run where one of the same kind is."""
+    """Refuse, before an hour is spent, to write a run where one of the same kind is, or a file."""
+    if folder.exists() and not folder.is_dir():
+        raise StorageError(f"{folder} is a file.", "A run is written into a folder: give another name.")
     if not overwrite and kind in kinds_in(folder):
         raise StorageError(f"{folder} holds a run of {kind}.", "Replace it: --overwrite. Or choose another folder.")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 from pathlib import Path
 
@@ -47,8 +48,9 @@ def sample_conllu(n: int = 500, seed: int = 0) -> str:
 
 
 def write_sample(path: str | Path, n: int = 500, seed: int = 0) -> None:
-    """Write the treebank to a file, whole or not at all."""
-    write_whole(path, [sample_conllu(n, seed).encode()])
+    """Write the treebank to a file, whole or not at all; gzipped where its name ends in .gz."""
+    written = sample_conllu(n, seed).encode()
+    write_whole(path, [gzip.compress(written, mtime=0) if Path(path).suffix == ".gz" else written])
 
 
 def _comments(document: int, number: int, *, first: bool, n: int, seed: int) -> list[str]:

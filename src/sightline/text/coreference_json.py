@@ -10,7 +10,7 @@ from typing import Any
 from sightline.errors import TextError
 from sightline.text.corpora import numbered_lines
 from sightline.text.mention import TYPES, MarkedDocument, Mention, Problems
-from sightline.text.mention_features import features, head_by_dependencies, head_by_tags, type_by_tag
+from sightline.text.mention_features import features, head_by_dependencies, head_by_tags, type_by_tag, type_by_word
 
 NEEDED = "Each line is an object with tokens, sent_lens and mentions [{start, end (included), cluster, …}]."
 
@@ -44,17 +44,22 @@ def _document(where: str, data: Any, problems: Problems) -> MarkedDocument:
     for name in ("dep_heads", "xpos", "upos"):
         if name in data and (not isinstance(data[name], list) or len(data[name]) != len(words)):
             raise TextError(f"{where}: {name} does not have one entry for each of {len(words)} tokens.", NEEDED)
+        kind, what = (int, "numbers") if name == "dep_heads" else (str, "strings")
+        if not all(isinstance(entry, kind) for entry in data.get(name, [])):
+            raise TextError(f"{where}: {name} are not all {what}.", NEEDED)
     mentions = []
     for place, record in enumerate(data["mentions"] if isinstance(data["mentions"], list) else [None]):
         try:
             mentions.append(_mention(record, words, data))
-        except (TextError, TypeError, KeyError, AttributeError) as error:
+        except (TextError, TypeError) as error:
             what = f"mention {place} cannot be used ({' '.join(str(error).split())})"
             problems.note("malformed_mentions", where, what)
     return MarkedDocument(str(data.get("doc", where)), tuple(sentence for sentence in sentences if sentence), tuple(mentions))
 
 
 def _mention(record: Any, words: Sequence[str], data: Mapping[str, Any]) -> Mention:
+    if not isinstance(record, dict) or not {"start", "end", "cluster"} <= set(record):
+        raise TextError(f"{json.dumps(record)[:60]} has no start, end and cluster")
     start, end, cluster = record["start"], record["end"], record["cluster"]
     if not _numbers([start, end, cluster]) or not start <= end < len(words):
         raise TextError(f"words {start!r} to {end!r} of {len(words)}, cluster {cluster!r}")
@@ -67,11 +72,12 @@ def _mention(record: Any, words: Sequence[str], data: Mapping[str, Any]) -> Ment
     if not start <= head <= end:
         raise TextError(f"words {start} to {end}, whose head is word {head}")
     tag = tags[head] if tags else ""
-    type_ = record.get("type") or type_by_tag((data.get("upos") or tags or [""] * len(words))[head], alone=start == end)
+    derived = type_by_tag((data.get("upos") or tags)[head], alone=start == end) if tags else type_by_word(words[head])
+    type_ = record.get("type") or derived
     if type_ not in TYPES:
         raise TextError(f"type {type_!r}")
     told = zip(("number", "gender", "person"), features(words[head], tag, type_), strict=True)
-    return Mention(start, end, head, cluster, type_, *(_text(record[name]) if name in record else derived for name, derived in told))
+    return Mention(start, end, head, cluster, type_, *(_text(record[name]) if name in record else own for name, own in told))
 
 
 def _text(value: Any) -> str | None:

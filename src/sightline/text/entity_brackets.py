@@ -10,7 +10,7 @@ from typing import Any
 
 from sightline.text.corpora import conllu_blocks, numbered_lines, parse_conllu
 from sightline.text.mention import MarkedDocument, Mention, Problems
-from sightline.text.mention_features import features, head_by_dependencies, head_by_tags, type_by_tag
+from sightline.text.mention_features import features, head_by_dependencies, head_by_tags, type_by_tag, type_by_word
 from sightline.text.segment import written_together
 from sightline.text.treebank import spaces_of
 
@@ -111,7 +111,13 @@ class _Reading:
         elif len(heads) == end - start + 1:
             head = start + head_by_dependencies(0, end - start, [other - start for other in heads])
         else:
-            head = start + head_by_tags([token["xpos"] or "" for token in self.tokens[start : end + 1]])
+            head = start + head_by_tags([_tag(token, "xpos", "upos") for token in self.tokens[start : end + 1]])
         token = self.tokens[head]
-        type_ = type_by_tag(token["upos"] or token["xpos"] or "", alone=start == end)
+        tag = _tag(token, "upos", "xpos")
+        type_ = type_by_tag(tag, alone=start == end) if tag else type_by_word(token["form"])
         return Mention(start, end, head, cluster, type_, *features(token["form"], token["xpos"] or "", type_, token["feats"]))
+
+
+def _tag(token: Any, *columns: str) -> str:
+    """What the first of these columns says that says anything; empty where none does."""
+    return next((str(token[name]) for name in columns if token[name] not in (None, "_")), "")

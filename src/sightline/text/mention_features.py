@@ -20,11 +20,14 @@ _PRONOUNS: tuple[tuple[str, str | None, str | None, str | None], ...] = (
 )
 PRONOUNS = {word: features for words, *features in _PRONOUNS for word in words.split()}
 _NUMBERS = {"Sing": "sg", "Plur": "pl"}
-_NOUNS = ("NN", "NNS", "NNP", "NNPS")
+_NOUNS = ("NN", "NNS", "NNP", "NNPS", "NOUN", "PROPN")
+_PERSONAL = ("PRP", "PRP$", "PRON")
 #: Words that end the part of an English noun phrase in which its head stands: at any place but the first …
-_ENDS = ("IN", "TO", "WDT", "WP", "WP$", "WRB")
+_ENDS = ("IN", "TO", "WDT", "WP", "WP$", "WRB", "ADP", "SCONJ")
 #: … and, only behind a noun: commas, conjunctions, brackets, verbs (the man, who …; Mary and John; people living there).
-_ENDS_BEHIND_A_NOUN = (",", ":", "CC", "-LRB-", "VB", "VBD", "VBG", "VBN", "VBP", "VBZ", "MD", "RB")
+_ENDS_BEHIND_A_NOUN = (
+    ",", ":", "CC", "-LRB-", "VB", "VBD", "VBG", "VBN", "VBP", "VBZ", "MD", "RB", "PUNCT", "CCONJ", "VERB", "AUX", "ADV",
+)  # fmt: skip
 
 
 def head_by_dependencies(start: int, end: int, heads: Sequence[int]) -> int:
@@ -37,7 +40,7 @@ def head_by_dependencies(start: int, end: int, heads: Sequence[int]) -> int:
 
 
 def head_by_tags(tags: Sequence[str]) -> int:
-    """The head of an English noun phrase from its Penn tags, as a place within it.
+    """The head of an English noun phrase from its tags, Penn's or universal ones, as a place within it.
 
     The phrase is cut before the first preposition or relative word (but not at its first word), and before the first comma,
     conjunction, bracket, verb or adverb that follows a noun. Of what remains, the last noun; else the last pronoun; else the last word.
@@ -46,6 +49,8 @@ def head_by_tags(tags: Sequence[str]) -> int:
     3
     >>> head_by_tags("DT JJ , JJ NN".split()), head_by_tags("DT IN PRP".split()), head_by_tags("NNP CC NNP".split())
     (4, 0, 0)
+    >>> head_by_tags("DET ADJ NOUN ADP NOUN".split())   # the old man in town
+    2
     """
     cut, noun = len(tags), False
     for place, tag in enumerate(tags):
@@ -53,7 +58,7 @@ def head_by_tags(tags: Sequence[str]) -> int:
             cut = place
             break
         noun = noun or tag in _NOUNS
-    for wanted in (_NOUNS, ("PRP", "PRP$")):
+    for wanted in (_NOUNS, _PERSONAL):
         found = [place for place in range(cut) if tags[place] in wanted]
         if found:
             return found[-1]
@@ -69,6 +74,15 @@ def type_by_tag(tag: str, *, alone: bool) -> str:
     if tag in ("PRP", "PRP$", "PRON", "WP", "WP$") or (alone and tag in ("DT", "EX", "WDT")):
         return "pronoun"
     return "proper" if tag in ("NNP", "NNPS", "PROPN") else "nominal"
+
+
+def type_by_word(word: str) -> str:
+    """The type of a mention whose head word has no tag: an English pronoun is one, and nothing else can be told apart.
+
+    >>> type_by_word("She"), type_by_word("Mary")
+    ('pronoun', 'nominal')
+    """
+    return "pronoun" if word.casefold().replace("’", "'") in PRONOUNS else "nominal"
 
 
 def features(word: str, tag: str, type_: str, given: Mapping[str, str] | None = None) -> tuple[str | None, str | None, str | None]:

@@ -92,6 +92,19 @@ class Treebank:
         return self.of(kept[0], f"one half of {self.name}"), other
 
 
+def as_treebank(given: Treebank | Sequence[Sentence] | str | Path) -> Treebank:
+    """What an analysis was given: a treebank as it is, a file read, sentences taken together."""
+    if isinstance(given, Treebank):
+        return given
+    if isinstance(given, str | Path):
+        return read_treebank(given)
+    sentences = list(given)
+    wrong = next((one for one in sentences if not isinstance(one, Sentence)), None)
+    if wrong is not None:
+        raise TextError(f"A sentence given as {type(wrong).__name__}.", "Give sl.read_treebank(FILE), the file, or a list of sl.Sentence.")
+    return Treebank.of(sentences)
+
+
 def read_treebank(path: str | Path, *, strict: bool = False) -> Treebank:
     """Read a treebank: .conllu, plain or .gz, in the basic dependencies of Universal Dependencies.
 
@@ -173,7 +186,7 @@ def _sentence(name: str, parsed: Any, document: str) -> Sentence:
     for place, word in enumerate(words):
         if word["id"] != place + 1:
             raise TextError(f"{name}: word {place + 1} has the number {word['id']}.")
-        if not isinstance(word["head"], int) or not word["deprel"]:
+        if not isinstance(word["head"], int) or word["deprel"] in (None, "", "_"):
             raise TextError(f"{name}: word {place + 1}, {word['form']!r}, has no head or no relation.")
         heads.append(word["head"] - 1)
     forms = tuple(str(word["form"]) for word in words)

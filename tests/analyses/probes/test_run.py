@@ -9,6 +9,7 @@ import pytest
 import torch
 
 import sightline as sl
+from sightline.analyses import relations
 from sightline.analyses.probes.features import Maps, heads_of, read_gold
 from sightline.analyses.probes.scorers import AttentionAndWords
 from sightline.analyses.probes.training import Part, count, evaluate, mean_score, train
@@ -36,7 +37,7 @@ TRAIN, TEST = sl.Treebank.of(SENTENCES[:4] * 5, "train"), sl.Treebank.of(SENTENC
 
 @pytest.fixture(scope="module")
 def run() -> sl.Run:
-    return sl.probe(tiny_model(), TRAIN, TEST, seeds=2)
+    return sl.probe(tiny_model(), TEST, train=TRAIN, seeds=2)
 
 
 def test_a_run_has_a_row_for_every_probe_and_says_where_its_words_come_from(run):
@@ -77,7 +78,7 @@ def test_punctuation_is_left_out_of_the_score_alone():
 
 
 def test_the_same_seed_gives_the_same_run_and_another_seed_another(run):
-    again, other = (sl.probe(tiny_model(), TRAIN, TEST, seeds=2, seed=seed) for seed in (0, 1))
+    again, other = (sl.probe(tiny_model(), TEST, train=TRAIN, seeds=2, seed=seed) for seed in (0, 1))
     for name in run.tables:
         assert again.table(name).to_csv() == run.table(name).to_csv()
     assert other.table("probe_weights").to_csv() != run.table("probe_weights").to_csv()
@@ -125,7 +126,7 @@ def test_training_finds_the_heads_of_the_sentences_it_has_seen():
 def test_a_decoder_an_encoder_decoder_and_a_model_of_weights_alone_can_be_probed(name):
     family = next(family for family in FAMILIES if family.name == name)
     model = sl.wrap(family.model(), tiny_tokenizer(), name=name)
-    run = sl.probe(model, TRAIN, TEST, seeds=1)
+    run = sl.probe(model, TEST, train=TRAIN, seeds=1)
     assert len(run.table("probes")) == 5
     assert not np.isnan(run.table("probes")["uas"].astype(float)).any()
 
@@ -136,37 +137,61 @@ def test_a_model_that_adds_no_special_tokens_gives_root_a_constant_and_says_so()
     model = sl.wrap(next(f for f in FAMILIES if f.name == "gpt2").model(), tokenizer, name="bare")
     gold = read_gold(model, SENTENCES, "test", 128)
     assert gold.n_special == 0
-    run = sl.probe(model, TRAIN, TEST, seeds=1, layers=[1])
+    run = sl.probe(model, TEST, train=TRAIN, seeds=1, layers=[1])
     assert any("a learned constant" in notice for notice in run.about["notices"])
 
 
 def test_what_is_left_out_and_what_was_seen_in_training_is_counted():
     long = sl.Sentence("long", ("the",) * 60, (-1, *range(59)), ("root", *["dep"] * 59))
-    run = sl.probe(tiny_model(), TRAIN, sl.Treebank.of([*TEST, long]), seeds=1)
+    run = sl.probe(tiny_model(), sl.Treebank.of([*TEST, long]), train=TRAIN, seeds=1)
     assert (run.about["counts"]["given"], run.about["counts"]["sentences"], run.about["counts"]["too_long"]) == (5, 4, 1)
     assert "2 of the 4 test sentences stand there word for word" in run.about["notices"][0]
+
+
+def test_what_is_no_tree_or_too_long_is_counted_and_named_also_where_one_treebank_is_halved():
+    whole = dataclasses.replace(sl.Treebank.of(SENTENCES * 2, "whole"), skipped={"odd": "two roots, words 1 and 2."})
+    found = sl.probe(tiny_model(), whole, seeds=1, max_tokens=6)
+    counts, notes = found.about["counts"], found.about["notes"]
+    assert (counts["given"], counts["no_tree"]) == (7, 1)
+    assert notes["no_tree"] == {"odd": "two roots, words 1 and 2."}
+    assert len(notes["too_long"]) > 0
+    assert all(why.endswith("tokens, more than 6.") for why in notes["too_long"].values())
 
 
 def test_nothing_to_train_on_the_same_treebank_twice_and_senseless_numbers_are_refused():
     model = tiny_model()
     long = sl.Treebank.of([sl.Sentence("long", ("the",) * 60, (-1, *range(59)), ("root", *["dep"] * 59))])
     with pytest.raises(TextError, match="None of the 1 training sentences can be used"):
-        sl.probe(model, long, TEST)
+        sl.probe(model, TEST, train=long)
     with pytest.raises(TextError, match="empty treebank"):
-        sl.probe(model, [], TEST)
+        sl.probe(model, TEST, train=[])
     with pytest.raises(TextError, match="are the same"):
-        sl.probe(model, TEST, TEST)
+        sl.probe(model, TEST, train=list(TEST))
     for option in ("seeds", "epochs", "limit", "max_tokens"):
         with pytest.raises(TextError, match=f"{option}=0"):
-            sl.probe(model, TRAIN, TEST, **{option: 0})
+            sl.probe(model, TEST, train=TRAIN, **{option: 0})
+    with pytest.raises(TextError, match="seed=-1"):
+        sl.probe(model, TEST, train=TRAIN, seed=-1)
 
 
 def test_attention_that_is_not_a_number_is_named_by_layer_and_sentence():
-    model = tiny_model()
+    model = tiny_model.__wrapped__()  # one of its own: the other is everybody's
     with torch.no_grad():
         model.hf.bert.encoder.layer[1].attention.self.query.bias.fill_(float("nan"))
     with pytest.raises(ModelError, match="layer 1 is not a number in sentence s"):
-        sl.probe(model, TRAIN, TEST)
+        sl.probe(model, TEST, train=TRAIN)
+
+
+def test_without_a_treebank_to_train_on_one_half_is_for_training():
+    whole = sl.Treebank.of(SENTENCES * 2, "whole")
+    learnt, scored = whole.halves(seed=3)
+    found, expected = sl.probe(tiny_model(), whole, seeds=1, seed=3), sl.probe(tiny_model(), scored, train=learnt, seeds=1, seed=3)
+    assert found.table("probes").to_csv() == expected.table("probes").to_csv()
+    assert found.about["train"]["name"] == "one half of whole"
+
+
+def test_heads_and_directions_are_named_as_in_the_table_of_single_heads(run):
+    assert set(run.table("probe_weights").columns["direction"]) == set(relations.DIRECTIONS)
 
 
 def test_halves_hold_every_sentence_once_and_differ():

@@ -55,6 +55,18 @@ def shallow(tmp_path_factory: pytest.TempPathFactory, minilm: sl.Model) -> Path:
     return save_shallow(minilm, tmp_path_factory.mktemp("models") / "shallow")
 
 
+@pytest.fixture(scope="session")
+def kept_runs(tmp_path_factory: pytest.TempPathFactory, shallow: Path) -> Path:
+    """A folder with a run of grammar, of a space and of a comparison, all of the shallow model."""
+    from tests.hosts.app.small_runs import compare_run, grammar_run, space_run
+
+    folder, model = tmp_path_factory.mktemp("kept"), sl.load(shallow)
+    grammar_run(model, folder / "small-grammar")
+    space_run(model, folder / "small-space")
+    compare_run(model, folder / "small-compare")
+    return folder
+
+
 def one_page(page: str, language: str) -> None:
     """What AppTest runs for a page alone."""
     import importlib

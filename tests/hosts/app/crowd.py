@@ -11,7 +11,7 @@ from tests.hosts.app.socket_visitor import SocketVisitor
 
 #: One word a visitor, none of which the app says of itself.
 LIST = """
-    violin walrus glacier lantern cathedral umbrella pelican saxophone volcano bakery
+    violin rabbit glacier lantern cathedral umbrella eagle saxophone volcano bakery
     orchard submarine cactus wizard blizzard canoe harvest falcon trumpet meadow
     tornado puppet desert penguin castle turtle balloon guitar hurricane piano
     monastery lizard avalanche trombone vineyard spider lighthouse dragon pirate squirrel

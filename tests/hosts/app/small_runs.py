@@ -21,7 +21,7 @@ def grammar_run(model: sl.Model, folder: Path) -> sl.Run:
     file = folder.parent / "small.conllu"
     write_sample(file, 40)
     bank = sl.read_treebank(file)
-    runs = [sl.syntax(model, bank, min_count=10), sl.coreference(model, file), sl.probe(model, *bank.halves(), seeds=1)]
+    runs = [sl.syntax(model, bank, min_count=10), sl.coreference(model, file), sl.probe(model, bank, seeds=1)]
     run = runs[0].join(*runs[1:])
     run.save(folder)
     file.unlink()

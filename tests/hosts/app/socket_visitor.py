@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
 from urllib.parse import urlencode
@@ -23,16 +24,19 @@ class SocketVisitor:
     def __init__(self, url: str, patience: float = 120, **headers: str) -> None:
         self.patience = patience
         self.seen: list[bytes] = []
+        self.session = ""
         self.elements: dict[tuple[int, ...], Any] = {}
-        self._socket: ClientConnection = connect(
-            url.replace("http", "ws", 1) + "/_stcore/stream", max_size=LARGEST, additional_headers=headers, proxy=None
+        self._open = ExitStack()
+        address = url.replace("http", "ws", 1) + "/_stcore/stream"
+        self._socket: ClientConnection = self._open.enter_context(
+            connect(address, max_size=LARGEST, additional_headers=headers, proxy=None)
         )
 
     def __enter__(self) -> SocketVisitor:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._socket.close()
+        self._open.close()
 
     def open(self, page: str = "", **query: str) -> float:
         """Open a page; seconds until all of it was sent."""
@@ -72,7 +76,7 @@ class SocketVisitor:
             message = ForwardMsg.FromString(data)
             kind = message.WhichOneof("type")
             if kind == "new_session":
-                self.elements = {}
+                self.elements, self.session = {}, message.new_session.initialize.session_id
             if kind == "delta" and message.delta.WhichOneof("type") == "new_element":
                 self.elements[tuple(message.metadata.delta_path)] = message.delta.new_element
             if kind == wanted:

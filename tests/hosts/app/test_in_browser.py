@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from sightline.hosts.app.messages import LANGUAGES, Say
+from tests.hosts.app.conftest import MARKUP
 
 pytestmark = pytest.mark.browser
 
@@ -90,7 +91,7 @@ def test_a_newcomer_gets_from_opening_the_page_to_a_saved_picture(visit, languag
     saved = Path(tmp_path / "head.svg")
     waiting.value.save_as(saved)
     assert "happy" in saved.read_text()
-    assert me.page.locator(".st-key-graph img").is_visible()
+    me.page.locator(".st-key-graph img").wait_for()
     assert me.page.get_by_text(say("view.head_title")).first.is_visible()
     assert me.foreign == []
     assert me.errors == []
@@ -126,14 +127,14 @@ def test_the_lesson_goes_from_start_to_end(visit, language, tmp_path):
         me.page.wait_for_selector(VIEW)
         me.key("lesson-next").get_by_role("button").click()
     me.page.get_by_text(say("learn.exercise.title")).wait_for()
-    notes = me.key("exercise-notes").locator("textarea")
-    notes.fill("L0·H2 ← <b>前</b>")
-    notes.blur()
-    me.page.wait_for_function("() => !document.querySelector('[data-stale=true]')")
+    me.page.get_by_label(say("learn.exercise.notes")).fill("L0·H2 ← <b>前</b>")
+    me.key("lesson-back").get_by_role("button").click()
+    me.page.get_by_text(say("learn.numbered", n=8, of=8, title=say("learn.limits.title"))).wait_for()
+    me.key("lesson-next").get_by_role("button").click()
     with me.page.expect_download() as waiting:
-        me.key("save-notes").get_by_role("button").click()
+        me.page.get_by_role("button", name=say("learn.exercise.save")).click()
     waiting.value.save_as(tmp_path / "notes.txt")
-    assert "L0·H2 ← <b>前</b>" in (tmp_path / "notes.txt").read_text()
+    assert "L0·H2 ← <b>前</b>" in (tmp_path / "notes.txt").read_text(), "notes stay while one turns pages"
     assert me.foreign == []
     assert me.errors == []
 
@@ -212,7 +213,76 @@ def test_the_language_is_switched_on_the_page(visit):
     me.page.get_by_role("heading", name=Say("ko")("learn.title")).wait_for()
 
 
-def test_text_is_shown_as_it_is(visit):
+#: Every visible text that is not a token, a text of the visitor's, or code; views keep theirs in shadow roots.
+SAID = """() => {
+  const found = [];
+  const walk = (node) => {
+    if (node.nodeType === Node.TEXT_NODE && node.textContent.trim()) found.push(node.textContent.trim());
+    if (node.nodeType !== Node.ELEMENT_NODE && node.nodeType !== Node.DOCUMENT_FRAGMENT_NODE) return;
+    if (node.nodeType === Node.ELEMENT_NODE) {
+      if (node.matches("style, script, code, pre, em, textarea, svg, [role=listbox], [translate=no], .sl-table .token")) return;
+      if (!node.checkVisibility() && getComputedStyle(node).display !== "contents") return;
+      if (node.shadowRoot) walk(node.shadowRoot);
+    }
+    node.childNodes.forEach(walk);
+  };
+  walk(document.querySelector(".stMainBlockContainer"));
+  return [...found, ...[...document.querySelectorAll(".js-plotly-plot text")].map((text) => text.textContent)];
+}"""
+#: Names, formats, and the sentences of the lesson, which are English in every language.
+KEPT = re.compile(
+    r"minilm|MiniLM|smollm2|BERT|Python|English|sightline|SVG|PNG|HTML|CSV|CLS|SEP|UTF|jsonl|conllu|txt|softmax|separator|self-attention"
+    r"|query|key|value|base|texts|tired|soft|because|Tab|Enter|Esc|[“(]?(The|Cats|Birds|My|Mary|Tom|We|Time|I) .*"
+)
+TOKENS = "the cat sat on the mat because it was tired"  # of the sentence that pages begin with
+PLACES = (
+    "/",
+    "/?view=model",
+    "/?view=neuron",
+    "/learn?step=2",
+    "/learn?step=6",
+    "/learn?step=9",
+    "/corpus",
+    "/runs?run=from-the-command-line",
+)
+
+
+@pytest.mark.parametrize("path", PLACES)
+@pytest.mark.parametrize("language", ["ja", "ko"])
+def test_no_english_is_left_on_a_page(visit, path, language):
+    me = visit(language).open(path, wait=".st-key-foot" if path == "/corpus" else VIEW)
+    if path.startswith("/runs"):
+        me.page.locator(".js-plotly-plot .main-svg").first.wait_for()
+    me.page.wait_for_selector(".st-key-foot")
+    me.page.wait_for_function(f"() => ({SAID})().length > 15")
+    said = me.page.evaluate(SAID)
+    left = [text for text in said if re.search("[A-Za-z]{3,}", KEPT.sub("", text))]
+    assert sorted(set(left) - set(TOKENS.split())) == []
+    assert me.errors == []
+
+
+def test_names_of_runs_models_and_corpora_are_never_markup(visit):
+    me = visit().open("/runs?run=with+odd+names")
+    me.page.get_by_text(MARKUP).first.wait_for()
+    assert me.page.get_by_text(f"{MARKUP} · {MARKUP}").count() >= 1, "shown letter by letter"
+    assert me.page.locator("img[src='x'], .katex, .stMainBlockContainer a[href^='javascript']").count() == 0
+    assert me.page.locator(".stMainBlockContainer strong", has_text="bold").count() == 0
+    assert me.errors == []
+
+
+@pytest.mark.parametrize("path", ["/", "/learn?step=9"])
+def test_what_a_visitor_types_is_never_markup(visit, path):
+    me = visit().open(path)
+    field = me.key("look-text").locator("textarea") if path == "/" else me.key("exercise-text").locator("input")
+    field.fill(MARKUP)
+    (me.key("look-show").get_by_role("button").click() if path == "/" else field.press("Enter"))
+    me.until("[...document.querySelectorAll('.sightline-view *')].some((part) => part.shadowRoot?.textContent.includes('alert'))")
+    assert me.page.locator("img[src='x'], .katex").count() == 0
+    assert me.page.locator(".stMainBlockContainer strong", has_text="bold").count() == 0
+    assert me.errors == []
+
+
+def test_text_in_a_link_is_shown_as_it_is(visit):
     me = visit().open("/?text=%3Cimg+src%3Dx+onerror%3Dalert(1)%3E+%24%24x%24%24+%5Ba%5D(javascript:alert(2))")
     me.page.locator(".st-key-graph img").wait_for()
     assert me.page.locator("img[src='x']").count() == 0

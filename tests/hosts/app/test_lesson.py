@@ -7,6 +7,7 @@ import pytest
 
 from sightline.hosts.app.lesson import CAT, LONG, SENTENCES, SOFT, STEPS, TIRED, reaches, vectors, weight
 from sightline.hosts.app.messages import LANGUAGES, Say
+from sightline.measures.focus import entropy
 from sightline.measures.targets import mass_at_offset
 
 
@@ -84,10 +85,26 @@ def test_step_6_the_four_heads_do_what_is_said_of_them(trace):
     assert found.weights[4, 5, :, 0].mean() > 0.8
 
 
+#: Words that hold a sentence together rather than carry its content.
+SMALL = "the a an and in on by of to that because it she he was had were every before like my we her i . , [CLS] [SEP]"
+
+
+@pytest.mark.parametrize("sentence", [CAT, TIRED, SOFT, *(sentence for kind in SENTENCES.values() for sentence in kind)])
+def test_step_6_the_gathering_head_gathers_on_words_that_carry_the_content(sentence, trace):
+    found = trace(sentence)
+    most = [found.text.tokens[place] for place in found.weights[5, 11].mean(axis=0).argsort()[::-1]]
+    first = next(token for token in most if token not in ("[CLS]", "[SEP]"))
+    assert first not in SMALL.split()
+    assert [token for token in most[:2] if token not in SMALL.split()], "it does not only rest"
+
+
 def test_step_7_shallow_layers_stay_near_and_deep_ones_reach_far(trace):
     found = reaches(trace(TIRED))
     assert all(found[1][0] > found[deep][0] + 0.1 for deep in (3, 4, 5))
     assert all(found[1][1] < found[deep][1] - 0.5 for deep in (3, 4, 5))
+    spread = entropy(trace(TIRED).weights[0]).mean(axis=-1)  # [head]
+    assert spread[2] < 0.1, "layer 0 holds the previous-word head"
+    assert (spread > 0.85 * np.log(len(trace(TIRED).text))).sum() >= 3, "and heads that look everywhere"
     long = reaches(trace(LONG))
     assert all(long[1][0] > long[deep][0] and long[1][1] < long[deep][1] for deep in (3, 4, 5)), "it holds on a longer sentence too"
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import socket
-import urllib.error
-import urllib.request
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -73,7 +72,7 @@ def test_a_visitor_cannot_have_anything_installed_on_the_server(served):
         me.open()
         for name in ("install_skills", "dismiss_skills_nudge"):
             asked = BackMsg()
-            asked.backend_operation_request.request_id = name
+            asked.backend_operation_request.request_id, asked.backend_operation_request.session_id = name, me.session
             getattr(asked.backend_operation_request, name).SetInParent()
             me.send(asked)
             answer = me.next_of("backend_operation_response").backend_operation_response
@@ -102,14 +101,20 @@ def test_an_upload_above_the_limit_is_refused_before_it_is_read(served):
 
 
 def uploaded(url: str, size: int) -> int:
-    """The server's answer to a file of so many bytes, sent as a form."""
+    """The server's answer to a file of so many bytes, sent as a form; it may come before all of it was sent."""
+    place = urlsplit(url)
+    connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=30)
+    connection.request("GET", "/_stcore/health")
+    first = connection.getresponse()
+    cookie = str(first.getheader("Set-Cookie")).split(";")[0]
+    first.read()
     head, tail = b'--x\r\nContent-Disposition: form-data; name="f"; filename="large.txt"\r\n\r\n', b"\r\n--x--\r\n"
-    request = urllib.request.Request(url, head + b"a" * size + tail, {"Content-Type": "multipart/form-data; boundary=x"}, method="PUT")  # noqa: S310
-    try:
-        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310 - our own address
-            return int(answer.status)
-    except urllib.error.HTTPError as error:
-        return error.code
+    headers = {"Content-Type": "multipart/form-data; boundary=x", "Cookie": cookie, "X-Xsrftoken": cookie.partition("=")[2]}
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        connection.request("PUT", place.path, head + b"a" * size + tail, headers)
+    status = connection.getresponse().status
+    connection.close()
+    return status
 
 
 def test_a_message_that_is_far_too_large_ends_the_visit_and_not_the_app(served):

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from sightline.analyses.word_maps import WordMaps, WordTexts, each_word_map, read_words, reading_stack
 from sightline.capture.model import Model
-from sightline.capture.selection import check_layers
+from sightline.capture.selection import check_layers_of
 from sightline.errors import ModelError, StorageError, TextError
 from sightline.text.treebank import Sentence
 
@@ -95,7 +95,7 @@ def heads_of(model: Model, layers: Iterable[int] | None) -> Heads:
     """The heads of the stack that reads the text, layer by layer."""
     stack = reading_stack(model)
     counts = model.layout.n_heads(stack)
-    named = [(layer, head) for layer in check_layers(model.layout, layers)[stack] for head in range(counts[layer])]
+    named = [(layer, head) for layer in check_layers_of(model.layout, stack, layers) for head in range(counts[layer])]
     return Heads(tuple(layer for layer, _ in named), tuple(head for _, head in named))
 
 

@@ -9,8 +9,9 @@ import numpy as np
 import torch
 
 from sightline.analyses.probes.features import Heads
-from sightline.analyses.probes.scorers import DIRECTIONS, AttentionAndWords, AttentionOnly, Scorer
+from sightline.analyses.probes.scorers import AttentionAndWords, AttentionOnly, Scorer
 from sightline.analyses.probes.training import Part, Score, mean_score
+from sightline.analyses.relations import DIRECTIONS
 from sightline.measures.bootstrap import bootstrap_share
 from sightline.results.table import Cell, Table
 

@@ -13,7 +13,8 @@ import torch
 from sightline.analyses.probes.features import Gold, Heads, Maps, heads_of, read_gold
 from sightline.analyses.probes.results import Found, curve_table, probes_table, weights_of, weights_table
 from sightline.analyses.probes.scorers import AttentionAndWords, AttentionOnly, DistancesAndWords, Scorer, right_branching
-from sightline.analyses.probes.training import Part, Score, count, curve_sizes, evaluate, train
+from sightline.analyses.probes.training import Part, Score, count, curve_sizes, evaluate
+from sightline.analyses.probes.training import train as train_scorer
 from sightline.analyses.probes.vectors import Vectors, glove_vectors, model_vectors
 from sightline.analyses.provenance import provenance
 from sightline.analyses.word_maps import MAX_TOKENS
@@ -21,9 +22,11 @@ from sightline.capture.model import Model
 from sightline.capture.reinitialise import reinitialised
 from sightline.errors import TextError
 from sightline.results.run import Run
-from sightline.text.treebank import Sentence, Treebank
+from sightline.text.treebank import Sentence, Treebank, as_treebank
 
 SEEDS = 3
+#: Random numbers of torch and NumPy begin from any number up to this.
+MOST_SEED = 2**32 - 1
 
 
 @dataclass(frozen=True)
@@ -40,9 +43,9 @@ Show = Callable[[Progress], None]
 
 def probe(
     model: Model,
-    train_on: Treebank | Sequence[Sentence],
-    test_on: Treebank | Sequence[Sentence],
+    treebank: Treebank | Sequence[Sentence] | str | Path,
     *,
+    train: Treebank | Sequence[Sentence] | str | Path | None = None,
     glove: str | Path | None = None,
     limit: int | None = None,
     max_tokens: int = MAX_TOKENS,
@@ -54,8 +57,9 @@ def probe(
 ) -> Run:
     """Train probes that find every word's head from attention, on one treebank, and score them on another.
 
-    train_on    the treebank to learn from; `limit` of its sentences, chosen at random with the seed
-    test_on     the treebank to score on
+    treebank    the one to score on: what `read_treebank` read, or the file itself, or a list of Sentence
+    train       the one to learn from; without it, one half of `treebank`, drawn with the seed, and the other half is scored
+    limit       so many training sentences, chosen at random with the seed
     glove       word vectors (a folder or GloVe's text file); without it the words are the model's own input embeddings
     max_tokens  longer sentences are left out and counted, as in the paper
     layers      only the heads of these layers
@@ -65,15 +69,18 @@ def probe(
     Tables: probes (unlabelled attachment scores in percent, without and with punctuation, the interval of the first from resampled
     sentences), probes_curve (the same after fewer sentences) and probe_weights (which heads the probes use).
     """
+    if not 0 <= seed <= MOST_SEED:
+        raise TextError(f"seed={seed}.", f"Give a whole number from 0 to {MOST_SEED}.")
     for name, value in (("seeds", seeds), ("epochs", epochs), ("limit", limit), ("max_tokens", max_tokens)):
         if value is not None and value < 1:
             raise TextError(f"{name}={value}.", "At least 1 is needed.")
     show = progress or (lambda _: None)
-    learn, score = (one if isinstance(one, Treebank) else Treebank.of(list(one)) for one in (train_on, test_on))
-    if learn.sha256 == score.sha256:
+    score = as_treebank(treebank)
+    learn, score = score.halves(seed) if train is None else (as_treebank(train), score)
+    if learn.sha256 == score.sha256 or learn.sentences == score.sentences:
         raise TextError(
             f"{learn.name} to train on and {score.name} to score on are the same.",
-            "A probe may not be scored on what it has learnt. Without --train one half is for training (in Python: treebank.halves()).",
+            "A probe may not be scored on what it has learnt. Without --train (in Python: train) one half is for training.",
         )
     started = time.monotonic()
     golds = {
@@ -166,7 +173,7 @@ class _Bench:
             def told(steps: int, number: int = number) -> None:
                 self.show(Progress(f"training {name}", number * n * self.epochs + steps, self.seeds * n * self.epochs))
 
-            train(scorer, parts["train"], epochs=self.epochs, generator=random, at=at, progress=told)
+            train_scorer(scorer, parts["train"], epochs=self.epochs, generator=random, at=at, progress=told)
             curve[n].append(evaluate(scorer, parts["test"]))
             weights.append(weights_of(scorer, parts["test"]))
         self.seconds["training"] += time.monotonic() - started

@@ -13,8 +13,8 @@ import math
 import torch
 from torch import Tensor, nn
 
-#: Directions of attention, in the order of the weights: u_k and w_k of the paper.
-DIRECTIONS = ("dependent to head", "head to dependent")
+from sightline.analyses.relations import DIRECTIONS
+
 N_DISTANCES = 8
 HIDDEN = 256
 
@@ -32,7 +32,7 @@ class Scorer(nn.Module):
 
 
 class AttentionOnly(Scorer):
-    """One weight for each head and direction, no bias.
+    """One weight for each head and direction (in the order of DIRECTIONS: u_k, w_k), no bias.
 
         p(i|j) ∝ exp Σ_k (w_k α^k_ij + u_k α^k_ji)        i the candidate, j the dependent; α_ij is attention from i to j
 

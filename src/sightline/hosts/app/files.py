@@ -11,6 +11,8 @@ from collections.abc import Hashable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from sightline.capture.trace import Trace
 from sightline.hosts.app.messages import Say
 from sightline.hosts.app.shelf import Shelf
@@ -18,6 +20,8 @@ from sightline.plots.attention_graph import attention_graph
 from sightline.plots.style import head_colour
 from sightline.views.view import View
 
+#: Weaker lines could hardly be seen, and are nearly all of the work.
+LEAST = 0.01
 #: matplotlib draws for one at a time.
 _drawing = threading.Lock()
 _PICTURES = Shelf(32_000_000)
@@ -31,8 +35,9 @@ def graph_file(say: Say, trace: Trace, key: tuple[Hashable, ...], ending: str) -
         with _drawing, tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"head.{ending}"
             graph = attention_graph(trace, layer, head, stack=stack)
-            title = graph.title.replace(Say("en")("figure.tokens"), say("figure.tokens"))
-            replace(graph, title=title, colour=head_colour(head)).save(path)
+            seen = np.where(graph.weights >= LEAST, graph.weights, 0.0)  # [query, key]
+            title = f"{graph.title.replace(Say('en')('figure.tokens'), say('figure.tokens'))} · ≥ {LEAST}"
+            replace(graph, weights=seen, title=title, colour=head_colour(head)).save(path)
             return path.read_bytes()
 
     return _PICTURES.get((key, ending, say.language), draw, len)

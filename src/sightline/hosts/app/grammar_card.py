@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 import plotly.graph_objects as go
 import streamlit as st
 
 from sightline.capture.trace import Trace
 from sightline.errors import SightlineError
-from sightline.hosts.app import mounted
+from sightline.hosts.app import mounted, tables
 from sightline.hosts.app.figures import CONFIG, Head
 from sightline.hosts.app.messages import Say
 from sightline.hosts.app.models import choices, held_by, model_named, place_of, turn
 from sightline.hosts.app.plain import escaped, refuse
 from sightline.hosts.app.settings import current
 from sightline.hosts.app.shelf import Shelf
-from sightline.plots.style import MONO, in_dark
+from sightline.hosts.app.tables import Column
+from sightline.plots.style import MONO, in_dark, plain
 from sightline.results.run import Run
 from sightline.results.table import Cell
 from sightline.views import head_view
@@ -67,7 +67,7 @@ def show_relation(say: Say, run: Run, name: str, known: list[str], picked: str |
 def examples(say: Say, run: Run, relation: str, rows: list[dict[str, Cell]]) -> go.Figure:
     """Figure 5 for one relation, its few words in the visitor's language; the words of the sentences stay as they are."""
     figure = run.figure("syntax_examples")
-    button = next(one for one in figure.layout.updatemenus[0].buttons if one.label == relation)
+    button = next(one for one in figure.layout.updatemenus[0].buttons if one.label == plain(relation))
     kept = [trace for trace, visible in zip(figure.data, button.args[1], strict=True) if visible]
     captions = iter(rows)
     for trace in kept:
@@ -77,7 +77,7 @@ def examples(say: Say, run: Run, relation: str, rows: list[dict[str, Cell]]) -> 
         if len(trace.text) == 2:
             trace.text = [say("grammar.gold"), trace.text[1]]
         else:
-            trace.text = [f"{relation} · {_direction(say, str(next(captions)['direction']))}"]
+            trace.text = [f"{plain(relation)} · {_direction(say, str(next(captions)['direction']))}"]
     figure.data = []
     figure.add_traces(kept)
     figure.layout.updatemenus = ()
@@ -168,17 +168,12 @@ def _relations(say: Say, parts: Mapping[str, Run], at: Head) -> None:
     if not order:
         return
     st.caption(say("grammar.card_relations"))
-    accuracy = say("grammar.column_accuracy_short")
-    columns: dict[str, list[Any]] = {
-        say("grammar.column_relation"): order,
-        accuracy: [best[relation] for relation in order],
-        say("grammar.column_baseline"): [baselines[relation] for relation in order],
-    }
-    config = {
-        accuracy: st.column_config.ProgressColumn(format="%.1f %%", min_value=0, max_value=100),
-        say("grammar.column_baseline"): st.column_config.NumberColumn(format="%.1f %%"),
-    }
-    st.dataframe(columns, hide_index=True, column_config=config)
+    accuracy = [best[relation] for relation in order]
+    tables.show(
+        Column(say("grammar.column_relation"), order, "word"),
+        Column(say("grammar.column_accuracy_short"), [f"{one:.1f} %" for one in accuracy], parts=[one / 100 for one in accuracy]),
+        Column(say("grammar.column_baseline"), [f"{baselines[relation]:.1f} %" for relation in order]),
+    )
 
 
 def _example(say: Say, parts: Mapping[str, Run], at: Head, name: str) -> None:

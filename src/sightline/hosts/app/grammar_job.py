@@ -128,7 +128,7 @@ def _probe(model: Model, gold: Gold, wanted: Wanted, at: At) -> Run:
             seen.append(place.doing)
         at(min(1.0, (len(seen) - 1 + place.done / max(1, place.of)) / STEPS), "probe")
 
-    return probe(model, *gold.treebank.halves(), limit=max(1, wanted.limit // 2), seeds=wanted.seeds, progress=show)
+    return probe(model, gold.treebank, limit=max(1, wanted.limit // 2), seeds=wanted.seeds, progress=show)
 
 
 WORK: dict[str, Callable[..., Run]] = {"syntax": _syntax, "coreference": _coreference, "probe": _probe}

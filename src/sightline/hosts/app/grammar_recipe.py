@@ -12,9 +12,9 @@ MADE = "treebank.conllu"
 def python(place: str, file: str, made: int | None, wanted: Wanted) -> str:
     """As Python; `made`: so many made-up sentences are written to the file first."""
     runs = {
-        "syntax": f"sl.syntax(model, sl.read_treebank(file), labels={wanted.labels!r}, min_count={wanted.min_count}, limit={wanted.limit})",
+        "syntax": f"sl.syntax(model, file, labels={wanted.labels!r}, min_count={wanted.min_count}, limit={wanted.limit})",
         "coreference": f"sl.coreference(model, file, limit={wanted.limit})",
-        "probe": f"sl.probe(model, *sl.read_treebank(file).halves(), limit={max(1, wanted.limit // 2)}, seeds={wanted.seeds})",
+        "probe": f"sl.probe(model, file, limit={max(1, wanted.limit // 2)}, seeds={wanted.seeds})",
     }
     lines = ["import sightline as sl"]
     lines += [] if made is None else ["from sightline.sample.treebank import write_sample"]

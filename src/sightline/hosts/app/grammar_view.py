@@ -8,13 +8,15 @@ from typing import Any
 
 import streamlit as st
 
-from sightline.hosts.app import figures, grammar_card
+from sightline.hosts.app import figures, grammar_card, tables
 from sightline.hosts.app.messages import Say
 from sightline.hosts.app.plain import escaped
+from sightline.hosts.app.tables import Column
 from sightline.plots.figures import available
 from sightline.plots.probes import kind_of
 from sightline.results.run import Run
 from sightline.results.table import Cell
+from sightline.sample.treebank import NAME
 
 #: Kind of run → its figures, in the order of the page. That of single examples is drawn relation by relation.
 FIGURES = {
@@ -44,8 +46,9 @@ def show_grammar(say: Say, parts: Mapping[str, Run], name: str) -> None:
 
 def _provenance(say: Say, kind: str, run: Run) -> None:
     """Model, corpus, how much of it, and what was left out and why: nothing is dropped in silence."""
-    counts, names = run.about["counts"], (run.about["model"]["name"], run.about["corpus"]["name"])
-    model, corpus = (escaped(str(one).removeprefix("the other half of ")) for one in names)
+    counts, names = run.about["counts"], [str(run.about["model"]["name"]), str(run.about["corpus"]["name"])]
+    names[1] = names[1].removeprefix("the other half of ")  # of the probes, which learn from one half
+    model, corpus = (escaped(one) for one in names)
     n = {name: f"{counts.get(name, 0):,}" for name in ("sentences", "words", "documents", "mentions")}
     if kind == "coreference":
         n["documents"] = f"{run.about['corpus'].get('documents', 0):,}"
@@ -54,6 +57,8 @@ def _provenance(say: Say, kind: str, run: Run) -> None:
     if kind == "coreference":
         marked, first, apart = (f"{counts.get(what, 0):,}" for what in ("mentions_marked", "mentions_first", "mentions_apart"))
         said.append(say("grammar.mentions", marked=marked, scored=n["mentions"], first=first, apart=apart))
+    if names[1].startswith(NAME):
+        said.append(say("grammar.synthetic"))
     if said:
         st.caption(" ".join(said))
 
@@ -76,7 +81,7 @@ def _syntax(say: Say, run: Run, name: str) -> None:
         say("grammar.column_relation"): [str(row["relation"]) for row in rows],
         say("grammar.column_meaning"): [meanings.get(str(row["relation"]).replace(":", "_"), "") for row in rows],
         say("grammar.column_count"): [int(row["count"]) for row in rows],
-        say("grammar.column_head"): [f"L{row['layer']}·H{row['head']}" for row in rows],
+        say("grammar.column_head"): [_head(row) for row in rows],
         say("grammar.column_accuracy"): [float(row["accuracy"]) for row in rows],
         say("grammar.column_held_out"): [float(row["accuracy_held_out"]) for row in rows],
         say("grammar.column_baseline"): [float(row["baseline"]) for row in rows],
@@ -118,15 +123,27 @@ def _picked(event: Any, rows: list[dict[str, Cell]], name: str) -> str | None:
 def _coreference(say: Say, run: Run, name: str) -> None:
     """Table 2: rules beside the best head, by the type of mention."""
     rows = list(run.table("coreference").rows())
-    columns: dict[str, list[Any]] = {
-        say("grammar.column_method"): [_named(say, "method", str(row["method"])) for row in rows],
-        say("grammar.column_head"): ["" if _unknown(row["layer"]) else f"L{int(row['layer'])}·H{int(row['head'])}" for row in rows],
-    }
-    columns |= {say(f"grammar.type_{kind}"): [None if _unknown(row[kind]) else float(row[kind]) for row in rows] for kind in TYPES}
-    first, *others = (say(f"grammar.type_{kind}") for kind in TYPES)
-    config = {name: st.column_config.NumberColumn(format=PERCENT) for name in others}
-    config[first] = st.column_config.ProgressColumn(format=PERCENT, min_value=0, max_value=100)
-    st.dataframe(columns, hide_index=True, key=f"coreference-{name}-{say.language}", column_config=config)
+    shares = [float(row["all"]) for row in rows]
+    others = [Column(say(f"grammar.type_{kind}"), [_percent(row[kind]) for row in rows]) for kind in TYPES[1:]]
+    with st.container(key="wide-table-coreference"):
+        tables.show(
+            Column(say("grammar.column_method"), [_named(say, "method", str(row["method"])) for row in rows], "word"),
+            Column(say("grammar.column_head"), ["" if _unknown(row["layer"]) else _head(row) for row in rows], "token"),
+            Column(say("grammar.type_all"), [_percent(share) for share in shares], parts=[share / 100 for share in shares]),
+            *others,
+        )
+
+
+def _head(row: dict[str, Cell]) -> str:
+    return f"L{int(row['layer'])}·H{int(row['head'])}"
+
+
+def _percent(value: Cell) -> str:
+    """
+    >>> _percent(12.34), _percent(float("nan"))
+    ('12.3 %', '–')
+    """
+    return "–" if _unknown(value) else f"{float(value):.1f} %"
 
 
 def _named(say: Say, what: str, name: str) -> str:
@@ -137,20 +154,15 @@ def _named(say: Say, what: str, name: str) -> str:
 def _probe(say: Say, run: Run, name: str) -> None:
     """Table 3: how many words' heads each probe finds."""
     rows = list(run.table("probes").rows())
-    found = say("grammar.column_found")
-    columns: dict[str, list[Any]] = {
-        say("grammar.column_probe"): [_named(say, "probe", kind_of(str(row["probe"]))) for row in rows],
-        found: [float(row["uas"]) for row in rows],
-        say("grammar.column_interval"): [f"{float(row['low']):.1f} – {float(row['high']):.1f} %" for row in rows],
-        say("grammar.column_punctuation"): [float(row["uas_with_punctuation"]) for row in rows],
-        say("grammar.column_words"): [int(row["n"]) for row in rows],
-    }
-    config = {
-        found: st.column_config.ProgressColumn(format=PERCENT, min_value=0, max_value=100),
-        say("grammar.column_punctuation"): st.column_config.NumberColumn(format=PERCENT),
-        say("grammar.column_words"): st.column_config.NumberColumn(format="localized"),
-    }
-    st.dataframe(columns, hide_index=True, key=f"probes-{name}-{say.language}", column_config=config)
+    shares = [float(row["uas"]) for row in rows]
+    with st.container(key="wide-table-probes"):
+        tables.show(
+            Column(say("grammar.column_probe"), [_named(say, "probe", kind_of(str(row["probe"]))) for row in rows], "word"),
+            Column(say("grammar.column_found"), [_percent(share) for share in shares], parts=[share / 100 for share in shares]),
+            Column(say("grammar.column_interval"), [f"{float(row['low']):.1f} – {_percent(row['high'])}" for row in rows]),
+            Column(say("grammar.column_punctuation"), [_percent(row["uas_with_punctuation"]) for row in rows]),
+            Column(say("grammar.column_words"), [f"{int(row['n']):,}" for row in rows]),
+        )
 
 
 def _unknown(value: Cell) -> bool:

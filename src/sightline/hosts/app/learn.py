@@ -6,8 +6,8 @@ import streamlit as st
 
 from sightline.capture.trace import Trace
 from sightline.errors import SightlineError
-from sightline.hosts.app import mounted, recipe, tables
-from sightline.hosts.app.address import Looking, written
+from sightline.hosts.app import mounted, notes, recipe, tables
+from sightline.hosts.app.address import Looking
 from sightline.hosts.app.lesson import MODEL, SENTENCES, STEPS, Choice, Step, reaches, vectors
 from sightline.hosts.app.look import MAKERS, begun_with
 from sightline.hosts.app.messages import Say
@@ -155,7 +155,7 @@ def _exercise(say: Say) -> Looking | None:
         looking = _own_sentence(say)
         if looking is not None:
             _show(say, looking, trace(looking.text), "lesson-exercise")
-            _notes(say, looking)
+            notes.show(say, looking)
     return looking
 
 
@@ -178,20 +178,3 @@ def _own_sentence(say: Say) -> Looking | None:
 
 def _take(sentence: str) -> None:
     st.session_state["exercise-text"] = sentence
-
-
-@st.fragment
-def _notes(say: Say, looking: Looking) -> None:
-    """What was found, to keep: it stays in this visit and in the file."""
-    st.session_state.setdefault("exercise-notes", st.session_state.get("exercise-notes-kept", ""))
-    notes = st.text_area(
-        say("learn.exercise.notes"), key="exercise-notes", max_chars=10_000, height=140, placeholder=say("learn.exercise.notes_hint")
-    )
-    st.session_state["exercise-notes-kept"] = notes
-    parameters, _ = written(looking)
-    link = "&".join(f"{key}={value}" for key, value in parameters.items())
-    whole = f"{say('learn.exercise.title')}\n\n{looking.text}\n{MODEL}\n?{link}\n\n{notes}\n"
-    st.download_button(
-        say("learn.exercise.save"), whole.encode(), "attention-notes.txt", "text/plain", on_click="ignore", icon=":material/save:",
-        type="primary", key="save-notes",
-    )  # fmt: skip

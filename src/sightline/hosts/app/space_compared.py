@@ -45,7 +45,7 @@ def show_comparison(say: Say, run: Run, folder: Path) -> None:
     st.caption(say("space.side_by_side_about", a=models[0], b=models[1]))
     try:
         spaces = {file: opened(folder / file) for file in FILES}
-        view(say, spaces, name, ("", int(table["layer"][most]), int(table["head"][most])))
+        view(say, spaces, folder, ("", int(table["layer"][most]), int(table["head"][most])))
     except SightlineError as error:
         refuse(say("look.failed"), error)
 

@@ -17,7 +17,7 @@ from sightline.hosts.app.plain import escaped, refuse
 from sightline.hosts.app.shelf import Shelf
 from sightline.measures.project import METHODS
 from sightline.plots.figures import available
-from sightline.results.run import Run
+from sightline.results.run import ABOUT, Run
 from sightline.results.space import Space
 from sightline.results.space_ask import HeadPicture
 from sightline.results.space_storage import FILE, open_space
@@ -44,19 +44,23 @@ def show_space(say: Say, run: Run, folder: Path) -> None:
     for what in ("too_long", "unreadable"):
         if counts.get(what):
             st.caption(say(f"space.{what}", n=f"{counts[what]:,}"))
-    try:
-        space = opened(folder / FILE)
-        fidelity(say, run)
-        head = view(say, {"": space}, name)
-        _other_projections(say, space, name, head)
-    except SightlineError as error:
-        refuse(say("look.failed"), error)
+    pictures, others = st.container(), st.container()
     for figure in ("space", "space_pairs"):
         if figure in available(run):
             st.subheader(say(f"space.figure_{figure}"), anchor=False)
             st.caption(say(f"space.figure_{figure}_about"))
             with st.container(key=f"wide-{figure}"):
                 open_clicked(figures.show(say, run, figure, key=f"figure-{name}-{figure}-{say.language}"), name, figure)
+    try:  # after the figures: a cell clicked there is the head that the pictures begin with
+        space = opened(folder / FILE)
+        with pictures:
+            fidelity(say, run)
+            head = view(say, {"": space}, folder)
+        with others:
+            _other_projections(say, space, folder, head)
+    except SightlineError as error:
+        with pictures:
+            refuse(say("look.failed"), error)
 
 
 def fidelity(say: Say, run: Run) -> None:
@@ -78,15 +82,21 @@ def fidelity(say: Say, run: Run) -> None:
     st.caption(say(f"space.project_{run.about['options']['project']}_about"))
 
 
-def view(say: Say, spaces: dict[str, Space], name: str, begin: Head | None = None) -> Head | None:
+def stamped(folder: Path) -> tuple[str, int]:
+    """What pictures of a run are kept by: its folder, and when it was written."""
+    return str(folder), (folder / ABOUT).stat().st_mtime_ns
+
+
+def view(say: Say, spaces: dict[str, Space], folder: Path, begin: Head | None = None) -> Head | None:
     """The live view of one space or of two side by side; the head that its reader has open. It begins where a figure was clicked."""
+    name, key = folder.name, (*stamped(folder), *spaces)
     start: Head | None = st.session_state.get(f"space-start-{name}", begin)
-    whole = _VIEWS.get((name, tuple(spaces)), lambda: space_view(*spaces.values()), lambda _: 1)
+    whole = _VIEWS.get(key, lambda: space_view(*spaces.values()), lambda _: 1)
     stack, layers, heads = _numbers(whole, 0)
     begun = whole
     if start is not None and start[1] in layers and start[2] in heads:
         begun = whole.starting(layer=layers.index(start[1]), heads=[heads.index(start[2])], opened=True)
-    data = views_kept().get(("space", name, tuple(spaces), start, say.language), lambda: mounted.packed(begun, say.part("view")), len)
+    data = views_kept().get(("space", *key, start, say.language), lambda: mounted.packed(begun, say.part("view")), len)
     state = {**begun.spec["state"], **mounted.show(data, key=f"space-view-{name}")}
     if not state.get("opened"):
         return None
@@ -106,11 +116,11 @@ def open_clicked(chosen: Head | None, name: str, figure: str) -> None:
     if chosen is not None and st.session_state.get(f"clicked-{name}-{figure}") != chosen:
         st.session_state[f"clicked-{name}-{figure}"] = chosen
         st.session_state[f"space-start-{name}"] = chosen
-        st.rerun(scope="fragment")
 
 
-def _other_projections(say: Say, space: Space, name: str, head: Head | None) -> None:
+def _other_projections(say: Say, space: Space, folder: Path, head: Head | None) -> None:
     """One head by PCA, UMAP or t-SNE beside the picture above, made when it is asked for, then kept."""
+    name = folder.name
     st.subheader(say("space.others"), anchor=False)
     st.caption(say("space.others_about"))
     every: list[Head] = [(stack.name, layer, number) for stack in space.stacks.values() for layer in stack.layers for number in stack.heads]
@@ -134,14 +144,14 @@ def _other_projections(say: Say, space: Space, name: str, head: Head | None) -> 
         return
     try:
         with st.spinner(say("space.projecting", how=say(f"space.project_{how}"))):
-            picture = _picture(space, name, at, how, gauge)
+            picture = _picture(space, folder, at, how, gauge)
         st.caption(say("space.other_fidelity", how=say(f"space.project_{how}"), one=_percent(picture.top1), five=_percent(picture.top5)))
         pair = (
             replace(of_head(space, at), model=say(f"space.project_{space.project}")),
             replace(pictured(space, picture), model=say(f"space.project_{how}")),
         )
         data = views_kept().get(
-            ("picture", name, at, how, gauge, say.language),
+            ("picture", *stamped(folder), at, how, gauge, say.language),
             lambda: mounted.packed(space_view(*pair, layer=at[1], head=at[2]), say.part("view")),
             len,
         )
@@ -150,12 +160,12 @@ def _other_projections(say: Say, space: Space, name: str, head: Head | None) -> 
         refuse(say("look.failed"), error)
 
 
-def _picture(space: Space, name: str, at: Head, how: str, gauge: str) -> HeadPicture:
+def _picture(space: Space, folder: Path, at: Head, how: str, gauge: str) -> HeadPicture:
     def make() -> HeadPicture:
         with turn():
             return space.project_head(at[1], at[2], how, gauge=gauge, stack=at[0])
 
-    return _PICTURES.get((name, at, how, gauge), make, lambda _: 1)
+    return _PICTURES.get((*stamped(folder), at, how, gauge), make, lambda _: 1)
 
 
 def _percent(share: float) -> str:

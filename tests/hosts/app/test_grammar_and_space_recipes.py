@@ -1,0 +1,80 @@
+"""What the boxes of the Grammar and Space pages say works when it is pasted, and the two ways give the same tables."""
+
+from __future__ import annotations
+
+import shlex
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import sightline as sl
+from sightline.hosts.app import grammar_recipe, space_recipe
+from sightline.hosts.app.grammar_job import ANALYSES
+from sightline.hosts.app.grammar_job import Wanted as Asked
+from sightline.hosts.app.space_job import Wanted
+from sightline.hosts.cli import app
+from tests.hosts.app.small_runs import TEXTS
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "corpus.txt").write_text("\n\n".join(TEXTS))
+
+
+def python(code: str) -> None:
+    exec(compile(code, "pasted", "exec"), {})  # noqa: S102 - our own words
+
+
+def console(lines: str) -> None:
+    """Line after line, as a shell would."""
+    for line in lines.replace("-o run", "-o again").splitlines():
+        words = shlex.split(line)
+        if words[:2] == ["python", "-c"]:
+            python(words[2])
+            continue
+        assert words[0] == "sightline"
+        done = CliRunner().invoke(app, words[1:], catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+
+
+def same_tables(names: tuple[str, ...]) -> None:
+    one, other = sl.open_run("run"), sl.open_run("again")
+    for name in names:
+        assert one.table(name).to_csv() == other.table(name).to_csv()
+
+
+def test_grammar_works_in_python_and_on_the_command_line(shallow):
+    given = (str(shallow), grammar_recipe.MADE, 30, Asked(ANALYSES, 30, 8))
+    python(grammar_recipe.python(*given))
+    console(grammar_recipe.console(*given))
+    same_tables(("syntax", "coreference", "probes"))
+    assert len(sl.open_run("run").table("syntax")) > 4
+
+
+def test_the_recipe_for_a_file_of_ones_own_makes_no_sentences_and_holds_any_name():
+    given = ("minilm", "my 'own' $file.conllu", None, Asked(("coreference",), 5))
+    assert "write_sample" not in grammar_recipe.python(*given)
+    (line,) = grammar_recipe.console(*given).splitlines()
+    assert shlex.split(line)[2] == "my 'own' $file.conllu"
+    compile(grammar_recipe.python(*given), "pasted", "exec")
+
+
+def test_a_space_works_in_python_and_on_the_command_line(shallow, tmp_path):
+    wanted = Wanted(2, 256, "pca", "lifted", 3)
+    python(space_recipe.python(str(shallow), wanted))
+    console(space_recipe.console(str(shallow), wanted))
+    same_tables(("space",))
+    assert sl.open_space("again").dims == 3
+    assert (tmp_path / "space.html").stat().st_size > 100_000
+
+
+def test_a_comparison_with_the_untrained_model_works_in_python_and_on_the_command_line(shallow, tmp_path):
+    wanted = Wanted(1, 256)
+    python(space_recipe.compare_python(str(shallow), None, wanted))
+    console(space_recipe.compare_console(str(shallow), None, wanted))
+    one, other = (sl.open_run(folder).table("compare")["js"].astype(float) for folder in ("run", "again"))
+    assert np.allclose(one, other, atol=1e-6)
+    assert one.max() > 0.1, "an untrained model attends otherwise"
+    assert (tmp_path / "compare.html").is_file()
