@@ -22,7 +22,8 @@ def probe_weights(run: Run) -> go.Figure:
     table = run.table("probe_weights")
     probes = list(dict.fromkeys(map(str, table.columns["probe"])))
     directions = list(dict.fromkeys(map(str, table.columns["direction"])))
-    titles = [f"{probe}: {direction}" for probe in probes for direction in directions]
+    said = {direction: direction.replace("-", " ") for direction in directions}
+    titles = [f"{probe}: {said[direction]}" for probe in probes for direction in directions]
     rows = len(set(table["layer"].tolist()))
     panel = max(200, min(560, 20 * rows + 40))
     inner = len(probes) * panel + (len(probes) - 1) * BETWEEN
@@ -44,7 +45,7 @@ def probe_weights(run: Run) -> go.Figure:
                 colorscale=SIGNED,
                 showscale=column == 0,
                 colorbar={"title": {"text": "weight"}, "thickness": 14, "outlinewidth": 0, "len": panel / inner, "y": middle},
-                hovertemplate=f"L%{{y}}·H%{{x}}, {direction}: %{{z:.2f}}<extra></extra>",
+                hovertemplate=f"L%{{y}}·H%{{x}}, {said[direction]}: %{{z:.2f}}<extra></extra>",
                 row=row + 1,
                 col=column + 1,
             )
