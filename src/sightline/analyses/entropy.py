@@ -30,6 +30,7 @@ class Entropy(Statistic):
     def __init__(self, smoothing: float = 0.0) -> None:
         super().__init__()
         self.smoothing = smoothing
+        self.needs_weights = smoothing > 0
 
     def options(self) -> dict[str, object]:
         return {"smoothing": self.smoothing}

@@ -33,7 +33,7 @@ def fold(model: Model, batch: Batch, statistics: Sequence[Statistic], layers: Ma
 
     def from_scores(scores: LayerScores) -> None:
         if scores.layer in layers[scores.stack]:
-            for rows in rows_of_scores(scores):
+            for rows in rows_of_scores(scores, fused=not any(statistic.needs_weights for statistic in statistics)):
                 hand(rows)
 
     def from_map(attention: LayerAttention) -> None:
