@@ -136,7 +136,7 @@ def test_models_of_another_shape_are_refused():
         sl.compare(bert(), bert(num_attention_heads=2, name="wide"), TEXTS)
     with pytest.raises(SightlineError, match="none in common"):
         sl.compare(bert(), family("gpt2"), TEXTS)
-    with pytest.raises(SightlineError, match=r"Layers \[7\] are in neither"):
+    with pytest.raises(SightlineError, match=r"They have layers 0…2 in common"):
         sl.compare(bert(), bert(), TEXTS, layers=[7])
 
 
@@ -178,3 +178,17 @@ def test_texts_that_only_one_model_can_read_are_left_out_of_both():
     found = sl.compare(bert(), sl.wrap(bert(seed=1).hf, split_otherwise(), name="letters"), [*TEXTS, f"{long} {long}"])
     assert found.about["counts"]["skipped"] == 1
     assert [len(space.only.query_tokens.texts) for space in found.spaces] == [4, 4]
+
+
+def test_layers_asked_for_that_only_one_model_has_are_named():
+    found = sl.compare(bert(), bert(name="deeper", num_hidden_layers=5), TEXTS, layers=[0, 4], spaces=False)
+    assert set(found.table["layer"].tolist()) == {0}
+    assert found.about["left_out"] == {"encoder layers 4": "Only deeper has them."}
+    with pytest.raises(SightlineError, match=r"They have layers 0…2 in common"):
+        sl.compare(bert(), bert(name="deeper", num_hidden_layers=5), TEXTS, layers=[0, 99], spaces=False)
+
+
+def test_a_bare_text_is_no_corpus():
+    for run in (lambda text: sl.compare(bert(), bert(), text), lambda text: sl.joint_space(bert(), text)):
+        with pytest.raises(SightlineError, match="One text in place of a corpus: 'the cat sat'"):
+            run("the cat sat")

@@ -320,3 +320,27 @@ def test_too_much_attention_to_keep_is_refused_before_it_is_made(monkeypatch):
     monkeypatch.setattr("sightline.analyses.space_capture.ROOM", 1000)
     with pytest.raises(SightlineError, match="--limit, --max-tokens"):
         sl.joint_space(tiny_model(), TEXTS)
+
+
+def test_values_are_projected_anew_as_values():
+    space = sl.joint_space(tiny_model(), TEXTS, of="values")
+    picture = space.project_head(1, 2, "pca")
+    assert picture.queries.shape == (0, 2)
+    assert np.allclose(picture.keys, space.only.keys[1, 2], atol=1e-5)
+    assert np.isnan(picture.top1)
+
+
+def test_a_dead_head_has_no_fidelity_by_another_projection_either(quick_fit):
+    model = tiny_model()
+    hf = next(module for module in model.hf.modules() if type(module).__name__.endswith("SelfAttention"))
+    with torch.no_grad():
+        hf.query.weight.zero_()
+        hf.query.bias.zero_()
+    space = sl.joint_space(sl.wrap(model.hf, model.tokenizer, name="dead"), TEXTS, layers=[0])
+    assert np.isnan(space.only.facts["top1_projected"]).all()
+    assert np.isnan(space.project_head(0, 1, "pca").top1)
+
+
+def test_a_search_for_no_answers_is_refused(fitted):
+    with pytest.raises(SightlineError, match="Ask for 1 or more"):
+        fitted.search(3, "key", layer=1, head=0, top=0)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import sightline as sl
+from sightline.hosts.space_commands import _said
 from sightline.sample.treebank import write_sample
 from tests.hosts.test_cli import sightline  # noqa: F401 - a fixture
 
@@ -103,6 +104,9 @@ def test_a_treebank_brings_parts_of_speech(sightline, tmp_path):  # noqa: F811
         (("--project", "tsne", "--limit", "1"), "too few for tsne"),
         (("--model", "nowhere/at-all"), "nowhere/at-all"),
         (("--layers", "9"), "0…5"),
+        (("--seed", "-1"), "A seed of -1"),
+        (("--shared-scale",), "Say --gauge attentionviz"),
+        (("--of", "values", "--gauge", "lifted"), "leave it out"),
     ],
 )
 def test_what_cannot_be_done_is_said_and_nothing_is_written(sightline, corpus, tmp_path, given, words):  # noqa: F811
@@ -136,3 +140,13 @@ def test_models_that_have_nothing_in_common_are_refused(sightline, corpus, tmp_p
     done = sightline("compare", corpus, "--with", "smollm2", "-o", tmp_path / "run")
     assert done.returncode == 2
     assert "none in common" in done.stderr
+
+
+def test_the_help_says_what_happens_unless_told(sightline):  # noqa: F811
+    said = " ".join(sightline("space", "--help").stdout.replace("│", " ").split())
+    assert "fitted; of values pca" in said
+    assert "lifted for fitted and freed" in said
+
+
+def test_a_model_whose_heads_are_all_dead_is_told_in_words():
+    assert "every head attends to all keys alike" in _said({"top1_projected": np.full((2, 2), np.nan)})

@@ -145,3 +145,10 @@ def test_long_texts_and_many_points_keep_their_numbers():
     keys = decoded(view, "tops").swapaxes(1, 2) - 1
     assert (keys == made.only.top_keys[1]).all()
     assert repr(view) == "<space view of made up, 1 text>"
+
+
+def test_spaces_of_other_texts_in_like_number_are_not_compared():
+    one, other = (replace(made_up.space([12, 9]), about={"corpus": {"name": "a.txt", "sha256": sha}}) for sha in ("1", "2"))
+    assert space_view(one, one)
+    with pytest.raises(SightlineError, match="Make both from the same corpus"):
+        space_view(one, other)

@@ -1,7 +1,7 @@
 // The controls of the space of queries and keys.
 
 import type { ColourPoints, Links, State } from "../core/contract";
-import { counts } from "../core/space-state";
+import { counts, wordPairs } from "../core/space-state";
 import { search, segmented, select, stepper, type Control } from "./controls";
 import { el, on } from "./dom";
 import { backButton, headStepper, layerStepper, stackMenu, type Toolbar, type ToolbarHost } from "./toolbar";
@@ -47,10 +47,11 @@ function colours({ spec, labels, set }: ToolbarHost): Control {
   return select("colour_points", labels.colour_by, () => options, (s) => s.colour_points, (v) => set({ colour_points: v as ColourPoints }));
 }
 
-function lines({ labels, set }: ToolbarHost): Control {
+/** The strongest pairs are those of a text: where none is chosen, of the first. */
+function lines({ labels, state, set }: ToolbarHost): Control {
   const names: [Links, string][] = [["chosen", labels.links_chosen], ["best", labels.links_best], ["top", labels.links_top], ["none", labels.none]];
   const options = names.map(([value, label]) => ({ value, label }));
-  return select("links", labels.lines, () => options, (s) => s.links, (v) => set({ links: v as Links }));
+  return select("links", labels.lines, () => options, (s) => s.links, (v) => set({ links: v as Links, ...(v === "top" && state().text === null ? { text: 0 } : {}) }));
 }
 
 const howMany = ({ labels, set }: ToolbarHost): Control =>
@@ -72,13 +73,17 @@ function texts({ spec, labels, state, set }: ToolbarHost): Control {
 const tools = ({ spec, labels, set }: ToolbarHost): Control =>
   segmented("tool", labels.tool, [{ value: "move", label: spec.spaces?.[0]?.dims === 3 ? labels.tool_turn : labels.tool_move }, { value: "lasso", label: labels.tool_lasso }], (s) => s.tool, (v) => set({ tool: v as State["tool"] }));
 
-function pairs({ labels, set }: ToolbarHost): Control {
+function pairs({ spec, labels, set }: ToolbarHost): Control {
   const input = el("input", { type: "search", name: "pairs", placeholder: labels.pairs_example, "aria-label": labels.pairs, title: labels.pairs, spellcheck: "false", autocomplete: "off" });
   on(input, "input", () => set({ pairs: input.value }));
+  const said = el("span", { class: "nowhere", role: "status" });
+  const isThere = (word: string) => spec.texts.some((text) => [...text.word_texts, ...text.tokens].some((one) => one.toLocaleLowerCase() === word));
   return {
-    element: el("label", { class: "field pairs" }, el("span", { class: "name" }, labels.pairs), input),
+    element: el("span", { class: "search" }, el("label", { class: "field pairs" }, el("span", { class: "name" }, labels.pairs), input), said),
     sync(state) {
       if (input.value !== state.pairs) input.value = state.pairs;
+      const written = wordPairs(state.pairs);
+      said.textContent = written.length && !written.some((pair) => pair.every(isThere)) ? labels.no_match : "";
     },
   };
 }

@@ -51,3 +51,11 @@ export function fitSpace(spec: Spec, stack: number, given: Partial<State>): Pick
     turn: { yaw: number(given.turn?.yaw, -1e4, 1e4, base.turn.yaw), pitch: number(given.turn?.pitch, -1.5708, 1.5708, base.turn.pitch) },
   };
 }
+
+/** “he → Mary; it -> cat; it:cat” as pairs of lower-case words. What is not two words is not finished yet and counts for nothing. */
+export function wordPairs(written: string): [string, string][] {
+  return written
+    .split(/[;,\n]/)
+    .map((pair) => pair.split(/→|>/.test(pair) ? /→|->|>/ : ":").map((word) => word.trim().toLocaleLowerCase()))
+    .filter((pair): pair is [string, string] => pair.length === 2 && pair[0] !== "" && pair[1] !== "");
+}

@@ -17,7 +17,7 @@ from sightline.analyses.entropy import Entropy
 from sightline.analyses.prepare import Preparation, documents_of
 from sightline.analyses.provenance import provenance
 from sightline.analyses.run import Progress, analyse
-from sightline.analyses.space import joint_space
+from sightline.analyses.space import check_seed, joint_space
 from sightline.analyses.tables import head_table
 from sightline.capture.collect import Sides
 from sightline.capture.model import Model
@@ -57,7 +57,8 @@ def compare(
     >>> float(found.table["js"].max())
     0.0
     """
-    corpus = corpus if isinstance(corpus, Corpus) else Corpus.from_texts(list(corpus))
+    corpus = Corpus.of(corpus)
+    check_seed(seed)
     chosen, left_out = _in_common(first, second, layers)
     longest = min((n for n in (max_tokens, first.max_tokens, second.max_tokens) if n is not None), default=None)
     options = {"with": second.name, "layers": chosen, "limit": limit, "max_tokens": longest, "seed": seed, "spaces": spaces}
@@ -108,11 +109,17 @@ def _in_common(first: Model, second: Model, layers: Iterable[int] | None) -> tup
                 )
         if numbers:
             chosen[name] = numbers
-        if depths[0] != depths[1] and wanted is None:
+        missing = [layer for layer in range(min(depths), max(depths)) if wanted is None or layer in wanted]
+        if missing:
             deeper = first.name if depths[0] > depths[1] else second.name
-            left_out[f"{name} layers {min(depths)} to {max(depths) - 1}"] = f"Only {deeper} has them."
-    if not chosen:
-        raise ModelError(f"Layers {wanted} are in neither or in only one of {first.name} and {second.name}.", "Layers count from zero.")
+            which = f"{missing[0]} to {missing[-1]}" if wanted is None else ", ".join(map(str, missing))
+            left_out[f"{name} layers {which}"] = f"Only {deeper} has them."
+    deepest = max(model.layout.n_layers(name) for model in (first, second) for name in stacks)
+    if not chosen or any(not 0 <= layer < deepest for layer in wanted or ()):
+        common = max(min(model.layout.n_layers(name) for model in (first, second)) for name in stacks)
+        raise ModelError(
+            f"Layers {wanted} of {first.name} and {second.name}.", f"They have layers 0…{common - 1} in common. Layers count from zero."
+        )
     for name in (*first.layout.stacks, *second.layout.stacks):
         if name not in stacks:
             left_out[f"{name} attention"] = "Only one of the models has it."

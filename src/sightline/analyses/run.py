@@ -67,7 +67,7 @@ def analyse(
     window      cut longer documents into windows instead of skipping them
     folder      where the sums are kept while the run goes on; with `resume`, go on from what is there
     """
-    corpus = corpus if isinstance(corpus, Corpus) else Corpus.from_texts(list(corpus))
+    corpus = Corpus.of(corpus)
     if not statistics:
         raise TextError("No statistics to compute.", "Give some, such as [sl.AverageAttention(), sl.Entropy()].")
     chosen = check_layers(model.layout, layers)

@@ -61,8 +61,9 @@ def joint_space(
     >>> space.only.queries.shape, space.project
     ((1, 2, 27, 2), 'fitted')
     """
-    corpus = corpus if isinstance(corpus, Corpus) else Corpus.from_texts(list(corpus))
-    how, chosen = _check(of, project, gauge, dims)
+    corpus = Corpus.of(corpus)
+    how, chosen = _check(of, project, gauge, dims, shared_scale)
+    check_seed(seed)
     options = {
         "of": of, "project": how, "gauge": chosen, "dims": dims, "shared_scale": shared_scale,
         "layers": None if layers is None else list(layers), "heads": None if heads is None else sorted(heads),
@@ -91,7 +92,13 @@ def space_of(captured: Captured, model: str, options: dict[str, Any], about: dic
     return Space(model, options["of"], options["project"], options["gauge"], options["dims"], stacks, about)
 
 
-def _check(of: str, how: str | None, gauge: str | None, dims: int) -> tuple[str, str]:
+def check_seed(seed: int) -> None:
+    """UMAP and t-SNE take no others."""
+    if not 0 <= seed < 1 << 32:
+        raise TraceError(f"A seed of {seed}.", "Give a number from 0 to 4,294,967,295.")
+
+
+def _check(of: str, how: str | None, gauge: str | None, dims: int, shared: bool) -> tuple[str, str]:
     if of not in KINDS:
         raise TraceError(f"A space of {of!r}.", nearest(of, KINDS))
     how = how or ("fitted" if of == "queries-keys" else "pca")
@@ -101,8 +108,12 @@ def _check(of: str, how: str | None, gauge: str | None, dims: int) -> tuple[str,
         raise TraceError(f"Values cannot be {how}: there is no attention between them.", f"Choices: {', '.join(METHODS)}.")
     if how in METHODS:
         check_method(how)
+    if of == "values" and gauge not in (None, "none"):
+        raise TraceError(f"The gauge {gauge} of values.", "Gauges are of queries and keys: leave it out.")
     gauge = gauge or ("none" if of == "values" else "lifted" if how not in METHODS else "attentionviz")
     check_gauge(gauge)
+    if shared and gauge != "attentionviz":
+        raise TraceError(f"A shared scale in the gauge {gauge}, which has no scale.", "Say --gauge attentionviz (gauge='attentionviz').")
     if dims not in (2, 3):
         raise TraceError(f"A picture in {dims} dimensions.", "Choices: 2, 3.")
     return how, gauge

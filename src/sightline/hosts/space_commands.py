@@ -36,9 +36,9 @@ def space(
     output: Output,
     model: ModelName = "minilm",
     of: Annotated[str, typer.Option(help="queries-keys or values.")] = "queries-keys",
-    project: Annotated[str | None, typer.Option(help="fitted, freed, pca, umap or tsne. [default: fitted; of values pca]")] = None,
+    project: Annotated[str | None, typer.Option(help="fitted, freed, pca, umap or tsne.", show_default="fitted; of values pca")] = None,
     gauge: Annotated[
-        str | None, typer.Option(help="attentionviz, lifted or none. [default: lifted for fitted and freed, else attentionviz]")
+        str | None, typer.Option(help="attentionviz, lifted or none.", show_default="lifted for fitted and freed, else attentionviz")
     ] = None,
     dims: Annotated[int, typer.Option(help="2 or 3 dimensions.")] = 2,
     shared_scale: Annotated[bool, typer.Option("--shared-scale", help="Of attentionviz: one scale for all heads.")] = False,
@@ -154,6 +154,8 @@ def _steps() -> Iterator[Callable[[str, int, int], None]]:
 
 
 def _said(facts: Mapping[str, np.ndarray]) -> str:
+    if not np.isfinite(facts["top1_projected"]).any():
+        return "no fidelity to speak of: every head attends to all keys alike."
     means = {name: float(np.nanmean(facts[name])) for name in ("top1_projected", "top5_projected", "top1_full", "rank_correlation")}
     return (
         f"the most attended key is the nearest for {means['top1_projected']:.1%} of queries, among the nearest five for"

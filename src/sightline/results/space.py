@@ -212,7 +212,7 @@ class Space:
     def project_head(
         self, layer: int, head: int, how: str, *, gauge: str = "attentionviz", stack: str | None = None, seed: int = 0
     ) -> HeadPicture:
-        """One head by pca, umap or tsne, with its fidelity: made when it is first asked for, then kept."""
+        """One head by pca, umap or tsne, with its fidelity: made when it is first asked for, then kept. Values need no gauge."""
         from sightline.results.space_ask import project_head
 
         key = (stack or self.only.name, layer, head, how, gauge, seed)

@@ -18,7 +18,7 @@ from sightline.results.space import Space, SpaceStack, Vectors
 class HeadPicture:
     """One head by one projection: queries [query, dims], keys [key, dims]; top1, top5 and rank_correlation as in the table.
 
-    They are nan where whole maps were not kept."""
+    They are nan where whole maps were not kept, in a dead head, and of values, whose picture has no queries ([0, dims])."""
 
     stack: str
     layer: int
@@ -52,10 +52,12 @@ class Placed:
 
 
 def project_head(space: Space, layer: int, head: int, how: str, gauge: str, stack: str | None, seed: int) -> HeadPicture:
-    """One head by PCA, UMAP or t-SNE in a gauge."""
+    """One head by PCA, UMAP or t-SNE: its queries and keys in a gauge, or its values."""
     chosen = space.stack(stack)
     vectors = needed(chosen, "projected anew")
     place = chosen.place(layer, head)
+    if space.of == "values":
+        return _project_values(space, chosen, layer, head, how, seed)
     queries, keys = vectors.queries[place].astype(np.float64), vectors.keys[place].astype(np.float64)
     check_method(how, len(queries) + len(keys))
     if gauge == "lifted":
@@ -74,6 +76,13 @@ def project_head(space: Space, layer: int, head: int, how: str, gauge: str, stac
     points = project(np.concatenate([queries, keys]), how, dims=space.dims, seed=seed)
     made = points[: len(queries)], points[len(queries) :]
     return HeadPicture(chosen.name, layer, head, how, gauge, *made, *_fidelity(chosen, layer, head, *made))
+
+
+def _project_values(space: Space, stack: SpaceStack, layer: int, head: int, how: str, seed: int) -> HeadPicture:
+    values = needed(stack, "projected anew").values
+    assert values is not None  # noqa: S101 - kept because the space is one of values
+    points = project(values[stack.place(layer, head)], how, dims=space.dims, seed=seed)
+    return HeadPicture(stack.name, layer, head, how, "none", points[:0], points, float("nan"), float("nan"), float("nan"))
 
 
 def search(space: Space, token: int, side: str, layer: int, head: int, text: int | None, stack: str | None, top: int) -> list[Found]:
@@ -97,6 +106,8 @@ def search(space: Space, token: int, side: str, layer: int, head: int, text: int
         token += int(own.starts[text])
     if not 0 <= token < len(own):
         raise TraceError(f"Token {token} of {len(own):,}.", "Tokens count from 0; with text=…, within that text.")
+    if top < 1:
+        raise TraceError(f"The {top} first answers of a search.", "Ask for 1 or more.")
     place = chosen.place(layer, head)
     queries, keys = vectors.queries[place], vectors.keys[place] - vectors.keys[place].mean(0)
     scale = vectors.scales[place[0]]
@@ -154,8 +165,9 @@ def _fidelity(stack: SpaceStack, layer: int, head: int, queries: np.ndarray, key
         visible = np.tril(np.ones(near.shape, dtype=bool)) if stack.name == "decoder" else None
         assert weights is not None  # noqa: S101 - maps were kept
         exact = weights.copy()
-        top = stack.top_keys[(*stack.place(layer, head), rows)][:, 0] - columns.start  # [query]
-        seen = np.flatnonzero(top >= 0)
+        place = (*stack.place(layer, head), rows)
+        top = stack.top_keys[place][:, 0] - columns.start  # [query]
+        seen = np.flatnonzero(stack.top_weights[place][:, 0] > stack.top_weights[place][:, 1])
         exact[seen, top[seen]] += 1  # the map's bytes may tie at the top, the list of top keys does not
         ranks.append(rank_of_most_attended(near, exact, visible))
         orders.append(rank_correlation(near, exact, visible))

@@ -8,7 +8,7 @@ import itertools
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -59,6 +59,15 @@ class Corpus:
     def about(self) -> dict[str, str | int]:
         """What a run says of the corpus that it was made from."""
         return {"name": self.name, "sha256": self.sha256, "documents": self.n_documents, "unit": self.unit}
+
+    @classmethod
+    def of(cls, given: Corpus | Sequence[Item]) -> Corpus:
+        """The corpus given, or one of the texts given. One text alone would be taken for a list of letters: it is refused."""
+        if isinstance(given, Corpus):
+            return given
+        if isinstance(given, str | Path):
+            raise TextError(f"One text in place of a corpus: {str(given)[:60]!r}.", "Give a list of texts, or open a file: sl.read_corpus.")
+        return cls.from_texts(list(given))
 
     @classmethod
     def from_texts(cls, texts: list[Item], name: str = "texts") -> Corpus:

@@ -12,7 +12,7 @@ from sightline.hosts.app.jobs import Desk, desk
 from sightline.hosts.app.messages import Say
 from sightline.hosts.app.settings import Limits, Settings, current, use
 from sightline.hosts.app.space_job import Wanted, measure_comparison, measure_space
-from sightline.hosts.app.space_shown import of_head, pictured
+from sightline.hosts.app.space_shown import fidelity, of_head, pictured
 from sightline.hosts.app.text_source import Source
 from sightline.results.space_storage import FILE, open_space
 from sightline.views import space_view
@@ -136,3 +136,12 @@ def test_bad_uploads_are_named(script, name, data, said):
     assert errors(at) == [Say("en")("corpus.bad_text" if said else "corpus.nothing")]
     assert not said or said in at.code[0].value
     assert not at.button(key="space-run").disabled
+
+
+def test_values_have_a_picture_by_another_projection_and_no_fidelity(minilm):
+    space = sl.joint_space(minilm, TEXTS[:2], of="values", layers=[0], heads=[1])
+    fidelity(Say("en"), space.run())  # draws nothing, and asks for the best of no numbers as little
+    shown = pictured(space, space.project_head(0, 1, "pca"))
+    assert shown.only.queries is None
+    beside = space_view(of_head(space, ("encoder", 0, 1)), shown)
+    assert beside.spec["spaces"][1]["of"] == "values"

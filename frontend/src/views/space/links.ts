@@ -2,6 +2,7 @@
 
 import type { State } from "../../core/contract";
 import type { SpaceData, Tops } from "../../core/space";
+import { wordPairs } from "../../core/space-state";
 
 export interface Link {
   from: number; // point
@@ -52,14 +53,6 @@ export function topLinks(data: SpaceData, tops: Tops, text: number, n: number): 
       if (from >= 0 && key >= 0) links.push({ from, to: data.keyPoint(key), weight: tops.weight(query, rank) });
     }
   return links.sort((a, b) => b.weight - a.weight).slice(0, n);
-}
-
-/** “he → Mary; it -> cat” as pairs of lower-case words. What has no arrow in it is not finished yet and counts for nothing. */
-export function wordPairs(written: string): [string, string][] {
-  return written
-    .split(/[;,\n]/)
-    .map((pair) => pair.split(/→|->|>/).map((word) => word.trim().toLocaleLowerCase()))
-    .filter((pair): pair is [string, string] => pair.length === 2 && pair[0] !== "" && pair[1] !== "");
 }
 
 /** Every query of the first word of a pair with every key of the second in the same text, whatever its weight. */

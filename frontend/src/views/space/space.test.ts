@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Spec } from "../../core/contract";
 import { SpaceData } from "../../core/space";
+import { wordPairs } from "../../core/space-state";
 import { settle } from "../../core/state";
 import { LIGHT } from "../../core/theme";
 import { labelsWith } from "../../core/labels";
@@ -9,7 +10,7 @@ import { pixelsOf } from "../../marks/cloud-pixels";
 import { writeClouds } from "../../marks/clouds";
 import { cameraOf, pannedBy, turnedBy, zoomedAt } from "./camera";
 import { attentionOf, colouring, pointColours } from "./colouring";
-import { bestLinks, linksFor, linksOf, pairLinks, topLinks, wordPairs } from "./links";
+import { bestLinks, linksFor, linksOf, pairLinks, topLinks } from "./links";
 import { contains, Nearest } from "./nearest";
 import { context } from "./tips";
 
@@ -84,6 +85,7 @@ describe("lines", () => {
   it("join the words of a pair in every text that has both", async () => {
     const d = data();
     expect(wordPairs("Cat → the; it -> ; dog>cat, half")).toEqual([["cat", "the"], ["dog", "cat"]]);
+    expect(wordPairs("it:cat; 10:30 → late; it:")).toEqual([["it", "cat"], ["10:30", "late"]]);
     expect(pairLinks(d, await d.tops(0, 0), "cat → the; dog → cat", null).map(({ from, to }) => [from, to])).toEqual([[2, 6]]);
     expect(pairLinks(d, await d.tops(0, 0), "cat → the", 1)).toEqual([]);
   });

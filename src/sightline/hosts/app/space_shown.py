@@ -64,8 +64,10 @@ def show_space(say: Say, run: Run, folder: Path) -> None:
 
 
 def fidelity(say: Say, run: Run) -> None:
-    """How often near means attends, in plain words."""
+    """How often near means attends, in plain words; nothing of values, nor where every head is dead."""
     table = run.table("space")
+    if not np.isfinite(table["top1_projected"].astype(float)).any():
+        return
     mean = {column: float(np.nanmean(table[column].astype(float))) for column in ("top1_projected", "top5_projected", "top1_full")}
     best = int(np.nanargmax(table["top1_projected"].astype(float)))
     worst = int(np.nanargmin(table["top1_projected"].astype(float)))
@@ -194,5 +196,5 @@ def pictured(space: Space, picture: HeadPicture) -> Space:
     stack = plain.stacks[picture.stack]
     told = {"top1_projected": picture.top1, "top5_projected": picture.top5, "rank_correlation": picture.rank_correlation}
     facts = {what: np.array([[value]]) for what, value in told.items()} | {"entropy": stack.facts["entropy"]}
-    points = {"queries": picture.queries[None, None], "keys": picture.keys[None, None]}
+    points = {"queries": None if space.of == "values" else picture.queries[None, None], "keys": picture.keys[None, None]}
     return replace(plain, project=picture.project, gauge=picture.gauge, stacks={stack.name: replace(stack, facts=facts, **points)})  # type: ignore[arg-type]
