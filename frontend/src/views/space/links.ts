@@ -43,15 +43,15 @@ export function bestLinks(data: SpaceData, tops: Tops, isIn: (point: number) => 
   return links;
 }
 
-/** The n strongest pairs of a text. */
-export function topLinks(data: SpaceData, tops: Tops, text: number, n: number): Link[] {
+/** The n strongest pairs of a text, from its map: weights [query, key]. */
+export function topLinks(data: SpaceData, weights: Float32Array, text: number, n: number): Link[] {
+  const columns = data.keys.starts[text + 1] - data.keys.starts[text];
+  const least = weights.length > n ? weights.slice().sort()[weights.length - n] : 0;
   const links: Link[] = [];
-  const [first, last] = queriesOf(data, text);
-  for (let query = first; query < last; query++)
-    for (let rank = 0; rank < tops.ranks; rank++) {
-      const [from, key] = [data.queryPoint(query), tops.key(query, rank)];
-      if (from >= 0 && key >= 0) links.push({ from, to: data.keyPoint(key), weight: tops.weight(query, rank) });
-    }
+  weights.forEach((weight, i) => {
+    const from = data.queryPoint(data.queries.starts[text] + Math.floor(i / columns));
+    if (weight > 0 && weight >= least && from >= 0) links.push({ from, to: data.keyPoint(data.keys.starts[text] + (i % columns)), weight });
+  });
   return links.sort((a, b) => b.weight - a.weight).slice(0, n);
 }
 
@@ -73,10 +73,10 @@ export function pairLinks(data: SpaceData, tops: Tops, written: string, text: nu
   return links;
 }
 
-/** The lines that the state asks for; `point` is the one chosen, or else the one under the pointer. */
-export function linksFor(data: SpaceData, tops: Tops, state: State, point: number | null, isIn: (point: number) => boolean): Link[] {
+/** The lines that the state asks for; `point` is the one chosen, or else the one under the pointer; `strongest` are those of its text. */
+export function linksFor(data: SpaceData, tops: Tops, state: State, point: number | null, isIn: (point: number) => boolean, strongest: Link[]): Link[] {
   if (state.links === "none") return [];
   if (state.links === "best") return bestLinks(data, tops, isIn);
-  if (state.links === "top" && state.text !== null) return topLinks(data, tops, state.text, state.links_top);
+  if (state.links === "top" && state.text !== null) return strongest.slice(0, state.links_top);
   return point === null ? [] : linksOf(data, tops, point);
 }

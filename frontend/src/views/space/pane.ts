@@ -3,6 +3,7 @@
 import { el, on } from "../../controls/dom";
 import type { State } from "../../core/contract";
 import type { SpaceData, Tops } from "../../core/space";
+import { MOST_PAIRS } from "../../core/space-state";
 import { paint } from "../../marks/canvas";
 import { placed, type Camera, type Cloud } from "../../marks/cloud";
 import type { Clouds, Scene } from "../../marks/scene";
@@ -11,7 +12,7 @@ import { isCoarse } from "../pointer";
 import { Tip } from "../tip";
 import { cameraOf, pannedBy, turnedBy, zoomedAt } from "./camera";
 import { attentionOf, colouring, pointColours, type Attention, type Colouring } from "./colouring";
-import { linksFor, pairLinks, type Link } from "./links";
+import { linksFor, pairLinks, topLinks, type Link } from "./links";
 import { Nearest } from "./nearest";
 import { plotBox, plotScene, pointLook, type PlotBox } from "./scene";
 import { tipLines } from "./tips";
@@ -39,6 +40,7 @@ export class Pane {
   private box: PlotBox = { x: 0, y: 0, w: 1, h: 1 };
   private current: Scene | null = null;
   private labelled: number[] = [];
+  private strongest: { key: string; links: Link[] } | null = null;
   private links: Link[] = [];
   private red: Link[] = [];
   private hovered = -1;
@@ -185,8 +187,16 @@ export class Pane {
     this.tip.show(this.box.x + this.at[2 * point], this.box.y + this.at[2 * point + 1], tipLines(this.data, this.loaded.tops, point, chosen, this.stage.labels), { width: this.element.clientWidth, height: this.height });
   }
 
+  /** What the strongest pairs are kept by; null where the state does not ask for them. */
+  private pairsKey = ({ links, layer, heads, text }: State): string | null => (links === "top" && text !== null ? [layer, heads[0], text].join() : null);
+
   async load(state: State): Promise<void> {
     const [layer, head] = [state.layer, state.heads[0]];
+    const pairsKey = this.pairsKey(state);
+    if (pairsKey !== null && this.strongest?.key !== pairsKey) {
+      const { weights } = await this.data.map(layer, head, state.text!);
+      this.strongest = { key: pairsKey, links: topLinks(this.data, weights, state.text!, MOST_PAIRS) };
+    }
     const wantsNorms = state.colour_points === "norm";
     const key = `${layer}.${head}.${wantsNorms}`;
     if (this.loaded?.key === key) return;
@@ -245,7 +255,7 @@ export class Pane {
     const chosen = this.same ? state.point : null;
     const attention = this.colours!.attention;
     const isIn = (i: number) => attention.isIn(i) && (!state.find.trim() || attention.isFound(i));
-    let links = linksFor(this.data, tops, state, chosen ?? (this.hovered >= 0 ? this.hovered : null), isIn);
+    let links = linksFor(this.data, tops, state, chosen ?? (this.hovered >= 0 ? this.hovered : null), isIn, this.strongest?.key === this.pairsKey(state) ? this.strongest.links : []);
     if (this.drag?.moved && links.length > MOVING) {
       links = [...links].sort((a, b) => b.weight - a.weight).slice(0, MOVING);
       clearTimeout(this.resting);

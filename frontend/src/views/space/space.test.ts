@@ -73,13 +73,19 @@ describe("lines", () => {
 
   it("are the strongest of a text, as many as asked for", async () => {
     const d = data();
-    expect(topLinks(d, await d.tops(0, 0), 0, 3).map(({ weight }) => weight.toFixed(1))).toEqual(["1.0", "0.8", "0.8"]);
+    const { weights } = await d.map(0, 0, 0);
+    expect(topLinks(d, weights, 0, 3).map(({ weight }) => weight.toFixed(1))).toEqual(["1.0", "0.8", "0.8"]);
+  });
+
+  it("are the strongest of a text even where one query has more of them than are kept of it", () => {
+    const found = topLinks(data(), Float32Array.from([0.4, 0.35, 0.25, 0.2, 0.1, 0, 0.1, 0, 0]), 0, 3); // two keys are kept of each query
+    expect(found.map(({ from, to }) => [from, to])).toEqual([[0, 5], [0, 6], [0, 7]]);
   });
 
   it("are none where the reader wants none", async () => {
     const d = data();
     const state = settle(spec(), { links: "none", point: 2 });
-    expect(linksFor(d, await d.tops(0, 0), state, 2, () => true)).toEqual([]);
+    expect(linksFor(d, await d.tops(0, 0), state, 2, () => true, [])).toEqual([]);
   });
 
   it("join the words of a pair in every text that has both", async () => {
