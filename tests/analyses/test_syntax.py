@@ -118,6 +118,14 @@ def test_a_file_is_read_and_what_is_no_sentence_is_refused(tmp_path: Path, minil
         sl.syntax(minilm, ["the cat sat"])  # type: ignore[list-item]
 
 
+def test_layers_may_differ_in_how_many_heads_they_have() -> None:
+    hf = tiny_model.__wrapped__().hf
+    attention = hf.bert.encoder.layer[1].attention.self
+    attention.num_attention_heads, attention.attention_head_size = 2, 12
+    model = sl.wrap(hf, tiny_tokenizer(), name="uneven")
+    check_against_reference(sl.syntax(model, SENTENCES, min_count=1), model.traces([list(one.words) for one in SENTENCES]), SENTENCES)
+
+
 @pytest.mark.parametrize("layers", [None, [2]])
 def test_an_encoder_deeper_than_its_decoder_is_asked_in_all_its_layers(layers: list[int] | None) -> None:
     t5 = next(one for one in FAMILIES if one.name == "t5")

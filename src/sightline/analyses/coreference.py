@@ -173,7 +173,7 @@ def _left_out(counts: Mapping[str, int]) -> list[str]:
     said = (
         ("long_sentences", "sentences are longer than a window and were cut between words"),
         ("unreadable_sentences", "sentences have words that this tokeniser drops, or that fill more than a window, and were left out"),
-        ("mentions_outside", "mentions lie in no window"),
+        ("mentions_outside", "of the mentions lie in no window"),
     )
     return [f"{counts[name]:,} {what}." for name, what in said if counts.get(name)]
 

@@ -176,29 +176,30 @@ class Tally:
 
 
 def _best_table(tally: Tally, rows: Sequence[str]) -> Table:
-    layers = sorted(tally.right)
-    right = np.stack([tally.right[layer] for layer in layers], 2)  # [half, relation, layer, head, direction]
+    layers = sorted(tally.right)  # layers may differ in how many heads they have: all of them in one row
+    choices = [(layer, head, way) for layer in layers for head, way in np.ndindex(tally.right[layer].shape[2:])]
+    right = np.concatenate([tally.right[layer].reshape(2, len(tally.names), -1) for layer in layers], 2)  # [half, relation, choice]
     totals, offsets = tally.totals(), tally.offsets_right()
     records: list[dict[str, Cell]] = []
     for name in rows:
         number = tally.names.index(name)
-        both, total = right[:, number].sum(0), totals[:, number].sum()  # [layer, head, direction]
-        layer, head, direction = (int(i) for i in np.unravel_index(both.argmax(), both.shape))
-        picked = [np.unravel_index(right[half, number].argmax(), both.shape) for half in (0, 1)]
-        held_out = right[(1, number, *picked[0])] + right[(0, number, *picked[1])]
+        both, total = right[:, number].sum(0), totals[:, number].sum()  # [choice]
+        layer, head, direction = choices[int(both.argmax())]
+        picked = [int(right[half, number].argmax()) for half in (0, 1)]
+        held_out = right[1, number, picked[0]] + right[0, number, picked[1]]
         offset = best_offset(offsets[number].tolist())
         records.append(
             {
                 "relation": name,
                 "count": int(total),
-                "layer": layers[layer],
+                "layer": layer,
                 "head": head,
                 "direction": DIRECTIONS[direction],
-                "accuracy": 100 * float(both[layer, head, direction] / total),
+                "accuracy": 100 * float(both.max() / total),
                 "baseline": 100 * float(offsets[number, OFFSETS.index(offset)] / total),
                 "offset": offset,
                 "accuracy_held_out": 100 * float(held_out / total) if totals[:, number].all() else float("nan"),
-                "heads_held_out": " ".join(head_name(layers[int(one[0])], int(one[1])) for one in picked),
+                "heads_held_out": " ".join(head_name(*choices[one][:2]) for one in picked),
             }
         )
     return _table(records)
