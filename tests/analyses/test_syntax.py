@@ -138,6 +138,9 @@ def test_an_encoder_deeper_than_its_decoder_is_asked_in_all_its_layers(layers: l
     assert set(sl.coreference(model, [twice], layers=layers).table("coreference_heads").columns["layer"]) == asked
     with pytest.raises(TraceError, match="model's encoder whose layers are 0…2"):
         sl.syntax(model, SENTENCES, layers=[3])
+    for ask in (lambda: sl.syntax(model, SENTENCES, layers=2), lambda: sl.coreference(model, [twice], layers=2)):  # type: ignore[arg-type]
+        with pytest.raises(TraceError, match="Give a list of layer numbers"):
+            ask()
 
 
 def test_the_held_out_head_is_chosen_on_one_half_and_scored_on_the_other() -> None:

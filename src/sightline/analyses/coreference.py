@@ -57,8 +57,7 @@ def coreference(
     words of a window in which the best head is right. Accuracies are in per cent; where a type of mention does not occur, nan.
     """
     corpus = _corpus(documents, strict)
-    numbers = None if layers is None else list(layers)
-    check_layers_of(model.layout, reading_stack(model), numbers)
+    numbers = None if layers is None else list(check_layers_of(model.layout, reading_stack(model), layers))
     options = {"limit": limit, "max_tokens": max_tokens, "first_window": first_window, "layers": numbers, "seed": seed, "strict": strict}
     began = time.monotonic()
     chosen = _chosen(corpus, limit, seed)

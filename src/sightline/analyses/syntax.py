@@ -17,8 +17,9 @@ from sightline.analyses.relations import ALL, DIRECTIONS, LABELS, Gold, gold_of,
 from sightline.analyses.run import Progress
 from sightline.analyses.syntax_examples import Surest, example_trace, examples_table
 from sightline.analyses.tables import head_name
-from sightline.analyses.word_maps import MAX_TOKENS, WordMaps, WordTexts, each_word_map, read_words
+from sightline.analyses.word_maps import MAX_TOKENS, WordMaps, WordTexts, each_word_map, read_words, reading_stack
 from sightline.capture.model import Model
+from sightline.capture.selection import check_layers_of
 from sightline.errors import TextError, nearest
 from sightline.measures.heads import OFFSETS, at_offset, best_offset, most_attended
 from sightline.results.run import Run
@@ -56,7 +57,7 @@ def syntax(
         raise TextError(f"Labels {labels!r}.", nearest(labels, LABELS))
     if min_count < 1:
         raise TextError(f"A least count of {min_count}.", "Give --min-count 1 or more.")
-    layers = None if layers is None else list(layers)
+    layers = None if layers is None else list(check_layers_of(model.layout, reading_stack(model), layers))
     bank = as_treebank(treebank)
     chosen = _chosen(bank.sentences, limit, seed)
     options = {"labels": labels, "min_count": min_count, "limit": limit, "max_tokens": max_tokens, "layers": layers, "seed": seed}
