@@ -209,11 +209,11 @@ class TestBadInput:
     def test_long_sentences_and_words_that_are_dropped_are_counted_and_named(self, minilm: sl.Model) -> None:
         long = Sentence("long", ("cat",) * 200, (-1, *(0,) * 199), ("root", *("dep",) * 199))
         dropped = Sentence("dropped", ("cat", "\u200b\u200b", "ran"), (2, 2, -1), ("nsubj", "dep", "root"))
-        run = syntax(minilm, [*sl.sample_treebank(4), long, dropped], min_count=1)
+        run = syntax(minilm, [*sl.sample_treebank(4), long, dropped, long], min_count=1)
         counts = run.about["counts"]
-        assert (counts["given"], counts["sentences"], counts["too_long"], counts["unreadable"]) == (6, 4, 1, 1)
+        assert (counts["given"], counts["sentences"], counts["too_long"], counts["unreadable"]) == (7, 4, 2, 1)
         notes = run.about["notes"]
-        assert notes["too_long"] == {"long": "202 tokens, more than 128."}
+        assert notes["too_long"] == dict.fromkeys(("long", "long, sentence 7"), "202 tokens, more than 128.")
         assert set(notes["unreadable"]) == {"dropped"}
 
     def test_a_treebank_of_which_nothing_can_be_used_is_refused(self) -> None:
