@@ -10,7 +10,6 @@ from the click to the drawn view.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import platform
 import shutil
@@ -27,6 +26,8 @@ from tests.conftest import FLAGS
 from tests.hosts.app.crowd import TEXT, WORDS, Visit, crowd
 from tests.hosts.app.serving import Served, serving
 from tests.hosts.app.socket_visitor import SocketVisitor
+
+from results import give
 
 MOST_VISITORS, MOST_ROUNDS = 40, 10
 #: Sends the form, and waits for the drawing of the new view.
@@ -114,10 +115,7 @@ def main() -> None:
             "in_chromium": in_chromium(app) if shutil.which("chromium") else "no chromium here",
             "together": rounds(app, asked.visitors, asked.rounds),
         }
-    text = json.dumps(found, indent=2)
-    print(text)
-    if asked.output:
-        asked.output.write_text(text + "\n")
+    give(found, asked.output)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import gc
-import json
 import multiprocessing
 import os
 import platform
@@ -21,6 +20,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from results import give
 
 REPEATS = 15
 SIZE = {"hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072, "max_position_embeddings": 1024}
@@ -155,10 +156,7 @@ def main() -> None:
         run = {"tokens": tokens, "layers": arguments.layers, "against_own": ratios, "seconds": seconds, "peak_bytes": memory}
         results["runs"].append(run)
     results["cache"] = in_process(cache_ratio, 128)
-    text = json.dumps(results, indent=1)
-    print(text)
-    if arguments.output:
-        arguments.output.write_text(text + "\n")
+    give(results, arguments.output)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ long       average attention + entropy of one long text with smollm2-like shapes
 from __future__ import annotations
 
 import argparse
-import json
 import multiprocessing
 import platform
 import sys
@@ -21,6 +20,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from results import give
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 SEGMENTS, LENGTH = 200, 128
@@ -185,10 +186,7 @@ def main() -> None:
         results["distances"] = in_process(distances, 2 * arguments.repeats)
     if "long" in arguments.only:
         results["long"] = in_process(long_text, arguments.tokens, arguments.layers)
-    text = json.dumps(results, indent=1)
-    print(text)
-    if arguments.output:
-        arguments.output.write_text(text + "\n")
+    give(results, arguments.output)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from results import markdown_table, put_section
+from results import give, markdown_table, put_section
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 HEADS, DIMS, SETS = 12, 64, 6
@@ -223,10 +223,7 @@ def main() -> None:
         results["distances"] = distances(arguments.documents)
     results["same_as_on_the_processor"] = same_as_on_the_processor()
     results["whole_run"] = [whole_run(tokens) for tokens in (arguments.tokens // 2, arguments.tokens)]
-    text = json.dumps(results, indent=1)
-    print(text)
-    if arguments.output:
-        arguments.output.write_text(text + "\n")
+    give(results, arguments.output)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ syntax   sl.syntax over a treebank (en_ewt-dev where it is there, else the built
 from __future__ import annotations
 
 import argparse
-import json
 import multiprocessing
 import os
 import platform
@@ -18,6 +17,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from results import give
 
 DATA = Path(os.environ.get("SIGHTLINE_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
@@ -77,10 +78,7 @@ def main() -> None:
     results: dict[str, Any] = {"machine": {"system": platform.platform(), "cpu_count": multiprocessing.cpu_count()}}
     if "syntax" in arguments.only:
         results["syntax"] = syntax(treebank, arguments.limit, arguments.repeats)
-    text = json.dumps(results, indent=1)
-    print(text)
-    if arguments.output:
-        arguments.output.write_text(text + "\n")
+    give(results, arguments.output)
 
 
 if __name__ == "__main__":

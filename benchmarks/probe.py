@@ -11,7 +11,6 @@ The bar: all of a run's training (four probes) in under two minutes on two cores
 from __future__ import annotations
 
 import argparse
-import json
 import platform
 import time
 from collections import Counter
@@ -20,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from results import give
 from sightline.analyses.probes.features import Gold, Heads, Maps
 from sightline.analyses.probes.scorers import AttentionAndWords, AttentionOnly, DistancesAndWords
 from sightline.analyses.probes.training import Part, evaluate, train
@@ -86,9 +86,7 @@ def main() -> None:
         "sentences": arguments.sentences, "words": words, "heads": len(heads), "seconds": found, "one seed, all four probes": total,
         "megabytes_of_maps": round(2 * int(learn.maps.starts[-1]) / 1e6), "torch": torch.__version__, "machine": platform.processor(),
     }  # fmt: skip
-    print(json.dumps(result, indent=1))
-    if arguments.output:
-        arguments.output.write_text(json.dumps(result, indent=1) + "\n")
+    give(result, arguments.output)
 
 
 if __name__ == "__main__":

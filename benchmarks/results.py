@@ -1,4 +1,6 @@
-"""docs/results.md is made of sections, each written whole by one command; this module replaces a section and leaves the others alone.
+"""Where results go: JSON to the terminal and a file, and docs/results.md.
+
+docs/results.md is made of sections, each written whole by one command; `put_section` replaces a section and leaves the others alone.
 
     from results import put_section
     put_section("grammar", "## What heads know of grammar …")
@@ -8,9 +10,19 @@ A section stands between `<!-- grammar -->` and `<!-- /grammar -->`. A new one i
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results.md"
+
+
+def give(results: Any, output: Path | None) -> None:
+    """Print what was measured as JSON, and write it to a file where one was asked for."""
+    text = json.dumps(results, indent=1)
+    print(text)
+    if output is not None:
+        output.write_text(text + "\n", encoding="utf-8")
 
 
 def put_section(name: str, text: str, path: Path = RESULTS) -> None:

@@ -55,7 +55,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--tokens", type=int, default=5000, help="about so many tokens, and as many held out")
     parser.add_argument("--sample", default=SAMPLE, help="layer:head,… for UMAP and t-SNE")
-    parser.add_argument("--few", type=int, default=1500, help="about so many tokens for every gauge by UMAP and t-SNE")
+    parser.add_argument("--few", type=int, default=1200, help="about so many tokens for every gauge by UMAP and t-SNE")
     parser.add_argument("--keep", type=Path, help="what was measured, row after row, as JSON")
     parser.add_argument("--print", action="store_true", help="print the section instead of writing it")
     arguments = parser.parse_args()

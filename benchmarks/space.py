@@ -11,7 +11,6 @@ on two cores; where other work shares them, half of the processor seconds says w
 from __future__ import annotations
 
 import argparse
-import json
 import platform
 import sys
 import tempfile
@@ -20,6 +19,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from results import give
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 SENTENCES = (
@@ -113,10 +114,7 @@ def main() -> None:
         "top1": round(float(facts["top1_projected"].mean()), 3),
         "top5": round(float(facts["top5_projected"].mean()), 3),
     }
-    text = json.dumps(found, indent=1)
-    print(text)
-    if given.out:
-        given.out.write_text(text + "\n", encoding="utf-8")
+    give(found, given.out)
 
 
 if __name__ == "__main__":

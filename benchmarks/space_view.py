@@ -10,7 +10,6 @@ to the painted canvas, read back. The same without WebGL.
 from __future__ import annotations
 
 import argparse
-import json
 import platform
 import shutil
 import statistics
@@ -25,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from playwright.sync_api import sync_playwright
 from tests.browser.made_up_space import many
 
+from results import give
 from sightline.views import space_view
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-sync"]
@@ -109,12 +109,7 @@ def main() -> None:
             results.append(record)
         version = browser.version
         browser.close()
-    text = json.dumps(
-        {"machine": platform.machine(), "python": platform.python_version(), "chromium": version, "results": results}, indent=1
-    )
-    print(text)
-    if given.out:
-        given.out.write_text(text + "\n", encoding="utf-8")
+    give({"machine": platform.machine(), "python": platform.python_version(), "chromium": version, "results": results}, given.out)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from sightline.analyses.entropy import Entropy
     from sightline.analyses.head_distances import HeadDistances
     from sightline.analyses.importance import Importance
+    from sightline.analyses.merge import merge_runs
     from sightline.analyses.probes.run import probe
     from sightline.analyses.run import analyse
     from sightline.analyses.space import joint_space
@@ -73,6 +74,7 @@ _HOME = {
     "head_view": "sightline.views",
     "joint_space": "sightline.analyses.space",
     "load": "sightline.capture.load",
+    "merge_runs": "sightline.analyses.merge",
     "model_view": "sightline.views",
     "neuron_view": "sightline.views",
     "open_run": "sightline.results.run",
@@ -117,6 +119,7 @@ __all__ = [
     "head_view",
     "joint_space",
     "load",
+    "merge_runs",
     "model_view",
     "neuron_view",
     "open_run",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sightline.analyses.head_map import NO_BEHAVIOUR, behaviour_of, head_map, lay_out, stress
+from sightline.analyses.head_map import NO_BEHAVIOUR, NOT_MEASURED, behaviour_of, head_map, lay_out, stress
 from sightline.plots.distances import by_cluster
 from sightline.results.table import Table
 
@@ -51,6 +51,7 @@ def test_a_later_rule_overwrites_an_earlier() -> None:
         "entropy": Table({"layer": [0] * 4, "head": [0, 1, 2, 3], "all": [1.0, 1.0, 3.9, 3.9]}),
     }
     assert behaviour_of(heads, tables) == ["next", NO_BEHAVIOUR, "broad", "punctuation"]
+    assert behaviour_of(heads, {}) == [NOT_MEASURED] * 4
 
 
 def test_similar_heads_become_neighbours() -> None:

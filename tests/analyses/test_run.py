@@ -15,6 +15,7 @@ import pytest
 from safetensors.numpy import load_file
 
 import sightline as sl
+from sightline.analyses import prepare
 from sightline.analyses import run as run_module
 from sightline.analyses.run import analyse
 from sightline.capture import model as model_module
@@ -203,6 +204,21 @@ def test_a_word_longer_than_a_window_fills_several_and_nothing_is_lost() -> None
 def test_a_given_word_longer_than_a_window_is_cut_and_that_is_said() -> None:
     run = analyse(tiny_model(), [["the", "cat" + "o" * 97, "sat"]], [sl.Entropy()], window=True)
     assert run.about["notices"] == ["52 tokens of words that are longer than a window found no room in one."]
+
+
+def test_a_document_that_cannot_be_read_counts_once_however_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prepare, "AT_ONCE", 2000)
+    unknown = "猫" * 6000  # one word without a token
+    counts = analyse(tiny_model(), ["the cat", unknown], [sl.Entropy()], window=True).about["counts"]
+    assert (counts["documents"], counts["texts"], counts["unreadable"]) == (2, 1, 1)
+    run = analyse(tiny_model(), [f"the cat sat {unknown}"], [sl.Entropy()], window=True)
+    assert "unreadable" not in run.about["counts"]
+    assert run.about["notices"] == ["3 pieces of long documents cannot be read as text and are missing."]
+
+
+def test_documents_of_one_sentence_make_no_pairs_and_that_is_said() -> None:
+    with pytest.raises(TextError, match="No document of texts has two sentences"):
+        analyse(tiny_model(), ["the cat sat .", "a dog ran"], [sl.Entropy()], pairs=True)
 
 
 def test_the_example_is_a_text_worth_looking_at() -> None:

@@ -213,6 +213,14 @@ def test_an_encoder_decoder_has_a_picture_for_each_of_its_stacks(quick_fit):
         assert stack in run.figure(f"space_pairs_{stack}").layout.title.text
 
 
+def test_dot_product_against_distance_is_drawn_without_webgl_and_says_each_correlation(fitted):
+    figure = fitted.run().figure("space_pairs")
+    assert {trace.type for trace in figure.data} == {"scatter"}
+    facts = fitted.only.facts
+    expected = f"L0·H0<br>{facts['correlation_before'][0, 0]:.2f} → {facts['correlation_after'][0, 0]:.2f}"
+    assert expected in [annotation.text for annotation in figure.layout.annotations]
+
+
 def test_parts_of_speech_come_with_a_treebank(tmp_path):
     from sightline.sample.treebank import write_sample
 

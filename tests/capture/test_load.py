@@ -7,6 +7,7 @@ import pickle
 
 import pytest
 import torch
+import transformers
 
 import sightline as sl
 from sightline.capture import embedded, hub
@@ -178,6 +179,14 @@ def test_weights_that_are_missing_are_named_and_not_made_up(tmp_path):
     (tmp_path / "m" / "config.json").write_text(json.dumps({**config, "num_hidden_layers": 6}))
     with pytest.raises(ModelError, match=r"encoder\.layer\.3"):
         sl.load(tmp_path / "m")
+
+
+def test_a_checkpoint_without_a_pooler_is_the_same_model_each_time(tmp_path):
+    config = transformers.BertConfig(vocab_size=64, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+    transformers.BertForMaskedLM(config).save_pretrained(tmp_path / "m")
+    one, other = sl.load(tmp_path / "m"), sl.load(tmp_path / "m")
+    assert "pooler.dense.weight" in dict(one.hf.named_parameters())
+    assert str(one.fingerprint) == str(other.fingerprint)  # else no run of it could ever be resumed
 
 
 @pytest.mark.parametrize("name", ["bert", "t5", "gpt2", "roberta", "llama"])

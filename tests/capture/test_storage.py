@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from safetensors.numpy import load_file, save_file
 
 import sightline as sl
-from sightline.capture import storage
+from sightline.capture import sealed, storage
 from sightline.errors import StorageError
 from tests.capture.families import FAMILIES, tiny_tokenizer
 
@@ -92,7 +92,7 @@ def test_another_version_is_named(cat, tmp_path):
     path = tmp_path / "old.safetensors"
     cat.save(path)
     save_file(load_file(path), path, metadata={"sightline": json.dumps({"format": 99})})
-    with pytest.raises(StorageError, match="format 99; this sightline reads format 1"):
+    with pytest.raises(StorageError, match="format 99; needed: a trace in format 1"):
         sl.open_trace(path)
 
 
@@ -115,7 +115,7 @@ def test_a_full_disk_leaves_nothing_behind_and_keeps_the_old_file(cat, tmp_path,
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(storage, "save_file", full)
+    monkeypatch.setattr(sealed, "save_file", full)
     with pytest.raises(StorageError, match="No space left on device"):
         cat.save(path)
     assert path.read_text() == "the old file"

@@ -6,6 +6,8 @@ import threading
 
 import numpy as np
 import pytest
+import torch
+import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -180,3 +182,12 @@ def test_a_text_that_is_too_long_can_be_cut(minilm):
 def test_markup_control_characters_and_right_to_left_marks_are_data(minilm):
     text = "</script> \u200f\u202e and \x07 bells"
     assert minilm.trace(text).text.sources == (text,)
+
+
+def test_a_decoder_deeper_than_its_encoder_writes_its_own_text(minilm):
+    sizes = {"d_model": 16, "d_kv": 8, "d_ff": 16, "num_heads": 2, "vocab_size": len(minilm.tokenizer)}
+    config = transformers.T5Config(**sizes, num_layers=1, num_decoder_layers=3, decoder_start_token_id=0, pad_token_id=0, eos_token_id=102)
+    torch.manual_seed(0)
+    trace = sl.wrap(transformers.T5ForConditionalGeneration(config).eval(), minilm.tokenizer, name="deep").trace("The cat sat.")
+    assert [len(trace.stacks[name].layers) for name in ("encoder", "decoder", "cross")] == [1, 3, 3]
+    assert len(trace.stacks["decoder"].query_text) > 1

@@ -41,7 +41,7 @@ def sightline(monkeypatch, capfd):
 
 
 def in_a_process(*arguments: str | bytes) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-c", "from sightline.hosts.cli import main; main()", *arguments]
+    command = [sys.executable, "-m", "sightline", *arguments]
     return subprocess.run(command, capture_output=True, check=False, timeout=180)
 
 

@@ -70,5 +70,5 @@ def folded(
     for start in range(0, len(numbers), size):
         chosen = list(numbers[start : start + size])
         sides = tuple(model.read(TEXTS[number]) for number in chosen)
-        fold(model, Batch(sides, roles_of(model.tokenizer), numbers=tuple(chosen)), [made], layers, streamed=streamed)
+        fold(model, Batch(sides, roles_of(model.tokenizer)), [made], layers, streamed=streamed)
     return made

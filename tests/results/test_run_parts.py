@@ -69,7 +69,7 @@ def test_two_runs_of_one_kind_or_with_one_table_are_not_joined() -> None:
 
 def test_a_second_run_of_a_kind_is_refused_before_it_starts(tmp_path: Path) -> None:
     made_up("probe", {"p": 1}).save(tmp_path)
-    with pytest.raises(StorageError, match="holds a probe run"):
+    with pytest.raises(StorageError, match="holds a run of probe"):
         check_free(tmp_path, "probe")
     check_free(tmp_path, "probe", overwrite=True)
     check_free(tmp_path, "coreference")

@@ -26,14 +26,12 @@ class Batch:
 
     sides   the tokens of each text
     roles   name → token id of the special tokens that this tokeniser adds: cls, sep, bos, eos
-    numbers the place of each text in the run, so that what is drawn at random for it depends on nothing else
     layers  the layers of each stack that count; None: all
     """
 
     sides: tuple[Sides, ...]
     roles: Mapping[str, int]
     device: torch.device | str = "cpu"
-    numbers: tuple[int, ...] = ()
     layers: Mapping[str, tuple[int, ...]] | None = None
     _memo: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -46,8 +44,7 @@ class Batch:
         kept = [i for i, side in enumerate(self.sides) if max(len(side.source), len(side.target or ())) <= longest]
         if len(kept) == len(self.sides):
             return self
-        numbers = tuple(self.numbers[i] for i in kept) if self.numbers else ()
-        return Batch(tuple(self.sides[i] for i in kept), self.roles, self.device, numbers, self.layers)
+        return Batch(tuple(self.sides[i] for i in kept), self.roles, self.device, self.layers)
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
         """What `make` gives, made once for the batch: every layer asks for the same."""

@@ -30,6 +30,7 @@ class Entropy(Statistic):
     def __init__(self, smoothing: float = 0.0) -> None:
         super().__init__()
         self.smoothing = smoothing
+        self.needs_weights = smoothing > 0
 
     def options(self) -> dict[str, object]:
         return {"smoothing": self.smoothing}
@@ -66,7 +67,10 @@ class Entropy(Statistic):
         places = torch.arange(rows.e.shape[-1], device=rows.e.device)
         even = (places < n_keys) / n_keys  # [text, 1, 1, key]
         smooth = (1 - self.smoothing) * rows.weights() + self.smoothing * even  # [text, head, row, key]
-        return entropy_from_exponentials(smooth, torch.ones_like(rows.total))
+        # a block of a causal text ends at its last row: the keys behind it have their even share too
+        share = self.smoothing / n_keys[..., 0].to(smooth.dtype)  # [text, 1, 1]
+        behind = (n_keys[..., 0] - len(places)).clamp_min(0) * -share * share.log()  # [text, 1, 1]
+        return entropy_from_exponentials(smooth, torch.ones_like(rows.total)) + behind
 
     def result(self) -> dict[str, Table]:
         series = "cls"

@@ -33,7 +33,7 @@ def fold(model: Model, batch: Batch, statistics: Sequence[Statistic], layers: Ma
 
     def from_scores(scores: LayerScores) -> None:
         if scores.layer in layers[scores.stack]:
-            for rows in rows_of_scores(scores):
+            for rows in rows_of_scores(scores, fused=not any(statistic.needs_weights for statistic in statistics)):
                 hand(rows)
 
     def from_map(attention: LayerAttention) -> None:
@@ -63,7 +63,7 @@ def agree(model: Model, batch: Batch, statistics: Sequence[Statistic], layers: M
     )
     tried = []
     for streamed in (True, False):
-        few = Batch(sides, batch.roles, batch.device, batch.numbers[:CHECK_TEXTS])
+        few = Batch(sides, batch.roles, batch.device)
         fresh = [statistic.fresh() for statistic in statistics]
         fold(model, few, fresh, layers, streamed=streamed)
         tried.append([statistic.state() for statistic in fresh])

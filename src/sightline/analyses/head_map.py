@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sightline.results.head_card import layer_and_head
 from sightline.results.table import Table
 
 #: A later rule overwrites an earlier one: (behaviour, table, column or target, above).
@@ -15,7 +16,7 @@ RULES = (
     ("sep", "average_attention", "sep", 0.6),
     ("punctuation", "average_attention", "punctuation", 0.6),
 )
-NO_BEHAVIOUR = "none of these"
+NO_BEHAVIOUR, NOT_MEASURED = "none of these", "not measured"
 
 
 def head_map(distances: Table, tables: dict[str, Table], seed: int, stack: str = "") -> tuple[Table, dict[str, float]]:
@@ -23,7 +24,7 @@ def head_map(distances: Table, tables: dict[str, Table], seed: int, stack: str =
 
     stress is Kruskal's stress-1, 0 for a perfect layout: √(Σ (d − δ)² / Σ d²), with d the distances in the plane and δ those between heads.
     """
-    heads = [_numbers(name) for name in map(str, distances.columns["head"])]
+    heads = [layer_and_head(name) for name in map(str, distances.columns["head"])]
     square = np.array([distances[name] for name in map(str, distances.columns["head"])], dtype=np.float64)  # [head, head]
     places = lay_out(square, seed)  # [head, 2]
     behaviours = behaviour_of(heads, tables, stack)
@@ -57,8 +58,9 @@ def stress(square: np.ndarray, places: np.ndarray) -> float:
 
 
 def behaviour_of(heads: list[tuple[int, int]], tables: dict[str, Table], stack: str = "") -> list[str]:
-    """The last rule that each head meets; a rule whose table or target is not there is met by none."""
-    found = dict.fromkeys(heads, NO_BEHAVIOUR)
+    """The last rule that each head meets; a rule whose table or target is not there is met by none. Without any table, not measured."""
+    measured = any(name in tables for _, name, _, _ in RULES)
+    found = dict.fromkeys(heads, NO_BEHAVIOUR if measured else NOT_MEASURED)
     for behaviour, name, column, above in RULES:
         table = tables.get(name)
         if table is None:
@@ -69,9 +71,3 @@ def behaviour_of(heads: list[tuple[int, int]], tables: dict[str, Table], stack: 
             if isinstance(value, float) and value > above and place in found and row.get("stack", stack) in (stack, ""):
                 found[place] = behaviour
     return [found[head] for head in heads]
-
-
-def _numbers(name: str) -> tuple[int, int]:
-    """L3·H7 → (3, 7)"""
-    layer, head = name.split("·")
-    return int(layer[1:]), int(head[1:])

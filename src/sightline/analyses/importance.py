@@ -83,7 +83,7 @@ class Importance(Statistic):
                 self._take(stack, layer, gradient.abs(), call.mask, batch)
 
     def _labels(self, objective: Objective, batch: Batch, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
-        """The tokens to predict; the masked ones are replaced in `inputs`, drawn by seed and place in the run alone."""
+        """The tokens to predict; the masked ones are replaced in `inputs`. Drawn by seed and text alone: parts of a corpus as the whole."""
         labels = torch.full_like(inputs["input_ids"], -100)
         for place, side in enumerate(batch.sides):
             text = side.source
@@ -91,7 +91,7 @@ class Importance(Statistic):
                 labels[place, : len(text) - 1] = inputs["input_ids"][place, 1 : len(text)]
                 continue
             candidates = [i for i, special in enumerate(text.special) if not special]
-            draw = random.Random(f"{self._seed} {batch.numbers[place]}")  # noqa: S311 - seeded, not a secret
+            draw = random.Random(f"{self._seed} {text.ids}")  # noqa: S311 - seeded, not a secret
             chosen = draw.sample(candidates, max(1, round(self.rate * len(candidates))))
             labels[place, chosen] = inputs["input_ids"][place, chosen]
             inputs["input_ids"][place, chosen] = objective.mask_id  # type: ignore[assignment]

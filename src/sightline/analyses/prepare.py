@@ -26,7 +26,8 @@ AT_ONCE = 50_000
 class Preparation:
     """Tokenises documents for one model and counts what happened to them.
 
-    counts   documents, texts, tokens, too_long, windows, unreadable, and dropped: tokens that a window had no room for
+    counts   documents, texts, tokens, too_long, windows, unreadable (documents), unreadable_pieces (of documents that are else read),
+             dropped (tokens that a window had no room for)
     """
 
     model: Model
@@ -49,10 +50,16 @@ class Preparation:
             self.counts["too_long"] += 1
             return []
         if self.window and isinstance(document.item, str) and len(document.item) > AT_ONCE:
-            return [side for piece in _pieces(document.item) for side in self._texts(piece)]
-        return self._texts(document.item)
+            pieces = [self._texts(piece) for piece in _pieces(document.item)]
+        else:
+            pieces = [self._texts(document.item)]
+        found = [side for piece in pieces for side in piece or ()]
+        if None in pieces:  # of a long document perhaps only some
+            self.counts["unreadable_pieces" if found else "unreadable"] += pieces.count(None) if found else 1
+        return found
 
-    def _texts(self, item: Item) -> list[Sides]:
+    def _texts(self, item: Item) -> list[Sides] | None:
+        """The texts that an item makes, none where it is too long; None: it cannot be read."""
         try:
             sides = Sides(self._encode(item))
             if self.longest is None or len(sides.source) <= self.longest:
@@ -66,8 +73,7 @@ class Preparation:
             if self.model.hf.config.is_encoder_decoder:
                 found = [self.model.read(self._again(side.source, item)) for side in found]
         except TextError:
-            self.counts["unreadable"] += 1
-            return []
+            return None
         self.counts["texts"] += len(found)
         self.counts["tokens"] += sum(len(side.source) + (len(side.target) if side.target else 0) for side in found)
         return found

@@ -126,14 +126,17 @@ def rows_of_map(attention: LayerAttention) -> Rows:
     )
 
 
-def rows_of_scores(scores: LayerScores, block: int | None = None) -> Iterator[Rows]:
-    """A layer's rows in blocks, made from queries and keys: several short texts at once, or a few rows and heads of a long one."""
+def rows_of_scores(scores: LayerScores, block: int | None = None, *, fused: bool = True) -> Iterator[Rows]:
+    """A layer's rows in blocks, made from queries and keys: several short texts at once, or a few rows and heads of a long one.
+
+    fused: a long text on a GPU may come through its fused kernel, as rows without weights
+    """
     from sightline.analyses.fused_rows import FUSED_FROM, fused_rows  # it builds on the rows of this module
 
     block = block or (BLOCK_GPU if scores.queries.is_cuda else BLOCK_CPU)
     batch, n_heads, width, _ = scores.queries.shape
     n_keys = scores.keys.shape[2]
-    if scores.queries.is_cuda and scores.mask is None and scores.bias is None and batch == 1 and width >= FUSED_FROM:
+    if fused and scores.queries.is_cuda and scores.mask is None and scores.bias is None and batch == 1 and width >= FUSED_FROM:
         yield fused_rows(scores)
         return
     together = block // (n_heads * width * n_keys)

@@ -17,7 +17,7 @@ from sightline.analyses.prepare import Preparation, characters, documents_of
 from sightline.analyses.provenance import provenance
 from sightline.analyses.state import check_same, load_state, only_run, save_state
 from sightline.analyses.statistic import Statistic
-from sightline.analyses.summary import summarise
+from sightline.analyses.summary import notices, summarise
 from sightline.capture.collect import Sides
 from sightline.capture.model import BATCH_TOKENS, Model
 from sightline.capture.selection import check_layers
@@ -89,7 +89,8 @@ def analyse(
             found = load_state(place, ready)
             if found is not None and not resume:
                 kind = "a finished" if found[1]["complete"] else "an unfinished"
-                raise StorageError(f"{place} holds {kind} run.", "Go on with it: --resume (resume=True). Or choose another folder.")
+                does = "Write its report anew" if found[1]["complete"] else "Go on with it"
+                raise StorageError(f"{place} holds {kind} run.", f"{does}: --resume (resume=True). Or choose another folder.")
             if found is not None:
                 check_same(place, found[1], about)
                 ready, done, counts, seconds = _restored(*found)
@@ -140,7 +141,7 @@ class _Loop:
             for place, indices in enumerate(cut):
                 if number == done[0] and place < done[1]:
                     continue
-                self._fold([texts[i] for i in indices], [number * (1 << 20) + i for i in indices])
+                self._fold([texts[i] for i in indices])
                 self.seconds = time.monotonic() - started
                 if self.folder is not None and time.monotonic() - saved > SAVE_EVERY:
                     self.save((number, place + 1))
@@ -154,8 +155,8 @@ class _Loop:
     def _batch_tokens(self) -> int:
         return min([BATCH_TOKENS, *(limit for one in self.statistics if (limit := one.batch_tokens(self.model)) is not None)])
 
-    def _fold(self, sides: Sequence[Sides], numbers: Sequence[int]) -> None:
-        batch = Batch(tuple(sides), self.roles, self.model.hf.device, tuple(numbers), self.layers)
+    def _fold(self, sides: Sequence[Sides]) -> None:
+        batch = Batch(tuple(sides), self.roles, self.model.hf.device, self.layers)
         if self.streamed is None:
             self.streamed = agree(self.model, batch, [one for one in self.statistics if one.from_rows], self.layers)
         fold(self.model, batch, self.statistics, self.layers, streamed=self.streamed)
@@ -200,6 +201,12 @@ def _restored(statistics: list[Statistic], header: dict[str, Any]) -> tuple[list
 
 
 def _finish(loop: _Loop, statistics: list[Statistic], left_out: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    if loop.about["options"]["pairs"] and not loop.counts["documents"]:
+        raise TextError(
+            f"No document of {loop.about['corpus']['name']} has two sentences, so there are no pairs to build.",
+            "A sentence ends with . ! ? … and white space, or with 。！？.",
+            "Leave out --pairs (pairs=True) to read the documents as they are.",
+        )
     if not loop.counts["texts"]:
         raise TextError(
             f"None of the {loop.counts['documents']:,} documents of {loop.about['corpus']['name']} could be used.",
@@ -211,7 +218,7 @@ def _finish(loop: _Loop, statistics: list[Statistic], left_out: dict[str, str]) 
     about = {
         **loop.about,
         "counts": dict(loop.counts),
-        "notices": _notices(loop.counts, statistics),
+        "notices": notices(loop.counts, statistics),
         "left_out": left_out,
         "notes": notes,
         "streamed": loop.streamed,
@@ -219,18 +226,6 @@ def _finish(loop: _Loop, statistics: list[Statistic], left_out: dict[str, str]) 
         "tokens_per_second": round(loop.counts["tokens"] / max(loop.seconds, 1e-9), 1),
     }
     return about, tables
-
-
-def _notices(counts: Counter[str], statistics: Sequence[Statistic]) -> list[str]:
-    """What is not in the numbers, beside whole documents."""
-    said = [
-        f"{n:,} of {counts['texts']:,} texts are too long for {one.name} and missing there alone."
-        for one in statistics
-        if (n := one.n_left_out())
-    ]
-    if counts["dropped"]:
-        said.append(f"{counts['dropped']:,} tokens of words that are longer than a window found no room in one.")
-    return said
 
 
 def _about(model: Model, corpus: Corpus, statistics: Sequence[Statistic], options: dict[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from safetensors.numpy import save_file
 
 from sightline.analyses.statistic import Statistic
 from sightline.capture.files import replacing
-from sightline.capture.storage import checksum
+from sightline.capture.sealed import checksum
 from sightline.errors import StorageError
 
 FORMAT = 1

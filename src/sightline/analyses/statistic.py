@@ -30,6 +30,8 @@ class Statistic(ABC):
     name: ClassVar[str]
     #: Whether it is fed rows; one that runs the model itself, in `finish`, is not.
     from_rows: ClassVar[bool] = True
+    #: Whether rows without weights of their own (long texts through a fused kernel) cannot answer it.
+    needs_weights: bool = False
 
     def __init__(self) -> None:
         self.sums: dict[str, np.ndarray] = {}

@@ -1,7 +1,8 @@
-"""The tables of a run: each statistic's own, and those that need several of them."""
+"""The tables of a run: each statistic's own, and those that need several of them; and what is not in them."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,3 +22,17 @@ def summarise(statistics: Sequence[Statistic], seed: int) -> tuple[dict[str, Tab
         made = f"head_map_{stack}" if stack else "head_map"
         tables[made], notes[made] = head_map(tables[name], tables, seed, stack)
     return tables, notes
+
+
+def notices(counts: Counter[str], statistics: Sequence[Statistic]) -> list[str]:
+    """What is not in the numbers, beside whole documents."""
+    said = [
+        f"{n:,} of {counts['texts']:,} texts are too long for {one.name} and missing there alone."
+        for one in statistics
+        if (n := one.n_left_out())
+    ]
+    if counts["unreadable_pieces"]:
+        said.append(f"{counts['unreadable_pieces']:,} pieces of long documents cannot be read as text and are missing.")
+    if counts["dropped"]:
+        said.append(f"{counts['dropped']:,} tokens of words that are longer than a window found no room in one.")
+    return said

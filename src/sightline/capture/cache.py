@@ -16,7 +16,7 @@ import filelock
 import platformdirs
 import transformers
 
-from sightline.capture.storage import FORMAT, open_trace, save_trace
+from sightline.capture.storage import TRACE, open_trace, save_trace
 from sightline.errors import StorageError
 from sightline.version import __version__
 
@@ -48,7 +48,7 @@ class TraceCache:
 
     def key(self, fingerprint: Fingerprint, source: Source, options: Mapping[str, Any]) -> str:
         """The name of an entry: a hash of the model's weights and tokeniser, the text, the options and the versions in play."""
-        parts = [str(fingerprint), dataclasses.asdict(source), dict(options), FORMAT, transformers.__version__, __version__]
+        parts = [str(fingerprint), dataclasses.asdict(source), dict(options), TRACE.format, transformers.__version__, __version__]
         return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
     def get(self, key: str) -> Trace | None:

@@ -171,6 +171,10 @@ def _open(
             f"{len(missing)} of the weights of {shown} are not in its files: {', '.join(missing[:3])}{' …' if len(missing) > 3 else ''}",
             "They would be random, and so would the attention. Is config.json that of another model?",
         )
+    with torch.no_grad():  # what is not in the files would be random: the same model would have another fingerprint each time
+        for name, parameter in hf.named_parameters():
+            if name in found["missing_keys"]:
+                parameter.zero_()
     return hf, _open_tokenizer(place, shown, options)
 
 

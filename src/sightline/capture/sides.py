@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 from sightline.capture.collect import Sides
 from sightline.capture.inputs import decoder_start
@@ -116,13 +116,24 @@ class SidesReader:
         room = WRITES_AT_MOST if self.max_tokens is None else min(WRITES_AT_MOST, self.max_tokens - 1)
         with torch.inference_mode():
             written = self.hf.generate(
-                input_ids=ids, attention_mask=torch.ones_like(ids), max_new_tokens=room, num_beams=1, do_sample=False
+                input_ids=ids,
+                attention_mask=torch.ones_like(ids),
+                max_new_tokens=room,
+                num_beams=1,
+                do_sample=False,
+                use_cache=not _has_deeper_decoder(self.hf.config),
             )[0].tolist()
         ends = self.hf.generation_config.eos_token_id
         ends = ends if isinstance(ends, list) else [ends]
         while len(written) > 1 and written[-1] in ends:
             written.pop()
         return describe(self.tokenizer, written)
+
+
+def _has_deeper_decoder(config: PretrainedConfig) -> bool:
+    """transformers makes its cache as deep as the encoder: a decoder with more layers than that would run out of it."""
+    depths = (getattr(config, name, None) for name in ("num_decoder_layers", "decoder_layers"))
+    return any(depth is not None and depth > config.num_hidden_layers for depth in depths)
 
 
 def _joined(start: TokenizedText, text: TokenizedText, end: int) -> TokenizedText:

@@ -21,6 +21,7 @@ from sightline.hosts import (
     view_command,
 )
 from sightline.hosts.app import command as app_command
+from sightline.hosts.corpus_commands import numbers
 from sightline.version import __version__
 
 app = typer.Typer(
@@ -34,6 +35,7 @@ app = typer.Typer(
 app.add_typer(model_commands.app, name="models")
 app.command(no_args_is_help=True)(view_command.view)
 app.command(no_args_is_help=True)(corpus_commands.analyse)
+app.command(no_args_is_help=True)(corpus_commands.merge)
 app.command(no_args_is_help=True)(grammar_commands.syntax)
 app.command(no_args_is_help=True)(grammar_commands.sample_treebank)
 app.command(no_args_is_help=True)(coreference_command.coreference)
@@ -62,15 +64,6 @@ def options(
     _show_traceback = traceback
 
 
-def _layers(text: str | None) -> list[int] | None:
-    if text is None:
-        return None
-    try:
-        return [int(part) for part in text.replace(",", " ").split()]
-    except ValueError:
-        raise typer.BadParameter(f"{text!r}: give layer numbers with commas between them, such as 0,5.") from None
-
-
 @app.command(no_args_is_help=True)
 def trace(
     text: Annotated[str, typer.Argument(help="The text to look at.", show_default=False)],
@@ -86,7 +79,7 @@ def trace(
 
     [dim]sightline trace "The cat sat on the mat." --pair "It purred." -o cat.safetensors[/dim]
     """
-    chosen = _layers(layers)
+    chosen = numbers(layers)
     from sightline.capture.load import load
     from sightline.hosts.summary import summary_tables
 

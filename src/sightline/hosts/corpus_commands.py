@@ -1,4 +1,4 @@
-"""`sightline analyse`: a corpus in, a folder of tables, figures and a report out."""
+"""`sightline analyse`: a corpus in, a folder of tables, figures and a report out; `sightline merge`: several of them as one."""
 
 from __future__ import annotations
 
@@ -57,6 +57,7 @@ def analyse(
     from sightline.analyses.catalogue import statistics_named
     from sightline.analyses.run import analyse as run_analysis
     from sightline.capture.load import load
+    from sightline.results.run import amounts
     from sightline.text.corpora import read_corpus
 
     statistics = statistics_named(only or ANALYSES, targets)
@@ -81,7 +82,24 @@ def analyse(
             console.print(f"{counts[what]:,} of {counts['documents']:,} {said}.", highlight=False)
     for notice in run.about["notices"]:
         console.print(escape(notice), highlight=False)
-    console.print(f"{counts['texts']:,} texts, {counts['tokens']:,} tokens. Report: {escape(str(report))}", highlight=False)
+    console.print(f"{amounts(run)}. Report: {escape(str(report))}", highlight=False)
+
+
+def merge(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of finished runs, each over another part of the corpus.", show_default=False)],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The merged run's folder, made if need be.", show_default=False)],
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run that the folder holds.")] = False,
+) -> None:
+    """Runs of `analyse` over parts of a corpus, made on several machines say, merged into the run over all of it.
+
+    [dim]sightline merge run1 run2 run3 -o run[/dim]
+    """
+    from sightline.analyses.merge import merge_runs
+    from sightline.results.run import amounts, check_free
+
+    check_free(output, "analyse", overwrite=overwrite)
+    run = merge_runs(runs)
+    console.print(f"{amounts(run)}. Report: {escape(str(run.save(output)))}", highlight=False)
 
 
 def _draw(run: Run, folder: Path, kinds: list[str]) -> None:

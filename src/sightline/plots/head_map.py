@@ -14,7 +14,7 @@ from sightline.results.table import Table
 
 BEHAVIOURS = {
     "next": HEADS[0], "previous": HEADS[2], "broad": HEADS[7], "cls": HEADS[6], "sep": HEADS[8], "punctuation": HEADS[1],
-    "none of these": "#b8bfc9",
+    "none of these": "#b8bfc9", "not measured": "#b8bfc9",
 }  # fmt: skip
 
 

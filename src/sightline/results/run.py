@@ -130,7 +130,7 @@ def check_free(folder: Path, kind: str, *, overwrite: bool = False) -> None:
     if folder.exists() and not folder.is_dir():
         raise StorageError(f"{folder} is a file.", "A run is written into a folder: give another name.")
     if not overwrite and kind in kinds_in(folder):
-        raise StorageError(f"{folder} holds a {kind} run.", "Replace it: --overwrite. Or choose another folder.")
+        raise StorageError(f"{folder} holds a run of {kind}.", "Replace it: --overwrite. Or choose another folder.")
 
 
 def _provenance(folder: Path) -> dict[str, dict[str, Any]]:
@@ -160,7 +160,9 @@ def amounts(run: Run) -> str:
 
     >>> amounts(Run({"counts": {"sentences": 2001, "tokens": 34015}}, {}))
     '2,001 sentences, 34,015 tokens'
+    >>> amounts(Run({"counts": {"texts": 1, "tokens": 9}}, {}))
+    '1 text, 9 tokens'
     """
     counts = run.about["counts"]
     said = [name for name in AMOUNTS if name in counts and not (name == "documents" and "texts" in counts)]
-    return ", ".join(f"{counts[name]:,} {name}" for name in said)
+    return ", ".join(f"{counts[name]:,} {name if counts[name] != 1 else name.removesuffix('s')}" for name in said)

@@ -121,7 +121,7 @@ def test_a_treebank_without_mentions_is_measured_and_reference_is_left_out_with_
     at.pills(key="grammar-analyses").set_value(["syntax", "coreference"]).run()
     job = measured(at)
     assert (job.state, job.error) == ("done", "")
-    assert at.warning[0].value == Say("en")("corpus.left_out", name=Say("en")("grammar.analysis_coreference"))
+    assert at.warning[0].value == Say("en")("grammar.left_out", name=Say("en")("grammar.analysis_coreference"))
     assert "Entity=" in at.code[0].value
     run = sl.open_run(job.folder)
     assert list(run.parts) == ["syntax"]

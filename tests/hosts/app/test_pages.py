@@ -80,6 +80,18 @@ def test_an_empty_and_a_long_text_are_answered_in_words(script):
     assert errors(at) == []
 
 
+def test_long_texts_are_answered_in_words_rather_than_dropped(script):
+    at = script("look", limits=Limits(characters=200)).run()
+    typed(at, "word " * 60)
+    assert errors(at) == [Say("en")("look.too_long", n="299", most="200")]
+    at = script("corpus", "ko", limits=Limits(pasted=100)).run()
+    at.segmented_control(key="corpus-source").set_value("paste").run()
+    at.text_area(key="corpus-text").set_value("word " * 30).run()
+    at.button(key="corpus-run").click().run()
+    assert errors(at) == [Say("ko")("corpus.too_long", n="150", most="100")]
+    assert not at.button(key="corpus-run").disabled
+
+
 def test_text_is_never_markup(script):
     at = script("look").run()
     typed(at, "<script>alert(1)</script> **bold** :red[x] [a](http://b)")
@@ -193,6 +205,18 @@ def test_a_made_up_run_is_not_opened(script, name):
     at.run()
     assert not at.exception
     assert not [one for one in at.selectbox if one.key == "run-name"]
+
+
+def test_a_run_that_holds_a_link_out_of_the_workspace_is_not_read(script, minilm, tmp_path):
+    at = script("runs")
+    run = tmp_path / "workspace" / "runs" / "linked"
+    small_run(minilm, run)
+    (tmp_path / "secret.html").write_text("secret")
+    (run / "report.html").unlink()
+    (run / "report.html").symlink_to(tmp_path / "secret.html")
+    at.run()
+    assert errors(at) == [Say("en")("runs.damaged")]
+    assert "leads out of the workspace" in at.code[0].value
 
 
 def test_a_damaged_run_is_named_and_the_page_goes_on(script, tmp_path):

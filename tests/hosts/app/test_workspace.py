@@ -44,6 +44,16 @@ def test_a_workspace_whose_folders_are_links_outside_is_empty(tmp_path):
     assert Workspace(tmp_path / "w").runs() == {}
 
 
+def test_a_model_whose_weights_are_a_link_outside_is_not_offered(workspace, tmp_path):
+    model = workspace.root / "models" / "half"
+    model.mkdir()
+    (model / "config.json").write_text("{}")
+    assert list(workspace.models()) == ["half"]
+    (model / "model.safetensors").symlink_to(tmp_path / "outside" / "config.json")
+    assert workspace.models() == {}
+    assert not workspace.whole(model)
+
+
 def test_models_and_runs_are_found_by_name(workspace):
     (workspace.root / "models" / "mine").mkdir()
     (workspace.root / "models" / "mine" / "config.json").write_text("{}")

@@ -21,7 +21,7 @@ def show_parts(say: Say, run: Run, folder: Path) -> None:
     for part in parts.values():
         if part.about.get("kind", "analyse") in GRAMMAR:
             for left, why in part.about.get("left_out", {}).items():
-                st.warning(say("corpus.left_out", name=say(f"grammar.analysis_{left}")), icon=":material/info:")
+                st.warning(say("grammar.left_out", name=say(f"grammar.analysis_{left}")), icon=":material/info:")
                 st.code(why, language=None, wrap_lines=True)
     if "analyse" in parts:
         show_run(say, parts["analyse"], name)
