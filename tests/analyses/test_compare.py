@@ -85,6 +85,22 @@ def test_the_divergence_is_the_plain_formula():
     assert float(found.table["js"][1]) == pytest.approx(np.mean(rows), rel=1e-5)
 
 
+def test_progress_goes_on_through_all_three_passes_and_can_end_any_of_them():
+    first, second, seen = tiny_model(), perturbed(tiny_model(), 0, 1), []
+    sl.compare(first, second, TEXTS, spaces=False, progress=seen.append)
+    n = len(TEXTS)
+    assert [place.documents for place in seen] == sorted(place.documents for place in seen)
+    assert {n, 2 * n, 3 * n} <= {place.documents for place in seen}
+    assert {place.of for place in seen} == {3 * n}
+
+    def stop(place):
+        if place.documents > 2 * n:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sl.compare(first, second, TEXTS, spaces=False, progress=stop)
+
+
 def test_the_two_spaces_show_the_same_texts(tmp_path):
     found = sl.compare(tiny_model(), perturbed(tiny_model(), 1, 2), TEXTS, layers=[1])
     one, other = found.spaces

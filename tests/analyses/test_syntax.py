@@ -118,6 +118,14 @@ def test_a_file_is_read_and_what_is_no_sentence_is_refused(tmp_path: Path, minil
         sl.syntax(minilm, ["the cat sat"])  # type: ignore[list-item]
 
 
+def test_layers_may_differ_in_how_many_heads_they_have() -> None:
+    hf = tiny_model.__wrapped__().hf
+    attention = hf.bert.encoder.layer[1].attention.self
+    attention.num_attention_heads, attention.attention_head_size = 2, 12
+    model = sl.wrap(hf, tiny_tokenizer(), name="uneven")
+    check_against_reference(sl.syntax(model, SENTENCES, min_count=1), model.traces([list(one.words) for one in SENTENCES]), SENTENCES)
+
+
 @pytest.mark.parametrize("layers", [None, [2]])
 def test_an_encoder_deeper_than_its_decoder_is_asked_in_all_its_layers(layers: list[int] | None) -> None:
     t5 = next(one for one in FAMILIES if one.name == "t5")
@@ -130,6 +138,9 @@ def test_an_encoder_deeper_than_its_decoder_is_asked_in_all_its_layers(layers: l
     assert set(sl.coreference(model, [twice], layers=layers).table("coreference_heads").columns["layer"]) == asked
     with pytest.raises(TraceError, match="model's encoder whose layers are 0…2"):
         sl.syntax(model, SENTENCES, layers=[3])
+    for ask in (lambda: sl.syntax(model, SENTENCES, layers=2), lambda: sl.coreference(model, [twice], layers=2)):  # type: ignore[arg-type]
+        with pytest.raises(TraceError, match="Give a list of layer numbers"):
+            ask()
 
 
 def test_the_held_out_head_is_chosen_on_one_half_and_scored_on_the_other() -> None:
@@ -198,11 +209,11 @@ class TestBadInput:
     def test_long_sentences_and_words_that_are_dropped_are_counted_and_named(self, minilm: sl.Model) -> None:
         long = Sentence("long", ("cat",) * 200, (-1, *(0,) * 199), ("root", *("dep",) * 199))
         dropped = Sentence("dropped", ("cat", "\u200b\u200b", "ran"), (2, 2, -1), ("nsubj", "dep", "root"))
-        run = syntax(minilm, [*sl.sample_treebank(4), long, dropped], min_count=1)
+        run = syntax(minilm, [*sl.sample_treebank(4), long, dropped, long], min_count=1)
         counts = run.about["counts"]
-        assert (counts["given"], counts["sentences"], counts["too_long"], counts["unreadable"]) == (6, 4, 1, 1)
+        assert (counts["given"], counts["sentences"], counts["too_long"], counts["unreadable"]) == (7, 4, 2, 1)
         notes = run.about["notes"]
-        assert notes["too_long"] == {"long": "202 tokens, more than 128."}
+        assert notes["too_long"] == dict.fromkeys(("long", "long, sentence 7"), "202 tokens, more than 128.")
         assert set(notes["unreadable"]) == {"dropped"}
 
     def test_a_treebank_of_which_nothing_can_be_used_is_refused(self) -> None:

@@ -21,6 +21,7 @@ def test_one_treebank_gives_tables_figures_and_a_report(sightline, treebank, tmp
     assert done.returncode == 0, done.stderr
     assert "attention + model embeddings" in done.stdout
     assert "Trained on 30 sentences of one half of sample.conllu" in done.stdout
+    assert f"Report: {tmp_path / 'run' / 'report.html'}\n" in done.stdout  # in one piece, however narrow the window
     run = sl.open_run(tmp_path / "run")
     assert set(run.tables) == {"probes", "probes_curve", "probe_weights"}
     assert sorted({int(layer) for layer in run.table("probe_weights")["layer"]}) == [2, 4]

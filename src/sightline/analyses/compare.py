@@ -6,7 +6,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -65,10 +65,13 @@ def compare(
     started = time.monotonic()
     pairs, both, counts = _read_both(first, second, corpus, limit, longest, seed)
     level = "token" if all(same_tokens(a, b) for a, b in pairs) else "word"
-    sums = _distances(first, second, pairs, chosen, level, counts, progress)
+    sums = _distances(first, second, pairs, chosen, level, counts, _passes(progress, 0, len(pairs)))
     given: dict[str, Any] = {"max_tokens": longest, "seed": seed}
     given["layers"] = sorted({layer for numbers in chosen.values() for layer in numbers})
-    one, other = (_means(model, analyse(model, both, [AverageAttention(), Entropy()], **given)) for model in (first, second))
+    one, other = (
+        _means(model, analyse(model, both, [AverageAttention(), Entropy()], progress=_passes(progress, number, len(pairs)), **given))
+        for number, model in enumerate((first, second), start=1)
+    )
     where = corpus.about
     about = {
         **provenance("compare", first, where, options),
@@ -84,6 +87,13 @@ def compare(
         left_out["space"] = "One of the models stands outside transformers' attention interface: it gives no queries and keys."
     about["seconds"] = round(time.monotonic() - started, 3)
     return Comparison(Run(about, {"compare": _table(sums, chosen, one, other)}), made)
+
+
+def _passes(progress: Callable[[Progress], None] | None, number: int, texts: int) -> Callable[[Progress], None] | None:
+    """Progress within one of three passes over the texts: both models side by side, then each of them alone."""
+    if progress is None:
+        return None
+    return lambda place: progress(replace(place, documents=number * texts + place.documents, of=3 * texts))
 
 
 def _in_common(first: Model, second: Model, layers: Iterable[int] | None) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:

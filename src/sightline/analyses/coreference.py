@@ -57,8 +57,7 @@ def coreference(
     words of a window in which the best head is right. Accuracies are in per cent; where a type of mention does not occur, nan.
     """
     corpus = _corpus(documents, strict)
-    numbers = None if layers is None else list(layers)
-    check_layers_of(model.layout, reading_stack(model), numbers)
+    numbers = None if layers is None else list(check_layers_of(model.layout, reading_stack(model), layers))
     options = {"limit": limit, "max_tokens": max_tokens, "first_window": first_window, "layers": numbers, "seed": seed, "strict": strict}
     began = time.monotonic()
     chosen = _chosen(corpus, limit, seed)
@@ -173,7 +172,7 @@ def _left_out(counts: Mapping[str, int]) -> list[str]:
     said = (
         ("long_sentences", "sentences are longer than a window and were cut between words"),
         ("unreadable_sentences", "sentences have words that this tokeniser drops, or that fill more than a window, and were left out"),
-        ("mentions_outside", "mentions lie in no window"),
+        ("mentions_outside", "of the mentions lie in no window"),
     )
     return [f"{counts[name]:,} {what}." for name, what in said if counts.get(name)]
 

@@ -17,8 +17,9 @@ from sightline.analyses.relations import ALL, DIRECTIONS, LABELS, Gold, gold_of,
 from sightline.analyses.run import Progress
 from sightline.analyses.syntax_examples import Surest, example_trace, examples_table
 from sightline.analyses.tables import head_name
-from sightline.analyses.word_maps import MAX_TOKENS, WordMaps, WordTexts, each_word_map, read_words
+from sightline.analyses.word_maps import MAX_TOKENS, WordMaps, WordTexts, each_word_map, read_words, reading_stack
 from sightline.capture.model import Model
+from sightline.capture.selection import check_layers_of
 from sightline.errors import TextError, nearest
 from sightline.measures.heads import OFFSETS, at_offset, best_offset, most_attended
 from sightline.results.run import Run
@@ -56,7 +57,7 @@ def syntax(
         raise TextError(f"Labels {labels!r}.", nearest(labels, LABELS))
     if min_count < 1:
         raise TextError(f"A least count of {min_count}.", "Give --min-count 1 or more.")
-    layers = None if layers is None else list(layers)
+    layers = None if layers is None else list(check_layers_of(model.layout, reading_stack(model), layers))
     bank = as_treebank(treebank)
     chosen = _chosen(bank.sentences, limit, seed)
     options = {"labels": labels, "min_count": min_count, "limit": limit, "max_tokens": max_tokens, "layers": layers, "seed": seed}
@@ -176,29 +177,30 @@ class Tally:
 
 
 def _best_table(tally: Tally, rows: Sequence[str]) -> Table:
-    layers = sorted(tally.right)
-    right = np.stack([tally.right[layer] for layer in layers], 2)  # [half, relation, layer, head, direction]
+    layers = sorted(tally.right)  # layers may differ in how many heads they have: all of them in one row
+    choices = [(layer, head, way) for layer in layers for head, way in np.ndindex(tally.right[layer].shape[2:])]
+    right = np.concatenate([tally.right[layer].reshape(2, len(tally.names), -1) for layer in layers], 2)  # [half, relation, choice]
     totals, offsets = tally.totals(), tally.offsets_right()
     records: list[dict[str, Cell]] = []
     for name in rows:
         number = tally.names.index(name)
-        both, total = right[:, number].sum(0), totals[:, number].sum()  # [layer, head, direction]
-        layer, head, direction = (int(i) for i in np.unravel_index(both.argmax(), both.shape))
-        picked = [np.unravel_index(right[half, number].argmax(), both.shape) for half in (0, 1)]
-        held_out = right[(1, number, *picked[0])] + right[(0, number, *picked[1])]
+        both, total = right[:, number].sum(0), totals[:, number].sum()  # [choice]
+        layer, head, direction = choices[int(both.argmax())]
+        picked = [int(right[half, number].argmax()) for half in (0, 1)]
+        held_out = right[1, number, picked[0]] + right[0, number, picked[1]]
         offset = best_offset(offsets[number].tolist())
         records.append(
             {
                 "relation": name,
                 "count": int(total),
-                "layer": layers[layer],
+                "layer": layer,
                 "head": head,
                 "direction": DIRECTIONS[direction],
-                "accuracy": 100 * float(both[layer, head, direction] / total),
+                "accuracy": 100 * float(both.max() / total),
                 "baseline": 100 * float(offsets[number, OFFSETS.index(offset)] / total),
                 "offset": offset,
                 "accuracy_held_out": 100 * float(held_out / total) if totals[:, number].all() else float("nan"),
-                "heads_held_out": " ".join(head_name(layers[int(one[0])], int(one[1])) for one in picked),
+                "heads_held_out": " ".join(head_name(*choices[one][:2]) for one in picked),
             }
         )
     return _table(records)

@@ -39,8 +39,14 @@ class WordTexts:
     reasons: Mapping[str, Mapping[int, str]]
 
     def dropped(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
-        """too_long or unreadable → name → why; names: of the sentences that were given."""
-        return {kind: {names[place]: why for place, why in found.items()} for kind, found in self.reasons.items()}
+        """too_long or unreadable → name → why; names: of the sentences that were given, of which two may have the same."""
+        told: dict[str, dict[str, str]] = {}
+        for kind, found in self.reasons.items():
+            told[kind] = {}
+            for place, why in found.items():
+                name = names[place]
+                told[kind][name if name not in told[kind] else f"{name}, sentence {place + 1}"] = why
+        return told
 
 
 @dataclass(frozen=True)

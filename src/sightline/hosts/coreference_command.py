@@ -61,4 +61,4 @@ def coreference(
     console.print(table)
     for notice in run.about["notices"]:
         console.print(f"[dim]{escape(notice)}[/dim]", highlight=False)
-    console.print(f"Report: {escape(str(report))}", highlight=False)
+    console.print(f"Report: {escape(str(report))}", highlight=False, soft_wrap=True)

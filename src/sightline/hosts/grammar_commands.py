@@ -67,7 +67,11 @@ def syntax(
         console.print(f"[dim]{escape(line)}[/dim]", highlight=False)
     counts = run.about["counts"]
     more = f"{len(table) - PRINTED} more relations in tables/syntax.csv. " if len(table) > PRINTED else ""
-    console.print(f"{counts['sentences']:,} sentences, {counts['words']:,} words. {more}Report: {escape(str(report))}", highlight=False)
+    console.print(
+        f"{counts['sentences']:,} sentences, {counts['words']:,} words. {more}Report: {escape(str(report))}",
+        highlight=False,
+        soft_wrap=True,
+    )
 
 
 def sample_treebank(
@@ -82,4 +86,4 @@ def sample_treebank(
     from sightline.sample.treebank import write_sample
 
     write_sample(output, n, seed)
-    console.print(f"{n:,} made-up sentences: {escape(str(output))}", highlight=False)
+    console.print(f"{n:,} made-up sentences: {escape(str(output))}", highlight=False, soft_wrap=True)

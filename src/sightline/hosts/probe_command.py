@@ -75,4 +75,6 @@ def probe(
     for line in [*left_out(run), *run.about["notices"]]:
         console.print(f"[dim]{escape(line)}[/dim]", highlight=False)
     counts = run.about["counts"]
-    console.print(f"{counts['sentences']:,} sentences, {counts['words']:,} words. Report: {escape(str(report))}", highlight=False)
+    console.print(
+        f"{counts['sentences']:,} sentences, {counts['words']:,} words. Report: {escape(str(report))}", highlight=False, soft_wrap=True
+    )

@@ -116,7 +116,7 @@ def compare(
 
     check_free(output, "compare", overwrite=overwrite)
     opened, first, second = read_corpus(corpus, kind=kind), load(model), load(other)
-    with progress_bar("texts") as show:
+    with progress_bar("texts, three times") as show:
         found = run_compare(
             first, second, opened, layers=chosen, limit=limit, max_tokens=max_tokens, seed=seed, spaces=spaces, progress=show
         )

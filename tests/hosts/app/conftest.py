@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import sightline as sl
-from sightline.hosts.app.corpus import sample
 from sightline.hosts.app.settings import Limits, Settings, current, use
+from sightline.hosts.app.text_source import sample
 from tests.hosts.app.serving import Served, serving
 
 ENTRY = str(files("sightline.hosts.app").joinpath("entry", "sightline_app.py"))

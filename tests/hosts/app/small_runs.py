@@ -8,7 +8,7 @@ from pathlib import Path
 from torch import nn
 
 import sightline as sl
-from sightline.hosts.app.corpus import sample
+from sightline.hosts.app.text_source import sample
 from sightline.results.space_storage import FILE
 from sightline.sample.treebank import write_sample
 

@@ -52,6 +52,14 @@ def test_a_packed_text_that_would_fill_the_memory_is_not_unpacked():
     assert unpack(pack("a" * (LARGEST - 10))) == "a" * (LARGEST - 10)
 
 
+@pytest.mark.parametrize(
+    "state",
+    [{"stack": "x"}, {"stack": -1}, {"layer": None}, {"layer": "zz"}, {"layer": True}, {"heads": 7}, {"heads": "zz"}, {"heads": [None]}],
+)
+def test_positions_that_cannot_be_any_are_left_out_of_a_made_up_link(state):
+    assert read({"text": "x", "s": pack({**state, "level": "word"})}, DEFAULT).state == {"level": "word"}
+
+
 def test_what_passes_is_not_in_the_address():
     parameters, _ = written(Looking("x", model="m", state={"theme": "dark", "find": "cat", "layer": 1}))
     assert "s" not in parameters

@@ -8,9 +8,9 @@ import re
 import pytest
 
 import sightline as sl
-from sightline.hosts.app.corpus import sample
 from sightline.hosts.app.figures import clicked, translated
 from sightline.hosts.app.messages import Say
+from sightline.hosts.app.text_source import sample
 from sightline.plots.figures import available
 from sightline.plots.style import INK, in_dark
 from sightline.results.head_card import head_card, heads_of

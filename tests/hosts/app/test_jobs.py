@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import gzip
+import tempfile
 import threading
 import time
+from dataclasses import dataclass
 
 import pytest
 
 import sightline as sl
 from sightline.errors import TextError
-from sightline.hosts.app.corpus import read_bytes, sample
 from sightline.hosts.app.jobs import Desk, Job, StoppedError, measure, owner_of
+from sightline.hosts.app.messages import Say
 from sightline.hosts.app.shelf import Shelf
+from sightline.hosts.app.text_source import Source, sample
+
+
+@dataclass(frozen=True)
+class Uploaded:
+    """What Streamlit hands on of an uploaded file."""
+
+    name: str
+    data: bytes
+
+    def getvalue(self) -> bytes:
+        return self.data
 
 
 def until(job: Job, seconds: float = 60) -> None:
@@ -22,7 +37,7 @@ def until(job: Job, seconds: float = 60) -> None:
 
 
 def test_a_finished_analysis_is_a_run_of_its_owner(minilm, tmp_path):
-    corpus = read_bytes(sample().encode(), "text", "sample")
+    corpus = Source("sample").corpus(Say("en"))
     job = Desk(2).take(tmp_path / "run", measure(minilm, corpus, ["average_attention", "entropy"], 6, "me"))
     until(job)
     assert (job.state, job.error) == ("done", "")
@@ -33,7 +48,7 @@ def test_a_finished_analysis_is_a_run_of_its_owner(minilm, tmp_path):
 
 
 def test_a_stopped_analysis_leaves_nothing(minilm, tmp_path):
-    corpus = read_bytes(("\n\n".join([sample()] * 8)).encode(), "text", "long")
+    corpus = Source("paste", "\n\n".join([sample()] * 8)).corpus(Say("en"))
     desk = Desk(2)
     job = desk.take(tmp_path / "run", measure(minilm, corpus, ["entropy"], 300, "me"))
     while not job.done and not job.ended:
@@ -89,23 +104,29 @@ def test_stopping_is_not_taken_for_a_fault():
 
 
 @pytest.mark.parametrize(
-    ("data", "kind", "said"),
+    ("name", "data", "said"),
     [
-        (b"\xff\xfe\x00", "text", "not UTF-8"),
-        (b"{broken", "jsonl", "line 1"),
-        (b"   \n  \n", "text", "empty corpus"),
-        (b"1\tonly\tthree\n\n", "conllu", "line"),
+        ("mine.txt", b"\xff\xfe\x00", "not UTF-8"),
+        ("mine.jsonl", b"{broken", "line 1"),
+        ("mine.conllu", b"1\tonly\tthree\n\n", "line"),
+        ("mine.txt.gz", b"not packed", "mine.txt.gz"),
+        ("mine.txt.gz", gzip.compress(b"A cat. " * 50)[:-9], "mine.txt.gz"),
     ],
 )
-def test_a_bad_file_is_named_without_our_paths(data, kind, said):
+def test_a_bad_file_is_named_without_our_paths(name, data, said):
     with pytest.raises(TextError, match=said) as error:
-        read_bytes(data, kind, "uploaded file")
-    assert "/tmp" not in str(error.value)
-    assert "uploaded file" in str(error.value)
+        Source("upload", upload=Uploaded(name, data)).corpus(Say("en"))
+    assert tempfile.gettempdir() not in str(error.value)
+    assert name in str(error.value)
+
+
+def test_a_packed_text_is_read_and_called_as_its_file():
+    corpus = Source("upload", upload=Uploaded("猫.txt.gz", gzip.compress(b"A cat.\n\nA dog."))).corpus(Say("en"))
+    assert (len(corpus), corpus.name) == (2, "猫.txt.gz")
 
 
 def test_the_sample_is_forty_paragraphs():
-    assert len(read_bytes(sample().encode(), "text", "sample")) == 40
+    assert len(Source("sample").corpus(Say("en"))) == 40
 
 
 def test_a_shelf_stays_within_its_room_and_hands_out_what_was_asked_for():

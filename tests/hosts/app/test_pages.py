@@ -7,9 +7,11 @@ import time
 
 import pytest
 
+from sightline.hosts.app.address import pack
 from sightline.hosts.app.jobs import OWNER, desk
 from sightline.hosts.app.messages import LANGUAGES, Say
-from sightline.hosts.app.settings import Limits
+from sightline.hosts.app.models import choices
+from sightline.hosts.app.settings import Limits, current
 from tests.hosts.app.conftest import small_run
 
 
@@ -62,11 +64,24 @@ def test_an_address_brings_text_pair_view_and_state(script):
 
 @pytest.mark.parametrize("model", ["../../etc", "/etc", "google-bert/bert-base-uncased", "no-such"])
 def test_a_model_that_is_not_offered_is_refused_with_the_choices(script, model):
-    at = script()
+    at = script("look", "ja")
     at.query_params["model"] = model
     at.run()
-    assert errors(at) == [Say("en")("look.failed")]
-    assert "minilm" in at.code[0].value or "--allow-hub" in at.code[0].value
+    assert errors(at) == [Say("ja")("look.failed")]
+    known = ", ".join(choices(current()))
+    assert at.code[0].value == Say("ja")("look.not_offered", model=model, known=known)
+    assert "minilm" in known
+
+
+@pytest.mark.parametrize(
+    "state", [{"stack": 99, "layer": 1}, {"stack": "x"}, {"layer": -7}, {"layer": None}, {"heads": 7}, {"heads": [10**9]}, {"query": "x"}]
+)
+def test_a_made_up_link_shows_what_can_be_shown(script, state):
+    at = script()
+    at.query_params["text"], at.query_params["s"] = "Birds sing.", pack(state)
+    at.run()
+    assert errors(at) == []
+    assert "sl.head_view" in at.code[0].value
 
 
 def test_an_empty_and_a_long_text_are_answered_in_words(script):
@@ -126,7 +141,7 @@ def test_the_lesson_is_walked_from_start_to_end_and_the_sentence_stays(script):
 
 def finish(at):
     end = time.monotonic() + 120
-    job = desk().job(at.session_state["job"])
+    job = desk().job(at.session_state["corpus-job"])
     while not job.ended:
         assert time.monotonic() < end
         time.sleep(0.05)

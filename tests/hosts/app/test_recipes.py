@@ -12,7 +12,8 @@ import sightline as sl
 from sightline.analyses.catalogue import STATISTICS
 from sightline.hosts.app import recipe
 from sightline.hosts.app.address import Looking
-from sightline.hosts.app.corpus import ANALYSES, sample
+from sightline.hosts.app.corpus import ANALYSES
+from sightline.hosts.app.text_source import sample
 
 LOOKINGS = [
     Looking("The cat sat.", "", "minilm", "head", {"layer": 5, "heads": [11]}),

@@ -30,6 +30,14 @@ def corpus_of(texts: list[str]) -> sl.Corpus:
     return sl.Corpus.from_texts(list(texts), "three")
 
 
+def test_a_pasted_text_that_is_too_long_is_answered_rather_than_dropped(script):
+    at = script("space", "ja", limits=Limits(pasted=100)).run()
+    at.segmented_control(key="space-source").set_value("paste").run()
+    at.text_area(key="space-text").set_value("word " * 30).run()
+    at.button(key="space-run").click().run()
+    assert [one.value for one in at.error] == [Say("ja")("corpus.too_long", n="150", most="100")]
+
+
 def test_a_pasted_text_becomes_a_space_whose_fidelity_is_said_and_which_is_found_among_the_runs(script, shallow):
     at = script("space", model=str(shallow)).run()
     at.segmented_control(key="space-source").set_value("paste").run()

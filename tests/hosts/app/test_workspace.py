@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from sightline.errors import ModelError, StorageError
@@ -90,3 +92,18 @@ def test_the_apps_own_model_comes_first_and_may_lie_anywhere(workspace, tmp_path
     settings = Settings(workspace.root, model=str(tmp_path / "outside"))
     assert next(iter(choices(settings).items())) == ("outside", str(tmp_path / "outside"))
     assert place_of("outside", settings) == str(tmp_path / "outside")
+
+
+def test_what_a_killed_app_left_half_written_is_swept_and_nothing_else(workspace, tmp_path):
+    runs = workspace.root / "runs"
+    left, fresh = ".2026-01-01-0123456789abcdef", ".2026-01-02-0123456789abcdef"
+    for name in (left, fresh, ".mine", "2026-01-01-0123456789abcdef"):
+        (runs / name).mkdir()
+        (runs / name / "run.json").write_text("{}")
+        if name != fresh:
+            os.utime(runs / name, (0, 0))
+    (runs / ".2026-01-03-0123456789abcdef").symlink_to(tmp_path / "outside")
+    workspace.sweep()
+    assert not (runs / left).exists()
+    assert sorted(path.name for path in runs.iterdir()) == [fresh, ".2026-01-03-0123456789abcdef", ".mine", "2026-01-01-0123456789abcdef"]
+    assert (tmp_path / "outside" / "run.json").is_file()

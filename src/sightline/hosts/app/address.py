@@ -18,6 +18,7 @@ LARGEST = 20_000
 KINDS = ("head", "model", "neuron")
 #: Part of a state that a link need not carry.
 PASSING = ("theme", "find", "zoom")
+MOST_HEADS = 256
 
 
 @dataclass(frozen=True)
@@ -58,12 +59,12 @@ def read(parameters: Mapping[str, str], default: Looking) -> Looking:
     texts = packed if isinstance(packed, list) and packed and all(isinstance(text, str) for text in packed) else None
     text, pair = (texts[0], texts[1] if len(texts) > 1 else "") if texts else (parameters.get("text"), parameters.get("pair", ""))
     state = unpack(parameters["s"]) if "s" in parameters else dict(default.state) if text is None and "layer" not in parameters else {}
-    state = state if isinstance(state, dict) else {}
+    state = sound(state) if isinstance(state, dict) else {}
     if (layer := parameters.get("layer", "")).isdecimal() and len(layer) < 5:
         state["layer"] = int(layer)
     heads = parameters.get("heads")
     if heads is not None and all(one.isdecimal() and len(one) < 5 for one in heads.split(",") if one):
-        state["heads"] = [int(one) for one in heads.split(",") if one][:256]
+        state["heads"] = [int(one) for one in heads.split(",") if one][:MOST_HEADS]
     view = parameters.get("view", default.view)
     return Looking(
         text=default.text if text is None else text,
@@ -72,6 +73,21 @@ def read(parameters: Mapping[str, str], default: Looking) -> Looking:
         view=view if view in KINDS else default.view,
         state=state,
     )
+
+
+def sound(state: Mapping[str, Any]) -> dict[str, Any]:
+    """A state without the positions that cannot be any: it may come from a link that somebody made up. The view checks the rest.
+
+    >>> sound({"layer": "x", "stack": -1, "heads": [3], "level": "word"})
+    {'heads': [3], 'level': 'word'}
+    """
+
+    def possible(key: str, value: Any) -> bool:
+        if key == "heads":
+            return isinstance(value, list) and len(value) <= MOST_HEADS and all(possible("head", one) for one in value)
+        return key not in ("stack", "layer", "head") or (isinstance(value, int) and not isinstance(value, bool) and value >= 0)
+
+    return {key: value for key, value in state.items() if possible(key, value)}
 
 
 def pack(value: Any) -> str:

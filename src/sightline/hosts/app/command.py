@@ -14,6 +14,7 @@ import typer
 
 from sightline.errors import SightlineError
 from sightline.hosts.app.settings import Limits, Settings, use
+from sightline.hosts.app.workspace import Workspace
 
 EVERYWHERE, HERE = ("0.0.0.0", "::"), ("127.0.0.1", "localhost", "::1")  # noqa: S104 - what a person may ask for
 
@@ -40,6 +41,7 @@ def app(
     except OSError as error:
         raise SightlineError(f"{workspace}: cannot be made ({error.strerror}).", "Choose another with --workspace.") from error
     _free(host, port)
+    Workspace(workspace).sweep()
     use(Settings(workspace.resolve(), model, allow_hub))
     # Visitors share the cores: as many run at once as there are, each on one. Threads that wait for each other would be slower by far.
     os.environ.setdefault("OMP_NUM_THREADS", "1")

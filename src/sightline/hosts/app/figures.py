@@ -37,15 +37,23 @@ def show(say: Say, run: Run, name: str, key: str) -> Head | None:
         in_dark(drawn)
     # the tab and the line above it say what the title would
     drawn.update_layout(title=None, margin_t=16 if name in BARE else 48, dragmode=False, clickmode="event+select")
-    if name in GRIDS:  # beside the bar: above it, a title meets the highest number
-        drawn.update_traces(colorbar_title_side="right", selector={"type": "heatmap"})
-        drawn.update_coloraxes(colorbar_title_side="right")
+    if name in GRIDS:
+        titled_bars(drawn)
         drawn.update_annotations(font_size=14)
     if name in STILL:
         st.plotly_chart(drawn, theme=None, key=key, config=CONFIG)
         return None
     event: Any = st.plotly_chart(drawn, theme=None, key=key, config=CONFIG, on_select="rerun", selection_mode="points")
     return clicked(event)
+
+
+def titled_bars(figure: go.Figure) -> None:
+    """The titles of colour bars over them, a line above the highest number: beside the bar they meet its numbers."""
+    for trace in figure.data:
+        if trace.type == "heatmap" and trace.colorbar.title.text:
+            trace.colorbar.title.update(side="top", text=f"{trace.colorbar.title.text}<br> ")
+    if figure.layout.coloraxis.colorbar.title.text:
+        figure.layout.coloraxis.colorbar.title.update(side="top", text=f"{figure.layout.coloraxis.colorbar.title.text}<br> ")
 
 
 def _colour(say: Say, drawn: go.Figure, key: str) -> None:

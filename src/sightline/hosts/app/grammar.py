@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from sightline.errors import SightlineError
 from sightline.hosts.app import grammar_recipe, recipe, waiting
-from sightline.hosts.app.corpus import opened
 from sightline.hosts.app.grammar_job import ANALYSES, Gold, Wanted, measure, read_gold
 from sightline.hosts.app.messages import Say
 from sightline.hosts.app.models import choices, model_named, place_of
 from sightline.hosts.app.plain import escaped, refuse
-from sightline.hosts.app.run_parts import show_parts
 from sightline.hosts.app.settings import current
 from sightline.hosts.app.shell import heading, visitor
 from sightline.hosts.app.uploads import received
-from sightline.results.run import Run
 from sightline.sample.treebank import sample_conllu
 
 SOURCES = ("sample", "upload")
@@ -33,16 +29,11 @@ SENTENCES, LEAST = 300, 30
 def page(say: Say) -> None:
     heading(say, "grammar")
     name, upload, wanted = _asked(say)
-    waiting.outcome(say, "grammar", lambda folder: _show(say, folder))
+    waiting.outcome(say, "grammar")
     place = place_of(name, current()) if name in choices(current()) else name
     file = grammar_recipe.MADE if upload is None else str(upload.name)
     given = (place, file, wanted.limit if upload is None else None, wanted)
     recipe.box(say, grammar_recipe.python(*given), grammar_recipe.console(*given))
-
-
-def _show(say: Say, folder: Path) -> None:
-    run: Run = opened(str(folder))
-    show_parts(say, run, folder)
 
 
 def _asked(say: Say) -> tuple[str, Any, Wanted]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import streamlit as st
 
-from sightline.capture.trace import Trace
+from sightline.capture.trace import Stack, Trace
 from sightline.errors import SightlineError, TraceError
 from sightline.hosts.app import mounted, recipe
-from sightline.hosts.app.address import KINDS, Looking, read, written
+from sightline.hosts.app.address import KINDS, Looking, read, sound, written
 from sightline.hosts.app.files import drawn, graph_file, page_file, trace_file
 from sightline.hosts.app.messages import Say
 from sightline.hosts.app.models import choices, model_named, place_of, token_count, trace_of, views_kept
@@ -100,6 +101,10 @@ def _use_example(number: int) -> None:
 
 def _traced(say: Say, looking: Looking) -> Trace | None:
     """The trace, or a message and None."""
+    known = choices(current())
+    if looking.model not in known and not current().allow_hub:
+        refuse(say("look.failed"), say("look.not_offered", model=looking.model[:80], known=", ".join(known)))
+        return None
     try:
         with st.spinner(say("look.loading", model=escaped(looking.model[:80])), show_time=False):
             model_named(looking.model)
@@ -121,7 +126,7 @@ def _looked_at(say: Say, looking: Looking, trace: Trace) -> None:
     except SightlineError as error:
         refuse(say("look.failed"), error)
         return
-    state = {**looking.state, **mounted.show(data, key=f"look-shown-{looking.view}")}
+    state = {**looking.state, **sound(mounted.show(data, key=f"look-shown-{looking.view}"))}
     looking = replace(looking, state=state)
     st.session_state.looking = looking
     parameters, whole = written(looking)
@@ -156,17 +161,21 @@ def begun_with(view: View, state: dict[str, Any]) -> View:
     return view
 
 
-def _number(trace: Trace, state: dict[str, Any]) -> int:
+def _number(trace: Trace, state: Mapping[str, Any]) -> int:
     """The number of the layer that a state shows: states count positions."""
-    layers: tuple[int, ...] = list(trace.stacks.values())[state.get("stack", 0)].layers
+    layers = _stack(trace, state).layers
     return layers[min(int(state.get("layer", 0)), len(layers) - 1)]
+
+
+def _stack(trace: Trace, state: Mapping[str, Any]) -> Stack:
+    """The stack that a state shows; the last where a link counts further."""
+    return list(trace.stacks.values())[min(int(state.get("stack", 0)), len(trace.stacks) - 1)]
 
 
 def _picture(say: Say, looking: Looking, trace: Trace) -> None:
     """One head as a graph, and everything to take home."""
     state = looking.state
-    stack = list(trace.stacks.values())[min(int(state.get("stack", 0)), len(trace.stacks) - 1)]
-    layer, heads = _number(trace, {**state, "stack": list(trace.stacks).index(stack.name)}), list(state.get("heads") or [])
+    stack, layer, heads = _stack(trace, state), _number(trace, state), list(state.get("heads") or [])
     left, right = st.columns([1, 2], gap="large")
     with left:
         st.caption(say("look.picture_about"))

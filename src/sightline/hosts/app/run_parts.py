@@ -10,9 +10,18 @@ from sightline.hosts.app.grammar_view import FIGURES as GRAMMAR
 from sightline.hosts.app.grammar_view import show_grammar
 from sightline.hosts.app.messages import Say
 from sightline.hosts.app.run_view import show_run
+from sightline.hosts.app.shelf import Shelf
 from sightline.hosts.app.space_compared import show_comparison
 from sightline.hosts.app.space_shown import show_space
-from sightline.results.run import Run
+from sightline.results.run import ABOUT, Run, open_run
+
+_RUNS = Shelf(16)
+
+
+def opened(folder: Path) -> Run:
+    """A finished run, read once; again where it was written anew."""
+    about = folder / ABOUT
+    return _RUNS.get((str(folder), about.stat().st_mtime_ns if about.is_file() else 0), lambda: open_run(folder), lambda _: 1)
 
 
 def show_parts(say: Say, run: Run, folder: Path) -> None:

@@ -10,12 +10,11 @@ import streamlit as st
 
 from sightline.errors import SightlineError, StorageError
 from sightline.hosts.app import recipe
-from sightline.hosts.app.corpus import opened
 from sightline.hosts.app.files import zipped
 from sightline.hosts.app.jobs import owner_of
 from sightline.hosts.app.messages import Say
 from sightline.hosts.app.plain import refuse
-from sightline.hosts.app.run_parts import called_by, show_parts
+from sightline.hosts.app.run_parts import called_by, opened, show_parts
 from sightline.hosts.app.settings import current
 from sightline.hosts.app.shell import heading, visitor
 from sightline.hosts.app.workspace import Workspace, plain_name
@@ -47,7 +46,7 @@ def page(say: Say) -> None:
     try:
         if not Workspace(current().workspace).whole(folder):
             raise StorageError(f"{name} holds a link that leads out of the workspace.", "Put a copy there instead.")
-        run = opened(str(folder))
+        run = opened(folder)
         table = next((one for one in FIGURES if one in run.tables), table)
         _downloads(say, folder, name)
         show_parts(say, run, folder)
@@ -71,7 +70,7 @@ def called(say: Say, folder: Path) -> str:
     """A run in the list: when, which model, how much."""
     try:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime((folder / ABOUT).stat().st_mtime))
-        return called_by(say, opened(str(folder)), when)
+        return called_by(say, opened(folder), when)
     except (SightlineError, OSError, KeyError, TypeError):
         return folder.name
 

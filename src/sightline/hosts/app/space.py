@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from sightline.errors import SightlineError
 from sightline.hosts.app import recipe, space_recipe, waiting
-from sightline.hosts.app.corpus import opened
 from sightline.hosts.app.jobs import Job
 from sightline.hosts.app.messages import Say
 from sightline.hosts.app.models import choices, model_named, place_of
 from sightline.hosts.app.plain import escaped, refuse
-from sightline.hosts.app.run_parts import show_parts
 from sightline.hosts.app.settings import current
 from sightline.hosts.app.shell import heading, visitor
 from sightline.hosts.app.space_job import GAUGES, PROJECTIONS, Wanted, measure_comparison, measure_space
@@ -34,17 +31,13 @@ UNTRAINED = "/untrained"
 def page(say: Say) -> None:
     heading(say, "space")
     name, other, wanted = _asked(say)
-    waiting.outcome(say, "space", lambda folder: _show(say, folder))
+    waiting.outcome(say, "space")
     place = _place(name)
     if other is None:
         recipe.box(say, space_recipe.python(place, wanted), space_recipe.console(place, wanted))
     else:
         second = None if other == UNTRAINED else _place(other)
         recipe.box(say, space_recipe.compare_python(place, second, wanted), space_recipe.compare_console(place, second, wanted))
-
-
-def _show(say: Say, folder: Path) -> None:
-    show_parts(say, opened(str(folder)), folder)
 
 
 def _place(name: str) -> str:
@@ -97,9 +90,8 @@ def _projection(say: Say) -> tuple[str, str | None, int]:
 def _begin(say: Say, source: Source, name: str, other: str | None, wanted: Wanted) -> None:
     """Read the text and open the models now, so that what is bad is named at once; the rest happens in the background."""
     try:
-        corpus = source.corpus(say)
+        corpus = source.taken(say)
         if corpus is None:
-            refuse(say("corpus.nothing"))
             return
         with st.spinner(say("look.loading", model=escaped(name))):
             model = model_named(name)

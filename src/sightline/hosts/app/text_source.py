@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib.resources import files
 from typing import Any
 
 import streamlit as st
 
-from sightline.hosts.app.corpus import SOURCES, sample
 from sightline.hosts.app.messages import Say
+from sightline.hosts.app.plain import refuse
 from sightline.hosts.app.settings import current
 from sightline.hosts.app.uploads import as_file, received
 from sightline.text.corpora import Corpus, read_corpus
 
+SOURCES = ("sample", "paste", "upload")
 ENDINGS = ("txt", "jsonl", "conllu", "txt.gz", "jsonl.gz", "conllu.gz")
+#: What the browser offers: it knows the last ending alone.
+OFFERED = ("txt", "jsonl", "conllu", "gz")
+#: A field takes so many times what is read, so that a long text is answered rather than dropped.
+TYPED = 5
+
+
+@lru_cache(maxsize=1)
+def sample() -> str:
+    return files("sightline.hosts.app").joinpath("sample.txt").read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)
@@ -23,6 +35,17 @@ class Source:
     kind: str
     text: str = ""
     upload: Any = None
+
+    def taken(self, say: Say) -> Corpus | None:
+        """The corpus; None where there is none yet or too much, which the page says."""
+        most = current().limits.pasted
+        if len(self.text) > most:
+            refuse(say("corpus.too_long", n=f"{len(self.text):,}", most=f"{most:,}"))
+            return None
+        found = self.corpus(say)
+        if found is None:
+            refuse(say("corpus.nothing"))
+        return found
 
     def corpus(self, say: Say) -> Corpus | None:
         """The corpus, in memory; None where nothing was given yet. Parts of speech stay, where the file has them."""
@@ -52,14 +75,15 @@ def text_source(say: Say, key: str) -> Source:
         required=True,
     )  # fmt: skip
     if kind == "paste":
-        text = st.text_area(say("corpus.paste"), height=180, max_chars=limits.pasted, help=say("corpus.paste_help"), key=f"{key}-text")
-        return Source("paste", text=text)
+        most = TYPED * limits.pasted
+        return Source(
+            "paste", st.text_area(say("corpus.paste"), height=180, max_chars=most, help=say("corpus.paste_help"), key=f"{key}-text")
+        )
     if kind == "upload":
         size = max(1, limits.upload // (1024 * 1024))
         upload = st.file_uploader(
-            say("corpus.upload", size=size), type=["txt", "jsonl", "conllu", "gz"], max_upload_size=size,
-            help=say("corpus.upload_help"), key=f"{key}-file",
-        )  # fmt: skip
+            say("corpus.upload", size=size), type=list(OFFERED), max_upload_size=size, help=say("corpus.upload_help"), key=f"{key}-file"
+        )
         return Source("upload", upload=upload)
     st.text_area(say("corpus.sample"), sample(), height=180, disabled=True, key=f"{key}-sample")
     return Source("sample")

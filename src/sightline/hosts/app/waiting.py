@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import streamlit as st
 
@@ -11,6 +10,7 @@ from sightline.errors import SightlineError
 from sightline.hosts.app.jobs import Job, desk
 from sightline.hosts.app.messages import Say
 from sightline.hosts.app.plain import refuse
+from sightline.hosts.app.run_parts import opened, show_parts
 from sightline.hosts.app.settings import current
 from sightline.hosts.app.workspace import Workspace
 
@@ -31,7 +31,7 @@ def begin(say: Say, key: str, work: Callable[[Job], None]) -> None:
     st.rerun()
 
 
-def outcome(say: Say, key: str, show: Callable[[Path], None]) -> None:
+def outcome(say: Say, key: str) -> None:
     """The bar and the button that stops; or how it ended, and where it was saved, what it found."""
     job = _job(key)
     if job is None:
@@ -45,7 +45,7 @@ def outcome(say: Say, key: str, show: Callable[[Path], None]) -> None:
     else:
         st.success(say("corpus.saved"), icon=":material/check:")
         try:
-            show(job.folder)
+            show_parts(say, opened(job.folder), job.folder)
         except SightlineError as error:
             refuse(say("corpus.failed"), error)
 
@@ -60,7 +60,14 @@ def _progress(say: Say, key: str) -> None:
     if job is None or job.ended:
         st.rerun()
     bar, button = st.columns([4, 1], vertical_alignment="center")
-    doing = say(f"{key}.doing_{job.doing}") if job.doing else say("corpus.reading")
-    bar.progress(min(1.0, job.done / job.of) if job.of else 0.0, text=say("corpus.waiting") if job.state == "waiting" else doing)
+    bar.progress(min(1.0, job.done / job.of) if job.of else 0.0, text=_doing(say, key, job))
     if button.button(say("corpus.stop"), icon=":material/stop_circle:", width="stretch", key=f"{key}-stop"):
         job.stop.set()
+
+
+def _doing(say: Say, key: str, job: Job) -> str:
+    if job.state == "waiting":
+        return say("corpus.waiting")
+    if job.doing:
+        return say(f"{key}.doing_{job.doing}")
+    return say("corpus.running", n=job.done, of=job.of) if job.of else say("corpus.reading")

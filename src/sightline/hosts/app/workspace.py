@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import secrets
+import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +13,8 @@ from sightline.errors import StorageError
 from sightline.results.run import ABOUT
 
 MODELS, RUNS = "models", "runs"
+#: What a run is called while it is written, and seconds after which nobody writes it any more.
+HALF, LEFT = re.compile(r"\.\d{4}-\d{2}-\d{2}-[0-9a-f]{16}"), 600
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,12 @@ class Workspace:
     def new_run(self) -> Path:
         """A folder for a run, not yet made; its name cannot be guessed."""
         return self.inside(RUNS, f"{time.strftime('%Y-%m-%d')}-{secrets.token_hex(8)}")
+
+    def sweep(self) -> None:
+        """Remove what an app that was killed left half written."""
+        for path in (self.root.resolve() / RUNS).glob(".*"):
+            if HALF.fullmatch(path.name) and path.is_dir() and not path.is_symlink() and path.stat().st_mtime < time.time() - LEFT:
+                shutil.rmtree(path, ignore_errors=True)
 
     def _folders(self, kind: str) -> list[Path]:
         root = self.root.resolve()
