@@ -85,6 +85,8 @@ export const ENGLISH = {
   keyboard: "Keys",
   keyboard_help: "← → head · ↑ ↓ layer · Tab tokens, Enter locks · Esc lets go",
   keyboard_help_model: "← → ↑ ↓ move · Enter opens the head · Esc goes back",
+  fitted: "fitted",
+  freed: "freed",
   space_title: "Queries and keys in one space",
   near_means: "near means attends",
   values_title: "The values of every head",

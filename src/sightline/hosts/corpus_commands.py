@@ -102,6 +102,19 @@ def merge(
     console.print(f"{amounts(run)}. Report: {escape(str(run.save(output)))}", highlight=False)
 
 
+def sample_text(
+    output: Annotated[Path, typer.Option("-o", "--output", help="The file, such as corpus.txt.", show_default=False)],
+) -> None:
+    """Write the built-in text, forty short paragraphs in plain English, to begin with.
+
+    [dim]sightline sample-text -o corpus.txt[/dim]
+    """
+    from sightline.sample.text import write_text
+
+    write_text(output)
+    console.print(f"Forty paragraphs: {escape(str(output))}", highlight=False)
+
+
 def _draw(run: Run, folder: Path, kinds: list[str]) -> None:
     from sightline.plots.figures import available
     from sightline.plots.pictures import save_pictures

@@ -13,7 +13,7 @@ import pytest
 
 import sightline as sl
 from sightline.hosts.app.settings import Limits, Settings, current, use
-from sightline.hosts.app.text_source import sample
+from sightline.sample.text import sample_text
 from tests.hosts.app.serving import Served, serving
 
 ENTRY = str(files("sightline.hosts.app").joinpath("entry", "sightline_app.py"))
@@ -23,7 +23,7 @@ MARKUP = "<img src=x onerror=alert(1)> **bold** :material/star: $x^2$ [a](javasc
 
 def small_run(model: sl.Model, folder: Path) -> None:
     """A run of four paragraphs, as `sightline analyse` writes one."""
-    texts = sample().split("\n\n")[:4]
+    texts = sample_text().split("\n\n")[:4]
     sl.analyse(model, texts, [sl.AverageAttention(), sl.Entropy(), sl.HeadDistances()]).save(folder)
 
 

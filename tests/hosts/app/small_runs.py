@@ -8,11 +8,11 @@ from pathlib import Path
 from torch import nn
 
 import sightline as sl
-from sightline.hosts.app.text_source import sample
 from sightline.results.space_storage import FILE
+from sightline.sample.text import sample_text
 from sightline.sample.treebank import write_sample
 
-TEXTS = sample().split("\n\n")[:3]
+TEXTS = sample_text().split("\n\n")[:3]
 
 
 def grammar_run(model: sl.Model, folder: Path) -> sl.Run:

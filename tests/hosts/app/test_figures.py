@@ -10,10 +10,10 @@ import pytest
 import sightline as sl
 from sightline.hosts.app.figures import clicked, translated
 from sightline.hosts.app.messages import Say
-from sightline.hosts.app.text_source import sample
 from sightline.plots.figures import available
 from sightline.plots.style import INK, in_dark
 from sightline.results.head_card import head_card, heads_of
+from sightline.sample.text import sample_text
 
 #: English that stays: names, units in formulas, and what Plotly writes itself.
 KEPT = re.compile(r"\[CLS\]|minilm|texts|L\d+·H\d+|<[^>]*>|%\{[^}]*\}|\|∂L/∂α\||\b(nats|br|extra|cls|sep)\b")
@@ -21,7 +21,7 @@ KEPT = re.compile(r"\[CLS\]|minilm|texts|L\d+·H\d+|<[^>]*>|%\{[^}]*\}|\|∂L/�
 
 @pytest.fixture(scope="module")
 def run(minilm):
-    texts = sample().split("\n\n")[:4]
+    texts = sample_text().split("\n\n")[:4]
     return sl.analyse(minilm, texts, [sl.AverageAttention(), sl.Entropy(), sl.HeadDistances()])
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import sightline as sl
 from sightline.hosts.app.figures import GRIDS, clicked, translated
-from sightline.hosts.app.grammar_card import examples
+from sightline.hosts.app.grammar_relation import examples
 from sightline.hosts.app.heatmap_clicks import clickable
 from sightline.hosts.app.messages import Say
 from sightline.plots.style import INK, in_dark

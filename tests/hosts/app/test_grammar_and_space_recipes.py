@@ -16,11 +16,13 @@ from sightline.hosts.app.space_job import Wanted
 from sightline.hosts.cli import app
 from tests.hosts.app.small_runs import TEXTS
 
+FILE = ("my 'own' $text.txt", False)
+
 
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "corpus.txt").write_text("\n\n".join(TEXTS))
+    (tmp_path / FILE[0]).write_text("\n\n".join(TEXTS))
 
 
 def python(code: str) -> None:
@@ -63,8 +65,8 @@ def test_the_recipe_for_a_file_of_ones_own_makes_no_sentences_and_holds_any_name
 
 def test_a_space_works_in_python_and_on_the_command_line(shallow, tmp_path):
     wanted = Wanted(2, 256, "pca", "lifted", 3)
-    python(space_recipe.python(str(shallow), wanted))
-    console(space_recipe.console(str(shallow), wanted))
+    python(space_recipe.python(str(shallow), FILE, wanted))
+    console(space_recipe.console(str(shallow), FILE, wanted))
     same_tables(("space",))
     assert sl.open_space("again").dims == 3
     assert (tmp_path / "space.html").stat().st_size > 100_000
@@ -72,8 +74,8 @@ def test_a_space_works_in_python_and_on_the_command_line(shallow, tmp_path):
 
 def test_a_comparison_with_the_untrained_model_works_in_python_and_on_the_command_line(shallow, tmp_path):
     wanted = Wanted(1, 256)
-    python(space_recipe.compare_python(str(shallow), None, wanted))
-    console(space_recipe.compare_console(str(shallow), None, wanted))
+    python(space_recipe.compare_python(str(shallow), None, FILE, wanted))
+    console(space_recipe.compare_console(str(shallow), None, FILE, wanted))
     one, other = (sl.open_run(folder).table("compare")["js"].astype(float) for folder in ("run", "again"))
     assert np.allclose(one, other, atol=1e-6)
     assert one.max() > 0.1, "an untrained model attends otherwise"

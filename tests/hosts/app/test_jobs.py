@@ -15,7 +15,8 @@ from sightline.errors import TextError
 from sightline.hosts.app.jobs import Desk, Job, StoppedError, measure, owner_of
 from sightline.hosts.app.messages import Say
 from sightline.hosts.app.shelf import Shelf
-from sightline.hosts.app.text_source import Source, sample
+from sightline.hosts.app.text_source import Source
+from sightline.sample.text import sample_text
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def test_a_finished_analysis_is_a_run_of_its_owner(minilm, tmp_path):
 
 
 def test_a_stopped_analysis_leaves_nothing(minilm, tmp_path):
-    corpus = Source("paste", "\n\n".join([sample()] * 8)).corpus(Say("en"))
+    corpus = Source("paste", "\n\n".join([sample_text()] * 8)).corpus(Say("en"))
     desk = Desk(2)
     job = desk.take(tmp_path / "run", measure(minilm, corpus, ["entropy"], 300, "me"))
     while not job.done and not job.ended:

@@ -165,7 +165,8 @@ export function spaceView(stage: Stage): ViewInstance {
     caption() {
       const state = stage.state();
       const [data] = dataOf(state.stack);
-      const how = [...new Set(spaces.map(({ project, gauge, dims }) => `${project}${gauge === "none" || FITTED.includes(project) ? "" : ` (${gauge})`}, ${dims}-D`))].join(" / ");
+      const called = (project: string) => (project === "fitted" || project === "freed" ? stage.labels[project] : project);
+      const how = [...new Set(spaces.map(({ project, gauge, dims }) => `${called(project)}${gauge === "none" || FITTED.includes(project) ? "" : ` (${gauge})`}, ${dims}-D`))].join(" / ");
       const what = state.opened && parts.length ? name(state) : `${data.stack.layers.length} ${stage.labels.rows.toLowerCase()} × ${data.stack.heads.length} ${stage.labels.columns.toLowerCase()}`;
       return `${stage.spec.model} · ${how} · ${what} · ${data.keys.texts.length} ${stage.labels.texts} · ${data.keys.count} ${stage.labels.token.toLowerCase()}`;
     },

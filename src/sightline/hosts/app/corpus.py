@@ -21,14 +21,15 @@ ANALYSES = ("average_attention", "entropy", "distances", "importance")
 
 def page(say: Say) -> None:
     heading(say, "corpus")
-    name, only, limit = _asked(say)
+    source, name, only, limit = _asked(say)
     waiting.outcome(say, "corpus")
     place = place_of(name, current()) if name in choices(current()) else name
     names = {one: kind.__name__ for one, kind in STATISTICS.items()}
-    recipe.box(say, recipe.analysis_python(place, only, names, limit), recipe.analysis_console(place, only, limit))
+    given = (place, source.file, only, limit)
+    recipe.box(say, recipe.analysis_python(*given, names), recipe.analysis_console(*given))
 
 
-def _asked(say: Say) -> tuple[str, list[str], int]:
+def _asked(say: Say) -> tuple[Source, str, list[str], int]:
     """The text, the model and the analyses; the button that begins."""
     most = current().limits.documents
     texts, side = st.columns([3, 2], gap="large")
@@ -44,7 +45,7 @@ def _asked(say: Say) -> tuple[str, list[str], int]:
         busy = waiting.running("corpus")
         if st.button(say("corpus.run"), type="primary", width="stretch", disabled=busy or not only, key="corpus-run"):
             _begin(say, source, name, list(only), limit)
-    return name, list(only) or list(ANALYSES[:1]), limit
+    return source, name, list(only) or list(ANALYSES[:1]), limit
 
 
 def _begin(say: Say, source: Source, name: str, only: list[str], limit: int) -> None:

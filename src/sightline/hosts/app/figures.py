@@ -51,9 +51,9 @@ def titled_bars(figure: go.Figure) -> None:
     """The titles of colour bars over them, a line above the highest number: beside the bar they meet its numbers."""
     for trace in figure.data:
         if trace.type == "heatmap" and trace.colorbar.title.text:
-            trace.colorbar.title.update(side="top", text=f"{trace.colorbar.title.text}<br> ")
+            trace.colorbar.title.update(side="top", text=f"{trace.colorbar.title.text}<br>\u00a0")
     if figure.layout.coloraxis.colorbar.title.text:
-        figure.layout.coloraxis.colorbar.title.update(side="top", text=f"{figure.layout.coloraxis.colorbar.title.text}<br> ")
+        figure.layout.coloraxis.colorbar.title.update(side="top", text=f"{figure.layout.coloraxis.colorbar.title.text}<br>\u00a0")
 
 
 def _colour(say: Say, drawn: go.Figure, key: str) -> None:

@@ -1,91 +1,21 @@
-"""One relation on examples, and one head: everything that a run of grammar and reference says of it."""
+"""The card of one head: everything that a run of grammar and reference says of it."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 
-import plotly.graph_objects as go
 import streamlit as st
 
-from sightline.capture.trace import Trace
-from sightline.errors import SightlineError
-from sightline.hosts.app import mounted, tables
-from sightline.hosts.app.figures import CONFIG, Head
+from sightline.hosts.app import tables
+from sightline.hosts.app.figures import Head
+from sightline.hosts.app.grammar_sentence import look, mount
 from sightline.hosts.app.messages import Say
-from sightline.hosts.app.models import choices, held_by, model_named, place_of, turn
-from sightline.hosts.app.plain import escaped, refuse
-from sightline.hosts.app.settings import current
-from sightline.hosts.app.shelf import Shelf
+from sightline.hosts.app.plain import escaped
 from sightline.hosts.app.tables import Column
-from sightline.plots.style import MONO, in_dark, plain
 from sightline.results.run import Run
-from sightline.results.table import Cell
-from sightline.views import head_view
 
-_SENTENCES = Shelf(32_000_000)
 #: So many relations stand on the card of a head.
 RELATIONS = 6
-
-
-def show_relation(say: Say, run: Run, name: str, known: list[str], picked: str | None) -> None:
-    """The best head of a relation on the sentences where it is most sure, the gold arcs in red, and one of them in the head view."""
-    key = f"relation-{name}"
-    if picked is not None or st.session_state.get(key) not in known:
-        st.session_state[key] = picked or known[0]
-    st.subheader(say("grammar.examples"), anchor=False)
-    st.caption(say("grammar.examples_about"))
-    meanings = say.part("grammar.relation")
-
-    def called(relation: str) -> str:
-        meaning = meanings.get(relation.replace(":", "_"), "")
-        return f"{relation} · {meaning}" if meaning else relation
-
-    chosen = st.selectbox(say("grammar.column_relation"), known, format_func=called, key=key, width=420)
-    row = next(row for row in run.table("syntax").rows() if row["relation"] == chosen)
-    at: Head = ("", int(row["layer"]), int(row["head"]))
-    st.button(
-        say("grammar.best_head", head=label(at), accuracy=f"{float(row['accuracy']):.1f}", baseline=f"{float(row['baseline']):.1f}",
-            direction=_direction(say, str(row["direction"]))),
-        key=f"best-{name}", on_click=open_card, args=(name, at), type="tertiary", icon=":material/open_in_new:",
-    )  # fmt: skip
-    rows = [one for one in run.table("syntax_examples").rows() if one["relation"] == chosen] if "syntax_examples" in run.tables else []
-    if not rows:
-        st.caption(say("grammar.no_examples"))
-        return
-    drawn = examples(say, run, str(chosen), rows)
-    if st.context.theme.type == "dark":
-        in_dark(drawn)
-    with st.container(key="wide-examples"):
-        st.plotly_chart(drawn, theme=None, config=CONFIG, key=f"examples-{name}-{chosen}-{say.language}")
-    place = st.selectbox(
-        say("grammar.sentence"), range(len(rows)), format_func=lambda i: " ".join(json.loads(str(rows[i]["words"]))), key=f"sentence-{name}"
-    )
-    _look(say, run, json.loads(str(rows[place or 0]["words"])), at, str(row["direction"]), f"relation-view-{name}")
-
-
-def examples(say: Say, run: Run, relation: str, rows: list[dict[str, Cell]]) -> go.Figure:
-    """Figure 5 for one relation, its few words in the visitor's language; the words of the sentences stay as they are."""
-    figure = run.figure("syntax_examples")
-    button = next(one for one in figure.layout.updatemenus[0].buttons if one.label == plain(relation))
-    kept = [trace for trace, visible in zip(figure.data, button.args[1], strict=True) if visible]
-    captions = iter(rows)
-    for trace in kept:
-        trace.visible = True
-        if trace.mode != "text" or trace.textfont.family == MONO:
-            continue
-        if len(trace.text) == 2:
-            trace.text = [say("grammar.gold"), trace.text[1]]
-        else:
-            trace.text = [f"{plain(relation)} · {_direction(say, str(next(captions)['direction']))}"]
-    figure.data = []
-    figure.add_traces(kept)
-    figure.layout.updatemenus = ()
-    return figure.update_layout(title=None, margin={"l": 8, "r": 8, "t": 16, "b": 8}, height=240 * len(rows), dragmode=False)
-
-
-def _direction(say: Say, direction: str) -> str:
-    return say(f"grammar.direction_{direction.replace('-', '_')}")
 
 
 def open_card(name: str, head: Head) -> None:
@@ -184,34 +114,7 @@ def _example(say: Say, parts: Mapping[str, Run], at: Head, name: str) -> None:
         return
     source = next(iter(run.example.stacks.values()))
     if at[1] in source.layers:
-        _mount(say, run.example, at, "", f"grammar-card-{name}")
+        mount(say, run.example, at, "", f"grammar-card-{name}")
         return
     words = list(source.query_text.word_texts)
-    _look(say, run, words, at, "", f"grammar-card-{name}")
-
-
-def _look(say: Say, run: Run, words: list[str], at: Head, direction: str, key: str) -> None:
-    """A list of words in the head view, where the run's model is offered here."""
-    name = str(run.about["model"]["name"])
-    if name not in choices(current()):
-        st.caption(say("corpus.no_example"))
-        return
-    try:
-        model = model_named(name)
-
-        def record() -> Trace:
-            with turn():
-                return model.trace(words=words, keep={"weights"})
-
-        trace = _SENTENCES.get((place_of(name, current()), tuple(words)), record, held_by)
-        _mount(say, trace, at, direction, key)
-    except SightlineError as error:
-        refuse(say("look.failed"), error)
-
-
-def _mount(say: Say, trace: Trace, at: Head, direction: str, key: str) -> None:
-    view = head_view(
-        trace, stack=next(iter(trace.stacks)), layer=at[1], heads=[at[2]], level="word", hide_special=True,
-        direction="to" if direction == "head-to-dependent" else "from",
-    )  # fmt: skip
-    mounted.show(mounted.packed(view, say.part("view")), key=key)
+    look(say, run, words, at, "", f"grammar-card-{name}")

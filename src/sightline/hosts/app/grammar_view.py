@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from sightline.hosts.app import figures, grammar_card, tables
+from sightline.hosts.app import figures, grammar_card, grammar_relation, tables
 from sightline.hosts.app.messages import Say
 from sightline.hosts.app.plain import escaped
 from sightline.hosts.app.tables import Column
@@ -107,7 +107,7 @@ def _syntax(say: Say, run: Run, name: str) -> None:
         st.info(say("grammar.no_relation"), icon=":material/info:")
     else:
         known = [str(row["relation"]) for row in rows if row["relation"] != "all"]
-        grammar_card.show_relation(say, run, name, known, _picked(event, rows, name))
+        grammar_relation.show_relation(say, run, name, known, _picked(event, rows, name))
 
 
 def _picked(event: Any, rows: list[dict[str, Cell]], name: str) -> str | None:

@@ -11,6 +11,11 @@ import streamlit as st
 from sightline.hosts.app.address import Looking
 from sightline.hosts.app.messages import Say
 
+#: The file of a text that the page was given without one.
+CORPUS = "corpus.txt"
+#: A corpus's file, and whether the recipe writes the sample to it first.
+File = tuple[str, bool]
+
 
 def box(say: Say, python: str, console: str) -> None:
     """The box at the foot of a page."""
@@ -53,20 +58,30 @@ def looking_console(looking: Looking, place: str, state: Mapping[str, Any]) -> s
     )  # fmt: skip
 
 
-def analysis_python(place: str, only: Sequence[str], names: Mapping[str, str], limit: int) -> str:
+def begun_python(file: File, *imports: str) -> list[str]:
+    """The first lines: what is imported, and the sample, where it is what the page read."""
+    written = ["from sightline.sample.text import write_text"] if file[1] else []
+    return ["import sightline as sl", *imports, *written, "", *([f"write_text({file[0]!r})"] if file[1] else [])]
+
+
+def begun_console(file: File) -> list[str]:
+    return [shlex.join(["sightline", "sample-text", "-o", file[0]])] if file[1] else []
+
+
+def analysis_python(place: str, file: File, only: Sequence[str], limit: int, names: Mapping[str, str]) -> str:
     """A corpus through statistics, as Python."""
     statistics = ", ".join(f"sl.{names[name]}()" for name in only)
     return "\n".join(
         (
-            "import sightline as sl",
-            "",
-            f'run = sl.analyse(sl.load({place!r}), sl.read_corpus("corpus.txt"), [{statistics}], limit={limit})',
+            *begun_python(file),
+            f"run = sl.analyse(sl.load({place!r}), sl.read_corpus({file[0]!r}), [{statistics}], limit={limit}, window=True)",
             'run.save("run")  # tables, figures and report.html',
         )
     )
 
 
-def analysis_console(place: str, only: Sequence[str], limit: int) -> str:
-    """The same as a command."""
+def analysis_console(place: str, file: File, only: Sequence[str], limit: int) -> str:
+    """The same as commands."""
     chosen = [word for name in only for word in ("--only", name)]
-    return shlex.join(["sightline", "analyse", "corpus.txt", "--model", place, *chosen, "--limit", str(limit), "-o", "run"])
+    words = ["sightline", "analyse", file[0], "--model", place, *chosen, "--limit", str(limit), "--window", "-o", "run"]
+    return "\n".join([*begun_console(file), shlex.join(words)])

@@ -86,9 +86,11 @@ def style() -> str:
 def words(say: Say) -> str:
     """Streamlit's own words in the visitor's language, where it has no way to give them: as content of the style."""
     told = {
-        name: say(f"shell.{name}").replace("\\", "\\\\").replace('"', '\\"').replace("<", "\\3c ") for name in ("upload", "upload_hint")
+        name: say(f"shell.{name}").replace("\\", "\\\\").replace('"', '\\"').replace("<", "\\3c ")
+        for name in ("upload", "upload_hint", "upload_refused")
     }
     return (
         f'[data-testid="stFileUploaderDropzone"] button p::after{{content:"{told["upload"]}"}}'
         f'[data-testid="stFileUploaderDropzoneInstructions"]::after{{content:"{told["upload_hint"]}"}}'
+        f'[data-testid="stFileChip"][aria-invalid="true"]::after{{content:"{told["upload_refused"]}"}}'
     )

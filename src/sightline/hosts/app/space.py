@@ -30,21 +30,22 @@ UNTRAINED = "/untrained"
 
 def page(say: Say) -> None:
     heading(say, "space")
-    name, other, wanted = _asked(say)
+    source, name, other, wanted = _asked(say)
     waiting.outcome(say, "space")
     place = _place(name)
     if other is None:
-        recipe.box(say, space_recipe.python(place, wanted), space_recipe.console(place, wanted))
+        recipe.box(say, space_recipe.python(place, source.file, wanted), space_recipe.console(place, source.file, wanted))
     else:
         second = None if other == UNTRAINED else _place(other)
-        recipe.box(say, space_recipe.compare_python(place, second, wanted), space_recipe.compare_console(place, second, wanted))
+        given = (place, second, source.file, wanted)
+        recipe.box(say, space_recipe.compare_python(*given), space_recipe.compare_console(*given))
 
 
 def _place(name: str) -> str:
     return place_of(name, current()) if name in choices(current()) else name
 
 
-def _asked(say: Say) -> tuple[str, str | None, Wanted]:
+def _asked(say: Say) -> tuple[Source, str, str | None, Wanted]:
     """The text, one model or two, the projection; the button that begins."""
     limits, own = current().limits, list(choices(current()))
     task = st.segmented_control(
@@ -70,7 +71,7 @@ def _asked(say: Say) -> tuple[str, str | None, Wanted]:
         run = say("space.run") if task == "one" else say("space.run_two")
         if st.button(run, type="primary", width="stretch", disabled=waiting.running("space"), key="space-run"):
             _begin(say, source, name, other, wanted)
-    return name, other, wanted
+    return source, name, other, wanted
 
 
 def _projection(say: Say) -> tuple[str, str | None, int]:

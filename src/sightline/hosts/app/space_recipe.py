@@ -4,61 +4,57 @@ from __future__ import annotations
 
 import shlex
 
+from sightline.hosts.app.recipe import File, begun_console, begun_python
 from sightline.hosts.app.space_job import Wanted
 
 #: The folder that the command line's second model is written to, where it is the first one before training.
 UNTRAINED = "untrained"
 
 
-def python(place: str, wanted: Wanted) -> str:
+def python(place: str, file: File, wanted: Wanted) -> str:
     gauge = "" if wanted.gauge is None else f", gauge={wanted.gauge!r}"
     how = f"project={wanted.project!r}{gauge}, dims={wanted.dims}, limit={wanted.limit}, max_tokens={wanted.max_tokens}"
     return "\n".join(
         (
-            "import sightline as sl",
-            "",
-            f'space = sl.joint_space(sl.load({place!r}), sl.read_corpus("corpus.txt"), {how})',
+            *begun_python(file),
+            f"space = sl.joint_space(sl.load({place!r}), sl.read_corpus({file[0]!r}), {how})",
             'space.run().save("run")  # tables, figures and report.html',
             'sl.space_view(space).save("space.html")',
         )
     )
 
 
-def console(place: str, wanted: Wanted) -> str:
-    words = ["sightline", "space", "corpus.txt", "--model", place, "--project", wanted.project]
+def console(place: str, file: File, wanted: Wanted) -> str:
+    words = ["sightline", "space", file[0], "--model", place, "--project", wanted.project]
     words += [] if wanted.gauge is None else ["--gauge", wanted.gauge]
-    return shlex.join([*words, "--dims", str(wanted.dims), *_much(wanted), "-o", "run"])
+    return "\n".join([*begun_console(file), shlex.join([*words, "--dims", str(wanted.dims), *_much(wanted), "-o", "run"])])
 
 
-def compare_python(place: str, other: str | None, wanted: Wanted) -> str:
+def compare_python(place: str, other: str | None, file: File, wanted: Wanted) -> str:
     """other: None stands for the first model before training."""
     untrained = ["from sightline.capture.reinitialise import reinitialised"] if other is None else []
     second = "reinitialised(first)" if other is None else f"sl.load({other!r})"
     return "\n".join(
         (
-            "import sightline as sl",
-            *untrained,
-            "",
+            *begun_python(file, *untrained),
             f"first = sl.load({place!r})",
             f"second = {second}",
-            f'found = sl.compare(first, second, sl.read_corpus("corpus.txt"), limit={wanted.limit}, max_tokens={wanted.max_tokens})',
+            f"found = sl.compare(first, second, sl.read_corpus({file[0]!r}), limit={wanted.limit}, max_tokens={wanted.max_tokens})",
             'found.save("run")  # tables, figures and report.html',
             'sl.space_view(*found.spaces).save("compare.html")',
         )
     )
 
 
-def compare_console(place: str, other: str | None, wanted: Wanted) -> str:
-    lines = []
+def compare_console(place: str, other: str | None, file: File, wanted: Wanted) -> str:
+    lines = begun_console(file)
     if other is None:
         code = (
             "import sightline as sl; from sightline.capture.reinitialise import reinitialised; "
             f"m = reinitialised(sl.load({place!r})); m.hf.save_pretrained({UNTRAINED!r}); m.tokenizer.save_pretrained({UNTRAINED!r})"
         )
         lines.append(shlex.join(["python", "-c", code]))
-    lines.append(
-        shlex.join(["sightline", "compare", "corpus.txt", "--model", place, "--with", other or UNTRAINED, *_much(wanted), "-o", "run"])
-    )
+    lines.append(shlex.join(["sightline", "compare", file[0], "--model", place, "--with", other or UNTRAINED, *_much(wanted), "-o", "run"]))
     return "\n".join(lines)
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from importlib.resources import files
 from typing import Any
 
 import streamlit as st
 
 from sightline.hosts.app.messages import Say
 from sightline.hosts.app.plain import refuse
+from sightline.hosts.app.recipe import CORPUS
 from sightline.hosts.app.settings import current
 from sightline.hosts.app.uploads import as_file, received
+from sightline.sample.text import sample_text
 from sightline.text.corpora import Corpus, read_corpus
 
 SOURCES = ("sample", "paste", "upload")
@@ -23,11 +23,6 @@ OFFERED = ("txt", "jsonl", "conllu", "gz")
 TYPED = 5
 
 
-@lru_cache(maxsize=1)
-def sample() -> str:
-    return files("sightline.hosts.app").joinpath("sample.txt").read_text(encoding="utf-8")
-
-
 @dataclass(frozen=True)
 class Source:
     """What the visitor gave."""
@@ -35,6 +30,11 @@ class Source:
     kind: str
     text: str = ""
     upload: Any = None
+
+    @property
+    def file(self) -> tuple[str, bool]:
+        """What the recipe reads, and whether it is the sample, which the recipe writes first."""
+        return (CORPUS if self.upload is None else str(self.upload.name)), self.kind == "sample"
 
     def taken(self, say: Say) -> Corpus | None:
         """The corpus; None where there is none yet or too much, which the page says."""
@@ -64,7 +64,7 @@ class Source:
         return replace(found, name=shown, _read=lambda: iter(held))
 
     def _written(self) -> str:
-        return sample() if self.kind == "sample" else self.text
+        return sample_text() if self.kind == "sample" else self.text
 
 
 def text_source(say: Say, key: str) -> Source:
@@ -85,5 +85,5 @@ def text_source(say: Say, key: str) -> Source:
             say("corpus.upload", size=size), type=list(OFFERED), max_upload_size=size, help=say("corpus.upload_help"), key=f"{key}-file"
         )
         return Source("upload", upload=upload)
-    st.text_area(say("corpus.sample"), sample(), height=180, disabled=True, key=f"{key}-sample")
+    st.text_area(say("corpus.sample"), sample_text(), height=180, disabled=True, key=f"{key}-sample")
     return Source("sample")
