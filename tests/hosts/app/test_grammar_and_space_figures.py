@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import pytest
 
 import sightline as sl
-from sightline.hosts.app.figures import GRIDS, clicked, translated
+from sightline.hosts.app.figures import GRIDS, clicked, titled_bars, translated
 from sightline.hosts.app.grammar_relation import examples
 from sightline.hosts.app.heatmap_clicks import clickable
 from sightline.hosts.app.messages import Say
@@ -50,6 +50,16 @@ def test_no_english_is_left_in_a_figure(kept_runs, run, name, language):
     pattern = re.compile("|".join([KEPT.pattern, *map(re.escape, names)]))
     left = [text for text in [*words(figure), *listed(figure)] if text not in told and re.search(r"[A-Za-z]{3,}", pattern.sub("", text))]
     assert not left
+
+
+@pytest.mark.parametrize(("run", "name"), [one for one in EVERY if one[1] in GRIDS], ids=[name for _, name in EVERY if name in GRIDS])
+def test_the_title_of_a_colour_bar_stands_a_line_above_its_numbers(kept_runs, run, name):
+    figure = sl.open_run(kept_runs / run).figure(name)
+    titled_bars(figure)
+    bars = [trace.colorbar for trace in figure.data if trace.type == "heatmap"] + [figure.layout.coloraxis.colorbar]
+    titles = [bar.title for bar in bars if bar.title.text]
+    assert titles
+    assert all(title.side == "top" and title.text.endswith("<br>\u00a0") for title in titles)
 
 
 def test_the_words_of_a_text_are_never_translated(kept_runs):
