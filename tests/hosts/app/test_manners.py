@@ -62,6 +62,7 @@ def test_no_usage_statistics_are_asked_for_and_nobody_is_asked_at_the_start(serv
         begun = next(message.new_session for data in me.seen if (message := ForwardMsg.FromString(data)).HasField("new_session"))
     assert begun.config.gather_usage_stats is False
     assert _options("0.0.0.0", 1)["logger_hideWelcomeMessage"] is True  # noqa: S104 - Streamlit's welcome would ask for the address outside
+    assert _options("127.0.0.1", 1)["runner_postScriptGC"] is False, "a full collection after every run of a script holds up everybody"
     printed = served.log.read_text()
     assert f"sightline is at {served.url}" in printed
     assert "Streamlit" not in printed

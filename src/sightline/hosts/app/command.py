@@ -102,6 +102,8 @@ def _options(host: str, port: int) -> dict[str, Any]:
         "client_showErrorLinks": False,
         "global_developmentMode": False,
         "runner_magicEnabled": False,
+        # else all objects are walked after every run of a script, twice a second while a bar moves: an analysis took several times as long
+        "runner_postScriptGC": False,
     }
     return (
         {f"server_{name}": value for name, value in server.items()}
