@@ -188,6 +188,7 @@ export function modelView(stage: Stage): ViewInstance {
     key(event) {
       const step: Record<string, [number, number]> = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
       const state = stage.state();
+      if (state.opened) return false; // the head's own view is on its way
       if (event.key in step) {
         const [dr, dc] = step[event.key];
         const hold = (value: number, n: number) => Math.max(0, Math.min(n - 1, value));
