@@ -65,9 +65,10 @@ def encode(
     word_of: list[int | None] = [None] * len(pieces.ids)
     word_texts: list[str] = []
     for number, side in enumerate(sides):
-        cut = len(pieces.positions(number)) < len(whole.positions(number))
+        positions = pieces.positions(number)
+        cut = pieces is not whole and len(positions) < len(whole.positions(number))
         found = _words(side, pieces, number, cut)
-        for position, word in zip(pieces.positions(number), found.of, strict=True):
+        for position, word in zip(positions, found.of, strict=True):
             word_of[position] = len(word_texts) + word
         word_texts += found.texts
     spans = tuple(span for span in pieces.spans if span is not None)
@@ -129,9 +130,8 @@ def _words(side: _Side, pieces: Pieces, number: int, cut: bool) -> Words:
 
 def _check_unknown(tokenizer: PreTrainedTokenizerBase, pieces: Pieces) -> None:
     """A whole page that became one unknown token would be a picture of nothing."""
-    unknown = tokenizer.unk_token_id  # asked once: each asking takes microseconds
     for number, span in zip(pieces.ids, pieces.spans, strict=True):
-        if number == unknown and span is not None and span[1] - span[0] > LONGEST_UNKNOWN:
+        if span is not None and span[1] - span[0] > LONGEST_UNKNOWN and number == tokenizer.unk_token_id:
             raise TextError(
                 f"{span[1] - span[0]:,} characters without a space became one unknown token ({tokenizer.unk_token}).",
                 f"This tokeniser gives up on words of more than about {LONGEST_UNKNOWN} characters. Put spaces between them.",
@@ -172,9 +172,9 @@ def _segments(tokenizer: PreTrainedTokenizerBase, pieces: Pieces) -> tuple[int, 
     Between two texts the first special token closes the first text ([SEP], </s>) unless it is a beginning (<s> of Llama); any further
     one (RoBERTa's second </s>) opens the second.
     """
-    openers = {tokenizer.bos_token_id, tokenizer.cls_token_id} - {None, tokenizer.eos_token_id, tokenizer.sep_token_id}
     if 1 not in pieces.texts:
         return (0,) * len(pieces.texts)
+    openers = {tokenizer.bos_token_id, tokenizer.cls_token_id} - {None, tokenizer.eos_token_id, tokenizer.sep_token_id}
     segments: list[int] = []
     last = max(pieces.positions(0))
     for position, owner in enumerate(pieces.texts):

@@ -93,11 +93,12 @@ def _joined(words: Sequence[str], spaced: Collection[int]) -> tuple[str, list[Sp
 
 
 def _spans(pieces: Pieces, number: int) -> list[Span]:
-    spans = [span for position in pieces.positions(number) if (span := pieces.spans[position]) is not None]
-    if len(spans) < len(pieces.positions(number)):
+    positions = pieces.positions(number)
+    spans = [span for position in positions if (span := pieces.spans[position]) is not None]
+    if len(spans) < len(positions):
         raise TextError(
             "The pieces of this tokeniser do not spell the text, so the given words cannot be found in them.",
-            f"tokens: {' '.join(pieces.shown[position] for position in pieces.positions(number)[:8])} …",
+            f"tokens: {' '.join(pieces.shown[position] for position in positions[:8])} …",
             "Use the fast version of this tokeniser, or pass the text itself instead of a word list.",
         )
     return spans

@@ -54,7 +54,7 @@ def read(tokenizer: PreTrainedTokenizerBase, text: str, pair: str | None = None)
     """Tokenise one text or a pair; each text must give at least one token."""
     pieces = _read_fast(tokenizer, text, pair) if tokenizer.is_fast else _read_slow(tokenizer, text, pair)
     for number, source in enumerate([text] if pair is None else [text, pair]):
-        if not pieces.positions(number):
+        if number not in pieces.texts:
             raise TextError(
                 f"{type(tokenizer).__name__} makes no tokens of {source[:40]!r}.",
                 "It drops every character of this text. Give a text with characters that the model knows.",
