@@ -235,8 +235,8 @@ def section(kept: dict[str, Any]) -> str:
         f"Dot product and distance, weighted by attention, correlate at {correlation['none']:.2f} as the model has its vectors,"
         f" {correlation['attentionviz']:.2f} in AttentionViz' gauge ({correlation['shared']:.2f} with one scale for all heads) and"
         f" {correlation['lifted']:.2f} lifted; −1 would be best.",
-        "Time is on two cores that other work shared, from the vectors to the picture; processor seconds are those of all threads, so that"
-        " on two free cores half of them is the least it can take.",
+        "Time is on two cores, from the vectors to the picture. Other work shared the cores while UMAP and t-SNE ran; processor seconds,"
+        " those of all threads, say more there: on two free cores half of them is the least it can take.",
     ]
     return "\n\n".join(parts)
 
