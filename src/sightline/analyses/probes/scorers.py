@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+from abc import ABC, abstractmethod
 
 import torch
 from torch import Tensor, nn
@@ -19,12 +20,12 @@ N_DISTANCES = 8
 HIDDEN = 256
 
 
-class Scorer(nn.Module):
+class Scorer(nn.Module, ABC):
     """What all probes have in common: they are drawn at random from a seed, and train themselves by summed cross-entropy."""
 
+    @abstractmethod
     def forward(self, maps: Tensor, vectors: Tensor) -> Tensor:
         """[unit, unit, head], [word, dim] → scores [dependent, candidate]"""
-        raise NotImplementedError
 
     def loss(self, maps: Tensor, vectors: Tensor, heads: Tensor) -> Tensor:
         """− Σ_j log p(head of j | j); heads: [word], 0 for ROOT, i + 1 for word i."""
