@@ -1,12 +1,12 @@
 # make run · make test · make check: each sets up what it needs first, and does it once.
-# make run PORT=8600 listens elsewhere; OPTIONS=--allow-hub and the like are passed on (sightline app --help).
+# make run PORT=8600 listens elsewhere; OPTIONS=--allow-hub and the like are passed on (eyeline app --help).
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 NODE_READY := frontend/node_modules/.package-lock.json
 PORT ?= 8501
-WORKSPACE ?= sightline-workspace
+WORKSPACE ?= eyeline-workspace
 OPTIONS ?=
 EXTRAS := gguf,notebook,plots,app,embed,dev
 
@@ -14,13 +14,13 @@ EXTRAS := gguf,notebook,plots,app,embed,dev
 
 # The app, until Ctrl-C.
 run: $(READY)
-	@$(BIN)/sightline app --port $(PORT) --workspace "$(WORKSPACE)" $(OPTIONS)
+	@$(BIN)/eyeline app --port $(PORT) --workspace "$(WORKSPACE)" $(OPTIONS)
 
 # The same without an app: what a sentence's attention looks like, as numbers and as one page.
 sample: $(READY)
-	@$(BIN)/sightline trace "The cat sat on the mat." --pair "It purred."
+	@$(BIN)/eyeline trace "The cat sat on the mat." --pair "It purred."
 	@mkdir -p out
-	@$(BIN)/sightline view "The cat sat on the mat." --pair "It purred." -o out/cat.html
+	@$(BIN)/eyeline view "The cat sat on the mat." --pair "It purred." -o out/cat.html
 	@echo "Open out/cat.html in a browser to look at it."
 
 # make run, visited and stopped: for machines.
@@ -37,7 +37,7 @@ check: $(READY) $(NODE_READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	cd frontend && npm run check
-	$(BIN)/python -m pytest --doctest-modules src/sightline -q
+	$(BIN)/python -m pytest --doctest-modules src/eyeline -q
 
 format: $(READY)
 	$(BIN)/ruff check --fix .
@@ -53,7 +53,7 @@ bench: $(READY)
 setup: $(READY)
 
 # torch comes first and pinned: an unpinned torch would pull gigabytes of GPU libraries.
-$(READY): pyproject.toml constraints.txt src/sightline/capture/requirements-models.txt
+$(READY): pyproject.toml constraints.txt src/eyeline/models/requirements-models.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet -c constraints.txt torch
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[$(EXTRAS)]"

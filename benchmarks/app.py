@@ -23,16 +23,16 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import psutil
 from tests.conftest import FLAGS
-from tests.hosts.app.crowd import TEXT, WORDS, Visit, crowd
-from tests.hosts.app.serving import Served, serving
-from tests.hosts.app.socket_visitor import SocketVisitor
+from tests.hosts.app.browser.crowd import TEXT, WORDS, Visit, crowd
+from tests.hosts.app.browser.serving import Served, serving
+from tests.hosts.app.browser.socket_visitor import SocketVisitor
 
 from results import give
 
 MOST_VISITORS, MOST_ROUNDS = 40, 10
 #: Sends the form, and waits for the drawing of the new view.
 CLICK = """async () => {
-  const drawn = new Promise((done) => document.addEventListener("sightline:drawn", done, { once: true }));
+  const drawn = new Promise((done) => document.addEventListener("eyeline:drawn", done, { once: true }));
   const start = performance.now();
   document.querySelector(".st-key-look-show button").click();
   await drawn;
@@ -92,7 +92,7 @@ def in_chromium(app: Served) -> dict[str, Any]:
         page = browser.new_page()
         page.set_default_timeout(120_000)
         page.goto(app.url)
-        page.wait_for_selector(".sightline-view[data-drawn]", state="attached")
+        page.wait_for_selector(".eyeline-view[data-drawn]", state="attached")
         times = []
         for word in WORDS[10:20]:
             page.locator(".st-key-look-text textarea").fill(TEXT.format(f"{word} boat"))

@@ -48,11 +48,11 @@ def candidates(tokens: int, layers: int) -> dict[str, Way]:
     import torch
     import transformers
 
-    import sightline as sl
+    import eyeline as el
 
     torch.manual_seed(0)
     config = transformers.BertConfig(vocab_size=1000, num_hidden_layers=layers, **SIZE)
-    model = sl.wrap(transformers.BertModel(config, add_pooling_layer=False))
+    model = el.wrap(transformers.BertModel(config, add_pooling_layer=False))
     ids = {"input_ids": torch.randint(5, 1000, (1, tokens))}
 
     def run_own() -> Any:
@@ -62,9 +62,9 @@ def candidates(tokens: int, layers: int) -> dict[str, Way]:
     seen: list[int] = []
     ways = {
         "own": ("eager", run_own),
-        "weights": ("sightline", lambda: model.trace_inputs(ids, keep={"weights"})),
-        "everything": ("sightline", lambda: model.trace_inputs(ids)),
-        "dropped": ("sightline", lambda: model._forward(ids, None, lambda layer: seen.append(layer.layer))),
+        "weights": ("eyeline", lambda: model.trace_inputs(ids, keep={"weights"})),
+        "everything": ("eyeline", lambda: model.trace_inputs(ids)),
+        "dropped": ("eyeline", lambda: model._forward(ids, None, lambda layer: seen.append(layer.layer))),
     }
     return {name: Way(partial(model.hf.set_attn_implementation, function), run) for name, (function, run) in ways.items()}
 
@@ -117,12 +117,12 @@ def cache_ratio(tokens: int) -> dict[str, float]:
     import torch
     import transformers
 
-    import sightline as sl
+    import eyeline as el
 
     hf = transformers.BertModel(transformers.BertConfig(vocab_size=30522, num_hidden_layers=12, **SIZE), add_pooling_layer=False).eval()
-    tokenizer = sl.load("minilm").tokenizer
+    tokenizer = el.load("minilm").tokenizer
     with tempfile.TemporaryDirectory() as folder:
-        model = sl.wrap(hf, tokenizer, cache=sl.TraceCache(folder))
+        model = el.wrap(hf, tokenizer, cache=el.TraceCache(folder))
         text = " ".join(["cat"] * (tokens - 2))
         model.trace(text)
         ids = torch.tensor([model.trace(text).text.ids])

@@ -45,9 +45,9 @@ def best(run: Callable[[], Any], repeats: int) -> float:
 
 
 def _segments() -> tuple[Any, list[str]]:
-    import sightline as sl
+    import eyeline as el
 
-    model = sl.load("minilm")
+    model = el.load("minilm")
     words = "the cat sat on the mat , and it saw a dog that ran a very long way home . then they slept by the fire".split()  # noqa: SIM905
     texts = [" ".join(words[(i * 7 + j * (i % 5 + 1)) % len(words)] for j in range(LENGTH - 2)) for i in range(SEGMENTS)]
     return model, texts
@@ -56,9 +56,9 @@ def _segments() -> tuple[Any, list[str]]:
 def plain(model: Any, sides: list[Any]) -> None:
     import torch
 
-    from sightline.capture.inputs import batch_inputs
-    from sightline.capture.model import BATCH_TEXTS, BATCH_TOKENS
-    from sightline.text.batches import batches
+    from eyeline.capture.inputs import batch_inputs
+    from eyeline.models.model import BATCH_TEXTS, BATCH_TOKENS
+    from eyeline.text.batches import batches
 
     for batch in batches([len(side.source) for side in sides], max_batch=BATCH_TEXTS, max_tokens=BATCH_TOKENS):
         with torch.inference_mode():
@@ -66,13 +66,13 @@ def plain(model: Any, sides: list[Any]) -> None:
 
 
 def folded(model: Any, sides: list[Any]) -> None:
-    from sightline.analyses.average_attention import AverageAttention
-    from sightline.analyses.batch import Batch, roles_of
-    from sightline.analyses.entropy import Entropy
-    from sightline.analyses.fold import fold
-    from sightline.capture.model import BATCH_TEXTS, BATCH_TOKENS
-    from sightline.capture.selection import check_layers
-    from sightline.text.batches import batches
+    from eyeline.analyses.corpus.batch import Batch, roles_of
+    from eyeline.analyses.corpus.fold import fold
+    from eyeline.analyses.corpus.statistics.average_attention import AverageAttention
+    from eyeline.analyses.corpus.statistics.entropy import Entropy
+    from eyeline.capture.selection import check_layers
+    from eyeline.models.model import BATCH_TEXTS, BATCH_TOKENS
+    from eyeline.text.batches import batches
 
     statistics, layers, roles = [AverageAttention(), Entropy()], check_layers(model.layout, None), roles_of(model.tokenizer)
     for batch in batches([len(side.source) for side in sides], max_batch=BATCH_TEXTS, max_tokens=BATCH_TOKENS):
@@ -81,8 +81,8 @@ def folded(model: Any, sides: list[Any]) -> None:
 
 def segments_time(repeats: int) -> dict[str, float]:
     """Both in one process, turn by turn, so that a busy machine slows both."""
-    import sightline as sl
-    from sightline.capture.recorder import IMPLEMENTATION
+    import eyeline as el
+    from eyeline.capture.recorder import IMPLEMENTATION
 
     model, texts = _segments()
     sides = [model.read(text) for text in texts]
@@ -93,7 +93,7 @@ def segments_time(repeats: int) -> dict[str, float]:
         times["plain"].append(best(lambda: plain(model, sides), 1))
         model.hf.set_attn_implementation(IMPLEMENTATION)
         times["statistics"].append(best(lambda: folded(model, sides), 1))
-        times["analyse"].append(best(lambda: sl.analyse(model, texts, [sl.AverageAttention(), sl.Entropy()]), 1))
+        times["analyse"].append(best(lambda: el.analyse(model, texts, [el.AverageAttention(), el.Entropy()]), 1))
     found = {f"{name}_s": min(values[1:]) for name, values in times.items()}
     found["statistics_to_plain"] = found["statistics_s"] / found["plain_s"]
     found["analyse_to_plain"] = found["analyse_s"] / found["plain_s"]
@@ -117,7 +117,7 @@ def distances(repeats: int) -> dict[str, float]:
     import torch
     from tests.reference.distances import js_between_heads as loop
 
-    from sightline.measures.similarity import js_between_heads
+    from eyeline.measures.similarity import js_between_heads
 
     torch.manual_seed(0)
     found: dict[str, float] = {}
@@ -139,20 +139,20 @@ def long_text(tokens: int, layers: int) -> dict[str, float]:
     import torch
     import transformers
 
-    import sightline as sl
-    from sightline.analyses.average_attention import AverageAttention
-    from sightline.analyses.batch import Batch
-    from sightline.analyses.entropy import Entropy
-    from sightline.analyses.fold import fold
-    from sightline.capture.collect import Sides
-    from sightline.text.tokenized import TokenizedText
+    import eyeline as el
+    from eyeline.analyses.corpus.batch import Batch
+    from eyeline.analyses.corpus.fold import fold
+    from eyeline.analyses.corpus.statistics.average_attention import AverageAttention
+    from eyeline.analyses.corpus.statistics.entropy import Entropy
+    from eyeline.capture.collect import Sides
+    from eyeline.text.tokenized import TokenizedText
 
     torch.manual_seed(0)
     config = transformers.LlamaConfig(
         vocab_size=49152, hidden_size=576, intermediate_size=1536, num_hidden_layers=layers, num_attention_heads=9, num_key_value_heads=3,
         max_position_embeddings=tokens,
     )  # fmt: skip
-    model = sl.wrap(transformers.LlamaModel._from_config(config, attn_implementation="eager").eval(), name="smollm2-like")
+    model = el.wrap(transformers.LlamaModel._from_config(config, attn_implementation="eager").eval(), name="smollm2-like")
     words = tuple("." if i % 20 == 19 else "word" for i in range(tokens))
     text = TokenizedText(words, tuple(range(tokens)), words, (0,) * tokens, (False,) * tokens, ids=tuple(i % 49000 for i in range(tokens)))
     statistics = [AverageAttention(), Entropy()]

@@ -7,8 +7,8 @@ long        one text, 12 heads x 64 dims, bf16: one fused attention forward (the
             from the same queries and keys. Ratio at most 1.6; peak memory at half the length must be about half (linear, no map).
 check       the same statistics at 1,024 tokens against dense float32 maps.
 distances   head distances of 512-token documents, 144 heads: documents a second, at least 100.
-same        every table of a run of `sl.analyse` in float32 on the GPU against the processor.
-whole       `sl.analyse` itself on one text of that length, two layers of smollm2's shape in bf16, beside the model's own pass.
+same        every table of a run of `el.analyse` in float32 on the GPU against the processor.
+whole       `el.analyse` itself on one text of that length, two layers of smollm2's shape in bf16, beside the model's own pass.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def milliseconds(run: Callable[[], Any], repeats: int = 10) -> float:
 
 
 def layer(tokens: int, causal: bool) -> Any:
-    from sightline.capture.layer import LayerScores
+    from eyeline.capture.layer import LayerScores
 
     torch.manual_seed(0)
     queries, keys = (torch.randn(1, HEADS, tokens, DIMS, device="cuda", dtype=torch.bfloat16) for _ in range(2))
@@ -54,7 +54,7 @@ def layer(tokens: int, causal: bool) -> Any:
 
 def all_statistics(scores: Any, columns: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """What average attention and entropy ask of one layer."""
-    from sightline.analyses.fused_rows import fused_rows
+    from eyeline.analyses.corpus.fused_rows import fused_rows
 
     rows = fused_rows(scores)
     return (rows.mass(columns).sum(2), *(rows.at_offset(offset).sum(2) for offset in (-1, 0, 1)), rows.entropy().sum(2))
@@ -99,7 +99,7 @@ def check(causal: bool) -> dict[str, float]:
 def distances(documents: int) -> dict[str, float]:
     from tests.reference.distances import js_between_heads as loop
 
-    from sightline.measures.similarity import js_between_heads
+    from eyeline.measures.similarity import js_between_heads
 
     weights = torch.randn(144, 512, 512, device="cuda").mul(2).softmax(-1)
 
@@ -118,7 +118,7 @@ def tiny_decoder(device: str) -> Any:
     from tokenizers import Tokenizer, models, pre_tokenizers
     from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-    import sightline as sl
+    import eyeline as el
 
     words = Tokenizer(models.WordLevel({f"w{i}": i for i in range(100)} | {"?": 100}, unk_token="?"))  # noqa: S106
     words.pre_tokenizer = pre_tokenizers.Whitespace()
@@ -128,12 +128,12 @@ def tiny_decoder(device: str) -> Any:
         vocab_size=128, max_position_embeddings=1 << 18,
     )  # fmt: skip
     model = LlamaForCausalLM(config).eval().to(device, torch.bfloat16 if device == "cuda" else torch.float32)
-    return sl.wrap(model, PreTrainedTokenizerFast(tokenizer_object=words, unk_token="?"), name="two layers of smollm2's shape")  # noqa: S106
+    return el.wrap(model, PreTrainedTokenizerFast(tokenizer_object=words, unk_token="?"), name="two layers of smollm2's shape")  # noqa: S106
 
 
 def whole_run(tokens: int) -> dict[str, Any]:
-    """`sl.analyse` itself on one text of so many tokens: what it took, and what the model's own pass takes."""
-    import sightline as sl
+    """`el.analyse` itself on one text of so many tokens: what it took, and what the model's own pass takes."""
+    import eyeline as el
 
     model = tiny_decoder("cuda")
     words = (f"w{i}" for i in np.random.default_rng(0).integers(0, 100, tokens))
@@ -143,10 +143,10 @@ def whole_run(tokens: int) -> dict[str, Any]:
     with torch.inference_mode():
         forward = milliseconds(lambda: model.hf.model(ids), repeats=3)
     model = tiny_decoder("cuda")
-    sl.analyse(model, [text], [sl.AverageAttention(), sl.Entropy()])
+    el.analyse(model, [text], [el.AverageAttention(), el.Entropy()])
     torch.cuda.reset_peak_memory_stats()
     before = torch.cuda.memory_allocated()
-    run = sl.analyse(model, [text], [sl.AverageAttention(), sl.Entropy()])
+    run = el.analyse(model, [text], [el.AverageAttention(), el.Entropy()])
     peak = torch.cuda.max_memory_allocated() - before
     found = {"tokens": tokens, "forward_ms": forward, "run_seconds": run.about["seconds"]}
     return found | {"peak_bytes": peak, "streamed": run.about["streamed"]}
@@ -154,14 +154,14 @@ def whole_run(tokens: int) -> dict[str, Any]:
 
 def same_as_on_the_processor() -> dict[str, float]:
     """The largest difference between every table of a run in float32 on the GPU and on the processor."""
-    import sightline as sl
+    import eyeline as el
 
     texts = [" ".join(f"w{(i * j) % 100}" for i in range(5 + 40 * j)) for j in range(1, 12)]
     runs = []
     for device in ("cpu", "cuda"):
         model = tiny_decoder("cpu")
-        model = sl.wrap(model.hf.to(device), model.tokenizer, name="decoder")
-        runs.append(sl.analyse(model, texts, [sl.AverageAttention(), sl.Entropy(), sl.HeadDistances(), sl.Importance()]))
+        model = el.wrap(model.hf.to(device), model.tokenizer, name="decoder")
+        runs.append(el.analyse(model, texts, [el.AverageAttention(), el.Entropy(), el.HeadDistances(), el.Importance()]))
     found = {}
     for name, table in runs[0].tables.items():
         numbers = [column for column, values in table.columns.items() if len(values) and isinstance(values[0], float)]
@@ -195,7 +195,7 @@ All of average attention and entropy, beside one fused attention forward of the 
 
 Twice the length takes twice the memory: no map is ever formed (at 131,072 tokens the maps of one layer would need 412 GB in bf16).
 At 1,024 tokens the means lie within {apart:.1g} of dense float32 maps.
-`sl.analyse` from text to tables, two layers of smollm2's shape: {"; ".join(whole)}.
+`el.analyse` from text to tables, two layers of smollm2's shape: {"; ".join(whole)}.
 
 Head distances of 512-token documents, 144 heads: {found["distances"]["documents_per_second"]:.0f} documents a second (bar: 100),
 within {found["distances"]["largest_difference_to_the_loop"]:.1g} nats of the plain loop.

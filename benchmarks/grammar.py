@@ -2,7 +2,7 @@
 
     python benchmarks/grammar.py [--only syntax] [--treebank FILE] [--limit 500] [--repeats 3] [-o grammar.json]
 
-syntax   sl.syntax over a treebank (en_ewt-dev where it is there, else the built-in one) with the embedded model, against its plain forward
+syntax   el.syntax over a treebank (en_ewt-dev where it is there, else the built-in one) with the embedded model, against its plain forward
          passes (SDPA, no maps) at the same batching, on texts already tokenised. `scoring` is the pass with the scoring of every head, on
          the same texts; `syntax` the whole call: tokenising, the tables, the examples, the example's trace, the hash of the weights.
 """
@@ -20,7 +20,7 @@ from typing import Any
 
 from results import give
 
-DATA = Path(os.environ.get("SIGHTLINE_DATA", Path(__file__).parents[2] / "shared" / "data"))
+DATA = Path(os.environ.get("EYELINE_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 
 def timed(run: Callable[[], Any]) -> float:
@@ -32,7 +32,7 @@ def timed(run: Callable[[], Any]) -> float:
 def plain(model: Any, sides: Any) -> None:
     import torch
 
-    from sightline.capture.inputs import batch_inputs
+    from eyeline.capture.inputs import batch_inputs
 
     for batch in model.in_batches(sides):
         with torch.inference_mode():
@@ -41,15 +41,15 @@ def plain(model: Any, sides: Any) -> None:
 
 def syntax(treebank: Path | None, limit: int | None, repeats: int) -> dict[str, Any]:
     """All three in one process, turn by turn, so that a busy machine slows them alike; the first turn warms up."""
-    import sightline as sl
-    from sightline.analyses.relations import gold_of, halves
-    from sightline.analyses.syntax import Tally
-    from sightline.analyses.word_maps import each_word_map, read_words
-    from sightline.capture.recorder import IMPLEMENTATION
+    import eyeline as el
+    from eyeline.analyses.grammar.relations import gold_of, halves
+    from eyeline.analyses.grammar.run import Tally
+    from eyeline.analyses.word_maps import each_word_map, read_words
+    from eyeline.capture.recorder import IMPLEMENTATION
 
-    bank = sl.sample_treebank(2000) if treebank is None else sl.read_treebank(treebank)
+    bank = el.sample_treebank(2000) if treebank is None else el.read_treebank(treebank)
     sentences = list(bank)[:limit]
-    model = sl.load("minilm")
+    model = el.load("minilm")
     texts = read_words(model, [one.words for one in sentences], [one.spaces for one in sentences])
     golds = [gold_of(sentences[place]) for place in texts.kept]
     times: dict[str, list[float]] = {"plain": [], "scoring": [], "syntax": []}
@@ -58,7 +58,7 @@ def syntax(treebank: Path | None, limit: int | None, repeats: int) -> dict[str, 
         times["plain"].append(timed(lambda: plain(model, texts.sides)))
         model.hf.set_attn_implementation(IMPLEMENTATION)
         times["scoring"].append(timed(lambda: each_word_map(model, texts, Tally(golds, halves(len(golds), 0)).update)))
-        times["syntax"].append(timed(lambda: sl.syntax(model, sentences)))
+        times["syntax"].append(timed(lambda: el.syntax(model, sentences)))
     found: dict[str, Any] = {f"{name}_s": min(values[1:]) for name, values in times.items()}
     found["scoring_to_plain"] = found["scoring_s"] / found["plain_s"]
     found["syntax_to_plain"] = found["syntax_s"] / found["plain_s"]

@@ -2,7 +2,7 @@
 
     python benchmarks/probe.py [--sentences 3000] [--layers 12] [--heads 12] [--seeds 1] [-o probe.json]
 
-Every probe on made-up maps of 3,000 sentences x 144 heads with 100-dimensional words, one sentence a step, as `sightline probe` trains
+Every probe on made-up maps of 3,000 sentences x 144 heads with 100-dimensional words, one sentence a step, as `eyeline probe` trains
 them: the times do not depend on what the maps say. Lengths are drawn as English-EWT's are spread (a mean of 16 words, a long tail to 100).
 `train` is one pass over the sentences, `score` a pass over 2,000 test sentences; wall and processor seconds, since machines are shared.
 The bar: all of a run's training (four probes) in under two minutes on two cores.
@@ -19,12 +19,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from eyeline.analyses.probes.features import Gold, Heads, Maps
+from eyeline.analyses.probes.scorers import AttentionAndWords, AttentionOnly, DistancesAndWords
+from eyeline.analyses.probes.training import Part, evaluate, train
+from eyeline.analyses.probes.vectors import Vectors
+from eyeline.analyses.word_maps import WordTexts
 from results import give
-from sightline.analyses.probes.features import Gold, Heads, Maps
-from sightline.analyses.probes.scorers import AttentionAndWords, AttentionOnly, DistancesAndWords
-from sightline.analyses.probes.training import Part, evaluate, train
-from sightline.analyses.probes.vectors import Vectors
-from sightline.analyses.word_maps import WordTexts
 
 DIMS, VOCABULARY, TEST = 100, 10_000, 2000
 

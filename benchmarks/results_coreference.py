@@ -12,13 +12,13 @@ import math
 import os
 from pathlib import Path
 
-import sightline as sl
+import eyeline as el
 from results import markdown_table, put_section
 
 #: Table 2 of the paper: all, pronoun, proper, nominal.
 PAPER = {"nearest": (27, 29, 29, 19), "head match": (52, 47, 67, 40), "rule-based": (69, 70, 77, 60), "best head": (65, 64, 73, 58)}
 COLUMNS = ("all", "pronoun", "proper", "nominal")
-DATA = Path(os.environ.get("SIGHTLINE_DATA", Path(__file__).parents[2] / "shared" / "data"))
+DATA = Path(os.environ.get("EYELINE_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 
 def main() -> None:
@@ -43,16 +43,16 @@ def main() -> None:
         put_section("coreference", text)
 
 
-def _run(name: str, path: Path, first: bool, limit: int | None) -> sl.Run:
+def _run(name: str, path: Path, first: bool, limit: int | None) -> el.Run:
     if not path.is_file():
         raise SystemExit(f"{path} is not there: --data says where the OntoGUM files lie.")
-    run = sl.coreference(sl.load(name), path, first_window=first, limit=limit)
+    run = el.coreference(el.load(name), path, first_window=first, limit=limit)
     print(name, path.name, "first window" if first else "windows", run.about["seconds"], "s")
     print(run.table("coreference").to_csv(), flush=True)
     return run
 
 
-def section(runs: list[tuple[str, str, bool, sl.Run]], command: str) -> str:
+def section(runs: list[tuple[str, str, bool, el.Run]], command: str) -> str:
     parts = [
         "## What heads know of reference",
         f"`python benchmarks/results_coreference.py {command}`",
@@ -81,12 +81,12 @@ def section(runs: list[tuple[str, str, bool, sl.Run]], command: str) -> str:
     return "\n\n".join([*parts, markdown_table(header, rows), *_findings(runs)])
 
 
-def _pronouns(runs: list[tuple[str, str, bool, sl.Run]]) -> str:
+def _pronouns(runs: list[tuple[str, str, bool, el.Run]]) -> str:
     shares = [100 * run.about["coreference"]["n"]["pronoun"] / run.about["counts"]["mentions"] for *_, run in runs]
     return f"{min(shares):.0f} to {max(shares):.0f} %"
 
 
-def _findings(runs: list[tuple[str, str, bool, sl.Run]]) -> list[str]:
+def _findings(runs: list[tuple[str, str, bool, el.Run]]) -> list[str]:
     """What these tables say, in sentences made of their numbers."""
     found = []
     for name, split, first, run in runs:

@@ -10,18 +10,18 @@ from pathlib import Path
 
 import numpy as np
 
-import sightline as sl
+import eyeline as el
+from eyeline.results.table import Table
 from results import markdown_table, put_section
-from sightline.results.table import Table
 
 
-def means(run: sl.Run, target: str) -> tuple[np.ndarray, np.ndarray]:
+def means(run: el.Run, target: str) -> tuple[np.ndarray, np.ndarray]:
     """(layers, means), one for each head."""
     part = run.table("average_attention").where(target=target)
     return part["layer"].astype(int), part["mean"].astype(float)
 
 
-def heads_above(run: sl.Run, target: str, share: float) -> str:
+def heads_above(run: el.Run, target: str, share: float) -> str:
     part = run.table("average_attention").where(target=target)
     found = [f"L{row['layer']}·H{row['head']}" for row in part.rows() if float(row["mean"]) > share]
     return f"{len(found)} ({', '.join(found)})" if found else "none"
@@ -32,7 +32,7 @@ def by_layer(table: Table, column: str) -> dict[int, float]:
     return {int(n): float(table[column].astype(float)[layers == n].mean()) for n in sorted(set(layers))}
 
 
-def section(run: sl.Run, command: str) -> str:
+def section(run: el.Run, command: str) -> str:
     layers, to_sep = means(run, "sep")
     middle = to_sep[(layers >= 5) & (layers <= 9)].mean()  # the paper's layers 6-10
     _, sep_to_sep = means(run, "sep_from_sep")
@@ -61,7 +61,7 @@ agreement is a finding and difference is no failure.
 {markdown_table(["", "Clark et al., BERT-base", str(run.about["model"]["name"])], rows)}"""
 
 
-def same_layer(run: sl.Run) -> tuple[float, float]:
+def same_layer(run: el.Run) -> tuple[float, float]:
     """The mean divergence between heads of one layer, and between heads of different layers."""
     table = run.table("distances")
     names = list(map(str, table.columns["head"]))
@@ -78,8 +78,8 @@ def main() -> None:
     parser.add_argument("--corpus", type=Path, required=True)
     parser.add_argument("--limit", type=int, default=300)
     arguments = parser.parse_args()
-    statistics = [sl.AverageAttention(), sl.Entropy(), sl.HeadDistances()]
-    run = sl.analyse(sl.load(arguments.model), sl.read_corpus(arguments.corpus), statistics, pairs=True, limit=arguments.limit)
+    statistics = [el.AverageAttention(), el.Entropy(), el.HeadDistances()]
+    run = el.analyse(el.load(arguments.model), el.read_corpus(arguments.corpus), statistics, pairs=True, limit=arguments.limit)
     name = Path(arguments.model).name
     command = f"python benchmarks/results_corpus.py --model {name} --corpus {arguments.corpus.name} --limit {arguments.limit}"
     put_section("corpus", section(run, command))

@@ -15,12 +15,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import sightline as sl
+import eyeline as el
+from eyeline.analyses.word_maps import read_words
+from eyeline.results.table import Cell
 from results import markdown_table, put_section
-from sightline.analyses.word_maps import read_words
-from sightline.results.table import Cell
 
-DATA = Path(os.environ.get("SIGHTLINE_DATA", Path(__file__).parents[2] / "shared" / "data"))
+DATA = Path(os.environ.get("EYELINE_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def main() -> None:
     arguments = parser.parse_args()
     names = ("ud", "stanford", *OTHERS)
     if arguments.kept:
-        runs = {name: sl.open_run(arguments.kept / name) for name in names}
+        runs = {name: el.open_run(arguments.kept / name) for name in names}
     else:
         runs = measure(arguments.model, arguments.data, arguments.limit)
     if arguments.keep:
@@ -83,22 +83,22 @@ def main() -> None:
         put_section("syntax", text)
 
 
-def bank_of(data: Path, name: str) -> sl.Treebank:
+def bank_of(data: Path, name: str) -> el.Treebank:
     path = data / f"{name}.conllu.gz"
     if not path.is_file():
         raise SystemExit(f"{path}: not there. --data says where the treebanks lie.")
-    return sl.read_treebank(path)
+    return el.read_treebank(path)
 
 
-def measure(name: str, data: Path, limit: int | None) -> dict[str, sl.Run]:
-    model, english = sl.load(name), bank_of(data, "en_ewt-dev")
-    runs = {labels: sl.syntax(model, english, labels=labels, limit=limit) for labels in ("ud", "stanford")}
-    return runs | {other: sl.syntax(model, bank_of(data, other), limit=limit) for other in OTHERS}
+def measure(name: str, data: Path, limit: int | None) -> dict[str, el.Run]:
+    model, english = el.load(name), bank_of(data, "en_ewt-dev")
+    runs = {labels: el.syntax(model, english, labels=labels, limit=limit) for labels in ("ud", "stanford")}
+    return runs | {other: el.syntax(model, bank_of(data, other), limit=limit) for other in OTHERS}
 
 
 def unknown_words(name: str, data: Path, treebank: str, limit: int | None) -> float:
     """The share of a treebank's words with a character that this vocabulary lacks."""
-    model, sentences = sl.load(name), bank_of(data, treebank).sentences[:limit]
+    model, sentences = el.load(name), bank_of(data, treebank).sentences[:limit]
     texts = read_words(model, [one.words for one in sentences], [one.spaces for one in sentences])
     unknown = model.tokenizer.unk_token_id
     words = [
@@ -108,7 +108,7 @@ def unknown_words(name: str, data: Path, treebank: str, limit: int | None) -> fl
     return sum(map(len, words)) / texts.counts["words"]
 
 
-def section(runs: Mapping[str, sl.Run], unknown: Mapping[str, float]) -> str:
+def section(runs: Mapping[str, el.Run], unknown: Mapping[str, float]) -> str:
     run, turned = runs["ud"], {str(row["relation"]): row for row in runs["stanford"].table("syntax").rows()}
     about = run.about
     model, counts, given = about["model"], about["counts"], about["options"]["limit"]
@@ -159,14 +159,14 @@ def published(name: str) -> list[str]:
     return [found.name, found.head, f"{found.accuracy:.1f}{star}", f"{found.baseline:.1f}{star} ({found.offset:+d})"]
 
 
-def other(name: str, run: sl.Run, unknown: float) -> list[str]:
+def other(name: str, run: el.Run, unknown: float) -> list[str]:
     counts, first = run.about["counts"], next(run.table("syntax").rows())
     amounts = [f"{counts[what]:,}" for what in ("sentences", "too_long", "unreadable", "words")]
     share = f"{first['baseline']:.1f} ({first['offset']:+d})"
     return [name, *amounts, f"{100 * unknown:.0f} %", f"{first['accuracy']:.1f}", share, f"{len(run.table('syntax')) - 1}"]
 
 
-def findings(run: sl.Run) -> list[str]:
+def findings(run: el.Run) -> list[str]:
     """What this table says, in sentences made of its numbers."""
     rows = {str(row["relation"]): row for row in run.table("syntax").rows()}
     said = []

@@ -12,11 +12,11 @@ import argparse
 import os
 from pathlib import Path
 
-import sightline as sl
+import eyeline as el
+from eyeline.plots.probes.probes import PAPER, kind_of
 from results import markdown_table, put_section
-from sightline.plots.probes import PAPER, kind_of
 
-DATA = Path(os.environ.get("SIGHTLINE_DATA", Path(__file__).parents[2] / "shared" / "data"))
+DATA = Path(os.environ.get("EYELINE_DATA", Path(__file__).parents[2] / "shared" / "data"))
 
 #: What the paper's probes were trained on: sections 2 to 21 of the Penn Treebank.
 PAPER_SENTENCES = 39_832
@@ -32,7 +32,7 @@ def main() -> None:
     parser.add_argument("--from", dest="kept", type=Path, help="write the section from this run, and train nothing")
     parser.add_argument("--print", action="store_true", help="print the section instead of writing it")
     arguments = parser.parse_args()
-    run = sl.open_run(arguments.kept) if arguments.kept else measure(arguments.model, arguments.data, arguments.limit, arguments.seeds)
+    run = el.open_run(arguments.kept) if arguments.kept else measure(arguments.model, arguments.data, arguments.limit, arguments.seeds)
     if arguments.keep:
         run.save(arguments.keep)
     text = section(run)
@@ -41,7 +41,7 @@ def main() -> None:
         put_section("probes", text)
 
 
-def measure(model: str, data: Path, limit: int, seeds: int) -> sl.Run:
+def measure(model: str, data: Path, limit: int, seeds: int) -> el.Run:
     files = [data / "en_ewt-train.conllu.gz", data / "en_ewt-dev.conllu.gz", data / "glove"]
     missing = [str(file) for file in files if not file.exists()]
     if missing:
@@ -54,11 +54,11 @@ def measure(model: str, data: Path, limit: int, seeds: int) -> sl.Run:
             shown.add(doing)
             print(doing, flush=True)
 
-    learn, score = (sl.read_treebank(file) for file in files[:2])
-    return sl.probe(sl.load(model), score, train=learn, glove=files[2], limit=limit, seeds=seeds, progress=show)
+    learn, score = (el.read_treebank(file) for file in files[:2])
+    return el.probe(el.load(model), score, train=learn, glove=files[2], limit=limit, seeds=seeds, progress=show)
 
 
-def section(run: sl.Run) -> str:
+def section(run: el.Run) -> str:
     about, table, curve = run.about, run.table("probes"), run.table("probes_curve")
     model, options, seconds = about["model"], about["options"], about["seconds"]
     rows = [
@@ -96,7 +96,7 @@ def section(run: sl.Run) -> str:
     return "\n\n".join(parts)
 
 
-def findings(run: sl.Run) -> list[str]:
+def findings(run: el.Run) -> list[str]:
     """Whether the rows stand as the paper found them; said either way."""
     uas = {kind_of(str(row["probe"])): float(row["uas"]) for row in run.table("probes").rows()}
     order = ("attention", "attention-only", "right-branching")

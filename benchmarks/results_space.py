@@ -25,20 +25,20 @@ from typing import Any
 import numpy as np
 import torch
 
-import sightline as sl
+import eyeline as el
+from eyeline.analyses.space.capture import CapturedStack, capture_space
+from eyeline.analyses.space.facts import fidelity, mean_entropy
+from eyeline.analyses.space.fit import head_texts
+from eyeline.analyses.space.gauge import GAUGES, gauge_layer, shared_scale, some_pairs
+from eyeline.measures.fit import fit_maps
+from eyeline.measures.free import free_texts
+from eyeline.measures.picture import divergence
+from eyeline.measures.project import METHODS, project
+from eyeline.results.space.space import Vectors
+from eyeline.results.space.tokens import SpaceTokens
 from results import markdown_table, put_section
-from sightline.analyses.space_capture import CapturedStack, capture_space
-from sightline.analyses.space_facts import fidelity, mean_entropy
-from sightline.analyses.space_fit import head_texts
-from sightline.analyses.space_gauge import GAUGES, gauge_layer, shared_scale, some_pairs
-from sightline.measures.fit import fit_maps
-from sightline.measures.free import free_texts
-from sightline.measures.picture import divergence
-from sightline.measures.project import METHODS, project
-from sightline.results.space import Vectors
-from sightline.results.space_tokens import SpaceTokens
 
-DATA = Path(os.environ.get("SIGHTLINE_DATA", Path(__file__).parents[2] / "shared" / "data"))
+DATA = Path(os.environ.get("EYELINE_DATA", Path(__file__).parents[2] / "shared" / "data"))
 GAP = "gap-development.tsv.gz"
 #: Layer and head of those on which the slow projections are measured: spread over the model.
 SAMPLE = "0:3,6:2,11:2"
@@ -75,11 +75,11 @@ def main() -> None:
 def measure(arguments: argparse.Namespace, kept: dict[str, Any], keep: Callable[[], None]) -> None:
     """Every row that is not there yet."""
     sample = [tuple(map(int, one.split(":"))) for one in arguments.sample.split(",")]
-    model = sl.load(arguments.model)
+    model = el.load(arguments.model)
     paragraphs = read_paragraphs(arguments.data / GAP)
     sizes = np.cumsum([len(model.tokenizer(text)["input_ids"]) for text in paragraphs[:2000]])
     first, last = (int(np.searchsorted(sizes, n * arguments.tokens)) + 1 for n in (1, 2))
-    whole, held = (capture_space(model, sl.Corpus.from_texts(part)) for part in (paragraphs[:first], paragraphs[first:last]))
+    whole, held = (capture_space(model, el.Corpus.from_texts(part)) for part in (paragraphs[:first], paragraphs[first:last]))
     about = {"model": model.name, "sample": arguments.sample, "tokens": arguments.tokens, "few": arguments.few}
     about |= {name: {"texts": one.counts["texts"], "tokens": one.counts["tokens"]} for name, one in (("shown", whole), ("held_out", held))}
     if kept.setdefault("about", about) != about:

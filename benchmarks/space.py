@@ -4,7 +4,7 @@
 
 About --tokens tokens in paragraphs of some 60 words each, all heads, fitted. `forward` is the model's own pass (SDPA, nothing recorded)
 over the same batches, before and after, the mean of both. `capture`, `space` (gauge, fit, fidelity), `page` and `files` (tables, figures,
-report, the space itself) are the steps of `sightline space`. wall: on the clock; processor: of all threads. The bar is 2 x forward + 120 s
+report, the space itself) are the steps of `eyeline space`. wall: on the clock; processor: of all threads. The bar is 2 x forward + 120 s
 on two cores; where other work shares them, half of the processor seconds says what two free cores would at best take.
 """
 
@@ -45,7 +45,7 @@ def texts_of(model: Any, tokens: int) -> list[str]:
 def forward(model: Any, sides: list[Any]) -> None:
     import torch
 
-    from sightline.capture.inputs import batch_inputs
+    from eyeline.capture.inputs import batch_inputs
 
     for batch in model.in_batches(sides):
         with torch.inference_mode():
@@ -62,7 +62,7 @@ def timed(into: dict[str, dict[str, float]], name: str) -> Iterator[None]:
 
 def plainly(model: Any, run: Callable[[], None]) -> None:
     """Run with the model's own fused attention."""
-    from sightline.capture.recorder import IMPLEMENTATION
+    from eyeline.capture.recorder import IMPLEMENTATION
 
     model.hf.set_attn_implementation("sdpa")
     run()
@@ -75,21 +75,21 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=10_000)
     parser.add_argument("-o", "--out", type=Path)
     given = parser.parse_args()
-    import sightline as sl
+    import eyeline as el
 
-    model = sl.load(given.model)
+    model = el.load(given.model)
     texts = texts_of(model, given.tokens)
     sides = [model.read(text) for text in texts]
     steps: dict[str, dict[str, float]] = {}
     plainly(model, lambda: forward(model, sides[:20]))  # warm
     with timed(steps, "forward"):
         plainly(model, lambda: forward(model, sides))
-    corpus = sl.Corpus.from_texts(texts)
+    corpus = el.Corpus.from_texts(texts)
     with timed(steps, "whole"), tempfile.TemporaryDirectory() as folder:
         with timed(steps, "capture and space"):
-            space = sl.joint_space(model, corpus)
+            space = el.joint_space(model, corpus)
         with timed(steps, "page"):
-            sl.space_view(space).save(Path(folder) / "space.html")
+            el.space_view(space).save(Path(folder) / "space.html")
         with timed(steps, "files"):
             space.save(Path(folder) / "space.safetensors")
             space.run().save(Path(folder))

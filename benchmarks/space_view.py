@@ -24,8 +24,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from playwright.sync_api import sync_playwright
 from tests.browser.made_up_space import many
 
+from eyeline.views import space_view
 from results import give
-from sightline.views import space_view
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 WITHOUT = """
@@ -34,7 +34,7 @@ OffscreenCanvas.prototype.getContext = function (kind, ...rest) { return kind ==
 """
 ROOT = "document.getElementById('view').firstElementChild.shadowRoot"
 OPEN = """async () => {
-  const drawn = new Promise((done) => document.addEventListener('sightline:drawn', done, {once: true}));
+  const drawn = new Promise((done) => document.addEventListener('eyeline:drawn', done, {once: true}));
   const box = ROOT.querySelector('canvas').getBoundingClientRect();
   const start = performance.now();
   const at = {clientX: box.left + 120, clientY: box.top + 60, bubbles: true};
@@ -57,7 +57,7 @@ ZOOM = """async () => {
   const canvas = ROOT.querySelector('canvas'), box = canvas.getBoundingClientRect(), times = [];
   for (let i = 0; i < 12; i++) {
     const start = performance.now();
-    const drawn = new Promise((done) => document.addEventListener('sightline:drawn', done, {once: true}));
+    const drawn = new Promise((done) => document.addEventListener('eyeline:drawn', done, {once: true}));
     const turn = {clientX: box.left + 400, clientY: box.top + 300, deltaY: i % 2 ? 80 : -80, cancelable: true};
     canvas.dispatchEvent(new WheelEvent('wheel', turn));
     await drawn;
@@ -75,7 +75,7 @@ def measure(browser: Any, page_file: Path, webgl: bool) -> dict[str, float]:
         page.add_init_script(WITHOUT)
     page.goto(page_file.as_uri())
     page.wait_for_selector("#view[data-drawn]", state="attached", timeout=120_000)
-    drawn = page.evaluate("performance.getEntriesByName('sightline:drawn')[0].startTime")
+    drawn = page.evaluate("performance.getEntriesByName('eyeline:drawn')[0].startTime")
     opened, hovers, zooms = page.evaluate(OPEN), page.evaluate(HOVER), page.evaluate(ZOOM)
     context.close()
     return {

@@ -61,15 +61,14 @@ def build(tool: str, kind: str, weights_file: str, page: str) -> dict[str, float
     weights = np.load(weights_file)
     tokens = [f"token{number}" for number in range(weights.shape[-1])]
     if tool == "ours":
-        import sightline.views as views
-        from sightline.capture.trace import Trace
+        import eyeline.views as views
+        from eyeline.capture.trace import Trace
 
         def write() -> None:
             getattr(views, f"{kind}_view")(Trace.from_arrays(weights, tokens)).save(page)
     else:
-        import torch
-
         import bertviz  # type: ignore[import-not-found]
+        import torch
 
         layers = [torch.from_numpy(layer)[None] for layer in weights]
 

@@ -4,7 +4,7 @@ import { statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
-const outfile = process.argv[2] ?? fileURLToPath(new URL("../src/sightline/views/static/sightline.js", import.meta.url));
+const outfile = process.argv[2] ?? fileURLToPath(new URL("../src/eyeline/views/static/eyeline.js", import.meta.url));
 await build({
   absWorkingDir: here,
   entryPoints: ["src/index.ts"],
@@ -20,5 +20,5 @@ await build({
 });
 const limit = 160_000;
 const { size } = statSync(outfile);
-console.log(`sightline.js ${size} bytes`);
+console.log(`eyeline.js ${size} bytes`);
 if (size > limit) throw new Error(`The bundle has ${size} bytes; at most ${limit} are allowed.`);

@@ -13,9 +13,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.hosts.app.socket_visitor import SocketVisitor
+from tests.hosts.app.browser.socket_visitor import SocketVisitor
 
-from sightline.hosts.app.opening import answers
+from eyeline.hosts.app.opening import answers
 
 ROOT = Path(__file__).parents[1]
 #: Seconds: until the app answers, and until it has gone.

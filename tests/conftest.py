@@ -11,7 +11,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"  # read when the hub's client is imported: no
 
 import pytest
 
-import sightline as sl
+import eyeline as el
 
 FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync"
 
@@ -20,22 +20,22 @@ FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-back
 def own_caches(tmp_path_factory):
     """No test reads or fills the caches of the person who runs it; unpacked models alone are shared, since unpacking is slow."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SIGHTLINE_CACHE", str(tmp_path_factory.mktemp("traces")))
+        patch.setenv("EYELINE_CACHE", str(tmp_path_factory.mktemp("traces")))
         yield
 
 
 @pytest.fixture(scope="session")
-def minilm() -> sl.Model:
-    return sl.load("minilm")
+def minilm() -> el.Model:
+    return el.load("minilm")
 
 
 @pytest.fixture(scope="session")
-def smollm2() -> sl.Model:
-    return sl.load("smollm2")
+def smollm2() -> el.Model:
+    return el.load("smollm2")
 
 
 @pytest.fixture(scope="session")
-def cat(minilm) -> sl.Trace:
+def cat(minilm) -> el.Trace:
     return minilm.trace("The cat sat on the mat.", "It purred.")
 
 

@@ -30,11 +30,11 @@ def test_python_examples_run(block, tmp_path):
 
 @pytest.mark.parametrize("block", blocks("console"))
 def test_console_examples_run(block, tmp_path):
-    commands = [line[2:] for line in block.splitlines() if line.startswith("$ sightline ")]
-    assert commands, "a console block without a sightline command tests nothing"
+    commands = [line[2:] for line in block.splitlines() if line.startswith("$ eyeline ")]
+    assert commands, "a console block without an eyeline command tests nothing"
     for command in commands:
         arguments = shlex.split(command, comments=True)[1:]
-        run = [sys.executable, "-c", "from sightline.hosts.cli import main; main()", *arguments]
+        run = [sys.executable, "-c", "from eyeline.hosts.cli import main; main()", *arguments]
         done = subprocess.run(run, capture_output=True, text=True, cwd=tmp_path, check=False, timeout=300)
         assert done.returncode == 0, done.stderr
 

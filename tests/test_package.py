@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-import sightline as sl
+import eyeline as el
 
 ROOT = Path(__file__).parents[1]
 
@@ -24,28 +24,28 @@ def python(code: str, executable: str | Path = sys.executable, **options) -> str
 
 
 def test_importing_does_no_work_and_needs_no_torch():
-    code = "import sys, sightline; print([m for m in ('torch', 'transformers', 'numpy', 'rich', 'typer') if m in sys.modules])"
+    code = "import sys, eyeline; print([m for m in ('torch', 'transformers', 'numpy', 'rich', 'typer') if m in sys.modules])"
     assert python(code) == "[]"
 
 
 def test_importing_is_quick():
     """Under 0.3 s; the best of five, in units of what an empty interpreter takes here, so that a busy machine does not fail it."""
-    code = "import time; s = time.perf_counter(); import sightline; print(time.perf_counter() - s)"
+    code = "import time; s = time.perf_counter(); import eyeline; print(time.perf_counter() - s)"
     assert min(float(python(code)) for _ in range(5)) < 0.3
 
 
 def test_every_public_name_is_there():
-    for name in sl.__all__:
-        assert getattr(sl, name) is not None
-    assert set(sl._HOME) | {"__version__"} == set(sl.__all__)
+    for name in el.__all__:
+        assert getattr(el, name) is not None
+    assert set(el._HOME) | {"__version__"} == set(el.__all__)
     with pytest.raises(AttributeError, match="no attribute 'lod'"):
-        _ = sl.lod
+        _ = el.lod
 
 
 def test_the_version_is_written_in_one_place():
-    assert re.fullmatch(r"\d+\.\d+\.\d+", sl.__version__)
+    assert re.fullmatch(r"\d+\.\d+\.\d+", el.__version__)
     assert 'dynamic = ["version"]' in (ROOT / "pyproject.toml").read_text()
-    assert f"## {sl.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+    assert f"## {el.__version__}" in (ROOT / "CHANGELOG.md").read_text()
 
 
 @pytest.fixture(scope="module")
@@ -66,22 +66,22 @@ def test_a_wheel_in_an_empty_environment_works_the_same(wheel, tmp_path):
     assert done.returncode == 0, done.stderr
     site = python("import sysconfig; print(sysconfig.get_path('purelib'))")
     other = python("import sysconfig; print(sysconfig.get_path('purelib'))", executable)
-    lines = [site, *(line for file in Path(site).glob("*.pth") if "sightline" not in file.name for line in file.read_text().splitlines())]
+    lines = [site, *(line for file in Path(site).glob("*.pth") if "eyeline" not in file.name for line in file.read_text().splitlines())]
     editable = [line for line in lines if str(ROOT / "src") in line]
     assert not editable, "this environment's path would lead back to the source tree"
     Path(other, "dependencies.pth").write_text(site + "\n")
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     code = """
-import json, sightline as sl
-trace = sl.load().trace("The cat sat on the mat.", "It purred.")
-print(json.dumps([sl.__file__, trace.weights.shape, float(trace.weights.sum())]))
+import json, eyeline as el
+trace = el.load().trace("The cat sat on the mat.", "It purred.")
+print(json.dumps([el.__file__, trace.weights.shape, float(trace.weights.sum())]))
 """
     file, shape, total = json.loads(python(code, executable, env=environment, cwd=tmp_path))
     assert str(home) in file
     assert shape == [6, 12, 14, 14]
     assert total == pytest.approx(6 * 12 * 14, abs=0.01)
     done = subprocess.run(
-        [home / "bin" / "sightline", "trace", "The cat sat.", "--no-cache"], capture_output=True, text=True, env=environment, check=False
+        [home / "bin" / "eyeline", "trace", "The cat sat.", "--no-cache"], capture_output=True, text=True, env=environment, check=False
     )
     assert done.returncode == 0, done.stderr
     assert "6 layers x 12 heads" in done.stdout

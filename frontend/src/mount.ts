@@ -91,7 +91,7 @@ class Frame {
     this.build();
     const ready = new Promise<void>((resolve) => (this.markReady = resolve));
     const inspect: Inspectable = { state: () => structuredClone(this.state), scene: () => this.instance.summary(), ready };
-    (element as HTMLElement & { sightline?: Inspectable }).sightline = inspect;
+    (element as HTMLElement & { eyeline?: Inspectable }).eyeline = inspect;
     let width = 0;
     this.watch = new ResizeObserver(([entry]) => {
       if (Math.abs(entry.contentRect.width - width) < 1) return;
@@ -188,8 +188,8 @@ class Frame {
       if (!current()) return;
       this.titles();
       this.element.setAttribute("data-drawn", "");
-      performance.mark("sightline:drawn");
-      this.element.dispatchEvent(new CustomEvent("sightline:drawn", { bubbles: true }));
+      performance.mark("eyeline:drawn");
+      this.element.dispatchEvent(new CustomEvent("eyeline:drawn", { bubbles: true }));
       this.markReady();
     } catch (error) {
       if (!current()) return;
@@ -215,7 +215,7 @@ class Frame {
     if (!scene) return;
     const theme = themeOf(this.state.theme);
     const picture = framed(scene, this.instance.title(), this.instance.caption(), theme.text, theme.muted);
-    await savePicture(picture, format, `${this.view.spec.model || "sightline"}-${this.shown}`);
+    await savePicture(picture, format, `${this.view.spec.model || "eyeline"}-${this.shown}`);
   }
 
   private onTheme = (): void => {
@@ -249,6 +249,6 @@ class Frame {
     removeEventListener("resize", this.onResize);
     this.instance?.destroy();
     this.host.remove();
-    delete (this.element as HTMLElement & { sightline?: Inspectable }).sightline;
+    delete (this.element as HTMLElement & { eyeline?: Inspectable }).eyeline;
   }
 }

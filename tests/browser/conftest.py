@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from sightline.views import View
+from eyeline.views import View
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -30,15 +30,15 @@ class Shown:
 
     @property
     def state(self) -> dict[str, Any]:
-        return self.page.evaluate("document.getElementById('view').sightline.state()")
+        return self.page.evaluate("document.getElementById('view').eyeline.state()")
 
     @property
     def scene(self) -> dict[str, Any]:
-        return self.page.evaluate("document.getElementById('view').sightline.scene()")
+        return self.page.evaluate("document.getElementById('view').eyeline.scene()")
 
     def until(self, condition: str) -> None:
         """Waits for a condition on `state` and `scene`."""
-        read = "const {sightline} = document.getElementById('view'); const state = sightline.state(), scene = sightline.scene();"
+        read = "const {eyeline} = document.getElementById('view'); const state = eyeline.state(), scene = eyeline.scene();"
         self.wait(f"(() => {{ {read} return {condition}; }})()")
 
     def wait(self, condition: str, seconds: float = 20) -> None:

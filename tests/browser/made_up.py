@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-import sightline as sl
-from sightline.capture.trace import Stack, Trace
-from sightline.text.tokenized import TokenizedText
-from sightline.views import View, head_view, model_view, neuron_view
+import eyeline as el
+from eyeline.capture.trace import Stack, Trace
+from eyeline.text.tokenized import TokenizedText
+from eyeline.views import View, head_view, model_view, neuron_view
 
 STRANGE = [
     "</script>",
@@ -155,10 +155,10 @@ PAGES = {
     "neuron-30-grouped-causal": lambda: neurons(30, key_heads=2, causal=True, state={"query": 20, "expanded": 3}),
     "neuron-30-bias": lambda: neurons(30, bias=True, state={"query": 5}),
     "neuron-128": lambda: neurons(128, state={"query": 5}),
-    "real-head": lambda: head_view(sl.load("minilm").trace(SENTENCE), layer=3),
-    "real-model": lambda: model_view(sl.load("minilm").trace(SENTENCE)),
-    "real-pair": lambda: head_view(sl.load("minilm").trace("The cat sat on the mat.", "It was tired."), layer=4, heads=[2, 7]),
-    "real-neuron": lambda: neuron_view(sl.load("smollm2").trace(SENTENCE, keep={"weights", "queries", "keys"}), layer=3, query=8),
+    "real-head": lambda: head_view(el.load("minilm").trace(SENTENCE), layer=3),
+    "real-model": lambda: model_view(el.load("minilm").trace(SENTENCE)),
+    "real-pair": lambda: head_view(el.load("minilm").trace("The cat sat on the mat.", "It was tired."), layer=4, heads=[2, 7]),
+    "real-neuron": lambda: neuron_view(el.load("smollm2").trace(SENTENCE, keep={"weights", "queries", "keys"}), layer=3, query=8),
 }
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sightline.results.space import LEVELS, TOP, Space, SpaceStack, SpaceTokens
-from sightline.views import View, space_view
+from eyeline.results.space.space import LEVELS, TOP, Space, SpaceStack, SpaceTokens
+from eyeline.views import View, space_view
 
 from . import made_up
 

@@ -10,7 +10,7 @@ import pytest
 
 from .conftest import ROOT
 
-BUNDLE = ROOT / "src/sightline/views/static/sightline.js"
+BUNDLE = ROOT / "src/eyeline/views/static/eyeline.js"
 NOTE = ROOT / "docs/attention-is-not-importance.md"
 ADDRESS = r"https?://[\w./-]+"
 

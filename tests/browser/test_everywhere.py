@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from sightline.views import View
+from eyeline.views import View
 
 from . import made_up, made_up_space
 from .test_bundle import BUNDLE
@@ -26,7 +26,7 @@ KINDS = {
 
 def written(view: View) -> str:
     """The view as its page carries it."""
-    return re.findall(r'id="sightline-view">(.*?)</script>', view.html(), re.DOTALL)[0]
+    return re.findall(r'id="eyeline-view">(.*?)</script>', view.html(), re.DOTALL)[0]
 
 
 @pytest.fixture(params=KINDS)
@@ -37,7 +37,7 @@ def shown(request, show):
 def test_nothing_is_requested_and_nothing_fails(shown):
     assert shown.requests == []
     assert shown.errors == []
-    assert shown.page.locator("#sightline-view").count() == 0
+    assert shown.page.locator("#eyeline-view").count() == 0
 
 
 def test_the_quiet_line_opens_the_page_about_it(shown):
@@ -124,7 +124,7 @@ const data = [{views[0]}, {views[1]}];
     shown.page.locator("#view select[name=layer]").select_option("1")
     shown.until("state.layer === 1")
     assert shown.page.evaluate("seen") == [["view", 1]]
-    assert shown.page.evaluate("document.getElementById('other').sightline.state().layer") == 0
+    assert shown.page.evaluate("document.getElementById('other').eyeline.state().layer") == 0
     assert shown.page.locator("#view [data-name=all]").evaluate("e => getComputedStyle(e).fontSize") == "12px"
     shown.page.evaluate("viewHandle.update({layer: 0, heads: [2]})")
     shown.until("state.layer === 0 && state.heads.join() === '2'")

@@ -8,8 +8,8 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from sightline.capture.trace import Trace
-from sightline.views import head_view
+from eyeline.capture.trace import Trace
+from eyeline.views import head_view
 
 from . import made_up
 

@@ -76,7 +76,7 @@ def test_the_pointer_is_answered_at_once_also_the_first_time(show, tokens):
           const root = document.getElementById('view').firstElementChild.shadowRoot;
           const canvas = root.querySelector('canvas'), box = canvas.getBoundingClientRect();
           const times = [];
-          for (const {name, x, y} of document.getElementById('view').sightline.scene().thumbnails.slice(3, 12)) {
+          for (const {name, x, y} of document.getElementById('view').eyeline.scene().thumbnails.slice(3, 12)) {
             const start = performance.now();
             const move = {clientX: box.left + x + 5, clientY: box.top + y + 5, pointerType: 'mouse'};
             canvas.dispatchEvent(new PointerEvent('pointermove', move));

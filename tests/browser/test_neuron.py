@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sightline.views import neuron_view
+from eyeline.views import neuron_view
 
 from . import made_up
 

@@ -7,11 +7,11 @@ import base64
 import numpy as np
 import pytest
 
-from sightline.views import space_view
+from eyeline.views import space_view
 
 from . import made_up_space as made_up
 
-SCENE = "document.getElementById('view').sightline.scene().spaces[0]"
+SCENE = "document.getElementById('view').eyeline.scene().spaces[0]"
 
 
 def canvas_box(shown):
@@ -352,7 +352,7 @@ def test_144_heads_of_20000_points_draw_in_under_3_seconds_and_answer_at_once(sh
 
 def first_drawn(shown) -> float:
     """Milliseconds from the beginning of the navigation."""
-    return shown.page.evaluate("performance.getEntriesByName('sightline:drawn')[0].startTime")
+    return shown.page.evaluate("performance.getEntriesByName('eyeline:drawn')[0].startTime")
 
 
 def test_a_page_of_144_heads_and_5000_points_is_small(tmp_path):

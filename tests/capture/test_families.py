@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-import sightline as sl
-from sightline.errors import ModelError, TraceError
+import eyeline as el
+from eyeline.errors import ModelError, TraceError
 from tests.capture.families import FAMILIES, Family, inputs_for, tiny_tokenizer
 
 TEXT, TARGET = "the cat sat on the mat .", "it purred and ran"
@@ -27,8 +27,8 @@ OUTSIDE = over([family for family in FAMILIES if not family.recorded])
 
 
 @cache
-def opened(family: Family) -> sl.Model:
-    return sl.wrap(family.model(), tiny_tokenizer() if family.reads == "text" else None, name=family.name)
+def opened(family: Family) -> el.Model:
+    return el.wrap(family.model(), tiny_tokenizer() if family.reads == "text" else None, name=family.name)
 
 
 @pytest.fixture
@@ -36,13 +36,13 @@ def model(family):
     return opened(family)
 
 
-def trace_of(model: sl.Model, family: Family, **options) -> sl.Trace:
+def trace_of(model: el.Model, family: Family, **options) -> el.Trace:
     if family.reads == "text":
         return model.trace(TEXT, TARGET if "cross" in family.layers else None, **options)
     return model.trace_inputs(inputs_for(family), **options)
 
 
-def own_output(family: Family, trace: sl.Trace):
+def own_output(family: Family, trace: el.Trace):
     """What the untouched model says to the same input, its own way."""
     inputs = inputs_for(family)
     if family.reads == "text":

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-import sightline as sl
-from sightline.capture.layer import LayerAttention, LayerScores
-from sightline.errors import ModelError
+import eyeline as el
+from eyeline.capture.layer import LayerAttention, LayerScores
+from eyeline.errors import ModelError
 from tests.capture.families import FAMILIES, Family, tiny_tokenizer
 
 TEXTS = ["the cat sat on the mat .", "a dog ran home", "it purred , and sat"]
@@ -33,7 +33,7 @@ TEXT_FAMILIES = [f for f in FAMILIES if f.reads == "text" and f.recorded]
 @pytest.mark.parametrize("family", [f for f in TEXT_FAMILIES if f.plain], ids=str)
 @pytest.mark.parametrize("texts", [TEXTS, TEXTS[:1]], ids=["padded", "alone"])
 def test_ingredients_make_the_models_own_weights(family: Family, texts: list[str]) -> None:
-    model = sl.wrap(family.model(), tiny_tokenizer(), name=family.name)
+    model = el.wrap(family.model(), tiny_tokenizer(), name=family.name)
     if model.hf.config.is_encoder_decoder:
         sides = [model.read((text, "the mat")) for text in texts]
     else:
@@ -52,12 +52,12 @@ def test_ingredients_make_the_models_own_weights(family: Family, texts: list[str
 
 @pytest.mark.parametrize("family", [f for f in TEXT_FAMILIES if not f.plain], ids=str)
 def test_attention_that_is_not_plain_is_refused(family: Family) -> None:
-    model = sl.wrap(family.model(), tiny_tokenizer(), name=family.name)
+    model = el.wrap(family.model(), tiny_tokenizer(), name=family.name)
     with pytest.raises(ModelError, match="more than a softmax"):
         model.hand_scores([model.read(TEXTS[0])], lambda _: None)
 
 
-def test_a_causal_text_alone_needs_no_mask(smollm2: sl.Model) -> None:
+def test_a_causal_text_alone_needs_no_mask(smollm2: el.Model) -> None:
     seen: list[LayerScores] = []
     smollm2.hand_scores([smollm2.read("The cat sat on the mat.")], seen.append)
     assert all(layer.mask is None and layer.causal for layer in seen)
@@ -65,5 +65,5 @@ def test_a_causal_text_alone_needs_no_mask(smollm2: sl.Model) -> None:
 
 @pytest.mark.parametrize("family", [f for f in TEXT_FAMILIES if f.plain], ids=str)
 def test_a_model_in_half_precision_is_as_plain_as_in_single(family: Family) -> None:
-    half = sl.wrap(family.model().half(), tiny_tokenizer(), name=family.name)
+    half = el.wrap(family.model().half(), tiny_tokenizer(), name=family.name)
     assert half.gives.plain

@@ -11,9 +11,9 @@ import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import sightline as sl
-from sightline.errors import TextError, TraceError
-from sightline.measures.pooling import pool_to_words
+import eyeline as el
+from eyeline.errors import TextError, TraceError
+from eyeline.measures.pooling import pool_to_words
 from tests.reference.pooling import pool_by_loops
 
 
@@ -99,7 +99,7 @@ def test_a_trace_describes_itself_in_a_line(cat):
 def test_eight_threads_get_what_each_gets_alone(minilm):
     texts = [f"Text number {i} is about {'cats ' * (i + 1)}and dogs." for i in range(8)]
     alone = [minilm.trace(text) for text in texts]
-    together: dict[int, list[sl.Trace]] = {i: [] for i in range(8)}
+    together: dict[int, list[el.Trace]] = {i: [] for i in range(8)}
     gate = threading.Barrier(8)
 
     def work(i: int) -> None:
@@ -188,6 +188,6 @@ def test_a_decoder_deeper_than_its_encoder_writes_its_own_text(minilm):
     sizes = {"d_model": 16, "d_kv": 8, "d_ff": 16, "num_heads": 2, "vocab_size": len(minilm.tokenizer)}
     config = transformers.T5Config(**sizes, num_layers=1, num_decoder_layers=3, decoder_start_token_id=0, pad_token_id=0, eos_token_id=102)
     torch.manual_seed(0)
-    trace = sl.wrap(transformers.T5ForConditionalGeneration(config).eval(), minilm.tokenizer, name="deep").trace("The cat sat.")
+    trace = el.wrap(transformers.T5ForConditionalGeneration(config).eval(), minilm.tokenizer, name="deep").trace("The cat sat.")
     assert [len(trace.stacks[name].layers) for name in ("encoder", "decoder", "cross")] == [1, 3, 3]
     assert len(trace.stacks["decoder"].query_text) > 1

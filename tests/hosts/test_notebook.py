@@ -13,11 +13,11 @@ import pytest
 from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 
-from sightline.capture.trace import Trace
-from sightline.errors import SightlineError
-from sightline.hosts import notebook
-from sightline.hosts.notebook import WIDGET
-from sightline.views import View, head_view
+from eyeline.capture.trace import Trace
+from eyeline.errors import EyelineError
+from eyeline.hosts import notebook
+from eyeline.hosts.notebook import WIDGET
+from eyeline.views import View, head_view
 from tests.hosts.front_end import use_small_front_end
 
 
@@ -86,7 +86,7 @@ def test_without_anywidget_the_page_is_shown_in_a_frame() -> None:
 
 @pytest.mark.usefixtures("no_anywidget")
 def test_without_anywidget_a_live_view_says_what_to_install() -> None:
-    with pytest.raises(SightlineError, match=re.escape("pip install 'sightline[notebook]'")):
+    with pytest.raises(EyelineError, match=re.escape("pip install 'eyeline[notebook]'")):
         view().widget()
 
 
@@ -100,8 +100,8 @@ def test_without_anywidget_a_page_too_large_for_a_notebook_becomes_a_picture(mon
 
 CELL = """
 import numpy as np
-from sightline.capture.trace import Trace
-from sightline.views import head_view
+from eyeline.capture.trace import Trace
+from eyeline.views import head_view
 {extra}
 head_view(Trace.from_arrays(np.full((1, 2, 3, 3), 1 / 3), ["the", "cat", "sat"]))
 """

@@ -15,11 +15,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sightline.capture import files
-from sightline.capture.trace import Trace
-from sightline.errors import StorageError
-from sightline.hosts.page import bundle, inert, open_module
-from sightline.views import View, head_view
+from eyeline.capture.trace import Trace
+from eyeline.errors import StorageError
+from eyeline.hosts.page import bundle, inert, open_module
+from eyeline.storage import files
+from eyeline.views import View, head_view
 from tests.hosts.front_end import use_small_front_end
 
 ODD = [

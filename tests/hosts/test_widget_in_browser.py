@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sightline.capture.trace import Trace
-from sightline.hosts import notebook, page
-from sightline.hosts.notebook import picture
-from sightline.views import View, head_view
+from eyeline.capture.trace import Trace
+from eyeline.hosts import notebook, page
+from eyeline.hosts.notebook import picture
+from eyeline.views import View, head_view
 
 pytestmark = pytest.mark.browser
 
@@ -59,7 +59,7 @@ def cell(view: View, browser: Any) -> Iterator[Any]:
 
 
 def state(cell: Any) -> dict[str, Any]:
-    return cell.evaluate("document.getElementById('cell').sightline.state()")  # type: ignore[no-any-return]
+    return cell.evaluate("document.getElementById('cell').eyeline.state()")  # type: ignore[no-any-return]
 
 
 def test_the_still_picture_steps_aside_for_the_live_view(cell: Any) -> None:
@@ -67,7 +67,7 @@ def test_the_still_picture_steps_aside_for_the_live_view(cell: Any) -> None:
 
 
 def test_binary_arrays_arrive(cell: Any) -> None:
-    lines = cell.evaluate("document.getElementById('cell').sightline.scene().lines")
+    lines = cell.evaluate("document.getElementById('cell').eyeline.scene().lines")
     assert len(lines) == 2 * 3 * 3
     assert {round(line["weight"], 3) for line in lines} == {0.333}
 

@@ -8,15 +8,15 @@ from functools import cache
 import torch
 import transformers as t
 
-import sightline as sl
-from sightline.analyses.average_attention import AverageAttention
-from sightline.analyses.batch import Batch, roles_of
-from sightline.analyses.entropy import Entropy
-from sightline.analyses.fold import fold
-from sightline.analyses.head_distances import HeadDistances
-from sightline.analyses.importance import Importance
-from sightline.analyses.statistic import Statistic
-from sightline.capture.selection import check_layers
+import eyeline as el
+from eyeline.analyses.corpus.batch import Batch, roles_of
+from eyeline.analyses.corpus.fold import fold
+from eyeline.analyses.corpus.statistic import Statistic
+from eyeline.analyses.corpus.statistics.average_attention import AverageAttention
+from eyeline.analyses.corpus.statistics.entropy import Entropy
+from eyeline.analyses.corpus.statistics.head_distances import HeadDistances
+from eyeline.analyses.corpus.statistics.importance import Importance
+from eyeline.capture.selection import check_layers
 from tests.capture.families import VOCAB, tiny_tokenizer
 
 EVERY = [
@@ -43,7 +43,7 @@ def label(statistic: Statistic) -> str:
 
 
 @cache
-def tiny_model(dtype: torch.dtype = torch.float32) -> sl.Model:
+def tiny_model(dtype: torch.dtype = torch.float32) -> el.Model:
     """A loud random BERT with its language-modelling head, so that even importance has a loss."""
     torch.manual_seed(0)
     config = t.BertConfig(
@@ -56,11 +56,11 @@ def tiny_model(dtype: torch.dtype = torch.float32) -> sl.Model:
                 parameter.mul_(6)
     tokenizer = tiny_tokenizer()
     tokenizer.mask_token = "[UNK]"
-    return sl.wrap(hf.to(dtype), tokenizer, name="tiny")
+    return el.wrap(hf.to(dtype), tokenizer, name="tiny")
 
 
 def folded(
-    statistic: Statistic, numbers: Sequence[int], *, size: int = 3, streamed: bool = True, model: sl.Model | None = None
+    statistic: Statistic, numbers: Sequence[int], *, size: int = 3, streamed: bool = True, model: el.Model | None = None
 ) -> Statistic:
     """A fresh statistic that has seen these texts, `size` of them at a time."""
     model = model or tiny_model()

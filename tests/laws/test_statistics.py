@@ -8,11 +8,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sightline.analyses.average_attention import AverageAttention
-from sightline.analyses.entropy import Entropy
-from sightline.analyses.state import load_state, save_state
-from sightline.analyses.statistic import Statistic
-from sightline.errors import TraceError
+from eyeline.analyses.corpus.state import load_state, save_state
+from eyeline.analyses.corpus.statistic import Statistic
+from eyeline.analyses.corpus.statistics.average_attention import AverageAttention
+from eyeline.analyses.corpus.statistics.entropy import Entropy
+from eyeline.errors import TraceError
 from tests.laws.statistics import EVERY, TEXTS, folded, label, tiny_model
 
 ALL = range(len(TEXTS))

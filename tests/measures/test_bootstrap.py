@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from sightline.measures.bootstrap import bootstrap_share
+from eyeline.measures.bootstrap import bootstrap_share
 
 
 def test_the_same_seed_gives_the_same_interval_and_another_seed_another():

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sightline.errors import SightlineError
-from sightline.measures.fidelity import nearness, rank_correlation, rank_of_most_attended
-from sightline.measures.project import check_method, principal_axes, project
+from eyeline.errors import EyelineError
+from eyeline.measures.fidelity import nearness, rank_correlation, rank_of_most_attended
+from eyeline.measures.project import check_method, principal_axes, project
 from tests.reference.fidelity import mean_rank_correlation, share_of_nearest
 
 
@@ -64,12 +64,12 @@ def test_principal_axes_are_those_of_the_singular_values_and_have_a_sign():
 
 @pytest.mark.parametrize(("how", "n"), [("umap", 16), ("tsne", 91), ("pca", 2)])
 def test_too_few_points_are_refused_in_words(how, n):
-    with pytest.raises(SightlineError, match=f"{n} points are too few for {how}"):
+    with pytest.raises(EyelineError, match=f"{n} points are too few for {how}"):
         check_method(how, n)
 
 
 def test_an_unknown_projection_names_the_nearest():
-    with pytest.raises(SightlineError, match="Did you mean tsne"):
+    with pytest.raises(EyelineError, match="Did you mean tsne"):
         check_method("tnse")
 
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from sightline.measures.fidelity import nearness, rank_of_most_attended
-from sightline.measures.fit import fit_maps
-from sightline.measures.free import free_texts
-from sightline.measures.picture import HeadText, Maps, divergence, gradients_of, in_chunks
+from eyeline.measures.fidelity import nearness, rank_of_most_attended
+from eyeline.measures.fit import fit_maps
+from eyeline.measures.free import free_texts
+from eyeline.measures.picture import HeadText, Maps, divergence, gradients_of, in_chunks
 
 HEADS, DIM = 3, 6
 

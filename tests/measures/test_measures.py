@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sightline.measures.focus import entropy
-from sightline.measures.pooling import pool_to_words
-from sightline.measures.targets import mass_at_offset, mass_on
+from eyeline.measures.focus import entropy
+from eyeline.measures.pooling import pool_to_words
+from eyeline.measures.targets import mass_at_offset, mass_on
 
 MAP = np.array([[0.7, 0.2, 0.1], [0.1, 0.1, 0.8], [0.25, 0.5, 0.25]])  # [query, key]
 

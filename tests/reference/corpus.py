@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-import sightline as sl
+import eyeline as el
 
 
-def average_attention(traces: list[sl.Trace], sep: int | None) -> dict[tuple[int, int, str], float]:
+def average_attention(traces: list[el.Trace], sep: int | None) -> dict[tuple[int, int, str], float]:
     """(layer, head, target) → mean over texts of Σ_ij A[i, j] · S[i, j] / D."""
     found: dict[tuple[int, int, str], list[float]] = {}
     for trace in traces:
@@ -38,7 +38,7 @@ def average_attention(traces: list[sl.Trace], sep: int | None) -> dict[tuple[int
     return {key: sum(values) / len(values) for key, values in found.items()}
 
 
-def entropy(traces: list[sl.Trace], *, smoothing: float = 0.0, causal: bool = False) -> dict[tuple[int, int], tuple[float, float, float]]:
+def entropy(traces: list[el.Trace], *, smoothing: float = 0.0, causal: bool = False) -> dict[tuple[int, int], tuple[float, float, float]]:
     """(layer, head) → mean entropy of all rows, of the first (causal: the last) row, and of even attention."""
     found: dict[tuple[int, int], list[tuple[float, float, float]]] = {}
     for trace in traces:

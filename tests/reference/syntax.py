@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-import sightline as sl
-from sightline.text.treebank import Sentence
+import eyeline as el
+from eyeline.text.treebank.read import Sentence
 
 Scores = dict[tuple[str, int, int, str], float]
 
@@ -57,7 +57,7 @@ def baselines(sentences: Sequence[Sentence], relations: Sequence[Sequence[str]])
     return {name: max(each[name] for each in tried) for name in tried[0]}
 
 
-def every_head(traces: Sequence[sl.Trace], sentences: Sequence[Sentence], relations: Sequence[Sequence[str]]) -> Scores:
+def every_head(traces: Sequence[el.Trace], sentences: Sequence[Sentence], relations: Sequence[Sequence[str]]) -> Scores:
     """relation, layer, head, direction → percent; one sentence at a time, from its trace."""
     predictions: dict[tuple[int, int, str], list[list[int]]] = {}
     for trace in traces:

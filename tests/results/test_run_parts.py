@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-import sightline as sl
-from sightline.errors import StorageError, TraceError
-from sightline.results.run import check_free, kinds_in
-from sightline.results.table import Table
+import eyeline as el
+from eyeline.errors import StorageError, TraceError
+from eyeline.results.run import check_free, kinds_in
+from eyeline.results.table import Table
 
 
-def made_up(kind: str, tables: dict[str, int], model: str = "m") -> sl.Run:
+def made_up(kind: str, tables: dict[str, int], model: str = "m") -> el.Run:
     about: dict[str, Any] = {
         "kind": kind,
         "model": {"name": model},
@@ -22,13 +22,13 @@ def made_up(kind: str, tables: dict[str, int], model: str = "m") -> sl.Run:
         "counts": {"sentences": 3, "tokens": 30},
         "options": {},
     }
-    return sl.Run(about, {name: Table({"layer": [0], "x": [value]}) for name, value in tables.items()})
+    return el.Run(about, {name: Table({"layer": [0], "x": [value]}) for name, value in tables.items()})
 
 
 def test_a_run_of_another_kind_is_added_to_the_folder(tmp_path: Path) -> None:
     made_up("probe", {"p": 1}).save(tmp_path)
     made_up("coreference", {"c": 2, "c_heads": 3}).save(tmp_path)
-    run = sl.open_run(tmp_path)
+    run = el.open_run(tmp_path)
     assert list(run.tables) == ["c", "c_heads", "p"]  # in the order of kinds, not of saving
     assert list(run.parts) == kinds_in(tmp_path) == ["coreference", "probe"]
     assert run.parts["probe"].about["corpus"]["name"] == "probe.conllu"
@@ -48,7 +48,7 @@ def test_the_same_kind_is_replaced_with_its_files_and_nothing_else_is_touched(tm
     (tmp_path / "tables" / "mine.csv").write_text("a\n1\n")
     made_up("probe", {"p": 5}).save(tmp_path)
     assert {path.name for path in (tmp_path / "tables").iterdir()} == {"c.csv", "p.csv", "mine.csv"}
-    assert sl.open_run(tmp_path).table("p").columns["x"] == [5]
+    assert el.open_run(tmp_path).table("p").columns["x"] == [5]
 
 
 def test_joining_in_memory_is_the_same_as_saving_one_after_the_other(tmp_path: Path) -> None:
@@ -82,6 +82,6 @@ def test_a_second_run_of_a_kind_is_refused_before_it_starts(tmp_path: Path) -> N
 def test_a_damaged_run_json_is_named_and_never_half_read(tmp_path: Path, text: str) -> None:
     (tmp_path / "run.json").write_text(text)
     with pytest.raises(StorageError, match="not a finished run"):
-        sl.open_run(tmp_path)
+        el.open_run(tmp_path)
     with pytest.raises(StorageError, match="not a finished run"):
         made_up("probe", {"p": 1}).save(tmp_path)

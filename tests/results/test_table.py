@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sightline.errors import StorageError, TraceError
-from sightline.results.table import Table, open_table
+from eyeline.errors import StorageError, TraceError
+from eyeline.results.table import Table, open_table
 
 TABLE = Table({"layer": [0, 1], "target": ["a,b", 'say "x"'], "mean": [0.1234567891234, float("nan")]})
 

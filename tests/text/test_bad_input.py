@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from sightline.errors import TextError
-from sightline.text.encode import encode
+from eyeline.errors import TextError
+from eyeline.text.encode import encode
 from tests.text.sample_tokenisers import minilm
 
 REFUSED: list[tuple[dict[str, Any], str]] = [

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sightline.errors import TextError
-from sightline.text.encode import encode
-from sightline.text.tokenized import TokenizedText
+from eyeline.errors import TextError
+from eyeline.text.encode import encode
+from eyeline.text.tokenized import TokenizedText
 from tests.text.sample_tokenisers import ALL, TRAINED, llama_like, minilm, roberta_like, smollm2, unigram, wordpiece
 
 TEXTS = [

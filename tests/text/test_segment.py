@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sightline.text.segment import segment
-from tests.text.treebanks import treebank
+from eyeline.text.segment import segment
+from tests.text.treebank.treebanks import treebank
 
 
 def words(text: str) -> list[str]:

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from sightline.errors import TextError
-from sightline.text.encode import encode
+from eyeline.errors import TextError
+from eyeline.text.encode import encode
 from tests.text.sample_tokenisers import ALL, TRAINED, minilm, smollm2
-from tests.text.treebanks import treebank
+from tests.text.treebank.treebanks import treebank
 
 LISTS = [
     ["The", "cat", "did", "n't", "purr", "."],

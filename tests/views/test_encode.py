@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from sightline.views.encode import LONG, NEAREST, SHORT, encode_mask, encode_vectors, encode_weights
+from eyeline.views.encode import LONG, NEAREST, SHORT, encode_mask, encode_vectors, encode_weights
 
 weights = arrays(np.float32, array_shapes(min_dims=3, max_dims=3, max_side=7), elements=st.floats(0, 1, width=32))
 

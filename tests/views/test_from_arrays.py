@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from sightline.capture.trace import Trace
-from sightline.errors import TextError, TraceError
-from sightline.text.tokenized import TokenizedText
+from eyeline.capture.trace import Trace
+from eyeline.errors import TextError, TraceError
+from eyeline.text.tokenized import TokenizedText
 
 TOKENS = ["the", "cat", "sat"]
 

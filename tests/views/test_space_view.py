@@ -9,10 +9,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from sightline.errors import SightlineError
-from sightline.results.space import Space
-from sightline.views import space, space_view
-from sightline.views.still import still
+from eyeline.errors import EyelineError
+from eyeline.results.space.space import Space
+from eyeline.views import space, space_view
+from eyeline.views.still import still
 from tests.browser import made_up_space as made_up
 
 
@@ -80,7 +80,7 @@ def test_the_still_picture_can_be_saved_and_a_graph_cannot(tmp_path):
     view = made_up.view()
     view.save(tmp_path / "x.svg")
     assert (tmp_path / "x.svg").read_text().startswith("<svg")
-    with pytest.raises(SightlineError, match=r"\.html, \.svg"):
+    with pytest.raises(EyelineError, match=r"\.html, \.svg"):
         view.save(tmp_path / "x.pdf")
 
 
@@ -90,7 +90,7 @@ def test_a_layer_and_a_head_open_by_their_numbers():
     view = space_view(numbered, layer=8, head=5)
     assert (view.state["layer"], view.state["heads"], view.state["opened"]) == (1, [1], True)
     for wrong in ({"layer": 1}, {"head": 6}):
-        with pytest.raises(SightlineError, match="is not in this view"):
+        with pytest.raises(EyelineError, match="is not in this view"):
             space_view(numbered, **wrong)
 
 
@@ -107,7 +107,7 @@ def test_a_layer_and_a_head_open_by_their_numbers():
     ],
 )
 def test_a_state_that_does_not_fit_is_refused(wrong, words):
-    with pytest.raises(SightlineError, match=words):
+    with pytest.raises(EyelineError, match=words):
         made_up.view([12, 9, 14], state=wrong)
 
 
@@ -134,7 +134,7 @@ def test_two_spaces_share_their_texts_and_keep_what_both_have():
 
 
 def test_spaces_of_different_corpora_are_not_compared():
-    with pytest.raises(SightlineError, match="2 texts on one side, 3 on the other"):
+    with pytest.raises(EyelineError, match="2 texts on one side, 3 on the other"):
         space_view(made_up.space([12, 9]), made_up.space([12, 9, 4]))
 
 
@@ -150,5 +150,5 @@ def test_long_texts_and_many_points_keep_their_numbers():
 def test_spaces_of_other_texts_in_like_number_are_not_compared():
     one, other = (replace(made_up.space([12, 9]), about={"corpus": {"name": "a.txt", "sha256": sha}}) for sha in ("1", "2"))
     assert space_view(one, one)
-    with pytest.raises(SightlineError, match="Make both from the same corpus"):
+    with pytest.raises(EyelineError, match="Make both from the same corpus"):
         space_view(one, other)

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sightline.capture.trace import Stack, Trace
-from sightline.text.tokenized import TokenizedText
-from sightline.views import View, head_view, model_view, neuron_view
-from sightline.views.still import HEAD_COLOURS, png, pooled, still
+from eyeline.capture.trace import Stack, Trace
+from eyeline.text.tokenized import TokenizedText
+from eyeline.views import View, head_view, model_view, neuron_view
+from eyeline.views.still import HEAD_COLOURS, png, pooled, still
 
 SVG = "{http://www.w3.org/2000/svg}"
 

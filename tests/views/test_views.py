@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sightline.capture.trace import Stack, Trace
-from sightline.errors import TraceError
-from sightline.text.tokenized import TokenizedText
-from sightline.views import head_view, model_view, neuron_view
-from sightline.views.state import KEYS
+from eyeline.capture.trace import Stack, Trace
+from eyeline.errors import TraceError
+from eyeline.text.tokenized import TokenizedText
+from eyeline.views import head_view, model_view, neuron_view
+from eyeline.views.state import KEYS
 
 TOKENS = ["[CLS]", "un", "##do", "[SEP]"]
 

@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 import torch
 
-import sightline as sl
-from sightline.analyses import relations
-from sightline.analyses.probes.features import Maps, heads_of, read_gold
-from sightline.analyses.probes.scorers import AttentionAndWords
-from sightline.analyses.probes.training import Part, count, evaluate, mean_score, train
-from sightline.analyses.probes.vectors import model_vectors
-from sightline.errors import ModelError, TextError
+import eyeline as el
+from eyeline.analyses.grammar import relations
+from eyeline.analyses.probes.features import Maps, heads_of, read_gold
+from eyeline.analyses.probes.scorers import AttentionAndWords
+from eyeline.analyses.probes.training import Part, count, evaluate, mean_score, train
+from eyeline.analyses.probes.vectors import model_vectors
+from eyeline.errors import ModelError, TextError
 from tests.capture.families import FAMILIES, tiny_tokenizer
 from tests.laws.statistics import tiny_model
 
 #: Sentences over the tiny tokeniser's words; each ends in punctuation.
 SENTENCES = [
-    sl.Sentence(f"s{i}", words, heads, relations)
+    el.Sentence(f"s{i}", words, heads, relations)
     for i, (words, heads, relations) in enumerate(
         [
             (("the", "cat", "sat", "."), (1, 2, -1, 2), ("det", "nsubj", "root", "punct")),
@@ -32,12 +32,12 @@ SENTENCES = [
         ]
     )
 ]
-TRAIN, TEST = sl.Treebank.of(SENTENCES[:4] * 5, "train"), sl.Treebank.of(SENTENCES[2:], "test")
+TRAIN, TEST = el.Treebank.of(SENTENCES[:4] * 5, "train"), el.Treebank.of(SENTENCES[2:], "test")
 
 
 @pytest.fixture(scope="module")
-def run() -> sl.Run:
-    return sl.probe(tiny_model(), TEST, train=TRAIN, seeds=2)
+def run() -> el.Run:
+    return el.probe(tiny_model(), TEST, train=TRAIN, seeds=2)
 
 
 def test_a_run_has_a_row_for_every_probe_and_says_where_its_words_come_from(run):
@@ -78,7 +78,7 @@ def test_punctuation_is_left_out_of_the_score_alone():
 
 
 def test_the_same_seed_gives_the_same_run_and_another_seed_another(run):
-    again, other = (sl.probe(tiny_model(), TEST, train=TRAIN, seeds=2, seed=seed) for seed in (0, 1))
+    again, other = (el.probe(tiny_model(), TEST, train=TRAIN, seeds=2, seed=seed) for seed in (0, 1))
     for name in run.tables:
         assert again.table(name).to_csv() == run.table(name).to_csv()
     assert other.table("probe_weights").to_csv() != run.table("probe_weights").to_csv()
@@ -125,8 +125,8 @@ def test_training_finds_the_heads_of_the_sentences_it_has_seen():
 @pytest.mark.parametrize("name", ["gpt2", "t5", "mpnet"])
 def test_a_decoder_an_encoder_decoder_and_a_model_of_weights_alone_can_be_probed(name):
     family = next(family for family in FAMILIES if family.name == name)
-    model = sl.wrap(family.model(), tiny_tokenizer(), name=name)
-    run = sl.probe(model, TEST, train=TRAIN, seeds=1)
+    model = el.wrap(family.model(), tiny_tokenizer(), name=name)
+    run = el.probe(model, TEST, train=TRAIN, seeds=1)
     assert len(run.table("probes")) == 5
     assert not np.isnan(run.table("probes")["uas"].astype(float)).any()
 
@@ -134,23 +134,23 @@ def test_a_decoder_an_encoder_decoder_and_a_model_of_weights_alone_can_be_probed
 def test_a_model_that_adds_no_special_tokens_gives_root_a_constant_and_says_so():
     tokenizer = tiny_tokenizer()
     tokenizer.backend_tokenizer.post_processor = None
-    model = sl.wrap(next(f for f in FAMILIES if f.name == "gpt2").model(), tokenizer, name="bare")
+    model = el.wrap(next(f for f in FAMILIES if f.name == "gpt2").model(), tokenizer, name="bare")
     gold = read_gold(model, SENTENCES, "test", 128)
     assert gold.n_special == 0
-    run = sl.probe(model, TEST, train=TRAIN, seeds=1, layers=[1])
+    run = el.probe(model, TEST, train=TRAIN, seeds=1, layers=[1])
     assert any("a learned constant" in notice for notice in run.about["notices"])
 
 
 def test_what_is_left_out_and_what_was_seen_in_training_is_counted():
-    long = sl.Sentence("long", ("the",) * 60, (-1, *range(59)), ("root", *["dep"] * 59))
-    run = sl.probe(tiny_model(), sl.Treebank.of([*TEST, long]), train=TRAIN, seeds=1)
+    long = el.Sentence("long", ("the",) * 60, (-1, *range(59)), ("root", *["dep"] * 59))
+    run = el.probe(tiny_model(), el.Treebank.of([*TEST, long]), train=TRAIN, seeds=1)
     assert (run.about["counts"]["given"], run.about["counts"]["sentences"], run.about["counts"]["too_long"]) == (5, 4, 1)
     assert "2 of the 4 test sentences stand there word for word" in run.about["notices"][0]
 
 
 def test_what_is_no_tree_or_too_long_is_counted_and_named_also_where_one_treebank_is_halved():
-    whole = dataclasses.replace(sl.Treebank.of(SENTENCES * 2, "whole"), skipped={"odd": "two roots, words 1 and 2."})
-    found = sl.probe(tiny_model(), whole, seeds=1, max_tokens=6)
+    whole = dataclasses.replace(el.Treebank.of(SENTENCES * 2, "whole"), skipped={"odd": "two roots, words 1 and 2."})
+    found = el.probe(tiny_model(), whole, seeds=1, max_tokens=6)
     counts, notes = found.about["counts"], found.about["notes"]
     assert (counts["given"], counts["no_tree"]) == (7, 1)
     assert notes["no_tree"] == {"odd": "two roots, words 1 and 2."}
@@ -160,18 +160,18 @@ def test_what_is_no_tree_or_too_long_is_counted_and_named_also_where_one_treeban
 
 def test_nothing_to_train_on_the_same_treebank_twice_and_senseless_numbers_are_refused():
     model = tiny_model()
-    long = sl.Treebank.of([sl.Sentence("long", ("the",) * 60, (-1, *range(59)), ("root", *["dep"] * 59))])
+    long = el.Treebank.of([el.Sentence("long", ("the",) * 60, (-1, *range(59)), ("root", *["dep"] * 59))])
     with pytest.raises(TextError, match="None of the 1 training sentences can be used"):
-        sl.probe(model, TEST, train=long)
+        el.probe(model, TEST, train=long)
     with pytest.raises(TextError, match="empty treebank"):
-        sl.probe(model, TEST, train=[])
+        el.probe(model, TEST, train=[])
     with pytest.raises(TextError, match="are the same"):
-        sl.probe(model, TEST, train=list(TEST))
+        el.probe(model, TEST, train=list(TEST))
     for option in ("seeds", "epochs", "limit", "max_tokens"):
         with pytest.raises(TextError, match=f"{option}=0"):
-            sl.probe(model, TEST, train=TRAIN, **{option: 0})
+            el.probe(model, TEST, train=TRAIN, **{option: 0})
     with pytest.raises(TextError, match="seed=-1"):
-        sl.probe(model, TEST, train=TRAIN, seed=-1)
+        el.probe(model, TEST, train=TRAIN, seed=-1)
 
 
 def test_attention_that_is_not_a_number_is_named_by_layer_and_sentence():
@@ -179,13 +179,13 @@ def test_attention_that_is_not_a_number_is_named_by_layer_and_sentence():
     with torch.no_grad():
         model.hf.bert.encoder.layer[1].attention.self.query.bias.fill_(float("nan"))
     with pytest.raises(ModelError, match="layer 1 is not a number in sentence s"):
-        sl.probe(model, TEST, train=TRAIN)
+        el.probe(model, TEST, train=TRAIN)
 
 
 def test_without_a_treebank_to_train_on_one_half_is_for_training():
-    whole = sl.Treebank.of(SENTENCES * 2, "whole")
+    whole = el.Treebank.of(SENTENCES * 2, "whole")
     learnt, scored = whole.halves(seed=3)
-    found, expected = sl.probe(tiny_model(), whole, seeds=1, seed=3), sl.probe(tiny_model(), scored, train=learnt, seeds=1, seed=3)
+    found, expected = el.probe(tiny_model(), whole, seeds=1, seed=3), el.probe(tiny_model(), scored, train=learnt, seeds=1, seed=3)
     assert found.table("probes").to_csv() == expected.table("probes").to_csv()
     assert found.about["train"]["name"] == "one half of whole"
 
@@ -195,10 +195,10 @@ def test_heads_and_directions_are_named_as_in_the_table_of_single_heads(run):
 
 
 def test_halves_hold_every_sentence_once_and_differ():
-    bank = sl.Treebank.of([dataclasses.replace(SENTENCES[i % 6], id=str(i)) for i in range(9)], "nine")
+    bank = el.Treebank.of([dataclasses.replace(SENTENCES[i % 6], id=str(i)) for i in range(9)], "nine")
     one, other = bank.halves(seed=3)
     assert sorted(s.id for half in (one, other) for s in half) == [str(i) for i in range(9)]
     assert (len(one), len(other)) == (4, 5)
     assert [s.id for s in bank.halves(seed=3)[0]] == [s.id for s in one] != [s.id for s in bank.halves(seed=4)[0]]
     with pytest.raises(TextError, match="one sentence"):
-        sl.Treebank.of(SENTENCES[:1]).halves()
+        el.Treebank.of(SENTENCES[:1]).halves()

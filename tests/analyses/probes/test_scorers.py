@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from sightline.analyses.probes.scorers import AttentionAndWords, AttentionOnly, DistancesAndWords, right_branching
+from eyeline.analyses.probes.scorers import AttentionAndWords, AttentionOnly, DistancesAndWords, right_branching
 from tests.reference import probes as reference
 
 HEADS, DIMS = 6, 5

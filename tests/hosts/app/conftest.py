@@ -11,20 +11,20 @@ from typing import Any
 
 import pytest
 
-import sightline as sl
-from sightline.hosts.app.settings import Limits, Settings, current, use
-from sightline.sample.text import sample_text
-from tests.hosts.app.serving import Served, serving
+import eyeline as el
+from eyeline.hosts.app.settings import Limits, Settings, current, use
+from eyeline.sample.text import sample_text
+from tests.hosts.app.browser.serving import Served, serving
 
-ENTRY = str(files("sightline.hosts.app").joinpath("entry", "sightline_app.py"))
+ENTRY = str(files("eyeline.hosts.app").joinpath("entry", "eyeline_app.py"))
 #: A name that would be a picture, bold, an icon, a formula and a link, if it were read as markup.
 MARKUP = "<img src=x onerror=alert(1)> **bold** :material/star: $x^2$ [a](javascript:alert(2)) <b>b</b>"
 
 
-def small_run(model: sl.Model, folder: Path) -> None:
-    """A run of four paragraphs, as `sightline analyse` writes one."""
+def small_run(model: el.Model, folder: Path) -> None:
+    """A run of four paragraphs, as `eyeline analyse` writes one."""
     texts = sample_text().split("\n\n")[:4]
-    sl.analyse(model, texts, [sl.AverageAttention(), sl.Entropy(), sl.HeadDistances()]).save(folder)
+    el.analyse(model, texts, [el.AverageAttention(), el.Entropy(), el.HeadDistances()]).save(folder)
 
 
 def renamed(folder: Path, model: str, corpus: str) -> None:
@@ -36,7 +36,7 @@ def renamed(folder: Path, model: str, corpus: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def served(tmp_path_factory: pytest.TempPathFactory, minilm: sl.Model) -> Iterator[Served]:
+def served(tmp_path_factory: pytest.TempPathFactory, minilm: el.Model) -> Iterator[Served]:
     """One app for all tests that visit it, with two runs of the command line in its workspace."""
     workspace = tmp_path_factory.mktemp("app") / "workspace"
     for name in ("from-the-command-line", "with odd names"):
@@ -48,7 +48,7 @@ def served(tmp_path_factory: pytest.TempPathFactory, minilm: sl.Model) -> Iterat
 
 
 @pytest.fixture(scope="session")
-def shallow(tmp_path_factory: pytest.TempPathFactory, minilm: sl.Model) -> Path:
+def shallow(tmp_path_factory: pytest.TempPathFactory, minilm: el.Model) -> Path:
     """The first two layers of minilm as a model's folder: what takes long with 72 heads is quick with 24."""
     from tests.hosts.app.small_runs import save_shallow
 
@@ -60,7 +60,7 @@ def kept_runs(tmp_path_factory: pytest.TempPathFactory, shallow: Path) -> Path:
     """A folder with a run of grammar, of a space and of a comparison, all of the shallow model."""
     from tests.hosts.app.small_runs import compare_run, grammar_run, space_run
 
-    folder, model = tmp_path_factory.mktemp("kept"), sl.load(shallow)
+    folder, model = tmp_path_factory.mktemp("kept"), el.load(shallow)
     grammar_run(model, folder / "small-grammar")
     space_run(model, folder / "small-space")
     compare_run(model, folder / "small-compare")
@@ -71,9 +71,9 @@ def one_page(page: str, language: str) -> None:
     """What AppTest runs for a page alone."""
     import importlib
 
-    from sightline.hosts.app.messages import Say
+    from eyeline.hosts.app.messages import Say
 
-    importlib.import_module(f"sightline.hosts.app.{page}").page(Say(language))
+    importlib.import_module(f"eyeline.hosts.app.{page}.page").page(Say(language))
 
 
 @pytest.fixture

@@ -7,28 +7,28 @@ from pathlib import Path
 
 from torch import nn
 
-import sightline as sl
-from sightline.results.space_storage import FILE
-from sightline.sample.text import sample_text
-from sightline.sample.treebank import write_sample
+import eyeline as el
+from eyeline.results.space.file import FILE
+from eyeline.sample.text import sample_text
+from eyeline.sample.treebank import write_sample
 
 TEXTS = sample_text().split("\n\n")[:3]
 
 
-def grammar_run(model: sl.Model, folder: Path) -> sl.Run:
+def grammar_run(model: el.Model, folder: Path) -> el.Run:
     """Tables 1, 2 and 3 of a few made-up sentences, in one folder."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     file = folder.parent / "small.conllu"
     write_sample(file, 40)
-    bank = sl.read_treebank(file)
-    runs = [sl.syntax(model, bank, min_count=10), sl.coreference(model, file), sl.probe(model, bank, seeds=1)]
+    bank = el.read_treebank(file)
+    runs = [el.syntax(model, bank, min_count=10), el.coreference(model, file), el.probe(model, bank, seeds=1)]
     run = runs[0].join(*runs[1:])
     run.save(folder)
     file.unlink()
     return run
 
 
-def save_shallow(model: sl.Model, folder: Path) -> Path:
+def save_shallow(model: el.Model, folder: Path) -> Path:
     """A model with the first two layers of another."""
     cut = copy.deepcopy(model.hf)
     layers = next(part for part in cut.modules() if isinstance(part, nn.ModuleList))
@@ -40,14 +40,14 @@ def save_shallow(model: sl.Model, folder: Path) -> Path:
     return folder
 
 
-def space_run(model: sl.Model, folder: Path) -> sl.Space:
+def space_run(model: el.Model, folder: Path) -> el.Space:
     """A space of three paragraphs."""
-    space = sl.joint_space(model, TEXTS)
+    space = el.joint_space(model, TEXTS)
     space.run().save(folder)
     space.save(folder / FILE)
     return space
 
 
-def compare_run(model: sl.Model, folder: Path) -> None:
+def compare_run(model: el.Model, folder: Path) -> None:
     """A model beside itself."""
-    sl.compare(model, model, TEXTS).save(folder)
+    el.compare(model, model, TEXTS).save(folder)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sightline.hosts.app.address import LARGEST, Looking, pack, read, unpack, written
+from eyeline.hosts.app.address import LARGEST, Looking, pack, read, unpack, written
 
 DEFAULT = Looking("The cat sat.", model="minilm")
 

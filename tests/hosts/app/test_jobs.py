@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import pytest
 
-import sightline as sl
-from sightline.errors import TextError
-from sightline.hosts.app.jobs import Desk, Job, StoppedError, measure, owner_of
-from sightline.hosts.app.messages import Say
-from sightline.hosts.app.shelf import Shelf
-from sightline.hosts.app.text_source import Source
-from sightline.sample.text import sample_text
+import eyeline as el
+from eyeline.errors import TextError
+from eyeline.hosts.app.jobs import Desk, Job, StoppedError, measure, owner_of
+from eyeline.hosts.app.messages import Say
+from eyeline.hosts.app.shelf import Shelf
+from eyeline.hosts.app.texts.source import Source
+from eyeline.sample.text import sample_text
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def test_a_finished_analysis_is_a_run_of_its_owner(minilm, tmp_path):
     job = Desk(2).take(tmp_path / "run", measure(minilm, corpus, ["average_attention", "entropy"], 6, "me"))
     until(job)
     assert (job.state, job.error) == ("done", "")
-    run = sl.open_run(tmp_path / "run")
+    run = el.open_run(tmp_path / "run")
     assert run.about["counts"]["documents"] == 6
     assert owner_of(tmp_path / "run") == "me"
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
@@ -101,7 +101,7 @@ def test_one_runs_while_others_wait_and_too_many_are_refused(tmp_path):
 
 
 def test_stopping_is_not_taken_for_a_fault():
-    assert not issubclass(StoppedError, sl.SightlineError)
+    assert not issubclass(StoppedError, el.EyelineError)
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-import sightline.hosts.app as app
-from sightline.hosts.app.messages import LANGUAGES, Say, catalogue
-from sightline.hosts.app.pages import PAGES
+import eyeline.hosts.app as app
+from eyeline.hosts.app.messages import LANGUAGES, Say, catalogue
+from eyeline.hosts.app.pages import PAGES
 
 FOLDER = Path(app.__file__).parent
 LABELS = Path(__file__).parents[3] / "frontend" / "src" / "core" / "labels.ts"

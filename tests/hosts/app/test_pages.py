@@ -7,11 +7,11 @@ import time
 
 import pytest
 
-from sightline.hosts.app.address import pack
-from sightline.hosts.app.jobs import OWNER, desk
-from sightline.hosts.app.messages import LANGUAGES, Say
-from sightline.hosts.app.models import choices
-from sightline.hosts.app.settings import Limits, current
+from eyeline.hosts.app.address import pack
+from eyeline.hosts.app.jobs import OWNER, desk
+from eyeline.hosts.app.messages import LANGUAGES, Say
+from eyeline.hosts.app.models import choices
+from eyeline.hosts.app.settings import Limits, current
 from tests.hosts.app.conftest import small_run
 
 
@@ -59,7 +59,7 @@ def test_an_address_brings_text_pair_view_and_state(script):
     assert at.text_area(key="look-text").value == "Birds sing."
     assert at.session_state["looking"].view == "neuron"
     code = [one.value for one in at.code]
-    assert "sl.neuron_view(trace, layer=2, head=3)" in code[0]
+    assert "el.neuron_view(trace, layer=2, head=3)" in code[0]
 
 
 @pytest.mark.parametrize("model", ["../../etc", "/etc", "google-bert/bert-base-uncased", "no-such"])
@@ -81,7 +81,7 @@ def test_a_made_up_link_shows_what_can_be_shown(script, state):
     at.query_params["text"], at.query_params["s"] = "Birds sing.", pack(state)
     at.run()
     assert errors(at) == []
-    assert "sl.head_view" in at.code[0].value
+    assert "el.head_view" in at.code[0].value
 
 
 def test_an_empty_and_a_long_text_are_answered_in_words(script):

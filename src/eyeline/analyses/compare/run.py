@@ -1,0 +1,231 @@
+"""Two models on the same corpus, head by head: for example before and after fine-tuning (`el.compare`)."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from eyeline.analyses.compare.maps import aligned, same_tokens, weights_of
+from eyeline.analyses.corpus.run import Progress, analyse
+from eyeline.analyses.corpus.statistics.average_attention import AverageAttention
+from eyeline.analyses.corpus.statistics.entropy import Entropy
+from eyeline.analyses.prepare import Preparation, documents_of
+from eyeline.analyses.provenance import provenance
+from eyeline.analyses.space.run import check_seed, joint_space
+from eyeline.analyses.tables import head_table
+from eyeline.capture.collect import Sides
+from eyeline.errors import ModelError, TextError
+from eyeline.measures.divergence import jensen_shannon
+from eyeline.models.model import Model
+from eyeline.results.comparison import Comparison
+from eyeline.results.run import Run
+from eyeline.results.space.space import Space
+from eyeline.results.table import Cell, Table
+from eyeline.text.corpora.read import Corpus, Document, Item
+
+#: Texts that go through both models before the next are read.
+GROUP = 32
+
+
+def compare(
+    first: Model,
+    second: Model,
+    corpus: Corpus | Sequence[Item],
+    *,
+    layers: Iterable[int] | None = None,
+    limit: int | None = None,
+    max_tokens: int | None = None,
+    seed: int = 0,
+    spaces: bool = True,
+    progress: Callable[[Progress], None] | None = None,
+) -> Comparison:
+    """How far the attention of two models lies apart: head L·H of one against head L·H of the other.
+
+    Between tokens where both read the same tokens; else between words, with all special tokens as one key, over the texts in which both
+    find the same words. Layers that only one model has are left out and named; models whose layers have different numbers of heads,
+    or that have no kind of attention in common, are refused. spaces: also make the two spaces, where both models give queries and keys.
+
+    >>> import eyeline as el
+    >>> model = el.load()
+    >>> found = compare(model, model, ["The cat sat on the mat."], spaces=False)
+    >>> float(found.table["js"].max())
+    0.0
+    """
+    corpus = Corpus.of(corpus)
+    check_seed(seed)
+    chosen, left_out = _in_common(first, second, layers)
+    longest = min((n for n in (max_tokens, first.max_tokens, second.max_tokens) if n is not None), default=None)
+    options = {"with": second.name, "layers": chosen, "limit": limit, "max_tokens": longest, "seed": seed, "spaces": spaces}
+    started = time.monotonic()
+    pairs, both, counts = _read_both(first, second, corpus, limit, longest, seed)
+    level = "token" if all(same_tokens(a, b) for a, b in pairs) else "word"
+    sums = _distances(first, second, pairs, chosen, level, counts, _passes(progress, 0, len(pairs)))
+    given: dict[str, Any] = {"max_tokens": longest, "seed": seed}
+    given["layers"] = sorted({layer for numbers in chosen.values() for layer in numbers})
+    one, other = (
+        _means(model, analyse(model, both, [AverageAttention(), Entropy()], progress=_passes(progress, number, len(pairs)), **given))
+        for number, model in enumerate((first, second), start=1)
+    )
+    where = corpus.about
+    about = {
+        **provenance("compare", first, where, options),
+        "with": provenance("compare", second, where, options)["model"],
+        "level": level,
+        "counts": dict(counts),
+        "left_out": left_out,
+    }
+    made: tuple[Space, Space] | None = None
+    if spaces and first.gives.recorded and second.gives.recorded:
+        made = (joint_space(first, both, **given), joint_space(second, both, **given))
+    elif spaces:
+        left_out["space"] = "One of the models stands outside transformers' attention interface: it gives no queries and keys."
+    about["seconds"] = round(time.monotonic() - started, 3)
+    return Comparison(Run(about, {"compare": _table(sums, chosen, one, other)}), made)
+
+
+def _passes(progress: Callable[[Progress], None] | None, number: int, texts: int) -> Callable[[Progress], None] | None:
+    """Progress within one of three passes over the texts: both models side by side, then each of them alone."""
+    if progress is None:
+        return None
+    return lambda place: progress(replace(place, documents=number * texts + place.documents, of=3 * texts))
+
+
+def _in_common(first: Model, second: Model, layers: Iterable[int] | None) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
+    """The layers of each stack that both have, and what is left out and why."""
+    stacks = [name for name in first.layout.stacks if name in second.layout.stacks]
+    if not stacks:
+        raise ModelError(
+            f"{first.name} has {', '.join(first.layout.stacks)} attention, {second.name} has {', '.join(second.layout.stacks)}.",
+            "They have none in common, so that no head can be compared.",
+        )
+    wanted = None if layers is None else list(layers)
+    chosen: dict[str, tuple[int, ...]] = {}
+    left_out: dict[str, str] = {}
+    for name in stacks:
+        depths = first.layout.n_layers(name), second.layout.n_layers(name)
+        numbers = tuple(layer for layer in range(min(depths)) if wanted is None or layer in wanted)
+        for layer in numbers:
+            heads = first.layout.n_heads(name)[layer], second.layout.n_heads(name)[layer]
+            if heads[0] != heads[1]:
+                raise ModelError(
+                    f"Layer {layer} of the {name} has {heads[0]} heads in {first.name} and {heads[1]} in {second.name}.",
+                    "Heads can be compared where there are as many: choose other layers, or models of one shape.",
+                )
+        if numbers:
+            chosen[name] = numbers
+        missing = [layer for layer in range(min(depths), max(depths)) if wanted is None or layer in wanted]
+        if missing:
+            deeper = first.name if depths[0] > depths[1] else second.name
+            which = f"{missing[0]} to {missing[-1]}" if wanted is None else ", ".join(map(str, missing))
+            left_out[f"{name} layers {which}"] = f"Only {deeper} has them."
+    deepest = max(model.layout.n_layers(name) for model in (first, second) for name in stacks)
+    if not chosen or any(not 0 <= layer < deepest for layer in wanted or ()):
+        common = max(min(model.layout.n_layers(name) for model in (first, second)) for name in stacks)
+        raise ModelError(
+            f"Layers {wanted} of {first.name} and {second.name}.", f"They have layers 0…{common - 1} in common. Layers count from zero."
+        )
+    for name in (*first.layout.stacks, *second.layout.stacks):
+        if name not in stacks:
+            left_out[f"{name} attention"] = "Only one of the models has it."
+    return chosen, left_out
+
+
+def _read_both(
+    first: Model, second: Model, corpus: Corpus, limit: int | None, longest: int | None, seed: int
+) -> tuple[list[tuple[Sides, Sides]], Corpus, Counter[str]]:
+    """What both models can read: as each of them reads it, and as a corpus of its own."""
+    readers = Preparation(first, longest), Preparation(second, longest)
+    counts: Counter[str] = Counter(documents=0, texts=0, tokens=0, unlike=0)
+    pairs: list[tuple[Sides, Sides]] = []
+    shared: list[Document] = []
+    for document in documents_of(corpus, first, pairs=False, limit=limit, max_tokens=longest, seed=seed):
+        counts["documents"] += 1
+        one, other = (reader.read(document) for reader in readers)
+        if len(one) == len(other) == 1:
+            pairs.append((one[0], other[0]))
+            shared.append(document)
+    counts["skipped"] = counts["documents"] - len(pairs)
+    if not pairs:
+        raise TextError(f"None of the {counts['documents']:,} documents can be read by both models.", f"At most {longest} tokens fit.")
+    return pairs, Corpus(corpus.name, corpus.sha256, len(shared), lambda: iter(shared)), counts
+
+
+def _distances(
+    first: Model,
+    second: Model,
+    pairs: Sequence[tuple[Sides, Sides]],
+    chosen: dict[str, tuple[int, ...]],
+    level: str,
+    counts: Counter[str],
+    progress: Callable[[Progress], None] | None,
+) -> dict[str, np.ndarray]:
+    """stack → [layer, head]: the mean over queries of the divergence between the two models."""
+    sums: dict[str, np.ndarray] = {}
+    asked: dict[str, np.ndarray] = {}
+    started = time.monotonic()
+    for start in range(0, len(pairs), GROUP):
+        group = pairs[start : start + GROUP]
+        one, other = (weights_of(model, [pair[side] for pair in group], chosen) for side, model in enumerate((first, second)))
+        for a, b in zip(one, other, strict=True):
+            used = False
+            for name in chosen:
+                maps = aligned(a[name], b[name], level)
+                if maps is None:
+                    continue
+                used = True
+                found = jensen_shannon(*maps)  # [layer, head, query]
+                sums[name] = sums.get(name, 0) + np.nansum(found, -1)
+                asked[name] = asked.get(name, 0) + np.isfinite(found).sum(-1)
+            counts["texts" if used else "unlike"] += 1
+            counts["tokens"] += len(next(iter(a.values())).query_text) if used else 0
+        if progress is not None:
+            progress(Progress(start + len(group), len(pairs), counts["tokens"], time.monotonic() - started))
+    if not sums:
+        raise TextError(
+            f"{first.name} and {second.name} split all {len(pairs):,} texts into different words.",
+            "Their attention cannot be compared token by token or word by word: choose models that read the same language alike.",
+        )
+    return {name: np.divide(total, asked[name], out=np.full(total.shape, np.nan), where=asked[name] > 0) for name, total in sums.items()}
+
+
+Place = tuple[str, int, int]
+
+
+@dataclass(frozen=True)
+class _Means:
+    """What the statistics say of every head of one model: its entropy, and its average attention to each target."""
+
+    entropy: dict[Place, float]
+    targets: dict[str, dict[Place, float]]
+
+
+def _means(model: Model, run: Run) -> _Means:
+    only = next(iter(model.layout.stacks))  # tables of a model with one kind of attention do not name it
+
+    def place(row: dict[str, Cell]) -> Place:
+        return str(row.get("stack", only)), int(row["layer"]), int(row["head"])
+
+    targets: dict[str, dict[Place, float]] = {}
+    for row in run.table("average_attention").rows():
+        targets.setdefault(str(row["target"]), {})[place(row)] = float(row["mean"])
+    return _Means({place(row): float(row["all"]) for row in run.table("entropy").rows()}, targets)
+
+
+def _table(sums: dict[str, np.ndarray], chosen: dict[str, tuple[int, ...]], one: _Means, other: _Means) -> Table:
+    """A row for each head: js, change of entropy, change of average attention to each target that both models have."""
+    targets = [target for target in one.targets if target in other.targets]
+    records: list[tuple[Cell, ...]] = []
+    for stack, values in sums.items():
+        for layer, row in zip(chosen[stack], values, strict=True):
+            for head, js in enumerate(row):
+                place = (stack, layer, head)
+                entropy = other.entropy.get(place, math.nan) - one.entropy.get(place, math.nan)
+                changes = [other.targets[target].get(place, math.nan) - one.targets[target].get(place, math.nan) for target in targets]
+                records.append((*place, float(js), entropy, *changes))
+    return head_table(records, ("js", "entropy_change", *(f"{target}_change" for target in targets)))

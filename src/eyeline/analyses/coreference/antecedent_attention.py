@@ -1,0 +1,127 @@
+"""Which candidate does a mention's head word attend to most, in every head of a model?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+
+from eyeline.analyses.coreference.antecedents import Question, questions
+from eyeline.analyses.coreference.windows import Window
+from eyeline.analyses.word_maps import WordMaps
+
+#: How a head may tell: the mention looks at its antecedent (the paper's), or the antecedent at the mention.
+DIRECTIONS = ("mention-to-antecedent", "antecedent-to-mention")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Questions of all windows, in order.
+
+    window      the window of each question: [question]
+    document    its document: [question]
+    type        pronoun, proper or nominal: [question]
+    """
+
+    windows: tuple[Window, ...]
+    questions: tuple[Question, ...]
+    window: np.ndarray
+
+    @classmethod
+    def of(cls, windows: Sequence[Window]) -> Asked:
+        found = [(number, question) for number, window in enumerate(windows) for question in questions(window.mentions)]
+        return cls(tuple(windows), tuple(question for _, question in found), np.array([number for number, _ in found], dtype=int))
+
+    def __len__(self) -> int:
+        return len(self.questions)
+
+    @property
+    def type(self) -> np.ndarray:
+        return np.array([question.mention.type for question in self.questions], dtype=object)
+
+    @property
+    def document(self) -> np.ndarray:
+        return np.array([self.windows[number].document for number in self.window], dtype=int)
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """The questions of a batch of windows as tensors; candidates stand nearest first, filled up to the most that a question has."""
+
+    numbers: np.ndarray  # [question], their places in the run
+    window: torch.Tensor  # [question, 1], the place in the batch
+    query: torch.Tensor  # [question, 1], the head word's place in its window
+    candidates: torch.Tensor  # [question, candidate], their places
+    there: torch.Tensor  # [question, candidate], False where filled up
+    right: torch.Tensor  # [question, candidate]
+
+
+@dataclass
+class AntecedentAttention:
+    """Takes word-level maps layer by layer and keeps, for each head, which questions it answers rightly.
+
+    hits   (direction, layer) → [head, question]; `looked[direction]`: whether any weight between a mention and a candidate was not zero
+    """
+
+    asked: Asked
+    hits: dict[tuple[str, int], np.ndarray] = field(default_factory=dict)
+    looked: dict[str, bool] = field(default_factory=lambda: dict.fromkeys(DIRECTIONS, False))
+    _batch: tuple[tuple[int, ...], _Batch] | None = None
+
+    def receive(self, maps: WordMaps) -> None:
+        batch = self._indexed(maps)
+        if not len(batch.numbers):
+            return
+        between = maps.between_words  # [window, head, word, word]
+        rows = {
+            DIRECTIONS[0]: between[batch.window, :, batch.query, batch.candidates],  # [question, candidate, head]
+            DIRECTIONS[1]: between[batch.window, :, batch.candidates, batch.query],  # [question, candidate, head]
+        }
+        for direction, weights in rows.items():
+            right = batch.right.gather(1, most_attended_candidate(weights, batch.there))  # [question, head]
+            key = (direction, maps.layer)
+            if key not in self.hits:
+                self.hits[key] = np.zeros((weights.shape[2], len(self.asked)), dtype=bool)
+            self.hits[key][:, batch.numbers] = right.T.cpu().numpy()
+            self.looked[direction] = self.looked[direction] or bool((weights * batch.there[..., None]).any())
+
+    def seen(self) -> dict[tuple[str, int], np.ndarray]:
+        """The hits of the directions in which the model looks at all: a decoder never looks ahead."""
+        return {key: hits for key, hits in self.hits.items() if self.looked[key[0]] or key[0] == DIRECTIONS[0]}
+
+    def _indexed(self, maps: WordMaps) -> _Batch:
+        if self._batch is None or self._batch[0] != maps.sentences:
+            self._batch = maps.sentences, self._index(maps)
+        return self._batch[1]
+
+    def _index(self, maps: WordMaps) -> _Batch:
+        place_of = {window: place for place, window in enumerate(maps.sentences)}
+        words = [{word: place for place, word in enumerate(self.asked.windows[number].words)} for number in maps.sentences]
+        numbers = np.flatnonzero(np.isin(self.asked.window, maps.sentences))
+        questions = [self.asked.questions[number] for number in numbers]
+        windows = [place_of[int(self.asked.window[number])] for number in numbers]
+        most = max((len(question.candidates) for question in questions), default=0)
+        candidates = torch.zeros(len(numbers), most, dtype=torch.long)
+        there, right = torch.zeros_like(candidates, dtype=torch.bool), torch.zeros_like(candidates, dtype=torch.bool)
+        for row, (question, window) in enumerate(zip(questions, windows, strict=True)):
+            nearest_first = question.candidates[::-1]
+            candidates[row, : len(nearest_first)] = torch.tensor([words[window][word] for word in nearest_first])
+            there[row, : len(nearest_first)] = True
+            right[row, : len(nearest_first)] = torch.tensor([word in question.right for word in nearest_first])
+        queries = [words[window][question.mention.head] for question, window in zip(questions, windows, strict=True)]
+        device = maps.weights.device
+        places, heads = (torch.tensor(values, dtype=torch.long, device=device)[:, None] for values in (windows, queries))
+        return _Batch(numbers, places, heads, candidates.to(device), there.to(device), right.to(device))
+
+
+def most_attended_candidate(weights: torch.Tensor, there: torch.Tensor) -> torch.Tensor:
+    """The candidate with the greatest weight; of equal ones the first, which is the nearest where candidates stand nearest first.
+
+    weights: [question, candidate, head]; there: [question, candidate], False for what fills up → [question, head]
+
+    >>> most_attended_candidate(torch.tensor([[[0.1], [0.2], [0.2], [0.5]]]), torch.tensor([[True, True, True, False]]))
+    tensor([[1]])
+    """
+    return weights.masked_fill(~there[..., None], -1).argmax(1)  # weights are never negative

@@ -1,0 +1,108 @@
+"""Antecedent selection: which earlier mention does a mention refer back to? The questions, and rules that answer them.
+
+Candidates are the head words of the mentions before it: those whose head word stands before its own. A mention is asked about if one of
+them is an antecedent, that is, of its cluster. Every method answers with a head word, which is right if an antecedent has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from eyeline.text.coreference.mention import Mention
+
+
+@dataclass(frozen=True)
+class Question:
+    """A mention that has an antecedent.
+
+    before       the mentions before it, in the order of their head words
+    candidates   their head words, ascending, each once
+    right        the head words of its antecedents
+    """
+
+    mention: Mention
+    before: tuple[Mention, ...]
+    candidates: tuple[int, ...]
+    right: frozenset[int]
+
+
+def questions(mentions: Sequence[Mention]) -> list[Question]:
+    """A question for each mention with an antecedent among these mentions.
+
+    >>> mary, house, she = Mention(0, 0, 0, 7, "proper"), Mention(2, 3, 3, 8, "nominal"), Mention(5, 5, 5, 7, "pronoun")
+    >>> [question] = questions([mary, house, she])
+    >>> question.candidates, set(question.right)
+    ((0, 3), {0})
+    """
+    found = []
+    in_order = sorted(mentions, key=lambda m: (m.head, m.start, m.end))
+    for mention in in_order:
+        before = tuple(other for other in in_order if other.head < mention.head)
+        right = frozenset(other.head for other in before if other.cluster == mention.cluster)
+        if right:
+            found.append(Question(mention, before, tuple(sorted({other.head for other in before})), right))
+    return found
+
+
+def nearest(question: Question, words: Sequence[str]) -> int | None:
+    """The head word of the mention just before."""
+    return question.before[-1].head
+
+
+def head_match(question: Question, words: Sequence[str]) -> int | None:
+    """The nearest candidate that is the same word, whatever its case; None, which is never right, where there is none."""
+    return _nearest_of([other for other in question.before if _same_head(question.mention, other, words)])
+
+
+def rule_based(question: Question, words: Sequence[str]) -> int | None:
+    """Four sieves, the earliest that lets a mention through decides, and within it the nearest: the same words; the same head word;
+    agreement in number, gender and person; any mention."""
+    mention = question.mention
+    for sieve in (_same_words, _same_head, _agree):
+        found = [other for other in question.before if sieve(mention, other, words)]
+        if found:
+            return _nearest_of(found)
+    return _nearest_of(question.before)
+
+
+#: Method → what it answers; words are those of the document.
+RULES: dict[str, Callable[[Question, Sequence[str]], int | None]] = {
+    "nearest": nearest,
+    "head match": head_match,
+    "rule-based": rule_based,
+}
+
+
+def agree(one: Mention, other: Mention) -> bool:
+    """Whether number, gender and person may be the same: where both are known, they must be.
+
+    >>> he, the_man, they = (Mention(0, 0, 0, 0, "nominal", *f) for f in (("sg", "Masc", "3"), ("sg", None, "3"), ("pl", None, "3")))
+    >>> agree(he, the_man), agree(he, they)
+    (True, False)
+    """
+    for name in ("number", "gender", "person"):
+        first, second = getattr(one, name), getattr(other, name)
+        if first and second and not set(first.split(",")) & set(second.split(",")):
+            return False
+    return True
+
+
+def _same_words(one: Mention, other: Mention, words: Sequence[str]) -> bool:
+    return _folded(words[one.start : one.end + 1]) == _folded(words[other.start : other.end + 1])
+
+
+def _same_head(one: Mention, other: Mention, words: Sequence[str]) -> bool:
+    return words[one.head].casefold() == words[other.head].casefold()
+
+
+def _agree(one: Mention, other: Mention, words: Sequence[str]) -> bool:
+    return agree(one, other)
+
+
+def _folded(words: Sequence[str]) -> list[str]:
+    return [word.casefold() for word in words]
+
+
+def _nearest_of(mentions: Sequence[Mention]) -> int | None:
+    return mentions[-1].head if mentions else None

@@ -1,0 +1,183 @@
+"""Table 2 of Clark et al. 2019 for any model and coreference corpus: how often does a mention attend most to an antecedent?"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eyeline.analyses.coreference.antecedent_attention import DIRECTIONS, AntecedentAttention, Asked
+from eyeline.analyses.coreference.antecedents import RULES, questions
+from eyeline.analyses.coreference.example import choose_example, example_table, example_trace
+from eyeline.analyses.coreference.scores import HeldOut, Scores, head_table, held_out, method_table
+from eyeline.analyses.coreference.windows import Window, Windows
+from eyeline.analyses.corpus.run import Progress
+from eyeline.analyses.provenance import provenance
+from eyeline.analyses.word_maps import MAX_TOKENS, WordTexts, each_word_map, reading_stack, sides_of
+from eyeline.capture.selection import check_layers_of
+from eyeline.errors import ModelError, TextError
+from eyeline.models.model import Model
+from eyeline.results.run import Run
+from eyeline.text.coreference.mention import TYPES, MarkedDocument
+from eyeline.text.coreference.read import MarkedCorpus, read_coreference
+
+#: Fewer tokens than this leave no room for a mention and its antecedent.
+LEAST_TOKENS = 8
+
+
+def coreference(
+    model: Model,
+    documents: MarkedCorpus | Sequence[MarkedDocument] | str | Path,
+    *,
+    limit: int | None = None,
+    max_tokens: int = MAX_TOKENS,
+    first_window: bool = False,
+    layers: Iterable[int] | None = None,
+    seed: int = 0,
+    strict: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+) -> Run:
+    """Score every head, and three rules beside it, as a finder of antecedents.
+
+    documents     what `read_coreference` read, or the file itself, or a list of MarkedDocument
+    limit         so many documents, chosen at random with the seed
+    max_tokens    documents are read in windows of so many tokens, special ones included, cut between sentences
+    first_window  only the first window of each document, as in the paper
+    seed          of the limit, and of the halves of the documents on which the held-out head is chosen and scored
+    strict        stop at what cannot be used, instead of counting it
+    progress      told after each batch how many windows are done
+
+    The tables: `coreference`, a row for each method; `coreference_heads`, a row for each head and direction; `coreference_example`, the
+    words of a window in which the best head is right. Accuracies are in per cent; where a type of mention does not occur, nan.
+    """
+    corpus = _corpus(documents, strict)
+    numbers = None if layers is None else list(check_layers_of(model.layout, reading_stack(model), layers))
+    options = {"limit": limit, "max_tokens": max_tokens, "first_window": first_window, "layers": numbers, "seed": seed, "strict": strict}
+    began = time.monotonic()
+    chosen = _chosen(corpus, limit, seed)
+    windows, counts = _windows(model, corpus, chosen, max_tokens, first_window, strict)
+    asked = Asked.of(windows)
+    _count_questions(counts, corpus, chosen, asked)
+    if not len(asked):
+        raise TextError(
+            f"None of the {counts['mentions_marked']:,} mentions in {corpus.name} has an antecedent in its window of {max_tokens} tokens.",
+            *_left_out(counts),
+            "Give larger windows (--max-tokens), or documents in which something is mentioned twice.",
+        )
+    found = AntecedentAttention(asked)
+    texts = WordTexts(tuple(sides_of(model, window.text) for window in windows), tuple(range(len(windows))), Counter(), {})
+
+    def show(done: int) -> None:
+        if progress is not None:
+            progress(Progress(done, len(windows), counts["tokens"] * done // len(windows), time.monotonic() - began))
+
+    each_word_map(model, texts, found.receive, layers=numbers, progress=show)
+    scores = Scores(asked.type, asked.document, _by_rules(corpus, asked), found.seen())
+    apart = held_out(scores, seed)
+    best = scores.best_head()
+    place = choose_example(asked, scores.of_head(*best), corpus)
+    tables = {
+        "coreference": method_table(scores, apart),
+        "coreference_heads": head_table(scores),
+        "coreference_example": example_table(model, asked, place, best, corpus),
+    }
+    of = {"name": corpus.name, "sha256": corpus.sha256, "documents": len(corpus)}
+    about = {
+        **provenance("coreference", model, of, options),
+        "counts": dict(counts),
+        "seconds": round(time.monotonic() - began, 3),
+        "notices": _notices(found, corpus, counts),
+        "coreference": {
+            "n": {name: int((asked.type == name).sum()) for name in TYPES},
+            "held_out": _said(apart),
+            "example": {"document": corpus[windows[place].document].id, "layer": best[0], "head": best[1]},
+        },
+    }
+    return Run(about, tables, example_trace(model, windows[place], best[0]))
+
+
+def _corpus(documents: MarkedCorpus | Sequence[MarkedDocument] | str | Path, strict: bool) -> MarkedCorpus:
+    if isinstance(documents, MarkedCorpus):
+        return documents
+    if isinstance(documents, str | Path):
+        return read_coreference(documents, strict=strict)
+    wrong = next((one for one in documents if not isinstance(one, MarkedDocument)), None)
+    if wrong is not None or not documents:
+        seen = "No documents" if wrong is None else f"A document given as {type(wrong).__name__}"
+        raise TextError(f"{seen}.", "Give what el.read_coreference(FILE) read, or a list of el.MarkedDocument.")
+    digest = hashlib.sha256(repr(tuple(documents)).encode()).hexdigest()
+    return MarkedCorpus("documents", digest, tuple(documents))
+
+
+def _chosen(corpus: MarkedCorpus, limit: int | None, seed: int) -> list[int]:
+    if limit is not None and limit < 1:
+        raise TextError(f"A limit of {limit} documents.", "Give --limit 1 or more.")
+    every = list(range(len(corpus)))
+    return every if limit is None or limit >= len(every) else sorted(random.Random(seed).sample(every, limit))  # noqa: S311 - no secret
+
+
+def _windows(
+    model: Model, corpus: MarkedCorpus, chosen: Sequence[int], max_tokens: int, first: bool, strict: bool
+) -> tuple[list[Window], Counter[str]]:
+    if model.tokenizer is None:
+        raise ModelError(f"{model.name} has no tokeniser.", "Coreference needs a model that reads text.")
+    longest = min(max_tokens, model.max_tokens or max_tokens)
+    if longest < LEAST_TOKENS:
+        raise TextError(f"Windows of {longest} tokens.", f"Give --max-tokens {LEAST_TOKENS} or more.")
+    cutter = Windows(model.tokenizer, longest, first, strict)
+    return [window for number in chosen for window in cutter.of(corpus[number], number)], cutter.counts
+
+
+def _count_questions(counts: Counter[str], corpus: MarkedCorpus, chosen: Sequence[int], asked: Asked) -> None:
+    """mentions: those that are scored; mentions_first: without an antecedent in the document; mentions_apart: with one, but not in the
+    same window."""
+    follows = sum(len(questions(corpus[number].mentions)) for number in chosen)
+    counts["mentions"] = len(asked)
+    counts["mentions_first"] = counts["mentions_marked"] - follows
+    counts["mentions_apart"] = follows - len(asked)
+
+
+def _by_rules(corpus: MarkedCorpus, asked: Asked) -> dict[str, np.ndarray]:
+    """method → whether its answer is right: [question]"""
+    words = [corpus[number].words for number in asked.document]
+    return {
+        method: np.array([rule(question, of) in question.right for question, of in zip(asked.questions, words, strict=True)], dtype=bool)
+        for method, rule in RULES.items()
+    }
+
+
+def _notices(found: AntecedentAttention, corpus: MarkedCorpus, counts: Mapping[str, int]) -> list[str]:
+    """What is not in the tables, counted, and why."""
+    said = [f"{kind.replace('_', ' ')}: {number:,}. The first: {corpus.first[kind]}." for kind, number in corpus.problems.items()]
+    said.append(
+        f"Of {counts['mentions_marked']:,} mentions, {counts['mentions']:,} are scored. {counts['mentions_first']:,} have no antecedent in"
+        f" their document, {counts['mentions_apart']:,} have one, but not in the same window."
+    )
+    said += _left_out(counts)
+    missing = [name for name in TYPES if not (found.asked.type == name).any()]
+    if missing:
+        said.append(f"No scored mention is of type {' or '.join(missing)}.")
+    if not found.looked[DIRECTIONS[1]]:
+        said.append("This model never looks ahead, so no antecedent attends to a mention that follows it: one direction alone is scored.")
+    return said
+
+
+def _left_out(counts: Mapping[str, int]) -> list[str]:
+    said = (
+        ("long_sentences", "sentences are longer than a window and were cut between words"),
+        ("unreadable_sentences", "sentences have words that this tokeniser drops, or that fill more than a window, and were left out"),
+        ("mentions_outside", "of the mentions lie in no window"),
+    )
+    return [f"{counts[name]:,} {what}." for name, what in said if counts.get(name)]
+
+
+def _said(apart: HeldOut | None) -> dict[str, Any]:
+    if apart is None:
+        return {"heads": [], "why": "only one document has a mention with an antecedent"}
+    return {"heads": [f"L{layer}·H{head}" for layer, head in apart.heads]}

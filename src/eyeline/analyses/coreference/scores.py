@@ -1,0 +1,100 @@
+"""From right and wrong answers to tables: every method by the type of mention, the best head, and the best head held out."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from eyeline.analyses.coreference.antecedent_attention import DIRECTIONS
+from eyeline.results.table import Cell, Table
+from eyeline.text.coreference.mention import TYPES
+
+NOWHERE = float("nan")
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What was answered rightly.
+
+    types       of each question: [question]
+    documents   of each question: [question]
+    rules       method → right: [question]
+    hits        (direction, layer) → right: [head, question]
+    """
+
+    types: np.ndarray
+    documents: np.ndarray
+    rules: Mapping[str, np.ndarray]
+    hits: Mapping[tuple[str, int], np.ndarray]
+
+    def accuracies(self, right: np.ndarray, among: np.ndarray | None = None) -> dict[str, float]:
+        """Per cent right, of all questions and of each type; nan where there are none. right: [question]"""
+        chosen = np.ones(len(right), dtype=bool) if among is None else among
+        masks = {"all": chosen, **{name: chosen & (self.types == name) for name in TYPES}}
+        return {name: float(100 * right[mask].mean()) if mask.any() else NOWHERE for name, mask in masks.items()}
+
+    def best_head(self, among: np.ndarray | None = None) -> tuple[int, int]:
+        """The layer and head that is right most often, of equal ones the first; only the paper's direction counts."""
+        chosen = slice(None) if among is None else among
+        counts = {
+            (layer, head): int(row[chosen].sum())
+            for (direction, layer), found in sorted(self.hits.items())
+            if direction == DIRECTIONS[0]
+            for head, row in enumerate(found)
+        }
+        return max(counts, key=lambda key: (counts[key], -key[0], -key[1]))
+
+    def of_head(self, layer: int, head: int) -> np.ndarray:
+        """Which questions a head answers rightly: [question]"""
+        return np.asarray(self.hits[DIRECTIONS[0], layer][head])
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Heads chosen on one half of the documents and scored on the other, both ways; `right` covers all questions."""
+
+    heads: tuple[tuple[int, int], tuple[int, int]]
+    right: np.ndarray
+
+
+def held_out(scores: Scores, seed: int) -> HeldOut | None:
+    """Documents are halved at random with the seed; None where only one has a question."""
+    numbers = sorted(set(scores.documents.tolist()))
+    if len(numbers) < 2:
+        return None
+    random.Random(seed).shuffle(numbers)  # noqa: S311 - a seeded choice, not a secret
+    first = np.isin(scores.documents, numbers[::2])
+    chosen = scores.best_head(first), scores.best_head(~first)
+    right = np.where(first, scores.of_head(*chosen[1]), scores.of_head(*chosen[0]))
+    return HeldOut(chosen, right)
+
+
+def method_table(scores: Scores, apart: HeldOut | None) -> Table:
+    """method, layer, head, all, pronoun, proper, nominal (per cent right), n."""
+    n = len(scores.types)
+    rows: list[tuple[Cell, ...]] = []
+    for method, right in scores.rules.items():
+        rows.append((method, NOWHERE, NOWHERE, *scores.accuracies(right).values(), n))
+    best = scores.best_head()
+    rows.append(("best head", *best, *scores.accuracies(scores.of_head(*best)).values(), n))
+    if apart is not None:
+        place = apart.heads[0] if apart.heads[0] == apart.heads[1] else (NOWHERE, NOWHERE)
+        rows.append(("best head, held out", *place, *scores.accuracies(apart.right).values(), n))
+    return _table(("method", "layer", "head", "all", *TYPES, "n"), rows)
+
+
+def head_table(scores: Scores) -> Table:
+    """layer, head, direction, all, pronoun, proper, nominal, and how many questions of each there are."""
+    sizes = [int((scores.types == name).sum()) for name in TYPES]
+    rows: list[tuple[Cell, ...]] = []
+    for direction, layer in sorted(scores.hits, key=lambda key: (DIRECTIONS.index(key[0]), key[1])):
+        for head, right in enumerate(scores.hits[direction, layer]):
+            rows.append((layer, head, direction, *scores.accuracies(right).values(), len(scores.types), *sizes))
+    return _table(("layer", "head", "direction", "all", *TYPES, "n", *(f"n_{name}" for name in TYPES)), rows)
+
+
+def _table(names: tuple[str, ...], rows: list[tuple[Cell, ...]]) -> Table:
+    return Table({name: [row[i] for row in rows] for i, name in enumerate(names)})

@@ -1,0 +1,64 @@
+"""The texts of one batch, as the statistics see them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import torch
+
+from eyeline.text.tokenized import TokenizedText
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+    from eyeline.capture.collect import Sides
+
+T = TypeVar("T")
+#: The roles that a tokeniser may give to the tokens it adds, in the order in which a token takes its name.
+ROLES = ("cls", "sep", "bos", "eos")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Texts that went through the model together.
+
+    sides   the tokens of each text
+    roles   name → token id of the special tokens that this tokeniser adds: cls, sep, bos, eos
+    layers  the layers of each stack that count; None: all
+    """
+
+    sides: tuple[Sides, ...]
+    roles: Mapping[str, int]
+    device: torch.device | str = "cpu"
+    layers: Mapping[str, tuple[int, ...]] | None = None
+    _memo: dict[Hashable, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def texts(self, stack: str) -> list[tuple[TokenizedText, TokenizedText]]:
+        """The query and key texts of a stack."""
+        return [side.of(stack) for side in self.sides]
+
+    def up_to(self, longest: int) -> Batch:
+        """The texts of at most so many tokens."""
+        kept = [i for i, side in enumerate(self.sides) if max(len(side.source), len(side.target or ())) <= longest]
+        if len(kept) == len(self.sides):
+            return self
+        return Batch(tuple(self.sides[i] for i in kept), self.roles, self.device, self.layers)
+
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What `make` gives, made once for the batch: every layer asks for the same."""
+        if key not in self._memo:
+            self._memo[key] = make()
+        return self._memo[key]  # type: ignore[no-any-return]
+
+
+def roles_of(tokenizer: PreTrainedTokenizerBase) -> dict[str, int]:
+    """The special tokens that this tokeniser adds to a text, under the name it gives them itself: BERT cls and sep, Llama bos, T5 eos."""
+    added = set(tokenizer("a").input_ids) - set(tokenizer("a", add_special_tokens=False).input_ids)
+    found: dict[str, int] = {}
+    for role in ROLES:
+        number: int | None = getattr(tokenizer, f"{role}_token_id", None)
+        if number is not None and number in added and number not in found.values():
+            found[role] = int(number)
+    return found

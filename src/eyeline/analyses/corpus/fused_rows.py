@@ -1,0 +1,93 @@
+"""A long text's rows through the device's fused kernel: memory linear in the length, and no map at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+from eyeline.analyses.corpus.rows import Rows
+from eyeline.capture.layer import LayerScores
+from eyeline.errors import TraceError
+from eyeline.measures.streamed import entropy_from_keys, fused, weight_at_offset
+
+#: On a GPU, texts of at least so many tokens go through its fused kernel.
+FUSED_FROM = 2048
+
+
+@dataclass(frozen=True)
+class FusedRows(Rows):
+    """All rows of one text without padding; `e` and `total` stay empty. The first question asked with sets of keys answers both its masses
+    and, as a by-product, the mean keys that the entropy is made of: one pass of the kernel for both."""
+
+    causal: bool = False
+
+    @property
+    def n_rows(self) -> int:
+        return self.n_queries[0]
+
+    def weights(self) -> torch.Tensor:
+        raise TraceError(
+            f"A text of {self.n_rows:,} tokens has no map to look at: it would not fit.", "Use shorter texts for this analysis."
+        )
+
+    def mass(self, columns: torch.Tensor) -> torch.Tensor:
+        queries, keys = self._pair()
+        sets = columns[:, None, : keys.shape[2]].to(keys.dtype).expand(-1, keys.shape[1], -1, -1)  # [text, head, key, set]
+        together = "mean_keys" not in self._known
+        values = torch.cat([keys, sets], -1) if together else torch.nn.functional.pad(sets, (0, max(0, keys.shape[-1] - sets.shape[-1])))
+        out, lse = fused(queries, keys, values, self.scale, self.causal)
+        if together:
+            self._known.update(mean_keys=out[..., : keys.shape[-1]], lse=lse)
+            out = out[..., keys.shape[-1] :]
+        return out[..., : sets.shape[-1]].float()  # [text, head, row, set]
+
+    def at_offset(self, offset: int) -> torch.Tensor:
+        queries, keys = self._pair()
+        found = weight_at_offset(queries, keys, self.scale, self._lse(), offset)
+        return torch.zeros_like(found) if self.causal and offset > 0 else found
+
+    def entropy(self) -> torch.Tensor:
+        lse = self._lse()
+        return entropy_from_keys(self._pair()[0], self._known["mean_keys"], self.scale, lse)
+
+    def _lse(self) -> torch.Tensor:
+        """log Σ exp s: [text, head, row], float32"""
+        if "lse" not in self._known:
+            queries, keys = self._pair()
+            mean_keys, lse = fused(queries, keys, keys, self.scale, self.causal)
+            self._known.update(mean_keys=mean_keys, lse=lse)
+        return self._known["lse"]
+
+    def _pair(self) -> tuple[torch.Tensor, torch.Tensor]:
+        if self.queries is None or self.keys is None:
+            raise RuntimeError("fused rows are made of queries and keys")
+        return self.queries, self.keys
+
+
+def fused_rows(scores: LayerScores) -> FusedRows:
+    """One layer of one long text without padding, mask or bias."""
+    n = scores.n_queries[0]
+    n_heads = scores.queries.shape[1]
+    shared = n_heads // scores.keys.shape[1]
+    keys = scores.keys[:, :, : scores.n_keys[0]].repeat_interleave(shared, dim=1)  # [1, head, key, dim]
+    device = scores.queries.device
+    visible = torch.arange(1, n + 1, device=device)[None] if scores.causal else torch.full((1, n), scores.n_keys[0], device=device)
+    empty = torch.empty(0, device=device)
+    return FusedRows(
+        stack=scores.stack,
+        layer=scores.layer,
+        texts=range(1),
+        heads=range(n_heads),
+        first=0,
+        n_queries=scores.n_queries,
+        n_keys=scores.n_keys,
+        e=empty,
+        total=empty,
+        lse=None,
+        visible=visible,
+        queries=scores.queries[:, :, :n],
+        keys=keys,
+        scale=scores.scale,
+        causal=scores.causal,
+    )

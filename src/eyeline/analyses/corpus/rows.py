@@ -1,0 +1,215 @@
+"""Rows of attention, from a map or from queries and keys: what every statistic asks its questions of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import torch
+
+from eyeline.capture.layer import LayerAttention, LayerScores
+from eyeline.measures.streamed import HIDDEN, entropy_from_exponentials, entropy_from_keys, exponentials
+
+#: Numbers in one block of rows: on a CPU few enough to stay in its cache, on a GPU enough to fill it.
+BLOCK_CPU, BLOCK_GPU = 1 << 20, 1 << 27
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows `first`, `first` + 1, … of some texts of a batch, for some heads of one layer.
+
+    texts, heads       which of the batch's texts and of the layer's heads
+    n_queries, n_keys  the true lengths of these texts
+    e, total, lse      exp(s − max) [text, head, row, key], its sum [text, head, row, 1], and log Σ exp s [text, head, row]
+    visible            how many keys each row may look at: [text, row]
+    queries, keys      [text, head, row, dim], [text, head, key, dim] and their scale, where the entropy can be had from them
+    """
+
+    stack: str
+    layer: int
+    texts: range
+    heads: range
+    first: int
+    n_queries: tuple[int, ...]
+    n_keys: tuple[int, ...]
+    e: torch.Tensor
+    total: torch.Tensor
+    lse: torch.Tensor | None
+    visible: torch.Tensor
+    queries: torch.Tensor | None = None
+    keys: torch.Tensor | None = None
+    scale: float = 1.0
+    _known: dict[str, torch.Tensor] = field(default_factory=dict)
+
+    @property
+    def n_rows(self) -> int:
+        return self.e.shape[2]
+
+    @cached_property
+    def inverse(self) -> torch.Tensor:
+        """1 / Z, 0 for rows without a visible key: [text, head, row, 1]"""
+        return torch.where(self.total > 0, self.total, torch.inf).reciprocal()
+
+    @cached_property
+    def inside(self) -> torch.Tensor:
+        """Which rows are the text's own, not padding: [text, row]"""
+        places = torch.arange(self.first, self.first + self.n_rows, device=self.visible.device)
+        return places < torch.tensor(self.n_queries, device=self.visible.device)[:, None]
+
+    def weights(self) -> torch.Tensor:
+        """[text, head, row, key]"""
+        return self.e * self.inverse
+
+    def mass(self, columns: torch.Tensor) -> torch.Tensor:
+        """The attention that each row gives to sets of keys: columns [text, key, set] of zeros and ones → [text, head, row, set]."""
+        sets = columns[:, None, : self.e.shape[3]].to(self.e.dtype).expand(-1, self.e.shape[1], -1, -1)
+        if self.keys is None or "mean_keys" in self._known:
+            return (self.e @ sets) * self.inverse
+        # one pass over the exponentials for both: the entropy, which is made of the mean keys, is mostly asked for too
+        both = (self.e @ torch.cat([sets, self.keys], -1)) * self.inverse  # [text, head, row, set and dim]
+        self._known["mean_keys"] = both[..., sets.shape[-1] :]
+        return both[..., : sets.shape[-1]]
+
+    def at_offset(self, offset: int) -> torch.Tensor:
+        """The attention that each row gives to the key `offset` places on, 0 where there is none: [text, head, row]."""
+        found = torch.zeros(self.e.shape[:3], dtype=self.e.dtype, device=self.e.device)
+        band = self.e.diagonal(self.first + offset, 2, 3)  # [text, head, row]; a negative diagonal begins further down
+        begin = max(0, -(self.first + offset))
+        found[..., begin : begin + band.shape[-1]] = band
+        return found * self.inverse.squeeze(-1)
+
+    def entropy(self) -> torch.Tensor:
+        """In nats: [text, head, row]."""
+        if self.queries is None or self.keys is None or self.lse is None:
+            return entropy_from_exponentials(self.e, self.total)
+        if "mean_keys" not in self._known:
+            self._known["mean_keys"] = (self.e @ self.keys) * self.inverse  # [text, head, row, dim]
+        return entropy_from_keys(self.queries, self._known["mean_keys"], self.scale, self.lse)
+
+
+def precise(tensor: torch.Tensor) -> torch.Tensor:
+    """At least single precision: half precision is for kernels, not for sums."""
+    return tensor if tensor.dtype == torch.float64 else tensor.float()
+
+
+def keys_seen(weights: torch.Tensor, mask: torch.Tensor | None, stack: str, n_keys: Sequence[int], first: int = 0) -> torch.Tensor:
+    """The keys that each row of a map [text, head, row, key] may look at: what the mask leaves, padding never. → [text, row, key]"""
+    batch, _, n_rows, width = weights.shape
+    places = torch.arange(width, device=weights.device)
+    inside = places < torch.tensor(n_keys, device=weights.device)[:, None]  # [text, key]
+    seen = inside[:, None].expand(batch, n_rows, width)  # [text, row, key]
+    if mask is not None:
+        return seen & (mask[:, 0] > torch.finfo(mask.dtype).min / 2)
+    if stack == "decoder":
+        return seen & (places <= torch.arange(first, first + n_rows, device=weights.device)[:, None])
+    return seen
+
+
+def rows_of_map(attention: LayerAttention) -> Rows:
+    """A dense map, or some rows of it, as rows: [batch, head, row, key], already normalised."""
+    weights = precise(attention.weights)
+    batch, n_heads = weights.shape[:2]
+    seen = keys_seen(weights, attention.mask, attention.stack, attention.n_keys, attention.first)  # [text, row, key]
+    return Rows(
+        stack=attention.stack,
+        layer=attention.layer,
+        texts=range(batch),
+        heads=range(n_heads),
+        first=attention.first,
+        n_queries=attention.n_queries,
+        n_keys=attention.n_keys,
+        e=weights,
+        total=torch.ones_like(weights[..., :1]),  # a sink takes its share: those rows sum to less than 1, and that is the truth
+        lse=None,
+        visible=seen.sum(-1),
+    )
+
+
+def rows_of_scores(scores: LayerScores, block: int | None = None, *, fused: bool = True) -> Iterator[Rows]:
+    """A layer's rows in blocks, made from queries and keys: several short texts at once, or a few rows and heads of a long one.
+
+    fused: a long text on a GPU may come through its fused kernel, as rows without weights
+    """
+    from eyeline.analyses.corpus.fused_rows import FUSED_FROM, fused_rows  # it builds on the rows of this module
+
+    block = block or (BLOCK_GPU if scores.queries.is_cuda else BLOCK_CPU)
+    batch, n_heads, width, _ = scores.queries.shape
+    n_keys = scores.keys.shape[2]
+    if fused and scores.queries.is_cuda and scores.mask is None and scores.bias is None and batch == 1 and width >= FUSED_FROM:
+        yield fused_rows(scores)
+        return
+    together = block // (n_heads * width * n_keys)
+    if together >= 1:
+        for text in range(0, batch, together):
+            yield _rows(scores, range(text, min(batch, text + together)), range(n_heads), 0, width)
+        return
+    for text in range(batch):
+        n = scores.n_queries[text]
+        n_rows = max(1, min(n, max(64, block // (n_heads * scores.n_keys[text]))))
+        at_once = max(1, min(n_heads, 2 * block // (n_rows * scores.n_keys[text])))
+        for first in range(0, n, n_rows):
+            for head in range(0, n_heads, at_once):
+                yield _rows(scores, range(text, text + 1), range(head, min(n_heads, head + at_once)), first, min(n, first + n_rows))
+
+
+def _rows(scores: LayerScores, texts: range, heads: range, first: int, last: int) -> Rows:
+    t, h = slice(texts.start, texts.stop), slice(heads.start, heads.stop)
+    end = max(scores.n_keys[t])
+    if scores.causal:
+        end = min(end, last)  # nobody in these rows looks further
+    queries = precise(scores.queries[t, h, first:last])  # [text, head, row, dim]
+    keys = precise(_of_heads(scores.keys[t, :, :end], heads, scores.queries.shape[1]))  # [text, head, key, dim]
+    found = (queries * scores.scale) @ keys.transpose(2, 3)  # [text, head, row, key]
+    if scores.bias is not None:
+        of_texts = slice(None) if len(scores.bias) == 1 else t
+        of_heads = slice(None) if scores.bias.shape[1] == 1 else h
+        found += scores.bias[of_texts, of_heads, first:last, :end]
+    visible, adds = _hide(found, scores, t, h, first, last, end)
+    from_keys = scores.bias is None and not adds
+    e, total, lse = exponentials(found)
+    return Rows(
+        stack=scores.stack,
+        layer=scores.layer,
+        texts=texts,
+        heads=heads,
+        first=first,
+        n_queries=scores.n_queries[t],
+        n_keys=scores.n_keys[t],
+        e=e,
+        total=total,
+        lse=lse,
+        visible=visible,
+        queries=queries if from_keys else None,
+        keys=keys if from_keys else None,
+        scale=scores.scale,
+    )
+
+
+def _of_heads(keys: torch.Tensor, heads: range, n_heads: int) -> torch.Tensor:
+    """The keys that each of these heads uses: heads share them in grouped-query models. [text, head, key, dim]"""
+    shared = n_heads // keys.shape[1]
+    return keys[:, heads.start : heads.stop] if shared == 1 else keys[:, [head // shared for head in heads]]
+
+
+def _hide(found: torch.Tensor, scores: LayerScores, t: slice, h: slice, first: int, last: int, end: int) -> tuple[torch.Tensor, bool]:
+    """Hide what the mask hides, in place; how many keys each row sees [text, row], and whether the mask also adds to the scores (ALiBi)."""
+    lengths = torch.tensor(scores.n_keys[t], device=found.device)[:, None]  # [text, 1]
+    places = torch.arange(first, last, device=found.device)
+    if scores.mask is None:
+        keys = torch.arange(end, device=found.device)
+        if scores.causal:
+            found.masked_fill_(keys > places[:, None], HIDDEN)
+            return torch.minimum(places + 1, lengths), False
+        if min(scores.n_keys[t]) < end:
+            found.masked_fill_((keys >= lengths)[:, None, None], HIDDEN)
+        return lengths.expand(-1, last - first), False
+    mask = scores.mask[t, (slice(None) if scores.mask.shape[1] == 1 else h), first:last, :end]
+    if mask.dtype == torch.bool:
+        found.masked_fill_(~mask, HIDDEN)
+        return mask[:, 0].sum(-1), False
+    hidden = mask <= torch.finfo(mask.dtype).min / 2
+    rest = mask.masked_fill(hidden, 0)
+    found += rest
+    found.masked_fill_(hidden, HIDDEN)
+    return (~hidden[:, 0]).sum(-1), bool(rest.any())

@@ -1,0 +1,232 @@
+"""A corpus through a model into statistics: in fixed batches, so that a run that was killed goes on to the same numbers."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eyeline.analyses.corpus.batch import Batch, roles_of
+from eyeline.analyses.corpus.fold import agree, fold
+from eyeline.analyses.corpus.state import check_same, load_state, only_run, save_state
+from eyeline.analyses.corpus.statistic import Statistic
+from eyeline.analyses.corpus.summary import notices, summarise
+from eyeline.analyses.prepare import Preparation, characters, documents_of
+from eyeline.analyses.provenance import provenance
+from eyeline.capture.collect import Sides
+from eyeline.capture.selection import check_layers
+from eyeline.errors import ModelError, StorageError, TextError
+from eyeline.models.model import BATCH_TOKENS, Model
+from eyeline.results.run import Run
+from eyeline.text.corpora.read import Corpus, Document, Item
+
+#: Documents are taken in groups of so many, and batched by length within a group.
+GROUP = 256
+#: Seconds between two writings of the sums.
+SAVE_EVERY = 30.0
+#: The example that head views show has at most so many tokens; a document of so many characters is long enough to be one.
+EXAMPLE_TOKENS, EXAMPLE_CHARACTERS = 48, 80
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run stands."""
+
+    documents: int
+    of: int | None
+    tokens: int
+    seconds: float
+
+
+def analyse(
+    model: Model,
+    corpus: Corpus | Sequence[Item],
+    statistics: Sequence[Statistic],
+    *,
+    limit: int | None = None,
+    max_tokens: int | None = None,
+    pairs: bool = False,
+    window: bool = False,
+    layers: Iterable[int] | None = None,
+    seed: int = 0,
+    folder: str | Path | None = None,
+    resume: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+) -> Run:
+    """Fold a corpus into statistics.
+
+    corpus      what read_corpus opened, or a list of texts, pairs or word lists
+    limit       so many documents, chosen at random with the seed; of pairs, so many segments
+    max_tokens  longer documents are skipped and counted; the model's own limit always holds
+    pairs       build the paper's segments of two parts, of `max_tokens` tokens (128)
+    window      cut longer documents into windows instead of skipping them
+    folder      where the sums are kept while the run goes on; with `resume`, go on from what is there
+    """
+    corpus = Corpus.of(corpus)
+    if not statistics:
+        raise TextError("No statistics to compute.", "Give some, such as [el.AverageAttention(), el.Entropy()].")
+    chosen = check_layers(model.layout, layers)
+    ready, left_out = _prepared(model, statistics, seed)
+    options = {
+        "limit": limit,
+        "max_tokens": max_tokens,
+        "pairs": pairs,
+        "window": window,
+        "layers": None if layers is None else {stack: list(numbers) for stack, numbers in chosen.items()},
+        "seed": seed,
+    }
+    about = _about(model, corpus, ready, options)
+    place = None if folder is None else Path(folder)
+    with only_run(place) if place is not None else nullcontext():
+        done, counts, seconds = (0, 0), Counter[str](), 0.0
+        streamed = None if model.gives.plain else False
+        if place is not None:
+            found = load_state(place, ready)
+            if found is not None and not resume:
+                kind = "a finished" if found[1]["complete"] else "an unfinished"
+                does = "Write its report anew" if found[1]["complete"] else "Go on with it"
+                raise StorageError(f"{place} holds {kind} run.", f"{does}: --resume (resume=True). Or choose another folder.")
+            if found is not None:
+                check_same(place, found[1], about)
+                ready, done, counts, seconds = _restored(*found)
+                streamed = found[1]["streamed"]
+        documents = documents_of(corpus, model, pairs=pairs, limit=limit, max_tokens=max_tokens, seed=seed)
+        total = limit if pairs else min(len(corpus), limit or len(corpus))
+        loop = _Loop(model, Preparation(model, max_tokens, window), ready, chosen, about, place, progress, total, counts, seconds, streamed)
+        return Run(*_finish(loop, loop.run(documents, done), left_out), example=loop.example(corpus))
+
+
+class _Loop:
+    """The state of a run between two batches."""
+
+    def __init__(
+        self,
+        model: Model,
+        preparation: Preparation,
+        statistics: list[Statistic],
+        layers: dict[str, tuple[int, ...]],
+        about: dict[str, Any],
+        folder: Path | None,
+        progress: Callable[[Progress], None] | None,
+        total: int | None,
+        counts: Counter[str],
+        seconds: float,
+        streamed: bool | None,
+    ) -> None:
+        self.model, self.preparation, self.statistics, self.layers = model, preparation, statistics, layers
+        self.about, self.folder, self.progress, self.total = about, folder, progress, total
+        self.counts, self.seconds = counts, seconds  # of what has been folded
+        self.roles = roles_of(model.tokenizer) if model.tokenizer is not None else {}
+        self.streamed = streamed  # None: to be tried on the first batch
+
+    def run(self, documents: Iterator[Document], done: tuple[int, int]) -> list[Statistic]:
+        """Fold every batch after `done` = (groups, batches of the open group)."""
+        started, saved = time.monotonic() - self.seconds, time.monotonic()
+        for number in itertools.count():
+            group = list(itertools.islice(documents, GROUP))
+            if not group:
+                break
+            if number < done[0]:
+                continue
+            self.preparation.counts = Counter()
+            texts = [side for document in group for side in self.preparation.read(document)]
+            if number > done[0] or not done[1]:  # else the group was counted before the run was interrupted
+                self.counts += self.preparation.counts
+            cut = self.model.in_batches(texts, self._batch_tokens())
+            for place, indices in enumerate(cut):
+                if number == done[0] and place < done[1]:
+                    continue
+                self._fold([texts[i] for i in indices])
+                self.seconds = time.monotonic() - started
+                if self.folder is not None and time.monotonic() - saved > SAVE_EVERY:
+                    self.save((number, place + 1))
+                    saved = time.monotonic()
+                if self.progress is not None:
+                    share = (place + 1) / len(cut)
+                    tokens = self.counts["tokens"] - int(self.preparation.counts["tokens"] * (1 - share))
+                    self.progress(Progress(number * GROUP + int(len(group) * share), self.total, tokens, self.seconds))
+        return self.statistics
+
+    def _batch_tokens(self) -> int:
+        return min([BATCH_TOKENS, *(limit for one in self.statistics if (limit := one.batch_tokens(self.model)) is not None)])
+
+    def _fold(self, sides: Sequence[Sides]) -> None:
+        batch = Batch(tuple(sides), self.roles, self.model.hf.device, self.layers)
+        if self.streamed is None:
+            self.streamed = agree(self.model, batch, [one for one in self.statistics if one.from_rows], self.layers)
+        fold(self.model, batch, self.statistics, self.layers, streamed=self.streamed)
+
+    def save(self, done: tuple[int, int], *, complete: bool = False) -> None:
+        if self.folder is not None:
+            state = {"done": done, "counts": dict(self.counts), "seconds": self.seconds, "streamed": self.streamed, "complete": complete}
+            save_state(self.folder, self.statistics, {**self.about, **state})
+
+    def example(self, corpus: Corpus) -> Any:
+        """The trace of the first text of the corpus that is worth looking at, or of its beginning; where all are short, of the longest."""
+        found = sorted(itertools.islice(corpus, GROUP), key=lambda document: -min(characters(document.item), EXAMPLE_CHARACTERS))
+        for document in found:
+            beginning = document.item[: EXAMPLE_TOKENS * 16] if isinstance(document.item, str) else document.item
+            for sides in Preparation(self.model, EXAMPLE_TOKENS, window=True).read(Document(beginning, document.line))[:1]:
+                texts = (*sides.source.sources, *(sides.target.sources if sides.target is not None else ()))
+                item = texts[0] if len(texts) == 1 else (texts[0], texts[1])
+                return self.model.traces([item], keep={"weights"}, truncate=True)[0]
+        return None
+
+
+def _prepared(model: Model, statistics: Sequence[Statistic], seed: int) -> tuple[list[Statistic], dict[str, str]]:
+    """The statistics that this model can give, and why the others are left out; none left is an error."""
+    ready: list[Statistic] = []
+    left_out: dict[str, str] = {}
+    for statistic in statistics:
+        fresh = statistic.fresh()
+        try:
+            fresh.prepare(model, seed)
+            ready.append(fresh)
+        except ModelError as error:
+            left_out[statistic.name] = str(error)
+            last = error
+    if not ready:
+        raise last
+    return ready, left_out
+
+
+def _restored(statistics: list[Statistic], header: dict[str, Any]) -> tuple[list[Statistic], tuple[int, int], Counter[str], float]:
+    done = (1 << 60, 0) if header["complete"] else (int(header["done"][0]), int(header["done"][1]))
+    return statistics, done, Counter(header["counts"]), float(header["seconds"])
+
+
+def _finish(loop: _Loop, statistics: list[Statistic], left_out: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    if loop.about["options"]["pairs"] and not loop.counts["documents"]:
+        raise TextError(
+            f"No document of {loop.about['corpus']['name']} has two sentences, so there are no pairs to build.",
+            "A sentence ends with . ! ? … and white space, or with 。！？.",
+            "Leave out --pairs (pairs=True) to read the documents as they are.",
+        )
+    if not loop.counts["texts"]:
+        raise TextError(
+            f"None of the {loop.counts['documents']:,} documents of {loop.about['corpus']['name']} could be used.",
+            f"{loop.counts['too_long']:,} are longer than {loop.preparation.longest} tokens, {loop.counts['unreadable']:,} cannot be read.",
+            "Cut long documents into windows: --window (window=True).",
+        )
+    loop.save((0, 0), complete=True)
+    tables, notes = summarise(statistics, loop.about["options"]["seed"])
+    about = {
+        **loop.about,
+        "counts": dict(loop.counts),
+        "notices": notices(loop.counts, statistics),
+        "left_out": left_out,
+        "notes": notes,
+        "streamed": loop.streamed,
+        "seconds": round(loop.seconds, 3),
+        "tokens_per_second": round(loop.counts["tokens"] / max(loop.seconds, 1e-9), 1),
+    }
+    return about, tables
+
+
+def _about(model: Model, corpus: Corpus, statistics: Sequence[Statistic], options: dict[str, Any]) -> dict[str, Any]:
+    return {**provenance("analyse", model, corpus.about, options), "statistics": {one.name: one.options() for one in statistics}}

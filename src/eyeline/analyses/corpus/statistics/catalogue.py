@@ -1,0 +1,24 @@
+"""Every statistic by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from eyeline.analyses.corpus.statistic import Statistic
+from eyeline.analyses.corpus.statistics.average_attention import AverageAttention
+from eyeline.analyses.corpus.statistics.entropy import Entropy
+from eyeline.analyses.corpus.statistics.head_distances import HeadDistances
+from eyeline.analyses.corpus.statistics.importance import Importance
+from eyeline.errors import TraceError, nearest
+
+STATISTICS: dict[str, type[Statistic]] = {kind.name: kind for kind in (AverageAttention, Entropy, HeadDistances, Importance)}
+
+
+def statistics_named(names: Iterable[str], targets: Mapping[str, str] | None = None) -> list[Statistic]:
+    """The statistics of these names, average attention with these custom targets."""
+    found: list[Statistic] = []
+    for name in dict.fromkeys(names):
+        if name not in STATISTICS:
+            raise TraceError(f"No analysis is named {name!r}.", nearest(name, STATISTICS))
+        found.append(AverageAttention(targets) if name == AverageAttention.name else STATISTICS[name]())
+    return found

@@ -1,0 +1,99 @@
+"""Which heads are alike: the mean Jensen–Shannon divergence between the rows of every two heads (figure 6 of Clark et al. 2019)."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self
+
+import numpy as np
+import torch
+
+from eyeline.analyses.corpus.batch import Batch
+from eyeline.analyses.corpus.rows import Rows
+from eyeline.analyses.corpus.statistic import Statistic
+from eyeline.analyses.tables import head_name
+from eyeline.measures.similarity import js_between_heads
+from eyeline.models.model import Model
+from eyeline.results.table import Table
+
+#: Pairs of heads cross layers, so the maps of every layer of a batch are held at once: batches are smaller, and longer texts left out.
+HELD_TOKENS, LONGEST = 1024, 1024
+
+
+class HeadDistances(Statistic):
+    """A square of distances between heads of one stack: JS divergence in nats, the mean over all rows of all texts.
+
+    smoothing   A' = (1 − smoothing) · A + smoothing / n, as in the paper (0.001)
+    longest     texts with more tokens are left out of the distances alone, and counted
+    """
+
+    name: ClassVar[str] = "distances"
+
+    def __init__(self, smoothing: float = 0.001, longest: int = LONGEST) -> None:
+        super().__init__()
+        self.smoothing, self.longest = smoothing, longest
+        self._held: dict[tuple[str, int], dict[int, torch.Tensor]] = {}  # (stack, text) → layer → [head, row, key]
+
+    def options(self) -> dict[str, object]:
+        return {"smoothing": self.smoothing, "longest": self.longest}
+
+    def fresh(self) -> Self:
+        return type(self)(self.smoothing, self.longest)
+
+    def batch_tokens(self, model: Model) -> int | None:
+        return HELD_TOKENS
+
+    def update(self, rows: Rows, batch: Batch) -> None:
+        for place, text in enumerate(rows.texts):
+            n_rows, n_keys = rows.n_queries[place], rows.n_keys[place]
+            if max(n_rows, n_keys) > self.longest:
+                continue
+            last = min(n_rows, rows.first + rows.e.shape[2])
+            width = min(n_keys, rows.e.shape[3])
+            whole = rows.first == 0 and last == n_rows and width == n_keys
+            part = rows.e[place, :, : last - rows.first, :width] * rows.inverse[place, :, : last - rows.first]
+            held = self._held.setdefault((rows.stack, text), {})
+            if whole and rows.layer not in held and rows.heads.start == 0:
+                held[rows.layer] = part
+                continue
+            known = held.get(rows.layer)
+            if known is None or len(known) < rows.heads.stop:
+                grown = part.new_zeros(rows.heads.stop, n_rows, n_keys)
+                if known is not None:
+                    grown[: len(known)] = known
+                held[rows.layer] = grown
+            held[rows.layer][rows.heads.start : rows.heads.stop, rows.first : last, :width] = part
+
+    def finish(self, batch: Batch) -> None:
+        for (stack, _), by_layer in self._held.items():
+            layers = sorted(by_layer)
+            maps = torch.cat([by_layer[layer] for layer in layers])  # [head of any layer, row, key]
+            found = js_between_heads(maps, self.smoothing).cpu().numpy()
+            key = f"{stack}.0.{','.join(f'{layer}x{len(by_layer[layer])}' for layer in layers)}"
+            self._add(f"{key}.distance", found)
+            self._add(f"{key}.rows", np.array([float(maps.shape[1]), 1.0]))  # rows, texts
+        self._held = {}
+        self.leave_out(len(batch.sides) - len(batch.up_to(self.longest).sides))
+
+    def _add(self, name: str, values: np.ndarray) -> None:
+        self.sums[name] = self.sums[name] + values if name in self.sums else values.astype(np.float64)
+
+    def result(self) -> dict[str, Table]:
+        """`distances`, a square whose header and first column name the heads; one for each stack where there are several."""
+        found = self.by_layer("distance")
+        tables = {}
+        for stack, _, detail, sums in found:
+            heads = [head_name(*pair) for pair in heads_of(detail)]
+            rows = self.sums[f"{stack}.0.{detail}.rows"][0]
+            name = self.name if len(found) == 1 else f"{self.name}_{stack}"
+            tables[name] = Table({"head": heads, **{head: (sums[:, i] / rows).tolist() for i, head in enumerate(heads)}})
+        return tables or {self.name: Table({"head": []})}
+
+
+def heads_of(detail: str) -> list[tuple[int, int]]:
+    """(layer, head) of each row of the square.
+
+    >>> heads_of("0x1,3x2")
+    [(0, 0), (3, 0), (3, 1)]
+    """
+    sizes = [tuple(map(int, part.split("x"))) for part in detail.split(",")]
+    return [(layer, head) for layer, n_heads in sizes for head in range(n_heads)]

@@ -1,0 +1,73 @@
+"""Heads in a plane, near each other where they attend alike, with what each does (figure 6 of Clark et al. 2019)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eyeline.results.head_card import layer_and_head
+from eyeline.results.table import Table
+
+#: A later rule overwrites an earlier one: (behaviour, table, column or target, above).
+RULES = (
+    ("next", "average_attention", "next", 0.5),
+    ("previous", "average_attention", "previous", 0.5),
+    ("broad", "entropy", "all", 3.8),
+    ("cls", "average_attention", "cls", 0.6),
+    ("sep", "average_attention", "sep", 0.6),
+    ("punctuation", "average_attention", "punctuation", 0.6),
+)
+NO_BEHAVIOUR, NOT_MEASURED = "none of these", "not measured"
+
+
+def head_map(distances: Table, tables: dict[str, Table], seed: int, stack: str = "") -> tuple[Table, dict[str, float]]:
+    """Metric MDS of the square of distances: (layer, head, x, y, behaviour) and its stress.
+
+    stress is Kruskal's stress-1, 0 for a perfect layout: √(Σ (d − δ)² / Σ d²), with d the distances in the plane and δ those between heads.
+    """
+    heads = [layer_and_head(name) for name in map(str, distances.columns["head"])]
+    square = np.array([distances[name] for name in map(str, distances.columns["head"])], dtype=np.float64)  # [head, head]
+    places = lay_out(square, seed)  # [head, 2]
+    behaviours = behaviour_of(heads, tables, stack)
+    table = Table(
+        {
+            "layer": [layer for layer, _ in heads],
+            "head": [head for _, head in heads],
+            "x": places[:, 0].tolist(),
+            "y": places[:, 1].tolist(),
+            "behaviour": behaviours,
+        }
+    )
+    return table, {"stress": stress(square, places)}
+
+
+def lay_out(square: np.ndarray, seed: int) -> np.ndarray:
+    """[head, head] → [head, 2] by metric MDS, the best of 5 starts."""
+    from sklearn.manifold import MDS
+
+    if len(square) < 3:
+        return np.stack([np.arange(len(square)) * (square[0, -1] if len(square) else 0.0), np.zeros(len(square))], -1)
+    mds = MDS(
+        n_components=2, metric_mds=True, metric="precomputed", n_init=5, init="random", max_iter=1000, eps=1e-9, random_state=seed, n_jobs=1
+    )
+    return np.asarray(mds.fit_transform((square + square.T) / 2))
+
+
+def stress(square: np.ndarray, places: np.ndarray) -> float:
+    apart = np.linalg.norm(places[:, None] - places[None], axis=-1)  # [head, head]
+    return float(np.sqrt(((apart - square) ** 2).sum() / max((apart**2).sum(), 1e-30)))
+
+
+def behaviour_of(heads: list[tuple[int, int]], tables: dict[str, Table], stack: str = "") -> list[str]:
+    """The last rule that each head meets; a rule whose table or target is not there is met by none. Without any table, not measured."""
+    measured = any(name in tables for _, name, _, _ in RULES)
+    found = dict.fromkeys(heads, NO_BEHAVIOUR if measured else NOT_MEASURED)
+    for behaviour, name, column, above in RULES:
+        table = tables.get(name)
+        if table is None:
+            continue
+        for row in table.rows():
+            value = row.get(column) if name == "entropy" else row["mean"] if row["target"] == column else None
+            place = (int(row["layer"]), int(row["head"]))
+            if isinstance(value, float) and value > above and place in found and row.get("stack", stack) in (stack, ""):
+                found[place] = behaviour
+    return [found[head] for head in heads]

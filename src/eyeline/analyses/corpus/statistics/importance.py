@@ -1,0 +1,121 @@
+"""How much attention matters: the gradient of the model's own loss (figure 3 of Clark et al. 2019)."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import ClassVar, Self
+
+import numpy as np
+import torch
+
+from eyeline.analyses.corpus.batch import Batch
+from eyeline.analyses.corpus.rows import Rows, keys_seen
+from eyeline.analyses.corpus.statistic import Statistic
+from eyeline.analyses.corpus.statistics.targets import check_targets, columns_of
+from eyeline.analyses.tables import head_table
+from eyeline.capture.inputs import batch_inputs
+from eyeline.models.model import Model
+from eyeline.models.objective import Objective, logits_and_calls, objective_of
+from eyeline.results.table import Table
+
+#: The graph of every layer is held for the gradients: batches are smaller, and longer texts left out.
+HELD_TOKENS, LONGEST = 1024, 1024
+
+
+class Importance(Statistic):
+    """Mean |∂L/∂α| by layer and target: over the heads, rows and visible keys of the target, of all texts.
+
+    L is the mean cross-entropy of one text's predictions. Masked language models: a seeded 15 % of the tokens (at least one; `rate`) are
+    replaced by the mask token, all of them, and predicted. Decoders: each next token is predicted. The paper leaves the rate and the
+    averaging open: compare the shape, not the scale. Texts of more than `longest` tokens are left out of the importance alone, and counted.
+    """
+
+    name: ClassVar[str] = "importance"
+    from_rows: ClassVar[bool] = False
+
+    def __init__(self, rate: float = 0.15, targets: Mapping[str, str] | None = None, longest: int = LONGEST) -> None:
+        super().__init__()
+        self.rate, self.targets, self.longest = rate, dict(targets or {}), longest
+        self._custom = check_targets(self.targets)
+        self._model: Model | None = None
+        self._objective: Objective | None = None
+        self._seed = 0
+
+    def options(self) -> dict[str, object]:
+        return {"rate": self.rate, "targets": self.targets, "longest": self.longest}
+
+    def fresh(self) -> Self:
+        made = type(self)(self.rate, self.targets, self.longest)
+        made._model, made._objective, made._seed = self._model, self._objective, self._seed
+        return made
+
+    def prepare(self, model: Model, seed: int) -> None:
+        self._model, self._objective, self._seed = model, objective_of(model), seed
+
+    def batch_tokens(self, model: Model) -> int | None:
+        return HELD_TOKENS
+
+    def update(self, rows: Rows, batch: Batch) -> None:
+        """Gradients need a pass of their own: see finish."""
+
+    def finish(self, batch: Batch) -> None:
+        if self._model is None or self._objective is None:
+            raise RuntimeError("Importance is fed by el.analyse, which gives it the model.")
+        short = batch.up_to(self.longest)
+        self.leave_out(len(batch.sides) - len(short.sides))
+        if short.sides:
+            self._gradients(self._model, self._objective, short)
+
+    def _gradients(self, model: Model, objective: Objective, batch: Batch) -> None:
+        pad = getattr(model.tokenizer, "pad_token_id", None) or 0
+        inputs = batch_inputs(model.hf, model.tokenizer, batch.sides, pad)
+        labels = self._labels(objective, batch, inputs)  # [text, token], -100 where nothing is predicted
+        logits, calls = logits_and_calls(objective, model, inputs)
+        losses = torch.nn.functional.cross_entropy(logits.float().transpose(1, 2), labels, reduction="none")  # [text, token]
+        counts = (labels >= 0).sum(-1).clamp_min(1)
+        # texts do not see each other, so the gradient of the sum holds each text's own gradient
+        gradients = torch.autograd.grad(
+            (losses.sum(-1) / counts).sum(), [call.weights for call in calls.values()], allow_unused=True
+        )  # of each layer [text, head, query, key]
+        for ((stack, layer), call), gradient in zip(calls.items(), gradients, strict=True):
+            if gradient is not None and (batch.layers is None or layer in batch.layers[stack]):
+                self._take(stack, layer, gradient.abs(), call.mask, batch)
+
+    def _labels(self, objective: Objective, batch: Batch, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+        """The tokens to predict; the masked ones are replaced in `inputs`. Drawn by seed and text alone: parts of a corpus as the whole."""
+        labels = torch.full_like(inputs["input_ids"], -100)
+        for place, side in enumerate(batch.sides):
+            text = side.source
+            if objective.kind == "next":
+                labels[place, : len(text) - 1] = inputs["input_ids"][place, 1 : len(text)]
+                continue
+            candidates = [i for i, special in enumerate(text.special) if not special]
+            draw = random.Random(f"{self._seed} {text.ids}")  # noqa: S311 - seeded, not a secret
+            chosen = draw.sample(candidates, max(1, round(self.rate * len(candidates))))
+            labels[place, chosen] = inputs["input_ids"][place, chosen]
+            inputs["input_ids"][place, chosen] = objective.mask_id  # type: ignore[assignment]
+        return labels
+
+    def _take(self, stack: str, layer: int, size: torch.Tensor, mask: torch.Tensor | None, batch: Batch) -> None:
+        """size: |∂L/∂α| [text, head, query, key]. A hidden key has one too, which says nothing: its weight can only be 0."""
+        columns = columns_of(batch, stack, self._custom)
+        texts = batch.texts(stack)
+        seen = keys_seen(size, mask, stack, [len(keys) for _, keys in texts]).double()  # [text, query, key]
+        sums = np.zeros((len(columns.names), 2))  # [target, (sum, weights)]
+        for place, (queries, keys) in enumerate(texts):
+            of_text = seen[place, : len(queries), : len(keys)]  # [query, key]
+            inside = columns.matrix[place, : len(keys)].double()  # [key, target]
+            part = size[place, :, : len(queries), : len(keys)].sum(0).double() * of_text  # [query, key]
+            sums[:, 0] += (part.sum(0) @ inside).cpu().numpy()
+            sums[:, 1] += (of_text.sum(0) @ inside).cpu().numpy() * size.shape[1]
+        self.add(f"{stack}.{layer}.{','.join(columns.names)}.gradient", sums[None], range(1), 1)
+
+    def result(self) -> dict[str, Table]:
+        records = []
+        for stack, layer, names, sums in self.by_layer("gradient"):
+            for target, name in enumerate(names.split(",")):
+                total, weights = sums[0, target]
+                records.append((stack, layer, 0, name, float(total / weights) if weights else float("nan")))
+        table = head_table(records, ("target", "mean"))
+        return {self.name: Table({name: values for name, values in table.columns.items() if name != "head"})}

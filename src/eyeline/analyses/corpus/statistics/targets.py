@@ -1,0 +1,95 @@
+"""Which keys count as `cls`, `sep`, punctuation and so on, and which rows look at them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from eyeline.analyses.corpus.batch import Batch
+from eyeline.errors import TextError
+
+#: The paper counts tokens that are exactly "." or ","; their full-width forms do the same work in Chinese and Japanese.
+PUNCTUATION = frozenset(".,。、，．")
+#: What tokenisers put before the first piece of a word.
+WORD_MARKS = " ▁Ġ"
+OFFSETS = {"next": 1, "previous": -1, "self": 0}
+#: Targets that every tokeniser has, or that eyeline itself makes.
+RESERVED = ("cls", "sep", "bos", "eos", "punctuation", "first", "special", "other", *OFFSETS, "sep_from_sep", "sep_from_other")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The sets of keys of a batch, as one matrix: [text, key, set] of zeros and ones."""
+
+    names: tuple[str, ...]
+    matrix: torch.Tensor
+
+
+def check_targets(targets: Mapping[str, str]) -> dict[str, re.Pattern[str]]:
+    """Custom targets, name → regular expression that a whole token matches, refused where a name is taken or a pattern is broken."""
+    compiled = {}
+    for name, pattern in targets.items():
+        if name in RESERVED:
+            raise TextError(f"A target named {name!r}: eyeline has one of that name.", "Choose another name.")
+        if not re.fullmatch(r"\w[\w-]*", name):
+            raise TextError(f"A target named {name!r}.", "Use letters, digits, _ and -.")
+        try:
+            compiled[name] = re.compile(pattern)
+        except re.error as error:
+            raise TextError(f"The target {name}={pattern!r} is not a regular expression: {error}.") from error
+    return compiled
+
+
+def columns_of(batch: Batch, stack: str, custom: Mapping[str, re.Pattern[str]]) -> Columns:
+    """The sets of keys of every text of the batch; padding belongs to none."""
+    key = ("columns", stack, tuple((name, pattern.pattern) for name, pattern in custom.items()))
+
+    def make() -> Columns:
+        texts = [keys for _, keys in batch.texts(stack)]
+        names = column_names(batch.roles, custom)
+        matrix = np.zeros((len(texts), max(map(len, texts)), len(names)), np.float32)  # [text, key, set]
+        kinds: dict[tuple[str, bool, int | None], np.ndarray] = {}  # a token that comes again belongs to the same sets
+        for place, text in enumerate(texts):
+            tokens = list(zip(text.tokens, text.special, text.ids or (None,) * len(text), strict=True))
+            for token in set(tokens).difference(kinds):
+                sets = _sets_of(*token, batch.roles, custom)
+                kinds[token] = np.array([name in sets for name in names], np.float32)
+            matrix[place, : len(text)] = [kinds[token] for token in tokens]
+        matrix[:, 0, names.index("first")] = 1
+        return Columns(names, torch.from_numpy(matrix).to(batch.device))
+
+    return batch.once(key, make)
+
+
+def column_names(roles: Mapping[str, int], custom: Mapping[str, re.Pattern[str]]) -> tuple[str, ...]:
+    """The sets of keys that this tokeniser's texts have: no `cls` where it adds none, no `special` where it adds nothing."""
+    return (*roles, "punctuation", "first", *(("special",) if roles else ()), "other", *custom)
+
+
+def _sets_of(token: str, special: bool, number: int | None, roles: Mapping[str, int], custom: Mapping[str, re.Pattern[str]]) -> set[str]:
+    """The sets that a token belongs to wherever it stands: all but `first`."""
+    bare = token.strip(WORD_MARKS)
+    if special:
+        kinds = {"special", *(role for role, of in roles.items() if of == number)}
+    else:
+        kinds = {"punctuation" if bare in PUNCTUATION else "other"}
+    return kinds | {name for name, pattern in custom.items() if pattern.fullmatch(bare)}
+
+
+def sep_rows(batch: Batch, stack: str) -> torch.Tensor:
+    """Which rows are separators: [text, query]; all zero for tokenisers without one."""
+
+    def make() -> torch.Tensor:
+        texts = [queries for queries, _ in batch.texts(stack)]
+        found = torch.zeros(len(texts), max(map(len, texts)))
+        sep = batch.roles.get("sep")
+        for place, text in enumerate(texts):
+            rows = [float(special and number == sep) for special, number in zip(text.special, text.ids, strict=False)]
+            found[place, : len(rows)] = torch.tensor(rows)
+        return found.to(batch.device)
+
+    return batch.once(("sep rows", stack), make)

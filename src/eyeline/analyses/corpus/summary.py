@@ -1,0 +1,38 @@
+"""The tables of a run: each statistic's own, and those that need several of them; and what is not in them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from eyeline.analyses.corpus.statistic import Statistic
+from eyeline.analyses.corpus.statistics.head_map import head_map
+from eyeline.results.table import Table
+
+
+def summarise(statistics: Sequence[Statistic], seed: int) -> tuple[dict[str, Table], dict[str, Any]]:
+    """Tables by name, and numbers about them that belong in run.json."""
+    tables: dict[str, Table] = {}
+    notes: dict[str, Any] = {}
+    for statistic in statistics:
+        tables |= statistic.result()
+    for name in [name for name in tables if name.split("_")[0] == "distances" and len(tables[name])]:
+        stack = name.removeprefix("distances").lstrip("_")
+        made = f"head_map_{stack}" if stack else "head_map"
+        tables[made], notes[made] = head_map(tables[name], tables, seed, stack)
+    return tables, notes
+
+
+def notices(counts: Counter[str], statistics: Sequence[Statistic]) -> list[str]:
+    """What is not in the numbers, beside whole documents."""
+    said = [
+        f"{n:,} of {counts['texts']:,} texts are too long for {one.name} and missing there alone."
+        for one in statistics
+        if (n := one.n_left_out())
+    ]
+    if counts["unreadable_pieces"]:
+        said.append(f"{counts['unreadable_pieces']:,} pieces of long documents cannot be read as text and are missing.")
+    if counts["dropped"]:
+        said.append(f"{counts['dropped']:,} tokens of words that are longer than a window found no room in one.")
+    return said

@@ -1,0 +1,231 @@
+"""What single heads know of grammar: every head as a dependency classifier (table 1 of Clark et al. 2019)."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from eyeline.analyses.corpus.run import Progress
+from eyeline.analyses.grammar.examples import Surest, example_trace, examples_table
+from eyeline.analyses.grammar.relations import ALL, DIRECTIONS, LABELS, Gold, gold_of, halves, rows_of
+from eyeline.analyses.provenance import provenance
+from eyeline.analyses.tables import head_name
+from eyeline.analyses.word_maps import MAX_TOKENS, WordMaps, WordTexts, each_word_map, read_words, reading_stack
+from eyeline.capture.selection import check_layers_of
+from eyeline.errors import TextError, nearest
+from eyeline.measures.heads import OFFSETS, at_offset, best_offset, most_attended
+from eyeline.models.model import Model
+from eyeline.results.run import Run
+from eyeline.results.table import Cell, Table
+from eyeline.text.treebank.read import Sentence, Treebank, as_treebank
+
+
+def syntax(
+    model: Model,
+    treebank: Treebank | Sequence[Sentence] | str | Path,
+    *,
+    labels: str = "ud",
+    min_count: int = 100,
+    limit: int | None = None,
+    max_tokens: int | None = MAX_TOKENS,
+    layers: Iterable[int] | None = None,
+    seed: int = 0,
+    progress: Callable[[Progress], None] | None = None,
+) -> Run:
+    """How often each head's most attended word is a word's head, for every relation, both directions, beside the best fixed offset.
+
+    treebank    what `read_treebank` read, or the file itself, or a list of Sentence
+    labels      ud, stanford or as-is: see relations.gold_of
+    min_count   relations with fewer words get no row; root and punct never do, but count in "all"
+    limit       so many sentences, chosen at random with the seed
+    max_tokens  sentences of more tokens are dropped and counted, as are those with a word that the tokeniser drops
+    layers      only these layers
+    seed        for the choice of sentences and the two halves
+
+    Tables: `syntax` (the best head for each relation), `syntax_heads` (every relation, head and direction), `syntax_examples`. Accuracies
+    are in percent. `accuracy` is of the head that is best on the very data it is scored on, as in the paper; `accuracy_held_out` chooses
+    on one half of the sentences, scores on the other, and the other way round.
+    """
+    if labels not in LABELS:
+        raise TextError(f"Labels {labels!r}.", nearest(labels, LABELS))
+    if min_count < 1:
+        raise TextError(f"A least count of {min_count}.", "Give --min-count 1 or more.")
+    layers = None if layers is None else list(check_layers_of(model.layout, reading_stack(model), layers))
+    bank = as_treebank(treebank)
+    chosen = _chosen(bank.sentences, limit, seed)
+    options = {"labels": labels, "min_count": min_count, "limit": limit, "max_tokens": max_tokens, "layers": layers, "seed": seed}
+    corpus = {"name": bank.name, "sha256": bank.sha256, "sentences": len(bank) + len(bank.skipped)}
+    about = provenance("syntax", model, corpus, options)
+    started = time.monotonic()
+    texts = read_words(model, [one.words for one in chosen], [one.spaces for one in chosen], max_tokens=max_tokens)
+    if not texts.sides:
+        why = next(why for found in texts.reasons.values() for why in found.values()).splitlines()[0]
+        raise TextError(f"None of the {len(chosen):,} sentences of {bank.name} could be used.", f"The first: {why}")
+    kept = [chosen[place] for place in texts.kept]
+    tally = Tally([gold_of(one, labels) for one in kept], halves(len(kept), seed))
+    _fold(model, texts, tally, layers, progress, started)
+    rows = rows_of(tally.counts(), min_count)
+    best = _best_table(tally, rows)
+    tables = {"syntax": best, "syntax_heads": _heads_table(tally, rows), "syntax_examples": examples_table(model, texts, kept, tally, best)}
+    counts = {"given": len(chosen) + len(bank.skipped), "no_tree": len(bank.skipped), **texts.counts}
+    notes = {"no_tree": dict(bank.skipped), **texts.dropped([one.id for one in chosen])}
+    few = f"has {min_count:,} words in this treebank: lower --min-count" if min_count > 1 else "stands in this treebank but root and punct"
+    notices = [] if len(rows) > 1 else [f"No relation {few}."]
+    about |= {"counts": counts, "notes": notes, "notices": notices, "seconds": round(time.monotonic() - started, 3)}
+    return Run(about, tables, example_trace(model, kept, tally.golds))
+
+
+def _chosen(sentences: Sequence[Sentence], limit: int | None, seed: int) -> list[Sentence]:
+    if limit is not None and limit < 1:
+        raise TextError(f"A limit of {limit} sentences.", "Give --limit 1 or more.")
+    if limit is None or limit >= len(sentences):
+        return list(sentences)
+    places = sorted(random.Random(seed).sample(range(len(sentences)), limit))  # noqa: S311 - a seeded choice, not a secret
+    return [sentences[place] for place in places]
+
+
+def _fold(
+    model: Model,
+    texts: WordTexts,
+    tally: Tally,
+    layers: Iterable[int] | None,
+    progress: Callable[[Progress], None] | None,
+    started: float,
+) -> None:
+    def show(done: int) -> None:
+        if progress is not None:
+            progress(Progress(done, len(texts.sides), texts.counts["tokens"] * done // len(texts.sides), time.monotonic() - started))
+
+    each_word_map(model, texts, tally.update, layers=layers, progress=show)
+
+
+class Tally:
+    """How often each head was right about each relation, in each half of the sentences.
+
+    golds, half   of each sentence: what its words are scored against, and which half it is in
+    names         every relation of these sentences, "all" first
+    right         layer → [half, relation, head, direction]
+    """
+
+    def __init__(self, golds: Sequence[Gold], half: Sequence[int]) -> None:
+        self.golds, self.half = golds, half
+        self.names = [ALL, *sorted({name for gold in golds for name in gold.relations})]
+        self.right: dict[int, np.ndarray] = {}
+        self.surest = Surest(len(self.names))
+        self._number = {name: number for number, name in enumerate(self.names)}
+        self._batch: tuple[tuple[int, ...], tuple[torch.Tensor, ...]] | None = None
+
+    def update(self, maps: WordMaps) -> None:
+        heads, judged, where, of_relation = self._gold_of(maps)
+        words, weights = most_attended(maps.between_words)  # [sentence, head, direction, word]
+        judged = judged[:, None, None].expand_as(words)
+        right = (words.gather(-1, judged) == heads[:, None, None]) & where[:, None, None]
+        n_heads = right.shape[1]
+        flat = right.permute(1, 2, 0, 3).reshape(n_heads * 2, -1).to(of_relation.dtype)  # [head · direction, sentence · word]
+        sums = (flat @ of_relation).reshape(n_heads, 2, 2, len(self.names)).permute(2, 3, 0, 1)  # [half, relation, head, direction]
+        self.right[maps.layer] = self.right.get(maps.layer, 0) + sums.double().cpu().numpy()
+        self.surest.update(maps, weights.gather(-1, judged), of_relation)
+
+    def _gold_of(self, maps: WordMaps) -> tuple[torch.Tensor, ...]:
+        """Heads, judged words and places of the sentences' own words [sentence, word], and [sentence · word, half · relation]."""
+        if self._batch is None or self._batch[0] != maps.sentences:
+            width, device = maps.width, maps.weights.device
+            shape = (len(maps.sentences), width)
+            heads, judged = torch.full(shape, -9), torch.zeros(shape, dtype=torch.long)
+            of_relation = torch.zeros(*shape, 2, len(self.names))
+            for place, sentence in enumerate(maps.sentences):
+                gold, half = self.golds[sentence], self.half[sentence]
+                n = len(gold.heads)
+                heads[place, :n], judged[place, :n] = torch.tensor(gold.heads), torch.tensor(gold.judged)
+                of_relation[place, :n, half, 0] = 1
+                of_relation[place, range(n), half, [self._number[name] for name in gold.relations]] = 1
+            made = (heads.to(device), judged.to(device), maps.inside, of_relation.flatten(2).flatten(0, 1).to(device))
+            self._batch = maps.sentences, made
+        return self._batch[1]
+
+    def counts(self) -> dict[str, int]:
+        """How many words each relation has; "all" is not among them."""
+        return dict(Counter(name for gold in self.golds for name in gold.relations))
+
+    def totals(self) -> np.ndarray:
+        """[half, relation]"""
+        lengths = [len(gold.heads) for gold in self.golds]
+        halves = np.repeat(np.array(self.half, np.int64), lengths)  # [word]
+        return np.stack([self._by_relation(halves == half) for half in (0, 1)])
+
+    def offsets_right(self) -> np.ndarray:
+        """How often each fixed offset is right: [relation, offset]"""
+        lengths = np.array([len(gold.heads) for gold in self.golds], np.int64)  # [sentence]
+        n_words = np.repeat(lengths, lengths)  # [word], of its sentence
+        judged = np.array([place for gold in self.golds for place in gold.judged], np.int64)  # [word]
+        heads = np.array([place for gold in self.golds for place in gold.heads], np.int64)  # [word]
+        return np.stack([self._by_relation(at_offset(judged, n_words, offset) == heads) for offset in OFFSETS], -1)
+
+    def _by_relation(self, chosen: np.ndarray) -> np.ndarray:
+        """How many of the chosen words, [word] of all sentences, each relation has; the first number is "all": [relation]"""
+        numbers = np.array([self._number[name] for gold in self.golds for name in gold.relations], np.int64)  # [word]
+        found = np.bincount(numbers[chosen], minlength=len(self.names)).astype(np.float64)
+        found[0] = chosen.sum()
+        return found
+
+
+def _best_table(tally: Tally, rows: Sequence[str]) -> Table:
+    layers = sorted(tally.right)  # layers may differ in how many heads they have: all of them in one row
+    choices = [(layer, head, way) for layer in layers for head, way in np.ndindex(tally.right[layer].shape[2:])]
+    right = np.concatenate([tally.right[layer].reshape(2, len(tally.names), -1) for layer in layers], 2)  # [half, relation, choice]
+    totals, offsets = tally.totals(), tally.offsets_right()
+    records: list[dict[str, Cell]] = []
+    for name in rows:
+        number = tally.names.index(name)
+        both, total = right[:, number].sum(0), totals[:, number].sum()  # [choice]
+        layer, head, direction = choices[int(both.argmax())]
+        picked = [int(right[half, number].argmax()) for half in (0, 1)]
+        held_out = right[1, number, picked[0]] + right[0, number, picked[1]]
+        offset = best_offset(offsets[number].tolist())
+        records.append(
+            {
+                "relation": name,
+                "count": int(total),
+                "layer": layer,
+                "head": head,
+                "direction": DIRECTIONS[direction],
+                "accuracy": 100 * float(both.max() / total),
+                "baseline": 100 * float(offsets[number, OFFSETS.index(offset)] / total),
+                "offset": offset,
+                "accuracy_held_out": 100 * float(held_out / total) if totals[:, number].all() else float("nan"),
+                "heads_held_out": " ".join(head_name(*choices[one][:2]) for one in picked),
+            }
+        )
+    return _table(records)
+
+
+def _heads_table(tally: Tally, rows: Sequence[str]) -> Table:
+    totals = tally.totals().sum(0)
+    records: list[dict[str, Cell]] = []
+    for name in rows:
+        number = tally.names.index(name)
+        for layer in sorted(tally.right):
+            both = tally.right[layer][:, number].sum(0)  # [head, direction]
+            for (head, direction), right in np.ndenumerate(both):
+                records.append(
+                    {
+                        "relation": name,
+                        "count": int(totals[number]),
+                        "layer": layer,
+                        "head": head,
+                        "direction": DIRECTIONS[direction],
+                        "accuracy": 100 * float(right / totals[number]),
+                    }
+                )
+    return _table(records)
+
+
+def _table(records: Sequence[dict[str, Any]]) -> Table:
+    return Table({name: [record[name] for record in records] for name in records[0]})

@@ -1,0 +1,158 @@
+"""From documents to what the model reads: too long is skipped and counted, or cut into windows."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from eyeline.capture.collect import Sides
+from eyeline.errors import ModelError, TextError
+from eyeline.models.model import Model
+from eyeline.text.corpora.read import Corpus, Document, Item
+from eyeline.text.encode import encode
+from eyeline.text.pairs import build_pairs
+from eyeline.text.tokenized import TokenizedText
+
+#: A text with more characters than this for each token that fits is too long without asking the tokeniser.
+CHARACTERS_A_TOKEN = 64
+#: With windows, a longer text is cut at white space into pieces of about so many characters before it is tokenised.
+AT_ONCE = 50_000
+
+
+@dataclass
+class Preparation:
+    """Tokenises documents for one model and counts what happened to them.
+
+    counts   documents, texts, tokens, too_long, windows, unreadable (documents), unreadable_pieces (of documents that are else read),
+             dropped (tokens that a window had no room for)
+    """
+
+    model: Model
+    max_tokens: int | None = None
+    window: bool = False
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        if self.model.tokenizer is None:
+            raise ModelError(f"{self.model.name} has no tokeniser.", "A corpus of texts needs a model that reads text.")
+        limits = [limit for limit in (self.max_tokens, self.model.max_tokens) if limit is not None]
+        self.longest = min(limits) if limits else None
+        if self.longest is not None and self.longest < 4:
+            raise TextError(f"At most {self.longest} tokens leave no room for a text.", "Give --max-tokens 4 or more.")
+
+    def read(self, document: Document) -> list[Sides]:
+        """The texts of a document: one, several windows, or none."""
+        self.counts["documents"] += 1
+        if not self.window and self.longest is not None and characters(document.item) > CHARACTERS_A_TOKEN * self.longest:
+            self.counts["too_long"] += 1
+            return []
+        if self.window and isinstance(document.item, str) and len(document.item) > AT_ONCE:
+            pieces = [self._texts(piece) for piece in _pieces(document.item)]
+        else:
+            pieces = [self._texts(document.item)]
+        found = [side for piece in pieces for side in piece or ()]
+        if None in pieces:  # of a long document perhaps only some
+            self.counts["unreadable_pieces" if found else "unreadable"] += pieces.count(None) if found else 1
+        return found
+
+    def _texts(self, item: Item) -> list[Sides] | None:
+        """The texts that an item makes, none where it is too long; None: it cannot be read."""
+        try:
+            sides = Sides(self._encode(item))
+            if self.longest is None or len(sides.source) <= self.longest:
+                found = [sides]
+            elif self.window and not isinstance(item, tuple):
+                found = [Sides(text) for text in self._windows(sides.source, item)]
+                self.counts["windows"] += len(found)
+            else:
+                self.counts["too_long"] += 1
+                return []
+            if self.model.hf.config.is_encoder_decoder:
+                found = [self.model.read(self._again(side.source, item)) for side in found]
+        except TextError:
+            return None
+        self.counts["texts"] += len(found)
+        self.counts["tokens"] += sum(len(side.source) + (len(side.target) if side.target else 0) for side in found)
+        return found
+
+    def _encode(self, item: Item) -> TokenizedText:
+        if isinstance(item, list):
+            return encode(self.model.tokenizer, words=item)
+        text, pair = item if isinstance(item, tuple) else (item, None)
+        return encode(self.model.tokenizer, text, pair)
+
+    def _again(self, text: TokenizedText, item: Item) -> Item:
+        return item if isinstance(item, tuple) or len(text.sources) != 1 else text.sources[0]
+
+    def _windows(self, text: TokenizedText, item: Item) -> Iterator[TokenizedText]:
+        """Pieces of at most `longest` tokens, one after the other, cut between words; a word is cut only where it is longer than that."""
+        longest = self.longest or len(text)
+        room = longest - sum(text.special)
+        words = [group for group in text.word_groups if text.words[group[0]] is not None]
+        if text.spans and not isinstance(item, list):
+            words = [group[i : i + room] for group in words for i in range(0, len(group), room)]
+        start = 0
+        while start < len(words):
+            end, size = start, 0
+            while end < len(words) and (end == start or size + len(words[end]) <= room):
+                size += len(words[end])
+                end += 1
+            if isinstance(item, list):
+                given = [text.words[group[0]] for group in words[start:end]]
+                piece: Item = [text.word_texts[word] for word in given if word is not None]
+            elif text.spans:
+                piece = text.sources[0][text.spans[words[start][0]][0] : text.spans[words[end - 1][-1]][1]]
+            else:
+                piece = " ".join(text.word_texts[text.words[group[0]] or 0] for group in words[start:end])
+            read = self._encode(piece)
+            if len(read) > longest:  # a word of a list is never cut; and the parts of another may be more pieces than the whole
+                self.counts["dropped"] += len(read) - longest
+                read = shortened(read, longest)
+            yield read
+            start = end
+
+
+def shortened(text: TokenizedText, n: int) -> TokenizedText:
+    """The first n tokens of a text, its last token (an ending such as [SEP]) included where that is special."""
+    kept = list(range(min(n, len(text))))
+    if n < len(text) and text.special[-1]:
+        kept[-1] = len(text) - 1
+
+    def cut(values: tuple) -> tuple:  # type: ignore[type-arg]
+        return tuple(values[i] for i in kept) if values else ()
+
+    per_token = ("tokens", "words", "segments", "special", "ids", "spans", "types")
+    return dataclasses.replace(text, **{name: cut(getattr(text, name)) for name in per_token})
+
+
+def documents_of(corpus: Corpus, model: Model, *, pairs: bool, limit: int | None, max_tokens: int | None, seed: int) -> Iterator[Document]:
+    """The documents of a run, always the same for the same corpus, options and seed; with `limit`, a random choice in corpus order."""
+    if limit is not None and limit < 1:
+        raise TextError(f"A limit of {limit} documents.", "Give --limit 1 or more.")
+    if pairs:
+        if model.tokenizer is None:
+            raise ModelError(f"{model.name} has no tokeniser.", "A corpus of texts needs a model that reads text.")
+        limits = [n for n in (max_tokens or 128, model.max_tokens) if n is not None]
+        return build_pairs(corpus, model.tokenizer, max_tokens=min(limits), seed=seed, limit=limit)
+    if limit is None or limit >= len(corpus):
+        return iter(corpus)
+    chosen = set(random.Random(seed).sample(range(len(corpus)), limit))  # noqa: S311 - a seeded choice, not a secret
+    return (document for number, document in enumerate(corpus) if number in chosen)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Pieces of about AT_ONCE characters, cut at the white space before that; a text without any is cut where it must be."""
+    start = 0
+    while start < len(text):
+        end = len(text) if len(text) - start <= AT_ONCE else text.rfind(" ", start + 1, start + AT_ONCE) + 1 or start + AT_ONCE
+        if text[start:end].strip():
+            yield text[start:end]
+        start = end
+
+
+def characters(item: Item) -> int:
+    """How long a text, a pair or a list of words is, before anyone tokenises it."""
+    return len(item) if isinstance(item, str) else sum(map(len, item))

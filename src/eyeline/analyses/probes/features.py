@@ -1,0 +1,153 @@
+"""Sentences of a treebank → what the probes read: word-level maps of all heads in half precision, in memory or in a file."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from eyeline.analyses.word_maps import WordMaps, WordTexts, each_word_map, read_words, reading_stack
+from eyeline.capture.selection import check_layers_of
+from eyeline.errors import ModelError, StorageError, TextError
+from eyeline.models.model import Model
+from eyeline.text.treebank.read import Sentence
+
+#: Maps larger than this together lie in a temporary file that is mapped into memory.
+IN_MEMORY = 1 << 30
+
+
+@dataclass(frozen=True)
+class Heads:
+    """Which head of the model each feature is.
+
+    layers, heads   of each feature, in order: [feature]
+    """
+
+    layers: tuple[int, ...]
+    heads: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.layers)
+
+
+@dataclass(frozen=True)
+class Gold:
+    """The sentences of a treebank that a model can read, and their heads.
+
+    texts     their tokens, and what was left out
+    heads     of each sentence [word]: 0 for ROOT, i + 1 for word i
+    scored    of each sentence [word]: all but punctuation
+    n_given   how many sentences there were before those that the model cannot read were left out
+    """
+
+    sentences: tuple[Sentence, ...]
+    texts: WordTexts
+    heads: tuple[Tensor, ...]
+    scored: tuple[Tensor, ...]
+    n_special: int
+    n_given: int
+
+    def __len__(self) -> int:
+        return len(self.heads)
+
+
+def read_gold(model: Model, sentences: Sequence[Sentence], what: str, max_tokens: int | None) -> Gold:
+    """Tokenise sentences; `what` they are (training, test) is said where none can be used."""
+    texts = read_words(model, [s.words for s in sentences], [s.spaces for s in sentences], max_tokens=max_tokens)
+    kept = tuple(sentences[place] for place in texts.kept)
+    if not kept:
+        raise TextError(
+            f"None of the {len(sentences):,} {what} sentences can be used.",
+            f"{texts.counts['too_long']:,} have more than {max_tokens} tokens, {texts.counts['unreadable']:,} have words that the tokeniser"
+            f" of {model.name} drops.",
+            "Take longer ones with --max-tokens, or another treebank.",
+        )
+    n_special = {sum(side.source.special) for side in texts.sides}
+    if len(n_special) > 1:
+        raise ModelError(
+            f"{model.name} adds {sorted(n_special)} special tokens to a sentence.", "ROOT needs the same number in all of them."
+        )
+    return Gold(
+        kept,
+        texts,
+        tuple(torch.tensor(sentence.heads) + 1 for sentence in kept),
+        tuple(torch.tensor([not is_punctuation(relation) for relation in sentence.deprels]) for sentence in kept),
+        n_special.pop(),
+        len(sentences),
+    )
+
+
+def is_punctuation(relation: str) -> bool:
+    """By its relation, as treebanks in Stanford and in Universal Dependencies mark it.
+
+    >>> is_punctuation("punct"), is_punctuation("nsubj")
+    (True, False)
+    """
+    return relation.partition(":")[0] == "punct"
+
+
+def heads_of(model: Model, layers: Iterable[int] | None) -> Heads:
+    """The heads of the stack that reads the text, layer by layer."""
+    stack = reading_stack(model)
+    counts = model.layout.n_heads(stack)
+    named = [(layer, head) for layer in check_layers_of(model.layout, stack, layers) for head in range(counts[layer])]
+    return Heads(tuple(layer for layer, _ in named), tuple(head for _, head in named))
+
+
+class Maps:
+    """The word-level maps of some sentences, each [unit, unit, head], words first and special tokens behind; half precision."""
+
+    def __init__(self, gold: Gold, heads: Heads, *, in_memory: int = IN_MEMORY) -> None:
+        units = [len(heads_of_words) + gold.n_special for heads_of_words in gold.heads]
+        self.heads = heads
+        self.shapes = [(n, n, len(heads)) for n in units]
+        self.starts = np.concatenate([[0], np.cumsum([n * n * len(heads) for n in units])])
+        self._block = _room(int(self.starts[-1]), in_memory)
+
+    def __getitem__(self, place: int) -> Tensor:
+        """[unit, unit, head], float32"""
+        return torch.from_numpy(self._of(place)).float()
+
+    def record(self, model: Model, gold: Gold, progress: Callable[[int], None] | None = None) -> None:
+        """Run a model over the sentences, overwriting what was there."""
+        layers = sorted(set(self.heads.layers))
+        places = {layer: self.heads.layers.index(layer) for layer in layers}
+
+        def receive(maps: WordMaps) -> None:
+            found = maps.weights.half().permute(0, 2, 3, 1).cpu().numpy()  # [sentence, unit, unit, head]
+            first, n_heads = places[maps.layer], found.shape[-1]
+            for place, (sentence, n) in enumerate(zip(maps.sentences, maps.n_words, strict=True)):
+                own = [*range(n), *range(maps.width, found.shape[1])]
+                part = found[place][np.ix_(own, own)]
+                if not np.isfinite(part).all():
+                    raise ModelError(
+                        f"{model.name}: attention in layer {maps.layer} is not a number in sentence {gold.sentences[sentence].id}.",
+                        "Open it in float32: el.load(name, dtype=torch.float32).",
+                    )
+                self._of(sentence)[:, :, first : first + n_heads] = part
+
+        each_word_map(model, gold.texts, receive, layers=layers, progress=progress)
+
+    def _of(self, place: int) -> np.ndarray:
+        return self._block[self.starts[place] : self.starts[place + 1]].reshape(self.shapes[place])
+
+
+def _room(n_numbers: int, in_memory: int) -> np.ndarray:
+    """So many half-precision numbers: in memory, or in a temporary file that goes away with them."""
+    n_bytes = 2 * n_numbers
+    if n_bytes <= in_memory:
+        return np.empty(n_numbers, np.float16)
+    folder = tempfile.gettempdir()
+    free = shutil.disk_usage(folder).free
+    if n_bytes > 0.9 * free:
+        raise StorageError(
+            f"The maps of these sentences need {n_bytes / 1e9:.1f} GB, and {folder} has {free / 1e9:.1f} GB left.",
+            "Take fewer sentences (--limit) or layers (--layers), or set TMPDIR to a larger disk.",
+        )
+    with tempfile.TemporaryFile() as file:  # the mapping keeps the file's bytes for as long as it lives
+        return np.memmap(file, np.float16, "w+", shape=(n_numbers,))

@@ -1,0 +1,90 @@
+"""What trained probes found → tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+
+from eyeline.analyses.grammar.relations import DIRECTIONS
+from eyeline.analyses.probes.features import Heads
+from eyeline.analyses.probes.scorers import AttentionAndWords, AttentionOnly, Scorer
+from eyeline.analyses.probes.training import Part, Score, mean_score
+from eyeline.measures.bootstrap import bootstrap_share
+from eyeline.results.table import Cell, Table
+
+
+@dataclass(frozen=True)
+class Found:
+    """A probe and its scores, one a seed.
+
+    curve     sentences learnt → the scores at that point
+    weights   [direction, head] of each seed; none where the probe has no attention
+    """
+
+    name: str
+    scores: Sequence[Score]
+    curve: Mapping[int, Sequence[Score]] = field(default_factory=dict)
+    weights: Sequence[np.ndarray] = ()
+
+
+def weights_of(scorer: Scorer, test: Part) -> np.ndarray | None:
+    """How much a probe makes of each head and direction: [direction, head]; None of a probe without attention.
+
+    Of attention only: its weights. With words: the mean weight over the gold arcs of the test sentences (ROOT's vector is zero).
+    """
+    if isinstance(scorer, AttentionOnly):
+        return scorer.weights.detach().numpy().copy()
+    if not isinstance(scorer, AttentionAndWords):
+        return None
+    total = torch.zeros(len(DIRECTIONS), len(test.maps.heads), dtype=torch.float64)
+    with torch.inference_mode():
+        for place, heads in enumerate(test.gold.heads):
+            candidate, dependent = scorer.tables(test.vectors.of(test.name, place))  # [word, direction, head]
+            total += dependent.sum(0) + candidate[heads[heads > 0] - 1].sum(0)
+    return np.asarray(total / sum(map(len, test.gold.heads)))
+
+
+def probes_table(found: Sequence[Found], seed: int) -> Table:
+    """A row a probe: scores in percent, the mean over seeds; low and high hold the first with 95 % confidence.
+
+    n: words scored, without punctuation; spread: the standard deviation of uas over seeds.
+    """
+    rows: list[dict[str, Cell]] = []
+    for one in found:
+        mean = mean_score(one.scores)
+        low, high = bootstrap_share(mean.hits, mean.of, seed=seed)
+        spread = float(np.std([score.uas for score in one.scores], ddof=1)) if len(one.scores) > 1 else float("nan")
+        scores = {"uas": mean.uas, "uas_with_punctuation": mean.uas_with_punctuation, "low": 100 * low, "high": 100 * high}
+        rows.append({"probe": one.name, **scores, "n": int(mean.of.sum()), "spread": spread})
+    return _table(rows)
+
+
+def curve_table(found: Sequence[Found]) -> Table:
+    """A row a probe and a number of sentences learnt."""
+    rows: list[dict[str, Cell]] = []
+    for one in found:
+        for sentences, scores in sorted(one.curve.items()):
+            values = [score.uas for score in scores]
+            spread = float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
+            rows.append({"sentences": sentences, "probe": one.name, "uas": float(np.mean(values)), "spread": spread})
+    return _table(rows)
+
+
+def weights_table(found: Sequence[Found], heads: Heads) -> Table:
+    """A row a probe, head and direction: the mean weight over seeds."""
+    rows: list[dict[str, Cell]] = []
+    for one in found:
+        if not one.weights:
+            continue
+        mean = np.mean(one.weights, axis=0)  # [direction, head]
+        for direction, weights in zip(DIRECTIONS, mean, strict=True):
+            for layer, head, weight in zip(heads.layers, heads.heads, weights, strict=True):
+                rows.append({"probe": one.name, "layer": layer, "head": head, "direction": direction, "weight": float(weight)})
+    return _table(rows)
+
+
+def _table(rows: Sequence[Mapping[str, Cell]]) -> Table:
+    return Table({name: [row[name] for row in rows] for name in rows[0]})

@@ -1,0 +1,207 @@
+"""How much grammar all heads know together: probing classifiers on attention maps, after Clark et al. 2019, section 5 and table 3."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from eyeline.analyses.probes.features import Gold, Heads, Maps, heads_of, read_gold
+from eyeline.analyses.probes.results import Found, curve_table, probes_table, weights_of, weights_table
+from eyeline.analyses.probes.scorers import AttentionAndWords, AttentionOnly, DistancesAndWords, Scorer, right_branching
+from eyeline.analyses.probes.training import Part, Score, count, curve_sizes, evaluate
+from eyeline.analyses.probes.training import train as train_scorer
+from eyeline.analyses.probes.vectors import Vectors, glove_vectors, model_vectors
+from eyeline.analyses.provenance import provenance
+from eyeline.analyses.word_maps import MAX_TOKENS
+from eyeline.errors import TextError
+from eyeline.models.model import Model
+from eyeline.models.reinitialise import reinitialised
+from eyeline.results.run import Run
+from eyeline.text.treebank.read import Sentence, Treebank, as_treebank
+
+SEEDS = 3
+#: Random numbers of torch and NumPy begin from any number up to this.
+MOST_SEED = 2**32 - 1
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a probing run stands: what it does, and how far it is with that."""
+
+    doing: str
+    done: int
+    of: int
+
+
+Show = Callable[[Progress], None]
+
+
+def probe(
+    model: Model,
+    treebank: Treebank | Sequence[Sentence] | str | Path,
+    *,
+    train: Treebank | Sequence[Sentence] | str | Path | None = None,
+    glove: str | Path | None = None,
+    limit: int | None = None,
+    max_tokens: int = MAX_TOKENS,
+    layers: Iterable[int] | None = None,
+    seeds: int = SEEDS,
+    epochs: int = 1,
+    seed: int = 0,
+    progress: Show | None = None,
+) -> Run:
+    """Train probes that find every word's head from attention, on one treebank, and score them on another.
+
+    treebank    the one to score on: what `read_treebank` read, or the file itself, or a list of Sentence
+    train       the one to learn from; without it, one half of `treebank`, drawn with the seed, and the other half is scored
+    limit       so many training sentences, chosen at random with the seed
+    glove       word vectors (a folder or GloVe's text file); without it the words are the model's own input embeddings
+    max_tokens  longer sentences are left out and counted, as in the paper
+    layers      only the heads of these layers
+    seeds       each probe is trained so many times, with other starting weights in another order; tables give the mean
+    epochs      how often each sentence is seen; the paper has one
+
+    Tables: probes (unlabelled attachment scores in percent, without and with punctuation, the interval of the first from resampled
+    sentences), probes_curve (the same after fewer sentences) and probe_weights (which heads the probes use).
+    """
+    if not 0 <= seed <= MOST_SEED:
+        raise TextError(f"seed={seed}.", f"Give a whole number from 0 to {MOST_SEED}.")
+    for name, value in (("seeds", seeds), ("epochs", epochs), ("limit", limit), ("max_tokens", max_tokens)):
+        if value is not None and value < 1:
+            raise TextError(f"{name}={value}.", "At least 1 is needed.")
+    show = progress or (lambda _: None)
+    score = as_treebank(treebank)
+    learn, score = score.halves(seed) if train is None else (as_treebank(train), score)
+    if learn.sha256 == score.sha256 or learn.sentences == score.sentences:
+        raise TextError(
+            f"{learn.name} to train on and {score.name} to score on are the same.",
+            "A probe may not be scored on what it has learnt. Without --train (in Python: train) one half is for training.",
+        )
+    started = time.monotonic()
+    golds = {
+        "train": read_gold(model, _sample(learn.sentences, limit, seed), "training", max_tokens),
+        "test": read_gold(model, score.sentences, "test", max_tokens),
+    }
+    vectors = glove_vectors(glove, golds) if glove is not None else model_vectors(model, golds)
+    bench = _Bench(golds, vectors, heads_of(model, layers), seeds, epochs, seed, show)
+    found = bench.run(model)
+    options = {
+        "limit": limit, "max_tokens": max_tokens, "layers": None if layers is None else sorted(set(bench.heads.layers)),
+        "seeds": seeds, "epochs": epochs, "seed": seed, "words": vectors.name,
+    }  # fmt: skip
+    corpus = {"name": score.name, "sha256": score.sha256, "sentences": len(score)}
+    about = {
+        **provenance("probe", model, corpus, options),
+        "train": {"name": learn.name, "sha256": learn.sha256, "sentences": len(learn), "counts": _counts(golds["train"], learn)},
+        "counts": _counts(golds["test"], score),
+        "notes": {"no_tree": dict(score.skipped), **golds["test"].texts.dropped([one.id for one in score.sentences])},
+        "words": {"from": vectors.name, "dims": vectors.n_dims, "covered": round(vectors.covered, 4)},
+        "notices": _notices(golds, learn, vectors),
+        "seconds": {"all": round(time.monotonic() - started, 1), **{name: round(took, 1) for name, took in bench.seconds.items()}},
+    }
+    tables = {
+        "probes": probes_table(found, seed),
+        "probes_curve": curve_table(found),
+        "probe_weights": weights_table(found, bench.heads),
+    }
+    return Run(about, tables)
+
+
+@dataclass
+class _Bench:
+    """Everything that is trained and scored on one pair of treebanks."""
+
+    golds: dict[str, Gold]
+    vectors: Vectors
+    heads: Heads
+    seeds: int
+    epochs: int
+    seed: int
+    show: Show
+    seconds: dict[str, float] = field(default_factory=lambda: {"recording": 0.0, "training": 0.0})
+
+    def run(self, model: Model) -> list[Found]:
+        """Every row of the table. The maps of the trained network make room for those of the random one."""
+        words, n_special, n_heads = self.vectors.name, self.golds["test"].n_special, len(self.heads)
+        guess = count(self.golds["test"], [right_branching(len(heads)) for heads in self.golds["test"].heads])
+        parts = {name: Part(name, gold, Maps(gold, self.heads), self.vectors) for name, gold in self.golds.items()}
+        self.record(model, parts, "recording attention")
+
+        def distances(random: torch.Generator) -> Scorer:
+            return DistancesAndWords(self.vectors.n_dims, random)
+
+        def attention(random: torch.Generator) -> Scorer:
+            return AttentionOnly(n_heads, n_special, random)
+
+        def both(random: torch.Generator) -> Scorer:
+            return AttentionAndWords(n_heads, n_special, self.vectors.n_dims, random)
+
+        found = [
+            Found("right-branching", [guess]),
+            self.fit(f"distances + {words}", distances, parts),
+            self.fit("attention-only", attention, parts),
+            self.fit(f"attention + {words}", both, parts),
+        ]
+        self.record(reinitialised(model, self.seed), parts, "recording the random network")
+        return [*found, replace(self.fit(f"attention + {words}, random init", both, parts), weights=())]
+
+    def record(self, model: Model, parts: dict[str, Part], doing: str) -> None:
+        started, total, before = time.monotonic(), sum(map(len, parts.values())), 0
+        for part in parts.values():
+            part.maps.record(model, part.gold, lambda done, before=before: self.show(Progress(doing, before + done, total)))  # type: ignore[misc]
+            before += len(part)
+        self.seconds["recording"] += time.monotonic() - started
+
+    def fit(self, name: str, make: Callable[[torch.Generator], Scorer], parts: dict[str, Part]) -> Found:
+        """Train and score a probe with every seed."""
+        started, n = time.monotonic(), len(parts["train"])
+        curve: dict[int, list[Score]] = {size: [] for size in curve_sizes(n)}
+        weights: list[np.ndarray | None] = []
+        for number in range(self.seeds):
+            random = torch.Generator().manual_seed(self.seed * 1000 + number)
+            scorer = make(random)
+
+            def at(steps: int, scorer: Scorer = scorer) -> None:
+                if steps in curve and steps < n:
+                    curve[steps].append(evaluate(scorer, parts["test"]))
+
+            def told(steps: int, number: int = number) -> None:
+                self.show(Progress(f"training {name}", number * n * self.epochs + steps, self.seeds * n * self.epochs))
+
+            train_scorer(scorer, parts["train"], epochs=self.epochs, generator=random, at=at, progress=told)
+            curve[n].append(evaluate(scorer, parts["test"]))
+            weights.append(weights_of(scorer, parts["test"]))
+        self.seconds["training"] += time.monotonic() - started
+        return Found(name, curve[n], curve, [one for one in weights if one is not None])
+
+
+def _sample(sentences: tuple[Sentence, ...], limit: int | None, seed: int) -> tuple[Sentence, ...]:
+    if limit is None or limit >= len(sentences):
+        return sentences
+    chosen = np.random.default_rng(seed).permutation(len(sentences))[:limit]
+    return tuple(sentences[i] for i in sorted(chosen))
+
+
+def _counts(gold: Gold, treebank: Treebank) -> dict[str, int]:
+    return {"given": gold.n_given + len(treebank.skipped), "no_tree": len(treebank.skipped), **gold.texts.counts}
+
+
+def _notices(golds: dict[str, Gold], learn: Treebank, vectors: Vectors) -> list[str]:
+    """What a reader must know of these numbers."""
+    learnt, n_special = golds["train"], golds["test"].n_special
+    root = (
+        f"a learned mixture of the {n_special} special tokens" if n_special else "a learned constant, as the model adds no special tokens"
+    )
+    seen = {sentence.words for sentence in learnt.sentences}
+    again = sum(sentence.words in seen for sentence in golds["test"].sentences)
+    left_out = learnt.n_given - len(learnt)
+    return [
+        f"Trained on {len(learnt):,} sentences of {learn.name} ({left_out:,} too long or unreadable, {len(learn.skipped):,} no trees)."
+        f" {again:,} of the {len(golds['test']):,} test sentences stand there word for word.",
+        f"Words: {vectors.name}, {vectors.n_dims} dimensions, for {100 * vectors.covered:.1f} % of the words. ROOT's attention: {root}.",
+    ]

@@ -1,0 +1,199 @@
+"""The queries, keys, values and attention of a corpus, kept: what the pictures of every head are made of."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from eyeline.analyses.corpus.run import Progress
+from eyeline.analyses.prepare import Preparation, documents_of
+from eyeline.capture.collect import WEIGHTS_ONLY, Collector, Sides
+from eyeline.capture.selection import check_layers
+from eyeline.capture.trace import Stack
+from eyeline.errors import ModelError, TextError, TraceError
+from eyeline.models.model import Model
+from eyeline.results.space.space import Vectors
+from eyeline.results.space.tokens import SpaceTokens
+from eyeline.text.corpora.read import Corpus
+from eyeline.text.tokenized import TokenizedText
+
+#: Attention and vectors of at most so many bytes are kept.
+ROOM = 6 << 30
+
+
+@dataclass(frozen=True)
+class CapturedStack:
+    """One stack of every text. Head h of `vectors` is head `heads[h]` of the model; keys and values are as many as heads.
+
+    weights   for each text [layer, head, query, key]
+    visible   for each text [layer, query, key], True where a query may look; None: everywhere
+    plain     whether attention is the softmax of scale · q·k over the visible keys, and nothing else
+    """
+
+    name: str
+    layers: tuple[int, ...]
+    heads: tuple[int, ...]
+    query_tokens: SpaceTokens
+    key_tokens: SpaceTokens
+    vectors: Vectors
+    weights: tuple[np.ndarray, ...]
+    visible: tuple[np.ndarray | None, ...]
+    plain: bool
+
+    def rows(self, text: int) -> tuple[slice, slice]:
+        """Where this text's queries and keys lie."""
+        q, k = self.query_tokens.starts, self.key_tokens.starts
+        return slice(int(q[text]), int(q[text + 1])), slice(int(k[text]), int(k[text + 1]))
+
+
+@dataclass(frozen=True)
+class Captured:
+    """What one pass over a corpus left behind; counts as in a run, seconds of the forward passes and of reading."""
+
+    stacks: dict[str, CapturedStack]
+    counts: dict[str, int]
+    seconds: float
+
+
+def capture_space(
+    model: Model,
+    corpus: Corpus,
+    *,
+    layers: Iterable[int] | None = None,
+    heads: Collection[int] | None = None,
+    limit: int | None = None,
+    max_tokens: int | None = None,
+    seed: int = 0,
+    values: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+) -> Captured:
+    """Run the texts through the model, batch by batch, and keep what is needed of them."""
+    if not model.gives.recorded:
+        raise ModelError(f"No queries and keys of {model.name}: {WEIGHTS_ONLY}.", "Its attention can be analysed: eyeline analyse.")
+    chosen = check_layers(model.layout, layers)
+    numbers = {stack: _check_heads(model, stack, chosen[stack], heads) for stack in chosen}
+    preparation = Preparation(model, max_tokens)
+    read: list[Sides] = []
+    tags: list[tuple[str, ...]] = []
+    for document in documents_of(corpus, model, pairs=False, limit=limit, max_tokens=max_tokens, seed=seed):
+        for sides in preparation.read(document):
+            read.append(sides)
+            tags.append(document.tags)
+    if not read:
+        counts = preparation.counts
+        raise TextError(
+            f"None of the {counts['documents']:,} documents of {corpus.name} could be used.",
+            f"{counts['too_long']:,} are longer than {preparation.longest} tokens, {counts['unreadable']:,} cannot be read.",
+        )
+    _check_room(read, numbers, model, chosen)
+    started = time.monotonic()
+    keep = ("weights", "queries", "keys", "values") if values else ("weights", "queries", "keys")
+    found: dict[int, dict[str, Stack]] = {}
+    tokens = 0
+    for batch in model.in_batches(read):
+        collector = Collector(model.layout, chosen, keep)
+        model.hand_layers([read[i] for i in batch], collector.receive)
+        for place, i in enumerate(batch):
+            found[i] = {name: _few_heads(stack, numbers[name]) for name, stack in collector.stacks(place, read[i]).items()}
+            tokens += len(read[i].source)
+        if progress is not None:
+            progress(Progress(len(found), len(read), tokens, time.monotonic() - started))
+    ordered = [found.pop(i) for i in range(len(read))]
+    stacks = {name: _joined([text[name] for text in ordered], tags, numbers[name], values) for name in chosen}
+    for stack in stacks.values():
+        _check_finite(stack, model)
+    return Captured(stacks, dict(preparation.counts), time.monotonic() - started)
+
+
+def _check_heads(model: Model, stack: str, layers: Sequence[int], heads: Collection[int] | None) -> tuple[int, ...]:
+    counts = {model.layout.n_heads(stack)[layer] for layer in layers}
+    if len(counts) > 1:
+        raise ModelError(
+            f"The layers of the {stack} of {model.name} have different numbers of heads: {', '.join(map(str, sorted(counts)))}.",
+            "Choose layers that have as many heads: --layers.",
+        )
+    (count,) = counts
+    if heads is None:
+        return tuple(range(count))
+    wrong = sorted({head for head in heads if not 0 <= head < count})
+    if wrong or not heads:
+        raise TraceError(f"Head {wrong[0] if wrong else 'none'} of a model with {count} heads.", f"Heads count from 0 to {count - 1}.")
+    return tuple(sorted(set(heads)))
+
+
+def _check_room(read: Sequence[Sides], numbers: dict[str, tuple[int, ...]], model: Model, layers: dict[str, tuple[int, ...]]) -> None:
+    needed = 0
+    for stack, heads in numbers.items():
+        pairs = sum(len(q) * len(k) for q, k in (side.of(stack) for side in read))
+        needed += 4 * pairs * len(heads) * len(layers[stack])
+    if needed > ROOM:
+        raise TextError(
+            f"The attention of these {len(read):,} texts takes {needed / 1e9:.1f} GB; at most {ROOM / 1e9:.1f} GB are kept.",
+            "Fewer or shorter texts: --limit, --max-tokens. Or fewer heads: --layers, --heads.",
+        )
+
+
+def _few_heads(stack: Stack, heads: tuple[int, ...]) -> Stack:
+    """The stack with these heads alone, each with keys and values of its own (where queries share keys, the shared ones)."""
+    count = len(stack.weights_by_layer[0])
+    if stack.n_key_heads == count and len(heads) == count:
+        return stack
+    shared = [head * stack.n_key_heads // count for head in heads]
+    cut = {"weights": list(heads), "queries": list(heads), "keys": shared, "values": shared}
+    by_layer = {f"{what}_by_layer": tuple(array[chosen] for array in getattr(stack, f"{what}_by_layer")) for what, chosen in cut.items()}
+    return replace(stack, **by_layer)  # type: ignore[arg-type]
+
+
+def _joined(texts: Sequence[Stack], tags: Sequence[tuple[str, ...]], heads: tuple[int, ...], values: bool) -> CapturedStack:
+    first = texts[0]
+    queries = np.concatenate([np.stack(text.queries_by_layer) for text in texts], axis=2)  # [layer, head, query, dim]
+    keys = np.concatenate([np.stack(text.keys_by_layer) for text in texts], axis=2)
+    worth = np.concatenate([np.stack(text.values_by_layer) for text in texts], axis=2) if values else None
+    query_tokens = _tokens([text.query_text for text in texts], tags)
+    key_tokens = query_tokens if first.name != "cross" else _tokens([text.key_text for text in texts], tags)
+    biased = any(bias is not None for text in texts for bias in text.bias_by_layer)
+    return CapturedStack(
+        name=first.name,
+        layers=first.layers,
+        heads=heads,
+        query_tokens=query_tokens,
+        key_tokens=key_tokens,
+        vectors=Vectors(queries, keys, first.scales, worth),
+        weights=tuple(np.stack(text.weights_by_layer) for text in texts),
+        visible=tuple(_visible(text) for text in texts),
+        plain=bool(first.plain) and not biased,
+    )
+
+
+def _visible(text: Stack) -> np.ndarray | None:
+    masks = text.mask_by_layer
+    if all(mask is None for mask in masks):
+        return None
+    everywhere = np.ones((len(text.query_text), len(text.key_text)), dtype=bool)
+    return np.stack([everywhere if mask is None else mask for mask in masks])  # [layer, query, key]
+
+
+def _tokens(texts: Sequence[TokenizedText], tags: Sequence[tuple[str, ...]]) -> SpaceTokens:
+    """Tokens with the part of speech of their word, where every text has some."""
+    if not all(tags):
+        return SpaceTokens(tuple(texts))
+    spread = tuple(
+        tuple(given[word] if word is not None and word < len(given) else "" for word in text.words)
+        for text, given in zip(texts, tags, strict=True)
+    )
+    return SpaceTokens(tuple(texts), spread)
+
+
+def _check_finite(stack: CapturedStack, model: Model) -> None:
+    """A model that computes nonsense is named, with the first place where it does."""
+    for what, array in (("queries", stack.vectors.queries), ("keys", stack.vectors.keys), ("values", stack.vectors.values)):
+        if array is None or bool(np.isfinite(array).all()):
+            continue
+        layer, head, *_ = (int(place) for place in np.argwhere(~np.isfinite(array))[0])
+        raise ModelError(
+            f"The {what} of {model.name} are not finite, first in {stack.name} layer {stack.layers[layer]}, head {stack.heads[head]}.",
+            "Its weights are damaged, or its precision is too small for it. Load it in float32.",
+        )

@@ -1,0 +1,167 @@
+"""The gauge of every head of a captured stack, how distance and dot product go together in it, and that attention stays as it was."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from eyeline.analyses.space.capture import CapturedStack
+from eyeline.errors import TraceError, nearest
+from eyeline.measures.gauge import distance_correlation, find_scale, lifted, shift_keys, weighted_correlation
+
+GAUGES = ("attentionviz", "lifted", "none")
+#: So many pairs of a query and a key of its text are looked at in each head.
+PAIRS = 6_000
+#: The figure shows so many of them in so many heads, spread over the model.
+SHOWN_PAIRS, SHOWN_HEADS = 300, 9
+
+
+def check_gauge(gauge: str) -> None:
+    if gauge not in GAUGES:
+        raise TraceError(f"A gauge named {gauge!r}.", nearest(gauge, GAUGES))
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Queries and keys of one text each, some thousands of them, with the attention between them.
+
+    query, key  [pair]: rows of the stack's vectors
+    weights     [layer, head, pair]
+    """
+
+    query: np.ndarray
+    key: np.ndarray
+    weights: np.ndarray
+
+    def numbers(self, queries: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """q·k, ‖q‖² and ‖k‖² of each pair: [..., pair] from vectors [..., row, dim]."""
+        q, k = queries[..., self.query, :], keys[..., self.key, :]
+        return np.einsum("...pd,...pd->...p", q, k), np.square(q).sum(-1), np.square(k).sum(-1)
+
+
+@dataclass(frozen=True)
+class LayerGauge:
+    """One layer in its gauge: queries and keys [head, row, dim], double precision; what was found of each head [head]."""
+
+    queries: np.ndarray
+    keys: np.ndarray
+    scale: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+
+
+def some_pairs(stack: CapturedStack, seed: int) -> Pairs:
+    """All keys of some queries, drawn with the seed; queries that see one key alone say nothing."""
+    made = np.random.default_rng(seed)
+    query: list[np.ndarray] = []
+    key: list[np.ndarray] = []
+    weights: list[np.ndarray] = []
+    size = 0
+    for row in made.permutation(len(stack.query_tokens)):
+        text, place = int(stack.query_tokens.text[row]), int(stack.query_tokens.position[row])
+        visible = stack.visible[text]
+        seen = np.flatnonzero(visible[0, place]) if visible is not None else np.arange(stack.weights[text].shape[-1])
+        if len(seen) < 2:
+            continue
+        query.append(np.full(len(seen), row))
+        key.append(seen + int(stack.key_tokens.starts[text]))
+        weights.append(stack.weights[text][:, :, place, seen])
+        size += len(seen)
+        if size >= PAIRS:
+            break
+    if not query:
+        raise TraceError("No query of these texts sees two keys.", "A picture needs texts of at least two tokens.")
+    return Pairs(np.concatenate(query), np.concatenate(key), np.concatenate(weights, -1).astype(np.float64))
+
+
+def shared_scale(stack: CapturedStack, pairs: Pairs) -> float:
+    """One c for every layer and head: the mean over heads of the correlation is nearest −1."""
+    layers = [_shifted_numbers(stack, layer, pairs) for layer in range(len(stack.layers))]
+
+    def mean(c: np.ndarray) -> np.ndarray:
+        found = [distance_correlation(*layer, pairs.weights[i], np.broadcast_to(c, layer[0].shape[:-1])) for i, layer in enumerate(layers)]
+        return np.asarray(np.nanmean(np.stack(found))) if np.isfinite(found).any() else np.asarray(np.nan)
+
+    return float(find_scale(mean, ())[0])
+
+
+def gauge_layer(stack: CapturedStack, layer: int, gauge: str, pairs: Pairs, c: float | None = None) -> LayerGauge:
+    """Layer at this place in the gauge; `c` where one scale was found for all."""
+    queries, keys = stack.vectors.queries[layer].astype(np.float64), stack.vectors.keys[layer].astype(np.float64)
+    weights = pairs.weights[layer]
+    before = distance_correlation(*pairs.numbers(queries, keys), weights, np.ones(len(queries)))
+    scale = np.ones(len(queries))
+    if gauge == "attentionviz":
+        numbers = _shifted_numbers(stack, layer, pairs)
+        scale = (
+            np.full(len(queries), c)
+            if c is not None
+            else find_scale(lambda at: distance_correlation(*numbers, weights, at), (len(queries),))[0]
+        )
+        keys = shift_keys(queries, keys) / scale[:, None, None]
+        queries = queries * scale[:, None, None]
+    elif gauge == "lifted":
+        scale = np.full(len(queries), np.nan)  # not one number: every direction has its own
+        queries, keys = lifted(queries, keys)
+    dots, query_squares, key_squares = pairs.numbers(queries, keys)
+    distances = np.sqrt(np.maximum(query_squares + key_squares - 2 * dots, 0))
+    return LayerGauge(queries, keys, scale, before, weighted_correlation(dots, distances, weights))
+
+
+def shown_heads(stack: CapturedStack) -> list[tuple[int, int]]:
+    """Places of the heads whose pairs the figure shows: evenly spread over layers and heads."""
+    n_layers, n_heads = len(stack.layers), len(stack.heads)
+    steps = np.unique(np.linspace(0, n_layers * n_heads - 1, min(SHOWN_HEADS, n_layers * n_heads)).round().astype(int))
+    return [(int(step) // n_heads, int(step) % n_heads) for step in steps]
+
+
+def pair_rows(stack: CapturedStack, layer: int, gauged: LayerGauge, pairs: Pairs) -> list[dict[str, float]]:
+    """Dot product and distance, as the model has them and in the gauge, of some pairs of the heads of this layer that are shown."""
+    few = Pairs(pairs.query[:SHOWN_PAIRS], pairs.key[:SHOWN_PAIRS], pairs.weights[..., :SHOWN_PAIRS])
+    rows: list[dict[str, float]] = []
+    for at, head in shown_heads(stack):
+        if at != layer:
+            continue
+        raw = few.numbers(stack.vectors.queries[layer, head].astype(np.float64), stack.vectors.keys[layer, head].astype(np.float64))
+        new = few.numbers(gauged.queries[head], gauged.keys[head])
+        columns = {"layer": np.full(len(raw[0]), stack.layers[layer]), "head": np.full(len(raw[0]), stack.heads[head])}
+        columns |= {"weight": few.weights[layer, head]}
+        for name, (dots, query_squares, key_squares) in (("before", raw), ("after", new)):
+            distances = np.sqrt(np.maximum(query_squares + key_squares - 2 * dots, 0))
+            columns |= {f"dot_{name}": dots, f"distance_{name}": distances}
+        rows += [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    return rows
+
+
+def gauge_error(stack: CapturedStack, layer: int, gauged: LayerGauge) -> float:
+    """The largest difference between the model's attention and attention recomputed from the gauged vectors.
+
+    Where attention is more than a softmax of q·k (a position bias, a softcap), what is added to the model's own scores is taken as it was.
+    """
+    worst, scale = 0.0, stack.vectors.scales[layer]
+    for text, all_weights in enumerate(stack.weights):
+        rows, columns = stack.rows(text)
+        weights = all_weights[layer].astype(np.float64)  # [head, query, key]
+        scores = scale * gauged.queries[:, rows] @ np.swapaxes(gauged.keys[:, columns], -1, -2)
+        if not stack.plain:
+            q, k = stack.vectors.queries[layer][:, rows], stack.vectors.keys[layer][:, columns]
+            with np.errstate(divide="ignore"):
+                scores += np.log(weights) - scale * q.astype(np.float64) @ np.swapaxes(k, -1, -2)
+        visible = stack.visible[text]
+        if visible is not None:
+            scores = np.where(visible[layer], scores, -np.inf)
+        highest = scores.max(-1, keepdims=True)
+        e = np.exp(scores - np.where(np.isfinite(highest), highest, 0))
+        total = e.sum(-1, keepdims=True)
+        again = np.divide(e, total, out=np.zeros_like(e), where=total > 0)
+        if not stack.plain:
+            again *= weights.sum(-1, keepdims=True)  # less than 1 where a sink takes the rest
+        seeing = total[..., 0] > 0
+        worst = max(worst, float(np.abs(again - weights)[seeing].max(initial=0)))
+    return worst
+
+
+def _shifted_numbers(stack: CapturedStack, layer: int, pairs: Pairs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    queries, keys = stack.vectors.queries[layer].astype(np.float64), stack.vectors.keys[layer].astype(np.float64)
+    return pairs.numbers(queries, shift_keys(queries, keys))

@@ -1,0 +1,225 @@
+"""The space of queries and keys of a corpus: captured, put in a gauge, projected, and measured (`el.joint_space`)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from eyeline.analyses.corpus.run import Progress
+from eyeline.analyses.provenance import provenance
+from eyeline.analyses.space.capture import Captured, CapturedStack, capture_space
+from eyeline.analyses.space.facts import fidelity, mean_entropy, most_attended, whole_maps
+from eyeline.analyses.space.fit import Show, fitted
+from eyeline.analyses.space.gauge import check_gauge, gauge_error, gauge_layer, pair_rows, shared_scale, some_pairs
+from eyeline.errors import TraceError, nearest
+from eyeline.measures.project import METHODS, check_method, principal_axes, project
+from eyeline.models.model import Model
+from eyeline.results.space.space import KINDS, LinearMaps, Space, SpaceStack
+from eyeline.text.corpora.read import Corpus, Item
+
+PROJECTIONS = ("fitted", "freed", *METHODS)
+#: Attention recomputed from gauged vectors may differ from the model's by so much.
+GAUGE_WITHIN = 1e-5
+
+
+def joint_space(
+    model: Model,
+    corpus: Corpus | Sequence[Item],
+    *,
+    of: str = "queries-keys",
+    project: str | None = None,
+    gauge: str | None = None,
+    dims: int = 2,
+    shared_scale: bool = False,
+    layers: Iterable[int] | None = None,
+    heads: Collection[int] | None = None,
+    limit: int | None = None,
+    max_tokens: int | None = None,
+    seed: int = 0,
+    progress: Callable[[Progress], None] | None = None,
+    show: Show | None = None,
+) -> Space:
+    """The queries and keys of every head of a corpus in one picture, and how far each picture can be trusted.
+
+    of            queries-keys, or values: the value vectors of every head
+    project       fitted (near means attends), freed (fitted, then the points of these texts let go), pca, umap or tsne;
+                  unless given: fitted, of values pca
+    gauge         lifted (distances in the order of attention), attentionviz (theirs) or none; unless given: lifted for fitted and freed,
+                  which need none, attentionviz for the others
+    dims          2 or 3
+    shared_scale  of attentionviz: one scale for all heads instead of one for each
+    layers, heads which; all unless given
+    limit, max_tokens, seed   as in `analyse`
+    progress      called after each batch; `show(what, done, of)` is called while heads are fitted or projected
+
+    >>> import eyeline as el
+    >>> texts = ["The cat sat on the mat.", "A dog ran home.", "It rained all day, and nobody came."]
+    >>> space = joint_space(el.load(), texts, layers=[0], heads=[0, 1])
+    >>> space.only.queries.shape, space.project
+    ((1, 2, 27, 2), 'fitted')
+    """
+    corpus = Corpus.of(corpus)
+    how, chosen = _check(of, project, gauge, dims, shared_scale)
+    check_seed(seed)
+    options = {
+        "of": of, "project": how, "gauge": chosen, "dims": dims, "shared_scale": shared_scale,
+        "layers": None if layers is None else list(layers), "heads": None if heads is None else sorted(heads),
+        "limit": limit, "max_tokens": max_tokens, "seed": seed,
+    }  # fmt: skip
+    given = {"layers": options["layers"], "heads": heads, "limit": limit, "max_tokens": max_tokens, "seed": seed}
+    captured = capture_space(model, corpus, values=of == "values", progress=progress, **given)  # type: ignore[arg-type]
+    where = corpus.about
+    return space_of(captured, model.name, options, provenance("space", model, where, options), show)
+
+
+def space_of(captured: Captured, model: str, options: dict[str, Any], about: dict[str, Any], show: Show | None = None) -> Space:
+    """A space from what was captured: so that one pass over a corpus serves several gauges and projections."""
+    started = time.monotonic()
+    stacks, checks = {}, {}
+    for name, stack in captured.stacks.items():
+        stacks[name], checks[name] = _stack(stack, options, show)
+    errors = [check["error"] for check in checks.values() if check is not None]
+    about = {
+        **about,
+        "counts": captured.counts,
+        "seconds": {"capture": round(captured.seconds, 3), "space": round(time.monotonic() - started, 3)},
+    }
+    if errors:
+        about["gauge_check"] = {"largest_difference": max(errors), "within": GAUGE_WITHIN, "holds": max(errors) <= GAUGE_WITHIN, **checks}
+    return Space(model, options["of"], options["project"], options["gauge"], options["dims"], stacks, about)
+
+
+def check_seed(seed: int) -> None:
+    """UMAP and t-SNE take no others."""
+    if not 0 <= seed < 1 << 32:
+        raise TraceError(f"A seed of {seed}.", "Give a number from 0 to 4,294,967,295.")
+
+
+def _check(of: str, how: str | None, gauge: str | None, dims: int, shared: bool) -> tuple[str, str]:
+    if of not in KINDS:
+        raise TraceError(f"A space of {of!r}.", nearest(of, KINDS))
+    how = how or ("fitted" if of == "queries-keys" else "pca")
+    if how not in PROJECTIONS:
+        raise TraceError(f"A projection named {how!r}.", nearest(how, PROJECTIONS))
+    if of == "values" and how not in METHODS:
+        raise TraceError(f"Values cannot be {how}: there is no attention between them.", f"Choices: {', '.join(METHODS)}.")
+    if how in METHODS:
+        check_method(how)
+    if of == "values" and gauge not in (None, "none"):
+        raise TraceError(f"The gauge {gauge} of values.", "Gauges are of queries and keys: leave it out.")
+    gauge = gauge or ("none" if of == "values" else "lifted" if how not in METHODS else "attentionviz")
+    check_gauge(gauge)
+    if shared and gauge != "attentionviz":
+        raise TraceError(f"A shared scale in the gauge {gauge}, which has no scale.", "Say --gauge attentionviz (gauge='attentionviz').")
+    if dims not in (2, 3):
+        raise TraceError(f"A picture in {dims} dimensions.", "Choices: 2, 3.")
+    return how, gauge
+
+
+def _stack(stack: CapturedStack, options: dict[str, Any], show: Show | None) -> tuple[SpaceStack, dict[str, Any] | None]:
+    if options["of"] == "values":
+        return _values(stack, options, show), None
+    n_points = len(stack.query_tokens) + len(stack.key_tokens)
+    if n_points < 2 * (options["dims"] + 1):
+        raise TraceError(f"{n_points // 2} tokens are too few for a picture in {options['dims']} dimensions.", "Give more text.")
+    pairs = some_pairs(stack, options["seed"])
+    c = shared_scale(stack, pairs) if options["shared_scale"] and options["gauge"] == "attentionviz" else None
+    shape = (len(stack.layers), len(stack.heads))
+    facts = {name: np.full(shape, np.nan) for name in ("scale", "correlation_before", "correlation_after", "top1_full", "top5_full", "kl")}
+    projected: list[tuple[np.ndarray, np.ndarray]] = []
+    shown: list[dict[str, float]] = []
+    error = 0.0
+    for layer in range(len(stack.layers)):
+        gauged = gauge_layer(stack, layer, options["gauge"], pairs, c)
+        error = max(error, gauge_error(stack, layer, gauged))
+        facts["scale"][layer], facts["correlation_before"][layer], facts["correlation_after"][layer] = (
+            gauged.scale,
+            gauged.before,
+            gauged.after,
+        )
+        full = fidelity(stack, slice(layer, layer + 1), gauged.queries[None], gauged.keys[None], order=False)
+        facts["top1_full"][layer], facts["top5_full"][layer] = full["top1"][0], full["top5"][0]
+        shown += pair_rows(stack, layer, gauged, pairs)
+        if options["project"] in METHODS:
+            projected.append(_projected(gauged.queries, gauged.keys, options, show, layer, shape[0]))
+    linear = None
+    if options["project"] in METHODS:
+        queries, keys = (np.stack(side) for side in zip(*projected, strict=True))
+    else:
+        queries, keys, linear, facts["kl"] = fitted(
+            stack, free=options["project"] == "freed", dims=options["dims"], seed=options["seed"], show=show
+        )
+    seen = fidelity(stack, slice(None), queries, keys, order=True)
+    facts |= {
+        "top1_projected": seen["top1"],
+        "top5_projected": seen["top5"],
+        "rank_correlation": seen["rank"],
+        "entropy": mean_entropy(stack),
+    }
+    check = {"error": error, "whole": stack.plain}
+    columns = {name: np.array([row[name] for row in shown]) for name in shown[0]}
+    return _made(stack, queries, keys, stack.vectors.queries, stack.vectors.keys, facts, linear, columns), check
+
+
+def _projected(
+    queries: np.ndarray, keys: np.ndarray, options: dict[str, Any], show: Show | None, layer: int, of: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The heads of one layer by PCA, UMAP or t-SNE: [head, query, dims], [head, key, dims]."""
+    how, dims = options["project"], options["dims"]
+    both = np.concatenate([queries, keys], -2)  # [head, point, dim]
+    check_method(how, both.shape[-2])
+    if how == "pca":
+        mean, axes = principal_axes(both, dims)
+        points = ((both - mean[:, None]) @ axes).astype(np.float32)
+    else:
+        found = []
+        for head, one in enumerate(both):
+            found.append(project(one, how, dims=dims, seed=options["seed"]))
+            if show is not None:
+                show(how, layer * len(both) + head + 1, of * len(both))
+        points = np.stack(found)
+    return points[:, : queries.shape[1]], points[:, queries.shape[1] :]
+
+
+def _values(stack: CapturedStack, options: dict[str, Any], show: Show | None) -> SpaceStack:
+    values = stack.vectors.values
+    assert values is not None  # noqa: S101 - captured because `of` is values
+    points = []
+    for layer, one in enumerate(values):
+        none = np.zeros((len(one), 0, one.shape[-1]))
+        points.append(_projected(none, one.astype(np.float64), options, show, layer, len(values))[1])
+    return _made(stack, None, np.stack(points), None, values, {"entropy": mean_entropy(stack)}, None)
+
+
+def _made(
+    stack: CapturedStack,
+    queries: np.ndarray | None,
+    keys: np.ndarray,
+    query_vectors: np.ndarray | None,
+    key_vectors: np.ndarray,
+    facts: dict[str, np.ndarray],
+    linear: LinearMaps | None,
+    pairs: dict[str, np.ndarray] | None = None,
+) -> SpaceStack:
+    top_keys, top_weights = most_attended(stack)
+    return SpaceStack(
+        name=stack.name,
+        layers=stack.layers,
+        heads=stack.heads,
+        query_tokens=stack.query_tokens,
+        key_tokens=stack.key_tokens,
+        queries=None if queries is None else np.ascontiguousarray(queries, dtype=np.float32),
+        keys=np.ascontiguousarray(keys, dtype=np.float32),
+        query_norms=None if query_vectors is None else np.linalg.norm(query_vectors, axis=-1).astype(np.float32),
+        key_norms=np.linalg.norm(key_vectors, axis=-1).astype(np.float32),
+        top_keys=top_keys,
+        top_weights=top_weights,
+        maps=whole_maps(stack),
+        facts=facts,
+        linear=linear,
+        vectors=stack.vectors,
+        pairs=pairs or {},
+    )

@@ -1,0 +1,21 @@
+"""Tables with a row for each head."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eyeline.results.table import Cell, Table
+
+
+def head_table(records: Sequence[tuple[Cell, ...]], columns: Sequence[str]) -> Table:
+    """Records (stack, layer, head, …) as a table; the column `stack` only where there are several."""
+    names = ("stack", "layer", "head", *columns)
+    found = {name: [record[i] for record in records] for i, name in enumerate(names)}
+    if len(set(found["stack"])) < 2:
+        del found["stack"]
+    return Table(found)
+
+
+def head_name(layer: int, head: int, stack: str = "") -> str:
+    """L3·H7, with its stack before it where a model has several."""
+    return f"{stack} L{layer}·H{head}".strip()

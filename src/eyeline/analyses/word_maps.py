@@ -1,0 +1,203 @@
+"""Sentences given as words → attention between their words, one layer of one batch at a time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+
+from eyeline.analyses.corpus.rows import precise
+from eyeline.capture.collect import Sides
+from eyeline.capture.inputs import decoder_start
+from eyeline.capture.layer import LayerAttention
+from eyeline.capture.selection import check_layers_of
+from eyeline.errors import ModelError, TextError
+from eyeline.models.model import Model
+from eyeline.text.encode import describe, encode
+from eyeline.text.tokenized import TokenizedText
+
+#: The paper drops sentences of more word pieces than this.
+MAX_TOKENS = 128
+
+
+@dataclass(frozen=True)
+class WordTexts:
+    """What a model reads of some sentences.
+
+    sides     the tokens of each sentence that was kept
+    kept      its place among the sentences that were given
+    counts    sentences, words and tokens that were kept; too_long and unreadable: sentences that were dropped
+    reasons   too_long or unreadable → place among the given → why it was dropped
+    """
+
+    sides: tuple[Sides, ...]
+    kept: tuple[int, ...]
+    counts: Counter[str]
+    reasons: Mapping[str, Mapping[int, str]]
+
+    def dropped(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
+        """too_long or unreadable → name → why; names: of the sentences that were given, of which two may have the same."""
+        told: dict[str, dict[str, str]] = {}
+        for kind, found in self.reasons.items():
+            told[kind] = {}
+            for place, why in found.items():
+                name = names[place]
+                told[kind][name if name not in told[kind] else f"{name}, sentence {place + 1}"] = why
+        return told
+
+
+@dataclass(frozen=True)
+class WordMaps:
+    """One layer's attention between the words of a batch of sentences.
+
+    sentences   the place of each among the sentences that were kept (`WordTexts.sides`)
+    n_words     how many words each has
+    special     the special tokens of each, in reading order ([CLS], [SEP]; none in many decoders)
+    weights     [sentence, head, unit, unit], query before key: units are the words, filled up with zeros to the longest sentence of the
+                batch, and behind them the special tokens, so that every sentence's [CLS] has the same place
+    """
+
+    layer: int
+    sentences: tuple[int, ...]
+    n_words: tuple[int, ...]
+    special: tuple[tuple[str, ...], ...]
+    weights: torch.Tensor
+
+    @property
+    def width(self) -> int:
+        """The words of the longest sentence."""
+        return max(self.n_words)
+
+    @property
+    def between_words(self) -> torch.Tensor:
+        """[sentence, head, word, word]"""
+        return self.weights[:, :, : self.width, : self.width]
+
+    @property
+    def to_special(self) -> torch.Tensor:
+        """[sentence, head, word, special token]"""
+        return self.weights[:, :, : self.width, self.width :]
+
+    @cached_property
+    def inside(self) -> torch.Tensor:
+        """Which words are a sentence's own, not filling: [sentence, word]"""
+        device = self.weights.device
+        return torch.arange(self.width, device=device) < torch.tensor(self.n_words, device=device)[:, None]
+
+
+Receive = Callable[[WordMaps], None]
+
+
+def reading_stack(model: Model) -> str:
+    """The stack that reads the text: the encoder of an encoder-decoder model, the only one of any other."""
+    return "encoder" if "encoder" in model.layout.stacks else "decoder"
+
+
+def sides_of(model: Model, text: TokenizedText) -> Sides:
+    """What the model reads of a text; a decoder that stands beside an encoder has only its start."""
+    if model.tokenizer is None or not model.hf.config.is_encoder_decoder:
+        return Sides(text)
+    return Sides(text, describe(model.tokenizer, [decoder_start(model.hf)]))
+
+
+def read_words(
+    model: Model,
+    sentences: Sequence[Sequence[str]],
+    spaces: Sequence[Sequence[bool] | None] | None = None,
+    *,
+    max_tokens: int | None = MAX_TOKENS,
+) -> WordTexts:
+    """Tokenise sentences word for word; one that is too long, or has a word that the tokeniser drops, is left out and counted.
+
+    sentences   the words of each
+    spaces      whether a space follows each word in the text; None: as its script is written
+    max_tokens  the most tokens of a sentence, special ones included; the model's own limit always holds
+    """
+    tokenizer = model.tokenizer
+    if tokenizer is None:
+        raise ModelError(f"{model.name} has no tokeniser.", "Sentences of words need a model that reads text.")
+    limits = [limit for limit in (max_tokens, model.max_tokens) if limit is not None]
+    sides: list[Sides] = []
+    kept: list[int] = []
+    counts: Counter[str] = Counter(sentences=0, words=0, tokens=0, too_long=0, unreadable=0)
+    reasons: dict[str, dict[int, str]] = {"too_long": {}, "unreadable": {}}
+    for place, words in enumerate(sentences):
+        try:
+            text = encode(tokenizer, words=words, spaces=spaces[place] if spaces is not None else None)
+        except TextError as error:
+            counts["unreadable"] += 1
+            reasons["unreadable"][place] = str(error)
+            continue
+        if limits and len(text) > min(limits):
+            counts["too_long"] += 1
+            reasons["too_long"][place] = f"{len(text)} tokens, more than {min(limits)}."
+            continue
+        counts.update(sentences=1, words=len(words), tokens=len(text))
+        sides.append(sides_of(model, text))
+        kept.append(place)
+    return WordTexts(tuple(sides), tuple(kept), counts, reasons)
+
+
+def each_word_map(
+    model: Model,
+    texts: WordTexts,
+    receive: Receive,
+    *,
+    layers: Iterable[int] | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> None:
+    """Run every sentence through the model, similar lengths together, and hand the word-level maps of each layer to `receive`.
+
+    Attention to a split word is the sum over its pieces, attention from it the mean: rows still sum to 1 (Clark et al. 2019, section
+    4.1). No more than one layer of one batch is held. progress: called with the number of sentences done.
+    """
+    stack = reading_stack(model)
+    chosen = check_layers_of(model.layout, stack, layers)
+    done = 0
+    for batch in model.in_batches(texts.sides):
+        sides = [texts.sides[i] for i in batch]
+        pooling = _Pooling.of(tuple(batch), [side.source for side in sides], model.hf.device)
+
+        def hand(attention: LayerAttention, pooling: _Pooling = pooling) -> None:
+            if attention.stack == stack and attention.layer in chosen:
+                receive(pooling.pool(attention))
+
+        with torch.inference_mode():
+            model.hand_layers(sides, hand)
+        done += len(batch)
+        if progress is not None:
+            progress(done)
+
+
+@dataclass(frozen=True)
+class _Pooling:
+    """How the tokens of a batch make words: the same for every layer."""
+
+    sentences: tuple[int, ...]
+    n_words: tuple[int, ...]
+    special: tuple[tuple[str, ...], ...]
+    as_keys: torch.Tensor  # [sentence, 1, token, unit], ones
+    as_queries: torch.Tensor  # [sentence, 1, unit, token], 1 / pieces of the word
+
+    @classmethod
+    def of(cls, sentences: tuple[int, ...], texts: Sequence[TokenizedText], device: torch.device) -> _Pooling:
+        n_words = tuple(len(text.word_texts) for text in texts)
+        width, n_special = max(n_words), max(sum(text.special) for text in texts)
+        membership = torch.zeros(len(texts), max(map(len, texts)), width + n_special)  # [sentence, token, unit]
+        for place, text in enumerate(texts):
+            behind = iter(range(width, width + n_special))
+            units = [next(behind) if word is None else word for word in text.words]
+            membership[place, range(len(text)), units] = 1
+        pieces = membership.sum(1, keepdim=True).clamp_min(1)  # [sentence, 1, unit]
+        special = tuple(tuple(t for t, added in zip(text.tokens, text.special, strict=True) if added) for text in texts)
+        as_queries = (membership / pieces).transpose(1, 2)  # [sentence, unit, token]
+        return cls(sentences, n_words, special, membership.to(device)[:, None], as_queries.to(device)[:, None])
+
+    def pool(self, attention: LayerAttention) -> WordMaps:
+        """A'[v, w] = 1/|v| · Σ_{i ∈ v} Σ_{j ∈ w} A[i, j], for every sentence and head at once."""
+        weights = precise(attention.weights)  # [sentence, head, query, key]
+        pooled = self.as_queries.to(weights.dtype) @ (weights @ self.as_keys.to(weights.dtype))  # [sentence, head, unit, unit]
+        return WordMaps(attention.layer, self.sentences, self.n_words, self.special, pooled)

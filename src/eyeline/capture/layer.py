@@ -1,0 +1,76 @@
+"""One layer's attention on one batch: what capture hands on, one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from eyeline.errors import TraceError
+
+
+@dataclass(frozen=True)
+class LayerAttention:
+    """Tensors of one layer, still padded, on the model's device. Copy what you keep: the next layer overwrites nothing, but frees it.
+
+    stack, layer    "encoder", "decoder" or "cross", and the zero-based layer in it
+    weights         [batch, head, query, key]
+    queries         [batch, head, query, dim], after rotary embedding; None outside the attention interface, as keys and values
+    keys, values    [batch, key head, key, dim]
+    mask            [batch, 1 or head, query, key], added to the scores; None: nothing is masked
+    bias            [1 or batch, head, query, key], added to the scores (T5); None elsewhere
+    scale           what q·k is multiplied with
+    n_queries       the true number of queries of each text in the batch: rows beyond it are padding
+    n_keys          the same for keys
+    first           the first of the rows, where the rows of a long text come in blocks (`in_blocks`)
+    """
+
+    stack: str
+    layer: int
+    weights: torch.Tensor
+    queries: torch.Tensor | None
+    keys: torch.Tensor | None
+    values: torch.Tensor | None
+    mask: torch.Tensor | None
+    bias: torch.Tensor | None
+    scale: float | None
+    n_queries: tuple[int, ...]
+    n_keys: tuple[int, ...]
+    first: int = 0
+    in_blocks: bool = False
+
+    def __post_init__(self) -> None:
+        batch, _, n_query, n_key = self.weights.shape
+        rows_fit = n_query <= max(self.n_queries) if self.in_blocks else n_query == max(self.n_queries)
+        if batch != len(self.n_queries) or not rows_fit or n_key != max(self.n_keys):
+            raise TraceError(
+                f"Attention of shape {list(self.weights.shape)} for {len(self.n_queries)} texts of up to"
+                f" {max(self.n_queries)} queries and {max(self.n_keys)} keys.",
+                "One text at a time can be given as tensors; and attention must cover the tokens one to one (no windows, no pooling).",
+            )
+
+
+@dataclass(frozen=True)
+class LayerScores:
+    """What one layer's plain softmax attention is made of: softmax(scale · q·kᵀ + mask + bias), the map itself never formed.
+
+    mask      [batch, 1 or head, query, key], True where a query may look, or numbers added to the scores; None: see causal
+    causal    where there is no mask: no query looks ahead
+    The rest is as in LayerAttention.
+    """
+
+    stack: str
+    layer: int
+    queries: torch.Tensor
+    keys: torch.Tensor
+    mask: torch.Tensor | None
+    bias: torch.Tensor | None
+    scale: float
+    causal: bool
+    n_queries: tuple[int, ...]
+    n_keys: tuple[int, ...]
+
+
+Receive = Callable[[LayerAttention], None]
+ReceiveScores = Callable[[LayerScores], None]

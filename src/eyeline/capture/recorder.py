@@ -1,0 +1,195 @@
+"""One attention function for every architecture: it lets the model's own code do the work, and tells whoever is recording.
+
+transformers routes the attention of most architectures through `AttentionInterface`. We register one function and its mask twin
+under the name "eyeline". The function calls the model's own eager function (which knows that family's softcap, sinks,
+position bias and grouped keys) and hands what went in and what came out to the recording of the current context. A context
+variable holds the recording, so that threads sharing one model never see each other's data.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from transformers import AttentionInterface, AttentionMaskInterface
+from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.masking_utils import eager_mask, sdpa_mask
+
+from eyeline.errors import ModelError
+
+IMPLEMENTATION = "eyeline"
+
+
+@dataclass(frozen=True)
+class Call:
+    """One attention module's work on one batch, as it passed by."""
+
+    module: torch.nn.Module
+    weights: torch.Tensor  # [batch, head, query, key]
+    queries: torch.Tensor  # [batch, head, query, dim]
+    keys: torch.Tensor  # [batch, key head, key, dim]
+    values: torch.Tensor  # [batch, key head, key, dim]
+    mask: torch.Tensor | None  # [batch, 1 or head, query, key], added to the scores
+    bias: torch.Tensor | None  # [1 or batch, head, query, key], added to the scores
+    scale: float
+    options: Mapping[str, Any]
+    first: int = 0  # the first of the queries, where a long text comes in blocks of rows
+    in_blocks: bool = False
+
+    def again(self, queries: torch.Tensor) -> torch.Tensor:
+        """The weights this module's own function makes of other queries: [batch, head, query, key]."""
+        function = own_eager(type(self.module))
+        return function(self.module, queries, self.keys, self.values, self.mask, **self.options)[1]
+
+    def in_single_precision(self) -> Call:
+        """The same call, of a model in half precision too, so that rounding is not taken for something else."""
+        single: dict[str, Any] = {name: _single(getattr(self, name)) for name in ("queries", "keys", "values", "mask", "bias")}
+        options = {**self.options, "position_bias": single["bias"]} if self.bias is not None else self.options
+        return replace(self, **single, options=options)
+
+
+def _single(tensor: torch.Tensor | None) -> torch.Tensor | None:
+    return None if tensor is None else tensor.float()
+
+
+@dataclass(frozen=True)
+class Ingredients:
+    """What the weights of one attention module are made of, where the weights themselves were not asked for."""
+
+    queries: torch.Tensor  # [batch, head, query, dim]
+    keys: torch.Tensor  # [batch, key head, key, dim]
+    mask: torch.Tensor | None  # [batch, 1 or head, query, key]: True where a query may look, or numbers added to the scores
+    bias: torch.Tensor | None  # [1 or batch, head, query, key], added to the scores
+    scale: float
+    causal: bool  # without a mask: no query looks ahead
+
+
+Receive = Callable[[Call], None]
+Glance = Callable[[Ingredients], None]
+_receive: ContextVar[Receive | None] = ContextVar("eyeline_receive", default=None)
+_rows: ContextVar[int | None] = ContextVar("eyeline_rows", default=None)
+_glance: ContextVar[Glance | None] = ContextVar("eyeline_glance", default=None)
+
+
+@contextmanager
+def recording(receive: Receive, rows: int | None = None) -> Iterator[None]:
+    """Within this block, and this thread or task alone, every attention call is handed to `receive`.
+
+    rows   a map with more queries than this is never made whole: the model's own function makes so many rows at a time
+    """
+    tokens = _receive.set(receive), _rows.set(rows)
+    try:
+        yield
+    finally:
+        _receive.reset(tokens[0])
+        _rows.reset(tokens[1])
+
+
+@contextmanager
+def glancing(glance: Glance) -> Iterator[None]:
+    """Within this block attention runs through the fused kernel, no map is made, and `glance` sees queries, keys and masks.
+
+    For plain softmax attention alone: the fused kernel knows no softcap and no sink.
+    """
+    token = _glance.set(glance)
+    try:
+        yield
+    finally:
+        _glance.reset(token)
+
+
+def attention_function(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attention_mask: torch.Tensor | None,
+    **kwargs: Any,
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """The model's own eager attention; the recording of this context sees what went in and what came out.
+
+    While it is recorded the model gets no weights back, as from a fused kernel: it would hold them through its feed-forward block.
+    """
+    glance = _glance.get()
+    if glance is not None:
+        causal = kwargs.get("is_causal")
+        causal = bool(getattr(module, "is_causal", True) if causal is None else causal) and attention_mask is None and query.shape[2] > 1
+        bias = kwargs.get("position_bias")
+        fused, _ = sdpa_attention_forward(module, query, key, value, attention_mask, **kwargs)
+        glance(Ingredients(query, key, attention_mask, bias, _scale(module, query, kwargs), causal))
+        return fused, None
+    receive, rows = _receive.get(), _rows.get()
+    if receive is not None and rows is not None and query.shape[2] > rows:
+        return _in_blocks(module, query, key, value, attention_mask, kwargs, receive, rows), None
+    output, weights = own_eager(type(module))(module, query, key, value, attention_mask, **kwargs)
+    if receive is None:
+        return output, weights
+    scale = _scale(module, query, kwargs)
+    receive(Call(module, weights, query, key, value, attention_mask, kwargs.get("position_bias"), scale, kwargs))
+    return output, None
+
+
+def _in_blocks(
+    module: torch.nn.Module,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    mask: torch.Tensor | None,
+    options: dict[str, Any],
+    receive: Receive,
+    rows: int,
+) -> torch.Tensor:
+    """The model's own function on some queries at a time, so that no map is made whole: [batch, query, head, dim]."""
+    outputs = []
+    bias = options.get("position_bias")
+    for first in range(0, query.shape[2], rows):
+        part = slice(first, first + rows)
+        own = dict(options) if bias is None else {**options, "position_bias": bias[:, :, part]}
+        masked = None if mask is None else mask[:, :, part]
+        output, weights = own_eager(type(module))(module, query[:, :, part], key, value, masked, **own)
+        outputs.append(output)
+        scale = _scale(module, query, options)
+        receive(Call(module, weights, query[:, :, part], key, value, masked, own.get("position_bias"), scale, own, first, True))
+    return torch.cat(outputs, dim=1)
+
+
+def mask_function(*args: Any, **kwargs: Any) -> torch.Tensor | None:
+    """The mask twin: of numbers for the eager function; for the fused kernel of booleans, or none where its causal flag says it all."""
+    return (eager_mask if _glance.get() is None else sdpa_mask)(*args, **kwargs)  # type: ignore[no-any-return]
+
+
+def _scale(module: torch.nn.Module, query: torch.Tensor, options: Mapping[str, Any]) -> float:
+    scale = options.get("scaling")
+    return float((getattr(module, "scaling", None) or query.shape[-1] ** -0.5) if scale is None else scale)
+
+
+def own_eager(module_type: type) -> Callable[..., tuple[torch.Tensor, torch.Tensor]]:
+    """The eager attention function that this module's forward would call itself.
+
+    Its name is read from the code of `forward` (most families: `eager_attention_forward`; some files hold several), its value
+    from the file in which that forward stands.
+    """
+    for cls in module_type.__mro__:
+        if "forward" not in cls.__dict__:
+            continue
+        forward = inspect.unwrap(cls.__dict__["forward"])
+        for name in forward.__code__.co_names:
+            if name.endswith("eager_attention_forward") and name in forward.__globals__:
+                return forward.__globals__[name]  # type: ignore[no-any-return]
+        found = getattr(sys.modules.get(cls.__module__), "eager_attention_forward", None)
+        if found is not None:
+            return found  # type: ignore[no-any-return]
+    raise ModelError(
+        f"{module_type.__name__} calls the attention interface, but its file {module_type.__module__} has no eager attention of its own.",
+        "Its attention cannot be recorded.",
+    )
+
+
+AttentionInterface.register(IMPLEMENTATION, attention_function)
+AttentionMaskInterface.register(IMPLEMENTATION, mask_function)

@@ -1,0 +1,78 @@
+"""The tiny pass that a model makes when it is opened: run safely, and checked to be attention between tokens at all."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from transformers import PreTrainedModel
+
+from eyeline.errors import ModelError
+
+#: How far rows may sum above 1 (half precision), and how far padding may move a weight before it counts as seen.
+ROWS_WITHIN, PADDING_WITHIN = 1e-2, 1e-5
+PADDING = 3  # tokens of padding to try with
+
+
+def run_probe(model: PreTrainedModel, inputs: Mapping[str, torch.Tensor]) -> Any:
+    """The model's own answer with its own maps; whatever it raises on a tiny input becomes an error that says so."""
+    try:
+        with torch.no_grad():
+            return model(**inputs, output_attentions=True, **no_cache(model))
+    except Exception as error:  # any model's code runs here
+        reason = " ".join(str(error).split())[:300]
+        raise ModelError(
+            f"{type(model).__name__} could not be run on a tiny {'text' if 'input_ids' in inputs else 'input'}.",
+            f"{type(error).__name__}: {reason}",
+            "Is the tokeniser that of this model? Parts of larger models (a text or vision tower) can be opened by themselves.",
+        ) from error
+
+
+def check_attention(name: str, stack: str, maps: tuple[torch.Tensor, ...], probe: Mapping[str, torch.Tensor]) -> None:
+    """Refuse maps that are not one weight for every query and key: windows, pooled or hashed attention, scores before the softmax."""
+    lengths = {side: probe[key].shape[1] for side, key in (("read", "input_ids"), ("written", "decoder_input_ids")) if key in probe}
+    n_query, n_key = {"encoder": ("read", "read"), "decoder": ("written", "written"), "cross": ("written", "read")}[stack]
+    if "written" not in lengths:
+        n_query, n_key = "read", "read"
+    for weights in maps:
+        expected = (lengths.get(n_query, weights.shape[2]), lengths.get(n_key, weights.shape[3]))
+        if tuple(weights.shape[2:]) != expected or (stack != "cross" and weights.shape[2] != weights.shape[3]):
+            raise ModelError(
+                f"{name} reports {stack} attention of shape {list(weights.shape)} for {expected[0]} queries and {expected[1]} keys.",
+                "It attends in windows or to pooled tokens: its weights do not stand for pairs of tokens, so they are not shown.",
+            )
+        if weights.min() < 0 or weights.sum(-1).max() > 1 + ROWS_WITHIN:
+            lowest, highest = float(weights.min()), float(weights.sum(-1).max())
+            raise ModelError(
+                f"What {name} reports as {stack} attention is not: weights from {lowest:.3g}, rows summing up to {highest:.3g}.",
+                "Attention weights are not negative and sum to at most 1. It may report scores before the softmax.",
+            )
+
+
+def with_padding(probe: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """The same input with padding behind it."""
+    padded = dict(probe)
+    for ids, mask in (("input_ids", "attention_mask"), ("decoder_input_ids", "decoder_attention_mask")):
+        if ids in probe:
+            shown = probe.get(mask, torch.ones_like(probe[ids]))
+            padded[ids] = torch.nn.functional.pad(probe[ids], (0, PADDING), value=0)
+            padded[mask] = torch.nn.functional.pad(shown, (0, PADDING), value=0)
+    return padded
+
+
+def same_but_for_padding(maps: tuple[torch.Tensor, ...], padded: tuple[torch.Tensor, ...]) -> bool:
+    """Whether the maps of a padded input are those of the input itself, padding cut off, to the precision that they are in."""
+    pairs = zip(maps, padded, strict=True)
+    return all((m - p[:, :, : m.shape[2], : m.shape[3]]).abs().max() < max(PADDING_WITHIN, 4 * torch.finfo(m.dtype).eps) for m, p in pairs)
+
+
+def no_cache(model: PreTrainedModel) -> dict[str, int]:
+    """Keys of earlier calls must not come back: every pass starts anew."""
+    return {"use_cache": False} if hasattr(model.config, "use_cache") else {}
+
+
+def lean_pass(model: PreTrainedModel) -> dict[str, int]:
+    """The same where nobody reads the logits, of which a long text has gigabytes."""
+    return no_cache(model) | ({"logits_to_keep": 1} if "logits_to_keep" in inspect.signature(model.forward).parameters else {})

@@ -1,0 +1,48 @@
+"""Every error that eyeline raises on purpose. The command line prints the message alone and exits 2."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class EyelineError(Exception):
+    """What we saw, what we needed, what to do: one line each."""
+
+    def __init__(self, saw: str, *details: str) -> None:
+        super().__init__("\n".join([saw, *(f"  {line}" for line in details)]))
+
+
+class TextError(EyelineError, ValueError):
+    """A text, pair or word list that cannot be tokenised or is too long for the model."""
+
+
+class ModelError(EyelineError, ValueError):
+    """A model that cannot be found, opened or recorded."""
+
+
+class TraceError(EyelineError, ValueError):
+    """A question that this trace cannot answer, or arrays that do not belong together."""
+
+
+class StorageError(EyelineError, OSError):
+    """A file that cannot be written, or is not what it claims to be."""
+
+    def __init__(self, saw: str, *details: str) -> None:
+        EyelineError.__init__(self, saw, *details)
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+def nearest(name: str, choices: Iterable[str]) -> str:
+    """A sentence offering the closest of the choices, or all of them when none is close.
+
+    >>> nearest("minilmm", ["minilm", "smollm2"])
+    'Did you mean minilm?'
+    >>> nearest("x", ["minilm", "smollm2"])
+    'Choices: minilm, smollm2.'
+    """
+    choices = list(choices)
+    close = difflib.get_close_matches(name, choices, n=1)
+    return f"Did you mean {close[0]}?" if close else f"Choices: {', '.join(choices)}."

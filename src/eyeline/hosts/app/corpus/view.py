@@ -1,0 +1,134 @@
+"""A run on the page: its figures, the heads worth a look, and the card of the head that was clicked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from eyeline.capture.trace import Trace
+from eyeline.errors import EyelineError
+from eyeline.hosts.app import mounted
+from eyeline.hosts.app.figures import figures, tables
+from eyeline.hosts.app.figures.tables import Column
+from eyeline.hosts.app.messages import Say
+from eyeline.hosts.app.models import choices, trace_of
+from eyeline.hosts.app.plain import escaped, refuse
+from eyeline.hosts.app.settings import current
+from eyeline.plots.figures import available
+from eyeline.results.head_card import HeadCard, head_card, heads_of
+from eyeline.results.notable import notable_heads
+from eyeline.results.run import Run
+from eyeline.views import head_view
+
+#: The figures of Clark et al. in their order: 2, 3, 4, 6; then the distances behind 6.
+ORDER = ("average_attention", "importance", "entropy", "head_map", "distances")
+#: Sentences to see a head on, besides the run's own example.
+SENTENCES = ("The cat sat on the mat because it was tired.", "Mary told Anna that she had won.")
+
+
+@st.fragment
+def show_run(say: Say, run: Run, name: str) -> None:
+    """Everything of a run that can be looked at."""
+    counts, names = run.about["counts"], (run.about["model"]["name"], run.about["corpus"]["name"])
+    model, corpus = (escaped(str(one)) for one in names)
+    st.caption(say("corpus.provenance", model=model, corpus=corpus, texts=f"{counts['texts']:,}", tokens=f"{counts['tokens']:,}"))
+    for left, why in run.about.get("left_out", {}).items():
+        st.warning(say("corpus.left_out", name=say(f"corpus.analysis_{left}")), icon=":material/info:")
+        st.code(why, language=None, wrap_lines=True)
+    _notable(say, run, name)
+    drawn = [one for one in ORDER if one in available(run)]
+    for tab, figure in zip(st.tabs([say(f"corpus.figure_{one}") for one in drawn]) if drawn else (), drawn, strict=True):
+        with tab:
+            st.caption(say(f"corpus.figure_{figure}_about"))
+            chosen = figures.show(say, run, figure, key=f"figure-{name}-{figure}-{say.language}")
+            if chosen is not None and st.session_state.get(f"clicked-{name}-{figure}") != chosen:
+                st.session_state[f"clicked-{name}-{figure}"] = chosen
+                _open(name, chosen)
+    _card(say, run, name)
+
+
+def _open(name: str, head: figures.Head) -> None:
+    st.session_state[f"head-{name}"] = head
+
+
+def _label(head: figures.Head) -> str:
+    return f"{head[0]} L{head[1]}·H{head[2]}".strip()
+
+
+def _notable(say: Say, run: Run, name: str) -> None:
+    """The heads that stand out, one click from their cards."""
+    found = notable_heads(run)
+    if not found:
+        return
+    st.markdown(f"**{say('corpus.notable')}**")
+    with st.container(horizontal=True, key="notable"):
+        for head in found:
+            at = (head.stack, head.layer, head.head)
+            st.button(escaped(_label(at)), key=f"notable-{name}-{_label(at)}", on_click=_open, args=(name, at))
+
+
+def _card(say: Say, run: Run, name: str) -> None:
+    """The card of one head: numbers, behaviours, nearest heads, and the head at work on sentences."""
+    every = heads_of(run)
+    if not every:
+        return
+    best = next(((head.stack, head.layer, head.head) for head in notable_heads(run)), every[0])
+    if st.session_state.get(f"head-{name}") not in every:
+        st.session_state[f"head-{name}"] = best
+    st.divider()
+    st.selectbox(say("corpus.head"), every, format_func=_label, key=f"head-{name}", help=say("corpus.head_help"), width=240)
+    stack, layer, head = st.session_state[f"head-{name}"]
+    try:
+        card = head_card(run, layer, head, stack)
+    except EyelineError as error:
+        refuse(say("look.failed"), error)
+        return
+    left, right = st.columns([5, 7], gap="large")
+    with left:
+        _facts(say, card, name, every)
+    with right:
+        _examples(say, run, card, name)
+
+
+def _facts(say: Say, card: HeadCard, name: str, every: list[figures.Head]) -> None:
+    st.subheader(say("corpus.card", head=escaped(card.name)), anchor=False)
+    does = [say(f"corpus.does_{target}", share=f"{card.shares[target]:.3f}") for target in card.does]
+    st.markdown("\n".join(f"- {line}" for line in does) if does else say("corpus.does_nothing"))
+    if card.entropy is not None:
+        st.caption(say("corpus.entropy", value=f"{card.entropy:.2f}"))
+    if card.shares:
+        known = say.part("corpus.target")
+        order = sorted(card.shares, key=card.shares.__getitem__, reverse=True)
+        shares = [card.shares[target] for target in order]
+        tables.show(
+            Column(say("corpus.column_target"), [known.get(target, target) for target in order], "word"),
+            Column(say("corpus.column_share"), [f"{share:.3f}" for share in shares], parts=shares),
+        )
+    if card.nearest:
+        st.caption(say("corpus.nearest"))
+        with st.container(horizontal=True, key="nearest"):
+            for layer, head, far in card.nearest:
+                at = (card.stack, layer, head)
+                if at in every:
+                    st.button(f"L{layer}·H{head} · {far:.3f}", key=f"nearest-{name}-{_label(at)}", on_click=_open, args=(name, at))
+
+
+def _examples(say: Say, run: Run, card: HeadCard, name: str) -> None:
+    """The head on the run's own example, and on sentences that its model reads now."""
+    found: dict[str, Trace | str] = {} if run.example is None else {say("corpus.own_example"): run.example}
+    model = str(run.about["model"]["name"])
+    if model in choices(current()):
+        found |= {sentence: sentence for sentence in SENTENCES}
+    if not found:
+        st.caption(say("corpus.no_example"))
+        return
+    picked = st.selectbox(say("corpus.example"), list(found), key=f"example-{name}")
+    try:
+        chosen = found[picked]
+        trace: Trace = trace_of(model, chosen, None) if isinstance(chosen, str) else chosen
+        stack = card.stack or next(iter(trace.stacks))
+        view: Any = head_view(trace, stack=stack, layer=card.layer, heads=[card.head])
+        mounted.show(mounted.packed(view, say.part("view")), key=f"card-{name}")
+    except EyelineError as error:
+        refuse(say("look.failed"), error)

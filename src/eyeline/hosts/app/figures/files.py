@@ -1,0 +1,71 @@
+"""What a visitor takes home, as bytes: made in memory or in a folder of the system's that is gone at once."""
+
+from __future__ import annotations
+
+import base64
+import io
+import tempfile
+import threading
+import zipfile
+from collections.abc import Hashable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from eyeline.capture.trace import Trace
+from eyeline.hosts.app.messages import Say
+from eyeline.hosts.app.shelf import Shelf
+from eyeline.plots.graph.attention_graph import attention_graph
+from eyeline.plots.style import head_colour
+from eyeline.views.view import View
+
+#: Weaker lines could hardly be seen, and are nearly all of the work.
+LEAST = 0.01
+#: matplotlib draws for one at a time.
+_drawing = threading.Lock()
+_PICTURES = Shelf(32_000_000)
+
+
+def graph_file(say: Say, trace: Trace, key: tuple[Hashable, ...], ending: str) -> bytes:
+    """The attention graph of one head, in its colour; `key` says of which model, texts, stack, layer and head."""
+    stack, layer, head = str(key[-3]), int(str(key[-2])), int(str(key[-1]))
+
+    def draw() -> bytes:
+        with _drawing, tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"head.{ending}"
+            graph = attention_graph(trace, layer, head, stack=stack)
+            seen = np.where(graph.weights >= LEAST, graph.weights, 0.0)  # [query, key]
+            title = f"{graph.title.replace(Say('en')('figure.tokens'), say('figure.tokens'))} · ≥ {LEAST}"
+            replace(graph, weights=seen, title=title, colour=head_colour(head)).save(path)
+            return path.read_bytes()
+
+    return _PICTURES.get((key, ending, say.language), draw, len)
+
+
+def drawn(svg: bytes) -> str:
+    """An SVG file as an image's address: in an image nothing can run, whatever the tokens are."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
+
+
+def page_file(view: View) -> bytes:
+    """The view as one page that works offline."""
+    return view.html().encode()
+
+
+def trace_file(trace: Trace) -> bytes:
+    """The trace as `el.open_trace` reads it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.safetensors"
+        trace.save(path)
+        return path.read_bytes()
+
+
+def zipped(folder: Path, pattern: str) -> bytes:
+    """The plain files of a folder that match, in one archive; links are left out."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(folder.glob(pattern)):
+            if path.is_file() and not path.is_symlink() and path.resolve().is_relative_to(folder.resolve()):
+                archive.write(path, path.relative_to(folder))
+    return made.getvalue()

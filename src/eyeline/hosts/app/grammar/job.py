@@ -1,0 +1,134 @@
+"""What the Grammar page computes: tables 1, 2 and 3 in the background, into one run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from eyeline.errors import EyelineError, TextError
+from eyeline.hosts.app.jobs import Job, keep
+from eyeline.hosts.app.texts.uploads import as_file
+from eyeline.results.run import Run
+
+if TYPE_CHECKING:
+    from eyeline.models.model import Model
+    from eyeline.text.coreference.read import MarkedCorpus
+    from eyeline.text.treebank.read import Treebank
+
+#: Tables 1, 2 and 3 of Clark et al.
+ANALYSES = ("syntax", "coreference", "probe")
+#: A probing run records, trains three probes, records the untrained network and trains once more.
+STEPS = 6
+OF = 1000
+
+
+@dataclass(frozen=True)
+class Gold:
+    """What was read for the analyses that were asked for; left_out: those that this file does not allow, and why."""
+
+    treebank: Treebank | None = None
+    marked: MarkedCorpus | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """analyses: of ANALYSES. limit: sentences (documents, for coreference) at most. labels, min_count: of table 1. seeds: of table 3."""
+
+    analyses: tuple[str, ...]
+    limit: int
+    min_count: int = 20
+    labels: str = "ud"
+    seeds: int = 1
+
+
+def read_gold(name: str, data: bytes, analyses: tuple[str, ...]) -> Gold:
+    """Read a file as a treebank, as marked mentions, or both. Where none of the analyses can be made of it, an error that says why not."""
+    from eyeline.text.coreference.read import read_coreference
+    from eyeline.text.treebank.read import read_treebank
+
+    treebank: Treebank | None = None
+    marked: MarkedCorpus | None = None
+    left_out: dict[str, str] = {}
+    with as_file(name, data) as path:
+        for one in analyses:
+            try:
+                if one == "coreference":
+                    marked = _called(read_coreference(path), str(path), name)
+                elif treebank is None:
+                    treebank = read_treebank(path)
+            except TextError as error:
+                left_out[one] = str(error).replace(str(path), name)
+    if len(left_out) == len(analyses):
+        raise TextError("\n".join(dict.fromkeys(left_out.values())))
+    return Gold(treebank, marked, left_out)
+
+
+def _called(marked: MarkedCorpus, path: str, name: str) -> MarkedCorpus:
+    """Documents without a name are called after their file, which lies in a folder of ours."""
+    documents = tuple(replace(one, id=one.id.replace(path, name)) for one in marked.documents)
+    return replace(marked, documents=documents, first={kind: told.replace(path, name) for kind, told in marked.first.items()})
+
+
+def measure(model: Model, gold: Gold, wanted: Wanted, owner: str) -> Callable[[Job], None]:
+    """The work of a job: every analysis that can be made; one that fails is left out, and named in the run."""
+
+    def work(job: Job) -> None:
+        left_out, found = dict(gold.left_out), []
+        chosen = [name for name in wanted.analyses if name not in left_out]
+        for place, name in enumerate(chosen):
+
+            def at(share: float, doing: str, place: int = place) -> None:
+                job.at(int(OF * (place + share) / len(chosen)), OF, doing)
+
+            at(0, name)
+            try:
+                found.append(WORK[name](model, gold, wanted, at))
+            except EyelineError as error:
+                left_out[name] = str(error)
+        if not found:
+            raise TextError("\n".join(left_out.values()))
+        if left_out:
+            found[0] = replace(found[0], about={**found[0].about, "left_out": left_out})
+        job.at(OF, OF, "saving")
+        keep(job, owner, found[0].join(*found[1:]).save)
+
+    return work
+
+
+At = Callable[[float, str], None]
+
+
+def _syntax(model: Model, gold: Gold, wanted: Wanted, at: At) -> Run:
+    from eyeline.analyses.grammar.run import syntax
+
+    assert gold.treebank is not None  # noqa: S101 - read for this
+    return syntax(
+        model, gold.treebank, labels=wanted.labels, min_count=wanted.min_count, limit=wanted.limit,
+        progress=lambda place: at(place.documents / (place.of or 1), "syntax"),
+    )  # fmt: skip
+
+
+def _coreference(model: Model, gold: Gold, wanted: Wanted, at: At) -> Run:
+    from eyeline.analyses.coreference.run import coreference
+
+    assert gold.marked is not None  # noqa: S101 - read for this
+    return coreference(model, gold.marked, limit=wanted.limit, progress=lambda place: at(place.documents / (place.of or 1), "coreference"))
+
+
+def _probe(model: Model, gold: Gold, wanted: Wanted, at: At) -> Run:
+    from eyeline.analyses.probes.run import Progress, probe
+
+    assert gold.treebank is not None  # noqa: S101 - read for this
+    seen: list[str] = []
+
+    def show(place: Progress) -> None:
+        if place.doing not in seen:
+            seen.append(place.doing)
+        at(min(1.0, (len(seen) - 1 + place.done / max(1, place.of)) / STEPS), "probe")
+
+    return probe(model, gold.treebank, limit=max(1, wanted.limit // 2), seeds=wanted.seeds, progress=show)
+
+
+WORK: dict[str, Callable[..., Run]] = {"syntax": _syntax, "coreference": _coreference, "probe": _probe}

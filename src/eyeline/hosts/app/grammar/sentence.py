@@ -1,0 +1,46 @@
+"""A sentence that is given as words, in the head view."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from eyeline.capture.trace import Trace
+from eyeline.errors import EyelineError
+from eyeline.hosts.app import mounted
+from eyeline.hosts.app.figures.figures import Head
+from eyeline.hosts.app.messages import Say
+from eyeline.hosts.app.models import choices, held_by, model_named, place_of, turn
+from eyeline.hosts.app.plain import refuse
+from eyeline.hosts.app.settings import current
+from eyeline.hosts.app.shelf import Shelf
+from eyeline.results.run import Run
+from eyeline.views import head_view
+
+_SENTENCES = Shelf(32_000_000)
+
+
+def look(say: Say, run: Run, words: list[str], at: Head, direction: str, key: str) -> None:
+    """A list of words in the head view, where the run's model is offered here."""
+    name = str(run.about["model"]["name"])
+    if name not in choices(current()):
+        st.caption(say("corpus.no_example"))
+        return
+    try:
+        model = model_named(name)
+
+        def record() -> Trace:
+            with turn():
+                return model.trace(words=words, keep={"weights"})
+
+        trace = _SENTENCES.get((place_of(name, current()), tuple(words)), record, held_by)
+        mount(say, trace, at, direction, key)
+    except EyelineError as error:
+        refuse(say("look.failed"), error)
+
+
+def mount(say: Say, trace: Trace, at: Head, direction: str, key: str) -> None:
+    view = head_view(
+        trace, stack=next(iter(trace.stacks)), layer=at[1], heads=[at[2]], level="word", hide_special=True,
+        direction="to" if direction == "head-to-dependent" else "from",
+    )  # fmt: skip
+    mounted.show(mounted.packed(view, say.part("view")), key=key)

@@ -1,0 +1,174 @@
+"""What heads know of grammar and reference, on the page: tables 1, 2 and 3 with their figures; a relation or a head clicked opens."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from eyeline.hosts.app.figures import figures, tables
+from eyeline.hosts.app.figures.tables import Column
+from eyeline.hosts.app.grammar import card as grammar_card
+from eyeline.hosts.app.grammar import relation as grammar_relation
+from eyeline.hosts.app.messages import Say
+from eyeline.hosts.app.plain import escaped
+from eyeline.plots.figures import available
+from eyeline.plots.probes.probes import kind_of
+from eyeline.results.run import Run
+from eyeline.results.table import Cell
+from eyeline.sample.treebank import NAME
+
+#: Kind of run → its figures, in the order of the page. That of single examples is drawn relation by relation.
+FIGURES = {
+    "syntax": ("syntax",),
+    "coreference": ("coreference", "coreference_heads", "coreference_example"),
+    "probe": ("probes", "probes_curve", "probe_weights"),
+}
+TYPES = ("all", "pronoun", "proper", "nominal")
+PERCENT = "%.1f %%"
+
+
+@st.fragment
+def show_grammar(say: Say, parts: Mapping[str, Run], name: str) -> None:
+    """The tables that a run holds, a tab each, and below them the card of one head."""
+    kinds = [kind for kind in FIGURES if kind in parts]
+    for tab, kind in zip(st.tabs([say(f"grammar.analysis_{kind}") for kind in kinds]), kinds, strict=True):
+        with tab:
+            run = parts[kind]
+            st.caption(say(f"grammar.about_{kind}"))
+            _provenance(say, kind, run)
+            TABLES[kind](say, run, name)
+            for figure in FIGURES[kind]:
+                if figure in available(run):
+                    _figure(say, run, figure, name)
+    grammar_card.show_card(say, parts, name)
+
+
+def _provenance(say: Say, kind: str, run: Run) -> None:
+    """Model, corpus, how much of it, and what was left out and why: nothing is dropped in silence."""
+    counts, names = run.about["counts"], [str(run.about["model"]["name"]), str(run.about["corpus"]["name"])]
+    names[1] = names[1].removeprefix("the other half of ")  # of the probes, which learn from one half
+    model, corpus = (escaped(one) for one in names)
+    n = {name: f"{counts.get(name, 0):,}" for name in ("sentences", "words", "documents", "mentions")}
+    if kind == "coreference":
+        n["documents"] = f"{run.about['corpus'].get('documents', 0):,}"
+    st.caption(say(f"grammar.provenance_{kind}", model=model, corpus=corpus, **n))
+    said = [say(f"grammar.{what}", n=f"{counts[what]:,}") for what in ("no_tree", "too_long", "unreadable") if counts.get(what)]
+    if kind == "coreference":
+        marked, first, apart = (f"{counts.get(what, 0):,}" for what in ("mentions_marked", "mentions_first", "mentions_apart"))
+        said.append(say("grammar.mentions", marked=marked, scored=n["mentions"], first=first, apart=apart))
+    if names[1].startswith(NAME):
+        said.append(say("grammar.synthetic"))
+    if said:
+        st.caption(" ".join(said))
+
+
+def _figure(say: Say, run: Run, figure: str, name: str) -> None:
+    st.subheader(say(f"grammar.figure_{figure}"), anchor=False)
+    st.caption(say(f"grammar.figure_{figure}_about"))
+    with st.container(key=f"wide-{figure}"):
+        chosen = figures.show(say, run, figure, key=f"figure-{name}-{figure}-{say.language}")
+    if chosen is not None and st.session_state.get(f"clicked-{name}-{figure}") != chosen:
+        st.session_state[f"clicked-{name}-{figure}"] = chosen
+        grammar_card.open_card(name, chosen)
+
+
+def _syntax(say: Say, run: Run, name: str) -> None:
+    """Table 1: the best head of each relation beside the best fixed offset, most ahead of it first; a row clicked opens the relation."""
+    rows = sorted(run.table("syntax").rows(), key=lambda row: (row["relation"] != "all", float(row["baseline"]) - float(row["accuracy"])))
+    meanings = say.part("grammar.relation")
+    columns: dict[str, list[Any]] = {
+        say("grammar.column_relation"): [str(row["relation"]) for row in rows],
+        say("grammar.column_meaning"): [meanings.get(str(row["relation"]).replace(":", "_"), "") for row in rows],
+        say("grammar.column_count"): [int(row["count"]) for row in rows],
+        say("grammar.column_head"): [_head(row) for row in rows],
+        say("grammar.column_accuracy"): [float(row["accuracy"]) for row in rows],
+        say("grammar.column_held_out"): [float(row["accuracy_held_out"]) for row in rows],
+        say("grammar.column_baseline"): [float(row["baseline"]) for row in rows],
+        say("grammar.column_offset"): [f"{int(row['offset']):+d}" for row in rows],
+        say("grammar.column_gain"): [float(row["accuracy"]) - float(row["baseline"]) for row in rows],
+    }
+    helped = {key: say(f"grammar.column_{key}_help") for key in ("accuracy", "held_out", "baseline", "offset", "gain")}
+    event: Any = st.dataframe(
+        columns, hide_index=True, on_select="rerun", selection_mode="single-row", key=f"table-{name}-{say.language}",
+        column_config={
+            say("grammar.column_meaning"): st.column_config.TextColumn(width="medium"),
+            say("grammar.column_count"): st.column_config.NumberColumn(format="localized"),
+            say("grammar.column_accuracy"): st.column_config.ProgressColumn(
+                format=PERCENT, min_value=0, max_value=100, help=helped["accuracy"]
+            ),
+            say("grammar.column_held_out"): st.column_config.NumberColumn(format=PERCENT, help=helped["held_out"]),
+            say("grammar.column_baseline"): st.column_config.NumberColumn(format=PERCENT, help=helped["baseline"]),
+            say("grammar.column_offset"): st.column_config.TextColumn(help=helped["offset"]),
+            say("grammar.column_gain"): st.column_config.NumberColumn(format="%+.1f", help=helped["gain"]),
+        },
+    )  # fmt: skip
+    if len(rows) < 2:
+        st.info(say("grammar.no_relation"), icon=":material/info:")
+    else:
+        known = [str(row["relation"]) for row in rows if row["relation"] != "all"]
+        grammar_relation.show_relation(say, run, name, known, _picked(event, rows, name))
+
+
+def _picked(event: Any, rows: list[dict[str, Cell]], name: str) -> str | None:
+    """The relation of the row that was clicked just now."""
+    places = (event or {}).get("selection", {}).get("rows", [])
+    relation = str(rows[places[0]]["relation"]) if places and places[0] < len(rows) else None
+    if relation is None or st.session_state.get(f"row-{name}") == relation:
+        return None
+    st.session_state[f"row-{name}"] = relation
+    return None if relation == "all" else relation
+
+
+def _coreference(say: Say, run: Run, name: str) -> None:
+    """Table 2: rules beside the best head, by the type of mention."""
+    rows = list(run.table("coreference").rows())
+    shares = [float(row["all"]) for row in rows]
+    others = [Column(say(f"grammar.type_{kind}"), [_percent(row[kind]) for row in rows]) for kind in TYPES[1:]]
+    with st.container(key="wide-table-coreference"):
+        tables.show(
+            Column(say("grammar.column_method"), [_named(say, "method", str(row["method"])) for row in rows], "word"),
+            Column(say("grammar.column_head"), ["" if _unknown(row["layer"]) else _head(row) for row in rows], "token"),
+            Column(say("grammar.type_all"), [_percent(share) for share in shares], parts=[share / 100 for share in shares]),
+            *others,
+        )
+
+
+def _head(row: dict[str, Cell]) -> str:
+    return f"L{int(row['layer'])}·H{int(row['head'])}"
+
+
+def _percent(value: Cell) -> str:
+    """
+    >>> _percent(12.34), _percent(float("nan"))
+    ('12.3 %', '–')
+    """
+    return "–" if _unknown(value) else f"{float(value):.1f} %"
+
+
+def _named(say: Say, what: str, name: str) -> str:
+    """A method or a probe as the visitor reads it; one that we do not know by its own name."""
+    return say.part(f"grammar.{what}").get(name.replace(", ", "_").replace(" ", "_").replace("-", "_"), name)
+
+
+def _probe(say: Say, run: Run, name: str) -> None:
+    """Table 3: how many words' heads each probe finds."""
+    rows = list(run.table("probes").rows())
+    shares = [float(row["uas"]) for row in rows]
+    with st.container(key="wide-table-probes"):
+        tables.show(
+            Column(say("grammar.column_probe"), [_named(say, "probe", kind_of(str(row["probe"]))) for row in rows], "word"),
+            Column(say("grammar.column_found"), [_percent(share) for share in shares], parts=[share / 100 for share in shares]),
+            Column(say("grammar.column_interval"), [f"{float(row['low']):.1f} – {_percent(row['high'])}" for row in rows]),
+            Column(say("grammar.column_punctuation"), [_percent(row["uas_with_punctuation"]) for row in rows]),
+            Column(say("grammar.column_words"), [f"{int(row['n']):,}" for row in rows]),
+        )
+
+
+def _unknown(value: Cell) -> bool:
+    return value == "" or (isinstance(value, float) and math.isnan(value))
+
+
+TABLES = {"syntax": _syntax, "coreference": _coreference, "probe": _probe}

@@ -1,0 +1,183 @@
+"""Learn: the lesson, a step at a time, on live views; then an exercise with a sentence of one's own."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from eyeline.capture.trace import Trace
+from eyeline.errors import EyelineError
+from eyeline.hosts.app import mounted
+from eyeline.hosts.app.address import Looking
+from eyeline.hosts.app.figures import tables
+from eyeline.hosts.app.figures.tables import Column
+from eyeline.hosts.app.learn import notes
+from eyeline.hosts.app.learn.lesson import MODEL, SENTENCES, STEPS, Choice, Step, reaches, vectors
+from eyeline.hosts.app.look import recipe
+from eyeline.hosts.app.look.page import MAKERS, begun_with
+from eyeline.hosts.app.messages import Say
+from eyeline.hosts.app.models import place_of, token_count, trace_of, views_kept
+from eyeline.hosts.app.plain import refuse
+from eyeline.hosts.app.settings import current
+from eyeline.hosts.app.shell import heading
+
+EXERCISE = len(STEPS) + 1
+#: A sentence of so many words shows most.
+FEWEST, MOST = 5, 10
+
+
+def page(say: Say) -> None:
+    heading(say, "learn")
+    number = _number()
+    _choose_step(say)
+    looking = None
+    try:
+        looking = _exercise(say) if number == EXERCISE else _step(say, STEPS[number - 1], number)
+    except EyelineError as error:
+        refuse(say("look.failed"), error)
+    _turn_page(say, number)
+    if looking is not None:
+        place, state = place_of(MODEL, current()), dict(looking.state)
+        recipe.box(say, recipe.looking_python(looking, place, state), recipe.looking_console(looking, place, state))
+
+
+def trace(text: str, pair: str = "") -> Trace:
+    """The lesson is written for the embedded model, whatever else is open."""
+    return trace_of(MODEL, text, pair or None)
+
+
+def _number() -> int:
+    asked = st.query_params.get("step", "1")
+    if "lesson-step" not in st.session_state:
+        st.session_state["lesson-step"] = (
+            int(asked) if asked in map(str, range(1, EXERCISE + 1)) else st.session_state.get("lesson-left", 1)
+        )
+    number = int(st.session_state["lesson-step"])
+    st.session_state["lesson-left"] = number
+    st.query_params["step"] = str(number)
+    return number
+
+
+def _choose_step(say: Say) -> None:
+    st.segmented_control(
+        say("learn.step"), range(1, EXERCISE + 1), format_func=lambda n: str(n) if n < EXERCISE else say("learn.exercise_short"),
+        key="lesson-step", label_visibility="collapsed", required=True, width="content",
+    )  # fmt: skip
+
+
+def _go(number: int) -> None:
+    st.session_state["lesson-step"] = number
+
+
+def _turn_page(say: Say, number: int) -> None:
+    with st.container(horizontal=True, key="turn"):
+        if number > 1:
+            st.button(say("learn.back"), on_click=_go, args=(number - 1,), icon=":material/arrow_back:", key="lesson-back")
+        if number < EXERCISE:
+            following = say("learn.next") if number < EXERCISE - 1 else say("learn.to_exercise")
+            st.button(following, on_click=_go, args=(number + 1,), type="primary", key="lesson-next")
+
+
+def _step(say: Say, step: Step, number: int) -> Looking:
+    with st.spinner(say("look.loading", model=MODEL)):
+        facts = step.facts(trace)
+    told, live = st.columns([5, 7], gap="large")
+    with told:
+        st.subheader(say("learn.numbered", n=number, of=len(STEPS), title=say(f"learn.{step.name}.title")), anchor=False)
+        st.markdown(say(f"learn.{step.name}.text", **facts))
+    with live:
+        shown = _chosen(say, step)
+        found = trace(shown.text, step.pair)
+        looking = Looking(shown.text, step.pair, MODEL, step.view, shown.state)
+        _show(say, looking, found, f"lesson-{step.name}")
+        st.info(say(f"learn.{step.name}.try"), icon=":material/touch_app:")
+        if step.name == "vectors":
+            _numbers(say, found)
+        if step.name == "depth":
+            _reaches(say, found)
+    return looking
+
+
+def _chosen(say: Say, step: Step) -> Choice:
+    """What the switch above the view says, where there is one."""
+    if not step.choices:
+        return Choice("", step.text, step.state)
+    named = {choice.name: choice for choice in step.choices}
+    picked = st.segmented_control(
+        say("learn.choose"), list(named), format_func=lambda name: say(f"learn.{step.name}.choice_{name}"), default=step.choices[0].name,
+        key=f"lesson-choice-{step.name}", label_visibility="collapsed", required=True,
+    )  # fmt: skip
+    return named[picked or step.choices[0].name]
+
+
+def _show(say: Say, looking: Looking, found: Trace, key: str) -> None:
+    asked = ("lesson", looking.model, looking.text, looking.pair, looking.view, repr(sorted(looking.state.items())), say.language)
+    make = MAKERS[looking.view]
+    data = views_kept().get(asked, lambda: mounted.packed(begun_with(make(found), dict(looking.state)), say.part("view")), len)
+    _alone(data, key)
+
+
+@st.fragment
+def _alone(data: bytes, key: str) -> None:
+    """What a reader does in the view stays in the view."""
+    mounted.show(data, key)
+
+
+def _numbers(say: Say, found: Trace) -> None:
+    """The row of numbers behind one query, in steps."""
+    tokens, dots, scores, weights = zip(*vectors(found, 5, 11, 3), strict=True)
+    tables.show(
+        Column(say("learn.vectors.column_key"), tokens, "token"),
+        Column(say("learn.vectors.column_dot"), [f"{dot:.1f}" for dot in dots]),
+        Column(say("learn.vectors.column_score"), [f"{score:.2f}" for score in scores]),
+        Column(say("learn.vectors.column_weight"), [f"{weight:.3f}" for weight in weights], parts=weights),
+    )
+
+
+def _reaches(say: Say, found: Trace) -> None:
+    """How near attention stays, layer by layer."""
+    near, far = zip(*reaches(found), strict=True)
+    tables.show(
+        Column(say("learn.depth.column_layer"), [str(layer) for layer in found.layers]),
+        Column(say("learn.depth.column_near"), [f"{share:.0%}" for share in near], parts=near),
+        Column(say("learn.depth.column_far"), [f"{distance:.1f}" for distance in far]),
+    )
+
+
+def _exercise(say: Say) -> Looking | None:
+    told, live = st.columns([5, 7], gap="large")
+    with told:
+        st.subheader(say("learn.exercise.title"), anchor=False)
+        st.markdown(say("learn.exercise.text"))
+        for kind, sentences in SENTENCES.items():
+            with st.container(gap="xxsmall", key=f"sentences-{kind}"):
+                st.caption(say(f"learn.exercise.{kind}"))
+                for number, sentence in enumerate(sentences):
+                    st.button(sentence, key=f"sentence-{kind}-{number}", on_click=_take, args=(sentence,), type="tertiary")
+        st.markdown(say("learn.exercise.look_for"))
+    with live:
+        looking = _own_sentence(say)
+        if looking is not None:
+            _show(say, looking, trace(looking.text), "lesson-exercise")
+            notes.show(say, looking)
+    return looking
+
+
+def _own_sentence(say: Say) -> Looking | None:
+    """The sentence typed, where it can be shown."""
+    st.session_state.setdefault("exercise-text", st.session_state.get("exercise-kept", SENTENCES["plain"][0]))
+    text = st.text_input(say("learn.exercise.yours"), key="exercise-text", max_chars=2000).strip()
+    st.session_state["exercise-kept"] = text
+    if not text:
+        st.info(say("look.empty"), icon=":material/edit:")
+        return None
+    words = len(text.split())
+    if not FEWEST <= words <= MOST:
+        st.caption(say("learn.exercise.few" if words < FEWEST else "learn.exercise.many", n=words))
+    if (count := token_count(MODEL, text, None)) > current().limits.tokens:
+        refuse(say("look.too_many", n=count, most=current().limits.tokens))
+        return None
+    return Looking(text, "", MODEL, "head", {"layer": 5, "heads": [11]})
+
+
+def _take(sentence: str) -> None:
+    st.session_state["exercise-text"] = sentence

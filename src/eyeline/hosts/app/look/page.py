@@ -1,0 +1,203 @@
+"""Look: a text, a model, three views of its attention, and a picture of one head."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from eyeline.capture.trace import Stack, Trace
+from eyeline.errors import EyelineError, TraceError
+from eyeline.hosts.app import mounted
+from eyeline.hosts.app.address import KINDS, Looking, read, sound, written
+from eyeline.hosts.app.figures.files import drawn, graph_file, page_file, trace_file
+from eyeline.hosts.app.look import recipe
+from eyeline.hosts.app.messages import Say
+from eyeline.hosts.app.models import choices, model_named, place_of, token_count, trace_of, views_kept
+from eyeline.hosts.app.plain import escaped, refuse
+from eyeline.hosts.app.settings import current
+from eyeline.hosts.app.shell import heading
+from eyeline.views import head_view, model_view, neuron_view
+from eyeline.views.view import View
+
+MAKERS = {"head": head_view, "model": model_view, "neuron": neuron_view}
+IMAGES = {"svg": "image/svg+xml", "png": "image/png"}
+#: Characters that a field takes at all; far above the limit, so that a long text is answered rather than dropped.
+MOST_TYPED = 200_000
+#: Text, second text, and where to begin with them: a head that shows something at once.
+EXAMPLES: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("The cat sat on the mat because it was tired.", "", {"layer": 5, "heads": [11]}),
+    ("The cat sat on the mat.", "It purred.", {"layer": 5, "heads": [11]}),
+    ("The bank by the river was closed, so she sat on the grass.", "", {"layer": 5, "heads": [11]}),
+)
+
+
+def page(say: Say) -> None:
+    heading(say, "look")
+    looking = _asked(say)
+    if looking is None or (trace := _traced(say, looking)) is None:
+        return
+    kind = st.segmented_control(
+        say("look.view"), KINDS, format_func=lambda kind: say(f"look.view_{kind}"), key="look-view",
+        label_visibility="collapsed", required=True,
+    )  # fmt: skip
+    looking = replace(looking, view=kind or looking.view)
+    st.caption(say(f"look.view_{looking.view}_about"))
+    _looked_at(say, looking, trace)
+
+
+def _asked(say: Say) -> Looking | None:
+    """The texts and the model: from the address at first, then from the form."""
+    limits, own = current().limits, list(choices(current()))
+    if "looking" not in st.session_state:
+        st.session_state.looking = read(st.query_params.to_dict(), Looking(*EXAMPLES[0][:2], model=own[0], state=EXAMPLES[0][2]))
+        st.session_state["look-view"] = st.session_state.looking.view
+    now: Looking = st.session_state.looking
+    st.session_state.setdefault("look-text", now.text)
+    st.session_state.setdefault("look-pair", now.pair)
+    with st.form("look-form", border=False):
+        first, second, side = st.columns([5, 3, 2], gap="medium", vertical_alignment="top")
+        first.text_area(say("look.text"), key="look-text", height=92, max_chars=MOST_TYPED, help=say("look.text_help"))
+        second.text_area(say("look.pair"), key="look-pair", height=92, max_chars=MOST_TYPED, help=say("look.pair_help"))
+        name = _model_choice(say, side, own, now.model)
+        side.form_submit_button(say("look.show"), type="primary", width="stretch", key="look-show")
+    with st.container(horizontal=True, vertical_alignment="center", key="examples"):
+        st.caption(say("look.examples"), width="content")
+        for number in range(len(EXAMPLES)):
+            st.button(say(f"look.example_{number}"), key=f"example-{number}", on_click=_use_example, args=(number,), type="tertiary")
+    text, pair = st.session_state["look-text"].strip(), st.session_state["look-pair"].strip()
+    if not text:
+        st.info(say("look.empty"), icon=":material/edit:")
+        return None
+    if len(text) + len(pair) > limits.characters:
+        refuse(say("look.too_long", n=f"{len(text) + len(pair):,}", most=f"{limits.characters:,}"))
+        return None
+    state = now.state if (now.text, now.pair) == (text, pair) else {k: v for k, v in now.state.items() if k in ("layer", "heads")}
+    looking = Looking(text, pair, name, now.view, state)
+    st.session_state.looking = looking
+    return looking
+
+
+def _model_choice(say: Say, side: Any, own: list[str], now: str) -> str:
+    listed = own if now in own or not now else [*own, now]
+    st.session_state.setdefault("look-model", now if now in listed else own[0])
+    if st.session_state["look-model"] not in listed:
+        listed.append(st.session_state["look-model"])
+    chosen: str = side.selectbox(
+        say("look.model"), listed, key="look-model", help=say("look.model_help"), accept_new_options=current().allow_hub
+    )
+    return (chosen or own[0]).strip()
+
+
+def _use_example(number: int) -> None:
+    text, pair, state = EXAMPLES[number]
+    st.session_state["look-text"], st.session_state["look-pair"] = text, pair
+    now: Looking = st.session_state.looking
+    st.session_state.looking = replace(now, text=text, pair=pair, state=state)
+
+
+def _traced(say: Say, looking: Looking) -> Trace | None:
+    """The trace, or a message and None."""
+    known = choices(current())
+    if looking.model not in known and not current().allow_hub:
+        refuse(say("look.failed"), say("look.not_offered", model=looking.model[:80], known=", ".join(known)))
+        return None
+    try:
+        with st.spinner(say("look.loading", model=escaped(looking.model[:80])), show_time=False):
+            model_named(looking.model)
+        limits, count = current().limits, token_count(looking.model, looking.text, looking.pair or None)
+        if count > limits.tokens:
+            refuse(say("look.too_many", n=count, most=limits.tokens))
+            return None
+        return trace_of(looking.model, looking.text, looking.pair or None)
+    except EyelineError as error:
+        refuse(say("look.failed"), error)
+        return None
+
+
+@st.fragment
+def _looked_at(say: Say, looking: Looking, trace: Trace) -> None:
+    """The view, and what follows what its reader does: the address, the picture, the files, the recipe."""
+    try:
+        data = _packed(say, looking, trace)
+    except EyelineError as error:
+        refuse(say("look.failed"), error)
+        return
+    state = {**looking.state, **sound(mounted.show(data, key=f"look-shown-{looking.view}"))}
+    looking = replace(looking, state=state)
+    st.session_state.looking = looking
+    parameters, whole = written(looking)
+    if {key: value for key, value in st.query_params.items() if key != "lang"} != parameters:
+        st.query_params.from_dict(parameters | ({"lang": st.query_params["lang"]} if "lang" in st.query_params else {}))
+    st.caption(say("look.link") if whole else say("look.link_too_long"))
+    st.subheader(say("look.picture"), anchor=False)
+    _picture(say, looking, trace)
+    place = place_of(looking.model, current())
+    numbered = {**state, **({"layer": _number(trace, state)} if "layer" in state else {})}
+    recipe.box(say, recipe.looking_python(looking, place, numbered), recipe.looking_console(looking, place, numbered))
+
+
+def _packed(say: Say, looking: Looking, trace: Trace) -> bytes:
+    """The view as the reader begins with it, made once: later changes of its state happen in the browser."""
+    asked = (looking.model, looking.text, looking.pair, looking.view, say.language)
+    begun = st.session_state.setdefault("begun", {})
+    if begun.get("asked") != asked:
+        begun.update(asked=asked, state=dict(looking.state))
+    start = begun["state"]
+    key = hashlib.sha256(repr((asked, place_of(looking.model, current()), sorted(start.items()))).encode()).hexdigest()
+    return views_kept().get(key, lambda: mounted.packed(begun_with(MAKERS[looking.view](trace), start), say.part("view")), len)
+
+
+def begun_with(view: View, state: dict[str, Any]) -> View:
+    """The view, begun with what it can take of a state: a link may be older than the text."""
+    for key in sorted(state, key=("stack", "layer").__contains__, reverse=True):
+        try:
+            view = view.starting(**{key: state[key]})
+        except (TraceError, TypeError, ValueError):
+            continue
+    return view
+
+
+def _number(trace: Trace, state: Mapping[str, Any]) -> int:
+    """The number of the layer that a state shows: states count positions."""
+    layers = _stack(trace, state).layers
+    return layers[min(int(state.get("layer", 0)), len(layers) - 1)]
+
+
+def _stack(trace: Trace, state: Mapping[str, Any]) -> Stack:
+    """The stack that a state shows; the last where a link counts further."""
+    return list(trace.stacks.values())[min(int(state.get("stack", 0)), len(trace.stacks) - 1)]
+
+
+def _picture(say: Say, looking: Looking, trace: Trace) -> None:
+    """One head as a graph, and everything to take home."""
+    state = looking.state
+    stack, layer, heads = _stack(trace, state), _number(trace, state), list(state.get("heads") or [])
+    left, right = st.columns([1, 2], gap="large")
+    with left:
+        st.caption(say("look.picture_about"))
+        asked = st.columns(2)
+        layer = asked[0].selectbox(say("look.layer"), stack.layers, index=stack.layers.index(layer), key=f"graph-layer-{layer}")
+        every = list(range(len(stack.weights_by_layer[stack.layers.index(layer)])))
+        first = heads[0] if len(heads) == 1 and heads[0] in every else 0
+        head = asked[1].selectbox(say("look.head"), every, index=first, key=f"graph-head-{first}")
+        key = (looking.model, looking.text, looking.pair, stack.name, layer, head)
+        for ending, kind in IMAGES.items():
+            st.download_button(
+                say(f"look.save_{ending}"), partial(graph_file, say, trace, key, ending), f"L{layer}-H{head}.{ending}", kind,
+                on_click="ignore", icon=":material/image:", width="stretch", key=f"save-{ending}",
+            )  # fmt: skip
+        st.download_button(
+            say("look.save_page"), lambda: page_file(begun_with(MAKERS[looking.view](trace), dict(state))), f"{looking.view}.html",
+            "text/html", on_click="ignore", icon=":material/article:", width="stretch", key="save-page",
+        )  # fmt: skip
+        st.download_button(
+            say("look.save_trace"), lambda: trace_file(trace), "trace.safetensors", "application/octet-stream",
+            on_click="ignore", icon=":material/database:", width="stretch", key="save-trace",
+        )  # fmt: skip
+    with right, st.container(key="graph"):
+        st.image(drawn(graph_file(say, trace, key, "svg")), width="content")

@@ -1,0 +1,59 @@
+"""A run of any kinds on the page: where heads look, grammar, a space, two models compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from eyeline.hosts.app.corpus.view import show_run
+from eyeline.hosts.app.grammar.view import FIGURES as GRAMMAR
+from eyeline.hosts.app.grammar.view import show_grammar
+from eyeline.hosts.app.messages import Say
+from eyeline.hosts.app.shelf import Shelf
+from eyeline.hosts.app.space.compared import show_comparison
+from eyeline.hosts.app.space.shown import show_space
+from eyeline.results.run import ABOUT, Run, open_run
+
+_RUNS = Shelf(16)
+
+
+def opened(folder: Path) -> Run:
+    """A finished run, read once; again where it was written anew."""
+    about = folder / ABOUT
+    return _RUNS.get((str(folder), about.stat().st_mtime_ns if about.is_file() else 0), lambda: open_run(folder), lambda _: 1)
+
+
+def show_parts(say: Say, run: Run, folder: Path) -> None:
+    """Every part of a run, those of grammar together, and what was left out of it."""
+    name, parts = folder.name, run.parts
+    for part in parts.values():
+        if part.about.get("kind", "analyse") in GRAMMAR:
+            for left, why in part.about.get("left_out", {}).items():
+                st.warning(say("grammar.left_out", name=say(f"grammar.analysis_{left}")), icon=":material/info:")
+                st.code(why, language=None, wrap_lines=True)
+    if "analyse" in parts:
+        show_run(say, parts["analyse"], name)
+    grammar = {kind: part for kind, part in parts.items() if kind in GRAMMAR}
+    if grammar:
+        show_grammar(say, grammar, name)
+    if "space" in parts:
+        show_space(say, parts["space"], folder)
+    if "compare" in parts:
+        show_comparison(say, parts["compare"], folder)
+
+
+def called_by(say: Say, run: Run, when: str) -> str:
+    """A run in a list: when, which model, how much of what."""
+    kind, part = next(iter(run.parts.items()))
+    about = part.about
+    counts, named = about["counts"], {"when": when, "model": about["model"]["name"], "corpus": about["corpus"]["name"]}
+    if kind == "compare":
+        return say("space.called_compare", **named, other=about["with"]["name"], n=f"{counts['texts']:,}")
+    if kind == "space":
+        return say("space.called", **named, n=f"{counts['texts']:,}")
+    if kind == "coreference":
+        return say("grammar.called_coreference", **named, n=f"{counts['mentions']:,}")
+    if kind in GRAMMAR:
+        return say("grammar.called", **named, n=f"{counts['sentences']:,}")
+    return say("runs.called", **named, texts=f"{counts['texts']:,}")

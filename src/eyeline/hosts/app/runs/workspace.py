@@ -1,0 +1,85 @@
+"""The one folder that the app reads and writes, whatever is typed."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from eyeline.errors import StorageError
+from eyeline.results.run import ABOUT
+
+MODELS, RUNS = "models", "runs"
+#: What a run is called while it is written, and seconds after which nobody writes it any more.
+HALF, LEFT = re.compile(r"\.\d{4}-\d{2}-\d{2}-[0-9a-f]{16}"), 600
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """`models/` holds model folders, `runs/` finished runs. Names come from visitors: a name is one step down, never a way out."""
+
+    root: Path
+
+    def inside(self, *names: str) -> Path:
+        """The path of these names below the root; a name that leads anywhere else, by dots, slashes or links, is refused.
+
+        >>> Workspace(Path("/tmp/w")).inside("runs", "../../etc")
+        Traceback (most recent call last):
+        eyeline.errors.StorageError: '../../etc' is not a name inside the workspace.
+          Give the name of something in it, without slashes or dots before it.
+        """
+        root = self.root.resolve()
+        path = root
+        for name in names:
+            path = path / name
+            if not plain_name(name) or not path.resolve().is_relative_to(root):
+                raise StorageError(
+                    f"{name[:80]!r} is not a name inside the workspace.",
+                    "Give the name of something in it, without slashes or dots before it.",
+                )
+        return path
+
+    def models(self) -> dict[str, Path]:
+        """Model folders by name."""
+        found = [path for path in self._folders(MODELS) if (path / "config.json").is_file() or any(path.glob("*.gguf"))]
+        return {path.name: path for path in found if self.whole(path)}
+
+    def runs(self) -> dict[str, Path]:
+        """Finished runs by name, the newest first: a folder with run.json is one."""
+        found = [path for path in self._folders(RUNS) if (path / ABOUT).is_file()]
+        return {path.name: path for path in sorted(found, key=lambda path: (path / ABOUT).stat().st_mtime, reverse=True)}
+
+    def whole(self, folder: Path) -> bool:
+        """Whether all that lies in a folder lies in the workspace: links that lead out of it do not."""
+        root = self.root.resolve()
+        return all(path.resolve().is_relative_to(root) for path in [folder, *folder.rglob("*")])
+
+    def new_run(self) -> Path:
+        """A folder for a run, not yet made; its name cannot be guessed."""
+        return self.inside(RUNS, f"{time.strftime('%Y-%m-%d')}-{secrets.token_hex(8)}")
+
+    def sweep(self) -> None:
+        """Remove what an app that was killed left half written."""
+        for path in (self.root.resolve() / RUNS).glob(".*"):
+            if HALF.fullmatch(path.name) and path.is_dir() and not path.is_symlink() and path.stat().st_mtime < time.time() - LEFT:
+                shutil.rmtree(path, ignore_errors=True)
+
+    def _folders(self, kind: str) -> list[Path]:
+        root = self.root.resolve()
+        place = root / kind
+        if not place.resolve().is_relative_to(root) or not place.is_dir():
+            return []
+        every = (path for path in place.iterdir() if plain_name(path.name) and path.is_dir())
+        return sorted(path for path in every if path.resolve().is_relative_to(root))
+
+
+def plain_name(name: str) -> bool:
+    """Whether a name is one step down and nothing else.
+
+    >>> [plain_name(name) for name in ("bert", "..", "a/b", "/etc", ".hidden", "")]
+    [True, False, False, False, False, False]
+    """
+    return bool(name) and len(name) <= 120 and name.isprintable() and not name.startswith(".") and not set(name) & set('/\\:*?"<>|~')

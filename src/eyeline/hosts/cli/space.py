@@ -1,0 +1,169 @@
+"""`eyeline space` and `eyeline compare`: the queries and keys of a corpus in one picture, and two models side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from eyeline.hosts.cli.corpus import numbers
+from eyeline.hosts.cli.progress import progress_bar
+from eyeline.hosts.report.text import PAGES
+
+console = Console()
+#: The pages with the pictures, in the folder of the run.
+PAGE, COMPARE_PAGE = (PAGES[kind][0] for kind in ("space", "compare"))
+
+Corpus = Annotated[Path, typer.Argument(help="A .txt, .jsonl or .conllu file, plain or .gz.", show_default=False)]
+Output = Annotated[Path, typer.Option("-o", "--output", help="The run's folder, made if need be.", show_default=False)]
+ModelName = Annotated[str, typer.Option(help="An embedded model, a local folder, or a hub id.")]
+Layers = Annotated[str | None, typer.Option(help="Layers, from 0, such as 0,5. All otherwise.")]
+Limit = Annotated[int | None, typer.Option(help="So many documents, chosen at random.", show_default=False)]
+MaxTokens = Annotated[int | None, typer.Option(help="Skip longer documents.", show_default=False)]
+Seed = Annotated[int, typer.Option(help="For everything that is drawn at random.")]
+Kind = Annotated[str | None, typer.Option(help="text, jsonl or conllu, where the file's ending does not say.", show_default=False)]
+
+
+def space(
+    corpus: Corpus,
+    output: Output,
+    model: ModelName = "minilm",
+    of: Annotated[str, typer.Option(help="queries-keys or values.")] = "queries-keys",
+    project: Annotated[str | None, typer.Option(help="fitted, freed, pca, umap or tsne.", show_default="fitted; of values pca")] = None,
+    gauge: Annotated[
+        str | None, typer.Option(help="attentionviz, lifted or none.", show_default="lifted for fitted and freed, else attentionviz")
+    ] = None,
+    dims: Annotated[int, typer.Option(help="2 or 3 dimensions.")] = 2,
+    shared_scale: Annotated[bool, typer.Option("--shared-scale", help="Of attentionviz: one scale for all heads.")] = False,
+    layers: Layers = None,
+    heads: Annotated[str | None, typer.Option(help="Heads, from 0, such as 0,5. All otherwise.")] = None,
+    limit: Limit = None,
+    max_tokens: MaxTokens = None,
+    seed: Seed = 0,
+    kind: Kind = None,
+    vectors: Annotated[bool, typer.Option(help="Keep the vectors too, for search and other projections (large).")] = True,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the space that the folder holds.")] = False,
+) -> None:
+    """The queries and keys of every head in one picture, so that near means attends, and how far each picture can be trusted.
+
+    [dim]eyeline space articles.txt --model minilm --limit 50 -o run[/dim]
+    """
+    chosen = {"layers": numbers(layers), "heads": numbers(heads)}
+    from eyeline.analyses.space.run import joint_space
+    from eyeline.models.load import load
+    from eyeline.results.run import check_free
+    from eyeline.results.space.file import FILE
+    from eyeline.storage.files import make_folder
+    from eyeline.text.corpora.read import read_corpus
+    from eyeline.views.space import space_view
+
+    check_free(output, "space", overwrite=overwrite)
+    opened, loaded = read_corpus(corpus, kind=kind), load(model)
+    with _steps() as show:
+        found = joint_space(
+            loaded, opened, of=of, project=project, gauge=gauge, dims=dims, shared_scale=shared_scale, limit=limit, max_tokens=max_tokens,
+            seed=seed, show=show, progress=lambda place: show("texts", place.documents, place.of or 0), **chosen,
+        )  # fmt: skip
+    make_folder(output)
+    found.save(output / FILE, vectors=vectors)
+    space_view(found).save(output / PAGE)
+    report = found.run().save(output)  # last: it links to the page
+    for name, stack in found.stacks.items():
+        if of == "queries-keys":
+            console.print(f"{escape(name)}: {_said(stack.facts)}", highlight=False)
+    check = found.about.get("gauge_check")
+    if check is not None:
+        said = f"Attention recomputed from the gauged vectors is within {check['largest_difference']:.0e} of the model's."
+        doubt = "" if check["holds"] else " [bold]That is much: is it computed in half precision?[/bold]"
+        console.print(f"{said}{doubt}", highlight=False)
+    counts = found.about["counts"]
+    _skipped(counts)
+    console.print(f"{counts['texts']:,} texts, {counts['tokens']:,} tokens. Pictures: {escape(str(output / PAGE))}", highlight=False)
+    console.print(f"Report: {escape(str(report))}", highlight=False)
+
+
+def compare(
+    corpus: Corpus,
+    output: Output,
+    other: Annotated[str, typer.Option("--with", help="The second model: embedded, a local folder, or a hub id.", show_default=False)],
+    model: ModelName = "minilm",
+    layers: Layers = None,
+    limit: Limit = None,
+    max_tokens: MaxTokens = None,
+    seed: Seed = 0,
+    kind: Kind = None,
+    spaces: Annotated[bool, typer.Option(help="Also make the two spaces of queries and keys, side by side in one page.")] = True,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the comparison that the folder holds.")] = False,
+) -> None:
+    """How far the attention of two models lies apart, head by head: for example before and after fine-tuning.
+
+    [dim]eyeline compare articles.txt --model base --with tuned -o run[/dim]
+    """
+    chosen = numbers(layers)
+    from eyeline.analyses.compare.run import compare as run_compare
+    from eyeline.models.load import load
+    from eyeline.results.run import check_free
+    from eyeline.storage.files import make_folder
+    from eyeline.text.corpora.read import read_corpus
+    from eyeline.views.space import space_view
+
+    check_free(output, "compare", overwrite=overwrite)
+    opened, first, second = read_corpus(corpus, kind=kind), load(model), load(other)
+    with progress_bar("texts, three times") as show:
+        found = run_compare(
+            first, second, opened, layers=chosen, limit=limit, max_tokens=max_tokens, seed=seed, spaces=spaces, progress=show
+        )
+    make_folder(output)
+    (output / COMPARE_PAGE).unlink(missing_ok=True)
+    if found.spaces is not None:
+        space_view(*found.spaces).save(output / COMPARE_PAGE)
+    report = found.save(output)  # last: it links to the page
+    for name, reason in found.about["left_out"].items():
+        console.print(f"[bold]Left out[/bold] {escape(name)}: {escape(reason)}", highlight=False)
+    js = found.table["js"].astype(float)
+    most = int(np.nanargmax(js))
+    where = f"L{found.table['layer'][most]}·H{found.table['head'][most]}"
+    console.print(
+        f"Divergence between {found.about['level']}s, in nats: mean {np.nanmean(js):.4f}, most {js[most]:.4f} ({where}).", highlight=False
+    )
+    if found.spaces is not None:
+        console.print(f"Both spaces: {escape(str(output / COMPARE_PAGE))}", highlight=False)
+    console.print(f"{found.about['counts']['texts']:,} texts. Report: {escape(str(report))}", highlight=False)
+
+
+@contextmanager
+def _steps() -> Iterator[Callable[[str, int, int], None]]:
+    """A bar for each step: reading the texts, then fitting or projecting their heads."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def show(what: str, done: int, of: int) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(what, total=of)
+            bar.update(tasks[what], completed=done, total=of)
+
+        yield show
+
+
+def _said(facts: Mapping[str, np.ndarray]) -> str:
+    if not np.isfinite(facts["top1_projected"]).any():
+        return "no fidelity to speak of: every head attends to all keys alike."
+    means = {name: float(np.nanmean(facts[name])) for name in ("top1_projected", "top5_projected", "top1_full", "rank_correlation")}
+    return (
+        f"the most attended key is the nearest for {means['top1_projected']:.1%} of queries, among the nearest five for"
+        f" {means['top5_projected']:.1%}; before projection {means['top1_full']:.1%}. Rank correlation {means['rank_correlation']:.2f}."
+    )
+
+
+def _skipped(counts: Mapping[str, int]) -> None:
+    for what, said in (("too_long", "longer than --max-tokens or the model allows"), ("unreadable", "not readable as text")):
+        if counts.get(what):
+            console.print(f"{counts[what]:,} of {counts['documents']:,} documents skipped: {said}.", highlight=False)

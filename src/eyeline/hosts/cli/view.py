@@ -1,0 +1,106 @@
+"""`eyeline view`: a text's attention as a page, or one head as a picture for a paper."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from eyeline.errors import EyelineError
+
+if TYPE_CHECKING:
+    from eyeline.capture.trace import Trace
+
+console = Console()
+
+PICTURES = (".svg", ".pdf")
+
+
+class Kind(StrEnum):
+    """The three views."""
+
+    head = "head"
+    model = "model"
+    neuron = "neuron"
+
+
+class Layout(StrEnum):
+    """Where a picture places the tokens."""
+
+    columns = "columns"
+    values = "values"
+
+
+def view(
+    text: Annotated[str, typer.Argument(help="The text to look at.", show_default=False)],
+    output: Annotated[Path, typer.Option("-o", "--output", help="x.html: a page; x.svg or x.pdf: the graph of one layer and head.")],
+    pair: Annotated[str | None, typer.Option(help="A second text (or what an encoder-decoder model has written).")] = None,
+    model: Annotated[str, typer.Option(help="An embedded model, a local folder, or a hub id.")] = "minilm",
+    kind: Annotated[Kind, typer.Option("--view", help="Which view the page shows.")] = Kind.head,
+    layer: Annotated[int | None, typer.Option(help="The layer to start from, counted from 0 (model view: the row shown).")] = None,
+    head: Annotated[int | None, typer.Option(help="The head to start from, counted from 0 (model view, with --layer: opened).")] = None,
+    stack: Annotated[str | None, typer.Option(help="encoder, decoder or cross, where a model has several.")] = None,
+    words: Annotated[bool, typer.Option("--words", help="Attention between words rather than tokens.")] = False,
+    red: Annotated[list[str] | None, typer.Option(help="Pictures: a pair to draw in red, as QUERY:KEY (tokens or positions).")] = None,
+    layout: Annotated[Layout, typer.Option(help="Pictures: two columns, or tokens placed by their value vectors.")] = Layout.columns,
+    truncate: Annotated[bool, typer.Option("--truncate", help="Cut a text that is longer than the model takes.")] = False,
+) -> None:
+    """Show one text's attention: a page that works offline, or a picture of one head for a paper.
+
+    [dim]eyeline view "The cat sat on the mat because it was tired." --layer 4 --head 2 -o cat.html[/dim]
+    """
+    _check(output, kind, red or [], layout)
+    from eyeline.models.load import load
+
+    trace = load(model, cache=True).trace(text, pair, truncate=truncate)
+    if output.suffix.lower() in PICTURES:
+        _save_picture(trace, output, layer or 0, head or 0, stack, words, red or [], layout)
+    else:
+        _save_page(trace.words() if words else trace, output, kind, layer, head, stack)
+    console.print(f"Saved to {escape(str(output))}", highlight=False)
+
+
+def _check(output: Path, kind: Kind, red: list[str], layout: Layout) -> None:
+    """Refuse options that the kind of file cannot show, before a model is loaded."""
+    ending = output.suffix.lower()
+    if ending in PICTURES and kind is not Kind.head:
+        raise EyelineError(
+            f"--view {kind.value} with {output.name}.",
+            f"A {ending} picture is the graph of one head: leave --view out, or write the {kind.value} view to a page (.html).",
+        )
+    if ending not in PICTURES and (red or layout is not Layout.columns):
+        option = "--red" if red else f"--layout {layout.value}"
+        raise EyelineError(f"{option} with {output.name}.", "Only pictures have it: write to .svg or .pdf, or leave it out.")
+
+
+def _save_page(trace: Trace, output: Path, kind: Kind, layer: int | None, head: int | None, stack: str | None) -> None:
+    from eyeline.views import head_view, model_view, neuron_view
+
+    heads = None if head is None else [head]
+    if kind is Kind.neuron:
+        shown = neuron_view(trace, layer=layer or 0, head=head or 0, stack=stack)
+    elif kind is Kind.model:
+        shown = model_view(trace, layer=layer, head=head, stack=stack)
+    else:
+        shown = head_view(trace, layer=layer, heads=heads, stack=stack)
+    shown.save(output)
+
+
+def _save_picture(
+    trace: Trace, output: Path, layer: int, head: int, stack: str | None, words: bool, red: list[str], layout: Layout
+) -> None:
+    from eyeline.plots.graph.attention_graph import attention_graph
+
+    attention_graph(trace, layer, head, stack=stack, words=words, red=[_pair(text) for text in red], layout=layout.value).save(output)
+
+
+def _pair(text: str) -> tuple[int | str, int | str]:
+    """QUERY:KEY as positions where both are numbers, else as tokens."""
+    query, colon, key = text.rpartition(":")
+    if not colon or not query or not key:
+        raise EyelineError(f"--red {text!r}.", "Give a query and a key with a colon between them, such as sat:cat or 3:2.")
+    return (int(query), int(key)) if query.isdigit() and key.isdigit() else (query, key)

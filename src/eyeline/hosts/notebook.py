@@ -1,0 +1,106 @@
+"""A view in a notebook cell: live through anywidget, with a still picture that stays when the notebook is opened without a kernel."""
+
+from __future__ import annotations
+
+import base64
+import html
+import secrets
+from functools import lru_cache
+from typing import Any
+
+from eyeline.errors import EyelineError
+from eyeline.hosts.page import bundle
+from eyeline.views.frame import frame
+from eyeline.views.still import still
+from eyeline.views.view import View
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+INSTALL = "pip install 'eyeline[notebook]'"
+#: A page beyond this is not put into a notebook file: the still picture stands in for it.
+LARGEST_FRAME = 8_000_000
+
+#: Around the front end's own render: the still picture steps aside for the live view.
+RENDER = """
+const draw = (context) => {
+  for (const still of document.getElementsByClassName(context.model.get("_still"))) still.style.display = "none";
+  return RENDERER.render(context);
+};
+export default { render: draw };
+"""
+
+
+def widget_of(view: View) -> Any:
+    """An anywidget with the view's arrays as binary buffers and a `state` that follows the reader, both ways."""
+    arrays = {name: {**array.header(), "data": memoryview(array.data)} for name, array in view.arrays.items()}
+    return widget_class()(_spec=dict(view.spec), _arrays=arrays, _still=still_class(view), state=dict(view.spec["state"]))
+
+
+@lru_cache(maxsize=1)
+def widget_class() -> Any:
+    """Made on first use, since anywidget is an extra."""
+    try:
+        import anywidget
+        import traitlets
+    except ImportError as error:
+        raise EyelineError("A live view needs anywidget, which is not installed.", INSTALL) from error
+    code, names = bundle()
+
+    class ViewWidget(anywidget.AnyWidget):  # type: ignore[misc]
+        _esm = code + RENDER.replace("RENDERER", names["default"])
+        _spec = traitlets.Dict().tag(sync=True)
+        _arrays = traitlets.Dict().tag(sync=True)
+        _still = traitlets.Unicode().tag(sync=True)
+        state = traitlets.Dict().tag(sync=True)
+
+    return ViewWidget
+
+
+def has_anywidget() -> bool:
+    try:
+        widget_class()
+    except EyelineError as error:
+        if isinstance(error.__cause__, ImportError):
+            return False
+        raise
+    return True
+
+
+def show(view: View) -> None:
+    """Display in IPython: the still picture and the live widget as two outputs; the widget hides the picture when it draws.
+
+    Two, because a notebook opened without a kernel shows an error in place of a widget, whatever else that output holds.
+    """
+    import IPython.display as screen
+
+    display: Any = screen.display
+
+    if not has_anywidget():
+        display(mimebundle(view), raw=True)
+        return
+    display({"text/html": picture(view), "text/plain": repr(view)}, raw=True)
+    display({WIDGET: widget_data(view), "text/plain": ""}, raw=True)
+
+
+def mimebundle(view: View) -> dict[str, Any]:
+    """Everything a host may choose from: the widget where anywidget is installed, else the page in a frame; and the picture."""
+    if has_anywidget():
+        return {WIDGET: widget_data(view), "text/html": picture(view), "text/plain": repr(view)}
+    if sum(len(array.data) for array in view.arrays.values()) * 4 / 3 > LARGEST_FRAME:
+        note = f"<p>Too large for a frame in a notebook. Live: {html.escape(INSTALL)}; as a page: view.save('view.html').</p>"
+        return {"text/html": picture(view) + note, "text/plain": repr(view)}
+    return {"text/html": frame(view.html()), "text/plain": repr(view)}
+
+
+def widget_data(view: View) -> dict[str, Any]:
+    return {"version_major": 2, "version_minor": 1, "model_id": view.widget().model_id}
+
+
+def picture(view: View) -> str:
+    """The still picture as an image element: notebooks keep images where they strip drawings and scripts."""
+    data = base64.b64encode(still(view).encode()).decode()
+    return f'<img class="{still_class(view)}" alt="{html.escape(repr(view))}" src="data:image/svg+xml;base64,{data}">'
+
+
+def still_class(view: View) -> str:
+    """What ties the picture to its widget, once a view."""
+    return str(view._live.setdefault("still", f"eyeline-still-{secrets.token_hex(6)}"))

@@ -1,0 +1,144 @@
+"""A view as one self-contained HTML file: nothing is fetched, nothing in the data can run."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from eyeline.errors import StorageError, TraceError
+from eyeline.plots.graph.attention_graph import AttentionGraph, title_of
+from eyeline.storage.files import write_whole
+from eyeline.text.printable import printable
+from eyeline.views.shown import heads_of, shown
+from eyeline.views.still import still
+from eyeline.views.view import View
+
+#: Nothing may be requested, from anywhere; pictures that the page itself makes are data or blob.
+POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; "
+    "worker-src blob:; base-uri 'none'; form-action 'none'"
+)
+STYLE = """
+:root { color-scheme: light dark; --ground: #ffffff; --ink: #1a1d23 }
+@media (prefers-color-scheme: dark) { :root { --ground: #0f1115; --ink: #e6e8ec } }
+:root[data-theme=light] { color-scheme: light; --ground: #ffffff; --ink: #1a1d23 }
+:root[data-theme=dark] { color-scheme: dark; --ground: #0f1115; --ink: #e6e8ec }
+body { margin: 0; padding: 16px; background: var(--ground); color: var(--ink); font: 14px system-ui, sans-serif }
+"""
+BOOT = """
+const root = document.getElementById("view");
+const follow = (state) => { document.documentElement.dataset.theme = state.theme ?? "system"; };
+try {
+  const source = document.getElementById("eyeline-view");
+  const view = JSON.parse(source.textContent);
+  source.remove();
+  MOUNT(root, view, { onState: follow, wholePage: true });
+} catch (error) {
+  root.textContent = "This view could not be drawn: " + error;
+}
+"""
+NO_SCRIPT = "This page draws attention with JavaScript, which is switched off here. It asks the network for nothing."
+
+
+def page(view: View) -> str:
+    """The page as a string."""
+    return b"".join(chunks(view)).decode()
+
+
+def save(view: View, path: str | Path) -> None:
+    """Write a page (.html), or the attention graph of the one head shown (.svg, .pdf; of a space its still picture, .svg), whole or not."""
+    ending = Path(path).suffix.lower()
+    if ending in (".html", ".htm"):
+        write_whole(path, chunks(view))
+    elif view.kind == "space":
+        if ending != ".svg":
+            raise StorageError(f"{path}: a space cannot be written as {ending or 'a nameless format'}.", "Choices: .html, .svg.")
+        write_whole(path, [still(view).encode()])
+    elif ending in (".svg", ".pdf"):
+        graph_of_view(view).save(path)
+    else:
+        raise StorageError(f"{path}: a view cannot be written as {ending or 'a nameless format'}.", "Choices: .html, .svg, .pdf.")
+
+
+def graph_of_view(view: View) -> AttentionGraph:
+    """The attention graph of the one head that a view shows."""
+    state = view.state
+    at, position = state.get("stack", 0), state.get("layer", 0)
+    record = view.spec["stacks"][at]
+    layer = record["layers"][position]
+    heads = heads_of(view, layer["n_heads"])
+    if len(heads) != 1:
+        raise TraceError(
+            f"An attention graph shows one head, and this view shows {len(heads)}.", "Say which: view.starting(layer=…, heads=[…])."
+        )
+    seen = shown(view, position)
+    if not seen.queries or not seen.keys:
+        raise TraceError("Nothing is left to draw: the state hides every token.", "Say otherwise: view.starting(segments='all').")
+    name = record["name"] if len(view.spec["stacks"]) > 1 else ""
+    title = title_of(view.spec["model"], name, layer["layer"], heads[0], seen.queries, seen.unit)
+    weights, threshold = seen.weights[heads[0]], state.get("threshold", 0.0)
+    return AttentionGraph(weights, tuple(seen.queries), tuple(seen.keys), title, threshold=threshold)
+
+
+def chunks(view: View) -> Iterator[bytes]:
+    """The page in pieces, one array at a time, so that a long text is never held twice."""
+    title = html.escape(printable(f"{view.spec['model']} · {view.kind} view · eyeline"))
+    theme = html.escape(str(view.spec["state"].get("theme", "system")))
+    yield (
+        f'<!doctype html>\n<html lang="en" data-theme="{theme}">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="referrer" content="no-referrer">\n'
+        f'<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<noscript>{NO_SCRIPT}</noscript>\n<main id="view"></main>\n'
+        f'<script type="application/json" id="eyeline-view">'
+    ).encode()
+    yield f'{{"kind":{inert(view.kind)},"spec":{inert(view.spec)},"arrays":{{'.encode()
+    for number, (name, array) in enumerate(view.arrays.items()):
+        header = inert(array.header())
+        yield f'{"," if number else ""}{inert(name)}:{header[:-1]},"data":"'.encode()
+        yield base64.b64encode(array.data)
+        yield b'"}'
+    code, names = bundle()
+    yield f'}}}}</script>\n<script type="module">\n{code}\n{BOOT.replace("MOUNT", names["mount"])}</script>\n</body>\n</html>\n'.encode()
+
+
+def inert(value: Any) -> str:
+    """JSON that can stand inside a script element whatever the tokens are.
+
+    >>> inert("</script><!--")
+    '"\\\\u003c/script>\\\\u003c!--"'
+    """
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text)
+
+
+@lru_cache(maxsize=1)
+def bundle() -> tuple[str, dict[str, str]]:
+    """The front end's code without its export statement, and the names that its exports have inside it."""
+    try:
+        code = files("eyeline.views").joinpath("static", "eyeline.js").read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise StorageError("The front end is missing: eyeline/views/static/eyeline.js.", "Build it, or reinstall.") from error
+    return open_module(code)
+
+
+def open_module(code: str) -> tuple[str, dict[str, str]]:
+    """Take the last export statement off an ES module, so that code can follow it in the same script.
+
+    >>> open_module("function a(){}\\nexport{a as mount};")
+    ('function a(){}\\n', {'mount': 'a'})
+    """
+    exports = list(re.finditer(r"export\s*\{([^{}]*)\}\s*;?", code))
+    names = {part.split(" as ")[-1].strip(): part.split(" as ")[0].strip() for part in exports[-1][1].split(",")} if exports else {}
+    if "mount" not in names:
+        raise StorageError("The front end exports no mount: eyeline/views/static/eyeline.js is not the bundle.", "Build it again.")
+    code = code[: exports[-1].start()] + code[exports[-1].end() :]
+    code = re.sub(r"\n?//# sourceMappingURL=.*", "", code)
+    return re.sub(r"<(?=/script|!--)", r"\\x3c", code, flags=re.IGNORECASE), names

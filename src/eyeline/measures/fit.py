@@ -1,0 +1,133 @@
+"""Pictures fitted to attention: the best two-dimensional attention head, for every head at once, in torch.
+
+Every query becomes x = q·W_q + c and every key y = k·W_k in the picture, such that
+
+    mean_i KL( α_i ‖ softmax_j( −‖x_i − y_j‖² ) )        softmax over the keys of i's own text that it may see
+
+is least: near means attends. The maps are linear, so that they place unseen tokens too. Seeded; the same whatever the number of threads.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+import torch
+
+from eyeline.measures.picture import HeadText, Maps, Tensors, adam, divergence, gradients_of, in_chunks, in_parallel
+
+#: First several starts for a few steps each, then the best of them to the end: the loss has many valleys.
+STARTS, FIRST_STEPS, LAST_STEPS = 12, 60, 500
+FIRST_RATE, LAST_RATE = 0.2, 0.1
+#: Texts of about so many tokens make a step.
+STEP_TOKENS = 400
+#: Directions with less than this share of the largest variance are left out.
+FLAT = 1e-4
+
+
+def fit_maps(
+    texts: Sequence[HeadText],
+    scales: torch.Tensor,
+    *,
+    dims: int = 2,
+    seed: int = 0,
+    starts: int = STARTS,
+    steps: int = LAST_STEPS,
+    progress: Callable[[int, int], None] | None = None,
+) -> Maps:
+    """The maps of every head. scales: [head], what q·k is multiplied with; progress: called with parts done, parts in all."""
+    n_heads, _, dim = texts[0].queries.shape
+    made = torch.Generator().manual_seed(seed)
+    directions = torch.randn(starts, n_heads, dim, dims, generator=made)  # drawn for all heads, however they are split up
+
+    def fit(heads: slice) -> Maps:
+        return _Fit([text.of(heads) for text in texts], scales[heads], dims, seed).run(directions[:, heads], steps)
+
+    found = in_parallel(fit, in_chunks(n_heads), progress)
+    return Maps(*(torch.cat([getattr(maps, name) for maps in found]) for name in ("query", "key", "offset")))
+
+
+class _Fit:
+    """One chunk of heads. Queries and keys are whitened first, so that one rate suits every direction."""
+
+    def __init__(self, texts: list[HeadText], scales: torch.Tensor, dims: int, seed: int) -> None:
+        self.dims, self.seed = dims, seed
+        self.query_mean, self.query_white, query_root = _whitening([text.queries for text in texts])
+        self.key_mean, self.key_white, key_root = _whitening([text.keys for text in texts])
+        self.texts = [
+            HeadText(
+                torch.bmm(text.queries - self.query_mean, self.query_white),
+                torch.bmm(text.keys - self.key_mean, self.key_white),
+                text.weights,
+                text.visible,
+            )
+            for text in texts
+        ]
+        # the score itself between whitened vectors, as matched pairs of directions: [head, dim, dim], [head, dim]
+        self.left, strengths, right = torch.linalg.svd(query_root @ key_root.mT * scales[:, None, None])
+        self.right, self.roots = right.mT, (strengths / 2).sqrt()[:, None]
+
+    def run(self, directions: torch.Tensor, steps: int) -> Maps:
+        tried = []
+        for number, direction in enumerate(directions):
+            turn, _ = torch.linalg.qr(direction)  # [head, dim, dims]
+            start = [self.left * self.roots @ turn, self.right * self.roots @ turn, turn.new_zeros(len(turn), self.dims)]
+            tried.append(self._descend(start, FIRST_STEPS, FIRST_RATE, self.seed + number, 0.3) if len(directions) > 1 else start)
+        losses = torch.stack([self._loss(one) for one in tried])  # [start, head]
+        best = torch.nan_to_num(losses, nan=math.inf).argmin(0)
+        every = torch.arange(len(best))
+        chosen = [torch.stack(parts)[best, every] for parts in zip(*tried, strict=True)]
+        query, key, offset = self._descend(chosen, steps, LAST_RATE, self.seed, 0.0)
+        query, key = self.query_white @ query, self.key_white @ key
+        return Maps(query, key, offset - (self.query_mean @ query)[:, 0] + (self.key_mean @ key)[:, 0])
+
+    def _descend(self, parameters: Tensors, steps: int, rate: float, seed: int, end: float) -> Tensors:
+        """Adam on mini-batches of whole texts; the rate falls as a cosine to `end` of itself."""
+        order = _batches([text.queries.shape[1] for text in self.texts], torch.Generator().manual_seed(seed))
+
+        def gradients(_: int) -> Tensors:
+            query, key, offset = parameters
+            sums = [torch.zeros_like(one) for one in parameters]
+            rows = 0.0
+            for number in next(order):
+                text = self.texts[number]
+                x, y = torch.baddbmm(offset[:, None], text.queries, query), text.keys @ key
+                gx, gy, seeing = gradients_of(text, x, y)
+                for total, part in zip(sums, (text.queries.mT @ gx, text.keys.mT @ gy, gx.sum(1)), strict=True):
+                    total += part
+                rows += seeing
+            return [total / max(rows, 1.0) for total in sums]
+
+        adam(parameters, gradients, steps, rate, end)
+        return parameters
+
+    def _loss(self, parameters: Tensors) -> torch.Tensor:
+        """Cross-entropy of every head: the divergence, less what does not depend on the maps."""
+        maps = Maps(parameters[0], parameters[1], parameters[2])
+        return torch.stack([divergence(text, *maps.place(text)).sum(-1) for text in self.texts]).sum(0)
+
+
+def _batches(lengths: Sequence[int], made: torch.Generator) -> Iterator[list[int]]:
+    """Endless mini-batches of texts, about STEP_TOKENS tokens each, every text once before any comes again."""
+    batch: list[int] = []
+    size = 0
+    while True:
+        for number in torch.randperm(len(lengths), generator=made).tolist():
+            batch.append(number)
+            size += lengths[number]
+            if size >= STEP_TOKENS or len(batch) >= len(lengths):
+                yield batch
+                batch, size = [], 0
+
+
+def _whitening(parts: Sequence[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Mean [head, 1, dim], W with cov(v·W) = 1 and R with W·R = 1, both [head, dim, dim]; flat directions are zero in W and R."""
+    count = sum(part.shape[1] for part in parts)
+    mean = torch.stack([part.sum(1) for part in parts]).sum(0)[:, None] / count
+    moments = torch.stack([(part - mean).mT @ (part - mean) for part in parts]).sum(0) / count
+    values, vectors = torch.linalg.eigh(moments)
+    largest = values[:, -1:]
+    kept = (values > FLAT * largest) & (largest > 0)
+    root = values.clamp_min(torch.finfo(values.dtype).tiny).sqrt() * kept  # [head, dim]
+    inverse = torch.where(kept, 1 / root.clamp_min(torch.finfo(values.dtype).tiny), torch.zeros_like(root))
+    return mean, vectors * inverse[:, None], (vectors * root[:, None]).mT

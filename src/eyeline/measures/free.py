@@ -1,0 +1,62 @@
+"""Pictures whose points were let go: from where the fitted maps put them to where they show the attention of these texts best, in torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+
+from eyeline.measures.picture import HeadText, Maps, Tensors, adam, gradients_of, in_chunks, in_parallel
+
+#: Steps, rate (of the points' spread) and pull of the freed points.
+FREE_STEPS, FREE_RATE, PULL = 120, 0.1, 0.002
+#: So much of what the freed points are to show is put on each query's most attended key: it costs a little of the whole distribution,
+#: and brings the key that matters most to the front.
+FOCUS = 0.2
+
+
+def free_texts(
+    texts: Sequence[HeadText], maps: Maps, *, progress: Callable[[int, int], None] | None = None
+) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """The points of every text, freed: each text by itself, since no query looks beyond its own."""
+    n_heads = len(maps.offset)
+    jobs = [(text, heads) for text in texts for heads in in_chunks(n_heads)]
+
+    def free(job: tuple[HeadText, slice]) -> tuple[torch.Tensor, torch.Tensor]:
+        text, heads = job[0].of(job[1]), job[1]
+        return free_points(text, *Maps(maps.query[heads], maps.key[heads], maps.offset[heads]).place(text))
+
+    found = in_parallel(free, jobs, progress)
+    each = len(jobs) // len(texts)
+    return [
+        (torch.cat([x for x, _ in found[first : first + each]]), torch.cat([y for _, y in found[first : first + each]]))
+        for first in range(0, len(found), each)
+    ]
+
+
+def free_points(text: HeadText, x: torch.Tensor, y: torch.Tensor, *, steps: int = FREE_STEPS) -> tuple[torch.Tensor, torch.Tensor]:
+    """The points of one text, freed from the linear maps that put them at x [head, query, dims] and y [head, key, dims].
+
+        Σ_i KL( α'_i ‖ softmax_j( −‖x_i − y_j‖² ) )  +  pull · (Σ ‖x − x⁰‖² + Σ ‖y − y⁰‖²) / spread²
+
+    where α' is the attention with FOCUS of it put on the most attended key.
+    """
+    text = _focused(text)
+    both = torch.cat([x, y], 1)
+    spread = (both - both.mean(1, keepdim=True)).square().mean((1, 2), keepdim=True).sqrt().clamp_min(1e-6)  # [head, 1, 1]
+    start = [x, y]
+    points = [x.clone(), y.clone()]
+
+    def gradients(_: int) -> Tensors:
+        gx, gy, _rows = gradients_of(text, *points)
+        return [g * spread + 2 * PULL * (p - p0) / spread for g, p, p0 in zip((gx, gy), points, start, strict=True)]
+
+    adam(points, gradients, steps, FREE_RATE * spread)
+    return points[0], points[1]
+
+
+def _focused(text: HeadText) -> HeadText:
+    top = text.weights.argmax(-1, keepdim=True)  # [head, query, 1]
+    seen = text.weights.gather(-1, top) > 0
+    weights = (text.weights * (1 - FOCUS)).scatter_add_(-1, top, FOCUS * seen.to(text.weights.dtype))
+    return HeadText(text.queries, text.keys, weights, text.visible)

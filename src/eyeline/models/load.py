@@ -1,0 +1,228 @@
+"""Open a model by name: an embedded one, a local folder, or a hub id."""
+
+from __future__ import annotations
+
+import importlib.util
+import pickle
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers.utils import logging as transformers_logging
+
+from eyeline.errors import EyelineError, ModelError, nearest
+from eyeline.models.embedded import DEFAULT, EMBEDDED, embedded
+from eyeline.models.hub import only_local
+from eyeline.models.model import Model
+from eyeline.models.trace_cache import TraceCache
+from eyeline.models.unpack import save_plain, unpack_once
+
+Device = Literal["auto", "cpu", "cuda", "mps"] | str
+
+
+#: Parts of a model that attention does not pass through: checkpoints may lack them.
+UNUSED = ("pooler", "position_ids", "lm_head")
+LONGEST_NAME = 1000
+#: A folder with any of these has a tokeniser.
+TOKENIZER_FILES = ("tokenizer*", "vocab*", "merges*", "*.model", "spiece*", "*.spm")
+
+
+def load(
+    name: str | Path = DEFAULT,
+    *,
+    device: Device = "auto",
+    dtype: torch.dtype | None = None,
+    revision: str | None = None,
+    cache: bool | str | Path | TraceCache = False,
+    trust_remote_code: bool = False,
+) -> Model:
+    """Open a model for looking inside.
+
+    name      an embedded model (`minilm`, `smollm2`), a local folder, or a hub id
+    device    "auto" takes a GPU where there is one
+    dtype     the checkpoint's own on a GPU, float32 on a CPU, unless given
+    revision  a hub id's branch, tag or commit
+    cache     True keeps traces on disk (EYELINE_CACHE, else the user's cache folder); or a folder, or a TraceCache of your own
+    trust_remote_code  run Python code that came with the model: only for code that you have read
+    """
+    if not isinstance(name, str | Path):
+        raise ModelError(f"A model named {name!r}.", _choices())
+    place, shown = _place(str(name))
+    target = _device(device)
+    options: dict[str, Any] = {"trust_remote_code": trust_remote_code, "local_files_only": only_local(place)}
+    if revision is not None:
+        options["revision"] = revision
+    dtype = dtype or (torch.float32 if target.type == "cpu" else None)
+    verbosity = transformers_logging.get_verbosity()
+    transformers_logging.set_verbosity_error()
+    transformers_logging.disable_progress_bar()
+    try:
+        gguf = _gguf_file(place)
+        hf, tokenizer = _open(place, shown, options, dtype) if gguf is None else _open_gguf(place, gguf, shown, options, dtype)
+        return Model(hf.to(target), tokenizer, name=shown, revision=getattr(hf.config, "_commit_hash", None), cache=_cache(cache))
+    finally:
+        transformers_logging.set_verbosity(verbosity)
+        transformers_logging.enable_progress_bar()
+
+
+def wrap(
+    hf: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase | None = None,
+    *,
+    name: str | None = None,
+    cache: bool | str | Path | TraceCache = False,
+) -> Model:
+    """Look inside a transformers model that is already in memory, such as one that has just been fine-tuned.
+
+    From here on the model computes its attention through eyeline's function: the same numbers as its own eager attention. It is put
+    into evaluation mode; call `hf.train()` before you train on.
+    """
+    if not isinstance(hf, PreTrainedModel):
+        raise ModelError(f"A {type(hf).__name__} where a transformers model was expected.", "el.load opens a model by its name.")
+    return Model(hf, tokenizer, name=name or hf.config.name_or_path or type(hf).__name__, cache=_cache(cache))
+
+
+def _cache(cache: bool | str | Path | TraceCache) -> TraceCache | None:
+    if isinstance(cache, TraceCache):
+        return cache
+    if isinstance(cache, bool):
+        return TraceCache() if cache else None
+    return TraceCache(cache)
+
+
+def _place(name: str) -> tuple[str, str]:
+    """Where the weights are, and the name to show for them."""
+    if not name.strip():
+        raise ModelError("A model without a name.", _choices())
+    known = embedded(name)
+    if known is not None:
+        folder = known.find()
+        if folder is None:
+            raise ModelError(f"The embedded model {name} is not installed.", f"Install it: eyeline models get {name}")
+        return str(folder), name
+    path = Path(name).expanduser()
+    if len(name) > LONGEST_NAME:
+        raise ModelError(f"A model name of {len(name):,} characters: {name[:40]}…", _choices())
+    if path.is_file():
+        raise ModelError(f"{name} is a file.", "Give the folder that holds config.json and the weights.")
+    if path.is_dir():
+        if not (path / "config.json").is_file() and _gguf_file(str(path)) is None:
+            raise ModelError(
+                f"The folder {name} has no config.json.",
+                "A model's folder is what save_pretrained writes, or holds one .gguf file.",
+            )
+        return str(path), path.resolve().name
+    if path.is_absolute() or name.startswith((".", "~")):
+        raise ModelError(f"There is no folder {name}.", _choices())
+    return name, name
+
+
+def _choices() -> str:
+    names = ", ".join(model.name for model in EMBEDDED)
+    return f"Give an embedded model ({names}), the path of a local folder, or a hub id such as google-bert/bert-base-uncased."
+
+
+def _gguf_file(place: str) -> str | None:
+    folder = Path(place)
+    if not folder.is_dir() or (folder / "config.json").is_file():
+        return None
+    files = sorted(folder.glob("*.gguf"))
+    if len(files) > 1:
+        raise ModelError(f"{len(files)} .gguf files in {place}.", "Leave one of them in the folder: " + ", ".join(f.name for f in files))
+    if files and importlib.util.find_spec("gguf") is None:
+        raise ModelError(f"{files[0].name} needs the package gguf.", 'Install it: pip install "eyeline[gguf]"')
+    return files[0].name if files else None
+
+
+def _device(device: Device) -> torch.device:
+    if not isinstance(device, str):
+        raise ModelError(f"device={device!r}.", 'Use "auto", "cpu", "cuda" or "mps".')
+    if device == "auto":
+        if torch.cuda.is_available():
+            return torch.device("cuda")
+        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    try:
+        torch.empty(0, device=device)
+        return torch.device(device)
+    except (RuntimeError, AssertionError, TypeError) as error:
+        raise ModelError(f"No device {device!r} here ({str(error).splitlines()[0]}).", 'Use device="auto", or "cpu".') from error
+
+
+def _open(
+    place: str, shown: str, options: dict[str, Any], dtype: torch.dtype | None
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase | None]:
+    try:
+        config = AutoConfig.from_pretrained(place, **options)
+        kind = AutoModelForSeq2SeqLM if type(config) in AutoModelForSeq2SeqLM._model_mapping else AutoModel
+        hf, found = kind.from_pretrained(place, attn_implementation="eager", dtype=dtype or "auto", output_loading_info=True, **options)
+    except EyelineError:
+        raise
+    except pickle.UnpicklingError as error:
+        raise ModelError(
+            f"The weights of {shown} are a pickle that wants to run code, so they were not opened.",
+            "Ask for a safetensors version of the model.",
+        ) from error
+    except Exception as error:  # transformers raises nearly everything here; what matters to the user is which of two cases it is
+        raise _not_opened(place, shown, error) from error
+    missing = sorted(name for name in found["missing_keys"] if not any(part in name for part in UNUSED))
+    if missing:
+        raise ModelError(
+            f"{len(missing)} of the weights of {shown} are not in its files: {', '.join(missing[:3])}{' …' if len(missing) > 3 else ''}",
+            "They would be random, and so would the attention. Is config.json that of another model?",
+        )
+    with torch.no_grad():  # what is not in the files would be random: the same model would have another fingerprint each time
+        for name, parameter in hf.named_parameters():
+            if name in found["missing_keys"]:
+                parameter.zero_()
+    return hf, _open_tokenizer(place, shown, options)
+
+
+def _open_gguf(
+    place: str, gguf: str, shown: str, options: dict[str, Any], dtype: torch.dtype | None
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase | None]:
+    opened: list[tuple[PreTrainedModel, PreTrainedTokenizerBase | None]] = []
+
+    def unpack(folder: Path) -> None:
+        opened.append(_open(place, shown, {**options, "gguf_file": gguf}, torch.float32))
+        save_plain(*opened[0], folder)
+
+    folder = unpack_once(Path(place, gguf), unpack)
+    if folder is not None:
+        return _open(str(folder), shown, options, dtype)
+    return opened[0] if opened else _open(place, shown, {**options, "gguf_file": gguf}, dtype)
+
+
+def _not_opened(place: str, shown: str, error: Exception) -> ModelError:
+    reason = _short(error)
+    if "trust_remote_code" in str(error):
+        return ModelError(f"{shown} brings Python code of its own.", "If you trust it: el.load(name, trust_remote_code=True).")
+    if Path(place).is_dir():
+        return ModelError(f"The folder {shown} cannot be opened as a model.", f"{type(error).__name__}: {reason}")
+    return ModelError(
+        f"No embedded model, no folder and no model on the hub (or none within reach) is named {shown!r}.",
+        *(guess for guess in [nearest(shown, [m.name for m in EMBEDDED])] if guess.startswith("Did you mean")),
+        _choices(),
+        "Without a network only embedded models, local folders and models already in the hub cache can be opened.",
+        f"{type(error).__name__}: {reason}",
+    )
+
+
+def _open_tokenizer(place: str, shown: str, options: dict[str, Any]) -> PreTrainedTokenizerBase | None:
+    """The tokeniser, or None for models that come without one. A damaged one is an error; so is none at all only when text is given."""
+    folder = Path(place)
+    has_files = folder.is_dir() and ("gguf_file" in options or any(any(folder.glob(pattern)) for pattern in TOKENIZER_FILES))
+    if folder.is_dir() and not has_files:
+        return None  # transformers would invent one with an empty vocabulary
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(place, **options)
+    except Exception as error:  # as above: nearly everything may be raised
+        if has_files:
+            raise ModelError(f"The tokeniser of {shown} cannot be opened.", f"{type(error).__name__}: {_short(error)}") from error
+        return None
+    return tokenizer if isinstance(tokenizer, PreTrainedTokenizerBase) else None
+
+
+def _short(error: Exception) -> str:
+    reason = " ".join(str(error).split())
+    return reason if len(reason) < 300 else reason[:300] + "…"

@@ -1,0 +1,169 @@
+"""The attention graph of one head for a paper: figure 1 of Clark et al. 2019, drawn with igraph, without a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Sized
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from eyeline.capture.trace import Stack, Trace
+from eyeline.errors import StorageError, TraceError, nearest
+from eyeline.storage.files import write_whole
+from eyeline.text.tokenized import TokenizedText
+
+Pair = tuple[int | str, int | str]
+LAYOUTS = ("columns", "values")
+#: More edges than this are a blue cloud that takes minutes to draw; weaker ones than FAINTEST cannot be seen.
+MOST_EDGES, FAINTEST = 5000, 1e-6
+BLUE = "#2563eb"
+
+
+@dataclass(frozen=True)
+class AttentionGraph:
+    """What is drawn: weights [query, key] between two lists of tokens, the pairs in red, and for the value layout a place a token."""
+
+    weights: np.ndarray
+    query_tokens: tuple[str, ...]
+    key_tokens: tuple[str, ...]
+    title: str
+    red: tuple[tuple[int, int], ...] = ()
+    threshold: float = 0.0
+    places: np.ndarray | None = None  # [token, 2]
+    explained: tuple[float, float] | None = None
+    colour: str = BLUE
+
+    def edges(self) -> list[tuple[int, int, float]]:
+        """(query, key, weight) from weak to strong, so that the strong are drawn last; the red ones, however weak, after all."""
+        red = set(self.red)
+        order = np.argsort(self.weights, axis=None, kind="stable")[-MOST_EDGES - len(red) :]
+        queries, keys = np.unravel_index(order, self.weights.shape)
+        every = zip(queries.tolist(), keys.tolist(), self.weights.ravel()[order].tolist(), strict=True)
+        found = [edge for edge in every if edge[2] >= max(self.threshold, FAINTEST) and edge[:2] not in red]
+        return found[-MOST_EDGES:] + [(query, key, float(self.weights[query, key])) for query, key in self.red]
+
+    @property
+    def heading(self) -> str:
+        """The title, and what was left out of the drawing."""
+        left_out = f"weights from {self.threshold:g}" if self.threshold else ""
+        if int((self.weights >= max(self.threshold, FAINTEST)).sum()) > MOST_EDGES:
+            left_out = f"the {MOST_EDGES:,} strongest weights"
+        return f"{self.title} · {left_out}" if left_out else self.title
+
+    def save(self, path: str | Path) -> None:
+        """Write .svg, .pdf or .png, whole or not at all; the same graph gives the same bytes."""
+        from eyeline.plots.graph.draw import draw
+
+        ending = Path(path).suffix.lower()
+        if ending not in (".svg", ".pdf", ".png"):
+            raise StorageError(
+                f"{path}: an attention graph cannot be written as {ending or 'a nameless format'}.", "Choices: .svg, .pdf, .png."
+            )
+        write_whole(path, [draw(self, ending[1:])])
+
+    def _repr_svg_(self) -> str:
+        from eyeline.plots.graph.draw import draw
+
+        return draw(self, "svg").decode()
+
+
+def attention_graph(
+    trace: Trace,
+    layer: int,
+    head: int,
+    *,
+    stack: str | None = None,
+    red: Sequence[Pair] = (),
+    layout: str = "columns",
+    words: bool = False,
+    threshold: float = 0.0,
+) -> AttentionGraph:
+    """One head's attention as a graph: `attention_graph(trace, 3, 7, red=[("she", "Mary")]).save("figure.pdf")`.
+
+    layout      "columns": queries left, keys right, width and opacity by weight. "values": each token where its value vector lies in
+                the plane of that head's first two principal components (the trace must hold values)
+    red         (query, key) pairs drawn in red: positions, or tokens that occur once
+    words       between words instead of tokens
+    threshold   weaker edges are left out, and always all but the 5,000 strongest; the heading says so
+    """
+    if layout not in LAYOUTS:
+        raise TraceError(f"A layout called {layout!r}.", nearest(layout, LAYOUTS))
+    if not 0 <= threshold <= 1:
+        raise TraceError(f"A threshold of {threshold}.", "Weights are from 0 to 1.")
+    one = trace.only if stack is None else stack_of(trace, stack)
+    index = place_of_layer(one, layer)
+    if words and layout == "values":
+        raise TraceError("A word has no value vector of its own.", "Use layout='columns' with words=True, or words=False.")
+    source = one.words() if words else one
+    weights = one_head(source, index, layer, head)
+    graph = AttentionGraph(
+        weights=weights,
+        query_tokens=source.query_text.tokens,
+        key_tokens=source.key_text.tokens,
+        title=title_of(trace.model, one.name if len(trace.stacks) > 1 else "", layer, head, source.query_text, source.level),
+        red=tuple((find(pair[0], source.query_text, "query"), find(pair[1], source.key_text, "key")) for pair in red),
+        threshold=threshold,
+    )
+    if layout == "columns":
+        return graph
+    if one.query_text != one.key_text:
+        raise TraceError("The value layout needs the same tokens as queries and keys.", "For cross attention use layout='columns'.")
+    places, explained = value_plane(one, index, head, len(weights))
+    return replace(graph, places=places, explained=explained)
+
+
+def title_of(model: str, stack: str, layer: int, head: int, text: Sized, unit: str) -> str:
+    return " · ".join(part for part in (model, stack, f"L{layer}·H{head}", f"{len(text)} {unit}s") if part)
+
+
+def stack_of(trace: Trace, name: str) -> Stack:
+    if name not in trace.stacks:
+        raise TraceError(f"{trace.model} has no {name} attention.", f"It has: {', '.join(trace.stacks)}.")
+    return trace.stacks[name]
+
+
+def place_of_layer(stack: Stack, layer: int) -> int:
+    if layer not in stack.layers:
+        raise TraceError(f"Layer {layer} is not in this trace.", f"It has {', '.join(map(str, stack.layers))}.")
+    return stack.layers.index(layer)
+
+
+def one_head(stack: Stack, index: int, layer: int, head: int) -> np.ndarray:
+    if not stack.has("weights"):
+        raise TraceError(f"This trace has no weights: {stack.why_missing.format(name='weights')}.")
+    weights: np.ndarray = stack.weights_by_layer[index]
+    if not 0 <= head < len(weights):
+        raise TraceError(f"Head {head} is not in layer {layer}.", f"It has {len(weights)} heads, 0 to {len(weights) - 1}.")
+    return np.asarray(weights[head])  # [query, key]
+
+
+def find(token: int | str, text: TokenizedText, side: str) -> int:
+    """The position of a token given by number or by its text."""
+    if isinstance(token, str):
+        places = [place for place, other in enumerate(text.tokens) if other == token]
+        if len(places) == 1:
+            return places[0]
+        if places:
+            raise TraceError(f"The {side} {token!r} occurs {len(places)} times.", f"Give its position: {', '.join(map(str, places))}.")
+        raise TraceError(f"No {side} {token!r}.", nearest(token, dict.fromkeys(text.tokens)))
+    if not 0 <= token < len(text):
+        raise TraceError(f"No {side} at position {token}.", f"There are {len(text)}, 0 to {len(text) - 1}.")
+    return int(token)
+
+
+def value_plane(stack: Stack, index: int, head: int, n_heads: int) -> tuple[np.ndarray, tuple[float, float]]:
+    """Each token's value vector in the plane of the first two principal components of this head's values, and their shares of variance."""
+    if not stack.has("values"):
+        raise TraceError(f"The value layout needs values, and this trace has none: {stack.why_missing.format(name='values')}.")
+    values = stack.values_by_layer[index]  # [key head, key, dim]
+    mine = values[head * len(values) // n_heads].astype(np.float64)  # [key, dim]; heads in a group share their values
+    centred = mine - mine.mean(axis=0)
+    left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
+    plane = np.zeros((len(mine), 2))
+    for axis in range(min(2, len(sizes))):
+        column = left[:, axis] * sizes[axis]
+        plane[:, axis] = column * (1 if column[np.abs(column).argmax()] >= 0 else -1)  # a sign that does not depend on the machine
+    total = float((sizes**2).sum()) or 1.0
+    shares = [float(size**2) / total for size in sizes[:2]] + [0.0, 0.0]
+    return plane, (shares[0], shares[1])

@@ -1,0 +1,218 @@
+"""Drawing an attention graph: igraph lays it out and draws the edges, on a matplotlib page cut to the measured text.
+
+igraph can also draw with cairo, which pip cannot install on a machine without the system's libcairo; matplotlib comes whole.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eyeline.errors import EyelineError
+from eyeline.text.printable import printable
+
+if TYPE_CHECKING:
+    from eyeline.plots.graph.attention_graph import AttentionGraph
+
+RED, INK, QUIET = "#d00000", "#1a1d23", "#5b6472"
+#: The first that is installed for each character is used; SVG names them all and lets the reader's machine choose.
+FONTS = (
+    "DejaVu Sans",
+    "Noto Sans CJK JP",
+    "Noto Sans CJK SC",
+    "Noto Sans JP",
+    "Source Han Sans",
+    "IPAexGothic",
+    "Hiragino Sans",
+    "Yu Gothic",
+    "Microsoft YaHei",
+    "Malgun Gothic",
+    "PingFang SC",
+    "Noto Sans KR",
+    "Noto Emoji",
+    "Symbola",
+)
+POINTS, ROW, GAP, EDGE = 9.0, 15.0, 5.0, 170.0  # in points, 1/72 inch
+MARGIN = 12.0
+PIXELS = 216  # of a .png, to the inch
+PLANE = 380.0
+#: How far aside of the line igraph puts the control points of two edges between the same tokens, in lengths of the line.
+CURVE = 0.25
+
+
+def draw(graph: AttentionGraph, ending: str) -> bytes:
+    """The file's bytes: the same for the same graph. ending: "svg", "pdf" or "png"."""
+    try:
+        import igraph
+        import matplotlib
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise EyelineError(f"The attention graph needs {error.name}.", "pip install 'eyeline[plots]'") from error
+
+    settings: Any = {
+        "font.family": installed(FONTS),
+        "svg.fonttype": "none",  # text stays text
+        "svg.hashsalt": "eyeline",
+        "pdf.fonttype": 42,  # fonts are embedded
+        "text.parse_math": False,  # a token may hold dollars
+        "text.usetex": False,
+    }
+    with matplotlib.rc_context(settings), warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        figure = Figure()
+        canvas: Any = FigureCanvasAgg(figure)
+        measure = Measure(figure, canvas.get_renderer())
+        place = columns if graph.places is None else plane
+        points, labels, (wide, high) = place(graph, measure)
+        figure.set_size_inches(wide / 72, high / 72)
+        axes = figure.add_axes((0, 0, 1, 1))
+        axes.set_axis_off()
+        links = edges_of(graph, igraph, len(points))
+        igraph.plot(
+            links,
+            target=axes,
+            layout=igraph.Layout(points.tolist()),
+            vertex_size=0 if graph.places is None else 4,
+            vertex_shape="rectangle" if graph.places is None else "circle",  # unseen circles would be half of the work
+            vertex_color=QUIET,
+            vertex_frame_width=0,
+            edge_arrow_size=0,
+            edge_arrow_width=0,
+        )
+        axes.set_xlim(0, wide)
+        axes.set_ylim(high, 0)  # downwards, as one reads
+        axes.set_aspect("auto")
+        ground = None if graph.places is None else {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.5}
+        for x, y, text, align, colour in labels:
+            axes.text(x, y, text, ha=align, va="center", fontsize=POINTS, color=colour, zorder=5, bbox=ground)
+        made = io.BytesIO()
+        maker = {"svg": "Creator", "pdf": "Creator", "png": "Software"}[ending]
+        nameless = {"svg": {"Date": None}, "pdf": {"CreationDate": None, "ModDate": None}, "png": {}}[ending]
+        figure.savefig(
+            made,
+            format=ending,
+            dpi=PIXELS if ending == "png" else "figure",
+            metadata={**nameless, maker: "eyeline", "Title": printable(graph.heading)},
+        )
+    if ending != "svg":
+        tell_missing([str(warning.message) for warning in seen])
+    return made.getvalue()
+
+
+class Measure:
+    """How wide a text will be, in points."""
+
+    def __init__(self, figure: Any, renderer: Any) -> None:
+        self.figure, self.renderer = figure, renderer
+
+    def __call__(self, text: str) -> float:
+        shown = self.figure.text(0, 0, text, fontsize=POINTS)
+        wide: float = shown.get_window_extent(self.renderer).width * 72 / self.figure.dpi
+        shown.remove()
+        return wide
+
+
+Label = tuple[float, float, str, str, str]
+Placed = tuple[np.ndarray, list[Label], tuple[float, float]]
+
+
+def columns(graph: AttentionGraph, measure: Measure) -> Placed:
+    """Queries left, keys right; the page is as wide as the longest tokens need."""
+    queries, keys = [printable(t) for t in graph.query_tokens], [printable(t) for t in graph.key_tokens]
+    left = MARGIN + max(map(measure, queries)) + GAP
+    right = left + EDGE
+    top = MARGIN + 2 * ROW
+    wide = max(right + GAP + max(map(measure, keys)) + MARGIN, 2 * MARGIN + measure(printable(graph.heading)))
+    high = top + ROW * max(len(queries), len(keys)) + MARGIN
+    points = [(x, top + ROW * (row + 0.5)) for x, texts in ((left, queries), (right, keys)) for row in range(len(texts))]
+    labels: list[Label] = [(MARGIN, MARGIN + ROW / 2, printable(graph.heading), "left", QUIET)]
+    reds = {query for query, _ in graph.red}, {key for _, key in graph.red}
+    labels += [(left - GAP, points[row][1], text, "right", RED if row in reds[0] else INK) for row, text in enumerate(queries)]
+    labels += [(right + GAP, points[len(queries) + row][1], text, "left", RED if row in reds[1] else INK) for row, text in enumerate(keys)]
+    return np.array(points), labels, (wide, high)
+
+
+def plane(graph: AttentionGraph, measure: Measure) -> Placed:
+    """Each token at its place in the value plane, its label beside it; the page leaves room for the longest."""
+    tokens = [printable(t) for t in graph.query_tokens]
+    places = np.array(graph.places)  # [token, 2]
+    low, high = places.min(axis=0), places.max(axis=0)
+    points = (places - low) / (float(max(high - low)) or 1.0) * PLANE  # one scale for both axes: distances keep their meaning
+    points[:, 1] = points[:, 1].max() - points[:, 1]  # the second component grows upwards
+    bulge = curves(graph, points)
+    points += np.array((MARGIN + GAP, MARGIN + 2.5 * ROW)) - np.minimum(0, bulge.min(axis=0))
+    bulge = curves(graph, points)
+    first, second = graph.explained or (0.0, 0.0)
+    shares = f"values: components 1 ({first * 100:.1f} % of variance) across, 2 ({second * 100:.1f} %) up"
+    heading = [printable(graph.heading), shares]
+    boxes = beside(points, [measure(text) for text in tokens])  # [token, (left, middle, right)]
+    size = (
+        max(*boxes[:, 2], *bulge[:, 0], *(MARGIN + measure(line) for line in heading)) + MARGIN,
+        float(max(bulge[:, 1].max(), boxes[:, 1].max())) + ROW,
+    )
+    named = {token for pair in graph.red for token in pair}
+    labels: list[Label] = [(MARGIN, MARGIN + ROW * (line + 0.5), text, "left", QUIET) for line, text in enumerate(heading)]
+    labels += [(boxes[row, 0], boxes[row, 1], text, "left", RED if row in named else INK) for row, text in enumerate(tokens)]
+    return points, labels, size
+
+
+def curves(graph: AttentionGraph, points: np.ndarray) -> np.ndarray:
+    """The points, and places along the curves that igraph draws where two tokens attend to each other: one to each side."""
+    drawn = {edge[:2] for edge in graph.edges()}
+    ends = np.array([pair for pair in drawn if pair[0] < pair[1] and pair[::-1] in drawn], dtype=int).reshape(-1, 2)
+    start, end = points[ends[:, 0]], points[ends[:, 1]]  # [pair, 2]
+    aside = (end - start)[:, ::-1] * (CURVE, -CURVE)
+    along = np.linspace(0, 1, 17)[:, None, None]
+    middle = start + along * (end - start)  # [step, pair, 2]
+    out = 3 * along * (1 - along) * aside  # a cubic curve whose two control points lie `aside` of the line
+    return np.concatenate([points, (middle + out).reshape(-1, 2), (middle - out).reshape(-1, 2)])
+
+
+def beside(points: np.ndarray, widths: list[float]) -> np.ndarray:
+    """Where each label goes: right of its point, or left, or a little higher or lower, whichever first covers no label before it."""
+    placed: list[tuple[float, float, float]] = []
+    for (x, y), wide in zip(points.tolist(), widths, strict=True):
+        starts = [x + GAP] + ([x - GAP - wide] if x - GAP - wide >= MARGIN else [])
+        steps = [step * 0.75 * ROW for step in (0, 1, -1, 2, -2)]
+        tries = [(start, y + step, start + wide) for step in steps for start in starts if y + step >= MARGIN + 2 * ROW]
+        free = (
+            box for box in tries if all(box[2] < other[0] or other[2] < box[0] or abs(box[1] - other[1]) >= 0.75 * ROW for other in placed)
+        )
+        placed.append(next(free, tries[0]))
+    return np.array(placed)
+
+
+def edges_of(graph: AttentionGraph, igraph: Any, n_points: int) -> Any:
+    """An igraph graph whose edges carry width and colour; weak edges first, so that strong ones lie above."""
+    edges = graph.edges()
+    shift = len(graph.query_tokens) if graph.places is None else 0
+    if shift == 0:  # a token's attention to itself has no length in the plane
+        edges = [edge for edge in edges if edge[0] != edge[1]]
+    links = igraph.Graph(n=n_points, edges=[(query, key + shift) for query, key, _ in edges], directed=False)
+    red, strong = set(graph.red), tuple(int(graph.colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    links.es["width"] = [0.3 + 2.7 * weight for _, _, weight in edges]
+    links.es["color"] = [RED if (query, key) in red else (*strong, max(0.02, min(1.0, weight))) for query, key, weight in edges]
+    return links
+
+
+def installed(fonts: tuple[str, ...]) -> list[str]:
+    from matplotlib.font_manager import fontManager
+
+    have = {font.name for font in fontManager.ttflist}
+    return [font for font in fonts if font in have]
+
+
+def tell_missing(messages: list[str]) -> None:
+    """One plain warning in place of matplotlib's, a line for each missing character."""
+    missing = sorted({chr(int(found[1])) for message in messages if (found := re.match(r"Glyph (\d+) .* missing", message))})
+    if missing:
+        warnings.warn(
+            f"No installed font has {' '.join(missing[:12])}: the picture shows boxes there. "
+            "Install one that does (Noto Sans CJK, Noto Emoji), or write .svg, where the reader's fonts are used.",
+            stacklevel=4,
+        )

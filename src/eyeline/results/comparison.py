@@ -1,0 +1,42 @@
+"""Two models on one corpus: what differs in their attention, and their two spaces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from eyeline.results.run import Run
+from eyeline.results.space.space import Space
+from eyeline.results.table import Table
+
+#: The files of the two spaces in the folder of the run.
+FILES = ("compare-a.safetensors", "compare-b.safetensors")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A row for each head that both models have (`table`), provenance (`about`), and the two spaces of the same texts, where there are any.
+
+    Columns of the table: js, the mean Jensen–Shannon divergence between the two models' attention in nats; entropy_change and a change for
+    each target of average attention, of the second model against the first.
+    """
+
+    run: Run
+    spaces: tuple[Space, Space] | None = field(default=None, repr=False)
+
+    @property
+    def table(self) -> Table:
+        return self.run.table("compare")
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        return self.run.about
+
+    def save(self, folder: str | Path) -> Path:
+        """Write the run's tables, figures and report, and the two spaces; the report's path."""
+        report = self.run.save(folder)
+        for space, name in zip(self.spaces or (), FILES, strict=False):
+            space.save(Path(folder) / name, vectors=False)
+        return report

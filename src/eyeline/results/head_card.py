@@ -1,0 +1,92 @@
+"""Everything a run says of one head: its numbers, what it does, and the heads that attend like it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from eyeline.errors import TraceError
+from eyeline.results.notable import CLAIMS
+from eyeline.results.run import Run
+from eyeline.results.table import Table
+
+#: How many of the nearest heads are named.
+NEAREST = 5
+
+
+@dataclass(frozen=True)
+class HeadCard:
+    """One head of a run.
+
+    shares     target → the mean share of its attention
+    entropy    of its attention, in nats; None where the run did not measure it
+    does       the targets that it gives enough to be named for it (CLAIMS), most first
+    nearest    (layer, head, divergence in nats) of the heads that attend most like it
+    """
+
+    stack: str
+    layer: int
+    head: int
+    shares: dict[str, float]
+    entropy: float | None
+    does: tuple[str, ...]
+    nearest: tuple[tuple[int, int, float], ...]
+
+    @property
+    def name(self) -> str:
+        return f"{self.stack} L{self.layer}·H{self.head}".strip()
+
+
+def head_card(run: Run, layer: int, head: int, stack: str = "") -> HeadCard:
+    """What the tables of a run hold on one head; an error where they hold nothing."""
+    at = {"layer": layer, "head": head}
+    shares: dict[str, float] = {}
+    if "average_attention" in run.tables:
+        part = _rows(run.table("average_attention"), at, stack)
+        shares = {str(target): float(mean) for target, mean in zip(part["target"], part["mean"], strict=True) if np.isfinite(float(mean))}
+    spread = None
+    if "entropy" in run.tables:
+        part = _rows(run.table("entropy"), at, stack)
+        spread = float(part["all"][0]) if len(part) else None
+    near = _nearest(run, f"L{layer}·H{head}", stack)
+    if not shares and spread is None and not near:
+        raise TraceError(f"This run says nothing of {stack} L{layer}·H{head}.".replace("  ", " "), "Choose a head of its tables.")
+    named = {target: shares[target] for target, (_, least) in CLAIMS.items() if shares.get(target, 0.0) >= least}
+    does = tuple(sorted(named, key=named.__getitem__, reverse=True))
+    return HeadCard(stack, layer, head, shares, spread, does, near)
+
+
+def heads_of(run: Run) -> list[tuple[str, int, int]]:
+    """(stack, layer, head) of every head that the run's tables know, in order."""
+    table = next((run.tables[name] for name in ("average_attention", "entropy", "head_map") if name in run.tables), None)
+    if table is None:
+        return []
+    stacks = [str(stack) for stack in table.columns["stack"]] if "stack" in table.columns else [""] * len(table)
+    found = zip(stacks, table["layer"].astype(int).tolist(), table["head"].astype(int).tolist(), strict=True)
+    return list(dict.fromkeys(found))
+
+
+def _rows(table: Table, at: dict[str, int], stack: str) -> Table:
+    return table.where(**at, stack=stack) if stack and "stack" in table.columns else table.where(**at)
+
+
+def _nearest(run: Run, name: str, stack: str) -> tuple[tuple[int, int, float], ...]:
+    """From the matrix of distances, whose rows and columns are named by their heads."""
+    table = run.tables.get(f"distances_{stack}" if stack else "distances")
+    if table is None or name not in table.columns:
+        return ()
+    names = [str(one) for one in table.columns["head"]]
+    far = table[name].astype(float)
+    order = [i for i in np.argsort(far, kind="stable").tolist() if names[i] != name and np.isfinite(far[i])]
+    return tuple((*layer_and_head(names[i]), float(far[i])) for i in order[:NEAREST])
+
+
+def layer_and_head(name: str) -> tuple[int, int]:
+    """The numbers in a head's name.
+
+    >>> layer_and_head("L3·H7")
+    (3, 7)
+    """
+    layer, head = name.removeprefix("L").split("·H")
+    return int(layer), int(head)

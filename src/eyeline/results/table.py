@@ -1,0 +1,95 @@
+"""A table: named columns of equal length, written as CSV, read back without pandas."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eyeline.errors import StorageError, TraceError, nearest
+from eyeline.storage.files import write_whole
+
+Cell = str | int | float
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns by name, in order: `table["mean"]` is a NumPy array, `table.rows()` gives mappings.
+
+    >>> Table({"layer": [0, 1], "mean": [0.25, 0.5]}).to_csv()
+    'layer,mean\\n0,0.25\\n1,0.5\\n'
+    """
+
+    columns: Mapping[str, Sequence[Cell]]
+
+    def __post_init__(self) -> None:
+        lengths = {name: len(values) for name, values in self.columns.items()}
+        if len(set(lengths.values())) > 1:
+            raise TraceError(f"Columns of different lengths: {lengths}.")
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self.columns:
+            raise TraceError(f"No column {name!r} in this table.", nearest(name, self.columns))
+        return np.asarray(self.columns[name])
+
+    def rows(self) -> Iterator[dict[str, Cell]]:
+        for values in zip(*self.columns.values(), strict=True):
+            yield dict(zip(self.columns, values, strict=True))
+
+    def where(self, **equals: Cell) -> Table:
+        """The rows in which these columns have these values."""
+        kept = [i for i, row in enumerate(self.rows()) if all(row[name] == value for name, value in equals.items())]
+        return Table({name: [values[i] for i in kept] for name, values in self.columns.items()})
+
+    def to_csv(self) -> str:
+        """Numbers with nine significant digits; an unknown number is an empty cell."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(self.columns)
+        for row in self.rows():
+            writer.writerow([_cell(value) for value in row.values()])
+        return text.getvalue()
+
+    def save(self, path: str | Path) -> None:
+        write_whole(path, [self.to_csv().encode()])
+
+    def to_frame(self) -> Any:
+        """A pandas data frame, where pandas is installed."""
+        import pandas  # type: ignore[import-untyped,unused-ignore]
+
+        return pandas.DataFrame(dict(self.columns))
+
+
+def open_table(path: str | Path) -> Table:
+    """Read a table that `save` wrote; whole columns of numbers become numbers."""
+    try:
+        with Path(path).open(newline="", encoding="utf-8") as file:
+            header, *lines = list(csv.reader(file))
+    except (OSError, ValueError, UnicodeDecodeError) as error:
+        raise StorageError(f"{path}: cannot be read as a table ({error}).", "Make the run again.") from error
+    if any(len(line) != len(header) for line in lines):
+        raise StorageError(f"{path}: its rows differ in length.", "It was changed or cut off. Make the run again.")
+    return Table({name: _read([line[i] for line in lines]) for i, name in enumerate(header)})
+
+
+def _cell(value: Cell) -> str:
+    if isinstance(value, float | np.floating):
+        return "" if np.isnan(value) else f"{value:.9g}"
+    return str(value)
+
+
+def _read(cells: list[str]) -> list[Cell]:
+    for kind in (int, float):
+        try:
+            return [float("nan") if cell == "" and kind is float else kind(cell) for cell in cells]
+        except ValueError:
+            continue
+    return list(cells)

@@ -1,0 +1,271 @@
+"""Clauses: active and passive, with auxiliaries, particles, relative and subordinate clauses, in the order in which they are read."""
+
+from __future__ import annotations
+
+from eyeline.sample import words as w
+from eyeline.sample.discourse import Discourse, Entity
+from eyeline.sample.tree import Node, Phrase, leaf
+from eyeline.sample.words import Verb
+
+PAST = "Mood=Ind|Tense=Past|VerbForm=Fin"
+#: How often each kind of main clause is drawn.
+FRAMES = {
+    "transitive": 16,
+    "particle": 14,
+    "passive": 18,
+    "intransitive": 8,
+    "giving": 8,
+    "copular": 4,
+    "saying": 27,
+    "wanting": 10,
+}
+#: Tenses of a main clause, and of one within another; the weights of each.
+TENSES = {"past": (45, 60), "had": (20, 25), "will": (12, 0), "was": (13, 15), "can": (10, 0)}
+
+
+class Clauses:
+    """Clauses about the people and things of one document."""
+
+    def __init__(self, discourse: Discourse) -> None:
+        self.d = discourse
+        self.within = False  # another clause: no "will" and no "should" there
+
+    def main(self) -> Phrase:
+        """A clause that can stand alone, sometimes with one in front of it, behind it or beside it."""
+        if self.d.chance(0.12):
+            return self._fronted()
+        frame = self.d.draw.choices(list(FRAMES), list(FRAMES.values()))[0]
+        subject = self.d.person()
+        clause: Phrase = getattr(self, f"_{frame}")(subject)
+        if frame not in ("saying", "wanting") and self.d.chance(0.22):
+            clause = self._with(clause, self._because(subject))
+        elif frame in ("transitive", "particle", "intransitive") and self.d.chance(0.4):
+            clause = self._with(clause, self._and(clause.head, subject))
+        return clause
+
+    # -- the frames ------------------------------------------------------------------------------------------------------------------
+
+    def _transitive(self, subject: Entity) -> Phrase:
+        to_person = self.d.chance(0.35)
+        verb = self.d.pick(w.TAKES_PERSON if to_person else w.TAKES_THING)
+        before = self.d.mention(subject)
+        auxiliaries, head = self._verb(verb, subject)
+        taken = self.d.person(subject) if to_person else self.d.thing(verb.takes)
+        said = self._noun_phrase(taken, "object", None if to_person else self._owner(subject))
+        adverb = self._adverb(head)
+        return Phrase((*before.under(head, "nsubj"), *auxiliaries, *adverb, head, *said.under(head, "obj"), *self._place(head)), head)
+
+    def _particle(self, subject: Entity) -> Phrase:
+        verb = self.d.pick(w.WITH_PARTICLE)
+        before = self.d.mention(subject)
+        auxiliaries, head = self._verb(verb, subject)
+        taken = self.d.thing(verb.takes)
+        split = self.d.chance(0.4)
+        said = self.d.mention(taken, "object", self._owner(subject)) if split else self._noun_phrase(taken, "object", self._owner(subject))
+        particle = leaf(verb.particle, verb.particle, "ADP", head, "compound:prt")
+        pronoun = said.head.upos == "PRON"
+        behind = (*said.under(head, "obj"), particle) if split or pronoun else (particle, *said.under(head, "obj"))
+        return Phrase((*before.under(head, "nsubj"), *auxiliaries, head, *behind, *self._time(head)), head)
+
+    def _passive(self, subject: Entity) -> Phrase:
+        """The letter was found by Anna: `subject` is who does it, or is left out."""
+        particle = self.d.chance(0.2)
+        to_person = not particle and self.d.chance(0.35)
+        verb = self.d.pick(w.WITH_PARTICLE if particle else w.TAKES_PERSON if to_person else w.TAKES_THING)
+        patient = self.d.person(subject) if to_person else self.d.thing(verb.takes)
+        before = self.d.mention(patient)
+        head = Node(verb.participle, verb.lemma, "VERB", "Tense=Past|VerbForm=Part|Voice=Pass")
+        adverb = self._adverb(head)
+        be = self._be_passive(patient, head)
+        after = [leaf(verb.particle, verb.particle, "ADP", head, "compound:prt")] if verb.particle else []
+        if self.d.chance(0.6):
+            agent = self.d.mention(subject, "object")
+            by = leaf("by", "by", "ADP", agent.head, "case")
+            after += [by, *agent.under(head, "obl:agent")]
+        place = self._place(head)
+        return Phrase((*before.under(head, "nsubj:pass"), *be, *adverb, head, *after, *place), head)
+
+    def _intransitive(self, subject: Entity) -> Phrase:
+        verb = self.d.pick(w.WITHOUT_OBJECT)
+        before = self.d.mention(subject)
+        auxiliaries, head = self._verb(verb, subject)
+        to = self._to(verb, head)
+        return Phrase((*before.under(head, "nsubj"), *auxiliaries, *self._adverb(head), head, *to), head)
+
+    def _giving(self, subject: Entity) -> Phrase:
+        verb = self.d.pick(w.GIVING)
+        before = self.d.mention(subject)
+        auxiliaries, head = self._verb(verb, subject)
+        receiver = self.d.mention(self.d.person(subject), "object")
+        given = self._noun_phrase(self._not_a_pronoun("thing"), "object", self._owner(subject))
+        return Phrase((*before.under(head, "nsubj"), *auxiliaries, head, *receiver.under(head, "iobj"), *given.under(head, "obj")), head)
+
+    def _copular(self, subject: Entity) -> Phrase:
+        before = self.d.mention(subject)
+        state = self.d.pick(w.STATES)
+        head = Node(state, state, "ADJ", "Degree=Pos")
+        degree = self.d.pick(w.DEGREES)
+        be = leaf("were" if subject.form == "many" else "was", "be", "AUX", head, "cop", PAST)
+        more = (leaf(degree, degree, "ADV", head, "advmod"),) if self.d.chance(0.6) else ()
+        return Phrase((*before.under(head, "nsubj"), be, *more, head), head)
+
+    def _saying(self, subject: Entity) -> Phrase:
+        verb = self.d.pick(w.SAYING)
+        before = self.d.mention(subject)
+        auxiliaries, head = self._verb(verb, subject, simple=True)
+        inner = self._inner(self.d.person() if self.d.chance(0.6) else subject, "copular", "intransitive", "passive", "particle")
+        that = (leaf("that", "that", "SCONJ", inner.head, "mark"),) if self.d.chance(0.8) else ()
+        return Phrase((*before.under(head, "nsubj"), *auxiliaries, head, *that, *inner.under(head, "ccomp")), head)
+
+    def _wanting(self, subject: Entity) -> Phrase:
+        verb = self.d.pick(w.WANTING)
+        before = self.d.mention(subject)
+        auxiliaries, head = self._verb(verb, subject, simple=True)
+        wanted = self.d.pick(w.WITH_PARTICLE if self.d.chance(0.4) else w.TAKES_THING)
+        inner = Node(wanted.lemma, wanted.lemma, "VERB", "VerbForm=Inf")
+        to = leaf("to", "to", "PART", inner, "mark")
+        said = self._noun_phrase(self.d.thing(wanted.takes), "object", self._owner(subject))
+        particle = (leaf(wanted.particle, wanted.particle, "ADP", inner, "compound:prt"),) if wanted.particle else ()
+        pronoun = said.head.upos == "PRON"
+        behind = (*said.under(inner, "obj"), *particle) if pronoun else (*particle, *said.under(inner, "obj"))
+        complement = Phrase((to, inner, *behind), inner)
+        return Phrase((*before.under(head, "nsubj"), *auxiliaries, head, *complement.under(head, "xcomp")), head)
+
+    # -- clauses beside clauses --------------------------------------------------------------------------------------------------------
+
+    def _inner(self, subject: Entity, *frames: str) -> Phrase:
+        """A clause within another."""
+        self.within = True
+        clause: Phrase = getattr(self, f"_{self.d.pick(frames)}")(subject)
+        self.within = False
+        return clause
+
+    def _fronted(self) -> Phrase:
+        """When Anna arrived, she …"""
+        subject = self.d.person()
+        inner = self._inner(subject, "copular", "intransitive")
+        word = self.d.pick(["when", "because", "after"])
+        marker = leaf(word, word, "SCONJ", inner.head, "mark")
+        inner.words[-1].space_after = False
+        comma = leaf(",", ",", "PUNCT", inner.head, "punct")
+        clause = self.d.pick([self._transitive, self._particle])(subject)
+        return Phrase((marker, *Phrase((*inner.words, comma), inner.head).under(clause.head, "advcl"), *clause.words), clause.head)
+
+    def _because(self, subject: Entity) -> tuple[Phrase, str]:
+        inner = self._inner(subject if self.d.chance(0.6) else self.d.person(), "copular", "passive", "particle")
+        word = self.d.pick(["because", "when", "before", "although"])
+        marker = leaf(word, word, "SCONJ", inner.head, "mark")
+        return Phrase((marker, *inner.words), inner.head), "advcl"
+
+    def _and(self, beside: Node, subject: Entity) -> tuple[Phrase, str]:
+        """and carried it: the same subject, in the same form of the verb."""
+        verb = self.d.pick(w.WITHOUT_OBJECT)
+        forms = {verb_form: form for form, verb_form in ((verb.past, PAST), (verb.participle, "Tense=Past|VerbForm=Part"))}
+        form = forms.get(beside.feats) or (verb.ing if "VerbForm=Part" in beside.feats else verb.lemma)
+        head = Node(form, verb.lemma, "VERB", beside.feats)
+        conjunction = leaf("and", "and", "CCONJ", head, "cc")
+        return Phrase((conjunction, head, *self._to(verb, head)), head), "conj"
+
+    @staticmethod
+    def _with(clause: Phrase, added: tuple[Phrase, str]) -> Phrase:
+        other, relation = added
+        return Phrase((*clause.words, *other.under(clause.head, relation)), clause.head)
+
+    # -- parts of clauses --------------------------------------------------------------------------------------------------------------
+
+    def _verb(self, verb: Verb, subject: Entity, *, simple: bool = False) -> tuple[tuple[Node, ...], Node]:
+        """The verb in some tense, and its auxiliaries."""
+        many = subject.form == "many"
+        weights = [weight[self.within] for weight in TENSES.values()]
+        tense = "past" if simple and self.d.chance(0.8) else self.d.draw.choices(list(TENSES), weights)[0]
+        if tense == "past":
+            return (), Node(verb.past, verb.lemma, "VERB", PAST)
+        if tense == "had":
+            head = Node(verb.participle, verb.lemma, "VERB", "Tense=Past|VerbForm=Part")
+            return (leaf("had", "have", "AUX", head, "aux", PAST),), head
+        if tense == "was":
+            head = Node(verb.ing, verb.lemma, "VERB", "Tense=Pres|VerbForm=Part")
+            return (leaf("were" if many else "was", "be", "AUX", head, "aux", PAST),), head
+        head = Node(verb.lemma, verb.lemma, "VERB", "VerbForm=Inf")
+        form = "will" if tense == "will" else self.d.pick(["could", "should", "would"])
+        lemma = {"could": "can", "should": "shall", "would": "will"}.get(form, form)
+        negation = (leaf("not", "not", "PART", head, "advmod", "Polarity=Neg"),) if self.d.chance(0.2) else ()
+        return (leaf(form, lemma, "AUX", head, "aux", "VerbForm=Fin"), *negation), head
+
+    def _be_passive(self, patient: Entity, head: Node) -> tuple[Node, ...]:
+        if self.d.chance(0.3):
+            form = "had" if self.within else self.d.pick(["had", "will"])
+            be = ("been", "Tense=Past|VerbForm=Part") if form == "had" else ("be", "VerbForm=Inf")
+            lemma = "have" if form == "had" else "will"
+            return leaf(form, lemma, "AUX", head, "aux", "VerbForm=Fin"), leaf(be[0], "be", "AUX", head, "aux:pass", be[1])
+        return (leaf("were" if patient.form == "many" else "was", "be", "AUX", head, "aux:pass", PAST),)
+
+    def _noun_phrase(self, entity: Entity, case: str, owner: Entity | None) -> Phrase:
+        """A mention, and sometimes a relative clause that says more of it: the letter that she had found."""
+        phrase = self.d.mention(entity, case, owner)
+        if phrase.head.upos != "NOUN" or not self.d.chance(0.42):
+            return phrase
+        clause = self._relative(entity)
+        last = phrase.words[-1]
+        closing = [mention for mention in last.closes if phrase.words[0].opens[:1] == [mention]]
+        for mention in closing:  # the mention goes on to the end of its relative clause
+            last.closes.remove(mention)
+            clause.words[-1].closes.append(mention)
+        return Phrase((*phrase.words, *clause.under(phrase.head, "acl:relcl")), phrase.head)
+
+    def _relative(self, entity: Entity) -> Phrase:
+        if entity.noun.kind in ("place", "person"):
+            verb = w.STANDING if entity.noun.kind == "place" else self.d.pick(w.WITHOUT_OBJECT)
+            head = Node(verb.past, verb.lemma, "VERB", PAST)
+            form = "that" if entity.noun.kind == "place" else "who"
+            subject = leaf(form, form, "PRON", head, "nsubj", "PronType=Rel")
+            return Phrase((subject, head, *self._to(verb, head, entity)), head)
+        form = self.d.pick(["that", "which"])
+        that = Node(form, form, "PRON", "PronType=Rel")
+        finder = self.d.person()
+        before = self.d.mention(finder)
+        verb = self.d.pick([one for one in w.TAKES_THING if one.takes in ("thing", entity.noun.kind)])
+        had = self.d.chance(0.5)
+        head = Node(verb.participle if had else verb.past, verb.lemma, "VERB", "Tense=Past|VerbForm=Part" if had else PAST)
+        auxiliary = (leaf("had", "have", "AUX", head, "aux", PAST),) if had else ()
+        that.head, that.relation = head, "obj"
+        return Phrase((that, *before.under(head, "nsubj"), *auxiliary, head), head)
+
+    def _to(self, verb: Verb, head: Node, *but: Entity) -> tuple[Node, ...]:
+        """to the station: where a verb leads, or where it happens."""
+        place = self.d.thing("place", *but)
+        said = self.d.mention(place, "object")
+        form = verb.to if verb.to != "in" or place.noun.inside else "near"
+        return leaf(form, form, "ADP", said.head, "case"), *said.under(head, "obl")
+
+    def _place(self, head: Node) -> tuple[Node, ...]:
+        if not self.d.chance(0.4):
+            return self._time(head)
+        place = self.d.thing("place")
+        word = self.d.pick(w.INSIDE) if place.noun.inside else "near"
+        said = self._noun_phrase(place, "object", None)
+        return leaf(word, word, "ADP", said.head, "case"), *said.under(head, "obl")
+
+    def _not_a_pronoun(self, kind: str) -> Entity:
+        """One that would not be called it or them here: gave her it."""
+        found = self.d.thing(kind)
+        for _ in range(8):
+            if self.d.last.get(found.form) is not found:
+                break
+            found = self.d.thing(kind)
+        if self.d.last.get(found.form) is found:
+            del self.d.last[found.form]
+        return found
+
+    def _adverb(self, head: Node) -> tuple[Node, ...]:
+        word = self.d.pick(w.MANNERS)
+        return (leaf(word, word, "ADV", head, "advmod"),) if self.d.chance(0.22) else ()
+
+    def _time(self, head: Node) -> tuple[Node, ...]:
+        word = self.d.pick(w.TIMES)
+        return (leaf(word, word, "ADV", head, "advmod"),) if self.d.chance(0.25) else ()
+
+    def _owner(self, subject: Entity) -> Entity | None:
+        """Whose the thing is: mostly nobody's, else the subject's or someone else's."""
+        owner = subject if self.d.chance(0.6) else self.d.person(subject)
+        return owner if self.d.chance(0.6) and self.d.may_own(owner, subject) else None

@@ -1,0 +1,123 @@
+"""Coreference in CoNLL-U: brackets in Entity= of MISC, as GUM and CorefUD write them, with `# global.Entity` naming their fields."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from eyeline.text.coreference.features import features, head_by_dependencies, head_by_tags, type_by_tag, type_by_word
+from eyeline.text.coreference.mention import MarkedDocument, Mention, Problems
+from eyeline.text.corpora.read import conllu_blocks, numbered_lines, parse_conllu
+from eyeline.text.segment import written_together
+from eyeline.text.treebank.read import spaces_of
+
+#: Where a file does not say what the fields are: the entity's number first, as in GUM.
+DEFAULT_FIELDS = ("GRP",)
+_BRACKET = re.compile(r"\(([^()]*)\)|\(([^()]*)|([^()]+)\)")
+_PART_OF = re.compile(r"\[\d+/\d+\]$")
+
+
+def read_entities(path: Path, problems: Problems) -> Iterator[MarkedDocument]:
+    """The documents of a file, as `# newdoc` divides them; a file without is one document."""
+    open_document: _Reading | None = None
+    fields = DEFAULT_FIELDS
+    for start, block in conllu_blocks(path, numbered_lines(path)):
+        sentence = parse_conllu(path, start, block)
+        said = sentence.metadata.get("global.Entity")
+        fields = tuple(said.split("-")) if said else fields
+        new = next((key for key in sentence.metadata if key.startswith("newdoc")), None)
+        if open_document is None or new is not None:
+            if open_document is not None:
+                yield open_document.close()
+            name = sentence.metadata.get(new) if new else None
+            open_document = _Reading(name or f"{path}, line {start}", problems)
+        open_document.add(f"{path}, {sentence.metadata.get('sent_id') or f'line {start}'}", sentence, fields)
+    if open_document is not None:
+        yield open_document.close()
+
+
+class _Reading:
+    """A document as it is read."""
+
+    def __init__(self, id: str, problems: Problems) -> None:
+        self.id, self.problems = id, problems
+        self.sentences: list[tuple[str, ...]] = []
+        self.spaces: list[bool | None] = []  # behind every word; None: as its script is written, and so between sentences
+        self.tokens: list[Any] = []
+        self.heads: list[int | None] = []  # of every word over the document, -1 a root; None: not given
+        self.open: dict[str, list[tuple[int, str | None, str]]] = {}  # entity → first word, head field, where, of its open mentions
+        self.spans: list[tuple[int, int, str, str | None]] = []  # first word, last word, entity, head field
+
+    def add(self, where: str, sentence: Any, fields: tuple[str, ...]) -> None:
+        base = len(self.tokens)
+        words = [token for token in sentence if isinstance(token["id"], int)]
+        place = {token["id"]: base + i for i, token in enumerate(words)}
+        for token in sentence:
+            brackets = (token["misc"] or {}).get("Entity")
+            if brackets and token["id"] in place:
+                self._brackets(f"{where}, word {token['id']}", place[token["id"]], brackets, fields)
+            elif brackets:  # an empty node (a dropped pronoun) or a range: attention has no row for it
+                self.problems.note("mentions_without_words", where, f"{brackets} is marked where there is no word")
+        forms = tuple(str(token["form"]) for token in words)
+        self.sentences.append(forms)
+        self.spaces += [*(spaces_of(forms, sentence) or [None] * len(forms))[:-1], None]
+        self.tokens += words
+        self.heads += [None if token["head"] is None else place.get(token["head"], -1) for token in words]
+
+    def _brackets(self, where: str, place: int, brackets: str, fields: tuple[str, ...]) -> None:
+        if _BRACKET.sub("", brackets):
+            self.problems.note("malformed_brackets", where, f"Entity={brackets} has a bracket without a number")
+            return
+        for alone, opened, closed in _BRACKET.findall(brackets):
+            values = dict(zip(fields, (alone or opened or closed).split("-", len(fields) - 1), strict=False))
+            number = values.get("GRP") or values.get("eid") or next(iter(values.values()))
+            number, parts = _PART_OF.subn("", number)
+            if parts:
+                if not closed:
+                    self.problems.note("discontinuous_mentions", where, f"{number} is marked in several parts")
+            elif not number:
+                self.problems.note("malformed_brackets", where, f"Entity={brackets} has a bracket without a number")
+            elif alone:
+                self.spans.append((place, place, number, None))
+            elif opened:
+                self.open.setdefault(number, []).append((place, values.get("head"), where))
+            elif self.open.get(number):
+                start, head, _ = self.open[number].pop()
+                self.spans.append((start, place, number, head))
+            else:
+                self.problems.note("malformed_brackets", where, f"{number}) closes a mention that was not opened")
+
+    def close(self) -> MarkedDocument:
+        for number, opened in self.open.items():
+            for _, _, where in opened:
+                self.problems.note("malformed_brackets", where, f"({number} is never closed")
+        clusters = {number: i for i, number in enumerate(dict.fromkeys(span[2] for span in self.spans))}
+        mentions = [self._mention(start, end, clusters[number], head) for start, end, number, head in self.spans]
+        return MarkedDocument(self.id, tuple(self.sentences), tuple(mentions), self._spaces())
+
+    def _spaces(self) -> tuple[bool, ...]:
+        words = [token["form"] for token in self.tokens]
+        by_script = [not written_together(one, other) for one, other in itertools.pairwise(words)] + [True]
+        return tuple(script if said is None else said for said, script in zip(self.spaces, by_script, strict=True))
+
+    def _mention(self, start: int, end: int, cluster: int, said: str | None) -> Mention:
+        """CorefUD says which word is the head (from 1); elsewhere the dependencies tell, and where there are none, the tags."""
+        heads = [head for head in self.heads[start : end + 1] if head is not None]
+        if said is not None and said.isdecimal() and 1 <= int(said) <= end - start + 1:
+            head = start + int(said) - 1
+        elif len(heads) == end - start + 1:
+            head = start + head_by_dependencies(0, end - start, [other - start for other in heads])
+        else:
+            head = start + head_by_tags([_tag(token, "xpos", "upos") for token in self.tokens[start : end + 1]])
+        token = self.tokens[head]
+        tag = _tag(token, "upos", "xpos")
+        type_ = type_by_tag(tag, alone=start == end) if tag else type_by_word(token["form"])
+        return Mention(start, end, head, cluster, type_, *features(token["form"], token["xpos"] or "", type_, token["feats"]))
+
+
+def _tag(token: Any, *columns: str) -> str:
+    """What the first of these columns says that says anything; empty where none does."""
+    return next((str(token[name]) for name in columns if token[name] not in (None, "_")), "")

@@ -1,0 +1,88 @@
+"""Coreference as JSON lines: a document a line, with tokens, sent_lens and mentions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from eyeline.errors import TextError
+from eyeline.text.coreference.features import features, head_by_dependencies, head_by_tags, type_by_tag, type_by_word
+from eyeline.text.coreference.mention import TYPES, MarkedDocument, Mention, Problems
+from eyeline.text.corpora.read import numbered_lines
+
+NEEDED = "Each line is an object with tokens, sent_lens and mentions [{start, end (included), cluster, …}]."
+
+
+def read_json(path: Path, problems: Problems) -> Iterator[MarkedDocument]:
+    """The documents of a file. Of a mention, start, end and cluster must be there; head, type, number, gender and person are derived
+    where they are not, from dep_heads, xpos and upos."""
+    for number, line in numbered_lines(path):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            data = json.loads(line)
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise TextError(f"{where}: not JSON ({error}).", NEEDED) from error
+        yield _document(where, data, problems)
+
+
+def _document(where: str, data: Any, problems: Problems) -> MarkedDocument:
+    words = data.get("tokens") if isinstance(data, dict) else None
+    if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words) or "mentions" not in data:
+        keys = ", ".join(data) if isinstance(data, dict) else type(data).__name__
+        raise TextError(f"{where}: no tokens and mentions in {keys[:80]}.", NEEDED)
+    lengths = data.get("sent_lens", [len(words)])
+    if not _numbers(lengths) or sum(lengths) != len(words):
+        raise TextError(f"{where}: sent_lens {str(lengths)[:60]} do not add up to {len(words)} tokens.", NEEDED)
+    sentences, start = [], 0
+    for length in lengths:
+        sentences.append(tuple(words[start : start + length]))
+        start += length
+    for name in ("dep_heads", "xpos", "upos"):
+        if name in data and (not isinstance(data[name], list) or len(data[name]) != len(words)):
+            raise TextError(f"{where}: {name} does not have one entry for each of {len(words)} tokens.", NEEDED)
+        kind, what = (int, "numbers") if name == "dep_heads" else (str, "strings")
+        if not all(isinstance(entry, kind) for entry in data.get(name, [])):
+            raise TextError(f"{where}: {name} are not all {what}.", NEEDED)
+    mentions = []
+    for place, record in enumerate(data["mentions"] if isinstance(data["mentions"], list) else [None]):
+        try:
+            mentions.append(_mention(record, words, data))
+        except (TextError, TypeError) as error:
+            what = f"mention {place} cannot be used ({' '.join(str(error).split())})"
+            problems.note("malformed_mentions", where, what)
+    return MarkedDocument(str(data.get("doc", where)), tuple(sentence for sentence in sentences if sentence), tuple(mentions))
+
+
+def _mention(record: Any, words: Sequence[str], data: Mapping[str, Any]) -> Mention:
+    if not isinstance(record, dict) or not {"start", "end", "cluster"} <= set(record):
+        raise TextError(f"{json.dumps(record)[:60]} has no start, end and cluster")
+    start, end, cluster = record["start"], record["end"], record["cluster"]
+    if not _numbers([start, end, cluster]) or not start <= end < len(words):
+        raise TextError(f"words {start!r} to {end!r} of {len(words)}, cluster {cluster!r}")
+    tags = data.get("xpos") or data.get("upos")
+    head = record.get("head")
+    if head is None and "dep_heads" in data:
+        head = head_by_dependencies(start, end, data["dep_heads"])
+    elif head is None:
+        head = start + head_by_tags(tags[start : end + 1]) if tags else end
+    if not start <= head <= end:
+        raise TextError(f"words {start} to {end}, whose head is word {head}")
+    tag = tags[head] if tags else ""
+    derived = type_by_tag((data.get("upos") or tags)[head], alone=start == end) if tags else type_by_word(words[head])
+    type_ = record.get("type") or derived
+    if type_ not in TYPES:
+        raise TextError(f"type {type_!r}")
+    told = zip(("number", "gender", "person"), features(words[head], tag, type_), strict=True)
+    return Mention(start, end, head, cluster, type_, *(_text(record[name]) if name in record else own for name, own in told))
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+def _numbers(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(value, int) and not isinstance(value, bool) and value >= 0 for value in values)

@@ -1,0 +1,125 @@
+"""A text as one side of an attention map sees it: tokens, and the words and segments they belong to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from eyeline.errors import TextError
+
+Span = tuple[int, int]
+
+
+def check_strings(texts: Iterable[Any], name: str) -> None:
+    for place, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise TextError(
+                f"{name}[{place}] is {text!r}, of type {type(text).__name__}.",
+                "A token is a string. From ids: tokenizer.convert_ids_to_tokens(ids).",
+            )
+
+
+@dataclass(frozen=True)
+class TokenizedText:
+    """Tokens in order, and what each one is.
+
+    tokens     what to show for each token: never half a character, never empty
+    words      the index into `word_texts` that each token belongs to; None for special tokens
+    word_texts the words themselves, in order
+    segments   0 or 1: first or second text of a pair (special tokens belong to the text they close)
+    special    whether the tokeniser added the token ([CLS], </s>, …)
+    ids        the model's token ids; empty when there are none (arrays without a model, image patches)
+    spans      [start, end) of each token in the characters of its source text; empty when unknown
+    sources    the texts as they were given, one or two; empty when unknown
+    types      the model's token type ids, where its tokeniser gives them; empty elsewhere
+    """
+
+    tokens: tuple[str, ...]
+    words: tuple[int | None, ...]
+    word_texts: tuple[str, ...]
+    segments: tuple[int, ...]
+    special: tuple[bool, ...]
+    ids: tuple[int, ...] = ()
+    spans: tuple[Span, ...] = ()
+    sources: tuple[str, ...] = ()
+    types: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        n = len(self.tokens)
+        if n == 0:
+            raise TextError("No tokens.", "A tokenised text has at least one.")
+        for name in ("tokens", "word_texts"):
+            check_strings(getattr(self, name), name)
+        for name in ("words", "segments", "special"):
+            if len(getattr(self, name)) != n:
+                raise TextError(f"{n} tokens, but {len(getattr(self, name))} {name}.", "Give one for each token.")
+        for name in ("ids", "spans", "types"):
+            if len(getattr(self, name)) not in (0, n):
+                raise TextError(f"{n} tokens, but {len(getattr(self, name))} {name}.", "Give one for each token, or none.")
+        if any(word is not None and not 0 <= word < len(self.word_texts) for word in self.words):
+            raise TextError(f"A token belongs to a word outside 0…{len(self.word_texts) - 1}.")
+        if any(segment not in (0, 1) for segment in self.segments):
+            raise TextError("Segments are 0 (first text) or 1 (second text).")
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    @property
+    def word_groups(self) -> tuple[tuple[int, ...], ...]:
+        """Token positions of each unit of the word level, in reading order; a special token is a unit of its own."""
+        groups: list[list[int]] = []
+        place: dict[int, int] = {}
+        for position, word in enumerate(self.words):
+            if word is not None and word in place:
+                groups[place[word]].append(position)
+                continue
+            if word is not None:
+                place[word] = len(groups)
+            groups.append([position])
+        return tuple(map(tuple, groups))
+
+    def at_word_level(self) -> TokenizedText:
+        """The same text with one token a word; special tokens stay."""
+        groups = self.word_groups
+        kept = [self.words[group[0]] for group in groups]
+        order = [word for word in kept if word is not None]
+        renumbered = {word: number for number, word in enumerate(order)}
+        return TokenizedText(
+            tokens=tuple(self.tokens[g[0]] if w is None else self.word_texts[w] for g, w in zip(groups, kept, strict=True)),
+            words=tuple(None if w is None else renumbered[w] for w in kept),
+            word_texts=tuple(self.word_texts[w] for w in order),
+            segments=tuple(self.segments[g[0]] for g in groups),
+            special=tuple(self.special[g[0]] for g in groups),
+            sources=self.sources,
+        )
+
+    @classmethod
+    def from_tokens(cls, tokens: Sequence[str], *, special: Sequence[bool] = (), second_from: int | None = None) -> TokenizedText:
+        """Plain tokens without a tokeniser; every token is a word. `second_from` is where the second text begins."""
+        if isinstance(tokens, str | bytes) or not isinstance(tokens, Iterable):
+            raise TextError(
+                f"The tokens are one {type(tokens).__name__}: {str(tokens)[:40]!r}.", "Give a list with a string for each token."
+            )
+        tokens = tuple(tokens)
+        check_strings(tokens, "tokens")
+        n = len(tokens)
+        if second_from is not None and not 0 < second_from < n:
+            raise TextError(f"The second text would begin at token {second_from} of {n}.", f"Give a position from 1 to {n - 1}.")
+        return cls(
+            tokens=tokens,
+            words=tuple(range(n)),
+            word_texts=tokens,
+            segments=tuple(int(second_from is not None and i >= second_from) for i in range(n)),
+            special=tuple(special) if special else (False,) * n,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-ready mapping; `from_json` reads it back."""
+        return {name: list(getattr(self, name)) for name in self.__dataclass_fields__}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> TokenizedText:
+        fields = {name: tuple(data[name]) for name in cls.__dataclass_fields__}
+        fields["spans"] = tuple((int(start), int(end)) for start, end in fields["spans"])
+        return cls(**fields)

@@ -1,0 +1,32 @@
+"""The head view: a line from each token to the tokens it attends to, a colour per head."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from eyeline.capture.trace import Trace
+from eyeline.views.spec import lay_out
+from eyeline.views.view import View
+
+
+def head_view(
+    trace: Trace,
+    *,
+    stack: str | None = None,
+    layer: int | None = None,
+    heads: Sequence[int] | int | None = None,
+    layers: Sequence[int] | None = None,
+    **state: Any,
+) -> View:
+    """Two columns of tokens and a line for each weight; above 256 tokens a heatmap.
+
+    stack, layer, heads   where the reader begins: encoder, decoder or cross; a layer number; the heads switched on (all)
+    layers                the layers to include (all): fewer make a smaller page
+    state                 any other key of the state in docs/view-format.md, such as `theme="dark"` or `level="word"`
+
+    >>> from eyeline.capture.trace import Trace
+    >>> head_view(Trace.from_arrays([[[[0.5, 0.5], [1.0, 0.0]]]], ["a", "b"]), layer=0)
+    <head view of arrays, 2 tokens>
+    """
+    return lay_out("head", trace, stack=stack, layers=layers, start=layer, heads=heads, state=state)

@@ -1,0 +1,36 @@
+"""The model view: every layer and head as a thumbnail."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from eyeline.capture.trace import Trace
+from eyeline.views.spec import lay_out
+from eyeline.views.view import View
+
+
+def model_view(
+    trace: Trace,
+    *,
+    stack: str | None = None,
+    layers: Sequence[int] | None = None,
+    heads: Sequence[int] | int | None = None,
+    layer: int | None = None,
+    head: int | None = None,
+    **state: Any,
+) -> View:
+    """A grid of all heads, a row a layer.
+
+    stack         where the reader begins: encoder, decoder or cross
+    layers        the layers to include (all): fewer make a smaller page
+    heads         the columns shown first (all); the others stay a click away
+    layer, head   the head to open; one of them alone is the row or the column shown first
+    state         any other key of the state in docs/view-format.md, such as `theme="dark"`
+    """
+    begin = heads if head is None else [head]
+    view = lay_out("model", trace, stack=stack, layers=layers, start=layer, heads=begin, state=state)
+    if layer is not None and head is not None:
+        return view.starting(opened=True)
+    shown = view if layer is None else view.starting(rows=[view.state["layer"]])
+    return shown if begin is None else shown.starting(columns=view.state["heads"])

@@ -1,0 +1,34 @@
+"""The neuron view: how one head's query and key vectors make its weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from eyeline.capture.trace import Trace
+from eyeline.errors import TraceError
+from eyeline.views.spec import lay_out
+from eyeline.views.view import View
+
+
+def neuron_view(
+    trace: Trace, *, layer: int = 0, head: int = 0, stack: str | None = None, layers: Sequence[int] | None = None, **state: Any
+) -> View:
+    """The query vector, every key vector, their product by dimension, the scaled dot product and the softmax.
+
+    layer, head, stack   where the reader begins
+    layers               the layers to include (all): fewer make a smaller page
+    """
+    for one in trace.stacks.values():
+        missing = [what for what in ("queries", "keys") if not one.has(what)]
+        if missing:
+            raise TraceError(
+                f"The neuron view needs queries and keys, and this trace has no {' and no '.join(missing)} ({one.name}).",
+                f"Why: {one.why_missing.format(name=missing[0])}.",
+            )
+        if len(one.scales) != len(one.layers):
+            raise TraceError(
+                f"The neuron view needs the scale of q·k, and the {one.name} has {len(one.scales)} for {len(one.layers)} layers.",
+                "Give one number a layer, usually 1/√dim.",
+            )
+    return lay_out("neuron", trace, stack=stack, layers=layers, start=layer, heads=[head], state=state)

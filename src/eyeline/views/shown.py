@@ -1,0 +1,67 @@
+"""The weights and labels that a state shows, for pictures drawn in Python: what frontend/src/core/reading.ts does for the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from eyeline.measures.pooling import pool_to_words
+from eyeline.text.tokenized import TokenizedText
+from eyeline.views.view import View
+
+SIDE = {"a": 0, "b": 1}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """weights [head, query, key] between the tokens or words that are left in."""
+
+    weights: np.ndarray
+    queries: list[str]
+    keys: list[str]
+    unit: str
+
+
+def shown(view: View, layer: int) -> Shown:
+    """What the view's state leaves of the layer at this position: words or tokens, without those that are hidden."""
+    state = view.state
+    at = state.get("stack", 0)
+    stack = view.spec["stacks"][at]
+    weights = view.weights(at, layer)  # [head, query, key]
+    query_text, key_text = (text_of(view.spec["texts"][stack[side]]) for side in ("query_text", "key_text"))
+    sink = int(np.nansum(weights, axis=(0, 1)).argmax()) if state.get("hide_sink") else None
+    groups = key_text.word_groups if state.get("level") == "word" else [(place,) for place in range(len(key_text))]
+    if state.get("level") == "word":
+        weights = pool_to_words(weights, query_text.word_groups, key_text.word_groups)
+        query_text, key_text = query_text.at_word_level(), key_text.at_word_level()
+    segments = state.get("segments", "all")
+    sides = (None, None) if segments == "all" else (SIDE[segments[0]], SIDE[segments[1]])
+    rows = left_in(query_text, state, sides[0])
+    columns = [place for place in left_in(key_text, state, sides[1]) if sink is None or sink not in groups[place]]
+    weights = weights[:, rows][:, :, columns]
+    if state.get("renormalise"):
+        sums = weights.sum(axis=-1, keepdims=True)
+        weights = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
+    unit = "word" if state.get("level") == "word" else "token"
+    return Shown(weights, [query_text.tokens[row] for row in rows], [key_text.tokens[column] for column in columns], unit)
+
+
+def text_of(record: Mapping[str, Any]) -> TokenizedText:
+    return TokenizedText(**{name: tuple(values) for name, values in record.items()})
+
+
+def left_in(text: TokenizedText, state: Mapping[str, Any], side: int | None) -> list[int]:
+    return [
+        place
+        for place in range(len(text))
+        if not (state.get("hide_special") and text.special[place]) and side in (None, text.segments[place])
+    ]
+
+
+def heads_of(view: View, count: int) -> list[int]:
+    """The heads switched on: all where the state does not say, none where it says none."""
+    heads = view.state.get("heads")
+    return list(range(count)) if heads is None else [head for head in heads if head < count]

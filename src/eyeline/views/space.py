@@ -1,0 +1,215 @@
+"""The view of a space: every head's queries and keys (or values) as points, one head large, a sentence's attention beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from eyeline.errors import TraceError, nearest
+from eyeline.results.space.space import Space, SpaceStack
+from eyeline.results.space.tokens import SpaceTokens
+from eyeline.text.tokenized import TokenizedText
+from eyeline.views.encode import Encoded, encode_bytes, encode_fractions, encode_places, encode_weights
+from eyeline.views.spec import FORMAT, text_record
+from eyeline.views.state import checked
+from eyeline.views.view import View
+
+#: Whole maps come along as long as all arrays together stay below this many bytes, which is a page of 30 MB.
+ROOM = 21_000_000
+#: So much of the square is left free around the points.
+MARGIN = 0.04
+#: The facts of a head that the pictures show.
+SHOWN = ("top1_projected", "top5_projected", "rank_correlation", "top1_full", "top5_full", "kl", "entropy", "scale", "correlation_after")
+
+#: Texts with their parts of speech, in the order in which they were first met, and their places.
+Texts = dict[tuple[TokenizedText, tuple[str, ...]], int]
+
+
+def space_view(
+    space: Space, beside: Space | None = None, *, stack: str | None = None, layer: int | None = None, head: int | None = None, **state: Any
+) -> View:
+    """All heads as small scatters; a click opens one, a click on a point shows its sentence.
+
+    beside        a second space of the same corpus, shown side by side with the same sentence selected; layers and heads in both are kept
+    stack         where the reader begins: encoder, decoder or cross
+    layer, head   the head to open; without them the view begins with all heads
+    state         any other key of the state in docs/view-format.md, such as `colour_points="position"` or `theme="dark"`
+    """
+    spaces = [space] if beside is None else [space, beside]
+    names = [name for name in space.stacks if all(name in one.stacks for one in spaces)]
+    if beside is not None:
+        check_comparable(space, beside, names)
+    if stack is not None and stack not in names:
+        raise TraceError(f"No {stack} attention in this view.", nearest(stack, names))
+    texts: Texts = {}
+    arrays: dict[str, Encoded] = {}
+    shared = {name: in_common([one.stacks[name] for one in spaces]) for name in names}
+    records: list[dict[str, Any]] = [
+        {
+            "model": one.model,
+            "of": one.of,
+            "project": one.project,
+            "gauge": one.gauge,
+            "dims": one.dims,
+            "stacks": [
+                stack_record(one.stacks[name], *shared[name], prefix=f"{number}.{name}", texts=texts, arrays=arrays) for name in names
+            ],
+        }
+        for number, one in enumerate(spaces)
+    ]
+    add_maps(spaces, records, shared, arrays)
+    spec: dict[str, Any] = {
+        "format": FORMAT,
+        "kind": "space",
+        "model": " · ".join(dict.fromkeys(one.model for one in spaces)),
+        "texts": [{**text_record(text), **({"tags": list(tags)} if tags else {})} for text, tags in texts],
+        "stacks": [grid_record(name, record, *shared[name]) for name, record in zip(names, records[0]["stacks"], strict=True)],
+        "spaces": records,
+    }
+    begin = names.index(stack) if stack else 0
+    start = {"stack": begin, **opened(spec["stacks"][begin], shared[names[begin]], layer, head)}
+    spec["state"] = {**checked(state, spec, start), **start}
+    return View("space", spec, arrays)
+
+
+def check_comparable(space: Space, other: Space, names: list[str]) -> None:
+    """Two spaces can stand side by side when their sentences are the same ones."""
+    if not names:
+        raise TraceError(
+            f"{space.model} has {', '.join(space.stacks)} attention, {other.model} has {', '.join(other.stacks)}: none in common."
+        )
+    files = [one.about.get("corpus", {}) for one in (space, other)]
+    if all(files) and files[0]["sha256"] != files[1]["sha256"]:
+        raise TraceError(f"Spaces of {files[0]['name']} and of another {files[1]['name']}.", "Make both from the same corpus.")
+    for name in names:
+        counts = [len(one.stacks[name].query_tokens.texts) for one in (space, other)]
+        if counts[0] != counts[1]:
+            raise TraceError(
+                f"{counts[0]} texts on one side, {counts[1]} on the other.", "Make both spaces from the same corpus, without a limit."
+            )
+
+
+def in_common(stacks: list[SpaceStack]) -> tuple[list[int], list[int]]:
+    """The numbers of the layers and heads that all of them have."""
+    layers = [layer for layer in stacks[0].layers if all(layer in one.layers for one in stacks)]
+    heads = [head for head in stacks[0].heads if all(head in one.heads for one in stacks)]
+    if not layers or not heads:
+        raise TraceError(f"No {'layer' if not layers else 'head'} of the {stacks[0].name} is in both spaces.")
+    return layers, heads
+
+
+def stack_record(
+    stack: SpaceStack, layers: list[int], heads: list[int], *, prefix: str, texts: Texts, arrays: dict[str, Encoded]
+) -> dict[str, Any]:
+    """One stack's entry; its arrays and texts are added to those of the view."""
+    query_texts = places_of(stack.query_tokens, texts)
+    key_texts = query_texts if stack.key_tokens is stack.query_tokens else places_of(stack.key_tokens, texts)
+    columns = [stack.heads.index(head) for head in heads]
+    return {
+        "name": stack.name,
+        "heads": heads,
+        "query_texts": query_texts,
+        "key_texts": key_texts,
+        "layers": [layer_record(stack, stack.layers.index(layer), columns, f"{prefix}.{layer}", arrays) for layer in layers],
+    }
+
+
+def layer_record(stack: SpaceStack, at: int, heads: list[int], prefix: str, arrays: dict[str, Encoded]) -> dict[str, Any]:
+    points = joined(stack.queries, stack.keys, at, heads)  # [head, point, dims]
+    norms = joined(stack.query_norms, stack.key_norms, at, heads)  # [head, point]
+    low, high = np.nan_to_num(norms.min(axis=1)), np.nan_to_num(norms.max(axis=1))  # [head]
+    reach = np.where(high > low, high - low, 1)
+    record = {name: f"{prefix}.{name}" for name in ("points", "norms", "tops", "top_weights")}
+    arrays[record["points"]] = encode_fractions(framed(points))
+    arrays[record["norms"]] = encode_bytes((norms - low[:, None]) / reach[:, None])
+    tops, weights = stack.top_keys[at, heads], stack.top_weights[at, heads]  # [head, query, rank]
+    first = stack.key_tokens.starts[stack.query_tokens.text]  # [query]: the first key of its text
+    place = np.where(tops < 0, 0, tops - first[:, None] + 1)
+    arrays[record["tops"]] = encode_places(place.swapaxes(1, 2))
+    arrays[record["top_weights"]] = encode_weights(np.ascontiguousarray(weights.swapaxes(1, 2)), levels=255, near=0.0005)
+    facts = [{name: number(stack.facts[name][at, head]) for name in SHOWN if name in stack.facts} for head in heads]
+    ranges = [[number(a), number(b)] for a, b in zip(low, high, strict=True)]
+    return {"layer": stack.layers[at], **record, "maps": None, "norm_ranges": ranges, "facts": facts}
+
+
+def joined(queries: np.ndarray | None, keys: np.ndarray, at: int, heads: list[int]) -> np.ndarray:
+    """Queries, then keys, of the heads chosen; keys alone where there are no queries."""
+    sides = [keys[at, heads]] if queries is None else [queries[at, heads], keys[at, heads]]
+    return np.nan_to_num(np.concatenate(sides, axis=1).astype(np.float32))
+
+
+def framed(points: np.ndarray) -> np.ndarray:
+    """Every head's points as fractions of a square (a cube) just around them, with one scale for all directions: near stays near.
+
+    points: [head, point, dims] → the same, from 0 to 1. A head whose points all coincide has them in the middle.
+
+    >>> framed(np.array([[[0.0, 0.0], [4.0, 2.0]]])).round(2).tolist()
+    [[[0.04, 0.27], [0.96, 0.73]]]
+    """
+    low, high = points.min(axis=1, keepdims=True), points.max(axis=1, keepdims=True)  # [head, 1, dims]
+    reach = (high - low).max(axis=2, keepdims=True)
+    scale = np.divide(1 - 2 * MARGIN, reach, out=np.zeros_like(reach), where=reach > 0)
+    return np.asarray(0.5 + (points - (low + high) / 2) * scale)
+
+
+def add_maps(
+    spaces: list[Space], records: list[dict[str, Any]], shared: dict[str, tuple[list[int], list[int]]], arrays: dict[str, Encoded]
+) -> None:
+    """Every weight of every text, where that fits the page; otherwise the views make do with each query's strongest keys."""
+    room = ROOM - sum(len(array.data) for array in arrays.values())
+    made: dict[str, Encoded] = {}
+    for number_, space in enumerate(spaces):
+        for record in records[number_]["stacks"]:
+            stack = space.stacks[record["name"]]
+            if stack.maps is None:
+                continue
+            layers, heads = shared[record["name"]]
+            columns = [stack.heads.index(head) for head in heads]
+            for layer in layers:
+                name = f"{number_}.{record['name']}.{layer}.maps"
+                made[name] = encode_steps(stack.maps[stack.layers.index(layer), columns])
+                if sum(len(array.data) for array in made.values()) > room:
+                    return
+    arrays.update(made)
+    for number_, space in enumerate(spaces):
+        for record in records[number_]["stacks"]:
+            for layer in record["layers"] if space.stacks[record["name"]].maps is not None else ():
+                layer["maps"] = f"{number_}.{record['name']}.{layer['layer']}.maps"
+
+
+def encode_steps(steps: np.ndarray) -> Encoded:
+    """Maps that hold round(√a · 255) already: [head, weight]."""
+    plain = encode_bytes(steps)
+    return Encoded("sqrt8", plain.shape, plain.data, levels=255)
+
+
+def places_of(tokens: SpaceTokens, texts: Texts) -> list[int]:
+    """Where the texts stand in the view's list; those that are new are put there."""
+    tags = tokens.tags or ((),) * len(tokens.texts)
+    return [texts.setdefault(pair, len(texts)) for pair in zip(tokens.texts, tags, strict=True)]
+
+
+def grid_record(name: str, record: dict[str, Any], layers: list[int], heads: list[int]) -> dict[str, Any]:
+    """The stack as every other kind of view has it: how many layers and heads there are to choose from."""
+    rows = [{"layer": layer, "n_heads": len(heads), "n_key_heads": len(heads), "weights": ""} for layer in layers]
+    return {"name": name, "query_text": record["query_texts"][0], "key_text": record["key_texts"][0], "layers": rows}
+
+
+def opened(grid: dict[str, Any], shared: tuple[list[int], list[int]], layer: int | None, head: int | None) -> dict[str, Any]:
+    """The state's `layer`, `heads` and `opened`, from the numbers of a layer and a head."""
+    found: dict[str, Any] = {}
+    for key, wanted, have in (("layer", layer, shared[0]), ("heads", head, shared[1])):
+        if wanted is None:
+            continue
+        if wanted not in have:
+            what = "Layer" if key == "layer" else "Head"
+            raise TraceError(f"{what} {wanted} is not in this view.", f"It has {', '.join(map(str, have))}.")
+        place = have.index(wanted)
+        found[key] = place if key == "layer" else [place]
+    return {**found, "opened": layer is not None and head is not None} if found else {}
+
+
+def number(value: Any) -> float | None:
+    """A number as JSON has it: six digits, nothing in place of nan."""
+    return float(f"{float(value):.6g}") if np.isfinite(value) else None

@@ -1,0 +1,150 @@
+"""The part of a view that every kind shares: texts, stacks and arrays of a trace, laid out as docs/view-format.md says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from eyeline.capture.trace import Stack, Trace
+from eyeline.errors import TraceError, nearest
+from eyeline.text.tokenized import TokenizedText
+from eyeline.views.encode import NEAREST, Encoded, encode_mask, encode_vectors, encode_weights
+from eyeline.views.state import checked
+from eyeline.views.view import View
+
+FORMAT = 1
+
+
+def lay_out(
+    kind: str,
+    trace: Trace,
+    *,
+    stack: str | None,
+    layers: Sequence[int] | None,
+    start: int | None,
+    heads: Iterable[int] | int | None,
+    state: dict[str, Any],
+) -> View:
+    """Build a view. `stack`, `start` (a layer number) and `heads` are where the reader begins; `layers` are those included."""
+    stacks = {name: chosen_layers(one, layers) for name, one in trace.stacks.items()}
+    stacks = {name: chosen for name, chosen in stacks.items() if chosen}
+    if not stacks:
+        have = "; ".join(f"{name}: {', '.join(map(str, one.layers))}" for name, one in trace.stacks.items())
+        raise TraceError(f"None of the layers {', '.join(map(str, layers or ()))} is in this trace.", f"It has {have}.")
+    if stack is not None and stack not in stacks:
+        raise TraceError(f"No {stack} attention in this view.", nearest(stack, stacks))
+    begin = stack or next(iter(stacks))
+    if "heads" in state:
+        raise TraceError("heads=… in a neuron view.", "It shows one head: give head=….")
+    shown = {"stack": list(stacks).index(begin), **position(trace.stacks[begin], stacks[begin], start, heads)}
+
+    texts: list[TokenizedText] = []
+    arrays: dict[str, Encoded] = {}
+    records = []
+    for name, chosen in stacks.items():
+        one = trace.stacks[name]
+        records.append(
+            {
+                "name": name,
+                "query_text": place_of(one.query_text, texts),
+                "key_text": place_of(one.key_text, texts),
+                "layers": [layer_record(one, index, arrays, vectors=kind == "neuron") for index in chosen],
+            }
+        )
+    spec: dict[str, Any] = {
+        "format": FORMAT,
+        "kind": kind,
+        "model": trace.model,
+        "texts": [text_record(text) for text in texts],
+        "stacks": records,
+    }
+    spec["state"] = {**checked(state, spec, shown), **shown}
+    return View(kind, spec, arrays)
+
+
+def chosen_layers(stack: Stack, layers: Sequence[int] | None) -> list[int]:
+    """Positions in the stack of the layers asked for (all: None); unequal depths keep those they have."""
+    return [index for index, layer in enumerate(stack.layers) if layers is None or layer in layers]
+
+
+def position(stack: Stack, chosen: Sequence[int], start: int | None, heads: Iterable[int] | int | None) -> dict[str, Any]:
+    """The state's `layer` and `heads`, checked against what the stack holds; one head may stand without a list."""
+    numbers = [stack.layers[index] for index in chosen]
+    if start is not None and start not in numbers:
+        raise TraceError(f"Layer {start} is not in this view.", f"The {stack.name} has layers {', '.join(map(str, numbers))}.")
+    at = 0 if start is None else numbers.index(start)
+    found: dict[str, Any] = {"layer": at}
+    if heads is not None:
+        count = n_heads(stack, chosen[at])
+        if isinstance(heads, str | bytes) or not isinstance(heads, Iterable | Integral):
+            raise TraceError(f"heads={heads!r}.", "Give a list of head numbers, such as [0, 3].")
+        each = list(heads) if isinstance(heads, Iterable) else [heads]
+        wrong = [head for head in each if isinstance(head, bool) or not isinstance(head, Integral) or not 0 <= head < count]
+        if wrong:
+            raise TraceError(f"Head {wrong[0]} is not in layer {numbers[at]}.", f"It has {count} heads, 0 to {count - 1}.")
+        found["heads"] = [int(head) for head in each]
+    return found
+
+
+def n_heads(stack: Stack, index: int) -> int:
+    if not stack.has("weights"):
+        raise TraceError(f"This trace has no weights: {stack.why_missing.format(name='weights')}.")
+    return len(stack.weights_by_layer[index])
+
+
+def layer_record(stack: Stack, index: int, arrays: dict[str, Encoded], *, vectors: bool) -> dict[str, Any]:
+    """One layer's entry; its arrays are added to `arrays` under the names that the entry gives."""
+    prefix = f"{stack.name}.{stack.layers[index]}"
+    count = n_heads(stack, index)
+    record: dict[str, Any] = {"layer": stack.layers[index], "n_heads": count, "n_key_heads": count, "weights": f"{prefix}.weights"}
+    arrays[record["weights"]] = encode_weights(stack.weights_by_layer[index], near=NEAREST if vectors else None)
+    if not vectors:
+        return record
+    for what in ("queries", "keys"):
+        record[what] = f"{prefix}.{what}"
+        arrays[record[what]] = encode_vectors(getattr(stack, f"{what}_by_layer")[index])
+    record["n_key_heads"] = len(stack.keys_by_layer[index])
+    record["scale"] = stack.scales[index]
+    bias = stack.bias_by_layer[index] if stack.bias_by_layer else None
+    record["bias"] = None if bias is None else f"{prefix}.bias"
+    if bias is not None:
+        arrays[record["bias"]] = encode_vectors(bias)
+    record["mask"] = named_mask(mask_of(stack, index), prefix, arrays)
+    return record
+
+
+def mask_of(stack: Stack, index: int) -> np.ndarray | None:
+    """[query, key], True where a query may look; None: everywhere.
+
+    Where the trace does not say, a key is taken as masked for a query if it gets exactly nothing from any head: no softmax does that.
+    """
+    if stack.mask_by_layer:
+        return stack.mask_by_layer[index]
+    seen = np.max(np.nan_to_num(stack.weights_by_layer[index]), axis=0) > 0  # [query, key]
+    return None if bool(np.all(seen)) else np.asarray(seen)
+
+
+def named_mask(mask: np.ndarray | None, prefix: str, arrays: dict[str, Encoded]) -> str | None:
+    """The name of the mask among the arrays; layers mostly share one, which is then written once."""
+    if mask is None:
+        return None
+    encoded = encode_mask(mask)
+    for name, array in arrays.items():
+        if array.dtype == "bits" and array == encoded:
+            return name
+    arrays[f"{prefix}.mask"] = encoded
+    return f"{prefix}.mask"
+
+
+def place_of(text: TokenizedText, texts: list[TokenizedText]) -> int:
+    """The text's place in the list, put there when it is new."""
+    if text not in texts:
+        texts.append(text)
+    return texts.index(text)
+
+
+def text_record(text: TokenizedText) -> dict[str, Any]:
+    return {name: list(getattr(text, name)) for name in ("tokens", "special", "segments", "words", "word_texts")}

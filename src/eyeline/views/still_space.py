@@ -1,0 +1,86 @@
+"""A space as one small SVG drawn in Python: all heads, or the one that was opened, as pixels with names and fidelity around them."""
+
+from __future__ import annotations
+
+import base64
+import struct
+import zlib
+from typing import Any
+
+import numpy as np
+
+from eyeline.views.view import View
+
+#: As in frontend/src/core/theme.ts: queries, keys; a value is drawn in the colour of its head.
+QUERY, KEY = (37, 99, 235), (234, 88, 12)
+SMALL, LARGE = 56, 440
+#: More heads than this are not drawn one by one.
+MOST_ROWS, MOST_COLUMNS = 32, 32
+
+
+def plots(view: View) -> tuple[str, float, float, str]:
+    """Title, width, height and body of the picture: what the state shows."""
+    state, space = view.state, view.spec["spaces"][0]
+    stack = space["stacks"][state.get("stack", 0)]
+    points = sum(len(view.spec["texts"][text]["tokens"]) for text in stack["key_texts"])
+    queries = 0 if space["of"] == "values" else sum(len(view.spec["texts"][text]["tokens"]) for text in stack["query_texts"])
+    title = f"{space['model']} · {space['of'].replace('-', ' and ')} · {space['project']}, {space['dims']}-D"
+    if state.get("opened"):
+        layer, head = state.get("layer", 0), (state.get("heads") or [0])[0]
+        body = cell(stack, layer, head, decoded(view, stack, layer)[head], queries, 16, 52, LARGE)
+        return f"{title} · {name(stack, layer, head)} · {points} tokens", LARGE + 32, LARGE + 76, body
+    rows, columns = stack["layers"][:MOST_ROWS], stack["heads"][:MOST_COLUMNS]
+    step = SMALL + 12
+    parts = [
+        cell(stack, layer, head, points_of_head, queries, 16 + head * step, 52 + layer * (step + 12), SMALL)
+        for layer in range(len(rows))
+        for head, points_of_head in enumerate(decoded(view, stack, layer)[: len(columns)])
+    ]
+    return f"{title} · {points} tokens", 20 + len(columns) * step, 52 + len(rows) * (step + 12), "".join(parts)
+
+
+def name(stack: dict[str, Any], layer: int, head: int) -> str:
+    return f"L{stack['layers'][layer]['layer']}·H{stack['heads'][head]}"
+
+
+def decoded(view: View, stack: dict[str, Any], layer: int) -> np.ndarray:
+    """[head, point, 2]: where the points of a layer stand, from 0 to 1; a cube is seen from the front."""
+    return view.arrays[stack["layers"][layer]["points"]].decode()[..., :2] / 65535
+
+
+def cell(stack: dict[str, Any], layer: int, head: int, points: np.ndarray, queries: int, x: int, y: int, size: int) -> str:
+    """One head: its name, how often the nearest key is the most attended one, and its points [point, 2], queries first."""
+    fidelity = stack["layers"][layer]["facts"][head].get("top1_projected")
+    written = "" if fidelity is None else f'<text x="{x + size}" y="{y - 5}" text-anchor="end" opacity="0.7">{100 * fidelity:.0f}%</text>'
+    data = base64.b64encode(rgb_png(shaded(points, queries, size))).decode()
+    return (
+        f'<g font-size="{10 if size == SMALL else 12}"><text x="{x}" y="{y - 5}">{name(stack, layer, head)}</text>{written}</g>'
+        f'<image x="{x}" y="{y}" width="{size}" height="{size}" href="data:image/png;base64,{data}"/>'
+        f'<rect x="{x}" y="{y}" width="{size}" height="{size}" fill="none" stroke="#d9dde3"/>'
+    )
+
+
+def shaded(points: np.ndarray, keys_from: int, size: int) -> np.ndarray:
+    """[row, column, 3]: white where nothing is; elsewhere the mean colour of the points there, the stronger the more there are.
+
+    points: [point, 2], from 0 to 1; from `keys_from` on they are keys.
+    """
+    at = np.clip((points * [1, -1] + [0, 1]) * size, 0, size - 1).astype(int)  # [point, (column, row)]
+    place = at[:, 1] * size + at[:, 0]
+    queries = np.bincount(place[:keys_from], minlength=size * size)
+    keys = np.bincount(place[keys_from:], minlength=size * size)
+    both = np.maximum(queries + keys, 1)[:, None]
+    colour = (queries[:, None] * np.array(QUERY) + keys[:, None] * np.array(KEY)) / both
+    cover = (1 - np.exp(-0.8 * (queries + keys)))[:, None]
+    return np.asarray(np.rint(255 * (1 - cover) + colour * cover).astype(np.uint8).reshape(size, size, 3))
+
+
+def rgb_png(pixels: np.ndarray) -> bytes:
+    """pixels: [row, column, 3], bytes."""
+    rows = np.pad(pixels.reshape(len(pixels), -1), ((0, 0), (1, 0)))  # each row begins with its filter: none
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", pixels.shape[1], pixels.shape[0], 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows.tobytes(), 9)) + chunk(b"IEND", b"")

@@ -1,0 +1,60 @@
+"""The head map: distances kept where a plane can keep them, behaviours by the paper's thresholds, the later rule first."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eyeline.analyses.corpus.statistics.head_map import NO_BEHAVIOUR, NOT_MEASURED, behaviour_of, head_map, lay_out, stress
+from eyeline.plots.corpus.distances import by_cluster
+from eyeline.results.table import Table
+
+
+def square_of(points: np.ndarray) -> np.ndarray:
+    return np.linalg.norm(points[:, None] - points[None], axis=-1)
+
+
+def test_points_of_a_plane_keep_their_distances() -> None:
+    square = square_of(np.random.default_rng(0).normal(size=(12, 2)))
+    places = lay_out(square, seed=0)
+    np.testing.assert_allclose(square_of(places), square, atol=0.02)
+    assert stress(square, places) < 0.01
+
+
+def test_the_seed_decides_the_layout() -> None:
+    square = square_of(np.random.default_rng(0).normal(size=(8, 5)))
+    assert (lay_out(square, 3) == lay_out(square, 3)).all()
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_one_or_two_heads_have_a_map_too(n: int) -> None:
+    names = [f"L0·H{i}" for i in range(n)]
+    table, notes = head_map(
+        Table({"head": names, **{name: [0.0 if i == j else 0.4 for j in range(n)] for i, name in enumerate(names)}}), {}, 0
+    )
+    assert len(table) == n
+    assert notes["stress"] == pytest.approx(0)
+
+
+def test_a_later_rule_overwrites_an_earlier() -> None:
+    heads = [(0, 0), (0, 1), (0, 2), (0, 3)]
+    shares = {(0, 0): ("next", 0.51), (0, 1): ("previous", 0.5), (0, 2): ("next", 0.9), (0, 3): ("punctuation", 0.7)}
+    tables = {
+        "average_attention": Table(
+            {
+                "layer": [0] * 4,
+                "head": [0, 1, 2, 3],
+                "target": [shares[head][0] for head in heads],
+                "mean": [shares[head][1] for head in heads],
+            }
+        ),
+        "entropy": Table({"layer": [0] * 4, "head": [0, 1, 2, 3], "all": [1.0, 1.0, 3.9, 3.9]}),
+    }
+    assert behaviour_of(heads, tables) == ["next", NO_BEHAVIOUR, "broad", "punctuation"]
+    assert behaviour_of(heads, {}) == [NOT_MEASURED] * 4
+
+
+def test_similar_heads_become_neighbours() -> None:
+    points = np.array([[0.0], [10.0], [0.1], [10.1], [0.2]])
+    order = by_cluster(square_of(points))
+    assert {frozenset(order[:2]), frozenset(order[:3])} & {frozenset({1, 3}), frozenset({0, 2, 4})}

@@ -1,0 +1,128 @@
+"""Rows in blocks of any size, fused or from maps, answer alike; long texts of models that are not plain come in blocks of rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import eyeline as el
+from eyeline.analyses.corpus import fold as fold_module
+from eyeline.analyses.corpus.batch import Batch, roles_of
+from eyeline.analyses.corpus.fold import fold
+from eyeline.analyses.corpus.fused_rows import fused_rows
+from eyeline.analyses.corpus.rows import Rows, rows_of_scores
+from eyeline.analyses.corpus.statistics.average_attention import AverageAttention
+from eyeline.analyses.corpus.statistics.entropy import Entropy
+from eyeline.analyses.corpus.statistics.head_distances import HeadDistances
+from eyeline.capture.layer import LayerAttention, LayerScores
+from eyeline.capture.selection import check_layers
+from eyeline.errors import TraceError
+from tests.capture.families import FAMILIES, Family, tiny_tokenizer
+
+
+def scores(n: int, *, causal: bool, heads: int = 6, key_heads: int = 2, texts: int = 1) -> LayerScores:
+    torch.manual_seed(n)
+    queries, keys = torch.randn(texts, heads, n, 16) * 3, torch.randn(texts, key_heads, n, 16)
+    return LayerScores("decoder" if causal else "encoder", 0, queries, keys, None, None, 0.25, causal, (n,) * texts, (n,) * texts)
+
+
+def dense(layer: LayerScores) -> torch.Tensor:
+    keys = layer.keys.repeat_interleave(layer.queries.shape[1] // layer.keys.shape[1], 1)
+    found = layer.queries.double() @ keys.double().transpose(2, 3) * layer.scale
+    return (found.masked_fill(torch.ones_like(found, dtype=torch.bool).triu(1), -torch.inf) if layer.causal else found).softmax(-1)
+
+
+def assert_rows(rows: Rows, weights: torch.Tensor, columns: torch.Tensor) -> None:
+    """Every answer of these rows against the dense map [text, head, query, key]."""
+    part = weights[rows.texts.start : rows.texts.stop, rows.heads.start : rows.heads.stop, rows.first : rows.first + rows.n_rows]
+    torch.testing.assert_close(rows.mass(columns).double(), part @ columns[:, None].double(), atol=1e-5, rtol=0)
+    expected = -(part * part.clamp_min(1e-300).log()).sum(-1)
+    torch.testing.assert_close(rows.entropy().double(), expected, atol=3e-5, rtol=0)
+    for offset in (-2, -1, 0, 1, 3):
+        places = torch.arange(rows.first, rows.first + rows.n_rows)
+        there = (places + offset >= 0) & (places + offset < weights.shape[-1])
+        picked = part[:, :, torch.arange(rows.n_rows)[there], (places + offset)[there]]
+        assert not rows.at_offset(offset)[..., ~there].any()
+        torch.testing.assert_close(rows.at_offset(offset)[..., there].double(), picked, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("block", [1, 5000, 40_000, 1 << 20])
+def test_blocks_of_any_size_answer_like_the_map(causal: bool, block: int) -> None:
+    layer = scores(150, causal=causal)
+    columns = (torch.rand(1, 150, 4) > 0.7).float()
+    seen = torch.zeros(6, 150)
+    for rows in rows_of_scores(layer, block):
+        assert_rows(rows, dense(layer), columns)
+        seen[rows.heads.start : rows.heads.stop, rows.first : rows.first + rows.n_rows] += 1
+        assert rows.e.numel() <= max(4 * block, 64 * 150)
+    assert (seen == 1).all()  # every row of every head once
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("masses_first", [True, False])
+def test_the_fused_kernel_answers_like_the_map(causal: bool, masses_first: bool) -> None:
+    layer = scores(150, causal=causal)
+    rows = fused_rows(layer)
+    if not masses_first:
+        rows.entropy()
+    assert_rows(rows, dense(layer), (torch.rand(1, 150, 4) > 0.7).float())
+    assert rows.visible.tolist() == [list(range(1, 151)) if causal else [150] * 150]
+    with pytest.raises(TraceError, match="no map"):
+        rows.weights()
+
+
+def test_a_row_that_sees_nothing_gives_nothing() -> None:
+    layer = scores(4, causal=False)
+    mask = torch.ones(1, 1, 4, 4, dtype=torch.bool)
+    mask[:, :, 2] = False
+    hidden = LayerScores("encoder", 0, layer.queries, layer.keys, mask, None, 0.25, False, (4,), (4,))
+    (rows,) = rows_of_scores(hidden)
+    assert not rows.weights()[:, :, 2].any()
+    assert not rows.mass(torch.ones(1, 4, 1))[:, :, 2].any()
+    assert torch.isfinite(rows.entropy()).all()
+    assert rows.visible.tolist() == [[4, 4, 0, 4]]
+
+
+RECORDED = [family for family in FAMILIES if family.reads == "text" and family.recorded]
+STATISTICS = [AverageAttention(), Entropy(), HeadDistances()]
+
+
+@pytest.mark.parametrize("family", RECORDED, ids=str)
+def test_rows_in_blocks_are_the_whole_map(family: Family, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = el.wrap(family.model(), tiny_tokenizer(), name=family.name)
+    item = "the cat sat on the mat , and it purred . a dog ran a very long way home ."
+    sides = [model.read((item, "the mat and a dog") if model.hf.config.is_encoder_decoder else item)]
+    whole: list[LayerAttention] = []
+    blocks: list[LayerAttention] = []
+    model.hand_layers(sides, whole.append)
+    model.hand_layers(sides, blocks.append, rows=5)
+    for one in whole:
+        parts = [part for part in blocks if (part.stack, part.layer) == (one.stack, one.layer)]
+        assert len(parts) == -(-one.weights.shape[2] // 5)
+        torch.testing.assert_close(torch.cat([part.weights for part in parts], 2), one.weights, atol=1e-5, rtol=0)
+    found = []
+    for limit in (1024, 6):
+        monkeypatch.setattr(fold_module, "WHOLE", limit)
+        made = [statistic.fresh() for statistic in STATISTICS]
+        fold(model, Batch(tuple(sides), roles_of(model.tokenizer)), made, check_layers(model.layout, None), streamed=False)
+        found.append({f"{one.name} {name}": values for one in made for name, values in one.state().items()})
+    assert found[0].keys() == found[1].keys()
+    for name, values in found[0].items():
+        np.testing.assert_allclose(found[1][name], values, rtol=1e-4, atol=1e-4, err_msg=name)
+
+
+def test_streamed_statistics_of_a_text_cut_into_blocks_are_those_of_the_whole(smollm2: el.Model, monkeypatch: pytest.MonkeyPatch) -> None:
+    from eyeline.analyses.corpus import rows as rows_module
+
+    sides = (smollm2.read("The cat sat on the mat, and then it slept. " * 12),)
+    found = []
+    for block in (1 << 20, 9 * 130 * 20):
+        monkeypatch.setattr(rows_module, "BLOCK_CPU", block)
+        made = [AverageAttention(), Entropy(), Entropy(smoothing=0.1)]
+        fold(smollm2, Batch(sides, {}), made, {"decoder": (0, 29)}, streamed=True)
+        found.append([(name, values) for one in made for name, values in one.state().items()])
+    assert len(found[0]) == 6  # three statistics, two layers
+    for (name, whole), (_, cut) in zip(*found, strict=True):
+        np.testing.assert_allclose(cut, whole, rtol=0, atol=1e-4, err_msg=name)

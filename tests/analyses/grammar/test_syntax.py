@@ -1,0 +1,266 @@
+"""Heads as dependency classifiers: the protocol against its slow form, on every relation, head and direction; and bad input, counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import eyeline as el
+from eyeline.analyses.grammar.relations import gold_of, halves
+from eyeline.analyses.grammar.run import syntax
+from eyeline.errors import TextError, TraceError
+from eyeline.sample.treebank import write_sample
+from eyeline.text.treebank.read import Sentence, Treebank
+from tests.capture.families import FAMILIES, tiny_tokenizer
+from tests.laws.statistics import tiny_model
+from tests.reference import syntax as slow
+from tests.text.treebank.treebanks import data_file
+
+#: Two hundredths of a point would be a word in five thousand; no relation here has so many.
+WITHIN = 0.01
+
+
+def relations_of(sentences: list[Sentence]) -> list[tuple[str, ...]]:
+    return [gold_of(one).relations for one in sentences]
+
+
+def check_against_reference(run: el.Run, traces: list[el.Trace], sentences: list[Sentence]) -> None:
+    """Every relation that may have a row, every head, both directions; and the baselines."""
+    relations = relations_of(sentences)
+    expected = slow.every_head(traces, sentences, relations)
+    rows = list(run.table("syntax_heads").rows())
+    names = {name for name, *_ in expected} - {"root", "punct"}
+    assert len(rows) == sum(name in names for name, *_ in expected)
+    for row in rows:
+        assert row["accuracy"] == pytest.approx(expected[row["relation"], row["layer"], row["head"], row["direction"]], abs=WITHIN)
+    baselines = slow.baselines(sentences, relations)
+    for row in run.table("syntax").rows():
+        assert row["baseline"] == pytest.approx(baselines[str(row["relation"])], abs=WITHIN)
+        assert row["accuracy"] == pytest.approx(max(v for (name, *_), v in expected.items() if name == row["relation"]), abs=WITHIN)
+
+
+def test_the_built_in_treebank_is_scored_as_the_slow_protocol_scores_it(minilm: el.Model) -> None:
+    sentences = list(el.sample_treebank(16, seed=3))
+    run = el.syntax(minilm, sentences, min_count=1)
+    check_against_reference(run, [minilm.trace(words=list(one.words), keep={"weights"}) for one in sentences], sentences)
+
+
+def test_a_real_treebank_is_scored_as_the_slow_protocol_scores_it(minilm: el.Model) -> None:
+    bank = el.read_treebank(data_file("en_ewt-dev.conllu.gz"))
+    possessors = [one for one in bank if "'s" in one.words and "nmod:poss" in one.deprels and len(one) < 20][:4]
+    sentences = [one for one in bank if 3 <= len(one) <= 20][:200:10] + possessors
+    run = el.syntax(minilm, sentences, min_count=1)
+    check_against_reference(run, [minilm.trace(words=list(one.words), keep={"weights"}) for one in sentences], sentences)
+
+
+WORDS = [("the", "cat", "sat", "."), ("a", "dog", "ran", "home", ",", "and", "it", "purred"), ("catty", "doggy", "ran"), ("it", "ran")]
+HEADS = [(1, 2, -1, 2), (1, 2, -1, 2, 7, 7, 7, 2), (2, 2, -1), (1, -1)]
+RELATIONS = [
+    ("det", "nsubj", "root", "punct"),
+    ("det", "nsubj", "root", "advmod", "punct", "cc", "nsubj", "conj"),
+    ("nsubj", "obj", "root"),
+    ("nsubj", "root"),
+]
+SENTENCES = [Sentence(f"s{i}", *parts) for i, parts in enumerate(zip(WORDS, HEADS, RELATIONS, strict=True))]
+
+
+@pytest.mark.parametrize("family", ["llama", "gpt2", "t5", "bart", "modernbert", "deberta-v2"])
+def test_decoders_encoder_decoders_and_models_outside_the_interface_are_scored_alike(family: str) -> None:
+    model = el.wrap(next(one for one in FAMILIES if one.name == family).model(), tiny_tokenizer(), name=family)
+    pair = ["the", "cat"] if model.hf.config.is_encoder_decoder else None
+    traces = [model.trace(words=list(one.words), pair_words=pair, keep={"weights"}) for one in SENTENCES]
+    check_against_reference(el.syntax(model, SENTENCES, min_count=1), traces, SENTENCES)
+
+
+def test_a_causal_head_predicts_nothing_for_what_it_cannot_see() -> None:
+    """The first word of a decoder sees only itself, and nothing sees the last: both are wrong, not right by chance."""
+    model = el.wrap(next(one for one in FAMILIES if one.name == "llama").model(), _without_special_tokens(), name="llama")
+    two = [Sentence("a", ("cat", "ran"), (1, -1), ("nsubj", "root")), Sentence("b", ("ran", "cat"), (-1, 0), ("root", "obj"))]
+    table = el.syntax(model, two, min_count=1).table("syntax_heads")
+    assert set(table.where(relation="nsubj", direction="dependent-to-head").columns["accuracy"]) == {0.0}
+    assert set(table.where(relation="nsubj", direction="head-to-dependent").columns["accuracy"]) == {100.0}
+    assert set(table.where(relation="obj", direction="dependent-to-head").columns["accuracy"]) == {100.0}
+    assert set(table.where(relation="obj", direction="head-to-dependent").columns["accuracy"]) == {0.0}
+
+
+def _without_special_tokens():
+    from tokenizers import processors
+
+    tokenizer = tiny_tokenizer()
+    tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(single="$A", pair="$A $B", special_tokens=[])
+    return tokenizer
+
+
+def test_root_and_punctuation_count_in_all_and_have_no_row() -> None:
+    table = el.syntax(tiny_model(), SENTENCES, min_count=1).table("syntax")
+    assert list(table.columns["relation"]) == ["all", "nsubj", "det", "advmod", "cc", "conj", "obj"]
+    assert table.columns["count"][0] == sum(map(len, SENTENCES)) == 17
+
+
+def test_relations_with_few_words_get_no_row_and_an_empty_table_says_why() -> None:
+    run = el.syntax(tiny_model(), SENTENCES, min_count=4)
+    assert list(run.table("syntax").columns["relation"]) == ["all", "nsubj"]
+    none = el.syntax(tiny_model(), SENTENCES)
+    assert list(none.table("syntax").columns["relation"]) == ["all"]
+    assert "No relation has 100 words" in none.about["notices"][0]
+    bare = el.syntax(tiny_model(), [Sentence("s", ("ran", "."), (-1, 0), ("root", "punct"))], min_count=1)
+    assert bare.about["notices"] == ["No relation stands in this treebank but root and punct."]
+
+
+def test_a_file_is_read_and_what_is_no_sentence_is_refused(tmp_path: Path, minilm: el.Model) -> None:
+    write_sample(tmp_path / "x.conllu.gz", 4)
+    run = el.syntax(minilm, tmp_path / "x.conllu.gz", layers=[0], min_count=1)
+    assert run.table("syntax").to_csv() == el.syntax(minilm, el.sample_treebank(4), layers=[0], min_count=1).table("syntax").to_csv()
+    with pytest.raises(TextError, match="A sentence given as str"):
+        el.syntax(minilm, ["the cat sat"])  # type: ignore[list-item]
+
+
+def test_layers_may_differ_in_how_many_heads_they_have() -> None:
+    hf = tiny_model.__wrapped__().hf
+    attention = hf.bert.encoder.layer[1].attention.self
+    attention.num_attention_heads, attention.attention_head_size = 2, 12
+    model = el.wrap(hf, tiny_tokenizer(), name="uneven")
+    check_against_reference(el.syntax(model, SENTENCES, min_count=1), model.traces([list(one.words) for one in SENTENCES]), SENTENCES)
+
+
+@pytest.mark.parametrize("layers", [None, [2]])
+def test_an_encoder_deeper_than_its_decoder_is_asked_in_all_its_layers(layers: list[int] | None) -> None:
+    t5 = next(one for one in FAMILIES if one.name == "t5")
+    assert t5.layers["encoder"] == 3 > t5.layers["decoder"]
+    model = el.wrap(t5.model(), tiny_tokenizer(), name="t5")
+    asked = set(layers or range(3))
+    assert set(el.syntax(model, SENTENCES, min_count=1, layers=layers).table("syntax_heads").columns["layer"]) == asked
+    assert set(el.probe(model, SENTENCES, seeds=1, layers=layers).table("probe_weights").columns["layer"]) == asked
+    twice = el.MarkedDocument("d", (WORDS[1],), (el.Mention(0, 1, 1, 0, "nominal"), el.Mention(6, 6, 6, 0, "pronoun")))
+    assert set(el.coreference(model, [twice], layers=layers).table("coreference_heads").columns["layer"]) == asked
+    with pytest.raises(TraceError, match="model's encoder whose layers are 0…2"):
+        el.syntax(model, SENTENCES, layers=[3])
+    for ask in (lambda: el.syntax(model, SENTENCES, layers=2), lambda: el.coreference(model, [twice], layers=2)):  # type: ignore[arg-type]
+        with pytest.raises(TraceError, match="Give a list of layer numbers"):
+            ask()
+
+
+def test_the_held_out_head_is_chosen_on_one_half_and_scored_on_the_other() -> None:
+    sentences = SENTENCES * 3
+    run = el.syntax(tiny_model(), sentences, min_count=1, seed=5)
+    half = halves(len(sentences), 5)
+    assert Counter(half) == {0: 6, 1: 6}
+    parts = [el.syntax(tiny_model(), [one for one, h in zip(sentences, half, strict=True) if h == part], min_count=1) for part in (0, 1)]
+    row = next(run.table("syntax").rows())
+    right = 0.0
+    for chosen, scored in ((0, 1), (1, 0)):
+        best = next(parts[chosen].table("syntax").rows())
+        where = {name: best[name] for name in ("relation", "layer", "head", "direction")}
+        found = next(parts[scored].table("syntax_heads").where(**where).rows())
+        right += float(found["accuracy"]) * float(found["count"])
+    assert row["accuracy_held_out"] == pytest.approx(right / float(row["count"]))
+    assert row["accuracy_held_out"] <= row["accuracy"]
+
+
+def test_a_subset_of_layers_gives_the_same_numbers_for_those_layers() -> None:
+    every, one = (el.syntax(tiny_model(), SENTENCES, min_count=1, layers=layers).table("syntax_heads") for layers in (None, [2]))
+    assert list(every.where(layer=2).rows()) == list(one.rows())
+
+
+def test_batching_does_not_change_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    together = el.syntax(tiny_model(), SENTENCES, min_count=1).table("syntax_heads")
+    monkeypatch.setattr("eyeline.models.model.BATCH_TEXTS", 1)
+    np.testing.assert_allclose(el.syntax(tiny_model(), SENTENCES, min_count=1).table("syntax_heads")["accuracy"], together["accuracy"])
+
+
+class TestLabels:
+    SENTENCE = Sentence(
+        "x",
+        ("Anna", "'s", "doctor", "was", "picked", "up", "in", "the", "city"),
+        (2, 0, 4, 4, -1, 4, 8, 8, 4),
+        ("nmod:poss", "case", "nsubj:pass", "aux:pass", "root", "compound:prt", "case", "det", "obl:loc"),
+        ("PROPN", "PART", "NOUN", "AUX", "VERB", "ADP", "ADP", "DET", "NOUN"),
+    )
+
+    def test_ud_cuts_subtypes_that_are_not_relations_of_their_own(self) -> None:
+        names = gold_of(self.SENTENCE, "ud").relations
+        assert names == ("nmod:poss", "case", "nsubj:pass", "aux:pass", "root", "compound:prt", "case", "det", "obl")
+        assert gold_of(self.SENTENCE, "as-is").relations[-1] == "obl:loc"
+
+    def test_stanford_turns_prepositional_phrases_round(self) -> None:
+        gold = gold_of(self.SENTENCE, "stanford")
+        assert gold.relations == ("poss", "possessive", "nsubjpass", "auxpass", "root", "prt", "prep", "det", "pobj")
+        assert (gold.heads[6], gold.heads[8], gold.heads[7]) == (4, 6, 8)
+
+    def test_the_s_after_a_possessor_is_judged_in_its_place(self) -> None:
+        assert gold_of(self.SENTENCE).judged == (1, 1, 2, 3, 4, 5, 6, 7, 8)
+        other = Sentence("y", ("her", "doctor"), (1, -1), ("nmod:poss", "root"))
+        assert gold_of(other).judged == (0, 1)
+
+    def test_the_stanford_form_of_any_sentence_is_still_a_tree(self) -> None:
+        for sentence in el.sample_treebank(60, seed=2):
+            gold = gold_of(sentence, "stanford")
+            Sentence(sentence.id, sentence.words, gold.heads, gold.relations)  # it is checked at birth
+
+    def test_unknown_labels_offer_the_known(self) -> None:
+        with pytest.raises(TextError, match="Did you mean stanford"):
+            el.syntax(tiny_model(), SENTENCES, labels="standford")
+
+
+class TestBadInput:
+    def test_long_sentences_and_words_that_are_dropped_are_counted_and_named(self, minilm: el.Model) -> None:
+        long = Sentence("long", ("cat",) * 200, (-1, *(0,) * 199), ("root", *("dep",) * 199))
+        dropped = Sentence("dropped", ("cat", "\u200b\u200b", "ran"), (2, 2, -1), ("nsubj", "dep", "root"))
+        run = syntax(minilm, [*el.sample_treebank(4), long, dropped, long], min_count=1)
+        counts = run.about["counts"]
+        assert (counts["given"], counts["sentences"], counts["too_long"], counts["unreadable"]) == (7, 4, 2, 1)
+        notes = run.about["notes"]
+        assert notes["too_long"] == dict.fromkeys(("long", "long, sentence 7"), "202 tokens, more than 128.")
+        assert set(notes["unreadable"]) == {"dropped"}
+
+    def test_a_treebank_of_which_nothing_can_be_used_is_refused(self) -> None:
+        with pytest.raises(TextError, match="None of the 4 sentences"):
+            el.syntax(tiny_model(), SENTENCES, max_tokens=3)
+
+    @pytest.mark.parametrize("options", [{"limit": 0}, {"min_count": 0}])
+    def test_numbers_below_one_are_refused(self, options: dict[str, int]) -> None:
+        with pytest.raises(TextError, match="or more"):
+            el.syntax(tiny_model(), SENTENCES, **options)
+
+    def test_no_sentences_are_refused(self) -> None:
+        with pytest.raises(TextError, match="empty treebank"):
+            el.syntax(tiny_model(), [])
+
+
+def test_a_limit_chooses_the_same_sentences_for_the_same_seed() -> None:
+    counts = [el.syntax(tiny_model(), SENTENCES * 5, limit=7, seed=seed).about["counts"]["words"] for seed in (1, 1, 2, 3, 4)]
+    assert counts[0] == counts[1]
+    assert len(set(counts)) > 1
+
+
+def test_examples_hold_the_attention_of_the_best_head(minilm: el.Model) -> None:
+    import json
+
+    run = el.syntax(minilm, el.sample_treebank(40), min_count=20)
+    for row in run.table("syntax_examples").rows():
+        words, weights = json.loads(str(row["words"])), np.array(json.loads(str(row["weights"])))
+        trace = minilm.trace(words=words, keep={"weights"}).words()
+        stack = trace.stacks["encoder"]
+        kept = [i for i, special in enumerate(stack.query_text.special) if not special]
+        expected = stack.weights_by_layer[int(row["layer"])][int(row["head"])][np.ix_(kept, kept)]
+        np.testing.assert_allclose(weights, expected, atol=6e-4)
+        assert all(gold_of_arc in range(-1, len(words)) for arc in json.loads(str(row["gold"])) for gold_of_arc in arc)
+
+
+@pytest.mark.parametrize("name", ["ja_gsd-dev.conllu.gz", "ko_gsd-dev.conllu.gz"])
+def test_japanese_and_korean_treebanks_keep_every_word_and_are_read_as_they_are_written(name: str, minilm: el.Model) -> None:
+    from eyeline.analyses.word_maps import read_words
+
+    sentences = [one for one in el.read_treebank(data_file(name)) if len(one) < 25][:40]
+    texts = read_words(minilm, [one.words for one in sentences], [one.spaces for one in sentences])
+    assert len(texts.kept) >= 38
+    for side, place in zip(texts.sides, texts.kept, strict=True):
+        assert side.source.word_texts == sentences[place].words
+        assert {word for word in side.source.words if word is not None} == set(range(len(sentences[place])))
+    if name.startswith("ja"):  # a space is put only where a token would cross the border between two words
+        assert sum(" " not in side.source.sources[0] for side in texts.sides) > len(texts.sides) / 2
+    run = el.syntax(minilm, Treebank.of(sentences), min_count=10)
+    assert len(run.table("syntax")) > 3

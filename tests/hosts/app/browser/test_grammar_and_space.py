@@ -1,0 +1,115 @@
+"""Grammar and Space in a browser: what a visitor sees and does."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+from eyeline.hosts.app.messages import LANGUAGES, Say
+from tests.hosts.app.browser.test_pages import VIEW, visit
+
+__all__ = ["visit"]
+pytestmark = pytest.mark.browser
+
+OVERFLOW = "document.documentElement.scrollWidth"
+
+
+@pytest.fixture(scope="module")
+def runs(served, shallow, kept_runs) -> None:
+    """One run of each kind in the workspace, and the model that they are of."""
+    shutil.copytree(shallow, served.workspace / "models" / "shallow", copy_function=os.link)
+    shutil.copytree(kept_runs, served.workspace / "runs", dirs_exist_ok=True)
+
+
+def test_a_newcomer_measures_the_built_in_sentences_and_opens_relations_and_heads(visit):
+    say = Say("en")
+    me = visit().open("/grammar", wait=".st-key-grammar-run button")
+    me.page.get_by_text("Made-up English sentences").wait_for()
+    number = me.key("grammar-limit").locator("input")
+    number.fill("40")
+    number.press("Enter")
+    me.until("document.querySelector('.stApp').dataset.testScriptState === 'notRunning'")
+    me.key("grammar-run").get_by_role("button").click()
+    me.page.get_by_text(say("corpus.saved")).wait_for()
+    me.page.locator("[class*=st-key-wide-examples] .js-plotly-plot").wait_for()
+    assert me.page.locator("[class*=st-key-wide-examples] path[style*='rgb(208, 0, 0)']").count() > 0, "the gold arc is red"
+    me.page.wait_for_selector(VIEW)
+    head = me.page.locator("[class*=st-key-grammar-head-] input")
+    before = head.input_value()
+    cells = me.page.locator("[class*=st-key-wide-syntax] .scatterlayer .trace").last.locator("path.point")
+    cells.nth(7).click(force=True)
+    me.page.wait_for_function("before => document.querySelector('[class*=st-key-grammar-head-] input')?.value !== before", arg=before)
+    assert head.input_value() == "L0·H7"
+    me.page.get_by_text(say("corpus.card", head="L0·H7")).wait_for()
+    for kind, figure in (("coreference", "coreference_heads"), ("probe", "probe_weights")):
+        me.page.get_by_role("tab", name=say(f"grammar.analysis_{kind}")).click()
+        me.page.locator(f"[class*=st-key-wide-{figure}] .js-plotly-plot .heatmaplayer image").first.wait_for()
+    assert me.foreign == []
+    assert me.errors == []
+
+
+def test_a_head_is_opened_in_the_space_and_seen_by_another_projection(visit, runs):
+    say = Say("ja")
+    me = visit("ja").open("/runs?run=small-space")
+    scene = "document.querySelector('.eyeline-view').eyeline"
+    me.until(f"{scene}.scene().thumbnails.length === 24")
+    me.page.get_by_text(say("view.space_title")).first.wait_for()
+    spot = me.page.evaluate(f"{scene}.scene().thumbnails[14]")
+    box = me.page.locator(f"{VIEW} canvas").first.bounding_box()
+    me.page.mouse.click(box["x"] + spot["x"] + 15, box["y"] + spot["y"] + 15)
+    me.until(f"{scene}.state().opened")
+    me.page.wait_for_function("() => document.querySelector('[class*=st-key-space-head-] input')?.value === 'L1·H2'")
+    me.key("space-others").get_by_text(say("space.project_pca"), exact=True).click()
+    me.page.locator("[class*=st-key-space-other-small] .eyeline-view[data-drawn]").wait_for(state="attached")
+    both = me.page.evaluate("document.querySelector('[class*=st-key-space-other-small] .eyeline-view').eyeline.scene().spaces")
+    assert [one["head"] for one in both] == ["L1·H2", "L1·H2"]
+    cells = me.page.locator("[class*=st-key-wide-space] .scatterlayer .points path.point")
+    cells.nth(5).click(force=True)
+    me.until(f"{scene}.state().opened && {scene}.state().layer === 0 && {scene}.state().heads[0] === 5")
+    assert me.foreign == []
+    assert me.errors == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "said", "language"),
+    [("grammar", "grammar.examples", "ko"), ("space", "space.others", "en"), ("compare", "space.side_by_side", "ja")],
+)
+def test_every_kind_of_run_opens_on_a_narrow_dark_page(visit, runs, kind, said, language):
+    me = visit(language, width=390, scheme="dark").open(f"/runs?run=small-{kind}")
+    me.page.get_by_text(Say(language)(said), exact=True).wait_for()
+    me.page.locator(".js-plotly-plot .main-svg").first.wait_for()
+    assert me.page.evaluate(OVERFLOW) <= 390
+    assert "rgb(15, 17, 21)" in me.page.evaluate("document.querySelector('.js-plotly-plot .main-svg').style.background")
+    assert me.foreign == []
+    assert me.errors == []
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_both_pages_open_in_every_language_from_the_bar(visit, language):
+    say = Say(language)
+    me = visit(language, width=1440).open("/grammar", wait=".st-key-grammar-run button")
+    assert me.page.locator("h1").inner_text() == say("grammar.title")
+    me.page.get_by_text(say("space.name"), exact=True).first.click()
+    me.page.get_by_role("heading", name=say("space.title")).wait_for()
+    me.page.get_by_text(say("space.task_two"), exact=True).click()
+    me.page.get_by_text(say("space.model_b"), exact=True).wait_for()
+    assert me.page.evaluate(OVERFLOW) <= 1440
+    assert me.foreign == []
+    assert me.errors == []
+
+
+def test_a_bad_upload_is_answered_in_words_and_the_page_goes_on(visit, tmp_path):
+    say = Say("ko")
+    bad = tmp_path / "bad.conllu"
+    bad.write_text("no columns here <b>at all</b>\n")
+    me = visit("ko").open("/grammar", wait=".st-key-grammar-run button")
+    me.page.get_by_text(say("grammar.source_upload"), exact=True).click()
+    me.page.locator("input[type=file]").set_input_files(str(bad))
+    me.page.get_by_text("bad.conllu").wait_for()
+    me.key("grammar-run").get_by_role("button").click()
+    me.page.get_by_text(say("grammar.bad_file")).wait_for()
+    me.page.get_by_text("not CoNLL-U").wait_for()
+    assert me.key("grammar-run").get_by_role("button").is_enabled()
+    assert me.errors == []

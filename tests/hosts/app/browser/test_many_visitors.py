@@ -1,0 +1,35 @@
+"""Several people at once: all are served, nobody sees another's text. Twenty of them are in benchmarks/app.py."""
+
+from __future__ import annotations
+
+from tests.hosts.app.browser.crowd import TEXT, WORDS, crowd
+from tests.hosts.app.browser.socket_visitor import SocketVisitor
+
+
+def test_four_visitors_at_once_are_served_each_with_their_own_text(served):
+    visits = crowd(served.url, WORDS[:4])
+    assert [visit.served for visit in visits] == [True] * 4
+    assert [visit.foreign for visit in visits] == [()] * 4
+
+
+def test_the_words_that_tell_visitors_apart_are_the_visitors_own(served, minilm):
+    """Otherwise the test above could not fail, or would fail for nothing."""
+    assert len(set(WORDS)) == len(WORDS) == 40
+    assert all(word in minilm.trace(TEXT.format(word)).text.tokens for word in WORDS[:20])
+    assert len(minilm.trace(TEXT.format("violin")).text) == 30
+    with SocketVisitor(served.url) as me:
+        me.open()
+        assert not [word for word in WORDS if me.was_sent(word)]
+        me.submit("", "look-show", **{"look-text": TEXT.format("violin")})
+        assert me.was_sent("violin")
+
+
+def test_the_same_visit_again_takes_no_more_memory_than_its_texts(served):
+    """A session that has gone leaves nothing behind but what the shelves may keep."""
+    import psutil
+
+    process = psutil.Process(served.process.pid)
+    crowd(served.url, WORDS[4:8])
+    before = process.memory_info().rss
+    crowd(served.url, WORDS[4:8])
+    assert process.memory_info().rss - before < 64e6

@@ -1,0 +1,155 @@
+"""The Space page's logic: one space, one head by other projections, two models compared."""
+
+from __future__ import annotations
+
+import shutil
+
+import numpy as np
+import pytest
+
+import eyeline as el
+from eyeline.hosts.app.jobs import Desk, desk
+from eyeline.hosts.app.messages import Say
+from eyeline.hosts.app.settings import Limits, Settings, current, use
+from eyeline.hosts.app.space.job import Wanted, measure_comparison, measure_space
+from eyeline.hosts.app.space.shown import fidelity, of_head, pictured
+from eyeline.hosts.app.texts.source import Source
+from eyeline.results.space.file import FILE, open_space
+from eyeline.views import space_view
+from tests.hosts.app.grammar.test_page import ended
+from tests.hosts.app.small_runs import TEXTS
+from tests.hosts.app.test_pages import errors
+
+
+@pytest.fixture(scope="module")
+def space(minilm) -> el.Space:
+    return el.joint_space(minilm, TEXTS, layers=[0], heads=[0, 2])
+
+
+def corpus_of(texts: list[str]) -> el.Corpus:
+    return el.Corpus.from_texts(list(texts), "three")
+
+
+def test_a_pasted_text_that_is_too_long_is_answered_rather_than_dropped(script):
+    at = script("space", "ja", limits=Limits(pasted=100)).run()
+    at.segmented_control(key="space-source").set_value("paste").run()
+    at.text_area(key="space-text").set_value("word " * 30).run()
+    at.button(key="space-run").click().run()
+    assert [one.value for one in at.error] == [Say("ja")("corpus.too_long", n="150", most="100")]
+
+
+def test_a_pasted_text_becomes_a_space_whose_fidelity_is_said_and_which_is_found_among_the_runs(script, shallow):
+    at = script("space", model=str(shallow)).run()
+    at.segmented_control(key="space-source").set_value("paste").run()
+    at.button(key="space-run").click().run()
+    assert errors(at) == [Say("en")("corpus.nothing")]
+    at.text_area(key="space-text").set_value("\n\n".join(TEXTS[:2])).run()
+    at.button(key="space-run").click().run()
+    assert errors(at) == []
+    job = ended(desk().job(at.session_state["space-job"]))
+    assert (job.state, job.error) == ("done", "")
+    at.run()
+    assert errors(at) == []
+    table = el.open_run(job.folder).table("space")
+    one, five = (f"**{100 * np.mean(table[name]):.0f}**" for name in ("top1_projected", "top5_projected"))
+    said = next(one.value for one in at.markdown if one.value.startswith("**How far to believe"))
+    assert one in said
+    assert five in said
+    name = job.folder.name
+    at.selectbox(key=f"space-head-{name}").set_value(("encoder", 1, 3)).run()
+    at.segmented_control(key=f"space-how-{name}").set_value("pca").run()
+    assert errors(at) == []
+    picture = open_space(job.folder / FILE).project_head(1, 3, "pca")
+    assert any(f"{100 * picture.top1:.0f} %" in one.value and "PCA" in one.value for one in at.caption)
+    runs = script("runs", model=str(shallow))
+    runs.session_state["visitor"] = at.session_state["visitor"]
+    runs.run()
+    assert errors(runs) == []
+    assert "space, 2 texts" in runs.selectbox(key="run-name").options[0]
+
+
+def test_one_head_stands_beside_itself_by_another_projection(space):
+    picture = space.project_head(0, 2, "pca")
+    view = space_view(of_head(space, ("encoder", 0, 2)), pictured(space, picture), layer=0, head=2)
+    first, second = view.spec["spaces"]
+    assert [one["project"] for one in (first, second)] == ["fitted", "pca"]
+    assert first["stacks"][0]["heads"] == second["stacks"][0]["heads"] == [2]
+    facts = [one["stacks"][0]["layers"][0]["facts"][0]["top1_projected"] for one in (first, second)]
+    assert facts == pytest.approx([space.only.facts["top1_projected"][0, 1], picture.top1], rel=1e-5)
+    assert view.spec["state"]["opened"]
+
+
+def test_a_text_too_large_for_all_is_refused_in_the_visitors_language(minilm, tmp_path):
+    before = current()
+    use(Settings(tmp_path, limits=Limits(points=72 * 20)))
+    try:
+        job = Desk(1).take(tmp_path / "run", measure_space(Say("ko"), minilm, corpus_of(TEXTS), Wanted(3, 256), "me"))
+        assert ended(job).state == "failed"
+        assert job.error.startswith("헤드 72개마다")
+    finally:
+        use(before)
+
+
+def test_a_model_beside_itself_does_not_differ_and_its_spaces_are_the_same(shallow, tmp_path):
+    model = el.load(shallow)
+    work = measure_comparison(Say("en"), model, lambda: model, corpus_of(TEXTS[:1]), Wanted(1, 256), "me")
+    job = ended(Desk(1).take(tmp_path / "run", work))
+    assert (job.state, job.error) == ("done", "")
+    run = el.open_run(tmp_path / "run")
+    assert np.abs(run.table("compare")["js"]).max() == 0
+    spaces = [open_space(tmp_path / "run" / name) for name in ("compare-a.safetensors", "compare-b.safetensors")]
+    assert np.array_equal(spaces[0].only.queries, spaces[1].only.queries)
+
+
+def test_layers_that_only_one_model_has_are_named_and_the_others_compared(script, shallow, tmp_path):
+    at = script("space")
+    shutil.copytree(shallow, tmp_path / "workspace" / "models" / "shallow")
+    at.run()
+    at.segmented_control(key="space-task").set_value("two").run()
+    at.segmented_control(key="space-source").set_value("paste").run()
+    at.text_area(key="space-text").set_value(TEXTS[0])
+    at.selectbox(key="space-model-b").set_value("shallow").run()
+    assert "--with" in at.code[-1].value
+    at.button(key="space-run").click().run()
+    job = ended(desk().job(at.session_state["space-job"]))
+    assert (job.state, job.error) == ("done", "")
+    at.run()
+    assert errors(at) == []
+    assert at.warning[0].value == Say("en")("space.left_out")
+    assert "layers 2 to 5" in at.code[0].value
+    assert len(at.dataframe[0].value) == 2 * 12
+
+
+def test_parts_of_speech_come_along_from_an_uploaded_treebank():
+    class Upload:
+        name = "mine.conllu"
+
+        def getvalue(self) -> bytes:
+            return b"1\tBirds\tbird\tNOUN\t_\t_\t2\tnsubj\t_\t_\n2\tsing\tsing\tVERB\t_\t_\t0\troot\t_\t_\n\n"
+
+    corpus = Source("upload", upload=Upload()).corpus(Say("en"))
+    assert corpus.name == "mine.conllu"
+    assert next(iter(corpus)).tags == ("NOUN", "VERB")
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [("a.txt", b"\xff\xfe", "not UTF-8"), ("a.png.gz", b"x", "“gz”"), ("a.jsonl", b"{", "line 1"), ("a.txt", b"   ", "")],
+)
+def test_bad_uploads_are_named(script, name, data, said):
+    at = script("space").run()
+    at.segmented_control(key="space-source").set_value("upload").run()
+    at.file_uploader(key="space-file").set_value((name, data, "text/plain")).run()
+    at.button(key="space-run").click().run()
+    assert errors(at) == [Say("en")("corpus.bad_text" if said else "corpus.nothing")]
+    assert not said or said in at.code[0].value
+    assert not at.button(key="space-run").disabled
+
+
+def test_values_have_a_picture_by_another_projection_and_no_fidelity(minilm):
+    space = el.joint_space(minilm, TEXTS[:2], of="values", layers=[0], heads=[1])
+    fidelity(Say("en"), space.run())  # draws nothing, and asks for the best of no numbers as little
+    shown = pictured(space, space.project_head(0, 1, "pca"))
+    assert shown.only.queries is None
+    beside = space_view(of_head(space, ("encoder", 0, 1)), shown)
+    assert beside.spec["spaces"][1]["of"] == "values"

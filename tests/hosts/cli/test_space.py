@@ -1,0 +1,152 @@
+"""`eyeline space` and `eyeline compare` as a user meets them."""
+
+from __future__ import annotations
+
+import csv
+import re
+
+import numpy as np
+import pytest
+
+import eyeline as el
+from eyeline.hosts.cli.space import _said
+from eyeline.sample.treebank import write_sample
+from tests.hosts.cli.test_cli import eyeline  # noqa: F401 - a fixture
+
+PARAGRAPHS = [
+    "The cat sat on the mat because it was tired. It purred all day.",
+    "Marie Curie won the prize in 1903. She shared it with her husband Pierre.",
+    "The lawyer questioned the witness because he was unsure.",
+    "Rain fell on the roof, and nobody in the house slept well.",
+]
+COLUMNS = (
+    "layer,head,scale,correlation_before,correlation_after,top1_full,top5_full,top1_projected,top5_projected,rank_correlation,entropy,kl"
+)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    path = tmp_path_factory.mktemp("corpus") / "some.txt"
+    path.write_text("\n".join(PARAGRAPHS) + "\n", encoding="utf-8")
+    return path
+
+
+def test_a_corpus_gives_a_table_figures_a_report_and_pictures(eyeline, corpus, tmp_path, browser):  # noqa: F811
+    run = tmp_path / "run"
+    done = eyeline("space", corpus, "--model", "minilm", "-o", run)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"the most attended key is the nearest for \d+\.\d% of queries", done.stdout)
+    with (run / "tables" / "space.csv").open(encoding="utf-8") as file:
+        assert file.readline().strip() == COLUMNS
+        rows = list(csv.reader(file))
+    assert len(rows) == 6 * 12
+    page = (run / "report.html").read_text(encoding="utf-8")
+    assert 'href="space.html"' in page
+    for name in ("space", "space_pairs"):
+        assert f"figure-{name}" in page
+        assert (run / "figures" / f"{name}.html").is_file()
+    space = el.open_space(run)
+    placed = space.place(el.load("minilm").trace("A new sentence about a cat."))
+    assert np.isfinite(placed.queries).all()
+    assert space.search(2, "key", layer=2, head=3, text=0)
+    opened = browser.new_page()
+    errors: list[str] = []
+    opened.on("pageerror", lambda error: errors.append(str(error)))
+    opened.goto((run / "space.html").as_uri())
+    opened.wait_for_selector("#view[data-drawn]", state="attached")
+    assert len(opened.evaluate("document.getElementById('view').eyeline.scene().thumbnails")) == 72
+    opened.close()
+    assert errors == []
+    again = eyeline("space", corpus, "-o", run)
+    assert again.returncode == 2
+    assert "--overwrite" in again.stderr
+
+
+OPTIONS = {
+    "freed": ("--project", "freed", "--dims", "3"),
+    "theirs": ("--project", "pca", "--gauge", "attentionviz", "--shared-scale"),
+    "lifted": ("--project", "pca", "--gauge", "lifted"),
+    "umap": ("--project", "umap", "--gauge", "none", "--heads", "0,3"),
+    "tsne": ("--project", "tsne", "--heads", "0,3"),
+    "values": ("--of", "values"),
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_every_option_makes_its_space(eyeline, corpus, tmp_path, name):  # noqa: F811
+    done = eyeline("space", corpus, "--layers", "1", *OPTIONS[name], "-o", tmp_path)
+    assert done.returncode == 0, done.stderr
+    space = el.open_space(tmp_path)
+    assert space.dims == (3 if name == "freed" else 2)
+    assert space.only.keys.shape[-1] == space.dims
+    assert space.of == ("values" if name == "values" else "queries-keys")
+    assert (tmp_path / "space.html").stat().st_size > 100_000
+    if name == "theirs":
+        assert len(np.unique(space.only.facts["scale"])) == 1
+    if name == "lifted":
+        assert space.only.facts["top1_full"].min() > 0.99
+
+
+def test_a_treebank_brings_parts_of_speech(eyeline, tmp_path):  # noqa: F811
+    write_sample(tmp_path / "sample.conllu", 8, seed=2)
+    done = eyeline("space", tmp_path / "sample.conllu", "--layers", "0", "--no-vectors", "-o", tmp_path / "run")
+    assert done.returncode == 0, done.stderr
+    space = el.open_space(tmp_path / "run")
+    assert "NOUN" in space.only.key_tokens.tag
+    assert space.only.vectors is None
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("--project", "tnse"), "Did you mean tsne"),
+        (("--dims", "4"), "Choices: 2, 3"),
+        (("--project", "tsne", "--limit", "1"), "too few for tsne"),
+        (("--model", "nowhere/at-all"), "nowhere/at-all"),
+        (("--layers", "9"), "0…5"),
+        (("--seed", "-1"), "A seed of -1"),
+        (("--shared-scale",), "Say --gauge attentionviz"),
+        (("--of", "values", "--gauge", "lifted"), "leave it out"),
+    ],
+)
+def test_what_cannot_be_done_is_said_and_nothing_is_written(eyeline, corpus, tmp_path, given, words):  # noqa: F811
+    done = eyeline("space", corpus, *given, "-o", tmp_path / "run")
+    assert done.returncode == 2
+    assert words in " ".join(done.stderr.split())
+    assert not (tmp_path / "run").exists()
+
+
+def test_two_models_are_compared_and_shown_side_by_side(eyeline, corpus, tmp_path, browser):  # noqa: F811
+    run = tmp_path / "run"
+    done = eyeline("compare", corpus, "--model", "minilm", "--with", "minilm", "--layers", "0,5", "-o", run)
+    assert done.returncode == 0, done.stderr
+    assert "mean 0.0000" in done.stdout
+    with (run / "tables" / "compare.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {float(row["js"]) for row in rows} == {0.0}
+    assert 'href="compare.html"' in (run / "report.html").read_text(encoding="utf-8")
+    opened = browser.new_page()
+    opened.goto((run / "compare.html").as_uri())
+    opened.wait_for_selector("#view[data-drawn]", state="attached")
+    assert len(opened.evaluate("document.getElementById('view').eyeline.scene().thumbnails")) == 2 * 24
+    opened.close()
+    without = eyeline("compare", corpus, "--with", "minilm", "--layers", "0", "--no-spaces", "--overwrite", "-o", run)
+    assert without.returncode == 0, without.stderr
+    assert not (run / "compare.html").exists()
+    assert 'href="compare.html"' not in (run / "report.html").read_text(encoding="utf-8")
+
+
+def test_models_that_have_nothing_in_common_are_refused(eyeline, corpus, tmp_path):  # noqa: F811
+    done = eyeline("compare", corpus, "--with", "smollm2", "-o", tmp_path / "run")
+    assert done.returncode == 2
+    assert "none in common" in done.stderr
+
+
+def test_the_help_says_what_happens_unless_told(eyeline):  # noqa: F811
+    said = " ".join(eyeline("space", "--help").stdout.replace("│", " ").split())
+    assert "fitted; of values pca" in said
+    assert "lifted for fitted and freed" in said
+
+
+def test_a_model_whose_heads_are_all_dead_is_told_in_words():
+    assert "every head attends to all keys alike" in _said({"top1_projected": np.full((2, 2), np.nan)})

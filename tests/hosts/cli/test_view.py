@@ -1,0 +1,76 @@
+"""`eyeline view`: where a page opens, and what a kind of file cannot show."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eyeline.hosts.cli import main as cli
+from tests.hosts.front_end import use_small_front_end
+
+TEXT = "The cat sat on the mat."
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
+    monkeypatch.setattr(sys, "argv", ["eyeline", "view", TEXT, *map(str, arguments)])
+    try:
+        cli.main()
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    return 0
+
+
+def state_of(page: Path) -> dict[str, Any]:
+    found = re.search(r'id="eyeline-view">(.*?)</script>', page.read_text(encoding="utf-8"), re.DOTALL)
+    assert found
+    state: dict[str, Any] = json.loads(found[1])["spec"]["state"]
+    return state
+
+
+@pytest.mark.parametrize(
+    ("options", "state"),
+    [
+        (["--view", "model", "--layer", 2, "--head", 3], {"stack": 0, "layer": 2, "heads": [3], "opened": True}),
+        (["--view", "model", "--layer", 2], {"stack": 0, "layer": 2, "rows": [2]}),
+        (["--view", "model", "--head", 3], {"stack": 0, "layer": 0, "heads": [3], "columns": [3]}),
+        (["--view", "model"], {"stack": 0, "layer": 0}),
+        (["--view", "neuron", "--layer", 2, "--head", 3], {"stack": 0, "layer": 2, "heads": [3]}),
+        (["--layer", 2, "--head", 3], {"stack": 0, "layer": 2, "heads": [3]}),
+    ],
+)
+def test_a_page_opens_where_it_was_asked_to(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, options: list[object], state: dict[str, object]
+) -> None:
+    use_small_front_end(monkeypatch)
+    assert run(monkeypatch, *options, "-o", tmp_path / "x.html") == 0
+    assert state_of(tmp_path / "x.html") == state
+
+
+@pytest.mark.parametrize(
+    ("options", "name", "says"),
+    [
+        (["--red", "sat:cat"], "x.html", "--red with x.html"),
+        (["--layout", "values"], "x.html", "--layout values with x.html"),
+        (["--view", "model"], "x.svg", "--view model with x.svg"),
+        (["--view", "neuron"], "x.pdf", "--view neuron with x.pdf"),
+        (["--view", "model", "--layer", 9, "--head", 0], "x.html", "Layer 9 is not in this view"),
+        (["--view", "model", "--layer", 0, "--head", 12], "x.html", "0 to 11"),
+    ],
+)
+def test_what_a_kind_of_file_cannot_show_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str], options: list[object], name: str, says: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    assert run(monkeypatch, *options, "-o", tmp_path / name) == 2
+    assert says in capfd.readouterr().err
+    assert not (tmp_path / name).exists()
+
+
+def test_a_picture_still_takes_its_own_options(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert run(monkeypatch, "--layer", 2, "--head", 3, "--red", "sat:cat", "-o", tmp_path / "x.svg") == 0
+    assert "L2·H3" in (tmp_path / "x.svg").read_text(encoding="utf-8")

@@ -1,0 +1,206 @@
+"""The run's folder and its report: complete, self-contained, and drawn by a real browser without asking the network."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import eyeline as el
+from eyeline.errors import EyelineError, StorageError, TraceError
+from eyeline.hosts.cli import corpus as corpus_commands
+from eyeline.hosts.cli.main import app
+from eyeline.plots.pictures import WIDTH
+from tests.capture.families import FAMILIES, tiny_tokenizer
+from tests.hosts.front_end import use_small_front_end
+from tests.laws.statistics import tiny_model
+
+ODD = "</script><script>alert(1)</script> <img src=x onerror=alert(1)> &amp; cat"
+TEXTS = ["the cat sat on the mat . it purred , and sat .", "a dog ran a very long way home , and it sat .", ODD]
+STATISTICS = [el.AverageAttention({"animal": "cat|dog"}), el.Entropy(), el.HeadDistances(), el.Importance()]
+FIGURES = ["average_attention", "entropy", "importance", "head_map", "distances"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    with pytest.MonkeyPatch.context() as patch:
+        use_small_front_end(patch)
+        place = tmp_path_factory.mktemp("run")
+        el.analyse(tiny_model(), TEXTS, STATISTICS).save(place)
+        return place
+
+
+def rows(folder: Path, name: str) -> list[dict[str, str]]:
+    with (folder / "tables" / f"{name}.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_every_file_is_there(folder: Path) -> None:
+    about = json.loads((folder / "run.json").read_text())
+    assert about["figures"] == FIGURES
+    for name in FIGURES:
+        assert (folder / "figures" / f"{name}.html").is_file()
+    assert (folder / "report.html").is_file()
+    assert list((folder / "views").glob("L*-H*.html"))
+
+
+def test_tables_have_the_columns_that_were_promised(folder: Path) -> None:
+    assert list(rows(folder, "average_attention")[0]) == ["layer", "head", "target", "mean"]
+    assert {row["target"] for row in rows(folder, "average_attention")} == {
+        "cls", "sep", "sep_from_sep", "sep_from_other", "punctuation", "next", "previous", "self", "first", "special", "other", "animal",
+    }  # fmt: skip
+    assert list(rows(folder, "entropy")[0]) == ["layer", "head", "all", "cls", "uniform"]
+    assert list(rows(folder, "importance")[0]) == ["layer", "target", "mean"]
+    assert list(rows(folder, "head_map")[0]) == ["layer", "head", "x", "y", "behaviour"]
+    distances = rows(folder, "distances")
+    assert len(distances) == 12
+    assert list(distances[0]) == ["head", *(row["head"] for row in distances)]
+
+
+def test_a_saved_run_is_read_back(folder: Path) -> None:
+    run = el.open_run(folder)
+    assert run.about["counts"]["texts"] == 3
+    assert len(run.table("entropy")) == 12
+    assert run.figure("entropy").layout.title.text.startswith("How broadly")
+    with pytest.raises(TraceError, match="Did you mean entropy"):
+        run.table("entropi")
+    with pytest.raises(TraceError, match="Did you mean entropy"):
+        run.figure("entropi")
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="not a finished run"):
+        el.open_run(tmp_path)
+
+
+def test_the_report_holds_plotly_once_and_every_link_leads_somewhere(folder: Path) -> None:
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert page.count("plotly.js v") == 1
+    links = re.findall(r'href="([^"]+)"', page.split("</head>")[1])
+    assert links
+    assert all((folder / link).is_file() for link in links)
+
+
+@pytest.mark.parametrize("family", ["t5", "bart"])
+def test_a_model_that_reads_and_writes_has_its_figures_for_each_stack(family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_small_front_end(monkeypatch)
+    hf = next(one for one in FAMILIES if one.name == family).model()
+    pairs = [("the cat sat on the mat .", "the mat"), ("a dog ran a very long way home", "it sat , and purred")]
+    run = el.analyse(el.wrap(hf, tiny_tokenizer(), name=family), pairs, STATISTICS)
+    run.save(tmp_path)
+    for stack in ("encoder", "decoder", "cross"):
+        assert f"figure-head_map_{stack}" in (tmp_path / "report.html").read_text()
+        assert len(el.open_run(tmp_path).table(f"distances_{stack}")) == len(run.table("entropy").where(stack=stack))
+        assert stack in run.figure(f"distances_{stack}").layout.title.text
+    attention = run.table("average_attention")
+    assert np.isfinite(attention["mean"]).all()
+    assert "sep_from_sep" in attention.where(stack="encoder")["target"]
+    assert "sep_from_sep" not in attention.where(stack="decoder")["target"]  # what is written has no separator yet
+    assert "writes another" in run.about["left_out"]["importance"]
+    with pytest.raises(TraceError, match="no table 'importance'"):
+        run.figure("importance")
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+def test_a_figure_can_be_had_as_a_picture(ending: str, folder: Path, tmp_path: Path, browser: Any) -> None:
+    el.open_run(folder).save_figure("entropy", tmp_path / f"entropy.{ending}")
+    beginning = (tmp_path / f"entropy.{ending}").read_bytes()[:200]
+    assert {"png": b"PNG", "svg": b"<svg", "pdf": b"%PDF"}[ending] in beginning
+
+
+def test_a_picture_is_as_high_as_its_figure(folder: Path, tmp_path: Path, browser: Any) -> None:
+    run = el.open_run(folder)
+    run.save_figure("average_attention", tmp_path / "picture.png")
+    width, height = struct.unpack(">II", (tmp_path / "picture.png").read_bytes()[16:24])  # of a PNG's header
+    assert (width, height) == (2 * WIDTH, 2 * run.figure("average_attention").layout.height)
+
+
+def test_pictures_that_cannot_be_drawn_say_why(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = el.open_run(folder)
+    with pytest.raises(EyelineError, match="Choose png, svg or pdf"):
+        run.save_figure("entropy", tmp_path / "entropy.gif")
+    with pytest.raises(StorageError, match="there is no folder"):
+        run.save_figure("entropy", tmp_path / "missing" / "entropy.png")
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.delenv("BROWSER_PATH", raising=False)
+    with pytest.raises(EyelineError, match="Install one"):
+        run.save_figure("entropy", tmp_path / "entropy.png")
+
+
+def test_figures_say_what_they_are_made_of(folder: Path) -> None:
+    run = el.open_run(folder)
+    for name in FIGURES:
+        title = run.figure(name).layout.title.text
+        assert "tiny" in title
+        assert "3 texts" in title
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [360, 1200])
+def test_the_report_draws_in_a_browser_and_asks_for_nothing(folder: Path, width: int, browser: Any) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    trouble: list[str] = []
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    page.on("console", lambda message: trouble.append(message.text) if message.type == "error" else None)
+    page.on("dialog", lambda dialog: trouble.append(dialog.message))
+    page.on("request", lambda request: trouble.append(request.url) if not request.url.startswith(("file:", "data:", "blob:")) else None)
+    page.goto(f"file://{folder}/report.html")
+    page.locator("#figure-distances .main-svg").first.wait_for()
+    for name in FIGURES:
+        box = page.locator(f"#figure-{name} .main-svg").first.bounding_box()
+        assert box is not None
+        assert box["width"] > 200
+    drawn = page.locator("#figure-average_attention .points path").count()
+    assert drawn == 12 * 12  # twelve heads, twelve targets
+    page.locator("#figure-head_map .updatemenu-button").nth(1).click()
+    page.locator("#figure-head_map .legendtext", has_text=re.compile("^(?!layer)")).first.wait_for()
+    page.get_by_role("link", name="look at it").first.click()
+    page.locator("#view", has_text="[CLS]").wait_for()
+    page.close()
+    assert trouble == []
+
+
+class TestCommand:
+    @pytest.fixture(autouse=True)
+    def _tiny(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        use_small_front_end(monkeypatch)
+        monkeypatch.setattr("eyeline.models.load.load", lambda *_, **__: tiny_model())
+        monkeypatch.setattr(corpus_commands.console, "width", 200)
+
+    def corpus(self, folder: Path) -> str:
+        path = folder / "x.txt"
+        path.write_text("\n".join([*TEXTS, "cat " * 100]), encoding="utf-8")
+        return str(path)
+
+    def test_a_corpus_in_a_report_out(self, tmp_path: Path) -> None:
+        out = tmp_path / "run"
+        result = CliRunner().invoke(app, ["analyse", self.corpus(tmp_path), "-o", str(out), "--only", "entropy", "--layers", "0,2"])
+        assert result.exit_code == 0, result.output
+        assert "1 of 4 documents skipped" in result.output
+        assert "3 texts" in result.output
+        assert {row["layer"] for row in rows(out, "entropy")} == {"0", "2"}
+
+    def test_a_finished_run_is_not_overwritten_but_can_be_written_again(self, tmp_path: Path) -> None:
+        arguments = ["analyse", self.corpus(tmp_path), "-o", str(tmp_path / "run"), "--only", "entropy"]
+        assert CliRunner().invoke(app, arguments).exit_code == 0
+        again = CliRunner().invoke(app, arguments)
+        assert isinstance(again.exception, StorageError)
+        before = (tmp_path / "run" / "tables" / "entropy.csv").read_bytes()
+        (tmp_path / "run" / "tables" / "entropy.csv").unlink()
+        assert CliRunner().invoke(app, [*arguments, "--resume"]).exit_code == 0
+        assert (tmp_path / "run" / "tables" / "entropy.csv").read_bytes() == before
+
+    @pytest.mark.parametrize(
+        "option", [["--target", "x"], ["--layers", "a"], ["--target", "cls=x"], ["--target", "x=("], ["--only", "entropi"]]
+    )
+    def test_wrong_options_are_refused(self, tmp_path: Path, option: list[str]) -> None:
+        result = CliRunner().invoke(app, ["analyse", self.corpus(tmp_path), "-o", str(tmp_path / "run"), *option])
+        assert result.exit_code != 0
+        assert not (tmp_path / "run" / "run.json").exists()

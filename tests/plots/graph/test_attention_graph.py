@@ -1,0 +1,227 @@
+"""The attention graph as a file: what is in it, where, and that it is the same every time."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import subprocess
+import sys
+import warnings
+import zlib
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from eyeline.capture.trace import Stack, Trace
+from eyeline.errors import EyelineError, StorageError, TraceError
+from eyeline.plots.graph.attention_graph import AttentionGraph, attention_graph, value_plane
+from eyeline.plots.graph.draw import beside, draw
+
+SVG = "{http://www.w3.org/2000/svg}"
+TOKENS = ["[CLS]", "the", "cat", "sat", "the"]
+
+
+def trace(tokens: list[str] = TOKENS, *, values: object = None) -> Trace:
+    n = len(tokens)
+    weights = np.random.default_rng(0).dirichlet(np.ones(n), size=(2, 3, n)).astype(np.float32)
+    return Trace.from_arrays(weights, tokens, values=values, model="tiny")
+
+
+def tree(graph: AttentionGraph) -> ElementTree.Element:
+    return ElementTree.fromstring(draw(graph, "svg"))  # noqa: S314 - our own output
+
+
+def texts(graph: AttentionGraph) -> list[str]:
+    return ["".join(text.itertext()).strip() for text in tree(graph).iter(SVG + "text")]
+
+
+def strokes(graph: AttentionGraph) -> list[str]:
+    return re.findall(r"stroke: (#\w+)", draw(graph, "svg").decode())
+
+
+def test_the_drawing_has_a_title_and_both_columns_as_text() -> None:
+    assert texts(attention_graph(trace(), 1, 2)) == ["tiny · L1·H2 · 5 tokens", *TOKENS, *TOKENS]
+
+
+def test_there_is_an_edge_for_each_weight_above_the_threshold() -> None:
+    made = attention_graph(trace(), 0, 0, threshold=0.2)
+    expected = int((trace().weights[0, 0] >= 0.2).sum())
+    assert len(made.edges()) == expected
+    assert strokes(made).count("#2563eb") == expected
+
+
+def test_strong_edges_lie_above_weak_ones_and_red_ones_above_all() -> None:
+    *blue, last = attention_graph(trace(), 0, 0, red=[(1, 2)]).edges()
+    assert [weight for _, _, weight in blue] == sorted(weight for _, _, weight in blue)
+    assert last[:2] == (1, 2)
+
+
+def test_a_long_text_shows_its_strongest_edges_and_says_so() -> None:
+    made = attention_graph(trace([f"t{i}" for i in range(90)]), 0, 0, red=[(1, 2)])
+    kept, last = made.edges()[:-1], made.edges()[-1]
+    assert len(kept) == 5000
+    assert min(weight for _, _, weight in kept) >= np.sort(made.weights, axis=None)[-5001]
+    assert last[:2] == (1, 2)
+    assert made.heading.endswith("the 5,000 strongest weights")
+
+
+def test_the_heading_says_what_the_threshold_left_out() -> None:
+    assert attention_graph(trace(), 0, 0, threshold=0.05).heading == "tiny · L0·H0 · 5 tokens · weights from 0.05"
+
+
+def test_width_and_opacity_grow_with_the_weight() -> None:
+    made = Trace.from_arrays([[[[0.9, 0.1], [0.0, 1.0]]]], ["a", "b"])
+    drawn = draw(attention_graph(made, 0, 0), "svg").decode()
+    widths = [float(w) for w in re.findall(r"stroke: #2563eb;.*?stroke-width: ([\d.]+)", drawn)]
+    opacities = [float(o) for o in re.findall(r"stroke: #2563eb; stroke-opacity: ([\d.]+)", drawn)]
+    assert widths == sorted(widths)
+    assert widths[0] < widths[-1]
+    assert opacities == pytest.approx([0.1, 0.9], abs=0.01)  # a weight of 1 is drawn solid
+
+
+@pytest.mark.parametrize("pair", [("cat", "sat"), (2, 3)])
+def test_chosen_pairs_are_red_by_token_or_position_even_below_the_threshold(pair: tuple[object, object]) -> None:
+    made = attention_graph(trace(), 0, 0, red=[pair], threshold=1.0)  # type: ignore[list-item]
+    assert [edge[:2] for edge in made.edges()] == [(2, 3)]
+    assert set(strokes(made)) == {"#d00000"}
+
+
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        (lambda: attention_graph(trace(), 2, 0), "It has 0, 1"),
+        (lambda: attention_graph(trace(), 0, 3), "It has 3 heads, 0 to 2"),
+        (lambda: attention_graph(trace(), 0, 0, red=[("the", "cat")]), "Give its position: 1, 4"),
+        (lambda: attention_graph(trace(), 0, 0, red=[("cat", "cta")]), "No key 'cta'"),
+        (lambda: attention_graph(trace(), 0, 0, red=[(5, 0)]), "0 to 4"),
+        (lambda: attention_graph(trace(), 0, 0, layout="values"), "pass values=…"),
+        (lambda: attention_graph(trace(), 0, 0, layout="value"), "Did you mean values?"),
+        (lambda: attention_graph(trace(), 0, 0, stack="cross"), "It has: encoder"),
+        (lambda: attention_graph(trace(), 0, 0, threshold=2), "from 0 to 1"),
+        (lambda: attention_graph(trace(), 0, 0, layout="values", words=True), "A word has no value vector"),
+    ],
+    ids=["layer", "head", "twice", "unknown", "position", "no values", "layout", "stack", "threshold", "words"],
+)
+def test_what_cannot_be_drawn_is_refused_with_the_choices(ask: object, said: str) -> None:
+    with pytest.raises(TraceError) as error:
+        ask()  # type: ignore[operator]
+    assert said in str(error.value)
+
+
+def test_long_tokens_widen_the_page_instead_of_being_cut() -> None:
+    long = "pneumonoultramicroscopicsilicovolcanoconiosis" * 2
+    short, wide = (float(tree(attention_graph(trace(["a", token]), 0, 0)).get("width", "")[:-2]) for token in ("b", long))
+    assert wide > short + 2 * 80 * 4  # 90 letters of more than 4 points on both sides
+    for label in tree(attention_graph(trace(["a", long]), 0, 0)).iter(SVG + "text"):
+        assert 0 <= float(re.findall(r"translate\(([\d.]+)|$", label.get("transform", ""))[0] or label.get("x", 0)) <= wide
+
+
+def test_odd_tokens_are_drawn_as_themselves() -> None:
+    odd = ["</text>", "$x^2$", "猫が", "😀", "שלום", "\\frac", "_", "&amp;"]
+    assert texts(attention_graph(trace(odd), 0, 0))[1:] == odd * 2
+
+
+def test_control_characters_and_half_characters_do_not_break_the_file() -> None:
+    assert texts(attention_graph(trace(["a\x00", "\ud83d", "x\ny"]), 0, 0))[1:4] == ["a�", "�", "x�y"]
+
+
+@pytest.mark.parametrize("ending", ["svg", "pdf"])
+@pytest.mark.parametrize("layout", ["columns", "values"])
+def test_the_same_trace_gives_the_same_bytes_in_another_process(ending: str, layout: str, tmp_path: Path) -> None:
+    code = (
+        "import sys, numpy as np; from eyeline.capture.trace import Trace; from eyeline.plots.attention_graph import attention_graph\n"
+        "r = np.random.default_rng(0); v = r.normal(size=(1, 1, 3, 8))\n"
+        "t = Trace.from_arrays([[np.eye(3)]], ['a', '猫', 'c'], values=v)\n"
+        f"attention_graph(t, 0, 0, layout={layout!r}).save(sys.argv[1])"
+    )
+    made = [tmp_path / f"{number}.{ending}" for number in range(2)]
+    for path in made:
+        subprocess.run([sys.executable, "-c", code, str(path)], check=True)
+    assert made[0].read_bytes() == made[1].read_bytes()
+
+
+def test_the_pdf_embeds_its_fonts() -> None:
+    assert b"/FontFile2" in draw(attention_graph(trace(), 0, 0), "pdf")
+
+
+def test_the_pdfs_words_are_text_and_not_outlines() -> None:
+    pdf = draw(attention_graph(trace(["cat"]), 0, 0), "pdf")
+    pages = [zlib.decompress(part) for part in re.findall(rb"stream\n(.*?)\nendstream", pdf, re.DOTALL) if part[:1] == b"x"]
+    assert any(b" Tj" in page or b" TJ" in page for page in pages)
+
+
+def test_a_character_no_font_has_is_named_in_one_warning() -> None:
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        draw(attention_graph(trace(["\U0010fffd", "\U0010fffdb"]), 0, 0), "pdf")
+    told = [str(warning.message) for warning in seen]
+    assert len(told) == 1
+    assert "No installed font has \U0010fffd" in told[0]
+
+
+def test_the_value_layout_puts_tokens_with_like_values_together() -> None:
+    values = np.zeros((2, 3, 5, 8), dtype=np.float32)
+    values[1, 2, :, 0] = [0, 0, 5, 5, -5]
+    values[1, 2, :, 1] = [1, 1, 0, 0, 0]
+    places, explained = value_plane(trace(values=values).encoder, 1, 2, 3)
+    np.testing.assert_allclose(places[2], places[3], atol=1e-9)
+    assert np.linalg.norm(places[2] - places[4]) == pytest.approx(10)
+    assert sum(explained) == pytest.approx(1)
+
+
+def test_labels_of_close_tokens_do_not_cover_each_other() -> None:
+    boxes = beside(np.array([[100.0, 100.0], [101.0, 101.0], [102.0, 99.0], [300.0, 100.0]]), [40.0, 40.0, 40.0, 40.0])
+    for first, second in itertools.combinations(boxes.tolist(), 2):
+        assert first[2] < second[0] or second[2] < first[0] or abs(first[1] - second[1]) >= 11
+    assert boxes[3].tolist() == [305, 100, 345]  # where nothing is in the way, right beside the point
+
+
+def test_heads_that_share_values_are_laid_out_by_the_shared_ones() -> None:
+    text = trace().text
+    values = np.random.default_rng(0).normal(size=(2, 5, 8)).astype(np.float32)
+    stack = Stack("decoder", text, text, (0,), (np.full((4, 5, 5), 0.2, dtype=np.float32),), values_by_layer=(values,))
+    first, last = (value_plane(stack, 0, head, 4)[0] for head in (0, 3))
+    np.testing.assert_array_equal(first, value_plane(stack, 0, 1, 4)[0])
+    assert not np.allclose(first, last)
+
+
+def test_words_are_drawn_in_place_of_their_pieces() -> None:
+    from dataclasses import replace
+
+    text = replace(trace(["un", "##do", "it"]).text, words=(0, 0, 1), word_texts=("undo", "it"))
+    made = Trace("tiny", {"encoder": Stack("encoder", text, text, (0,), (np.full((1, 3, 3), 1 / 3, dtype=np.float32),))})
+    assert texts(attention_graph(made, 0, 0, words=True)) == ["tiny · L0·H0 · 2 words", "undo", "it", "undo", "it"]
+
+
+def test_an_unknown_ending_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match=r"\.svg, \.pdf"):
+        attention_graph(trace(), 0, 0).save(tmp_path / "x.bmp")
+
+
+def test_without_igraph_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "igraph", None)
+    with pytest.raises(EyelineError, match="pip install"):
+        draw(attention_graph(trace(), 0, 0), "svg")
+
+
+def test_the_value_layouts_page_has_room_for_its_curves() -> None:
+    values = np.zeros((1, 1, 4, 2), dtype=np.float32)
+    for places in ([(0, 0), (9, 0), (4, 1), (5, 1)], [(0, 0), (0, 9), (1, 4), (1, 5)], [(0, 0), (9, 9), (0, 9), (9, 0)]):
+        values[0, 0] = places
+        made = attention_graph(Trace.from_arrays(np.full((1, 1, 4, 4), 0.25), list("abcd"), values=values), 0, 0, layout="values")
+        page = tree(made)
+        wide, high = (float(page.get(side, "")[:-2]) for side in ("width", "height"))
+        captions = 12 + 2 * 15
+        drawn = [path for path in page.iter(SVG + "path") if "stroke: #2563eb" in path.get("style", "")]
+        assert len(drawn) == 12
+        for path in drawn:
+            numbers = [float(number) for number in re.findall(r"-?[\d.]+", path.get("d", ""))]
+            corners = np.array(numbers[:8]).reshape(4, 2)  # a cubic curve
+            t = np.linspace(0, 1, 50)[:, None]
+            curve = sum(n * t**k * (1 - t) ** (3 - k) * corners[k] for k, n in enumerate((1, 3, 3, 1)))
+            assert curve[:, 0].min() >= 2
+            assert curve[:, 0].max() <= wide - 2
+            assert curve[:, 1].min() >= captions
+            assert curve[:, 1].max() <= high - 2

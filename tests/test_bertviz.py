@@ -1,0 +1,197 @@
+"""The calls of BertViz' documentation work unchanged, on what transformers gives."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import IPython.display
+import numpy as np
+import pytest
+import torch
+from transformers import BartConfig, BartModel, BertConfig, BertModel, GPT2Config, GPT2Model
+
+from eyeline.bertviz import head_view, model_view
+from eyeline.views import View
+from tests.hosts.front_end import use_small_front_end
+
+TOKENS = ["[CLS]", "the", "cat", "sat", "[SEP]", "the", "dog", "ran", "[SEP]"]
+
+
+@pytest.fixture(autouse=True)
+def _front_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    use_small_front_end(monkeypatch)
+
+
+@pytest.fixture
+def shown(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[View]]:
+    """What was displayed."""
+    views: list[View] = []
+    monkeypatch.setattr(IPython.display, "display", views.append)
+    return views  # type: ignore[return-value]
+
+
+@pytest.fixture(scope="module")
+def attention() -> tuple[torch.Tensor, ...]:
+    """Of a tiny BERT."""
+    config = BertConfig(hidden_size=24, num_hidden_layers=7, num_attention_heads=6, intermediate_size=16, vocab_size=50)
+    model = BertModel(config).eval()
+    model.set_attn_implementation("eager")
+    return model(torch.arange(9)[None], output_attentions=True).attentions  # type: ignore[no-any-return]
+
+
+@pytest.fixture(scope="module")
+def both_towers() -> Any:
+    """Of a tiny BART with two encoder layers and one decoder layer."""
+    config = BartConfig(
+        d_model=16, encoder_layers=2, decoder_layers=1, encoder_attention_heads=2, decoder_attention_heads=4,
+        encoder_ffn_dim=16, decoder_ffn_dim=16, vocab_size=50,
+    )  # fmt: skip
+    model = BartModel(config).eval()
+    model.set_attn_implementation("eager")
+    return model(input_ids=torch.arange(5)[None] + 4, decoder_input_ids=torch.arange(3)[None] + 4, output_attentions=True)
+
+
+@pytest.mark.parametrize(
+    ("ours", "arguments"),
+    [
+        (
+            head_view,
+            "attention=None, tokens=None, sentence_b_start=None, prettify_tokens=True, layer=None, heads=None, encoder_attention=None, "
+            "decoder_attention=None, cross_attention=None, encoder_tokens=None, decoder_tokens=None, include_layers=None, "
+            "html_action='view'",
+        ),
+        (
+            model_view,
+            "attention=None, tokens=None, sentence_b_start=None, prettify_tokens=True, display_mode='dark', encoder_attention=None, "
+            "decoder_attention=None, cross_attention=None, encoder_tokens=None, decoder_tokens=None, include_layers=None, "
+            "include_heads=None, html_action='view'",
+        ),
+    ],
+)
+def test_the_arguments_are_those_of_bertviz_1_4_1(ours: Any, arguments: str) -> None:
+    assert ", ".join(f"{p.name}={p.default!r}" for p in inspect.signature(ours).parameters.values()) == arguments
+
+
+def test_quick_start(attention: Any, shown: list[View]) -> None:
+    assert model_view(attention, TOKENS) is None
+    assert head_view(attention, TOKENS) is None
+    assert [view.kind for view in shown] == ["model", "head"]
+    np.testing.assert_allclose(shown[1].weights(0, 3), attention[3][0].detach(), atol=5e-4)
+
+
+def test_display_mode(attention: Any, shown: list[View]) -> None:
+    model_view(attention, TOKENS, display_mode="light")
+    model_view(attention, TOKENS)
+    assert [view.state["theme"] for view in shown] == ["light", "dark"]
+
+
+def test_filtering_layers(attention: Any, shown: list[View]) -> None:
+    model_view(attention, TOKENS, include_layers=[5, 6])
+    assert [layer["layer"] for layer in shown[0].spec["stacks"][0]["layers"]] == [5, 6]
+
+
+def test_filtering_heads(attention: Any, shown: list[View]) -> None:
+    model_view(attention, TOKENS, include_heads=[1, 2])
+    assert shown[0].state["columns"] == [1, 2]
+
+
+def test_default_layer_and_heads(attention: Any, shown: list[View]) -> None:
+    head_view(attention, TOKENS, layer=2, heads=[3, 5])
+    assert (shown[0].state["layer"], shown[0].state["heads"]) == (2, [3, 5])
+
+
+def test_sentence_pairs(attention: Any, shown: list[View]) -> None:
+    head_view(attention, TOKENS, 5)
+    assert shown[0].spec["texts"][0]["segments"] == [0] * 5 + [1] * 4
+
+
+def test_html_is_returned_as_a_whole_page(attention: Any, tmp_path: Path) -> None:
+    made = head_view(attention, TOKENS, html_action="return")
+    assert isinstance(made, IPython.display.HTML)
+    (tmp_path / "head_view.html").write_text(made.data)
+    assert made.data.startswith("<!doctype html>")
+    assert "</html>" in made.data
+    assert made._repr_html_().startswith("<iframe")
+
+
+def test_encoder_decoder_models_of_unequal_depth_and_heads(both_towers: Any, shown: list[View]) -> None:
+    for show in (model_view, head_view):
+        show(
+            encoder_attention=both_towers.encoder_attentions,
+            decoder_attention=both_towers.decoder_attentions,
+            cross_attention=both_towers.cross_attentions,
+            encoder_tokens=["She", "sees", "the", "small", "elephant"],
+            decoder_tokens=["Sie", "sieht", "ihn"],
+        )
+        stacks = shown[-1].spec["stacks"]
+        assert [(s["name"], len(s["layers"]), s["layers"][0]["n_heads"]) for s in stacks] == [
+            ("encoder", 2, 2),
+            ("decoder", 1, 4),
+            ("cross", 1, 4),
+        ]
+    np.testing.assert_allclose(shown[-1].weights(2, 0), both_towers.cross_attentions[0][0].detach(), atol=5e-4)
+
+
+def test_a_layer_that_only_the_decoder_has_begins_there(shown: list[View]) -> None:
+    one, three = [np.full((1, 2, 2), 0.5)], [np.full((1, 2, 2), 0.5)] * 3
+    head_view(encoder_attention=one, decoder_attention=three, encoder_tokens=["a", "b"], decoder_tokens=["c", "d"], layer=2)
+    assert (shown[0].state["stack"], shown[0].state["layer"]) == (1, 2)
+
+
+def test_causal_models(shown: list[View]) -> None:
+    model = GPT2Model(GPT2Config(n_embd=16, n_layer=2, n_head=2, vocab_size=50)).eval()
+    model.set_attn_implementation("eager")
+    head_view(model(torch.arange(3)[None], output_attentions=True).attentions, ["The", "Ġcat", "Ġsat"])
+    assert shown[0].weights()[0, 0].tolist() == pytest.approx([1, 0, 0], abs=5e-4)
+    assert shown[0].spec["texts"][0]["tokens"] == ["The", " cat", " sat"]
+
+
+def test_tokens_stay_as_they_are_when_asked(shown: list[View]) -> None:
+    head_view([np.full((1, 2, 2), 0.5)], ["Ġa", "▁b"], prettify_tokens=False)
+    assert shown[0].spec["texts"][0]["tokens"] == ["Ġa", "▁b"]
+
+
+def test_special_tokens_are_known_by_their_spelling(attention: Any, shown: list[View]) -> None:
+    head_view(attention, TOKENS)
+    assert [token for token, special in zip(TOKENS, shown[0].spec["texts"][0]["special"], strict=True) if special] == [
+        "[CLS]",
+        "[SEP]",
+        "[SEP]",
+    ]
+
+
+def test_numpy_and_ragged_heads(shown: list[View]) -> None:
+    model_view([np.full((1, 2, 3, 3), 1 / 3), np.full((4, 3, 3), 1 / 3)], ["a", "b", "c"])
+    assert [layer["n_heads"] for layer in shown[0].spec["stacks"][0]["layers"]] == [2, 4]
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda a: head_view(a), "'tokens' is required"),
+        (lambda a: head_view(), "No attention"),
+        (lambda a: head_view((), TOKENS), "Pass outputs.attentions"),
+        (lambda a: head_view(a, TOKENS[:-1]), "8 tokens, but the weights of layer 0 have shape [6, 9, 9]"),
+        (lambda a: head_view(a, TOKENS, encoder_tokens=TOKENS), "Both 'attention' and encoder-decoder"),
+        (lambda a: head_view(a, TOKENS, layer=1, include_layers=[5]), "Layer 1 is not in include_layers: [5]"),
+        (lambda a: head_view(a, TOKENS, layer=9), "has layers 0, 1, 2, 3, 4, 5, 6"),
+        (lambda a: head_view(a, TOKENS, html_action="save"), "Choices: view, return"),
+        (lambda a: model_view(a, TOKENS, display_mode="sepia"), "Choices: light, dark"),
+        (lambda a: model_view(cross_attention=a, decoder_tokens=TOKENS), "'encoder_tokens' is required with 'cross_attention'"),
+        (lambda a: head_view(torch.cat([a[0], a[0]])[None], TOKENS), "a batch of 2"),
+    ],
+)
+def test_wrong_calls_are_value_errors_that_say_why(call: Any, said: str, attention: Any) -> None:
+    with pytest.raises(ValueError) as error:  # noqa: PT011 - the message is checked below
+        call(attention)
+    assert said in str(error.value)
+
+
+def test_the_page_has_the_data_once(attention: Any) -> None:
+    page = head_view(attention, TOKENS, html_action="return").data
+    data = json.loads(page.split('id="eyeline-view">')[1].split("</script>")[0])
+    assert len(data["arrays"]) == 7
