@@ -16,7 +16,7 @@ from transformers import BartConfig, BartModel, BertConfig, BertModel, GPT2Confi
 
 from eyeline.bertviz import head_view, model_view
 from eyeline.views import View
-from tests.hosts.front_end import use_small_front_end
+from tests.views.front_end import use_small_front_end
 
 TOKENS = ["[CLS]", "the", "cat", "sat", "[SEP]", "the", "dog", "ran", "[SEP]"]
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from eyeline.measures.pooling import pool_to_words
 from eyeline.text.tokenized import TokenizedText
-from eyeline.views.view import View
+from eyeline.views.data import ViewData
 
 SIDE = {"a": 0, "b": 1}
 
@@ -25,7 +25,7 @@ class Shown:
     unit: str
 
 
-def shown(view: View, layer: int) -> Shown:
+def shown(view: ViewData, layer: int) -> Shown:
     """What the view's state leaves of the layer at this position: words or tokens, without those that are hidden."""
     state = view.state
     at = state.get("stack", 0)
@@ -61,7 +61,7 @@ def left_in(text: TokenizedText, state: Mapping[str, Any], side: int | None) -> 
     ]
 
 
-def heads_of(view: View, count: int) -> list[int]:
+def heads_of(view: ViewData, count: int) -> list[int]:
     """The heads switched on: all where the state does not say, none where it says none."""
     heads = view.state.get("heads")
     return list(range(count)) if heads is None else [head for head in heads if head < count]

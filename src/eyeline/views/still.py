@@ -11,9 +11,9 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from eyeline.text.printable import printable
+from eyeline.views.data import ViewData
 from eyeline.views.shown import heads_of, shown
 from eyeline.views.still_space import plots
-from eyeline.views.view import View
 
 #: As in frontend/src/core/colours.ts.
 HEAD_COLOURS = (
@@ -32,7 +32,7 @@ ROW, SIZE, CHAR, BAR = 17, 12, 7.3, 200
 TOP = 34
 
 
-def still(view: View) -> str:
+def still(view: ViewData) -> str:
     """An SVG of the stack, layer and heads that the view's state shows, in its theme."""
     state = view.state
     if view.kind == "space":
@@ -45,7 +45,7 @@ def still(view: View) -> str:
     return drawn
 
 
-def head(view: View) -> str:
+def head(view: ViewData) -> str:
     """The heads switched on: lines, or above some length a heatmap of their mean."""
     at, layer = view.state.get("stack", 0), view.state.get("layer", 0)
     stack = view.spec["stacks"][at]
@@ -62,7 +62,7 @@ def head(view: View) -> str:
     return lines(seen.weights, heads, seen.queries, seen.keys, title)
 
 
-def bars(view: View) -> str:
+def bars(view: ViewData) -> str:
     """The neuron view's query token, and what it gives to each key: a bar and its number, the strongest where there are many."""
     at, layer = view.state.get("stack", 0), view.state.get("layer", 0)
     stack = view.spec["stacks"][at]
@@ -114,7 +114,7 @@ def heatmap(weights: np.ndarray, title: str) -> str:
     return svg(side + 32, TOP + side + 28, title, picture + notes)
 
 
-def thumbnails(view: View) -> str:
+def thumbnails(view: ViewData) -> str:
     """The layers and heads of the stack that the state shows, a row a layer."""
     state = view.state
     stack = view.spec["stacks"][state.get("stack", 0)]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from eyeline.views.view import View
+from eyeline.views.data import ViewData
 
 #: As in frontend/src/core/theme.ts: queries, keys; a value is drawn in the colour of its head.
 QUERY, KEY = (37, 99, 235), (234, 88, 12)
@@ -18,7 +18,7 @@ SMALL, LARGE = 56, 440
 MOST_ROWS, MOST_COLUMNS = 32, 32
 
 
-def plots(view: View) -> tuple[str, float, float, str]:
+def plots(view: ViewData) -> tuple[str, float, float, str]:
     """Title, width, height and body of the picture: what the state shows."""
     state, space = view.state, view.spec["spaces"][0]
     stack = space["stacks"][state.get("stack", 0)]
@@ -43,7 +43,7 @@ def name(stack: dict[str, Any], layer: int, head: int) -> str:
     return f"L{stack['layers'][layer]['layer']}·H{stack['heads'][head]}"
 
 
-def decoded(view: View, stack: dict[str, Any], layer: int) -> np.ndarray:
+def decoded(view: ViewData, stack: dict[str, Any], layer: int) -> np.ndarray:
     """[head, point, 2]: where the points of a layer stand, from 0 to 1; a cube is seen from the front."""
     return view.arrays[stack["layers"][layer]["points"]].decode()[..., :2] / 65535
 

@@ -12,8 +12,8 @@ import eyeline as el
 from eyeline.errors import StorageError, TraceError
 from eyeline.hosts.cli.main import app
 from eyeline.text.corpora.read import Corpus
-from tests.hosts.front_end import use_small_front_end
 from tests.laws.statistics import tiny_model
+from tests.views.front_end import use_small_front_end
 
 TEXTS = ["the cat sat on the mat .", "a dog ran home", "it purred , and sat", "the dog and the cat ran a very long way home .", "a cat"]
 ALL = [el.AverageAttention({"animal": "cat|dog"}), el.Entropy(), el.HeadDistances(), el.Importance()]

@@ -15,9 +15,9 @@ import eyeline as el
 from eyeline.errors import StorageError, TextError
 from eyeline.hosts.cli import coreference as coreference_command
 from eyeline.hosts.cli.main import app
-from tests.hosts.front_end import use_small_front_end
 from tests.laws.statistics import tiny_model
 from tests.text.coreference.marked import as_conll2012, as_conllu, as_json
+from tests.views.front_end import use_small_front_end
 
 ODD = "<b>x</b></script>"
 SENTENCES = (("the", "cat", "sat", "on", "the", "mat"), ("it", "purred", ",", "and", ODD, "ran", "home"), ("a", "dog", "saw", "it"))

@@ -17,9 +17,9 @@ from eyeline.hosts.cli import grammar as grammar_commands
 from eyeline.hosts.cli.main import app
 from eyeline.text.treebank.read import Sentence
 from tests.analyses.grammar.test_syntax import SENTENCES
-from tests.hosts.front_end import use_small_front_end
 from tests.laws.statistics import tiny_model
 from tests.text.treebank.test_treebank import TWO_ROOTS, block, line
+from tests.views.front_end import use_small_front_end
 
 ODD = Sentence("</script><b>", ("<b>cat</b>", "ran", "</script>"), (1, -1, 1), ("nsubj", "root", "<i>odd</i>"))
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from eyeline.hosts.cli import main as cli
-from tests.hosts.front_end import use_small_front_end
+from tests.views.front_end import use_small_front_end
 
 TEXT = "The cat sat on the mat."
 

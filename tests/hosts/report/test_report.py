@@ -19,8 +19,8 @@ from eyeline.hosts.cli import corpus as corpus_commands
 from eyeline.hosts.cli.main import app
 from eyeline.plots.pictures import WIDTH
 from tests.capture.families import FAMILIES, tiny_tokenizer
-from tests.hosts.front_end import use_small_front_end
 from tests.laws.statistics import tiny_model
+from tests.views.front_end import use_small_front_end
 
 ODD = "</script><script>alert(1)</script> <img src=x onerror=alert(1)> &amp; cat"
 TEXTS = ["the cat sat on the mat . it purred , and sat .", "a dog ran a very long way home , and it sat .", ODD]

@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from eyeline.hosts.page import bundle
+from eyeline.views.page import bundle
 from eyeline.views.view import View
 
 FRONT = """

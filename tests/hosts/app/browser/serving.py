@@ -14,7 +14,7 @@ from pathlib import Path
 
 from eyeline.hosts.app.opening import answers
 
-PROGRAM = "from eyeline.hosts.cli import main; main()"
+PROGRAM = "from eyeline.hosts.cli.main import main; main()"
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eyeline.hosts import notebook, page
+from eyeline.views import notebook, page
 
 CODE = """const hard = "</script><!--";
 function m(element, view, options) { element.textContent = view.spec.texts[0].tokens.join("|"); return { update() {}, destroy() {} }; }

@@ -16,9 +16,9 @@ from eyeline.errors import StorageError, TraceError
 from eyeline.plots.graph.attention_graph import AttentionGraph, title_of
 from eyeline.storage.files import write_whole
 from eyeline.text.printable import printable
+from eyeline.views.data import ViewData
 from eyeline.views.shown import heads_of, shown
 from eyeline.views.still import still
-from eyeline.views.view import View
 
 #: Nothing may be requested, from anywhere; pictures that the page itself makes are data or blob.
 POLICY = (
@@ -47,12 +47,12 @@ try {
 NO_SCRIPT = "This page draws attention with JavaScript, which is switched off here. It asks the network for nothing."
 
 
-def page(view: View) -> str:
+def page(view: ViewData) -> str:
     """The page as a string."""
     return b"".join(chunks(view)).decode()
 
 
-def save(view: View, path: str | Path) -> None:
+def save(view: ViewData, path: str | Path) -> None:
     """Write a page (.html), or the attention graph of the one head shown (.svg, .pdf; of a space its still picture, .svg), whole or not."""
     ending = Path(path).suffix.lower()
     if ending in (".html", ".htm"):
@@ -67,7 +67,7 @@ def save(view: View, path: str | Path) -> None:
         raise StorageError(f"{path}: a view cannot be written as {ending or 'a nameless format'}.", "Choices: .html, .svg, .pdf.")
 
 
-def graph_of_view(view: View) -> AttentionGraph:
+def graph_of_view(view: ViewData) -> AttentionGraph:
     """The attention graph of the one head that a view shows."""
     state = view.state
     at, position = state.get("stack", 0), state.get("layer", 0)
@@ -87,7 +87,7 @@ def graph_of_view(view: View) -> AttentionGraph:
     return AttentionGraph(weights, tuple(seen.queries), tuple(seen.keys), title, threshold=threshold)
 
 
-def chunks(view: View) -> Iterator[bytes]:
+def chunks(view: ViewData) -> Iterator[bytes]:
     """The page in pieces, one array at a time, so that a long text is never held twice."""
     title = html.escape(printable(f"{view.spec['model']} · {view.kind} view · eyeline"))
     theme = html.escape(str(view.spec["state"].get("theme", "system")))

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from eyeline.capture.trace import Trace
 from eyeline.errors import StorageError
-from eyeline.hosts.page import bundle, inert, open_module
 from eyeline.storage import files
 from eyeline.views import View, head_view
-from tests.hosts.front_end import use_small_front_end
+from eyeline.views.page import bundle, inert, open_module
+from tests.views.front_end import use_small_front_end
 
 ODD = [
     "</script>",

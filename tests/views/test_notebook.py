@@ -15,10 +15,9 @@ from nbconvert import HTMLExporter
 
 from eyeline.capture.trace import Trace
 from eyeline.errors import EyelineError
-from eyeline.hosts import notebook
-from eyeline.hosts.notebook import WIDGET
-from eyeline.views import View, head_view
-from tests.hosts.front_end import use_small_front_end
+from eyeline.views import View, head_view, notebook
+from eyeline.views.notebook import WIDGET
+from tests.views.front_end import use_small_front_end
 
 
 @pytest.fixture(autouse=True)
@@ -105,7 +104,7 @@ from eyeline.views import head_view
 {extra}
 head_view(Trace.from_arrays(np.full((1, 2, 3, 3), 1 / 3), ["the", "cat", "sat"]))
 """
-SMALL = "import pytest\nfrom tests.hosts.front_end import use_small_front_end\nuse_small_front_end(pytest.MonkeyPatch())"
+SMALL = "import pytest\nfrom tests.views.front_end import use_small_front_end\nuse_small_front_end(pytest.MonkeyPatch())"
 
 
 @pytest.mark.parametrize("keep_widget_state", [True, False])

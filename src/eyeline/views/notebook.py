@@ -9,10 +9,10 @@ from functools import lru_cache
 from typing import Any
 
 from eyeline.errors import EyelineError
-from eyeline.hosts.page import bundle
+from eyeline.views.data import ViewData
 from eyeline.views.frame import frame
+from eyeline.views.page import bundle, page
 from eyeline.views.still import still
-from eyeline.views.view import View
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 INSTALL = "pip install 'eyeline[notebook]'"
@@ -29,8 +29,14 @@ export default { render: draw };
 """
 
 
-def widget_of(view: View) -> Any:
-    """An anywidget with the view's arrays as binary buffers and a `state` that follows the reader, both ways."""
+def live_widget(view: ViewData) -> Any:
+    """The view's anywidget, created once: its arrays as binary buffers, and a `state` that follows the reader, both ways."""
+    if "widget" not in view._live:
+        view._live["widget"] = new_widget(view)
+    return view._live["widget"]
+
+
+def new_widget(view: ViewData) -> Any:
     arrays = {name: {**array.header(), "data": memoryview(array.data)} for name, array in view.arrays.items()}
     return widget_class()(_spec=dict(view.spec), _arrays=arrays, _still=still_class(view), state=dict(view.spec["state"]))
 
@@ -65,7 +71,7 @@ def has_anywidget() -> bool:
     return True
 
 
-def show(view: View) -> None:
+def show(view: ViewData) -> None:
     """Display in IPython: the still picture and the live widget as two outputs; the widget hides the picture when it draws.
 
     Two, because a notebook opened without a kernel shows an error in place of a widget, whatever else that output holds.
@@ -81,26 +87,26 @@ def show(view: View) -> None:
     display({WIDGET: widget_data(view), "text/plain": ""}, raw=True)
 
 
-def mimebundle(view: View) -> dict[str, Any]:
+def mimebundle(view: ViewData) -> dict[str, Any]:
     """Everything a host may choose from: the widget where anywidget is installed, else the page in a frame; and the picture."""
     if has_anywidget():
         return {WIDGET: widget_data(view), "text/html": picture(view), "text/plain": repr(view)}
     if sum(len(array.data) for array in view.arrays.values()) * 4 / 3 > LARGEST_FRAME:
         note = f"<p>Too large for a frame in a notebook. Live: {html.escape(INSTALL)}; as a page: view.save('view.html').</p>"
         return {"text/html": picture(view) + note, "text/plain": repr(view)}
-    return {"text/html": frame(view.html()), "text/plain": repr(view)}
+    return {"text/html": frame(page(view)), "text/plain": repr(view)}
 
 
-def widget_data(view: View) -> dict[str, Any]:
-    return {"version_major": 2, "version_minor": 1, "model_id": view.widget().model_id}
+def widget_data(view: ViewData) -> dict[str, Any]:
+    return {"version_major": 2, "version_minor": 1, "model_id": live_widget(view).model_id}
 
 
-def picture(view: View) -> str:
+def picture(view: ViewData) -> str:
     """The still picture as an image element: notebooks keep images where they strip drawings and scripts."""
     data = base64.b64encode(still(view).encode()).decode()
     return f'<img class="{still_class(view)}" alt="{html.escape(repr(view))}" src="data:image/svg+xml;base64,{data}">'
 
 
-def still_class(view: View) -> str:
+def still_class(view: ViewData) -> str:
     """What ties the picture to its widget, once a view."""
     return str(view._live.setdefault("still", f"eyeline-still-{secrets.token_hex(6)}"))

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from eyeline.capture.trace import Trace
-from eyeline.hosts import notebook, page
-from eyeline.hosts.notebook import picture
-from eyeline.views import View, head_view
+from eyeline.views import View, head_view, notebook, page
+from eyeline.views.notebook import picture
 
 pytestmark = pytest.mark.browser
 

@@ -1,0 +1,52 @@
+"""What a view shows, as data: a JSON description, encoded arrays and the state it starts in. Pages, widgets and pictures read this."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+
+from eyeline.errors import TraceError
+from eyeline.views.encode import Encoded
+from eyeline.views.state import checked
+
+KINDS = ("head", "model", "neuron", "space")
+
+
+@dataclass(frozen=True)
+class ViewData:
+    """JSON in `spec`, numbers in `arrays` (docs/view-format.md is the contract of both)."""
+
+    kind: str
+    spec: Mapping[str, Any]
+    arrays: Mapping[str, Encoded]
+    #: The live widget and the class name of its still picture, once a notebook shows the view.
+    _live: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise TraceError(f"A view of kind {self.kind!r}.", f"Choices: {', '.join(KINDS)}.")
+
+    def __repr__(self) -> str:
+        if self.kind == "space":
+            count = len(self.spec["texts"])
+            return f"<space view of {self.spec['model']}, {count} text{'s' if count != 1 else ''}>"
+        text = self.spec["texts"][self.spec["stacks"][0]["query_text"]]
+        return f"<{self.kind} view of {self.spec['model']}, {len(text['tokens'])} tokens>"
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """The reader's choices: those of the live widget in a notebook, elsewhere the starting state."""
+        live = self._live.get("widget")
+        return {**self.spec["state"], **(live.state if live is not None else {})}
+
+    def starting(self, **state: Any) -> Self:
+        """The same view with another starting state, for a page: `view.starting(theme="dark").save("x.html")`."""
+        now = self.spec["state"]
+        return replace(self, spec={**self.spec, "state": {**now, **checked(state, self.spec, now)}})
+
+    def weights(self, stack: int = 0, layer: int = 0) -> np.ndarray:
+        """[head, query, key] of the layer with this index in the view, as a reader sees them: right to three decimals."""
+        return self.arrays[self.spec["stacks"][stack]["layers"][layer]["weights"]].decode()
