@@ -14,7 +14,7 @@ from typing import Any
 
 from eyeline.capture.arrays import stack_from_arrays
 from eyeline.capture.trace import Stack, Trace
-from eyeline.errors import EyelineError, TraceError
+from eyeline.errors import EyelineError, TraceError, install_hint
 from eyeline.text.tokenized import TokenizedText
 from eyeline.views import View
 from eyeline.views.frame import frame
@@ -133,7 +133,7 @@ def give(view: View, html_action: str) -> Any:
     try:
         from IPython import display
     except ImportError as error:
-        raise EyelineError("Showing in a notebook needs IPython, which is not installed.", "pip install 'eyeline[notebook]'") from error
+        raise EyelineError("Showing in a notebook needs IPython, which is not installed.", install_hint("notebook")) from error
     if html_action == "view":
         show: Any = display.display
         show(view)

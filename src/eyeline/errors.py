@@ -35,6 +35,15 @@ class StorageError(EyelineError, OSError):
         return str(self.args[0])
 
 
+def install_hint(*extras: str) -> str:
+    """How to install these optional parts. eyeline is not on PyPI yet, so the hint is for a clone.
+
+    >>> install_hint("app", "plots")
+    'From a clone of eyeline: pip install ".[app,plots]"'
+    """
+    return f'From a clone of eyeline: pip install ".[{",".join(extras)}]"'
+
+
 def nearest(name: str, choices: Iterable[str]) -> str:
     """A sentence offering the closest of the choices, or all of them when none is close.
 

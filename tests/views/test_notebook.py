@@ -14,7 +14,7 @@ from nbclient import NotebookClient
 from nbconvert import HTMLExporter
 
 from eyeline.capture.trace import Trace
-from eyeline.errors import EyelineError
+from eyeline.errors import EyelineError, install_hint
 from eyeline.views import View, head_view, notebook
 from eyeline.views.notebook import WIDGET
 from tests.views.front_end import use_small_front_end
@@ -85,7 +85,7 @@ def test_without_anywidget_the_page_is_shown_in_a_frame() -> None:
 
 @pytest.mark.usefixtures("no_anywidget")
 def test_without_anywidget_a_live_view_says_what_to_install() -> None:
-    with pytest.raises(EyelineError, match=re.escape("pip install 'eyeline[notebook]'")):
+    with pytest.raises(EyelineError, match=re.escape(install_hint("notebook"))):
         view().widget()
 
 

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from eyeline.errors import TraceError, nearest
+from eyeline.errors import TraceError, install_hint, nearest
 
 #: Name → the module it needs, the package that has it, and the fewest points it makes sense of.
 METHODS: dict[str, tuple[str, str, int]] = {
@@ -24,7 +24,7 @@ def check_method(how: str, n_points: int | None = None) -> None:
         raise TraceError(f"A projection named {how!r}.", nearest(how, METHODS))
     module, package, fewest = METHODS[how]
     if find_spec(module) is None:
-        raise TraceError(f"The projection {how} needs {package}, which is not installed.", "Install it: pip install 'eyeline[embed]'")
+        raise TraceError(f"The projection {how} needs {package}, which is not installed.", install_hint("embed"))
     if n_points is not None and n_points < fewest:
         raise TraceError(f"{n_points} points are too few for {how}.", f"It needs at least {fewest}. Give more text, or project by pca.")
 

@@ -11,7 +11,7 @@ import torch
 from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.utils import logging as transformers_logging
 
-from eyeline.errors import EyelineError, ModelError, nearest
+from eyeline.errors import EyelineError, ModelError, install_hint, nearest
 from eyeline.models.embedded import DEFAULT, EMBEDDED, embedded
 from eyeline.models.hub import only_local
 from eyeline.models.model import Model
@@ -131,7 +131,7 @@ def _gguf_file(place: str) -> str | None:
     if len(files) > 1:
         raise ModelError(f"{len(files)} .gguf files in {place}.", "Leave one of them in the folder: " + ", ".join(f.name for f in files))
     if files and importlib.util.find_spec("gguf") is None:
-        raise ModelError(f"{files[0].name} needs the package gguf.", 'Install it: pip install "eyeline[gguf]"')
+        raise ModelError(f"{files[0].name} needs the package gguf.", install_hint("gguf"))
     return files[0].name if files else None
 
 

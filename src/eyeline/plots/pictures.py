@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from eyeline.errors import EyelineError, StorageError
+from eyeline.errors import EyelineError, StorageError, install_hint
 
 KINDS = ("png", "svg", "pdf")
 #: Of figures that do not say their size, in pixels of the page; heights are the figures' own.
@@ -28,7 +28,7 @@ def save_pictures(figures: Mapping[Path, Any]) -> None:
         import kaleido  # noqa: F401  plotly asks for it by itself, and says so in many words
         import plotly.io
     except ImportError as error:
-        raise EyelineError(f"Pictures of figures need {error.name}.", "pip install 'eyeline[plots]'") from error
+        raise EyelineError(f"Pictures of figures need {error.name}.", install_hint("plots")) from error
     layouts = [figure.layout for figure in figures.values()]
     plotly.io.write_images(
         fig=list(figures.values()),

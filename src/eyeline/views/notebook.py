@@ -8,14 +8,13 @@ import secrets
 from functools import lru_cache
 from typing import Any
 
-from eyeline.errors import EyelineError
+from eyeline.errors import EyelineError, install_hint
 from eyeline.views.data import ViewData
 from eyeline.views.frame import frame
 from eyeline.views.page import bundle, page
 from eyeline.views.still import still
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
-INSTALL = "pip install 'eyeline[notebook]'"
 #: A page beyond this is not put into a notebook file: the still picture stands in for it.
 LARGEST_FRAME = 8_000_000
 
@@ -48,7 +47,7 @@ def widget_class() -> Any:
         import anywidget
         import traitlets
     except ImportError as error:
-        raise EyelineError("A live view needs anywidget, which is not installed.", INSTALL) from error
+        raise EyelineError("A live view needs anywidget, which is not installed.", install_hint("notebook")) from error
     code, names = bundle()
 
     class ViewWidget(anywidget.AnyWidget):  # type: ignore[misc]
@@ -92,7 +91,9 @@ def mimebundle(view: ViewData) -> dict[str, Any]:
     if has_anywidget():
         return {WIDGET: widget_data(view), "text/html": picture(view), "text/plain": repr(view)}
     if sum(len(array.data) for array in view.arrays.values()) * 4 / 3 > LARGEST_FRAME:
-        note = f"<p>Too large for a frame in a notebook. Live: {html.escape(INSTALL)}; as a page: view.save('view.html').</p>"
+        note = (
+            f"<p>Too large for a frame in a notebook. Live: {html.escape(install_hint('notebook'))}; as a page: view.save('view.html').</p>"
+        )
         return {"text/html": picture(view) + note, "text/plain": repr(view)}
     return {"text/html": frame(page(view)), "text/plain": repr(view)}
 

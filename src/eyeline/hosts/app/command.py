@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from eyeline.errors import EyelineError
+from eyeline.errors import EyelineError, install_hint
 from eyeline.hosts.app.runs.workspace import Workspace
 from eyeline.hosts.app.settings import Limits, Settings, use
 
@@ -34,7 +34,7 @@ def app(
     [dim]eyeline app --port 8501[/dim]
     """
     if importlib.util.find_spec("streamlit") is None:
-        raise EyelineError("The app needs streamlit, which is not installed.", "pip install 'eyeline[app,plots]'")
+        raise EyelineError("The app needs streamlit, which is not installed.", install_hint("app", "plots"))
     try:
         for folder in ("models", "runs"):
             (workspace / folder).mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eyeline.errors import EyelineError
+from eyeline.errors import EyelineError, install_hint
 from eyeline.text.printable import printable
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def draw(graph: AttentionGraph, ending: str) -> bytes:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise EyelineError(f"The attention graph needs {error.name}.", "pip install 'eyeline[plots]'") from error
+        raise EyelineError(f"The attention graph needs {error.name}.", install_hint("plots")) from error
 
     settings: Any = {
         "font.family": installed(FONTS),
