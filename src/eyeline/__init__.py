@@ -30,9 +30,10 @@ if TYPE_CHECKING:
     from eyeline.capture.trace import Stack, Trace
     from eyeline.capture.trace_file import open_trace
     from eyeline.errors import EyelineError
-    from eyeline.models.load import load, wrap
+    from eyeline.models.load import load
     from eyeline.models.model import Model
     from eyeline.models.trace_cache import TraceCache
+    from eyeline.models.wrap import wrap
     from eyeline.plots.graph.attention_graph import attention_graph
     from eyeline.results.run import Run, open_run
     from eyeline.results.space.file import open_space
@@ -40,15 +41,18 @@ if TYPE_CHECKING:
     from eyeline.sample.treebank import sample_treebank
     from eyeline.text.coreference.mention import MarkedDocument, Mention
     from eyeline.text.coreference.read import MarkedCorpus, read_coreference
-    from eyeline.text.corpora.read import Corpus, read_corpus
+    from eyeline.text.corpora.corpus import Corpus
+    from eyeline.text.corpora.read import read_corpus
     from eyeline.text.tokenized import TokenizedText
-    from eyeline.text.treebank.read import Sentence, Treebank, read_treebank
+    from eyeline.text.treebank.read import read_treebank
+    from eyeline.text.treebank.sentence import Sentence
+    from eyeline.text.treebank.treebank import Treebank
     from eyeline.views import View, head_view, model_view, neuron_view, space_view
 
 #: Public name → the module that defines it.
 _HOME = {
     "AverageAttention": "eyeline.analyses.corpus.statistics.average_attention",
-    "Corpus": "eyeline.text.corpora.read",
+    "Corpus": "eyeline.text.corpora.corpus",
     "Entropy": "eyeline.analyses.corpus.statistics.entropy",
     "HeadDistances": "eyeline.analyses.corpus.statistics.head_distances",
     "Importance": "eyeline.analyses.corpus.statistics.importance",
@@ -58,14 +62,14 @@ _HOME = {
     "Mention": "eyeline.text.coreference.mention",
     "Model": "eyeline.models.model",
     "Run": "eyeline.results.run",
-    "Sentence": "eyeline.text.treebank.read",
+    "Sentence": "eyeline.text.treebank.sentence",
     "EyelineError": "eyeline.errors",
     "Space": "eyeline.results.space.space",
     "Stack": "eyeline.capture.trace",
     "TokenizedText": "eyeline.text.tokenized",
     "Trace": "eyeline.capture.trace",
     "TraceCache": "eyeline.models.trace_cache",
-    "Treebank": "eyeline.text.treebank.read",
+    "Treebank": "eyeline.text.treebank.treebank",
     "View": "eyeline.views",
     "analyse": "eyeline.analyses.corpus.run",
     "attention_graph": "eyeline.plots.graph.attention_graph",
@@ -78,7 +82,7 @@ _HOME = {
     "model_view": "eyeline.views",
     "neuron_view": "eyeline.views",
     "open_run": "eyeline.results.run",
-    "open_space": "eyeline.results.space.space.file",
+    "open_space": "eyeline.results.space.file",
     "open_trace": "eyeline.capture.trace_file",
     "read_coreference": "eyeline.text.coreference.read",
     "probe": "eyeline.analyses.probes.run",
@@ -87,7 +91,7 @@ _HOME = {
     "sample_treebank": "eyeline.sample.treebank",
     "space_view": "eyeline.views",
     "syntax": "eyeline.analyses.grammar.run",
-    "wrap": "eyeline.models.load",
+    "wrap": "eyeline.models.wrap",
 }
 
 __all__ = [

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 import eyeline as el
-from eyeline.text.treebank.read import Sentence
+from eyeline.text.treebank.sentence import Sentence
 
 Scores = dict[tuple[str, int, int, str], float]
 

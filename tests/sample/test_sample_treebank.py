@@ -15,7 +15,8 @@ import eyeline as el
 from eyeline.errors import TextError
 from eyeline.hosts.cli.main import app
 from eyeline.sample.treebank import sample_conllu
-from eyeline.text.treebank.read import Sentence, parse_treebank
+from eyeline.text.treebank.read import parse_treebank
+from eyeline.text.treebank.sentence import Sentence
 
 NAMED = (
     "det", "amod", "nsubj", "obj", "case", "obl", "aux", "aux:pass", "nsubj:pass", "nmod:poss", "compound:prt", "acl:relcl", "advmod",

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from eyeline.capture.collect import Sides
 from eyeline.errors import ModelError, TextError
 from eyeline.models.model import Model
-from eyeline.text.corpora.read import Corpus, Document, Item
+from eyeline.text.corpora.corpus import Corpus, Document, Item
 from eyeline.text.encode import encode
 from eyeline.text.pairs import build_pairs
 from eyeline.text.tokenized import TokenizedText

@@ -166,7 +166,7 @@ def each_word_map(
                 receive(pooling.pool(attention))
 
         with torch.inference_mode():
-            model.hand_layers(sides, hand)
+            model.stream_layers(sides, hand)
         done += len(batch)
         if progress is not None:
             progress(done)

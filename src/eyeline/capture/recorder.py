@@ -59,7 +59,7 @@ def _single(tensor: torch.Tensor | None) -> torch.Tensor | None:
 
 
 @dataclass(frozen=True)
-class Ingredients:
+class ScoreTerms:
     """What the weights of one attention module are made of, where the weights themselves were not asked for."""
 
     queries: torch.Tensor  # [batch, head, query, dim]
@@ -70,15 +70,15 @@ class Ingredients:
     causal: bool  # without a mask: no query looks ahead
 
 
-Receive = Callable[[Call], None]
-Glance = Callable[[Ingredients], None]
-_receive: ContextVar[Receive | None] = ContextVar("eyeline_receive", default=None)
+ReceiveCall = Callable[[Call], None]
+ReceiveTerms = Callable[[ScoreTerms], None]
+_receive: ContextVar[ReceiveCall | None] = ContextVar("eyeline_receive", default=None)
 _rows: ContextVar[int | None] = ContextVar("eyeline_rows", default=None)
-_glance: ContextVar[Glance | None] = ContextVar("eyeline_glance", default=None)
+_receive_terms: ContextVar[ReceiveTerms | None] = ContextVar("eyeline_score_terms", default=None)
 
 
 @contextmanager
-def recording(receive: Receive, rows: int | None = None) -> Iterator[None]:
+def recording(receive: ReceiveCall, rows: int | None = None) -> Iterator[None]:
     """Within this block, and this thread or task alone, every attention call is handed to `receive`.
 
     rows   a map with more queries than this is never made whole: the model's own function makes so many rows at a time
@@ -92,16 +92,16 @@ def recording(receive: Receive, rows: int | None = None) -> Iterator[None]:
 
 
 @contextmanager
-def glancing(glance: Glance) -> Iterator[None]:
-    """Within this block attention runs through the fused kernel, no map is made, and `glance` sees queries, keys and masks.
+def recording_scores(receive_terms: ReceiveTerms) -> Iterator[None]:
+    """Within this block attention runs through the fused kernel, no map is made, and `receive_terms` sees queries, keys and masks.
 
     For plain softmax attention alone: the fused kernel knows no softcap and no sink.
     """
-    token = _glance.set(glance)
+    token = _receive_terms.set(receive_terms)
     try:
         yield
     finally:
-        _glance.reset(token)
+        _receive_terms.reset(token)
 
 
 def attention_function(
@@ -116,13 +116,13 @@ def attention_function(
 
     While it is recorded the model gets no weights back, as from a fused kernel: it would hold them through its feed-forward block.
     """
-    glance = _glance.get()
-    if glance is not None:
+    receive_terms = _receive_terms.get()
+    if receive_terms is not None:
         causal = kwargs.get("is_causal")
         causal = bool(getattr(module, "is_causal", True) if causal is None else causal) and attention_mask is None and query.shape[2] > 1
         bias = kwargs.get("position_bias")
         fused, _ = sdpa_attention_forward(module, query, key, value, attention_mask, **kwargs)
-        glance(Ingredients(query, key, attention_mask, bias, _scale(module, query, kwargs), causal))
+        receive_terms(ScoreTerms(query, key, attention_mask, bias, _scale(module, query, kwargs), causal))
         return fused, None
     receive, rows = _receive.get(), _rows.get()
     if receive is not None and rows is not None and query.shape[2] > rows:
@@ -142,7 +142,7 @@ def _in_blocks(
     value: torch.Tensor,
     mask: torch.Tensor | None,
     options: dict[str, Any],
-    receive: Receive,
+    receive: ReceiveCall,
     rows: int,
 ) -> torch.Tensor:
     """The model's own function on some queries at a time, so that no map is made whole: [batch, query, head, dim]."""
@@ -161,7 +161,7 @@ def _in_blocks(
 
 def mask_function(*args: Any, **kwargs: Any) -> torch.Tensor | None:
     """The mask twin: of numbers for the eager function; for the fused kernel of booleans, or none where its causal flag says it all."""
-    return (eager_mask if _glance.get() is None else sdpa_mask)(*args, **kwargs)  # type: ignore[no-any-return]
+    return (eager_mask if _receive_terms.get() is None else sdpa_mask)(*args, **kwargs)  # type: ignore[no-any-return]
 
 
 def _scale(module: torch.nn.Module, query: torch.Tensor, options: Mapping[str, Any]) -> float:

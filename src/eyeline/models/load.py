@@ -17,6 +17,7 @@ from eyeline.models.hub import only_local
 from eyeline.models.model import Model
 from eyeline.models.trace_cache import TraceCache
 from eyeline.models.unpack import save_plain, unpack_once
+from eyeline.models.wrap import as_cache
 
 Device = Literal["auto", "cpu", "cuda", "mps"] | str
 
@@ -60,35 +61,10 @@ def load(
     try:
         gguf = _gguf_file(place)
         hf, tokenizer = _open(place, shown, options, dtype) if gguf is None else _open_gguf(place, gguf, shown, options, dtype)
-        return Model(hf.to(target), tokenizer, name=shown, revision=getattr(hf.config, "_commit_hash", None), cache=_cache(cache))
+        return Model(hf.to(target), tokenizer, name=shown, revision=getattr(hf.config, "_commit_hash", None), cache=as_cache(cache))
     finally:
         transformers_logging.set_verbosity(verbosity)
         transformers_logging.enable_progress_bar()
-
-
-def wrap(
-    hf: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase | None = None,
-    *,
-    name: str | None = None,
-    cache: bool | str | Path | TraceCache = False,
-) -> Model:
-    """Look inside a transformers model that is already in memory, such as one that has just been fine-tuned.
-
-    From here on the model computes its attention through eyeline's function: the same numbers as its own eager attention. It is put
-    into evaluation mode; call `hf.train()` before you train on.
-    """
-    if not isinstance(hf, PreTrainedModel):
-        raise ModelError(f"A {type(hf).__name__} where a transformers model was expected.", "el.load opens a model by its name.")
-    return Model(hf, tokenizer, name=name or hf.config.name_or_path or type(hf).__name__, cache=_cache(cache))
-
-
-def _cache(cache: bool | str | Path | TraceCache) -> TraceCache | None:
-    if isinstance(cache, TraceCache):
-        return cache
-    if isinstance(cache, bool):
-        return TraceCache() if cache else None
-    return TraceCache(cache)
 
 
 def _place(name: str) -> tuple[str, str]:

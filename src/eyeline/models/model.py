@@ -14,7 +14,7 @@ from eyeline.capture.collect import Collector, Sides
 from eyeline.capture.inputs import batch_inputs, check_memory, check_tensors, longest_text, probe_inputs
 from eyeline.capture.layer import LayerAttention, LayerScores, Receive, ReceiveScores
 from eyeline.capture.layout import Slot, settle_layout
-from eyeline.capture.recorder import Call, Ingredients, glancing, recording
+from eyeline.capture.recorder import Call, ScoreTerms, recording, recording_scores
 from eyeline.capture.selection import check_keep, check_layers
 from eyeline.capture.sides import SidesReader, Source, as_source, as_sources, as_words, label_positions
 from eyeline.capture.tiny_pass import lean_pass
@@ -127,19 +127,19 @@ class Model:
         """The tokens of a text, a pair or a list of words, as the model reads them."""
         return self._sides.read(as_source(item), truncate)
 
-    def hand_layers(self, sides: Sequence[Sides], receive: Receive, *, rows: int | None = None) -> None:
+    def stream_layers(self, sides: Sequence[Sides], receive: Receive, *, rows: int | None = None) -> None:
         """One forward pass over one batch of texts that were read; each layer goes to `receive` while it is there.
 
         With `rows`, a layer with more queries comes so many rows at a time and its map is never whole (models that can be recorded)."""
         self._run(sides, receive, rows)
 
-    def hand_scores(self, sides: Sequence[Sides], receive: ReceiveScores) -> None:
+    def stream_scores(self, sides: Sequence[Sides], receive: ReceiveScores) -> None:
         """The same without ever forming a map: for models whose attention is plain softmax (`model.gives.plain`)."""
         if not self.gives.plain:
-            raise ModelError(f"The attention of {self.name} is more than a softmax of q·k.", "Ask for its maps: model.hand_layers.")
+            raise ModelError(f"The attention of {self.name} is more than a softmax of q·k.", "Ask for its maps: model.stream_layers.")
         done = iter(self.layout.calls)
 
-        def hand_on(seen: Ingredients) -> None:
+        def receive_call(seen: ScoreTerms) -> None:
             slot = next(done, None)
             if slot is not None:
                 texts = [side.of(slot.stack) for side in sides]
@@ -148,7 +148,7 @@ class Model:
                 receive(LayerScores(slot.stack, slot.layer, *terms, *lengths))
 
         pad = getattr(self.tokenizer, "pad_token_id", None) or 0
-        with torch.inference_mode(), glancing(hand_on):
+        with torch.inference_mode(), recording_scores(receive_call):
             self.hf(**batch_inputs(self.hf, self.tokenizer, sides, pad), **lean_pass(self.hf))
 
     def trace_inputs(
@@ -228,7 +228,7 @@ class Model:
         done = iter(self.layout.calls)
         slot: Slot | None = None
 
-        def hand_on(call: Call) -> None:
+        def receive_call(call: Call) -> None:
             nonlocal slot
             slot = next(done, None) if call.first == 0 else slot
             if slot is not None:
@@ -237,7 +237,7 @@ class Model:
         options = lean_pass(self.hf)
         with torch.inference_mode():
             if self.layout.recorded:
-                with recording(hand_on, rows):
+                with recording(receive_call, rows):
                     self.hf(**inputs, **options)
                 if next(done, "end") != "end":
                     raise ModelError(

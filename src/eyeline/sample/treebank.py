@@ -11,7 +11,8 @@ from eyeline.sample.clauses import Clauses
 from eyeline.sample.discourse import Discourse
 from eyeline.sample.tree import leaf, to_conllu
 from eyeline.storage.files import write_whole
-from eyeline.text.treebank.read import Treebank, parse_treebank
+from eyeline.text.treebank.read import parse_treebank
+from eyeline.text.treebank.treebank import Treebank
 
 NAME = "sample-treebank"
 #: A document has so many sentences.

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
-from eyeline.text.corpora.read import Document
+from eyeline.text.corpora.corpus import Document
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

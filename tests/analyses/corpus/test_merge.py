@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import eyeline as el
 from eyeline.errors import StorageError, TraceError
 from eyeline.hosts.cli.main import app
-from eyeline.text.corpora.read import Corpus
+from eyeline.text.corpora.corpus import Corpus
 from tests.laws.statistics import tiny_model
 from tests.views.front_end import use_small_front_end
 

@@ -96,8 +96,8 @@ def test_rows_in_blocks_are_the_whole_map(family: Family, monkeypatch: pytest.Mo
     sides = [model.read((item, "the mat and a dog") if model.hf.config.is_encoder_decoder else item)]
     whole: list[LayerAttention] = []
     blocks: list[LayerAttention] = []
-    model.hand_layers(sides, whole.append)
-    model.hand_layers(sides, blocks.append, rows=5)
+    model.stream_layers(sides, whole.append)
+    model.stream_layers(sides, blocks.append, rows=5)
     for one in whole:
         parts = [part for part in blocks if (part.stack, part.layer) == (one.stack, one.layer)]
         assert len(parts) == -(-one.weights.shape[2] // 5)

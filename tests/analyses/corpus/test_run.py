@@ -20,7 +20,7 @@ from eyeline.analyses.corpus import run as run_module
 from eyeline.analyses.corpus.run import analyse
 from eyeline.errors import EyelineError, ModelError, StorageError, TextError, TraceError
 from eyeline.models import model as model_module
-from eyeline.text.corpora.read import Corpus
+from eyeline.text.corpora.corpus import Corpus
 from tests.laws.statistics import tiny_model
 
 WORDS = ["the cat sat on the mat .", "a dog ran home", "it purred , and sat", "the dog and the cat ran a very long way home ."]

@@ -13,7 +13,8 @@ from eyeline.analyses.grammar.relations import gold_of, halves
 from eyeline.analyses.grammar.run import syntax
 from eyeline.errors import TextError, TraceError
 from eyeline.sample.treebank import write_sample
-from eyeline.text.treebank.read import Sentence, Treebank
+from eyeline.text.treebank.sentence import Sentence
+from eyeline.text.treebank.treebank import Treebank
 from tests.capture.families import FAMILIES, tiny_tokenizer
 from tests.laws.statistics import tiny_model
 from tests.reference import syntax as slow

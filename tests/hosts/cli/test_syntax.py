@@ -15,7 +15,7 @@ from eyeline.errors import StorageError, TextError
 from eyeline.hosts.cli import corpus as corpus_commands
 from eyeline.hosts.cli import grammar as grammar_commands
 from eyeline.hosts.cli.main import app
-from eyeline.text.treebank.read import Sentence
+from eyeline.text.treebank.sentence import Sentence
 from tests.analyses.grammar.test_syntax import SENTENCES
 from tests.laws.statistics import tiny_model
 from tests.text.treebank.test_treebank import TWO_ROOTS, block, line

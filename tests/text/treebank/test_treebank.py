@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 import eyeline as el
 from eyeline.errors import TextError
-from eyeline.text.treebank.read import ROOT, parse_treebank, tree_fault
+from eyeline.text.treebank.read import parse_treebank
+from eyeline.text.treebank.sentence import ROOT, tree_fault
 
 
 def line(number: object, form: str, head: object, relation: str, misc: str = "_", deps: str = "_") -> str:

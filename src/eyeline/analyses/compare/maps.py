@@ -30,7 +30,7 @@ def weights_of(model: Model, sides: Sequence[Sides], chosen: dict[str, tuple[int
     found: dict[int, dict[str, Stack]] = {}
     for batch in model.in_batches(sides):
         collector = Collector(model.layout, layers, ("weights",))
-        model.hand_layers([sides[i] for i in batch], collector.receive)
+        model.stream_layers([sides[i] for i in batch], collector.receive)
         for place, i in enumerate(batch):
             found[i] = collector.stacks(place, sides[i])
     return [found[i] for i in range(len(sides))]

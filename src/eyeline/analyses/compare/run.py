@@ -27,7 +27,7 @@ from eyeline.results.comparison import Comparison
 from eyeline.results.run import Run
 from eyeline.results.space.space import Space
 from eyeline.results.table import Cell, Table
-from eyeline.text.corpora.read import Corpus, Document, Item
+from eyeline.text.corpora.corpus import Corpus, Document, Item
 
 #: Texts that go through both models before the next are read.
 GROUP = 32

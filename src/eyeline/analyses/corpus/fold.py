@@ -42,9 +42,9 @@ def fold(model: Model, batch: Batch, statistics: Sequence[Statistic], layers: Ma
 
     with torch.inference_mode():
         if streamed:
-            model.hand_scores(batch.sides, from_scores)
+            model.stream_scores(batch.sides, from_scores)
         else:
-            model.hand_layers(batch.sides, from_map, rows=_rows_at_once(batch))
+            model.stream_layers(batch.sides, from_map, rows=_rows_at_once(batch))
     for statistic in statistics:
         statistic.finish(batch)
 

@@ -23,7 +23,7 @@ from eyeline.capture.selection import check_layers
 from eyeline.errors import ModelError, StorageError, TextError
 from eyeline.models.model import BATCH_TOKENS, Model
 from eyeline.results.run import Run
-from eyeline.text.corpora.read import Corpus, Document, Item
+from eyeline.text.corpora.corpus import Corpus, Document, Item
 
 #: Documents are taken in groups of so many, and batched by length within a group.
 GROUP = 256

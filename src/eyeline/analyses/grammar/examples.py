@@ -15,7 +15,7 @@ from eyeline.capture.trace import Trace
 from eyeline.errors import EyelineError
 from eyeline.models.model import Model
 from eyeline.results.table import Cell, Table
-from eyeline.text.treebank.read import Sentence
+from eyeline.text.treebank.sentence import Sentence
 
 if TYPE_CHECKING:
     from eyeline.analyses.grammar.run import Tally

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from eyeline.errors import TextError, nearest
-from eyeline.text.treebank.read import ROOT, Sentence
+from eyeline.text.treebank.sentence import ROOT, Sentence
 
 #: How a head may tell: a dependent attends to its head, or the head to its dependent.
 DIRECTIONS = ("dependent-to-head", "head-to-dependent")

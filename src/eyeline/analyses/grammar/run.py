@@ -24,7 +24,9 @@ from eyeline.measures.heads import OFFSETS, at_offset, best_offset, most_attende
 from eyeline.models.model import Model
 from eyeline.results.run import Run
 from eyeline.results.table import Cell, Table
-from eyeline.text.treebank.read import Sentence, Treebank, as_treebank
+from eyeline.text.treebank.read import as_treebank
+from eyeline.text.treebank.sentence import Sentence
+from eyeline.text.treebank.treebank import Treebank
 
 
 def syntax(

@@ -15,7 +15,7 @@ from eyeline.analyses.word_maps import WordMaps, WordTexts, each_word_map, read_
 from eyeline.capture.selection import check_layers_of
 from eyeline.errors import ModelError, StorageError, TextError
 from eyeline.models.model import Model
-from eyeline.text.treebank.read import Sentence
+from eyeline.text.treebank.sentence import Sentence
 
 #: Maps larger than this together lie in a temporary file that is mapped into memory.
 IN_MEMORY = 1 << 30

@@ -22,7 +22,9 @@ from eyeline.errors import TextError
 from eyeline.models.model import Model
 from eyeline.models.reinitialise import reinitialised
 from eyeline.results.run import Run
-from eyeline.text.treebank.read import Sentence, Treebank, as_treebank
+from eyeline.text.treebank.read import as_treebank
+from eyeline.text.treebank.sentence import Sentence
+from eyeline.text.treebank.treebank import Treebank
 
 SEEDS = 3
 #: Random numbers of torch and NumPy begin from any number up to this.

@@ -17,7 +17,7 @@ from eyeline.errors import ModelError, TextError, TraceError
 from eyeline.models.model import Model
 from eyeline.results.space.space import Vectors
 from eyeline.results.space.tokens import SpaceTokens
-from eyeline.text.corpora.read import Corpus
+from eyeline.text.corpora.corpus import Corpus
 from eyeline.text.tokenized import TokenizedText
 
 #: Attention and vectors of at most so many bytes are kept.
@@ -95,7 +95,7 @@ def capture_space(
     tokens = 0
     for batch in model.in_batches(read):
         collector = Collector(model.layout, chosen, keep)
-        model.hand_layers([read[i] for i in batch], collector.receive)
+        model.stream_layers([read[i] for i in batch], collector.receive)
         for place, i in enumerate(batch):
             found[i] = {name: _few_heads(stack, numbers[name]) for name, stack in collector.stacks(place, read[i]).items()}
             tokens += len(read[i].source)

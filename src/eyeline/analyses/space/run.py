@@ -18,7 +18,7 @@ from eyeline.errors import TraceError, nearest
 from eyeline.measures.project import METHODS, check_method, principal_axes, project
 from eyeline.models.model import Model
 from eyeline.results.space.space import KINDS, LinearMaps, Space, SpaceStack
-from eyeline.text.corpora.read import Corpus, Item
+from eyeline.text.corpora.corpus import Corpus, Item
 
 PROJECTIONS = ("fitted", "freed", *METHODS)
 #: Attention recomputed from gauged vectors may differ from the model's by so much.

@@ -19,7 +19,7 @@ from eyeline.hosts.app.settings import current
 
 if TYPE_CHECKING:
     from eyeline.models.model import Model
-    from eyeline.text.corpora.read import Corpus
+    from eyeline.text.corpora.corpus import Corpus
 
 #: Beside run.json: whose run it is. A run without it was made on the command line, and is everybody's.
 OWNER = "app.json"

@@ -9,7 +9,7 @@ from pathlib import Path
 from eyeline.errors import TextError
 from eyeline.text.coreference.features import features, head_by_tags, type_by_tag
 from eyeline.text.coreference.mention import MarkedDocument, Mention, Problems
-from eyeline.text.corpora.read import numbered_lines
+from eyeline.text.corpora.lines import numbered_lines
 
 #: Columns: document, part, number of the word, word, tag, parse, … and the coreference last; between them any white space.
 LEAST_COLUMNS = 6

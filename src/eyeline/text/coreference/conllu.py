@@ -10,9 +10,10 @@ from typing import Any
 
 from eyeline.text.coreference.features import features, head_by_dependencies, head_by_tags, type_by_tag, type_by_word
 from eyeline.text.coreference.mention import MarkedDocument, Mention, Problems
-from eyeline.text.corpora.read import conllu_blocks, numbered_lines, parse_conllu
+from eyeline.text.corpora.conllu import conllu_blocks, parse_conllu
+from eyeline.text.corpora.lines import numbered_lines
 from eyeline.text.segment import written_together
-from eyeline.text.treebank.read import spaces_of
+from eyeline.text.treebank.spaces import spaces_of
 
 #: Where a file does not say what the fields are: the entity's number first, as in GUM.
 DEFAULT_FIELDS = ("GRP",)

@@ -10,7 +10,7 @@ from typing import Any
 from eyeline.errors import TextError
 from eyeline.text.coreference.features import features, head_by_dependencies, head_by_tags, type_by_tag, type_by_word
 from eyeline.text.coreference.mention import TYPES, MarkedDocument, Mention, Problems
-from eyeline.text.corpora.read import numbered_lines
+from eyeline.text.corpora.lines import numbered_lines
 
 NEEDED = "Each line is an object with tokens, sent_lens and mentions [{start, end (included), cluster, …}]."
 

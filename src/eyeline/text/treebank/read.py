@@ -1,95 +1,18 @@
-"""Treebanks in CoNLL-U, plain or gzipped → sentences with one head for each word."""
+"""Treebanks in CoNLL-U, plain or gzipped → sentences with one governor for each word."""
 
 from __future__ import annotations
 
 import hashlib
-import json
-import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from eyeline.errors import TextError
-from eyeline.text.corpora.read import conllu_blocks, file_hash, numbered_lines, parse_conllu
-
-ROOT = -1
-
-
-@dataclass(frozen=True)
-class Sentence:
-    """A sentence of a treebank; words count from 0.
-
-    id        its sent_id, or the line it begins on
-    words     the syntactic words: of a multi-word token its parts, no empty nodes
-    heads     the head of each word, ROOT (-1) for the root
-    deprels   the relation of each word to its head, subtypes included (nmod:poss)
-    spaces    whether a space follows each word in the text; None where the file does not say
-    misc      the MISC column of each word
-    document  documents follow each other; sentences of one have the same name here (`# newdoc id`), empty where the file names none
-    """
-
-    id: str
-    words: tuple[str, ...]
-    heads: tuple[int, ...]
-    deprels: tuple[str, ...]
-    upos: tuple[str, ...] = ()
-    spaces: tuple[bool, ...] | None = None
-    misc: tuple[Mapping[str, str], ...] = field(default=(), repr=False)
-    document: str = ""
-
-    def __post_init__(self) -> None:
-        n = len(self.words)
-        if len(self.heads) != n or len(self.deprels) != n:
-            raise TextError(f"{self.id}: {n} words, {len(self.heads)} heads, {len(self.deprels)} relations.", "Give one for each word.")
-        fault = tree_fault(self.heads)
-        if fault is not None:
-            raise TextError(f"{self.id}: {fault}.", "Every word has one head, and following heads leads to one root.")
-
-    def __len__(self) -> int:
-        return len(self.words)
-
-
-@dataclass(frozen=True)
-class Treebank:
-    """Sentences in order, and what was left out of them.
-
-    skipped   sentence id → why it is no tree
-    """
-
-    name: str
-    sha256: str
-    sentences: tuple[Sentence, ...] = field(repr=False)
-    skipped: Mapping[str, str] = field(default_factory=dict)
-
-    def __iter__(self) -> Iterator[Sentence]:
-        return iter(self.sentences)
-
-    def __len__(self) -> int:
-        return len(self.sentences)
-
-    def __getitem__(self, place: int) -> Sentence:
-        return self.sentences[place]
-
-    @classmethod
-    def of(cls, sentences: Sequence[Sentence], name: str = "sentences") -> Treebank:
-        """A treebank of sentences in memory."""
-        if not sentences:
-            raise TextError("An empty treebank: no sentences.", "Give at least one.")
-        content = json.dumps([(one.words, one.heads, one.deprels) for one in sentences])
-        return cls(name, hashlib.sha256(content.encode()).hexdigest(), tuple(sentences))
-
-    def halves(self, seed: int = 0) -> tuple[Treebank, Treebank]:
-        """Two treebanks: half of the sentences, drawn at random, and the others, each in order; what was skipped is told by the second."""
-        if len(self) < 2:
-            raise TextError(f"{self.name} has one sentence.", "Two halves need at least two.")
-        first = set(random.Random(seed).sample(range(len(self)), len(self) // 2))  # noqa: S311 - a seeded choice, not a secret
-        kept = (
-            tuple(one for place, one in enumerate(self) if place in first),
-            tuple(one for place, one in enumerate(self) if place not in first),
-        )
-        other = replace(self.of(kept[1], f"the other half of {self.name}"), skipped=self.skipped)
-        return self.of(kept[0], f"one half of {self.name}"), other
+from eyeline.text.corpora.conllu import conllu_blocks, parse_conllu
+from eyeline.text.corpora.lines import file_hash, numbered_lines
+from eyeline.text.treebank.sentence import Sentence
+from eyeline.text.treebank.spaces import spaces_of
+from eyeline.text.treebank.treebank import Treebank
 
 
 def as_treebank(given: Treebank | Sequence[Sentence] | str | Path) -> Treebank:
@@ -153,33 +76,6 @@ def _collect(path: Path | str, name: str, digest: str, lines: Iterable[tuple[int
     return Treebank(name, digest, tuple(sentences), skipped)
 
 
-def tree_fault(heads: Sequence[int]) -> str | None:
-    """What keeps these heads from being a tree; None where they are one.
-
-    >>> tree_fault([1, -1, 1]), tree_fault([1, 0, -1]), tree_fault([-1, -1]), tree_fault([7, -1])
-    (None, 'a cycle through word 1', 'two roots, words 1 and 2', 'word 1 has head 8, and there are 2 words')
-    """
-    roots = [place for place, head in enumerate(heads) if head == ROOT]
-    outside = next((place for place, head in enumerate(heads) if not ROOT <= head < len(heads)), None)
-    if outside is not None:
-        return f"word {outside + 1} has head {heads[outside] + 1}, and there are {len(heads)} words"
-    if len(roots) > 1:
-        return f"two roots, words {roots[0] + 1} and {roots[1] + 1}"
-    if not roots:
-        return "no root"
-    ends: set[int] = set(roots)  # words that are known to lead to the root
-    for start in range(len(heads)):
-        path: list[int] = []
-        place = start
-        while place not in ends:
-            if place in path:
-                return f"a cycle through word {place + 1}"
-            path.append(place)
-            place = heads[place]
-        ends.update(path)
-    return None
-
-
 def _sentence(name: str, parsed: Any, document: str) -> Sentence:
     words = [token for token in parsed if isinstance(token["id"], int)]
     heads = []
@@ -200,29 +96,3 @@ def _sentence(name: str, parsed: Any, document: str) -> Sentence:
         misc=tuple({str(key): str(value) for key, value in (word["misc"] or {}).items()} for word in words),
         document=document,
     )
-
-
-def spaces_of(forms: Sequence[str], parsed: Any) -> tuple[bool, ...] | None:
-    """From the sentence's text where its words lie in it, else from SpaceAfter=No; None where the file says neither."""
-    text = parsed.metadata.get("text") or ""
-    position = 0
-    found: list[bool] = []
-    for form in forms:
-        start = text.find(form, position)
-        if start < 0 or text[position:start].strip():
-            break
-        if found:
-            found[-1] = start > position
-        found.append(True)
-        position = start + len(form)
-    else:
-        return tuple(found)
-    together = {token["id"] for token in parsed if (token["misc"] or {}).get("SpaceAfter") == "No"}
-    marks = [number not in together for number in range(1, len(forms) + 1)]
-    for token in parsed:  # the parts of don't are written together, those of im (in dem) are not; its own mark is that of its last part
-        if isinstance(token["id"], tuple) and token["id"][1] == "-":
-            first, _, last = token["id"]
-            joined = "".join(forms[first - 1 : last]) == token["form"]
-            marks[first - 1 : last - 1] = [not joined] * (last - first)
-            marks[last - 1] = token["id"] not in together
-    return tuple(marks) if not all(marks) else None

@@ -14,7 +14,7 @@ from eyeline.results.run import Run
 if TYPE_CHECKING:
     from eyeline.models.model import Model
     from eyeline.text.coreference.read import MarkedCorpus
-    from eyeline.text.treebank.read import Treebank
+    from eyeline.text.treebank.treebank import Treebank
 
 #: Tables 1, 2 and 3 of Clark et al.
 ANALYSES = ("syntax", "coreference", "probe")

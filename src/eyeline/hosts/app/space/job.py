@@ -18,7 +18,7 @@ from eyeline.results.space.space import Space
 if TYPE_CHECKING:
     from eyeline.analyses.corpus.run import Progress
     from eyeline.models.model import Model
-    from eyeline.text.corpora.read import Corpus
+    from eyeline.text.corpora.corpus import Corpus
 
 #: The projections that are made for all heads at once; others are made of one head, when it is asked for.
 PROJECTIONS, GAUGES = ("fitted", "freed", "pca"), ("attentionviz", "lifted", "none")

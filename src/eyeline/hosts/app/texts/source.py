@@ -13,7 +13,8 @@ from eyeline.hosts.app.plain import refuse
 from eyeline.hosts.app.settings import current
 from eyeline.hosts.app.texts.uploads import as_file, received
 from eyeline.sample.text import sample_text
-from eyeline.text.corpora.read import Corpus, read_corpus
+from eyeline.text.corpora.corpus import Corpus
+from eyeline.text.corpora.read import read_corpus
 
 SOURCES = ("sample", "paste", "upload")
 ENDINGS = ("txt", "jsonl", "conllu", "txt.gz", "jsonl.gz", "conllu.gz")

@@ -40,8 +40,8 @@ def test_ingredients_make_the_models_own_weights(family: Family, texts: list[str
         sides = [model.read(text) for text in texts]
     own: list[LayerAttention] = []
     seen: list[LayerScores] = []
-    model.hand_layers(sides, own.append)
-    model.hand_scores(sides, seen.append)
+    model.stream_layers(sides, own.append)
+    model.stream_scores(sides, seen.append)
     assert [(a.stack, a.layer, a.n_queries, a.n_keys) for a in own] == [(a.stack, a.layer, a.n_queries, a.n_keys) for a in seen]
     for one, other in zip(own, seen, strict=True):
         for text, (rows, columns) in enumerate(zip(one.n_queries, one.n_keys, strict=True)):
@@ -54,12 +54,12 @@ def test_ingredients_make_the_models_own_weights(family: Family, texts: list[str
 def test_attention_that_is_not_plain_is_refused(family: Family) -> None:
     model = el.wrap(family.model(), tiny_tokenizer(), name=family.name)
     with pytest.raises(ModelError, match="more than a softmax"):
-        model.hand_scores([model.read(TEXTS[0])], lambda _: None)
+        model.stream_scores([model.read(TEXTS[0])], lambda _: None)
 
 
 def test_a_causal_text_alone_needs_no_mask(smollm2: el.Model) -> None:
     seen: list[LayerScores] = []
-    smollm2.hand_scores([smollm2.read("The cat sat on the mat.")], seen.append)
+    smollm2.stream_scores([smollm2.read("The cat sat on the mat.")], seen.append)
     assert all(layer.mask is None and layer.causal for layer in seen)
 
 

@@ -1,0 +1,55 @@
+"""CoNLL-U: a document of words for each sentence. The parser itself is the conllu library's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from eyeline.errors import TextError
+from eyeline.text.corpora.corpus import Document
+from eyeline.text.corpora.lines import numbered_lines
+
+
+def read_sentences(path: Path) -> Iterator[Document]:
+    article = ""
+    for start, block in conllu_blocks(path, numbered_lines(path)):
+        sentence = parse_conllu(path, start, block)
+        article = f"line {start}" if any(row.startswith("# newdoc") for row in block) else article
+        tokens = [token for token in sentence if isinstance(token["id"], int)]
+        words = [token["form"] for token in tokens]
+        tags = tuple(str(token["upos"] or "_") for token in tokens)
+        yield Document(words, start, (sentence.metadata.get("text") or " ".join(words),), article, tags)
+
+
+def conllu_blocks(path: Path | str, lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
+    """The sentences of numbered CoNLL-U lines, and the line that each begins on; comments without a word are passed over."""
+    block: list[str] = []
+    start = 0
+    for number, line in lines:
+        if line.strip():
+            start = start if block else number
+            if not line.startswith("#") and line.count("\t") != 9:
+                raise TextError(
+                    f"{path}, line {number}: not CoNLL-U ({line.count(chr(9)) + 1} columns).",
+                    "Each word has ten columns with tabs between them.",
+                )
+            block.append(line)
+        elif block:
+            if any(not row.startswith("#") for row in block):
+                yield start, block
+            block = []
+    if any(not row.startswith("#") for row in block):
+        yield start, block
+
+
+def parse_conllu(path: Path | str, line: int, block: list[str]) -> Any:
+    """One sentence as the conllu library gives it: a list of tokens with `metadata`."""
+    import conllu
+
+    lines = (row if row.startswith("#") else re.sub(" {2,}", " ", row) for row in block)  # the library takes two spaces for a tab
+    try:
+        return conllu.parse("\n".join(lines) + "\n\n")[0]
+    except (conllu.exceptions.ParseException, IndexError) as error:
+        raise TextError(f"{path}, line {line}: not CoNLL-U ({error}).", "Each word has ten columns with tabs between them.") from error

@@ -1,0 +1,73 @@
+"""A corpus: documents in order, from a file or from memory."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from eyeline.errors import TextError
+
+Item = str | tuple[str, str] | list[str]
+
+
+@dataclass(frozen=True)
+class Document:
+    """One document: a text, a pair of texts or a list of words, and where in the file it began (line, from 1).
+
+    sentences  its sentences, where the file says which they are; empty where it does not
+    group      documents of one group follow on each other (the sentences of one article); empty: it stands alone
+    tags       the part of speech of each word of a list of words, where the file says it (CoNLL-U); empty where it does not
+    """
+
+    item: Item
+    line: int
+    sentences: tuple[str, ...] = ()
+    group: str = ""
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Documents in order, read anew each time they are asked for.
+
+    name, sha256   the file's name and the hash of its bytes (of its documents, for a corpus made in memory)
+    n_documents    how many there are; empty ones are not counted
+    unit           what a document is: a text, a paragraph (between blank lines), a line, a sentence
+    """
+
+    name: str
+    sha256: str
+    n_documents: int
+    _read: Callable[[], Iterator[Document]] = field(repr=False, compare=False)
+    unit: str = "text"
+
+    def __iter__(self) -> Iterator[Document]:
+        return self._read()
+
+    def __len__(self) -> int:
+        return self.n_documents
+
+    @property
+    def about(self) -> dict[str, str | int]:
+        """What a run says of the corpus that it was made from."""
+        return {"name": self.name, "sha256": self.sha256, "documents": self.n_documents, "unit": self.unit}
+
+    @classmethod
+    def of(cls, given: Corpus | Sequence[Item]) -> Corpus:
+        """The corpus given, or one of the texts given. One text alone would be taken for a list of letters: it is refused."""
+        if isinstance(given, Corpus):
+            return given
+        if isinstance(given, str | Path):
+            raise TextError(f"One text in place of a corpus: {str(given)[:60]!r}.", "Give a list of texts, or open a file: el.read_corpus.")
+        return cls.from_texts(list(given))
+
+    @classmethod
+    def from_texts(cls, texts: list[Item], name: str = "texts") -> Corpus:
+        """A corpus of texts in memory: strings, pairs (tuples) or lists of words."""
+        if not texts:
+            raise TextError("An empty corpus: no texts.", "Give at least one.")
+        digest = hashlib.sha256(json.dumps(texts).encode()).hexdigest()
+        return cls(name, digest, len(texts), lambda: (Document(item, i + 1) for i, item in enumerate(texts)))

@@ -1,0 +1,54 @@
+"""A treebank: sentences in order, and those that were left out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from eyeline.errors import TextError
+from eyeline.text.treebank.sentence import Sentence
+
+
+@dataclass(frozen=True)
+class Treebank:
+    """Sentences in order, and what was left out of them.
+
+    skipped   sentence id → why it is no tree
+    """
+
+    name: str
+    sha256: str
+    sentences: tuple[Sentence, ...] = field(repr=False)
+    skipped: Mapping[str, str] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Sentence]:
+        return iter(self.sentences)
+
+    def __len__(self) -> int:
+        return len(self.sentences)
+
+    def __getitem__(self, place: int) -> Sentence:
+        return self.sentences[place]
+
+    @classmethod
+    def of(cls, sentences: Sequence[Sentence], name: str = "sentences") -> Treebank:
+        """A treebank of sentences in memory."""
+        if not sentences:
+            raise TextError("An empty treebank: no sentences.", "Give at least one.")
+        content = json.dumps([(one.words, one.heads, one.deprels) for one in sentences])
+        return cls(name, hashlib.sha256(content.encode()).hexdigest(), tuple(sentences))
+
+    def halves(self, seed: int = 0) -> tuple[Treebank, Treebank]:
+        """Two treebanks: half of the sentences, drawn at random, and the others, each in order; what was skipped is told by the second."""
+        if len(self) < 2:
+            raise TextError(f"{self.name} has one sentence.", "Two halves need at least two.")
+        first = set(random.Random(seed).sample(range(len(self)), len(self) // 2))  # noqa: S311 - a seeded choice, not a secret
+        kept = (
+            tuple(one for place, one in enumerate(self) if place in first),
+            tuple(one for place, one in enumerate(self) if place not in first),
+        )
+        other = replace(self.of(kept[1], f"the other half of {self.name}"), skipped=self.skipped)
+        return self.of(kept[0], f"one half of {self.name}"), other
