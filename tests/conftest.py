@@ -8,34 +8,54 @@ from collections.abc import Iterator
 from typing import Any
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # read when the hub's client is imported: no test asks the network
+for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
+    os.environ.setdefault(name, "1")  # two workers on two cores: one thread each, in the processes that they start too
 
 import pytest
+import torch
 
 import eyeline as el
+from tests.shared_models import changed_models, guarded
+
+torch.set_num_threads(1)
 
 FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync"
 
 
 @pytest.fixture(scope="session", autouse=True)
-def own_caches(tmp_path_factory):
+def own_caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """No test reads or fills the caches of the person who runs it; unpacked models alone are shared, since unpacking is slow."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EYELINE_CACHE", str(tmp_path_factory.mktemp("traces")))
         yield
 
 
+@pytest.fixture(scope="module", autouse=True)
+def small_shared_models_stay_as_they_are() -> Iterator[None]:
+    """A module whose tests change a small shared model fails, and names it."""
+    yield
+    assert not (changed := changed_models(largest=5_000_000)), f"tests of this module changed shared models: {changed}"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_models_stay_as_they_are() -> Iterator[None]:
+    """The same for all of them, once: reading the weights of the embedded models takes a second."""
+    yield
+    assert not (changed := changed_models()), f"tests changed shared models: {changed}"
+
+
 @pytest.fixture(scope="session")
 def minilm() -> el.Model:
-    return el.load("minilm")
+    return guarded(el.load("minilm"))
 
 
 @pytest.fixture(scope="session")
 def smollm2() -> el.Model:
-    return el.load("smollm2")
+    return guarded(el.load("smollm2"))
 
 
 @pytest.fixture(scope="session")
-def cat(minilm) -> el.Trace:
+def cat(minilm: el.Model) -> el.Trace:
     return minilm.trace("The cat sat on the mat.", "It purred.")
 
 

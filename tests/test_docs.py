@@ -34,7 +34,7 @@ def test_console_examples_run(block, tmp_path):
     assert commands, "a console block without an eyeline command tests nothing"
     for command in commands:
         arguments = shlex.split(command, comments=True)[1:]
-        run = [sys.executable, "-c", "from eyeline.hosts.cli import main; main()", *arguments]
+        run = [sys.executable, "-c", "from eyeline.hosts.cli.main import main; main()", *arguments]
         done = subprocess.run(run, capture_output=True, text=True, cwd=tmp_path, check=False, timeout=300)
         assert done.returncode == 0, done.stderr
 

@@ -11,6 +11,7 @@ import torch
 import eyeline as el
 from eyeline.errors import ModelError, TraceError
 from tests.capture.families import FAMILIES, Family, inputs_for, tiny_tokenizer
+from tests.shared_models import guarded
 
 TEXT, TARGET = "the cat sat on the mat .", "it purred and ran"
 OUTPUTS = {"encoder": ("encoder_attentions", "attentions"), "decoder": ("decoder_attentions", "attentions"), "cross": ("cross_attentions",)}
@@ -28,7 +29,7 @@ OUTSIDE = over([family for family in FAMILIES if not family.recorded])
 
 @cache
 def opened(family: Family) -> el.Model:
-    return el.wrap(family.model(), tiny_tokenizer() if family.reads == "text" else None, name=family.name)
+    return guarded(el.wrap(family.model(), tiny_tokenizer() if family.reads == "text" else None, name=family.name))
 
 
 @pytest.fixture

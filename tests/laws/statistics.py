@@ -18,6 +18,7 @@ from eyeline.analyses.corpus.statistics.head_distances import HeadDistances
 from eyeline.analyses.corpus.statistics.importance import Importance
 from eyeline.capture.selection import check_layers
 from tests.capture.families import VOCAB, tiny_tokenizer
+from tests.shared_models import guarded
 
 EVERY = [
     AverageAttention(),
@@ -44,7 +45,12 @@ def label(statistic: Statistic) -> str:
 
 @cache
 def tiny_model(dtype: torch.dtype = torch.float32) -> el.Model:
-    """A loud random BERT with its language-modelling head, so that even importance has a loss."""
+    """The tiny model that all tests share, and that none may change."""
+    return guarded(new_tiny_model(dtype))
+
+
+def new_tiny_model(dtype: torch.dtype = torch.float32) -> el.Model:
+    """A loud random BERT with its language-modelling head, so that even importance has a loss; for tests that change its weights."""
     torch.manual_seed(0)
     config = t.BertConfig(
         vocab_size=VOCAB, hidden_size=24, num_hidden_layers=3, num_attention_heads=4, intermediate_size=32, max_position_embeddings=48

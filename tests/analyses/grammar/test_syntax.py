@@ -16,7 +16,7 @@ from eyeline.sample.treebank import write_sample
 from eyeline.text.treebank.sentence import Sentence
 from eyeline.text.treebank.treebank import Treebank
 from tests.capture.families import FAMILIES, tiny_tokenizer
-from tests.laws.statistics import tiny_model
+from tests.laws.statistics import new_tiny_model, tiny_model
 from tests.reference import syntax as slow
 from tests.text.treebank.treebanks import data_file
 
@@ -120,7 +120,7 @@ def test_a_file_is_read_and_what_is_no_sentence_is_refused(tmp_path: Path, minil
 
 
 def test_layers_may_differ_in_how_many_heads_they_have() -> None:
-    hf = tiny_model.__wrapped__().hf
+    hf = new_tiny_model().hf
     attention = hf.bert.encoder.layer[1].attention.self
     attention.num_attention_heads, attention.attention_head_size = 2, 12
     model = el.wrap(hf, tiny_tokenizer(), name="uneven")

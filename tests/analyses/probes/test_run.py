@@ -16,7 +16,7 @@ from eyeline.analyses.probes.training import Part, count, evaluate, mean_score, 
 from eyeline.analyses.probes.vectors import model_vectors
 from eyeline.errors import ModelError, TextError
 from tests.capture.families import FAMILIES, tiny_tokenizer
-from tests.laws.statistics import tiny_model
+from tests.laws.statistics import new_tiny_model, tiny_model
 
 #: Sentences over the tiny tokeniser's words; each ends in punctuation.
 SENTENCES = [
@@ -175,7 +175,7 @@ def test_nothing_to_train_on_the_same_treebank_twice_and_senseless_numbers_are_r
 
 
 def test_attention_that_is_not_a_number_is_named_by_layer_and_sentence():
-    model = tiny_model.__wrapped__()  # one of its own: the other is everybody's
+    model = new_tiny_model()
     with torch.no_grad():
         model.hf.bert.encoder.layer[1].attention.self.query.bias.fill_(float("nan"))
     with pytest.raises(ModelError, match="layer 1 is not a number in sentence s"):

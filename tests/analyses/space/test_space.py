@@ -18,7 +18,7 @@ from eyeline.measures.fit import fit_maps
 from eyeline.measures.gauge import lifted
 from eyeline.results.space.space import FACTS
 from tests.capture.families import FAMILIES, VOCAB, tiny_tokenizer
-from tests.laws.statistics import tiny_model
+from tests.laws.statistics import new_tiny_model, tiny_model
 from tests.reference.fidelity import share_of_nearest
 
 TEXTS = [
@@ -317,7 +317,7 @@ def test_nothing_but_texts_of_one_token_is_refused(texts):
 
 
 def test_too_much_attention_to_keep_is_refused_before_it_is_made(monkeypatch):
-    monkeypatch.setattr("eyeline.analyses.space.run.capture.ROOM", 1000)
+    monkeypatch.setattr("eyeline.analyses.space.capture.ROOM", 1000)
     with pytest.raises(EyelineError, match="--limit, --max-tokens"):
         el.joint_space(tiny_model(), TEXTS)
 
@@ -331,7 +331,7 @@ def test_values_are_projected_anew_as_values():
 
 
 def test_a_dead_head_has_no_fidelity_by_another_projection_either(quick_fit):
-    model = tiny_model()
+    model = new_tiny_model()
     hf = next(module for module in model.hf.modules() if type(module).__name__.endswith("SelfAttention"))
     with torch.no_grad():
         hf.query.weight.zero_()

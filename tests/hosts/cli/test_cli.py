@@ -50,7 +50,7 @@ def test_the_version_is_printed_alone():
 
 
 def test_help_names_every_command_and_needs_no_torch():
-    code = "import sys; from eyeline.hosts.cli import app; app(['--help'], standalone_mode=False); print('torch' in sys.modules)"
+    code = "import sys; from eyeline.hosts.cli.main import app; app(['--help'], standalone_mode=False); print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     for command in ("trace", "models", "--traceback"):
         assert command in done.stdout

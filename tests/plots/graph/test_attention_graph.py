@@ -131,7 +131,8 @@ def test_control_characters_and_half_characters_do_not_break_the_file() -> None:
 @pytest.mark.parametrize("layout", ["columns", "values"])
 def test_the_same_trace_gives_the_same_bytes_in_another_process(ending: str, layout: str, tmp_path: Path) -> None:
     code = (
-        "import sys, numpy as np; from eyeline.capture.trace import Trace; from eyeline.plots.attention_graph import attention_graph\n"
+        "import sys, numpy as np; from eyeline.capture.trace import Trace\n"
+        "from eyeline.plots.graph.attention_graph import attention_graph\n"
         "r = np.random.default_rng(0); v = r.normal(size=(1, 1, 3, 8))\n"
         "t = Trace.from_arrays([[np.eye(3)]], ['a', '猫', 'c'], values=v)\n"
         f"attention_graph(t, 0, 0, layout={layout!r}).save(sys.argv[1])"

@@ -29,7 +29,7 @@ def python(code: str, folder) -> None:
 def console(line: str, folder) -> None:
     words = shlex.split(line)
     assert words[0] == "eyeline"
-    program = "import sys; sys.argv[0] = 'eyeline'; from eyeline.hosts.cli import main; main()"
+    program = "import sys; sys.argv[0] = 'eyeline'; from eyeline.hosts.cli.main import main; main()"
     done = subprocess.run([sys.executable, "-c", program, *words[1:]], cwd=folder, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
 

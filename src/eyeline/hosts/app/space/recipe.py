@@ -32,7 +32,7 @@ def console(place: str, file: File, wanted: Wanted) -> str:
 
 def compare_python(place: str, other: str | None, file: File, wanted: Wanted) -> str:
     """other: None stands for the first model before training."""
-    untrained = ["from eyeline.capture.reinitialise import reinitialised"] if other is None else []
+    untrained = ["from eyeline.models.reinitialise import reinitialised"] if other is None else []
     second = "reinitialised(first)" if other is None else f"el.load({other!r})"
     return "\n".join(
         (
@@ -50,7 +50,7 @@ def compare_console(place: str, other: str | None, file: File, wanted: Wanted) -
     lines = begun_console(file)
     if other is None:
         code = (
-            "import eyeline as el; from eyeline.capture.reinitialise import reinitialised; "
+            "import eyeline as el; from eyeline.models.reinitialise import reinitialised; "
             f"m = reinitialised(el.load({place!r})); m.hf.save_pretrained({UNTRAINED!r}); m.tokenizer.save_pretrained({UNTRAINED!r})"
         )
         lines.append(shlex.join(["python", "-c", code]))
