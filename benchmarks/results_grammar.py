@@ -76,7 +76,7 @@ def main() -> None:
         runs = measure(arguments.model, arguments.data, arguments.limit)
     if arguments.keep:
         for name, run in runs.items():
-            run.save(arguments.keep / name)
+            el.write_report(run.save(arguments.keep / name))
     text = section(runs, {name: unknown_words(arguments.model, arguments.data, name, arguments.limit) for name in OTHERS})
     print(text)
     if not arguments.print:

@@ -34,7 +34,7 @@ def main() -> None:
     arguments = parser.parse_args()
     run = el.open_run(arguments.kept) if arguments.kept else measure(arguments.model, arguments.data, arguments.limit, arguments.seeds)
     if arguments.keep:
-        run.save(arguments.keep)
+        el.write_report(run.save(arguments.keep))
     text = section(run)
     print(text)
     if not arguments.print:

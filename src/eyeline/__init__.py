@@ -30,11 +30,14 @@ if TYPE_CHECKING:
     from eyeline.capture.trace import Stack, Trace
     from eyeline.capture.trace_file import open_trace
     from eyeline.errors import EyelineError
+    from eyeline.hosts.report.write import write_report
     from eyeline.models.load import load
     from eyeline.models.model import Model
     from eyeline.models.trace_cache import TraceCache
     from eyeline.models.wrap import wrap
+    from eyeline.plots.figures import figure
     from eyeline.plots.graph.attention_graph import attention_graph
+    from eyeline.plots.pictures import save_figure
     from eyeline.results.run import Run, open_run
     from eyeline.results.space.file import open_space
     from eyeline.results.space.space import Space
@@ -75,6 +78,7 @@ _HOME = {
     "attention_graph": "eyeline.plots.graph.attention_graph",
     "coreference": "eyeline.analyses.coreference.run",
     "compare": "eyeline.analyses.compare.run",
+    "figure": "eyeline.plots.figures",
     "head_view": "eyeline.views",
     "joint_space": "eyeline.analyses.space.run",
     "load": "eyeline.models.load",
@@ -89,9 +93,11 @@ _HOME = {
     "read_corpus": "eyeline.text.corpora.read",
     "read_treebank": "eyeline.text.treebank.read",
     "sample_treebank": "eyeline.sample.treebank",
+    "save_figure": "eyeline.plots.pictures",
     "space_view": "eyeline.views",
     "syntax": "eyeline.analyses.grammar.run",
     "wrap": "eyeline.models.wrap",
+    "write_report": "eyeline.hosts.report.write",
 }
 
 __all__ = [
@@ -120,6 +126,7 @@ __all__ = [
     "attention_graph",
     "compare",
     "coreference",
+    "figure",
     "head_view",
     "joint_space",
     "load",
@@ -134,9 +141,11 @@ __all__ = [
     "read_corpus",
     "read_treebank",
     "sample_treebank",
+    "save_figure",
     "space_view",
     "syntax",
     "wrap",
+    "write_report",
 ]
 
 

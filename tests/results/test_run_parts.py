@@ -10,7 +10,7 @@ import pytest
 
 import eyeline as el
 from eyeline.errors import StorageError, TraceError
-from eyeline.results.run import check_free, kinds_in
+from eyeline.results.folder import check_free, kinds_in
 from eyeline.results.table import Table
 
 
@@ -32,7 +32,7 @@ def test_a_run_of_another_kind_is_added_to_the_folder(tmp_path: Path) -> None:
     assert list(run.tables) == ["c", "c_heads", "p"]  # in the order of kinds, not of saving
     assert list(run.parts) == kinds_in(tmp_path) == ["coreference", "probe"]
     assert run.parts["probe"].about["corpus"]["name"] == "probe.conllu"
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    page = el.write_report(tmp_path).read_text(encoding="utf-8")
     assert page.index('id="part-coreference"') < page.index('id="part-probe"')
     assert "c, c_heads of m on 3 sentences, 30 tokens of coreference.conllu; p of m" in repr(run)
 
@@ -56,6 +56,8 @@ def test_joining_in_memory_is_the_same_as_saving_one_after_the_other(tmp_path: P
     one.join(other).save(tmp_path / "together")
     one.save(tmp_path / "apart")
     other.save(tmp_path / "apart")
+    el.write_report(tmp_path / "together")
+    el.write_report(tmp_path / "apart")
     for file in ("run.json", "report.html", "tables/p.csv", "tables/c.csv"):
         assert (tmp_path / "together" / file).read_text() == (tmp_path / "apart" / file).read_text()
 

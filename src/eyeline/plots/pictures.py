@@ -9,11 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from eyeline.errors import EyelineError, StorageError, install_hint
+from eyeline.plots.figures import figure
+from eyeline.results.run import Run
 
 KINDS = ("png", "svg", "pdf")
 #: Of figures that do not say their size, in pixels of the page; heights are the figures' own.
 WIDTH, HEIGHT = 1000, 500
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+
+
+def save_figure(run: Run, name: str, path: str | Path) -> None:
+    """Draw one figure of a run into a .png, .svg or .pdf file, where a Chromium is present."""
+    save_pictures({Path(path): figure(run, name)})
 
 
 def save_pictures(figures: Mapping[Path, Any]) -> None:

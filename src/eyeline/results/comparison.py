@@ -35,8 +35,8 @@ class Comparison:
         return self.run.about
 
     def save(self, folder: str | Path) -> Path:
-        """Write the run's tables, figures and report, and the two spaces; the report's path."""
-        report = self.run.save(folder)
+        """Write the run's tables and the two spaces; the folder. `el.write_report(folder)` adds figures and report.html."""
+        self.run.save(folder)
         for space, name in zip(self.spaces or (), FILES, strict=False):
             space.save(Path(folder) / name, vectors=False)
-        return report
+        return Path(folder)

@@ -107,10 +107,9 @@ def test_the_two_spaces_show_the_same_texts(tmp_path):
     assert one.only.query_tokens.texts == other.only.query_tokens.texts
     view = el.space_view(one, other, layer=1, head=2)
     assert [space["model"] for space in view.spec["spaces"]] == ["tiny", "perturbed"]
-    found.save(tmp_path)
-    assert (tmp_path / "report.html").is_file()
+    assert el.write_report(found.save(tmp_path)) == tmp_path / "report.html"
     assert el.open_space(tmp_path / "compare-b.safetensors").model == "perturbed"
-    assert found.run.figure("compare").layout.title.text.startswith("tiny against perturbed")
+    assert el.figure(found.run, "compare").layout.title.text.startswith("tiny against perturbed")
 
 
 @pytest.mark.parametrize("swapped", [False, True])

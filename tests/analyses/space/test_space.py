@@ -210,11 +210,11 @@ def test_an_encoder_decoder_has_a_picture_for_each_of_its_stacks(quick_fit):
         space.only  # noqa: B018
     run = space.run()
     for stack in space.stacks:
-        assert stack in run.figure(f"space_pairs_{stack}").layout.title.text
+        assert stack in el.figure(run, f"space_pairs_{stack}").layout.title.text
 
 
 def test_dot_product_against_distance_is_drawn_without_webgl_and_says_each_correlation(fitted):
-    figure = fitted.run().figure("space_pairs")
+    figure = el.figure(fitted.run(), "space_pairs")
     assert {trace.type for trace in figure.data} == {"scatter"}
     facts = fitted.only.facts
     expected = f"L0·H0<br>{facts['correlation_before'][0, 0]:.2f} → {facts['correlation_after'][0, 0]:.2f}"
@@ -256,7 +256,7 @@ def test_a_dead_head_has_a_picture_but_no_fidelity(project, quick_fit):
     others = np.delete(facts["top1_projected"].ravel(), 6)
     assert np.isfinite(others).all()
     assert facts["entropy"][1, 2] == facts["entropy"].max()
-    space.run().figure("space")
+    el.figure(space.run(), "space")
 
 
 def test_a_model_that_computes_nonsense_is_named_with_the_place():

@@ -45,7 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         use_small_front_end(patch)
         place = tmp_path_factory.mktemp("run")
-        el.coreference(tiny_model(), DOCUMENTS).save(place)
+        el.write_report(el.coreference(tiny_model(), DOCUMENTS).save(place))
         return place
 
 
@@ -119,23 +119,23 @@ def test_without_strict_a_bad_bracket_is_told_of(tmp_path: Path) -> None:
 def test_a_corpus_without_pronouns_is_drawn_with_an_empty_group(tmp_path: Path) -> None:
     nouns = [el.MarkedDocument(d.id, d.sentences, tuple(m for m in d.mentions if m.type != "pronoun")) for d in DOCUMENTS]
     run = el.coreference(tiny_model(), nouns)
-    report = run.save(tmp_path / "run").read_text(encoding="utf-8")
+    report = el.write_report(run.save(tmp_path / "run")).read_text(encoding="utf-8")
     assert "No scored mention is of type pronoun" in report
-    bars = run.figure("coreference").data
+    bars = el.figure(run, "coreference").data
     assert all(bar.y[1] is None for bar in bars)
     assert bars[0].x[1].endswith("n = 0")
 
 
 def test_a_saved_run_draws_again_and_stands_beside_runs_of_other_kinds(folder: Path, tmp_path: Path) -> None:
     run = el.open_run(folder)
-    assert [name for name in FIGURES if run.figure(name).layout.title.text] == FIGURES
-    assert "3 documents, 9 mentions" in run.figure("coreference").layout.title.text
+    assert [name for name in FIGURES if el.figure(run, name).layout.title.text] == FIGURES
+    assert "3 documents, 9 mentions" in el.figure(run, "coreference").layout.title.text
     el.analyse(tiny_model(), ["the cat sat on the mat . it purred ."], [el.Entropy()]).save(tmp_path)
     run.save(tmp_path)
     both = el.open_run(tmp_path)
     assert list(both.parts) == ["analyse", "coreference"]
     assert len(both.table("coreference")) == 5
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    page = el.write_report(tmp_path).read_text(encoding="utf-8")
     assert "What heads know of reference" in page
     assert all((tmp_path / link).is_file() for link in re.findall(r'href="(views/[^"]+)"', page))
 
@@ -143,7 +143,7 @@ def test_a_saved_run_draws_again_and_stands_beside_runs_of_other_kinds(folder: P
 def test_arcs_are_red_where_the_head_is_right(folder: Path) -> None:
     run = el.open_run(folder)
     told = [row for row in run.table("coreference_example").rows() if row["mention"]]
-    arcs = run.figure("coreference_example").layout.shapes
+    arcs = el.figure(run, "coreference_example").layout.shapes
     wrong = sum(not row["right"] for row in told)
     assert len(told) == 3
     assert len(arcs) == len(told) + wrong

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from eyeline.errors import EyelineError
 from eyeline.hosts.app.settings import current
+from eyeline.hosts.report.write import write_report
 
 if TYPE_CHECKING:
     from eyeline.models.model import Model
@@ -125,6 +126,7 @@ def keep(job: Job, owner: str, save: Callable[[Path], object]) -> None:
     half = job.folder.with_name(f".{job.folder.name}")
     try:
         save(half)
+        write_report(half)
         (half / OWNER).write_text(json.dumps({"owner": owner}), encoding="utf-8")
         if job.stop.is_set():
             raise StoppedError

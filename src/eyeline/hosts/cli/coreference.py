@@ -40,8 +40,9 @@ def coreference(
     """
     chosen = numbers(layers)
     from eyeline.analyses.coreference.run import coreference as score
+    from eyeline.hosts.report.write import write_report
     from eyeline.models.load import load
-    from eyeline.results.run import check_free
+    from eyeline.results.folder import check_free
     from eyeline.text.coreference.read import read_coreference
 
     check_free(output, "coreference", overwrite=overwrite)
@@ -52,7 +53,7 @@ def coreference(
             loaded, corpus, limit=limit, max_tokens=max_tokens, first_window=first_window, layers=chosen, seed=seed, strict=strict,
             progress=show,
         )  # fmt: skip
-    report = run.save(output)
+    report = write_report(run.save(output))
     table = Table("method", "head", *(f"{name} (%)" for name in ("all", "pronoun", "proper", "nominal")), box=None, header_style="bold")
     for row in run.table("coreference").rows():
         head = "" if math.isnan(float(row["layer"])) else f"L{int(row['layer'])}·H{int(row['head'])}"

@@ -56,6 +56,7 @@ def analyse(
         check_kind(picture, f"--pictures {picture}")
     from eyeline.analyses.corpus.run import analyse as run_analysis
     from eyeline.analyses.corpus.statistics.catalogue import statistics_named
+    from eyeline.hosts.report.write import write_report
     from eyeline.models.load import load
     from eyeline.results.run import amounts
     from eyeline.text.corpora.read import read_corpus
@@ -68,7 +69,7 @@ def analyse(
             loaded, opened, statistics, limit=limit, max_tokens=max_tokens, pairs=pairs, window=window, layers=chosen, seed=seed,
             folder=output, resume=resume, progress=show,
         )  # fmt: skip
-    report = run.save(output)
+    report = write_report(run.save(output))
     if pictures:
         _draw(run, output, pictures)
     counts = run.about["counts"]
@@ -95,11 +96,13 @@ def merge(
     [dim]eyeline merge run1 run2 run3 -o run[/dim]
     """
     from eyeline.analyses.corpus.merge import merge_runs
-    from eyeline.results.run import amounts, check_free
+    from eyeline.hosts.report.write import write_report
+    from eyeline.results.folder import check_free
+    from eyeline.results.run import amounts
 
     check_free(output, "analyse", overwrite=overwrite)
     run = merge_runs(runs)
-    console.print(f"{amounts(run)}. Report: {escape(str(run.save(output)))}", highlight=False)
+    console.print(f"{amounts(run)}. Report: {escape(str(write_report(run.save(output))))}", highlight=False)
 
 
 def sample_text(
@@ -116,10 +119,10 @@ def sample_text(
 
 
 def _draw(run: Run, folder: Path, kinds: list[str]) -> None:
-    from eyeline.plots.figures import available
+    from eyeline.plots.figures import available, figure
     from eyeline.plots.pictures import save_pictures
 
-    save_pictures({folder / "figures" / f"{name}.{kind}": run.figure(name) for name in available(run) for kind in kinds})
+    save_pictures({folder / "figures" / f"{name}.{kind}": figure(run, name) for name in available(run) for kind in kinds})
 
 
 def numbers(text: str | None) -> list[int] | None:

@@ -40,9 +40,10 @@ def syntax(
     """
     chosen = numbers(layers)
     from eyeline.analyses.grammar.run import syntax as run_syntax
+    from eyeline.hosts.report.write import write_report
     from eyeline.models.load import load
+    from eyeline.results.folder import check_free
     from eyeline.results.left_out import left_out
-    from eyeline.results.run import check_free
     from eyeline.text.treebank.read import read_treebank
 
     check_free(output, "syntax", overwrite=overwrite)
@@ -52,7 +53,7 @@ def syntax(
         run = run_syntax(
             loaded, opened, labels=labels, min_count=min_count, limit=limit, max_tokens=max_tokens, layers=chosen, seed=seed, progress=show
         )
-    report = run.save(output)
+    report = write_report(run.save(output))
     table = run.table("syntax")
     printed = Printed(box=None, pad_edge=False)
     for name in ("relation", "words", "head", "direction", "accuracy", "held out", "baseline"):

@@ -44,9 +44,10 @@ def probe(
     chosen = numbers(layers)
     from eyeline.analyses.probes.run import Progress as Place
     from eyeline.analyses.probes.run import probe as run_probe
+    from eyeline.hosts.report.write import write_report
     from eyeline.models.load import load
+    from eyeline.results.folder import check_free
     from eyeline.results.left_out import left_out
-    from eyeline.results.run import check_free
     from eyeline.text.treebank.read import read_treebank
 
     check_free(output, "probe", overwrite=overwrite)
@@ -66,7 +67,7 @@ def probe(
             loaded, scored, train=learnt, glove=glove, limit=limit, max_tokens=max_tokens, layers=chosen, seeds=seeds, epochs=epochs,
             seed=seed, progress=show,
         )  # fmt: skip
-    report = run.save(output)
+    report = write_report(run.save(output))
     table = Table("probe", "heads found", "95 %", "with punctuation")
     for row in run.table("probes").rows():
         interval = f"{row['low']:.1f} – {row['high']:.1f}"

@@ -57,8 +57,9 @@ def space(
     """
     chosen = {"layers": numbers(layers), "heads": numbers(heads)}
     from eyeline.analyses.space.run import joint_space
+    from eyeline.hosts.report.write import write_report
     from eyeline.models.load import load
-    from eyeline.results.run import check_free
+    from eyeline.results.folder import check_free
     from eyeline.results.space.file import FILE
     from eyeline.storage.files import make_folder
     from eyeline.text.corpora.read import read_corpus
@@ -74,7 +75,7 @@ def space(
     make_folder(output)
     found.save(output / FILE, vectors=vectors)
     space_view(found).save(output / PAGE)
-    report = found.run().save(output)  # last: it links to the page
+    report = write_report(found.run().save(output))  # last: it links to the page
     for name, stack in found.stacks.items():
         if of == "queries-keys":
             console.print(f"{escape(name)}: {_said(stack.facts)}", highlight=False)
@@ -108,8 +109,9 @@ def compare(
     """
     chosen = numbers(layers)
     from eyeline.analyses.compare.run import compare as run_compare
+    from eyeline.hosts.report.write import write_report
     from eyeline.models.load import load
-    from eyeline.results.run import check_free
+    from eyeline.results.folder import check_free
     from eyeline.storage.files import make_folder
     from eyeline.text.corpora.read import read_corpus
     from eyeline.views.space import space_view
@@ -124,7 +126,7 @@ def compare(
     (output / COMPARE_PAGE).unlink(missing_ok=True)
     if found.spaces is not None:
         space_view(*found.spaces).save(output / COMPARE_PAGE)
-    report = found.save(output)  # last: it links to the page
+    report = write_report(found.save(output))  # last: it links to the page
     for name, reason in found.about["left_out"].items():
         console.print(f"[bold]Left out[/bold] {escape(name)}: {escape(reason)}", highlight=False)
     js = found.table["js"].astype(float)

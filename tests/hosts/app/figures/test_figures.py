@@ -46,31 +46,31 @@ def words(figure) -> list[str]:
 @pytest.mark.parametrize("language", ["ja", "ko"])
 @pytest.mark.parametrize("name", ["average_attention", "entropy", "head_map", "distances"])
 def test_no_english_is_left_in_a_figure(run, name, language):
-    left = [text for text in words(translated(run.figure(name), Say(language))) if re.search(r"[A-Za-z]{3,}", KEPT.sub("", text))]
+    left = [text for text in words(translated(el.figure(run, name), Say(language))) if re.search(r"[A-Za-z]{3,}", KEPT.sub("", text))]
     assert not left
 
 
 def test_every_phrase_of_the_figures_is_one_that_a_figure_says(run):
     """A phrase that no figure says any more would leave that figure in English."""
-    said = "\n".join(text for name in available(run) for text in words(run.figure(name)))
+    said = "\n".join(text for name in available(run) for text in words(el.figure(run, name)))
     for key in ("where", "to_cls", "to_next", "share", "mean_of", "broadly", "from_all", "from_cls", "entropy", "even", "alike", "axes",
                 "stress", "by_layer", "by_behaviour", "apart", "similar"):  # fmt: skip
         assert Say("en")(f"figure.{key}") in said, key
 
 
 def test_english_figures_are_left_as_they_are(run):
-    figure = run.figure("entropy")
+    figure = el.figure(run, "entropy")
     assert translated(figure, Say("en")) is figure
 
 
 def test_a_dark_figure_has_no_dark_ink(run):
     for name in available(run):
-        assert INK not in in_dark(run.figure(name)).to_json()
+        assert INK not in in_dark(el.figure(run, name)).to_json()
 
 
 @pytest.mark.parametrize("name", ["average_attention", "entropy", "head_map"])
 def test_a_click_on_a_dot_says_which_head_it_is(run, name):
-    dots = next(trace for trace in run.figure(name).data if trace.mode == "markers")
+    dots = next(trace for trace in el.figure(run, name).data if trace.mode == "markers")
     data = json.loads(dots.to_json())["customdata"][0]
     assert clicked({"selection": {"points": [{"customdata": data}]}}) in heads_of(run)
     assert clicked({"selection": {"points": [{"customdata": {"0": 3, "1": 7, "2": ""}}]}}) == ("", 3, 7)

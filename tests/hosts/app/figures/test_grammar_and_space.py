@@ -42,7 +42,7 @@ def relations(run) -> set[str]:
 @pytest.mark.parametrize(("run", "name"), EVERY, ids=[name for _, name in EVERY])
 def test_no_english_is_left_in_a_figure(kept_runs, run, name, language):
     opened = el.open_run(kept_runs / run)
-    figure = opened.figure(name)
+    figure = el.figure(opened, name)
     figure = translated(clickable(figure) if name in GRIDS else figure, Say(language))
     figure.update_layout(title=None)
     told = set(opened.table("coreference_example").columns["word"]) if name == "coreference_example" else set()
@@ -54,7 +54,7 @@ def test_no_english_is_left_in_a_figure(kept_runs, run, name, language):
 
 @pytest.mark.parametrize(("run", "name"), [one for one in EVERY if one[1] in GRIDS], ids=[name for _, name in EVERY if name in GRIDS])
 def test_the_title_of_a_colour_bar_stands_a_line_above_its_numbers(kept_runs, run, name):
-    figure = el.open_run(kept_runs / run).figure(name)
+    figure = el.figure(el.open_run(kept_runs / run), name)
     titled_bars(figure)
     bars = [trace.colorbar for trace in figure.data if trace.type == "heatmap"] + [figure.layout.coloraxis.colorbar]
     titles = [bar.title for bar in bars if bar.title.text]
@@ -65,8 +65,8 @@ def test_the_title_of_a_colour_bar_stands_a_line_above_its_numbers(kept_runs, ru
 def test_the_words_of_a_text_are_never_translated(kept_runs):
     """`and` and `head` are words of figures too."""
     run = el.open_run(kept_runs / "small-grammar")
-    before = run.figure("coreference_example")
-    after = translated(run.figure("coreference_example"), Say("ja"))
+    before = el.figure(run, "coreference_example")
+    after = translated(el.figure(run, "coreference_example"), Say("ja"))
     assert [trace.text for trace in after.data if trace.mode == "text"] == [trace.text for trace in before.data if trace.mode == "text"]
     rows = [row for row in run.table("syntax_examples").rows() if row["relation"] == "det"]
     drawn = examples(Say("ko"), run, "det", rows)
@@ -78,12 +78,12 @@ def test_the_words_of_a_text_are_never_translated(kept_runs):
 
 @pytest.mark.parametrize(("run", "name"), EVERY, ids=[name for _, name in EVERY])
 def test_a_dark_figure_has_no_dark_ink(kept_runs, run, name):
-    assert INK not in in_dark(el.open_run(kept_runs / run).figure(name)).to_json()
+    assert INK not in in_dark(el.figure(el.open_run(kept_runs / run), name)).to_json()
 
 
 @pytest.mark.parametrize(("run", "name"), [pair for pair in EVERY if pair[1] in GRIDS], ids=GRIDS)
 def test_every_cell_of_a_heatmap_says_which_head_it_is_and_what_it_holds(kept_runs, run, name):
-    figure = clickable(el.open_run(kept_runs / run).figure(name))
+    figure = clickable(el.figure(el.open_run(kept_runs / run), name))
     cells = sum(len(trace.x) * len(trace.y) for trace in figure.data if isinstance(trace, go.Heatmap))
     points = [trace for trace in figure.data if isinstance(trace, go.Scatter) and trace.customdata is not None]
     assert sum(len(trace.x) for trace in points) == cells
@@ -97,7 +97,7 @@ def test_every_cell_of_a_heatmap_says_which_head_it_is_and_what_it_holds(kept_ru
 
 def test_the_phrases_of_the_figures_are_those_that_figures_say(kept_runs):
     """A phrase that no figure says any more would leave that figure in English."""
-    said = "\n".join(text for run, name in EVERY for text in words(clickable(el.open_run(kept_runs / run).figure(name))))
+    said = "\n".join(text for run, name in EVERY for text in words(clickable(el.figure(el.open_run(kept_runs / run), name))))
     for key in ("accuracy", "best_offset", "to_head", "layer_by_layer", "right", "mentions_to", "to_antecedent", "found_without", "paper",
                 "with_punctuation", "training_sentences", "weight", "near_one", "near_five", "near_before", "share_queries", "dot",
                 "change_entropy"):  # fmt: skip

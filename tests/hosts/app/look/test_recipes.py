@@ -54,7 +54,7 @@ def test_looking_works_on_the_command_line(looking, tokens, tmp_path):
 def test_an_analysis_works_in_python_and_on_the_command_line(tmp_path):
     only = [name for name in ANALYSES if name != "importance"]
     code = recipe.analysis_python("minilm", ("corpus.txt", True), only, 4, {name: kind.__name__ for name, kind in STATISTICS.items()})
-    python(code + '\nrun = el.open_run("run")\nrun.figure("entropy")', tmp_path)
+    python(code + '\nrun = el.open_run("run")\nel.figure(run, "entropy")', tmp_path)
     first = el.open_run(tmp_path / "run")
     (tmp_path / "corpus.txt").unlink()
     for line in recipe.analysis_console("minilm", ("corpus.txt", True), only, 4).replace("-o run", "-o again").splitlines():

@@ -12,6 +12,7 @@ import streamlit as st
 
 from eyeline.hosts.app.figures.heatmap_clicks import clickable
 from eyeline.hosts.app.messages import Say
+from eyeline.plots.figures import figure
 from eyeline.plots.style import MONO, in_dark
 from eyeline.results.run import Run
 
@@ -29,7 +30,7 @@ Head = tuple[str, int, int]
 
 def show(say: Say, run: Run, name: str, key: str) -> Head | None:
     """Draw one figure; the head that the visitor clicked in it, if any."""
-    drawn = run.figure(name)
+    drawn = figure(run, name)
     drawn = translated(clickable(drawn) if name in GRIDS else drawn, say)
     if drawn.layout.updatemenus:
         _colour(say, drawn, key)

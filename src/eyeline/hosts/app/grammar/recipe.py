@@ -21,7 +21,7 @@ def python(place: str, file: str, made: int | None, wanted: Wanted) -> str:
     lines += ["", f"model, file = el.load({place!r}), {file!r}"]
     lines += [] if made is None else [f"write_sample(file, {made})"]
     lines += ["runs = [", *(f"    {runs[name]}," for name in wanted.analyses), "]"]
-    return "\n".join([*lines, 'runs[0].join(*runs[1:]).save("run")  # tables, figures and report.html'])
+    return "\n".join([*lines, 'runs[0].join(*runs[1:]).save("run")  # tables', 'el.write_report("run")  # figures and report.html'])
 
 
 def console(place: str, file: str, made: int | None, wanted: Wanted) -> str:

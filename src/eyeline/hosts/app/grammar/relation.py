@@ -11,6 +11,7 @@ from eyeline.hosts.app.figures.figures import CONFIG, Head
 from eyeline.hosts.app.grammar.card import label, open_card
 from eyeline.hosts.app.grammar.sentence import look
 from eyeline.hosts.app.messages import Say
+from eyeline.plots.figures import figure as draw
 from eyeline.plots.style import MONO, in_dark, plain
 from eyeline.results.run import Run
 from eyeline.results.table import Cell
@@ -54,7 +55,7 @@ def show_relation(say: Say, run: Run, name: str, known: list[str], picked: str |
 
 def examples(say: Say, run: Run, relation: str, rows: list[dict[str, Cell]]) -> go.Figure:
     """Figure 5 for one relation, its few words in the visitor's language; the words of the sentences stay as they are."""
-    figure = run.figure("syntax_examples")
+    figure = draw(run, "syntax_examples")
     button = next(one for one in figure.layout.updatemenus[0].buttons if one.label == plain(relation))
     kept = [trace for trace, visible in zip(figure.data, button.args[1], strict=True) if visible]
     captions = iter(rows)

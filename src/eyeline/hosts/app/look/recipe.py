@@ -75,7 +75,8 @@ def analysis_python(place: str, file: File, only: Sequence[str], limit: int, nam
         (
             *begun_python(file),
             f"run = el.analyse(el.load({place!r}), el.read_corpus({file[0]!r}), [{statistics}], limit={limit}, window=True)",
-            'run.save("run")  # tables, figures and report.html',
+            'run.save("run")  # tables',
+            'el.write_report("run")  # figures and report.html',
         )
     )
 

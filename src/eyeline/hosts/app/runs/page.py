@@ -20,7 +20,7 @@ from eyeline.hosts.app.settings import current
 from eyeline.hosts.app.shell import heading, visitor
 from eyeline.hosts.report.write import REPORT
 from eyeline.plots.figures import FIGURES
-from eyeline.results.run import ABOUT, EXAMPLE
+from eyeline.results.folder import ABOUT, EXAMPLE
 
 
 def page(say: Say) -> None:
@@ -95,5 +95,5 @@ def _downloads(say: Say, folder: Path, name: str) -> None:
 
 def _recipe(say: Say, folder: str, table: str) -> None:
     python = f'import eyeline as el\n\nrun = el.open_run({folder!r})\nrun.table("{table}").to_csv()\n'
-    python += f'run.figure("{table}").write_html("{table}.html")'
+    python += f'el.figure(run, "{table}").write_html("{table}.html")'
     recipe.box(say, python, shlex.join(["eyeline", "app", "--workspace", str(current().workspace)]))

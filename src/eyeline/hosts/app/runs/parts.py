@@ -13,7 +13,8 @@ from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.shelf import Shelf
 from eyeline.hosts.app.space.compared import show_comparison
 from eyeline.hosts.app.space.shown import show_space
-from eyeline.results.run import ABOUT, Run, open_run
+from eyeline.results.folder import ABOUT
+from eyeline.results.run import Run, open_run
 
 _RUNS = Shelf(16)
 

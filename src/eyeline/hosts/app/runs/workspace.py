@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eyeline.errors import StorageError
-from eyeline.results.run import ABOUT
+from eyeline.results.folder import ABOUT
 
 MODELS, RUNS = "models", "runs"
 #: What a run is called while it is written, and seconds after which nobody writes it any more.

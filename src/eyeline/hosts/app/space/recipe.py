@@ -18,7 +18,8 @@ def python(place: str, file: File, wanted: Wanted) -> str:
         (
             *begun_python(file),
             f"space = el.joint_space(el.load({place!r}), el.read_corpus({file[0]!r}), {how})",
-            'space.run().save("run")  # tables, figures and report.html',
+            'space.run().save("run")  # tables',
+            'el.write_report("run")  # figures and report.html',
             'el.space_view(space).save("space.html")',
         )
     )
@@ -40,7 +41,8 @@ def compare_python(place: str, other: str | None, file: File, wanted: Wanted) ->
             f"first = el.load({place!r})",
             f"second = {second}",
             f"found = el.compare(first, second, el.read_corpus({file[0]!r}), limit={wanted.limit}, max_tokens={wanted.max_tokens})",
-            'found.save("run")  # tables, figures and report.html',
+            'found.save("run")  # tables and spaces',
+            'el.write_report("run")  # figures and report.html',
             'el.space_view(*found.spaces).save("compare.html")',
         )
     )

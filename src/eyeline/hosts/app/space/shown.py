@@ -18,7 +18,8 @@ from eyeline.hosts.app.plain import escaped, refuse
 from eyeline.hosts.app.shelf import Shelf
 from eyeline.measures.project import METHODS
 from eyeline.plots.figures import available
-from eyeline.results.run import ABOUT, Run
+from eyeline.results.folder import ABOUT
+from eyeline.results.run import Run
 from eyeline.results.space.ask import HeadPicture
 from eyeline.results.space.file import FILE, open_space
 from eyeline.results.space.space import Space
