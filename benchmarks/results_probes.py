@@ -49,7 +49,7 @@ def measure(model: str, data: Path, limit: int, seeds: int) -> el.Run:
     shown: set[str] = set()
 
     def show(place: object) -> None:
-        doing = str(place.doing)  # type: ignore[attr-defined]
+        doing = str(place.step)  # type: ignore[attr-defined]
         if doing not in shown:
             shown.add(doing)
             print(doing, flush=True)

@@ -10,6 +10,7 @@ from functools import cached_property
 import torch
 
 from eyeline.analyses.corpus.rows import precise
+from eyeline.analyses.progress import ReportStep
 from eyeline.capture.collect import Sides
 from eyeline.capture.inputs import decoder_start
 from eyeline.capture.layer import LayerAttention
@@ -147,16 +148,16 @@ def each_word_map(
     receive: Receive,
     *,
     layers: Iterable[int] | None = None,
-    progress: Callable[[int], None] | None = None,
+    report: ReportStep | None = None,
 ) -> None:
     """Run every sentence through the model, similar lengths together, and hand the word-level maps of each layer to `receive`.
 
     Attention to a split word is the sum over its pieces, attention from it the mean: rows still sum to 1 (Clark et al. 2019, section
-    4.1). No more than one layer of one batch is held. progress: called with the number of sentences done.
+    4.1). No more than one layer of one batch is held. report: called after each batch with the sentences and tokens done.
     """
     stack = reading_stack(model)
     chosen = check_layers_of(model.layout, stack, layers)
-    done = 0
+    done = tokens = 0
     for batch in model.in_batches(texts.sides):
         sides = [texts.sides[i] for i in batch]
         pooling = _Pooling.of(tuple(batch), [side.source for side in sides], model.hf.device)
@@ -168,8 +169,9 @@ def each_word_map(
         with torch.inference_mode():
             model.stream_layers(sides, hand)
         done += len(batch)
-        if progress is not None:
-            progress(done)
+        tokens += sum(len(side.source) for side in sides)
+        if report is not None:
+            report(done, len(texts.sides), tokens)
 
 
 @dataclass(frozen=True)

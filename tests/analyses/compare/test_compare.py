@@ -89,12 +89,12 @@ def test_progress_goes_on_through_all_three_passes_and_can_end_any_of_them():
     first, second, seen = tiny_model(), perturbed(tiny_model(), 0, 1), []
     el.compare(first, second, TEXTS, spaces=False, progress=seen.append)
     n = len(TEXTS)
-    assert [place.documents for place in seen] == sorted(place.documents for place in seen)
-    assert {n, 2 * n, 3 * n} <= {place.documents for place in seen}
+    assert [place.done for place in seen] == sorted(place.done for place in seen)
+    assert {n, 2 * n, 3 * n} <= {place.done for place in seen}
     assert {place.of for place in seen} == {3 * n}
 
     def stop(place):
-        if place.documents > 2 * n:
+        if place.done > 2 * n:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -197,7 +197,7 @@ def test_nothing_to_ask_is_an_error_that_says_so(minilm: el.Model) -> None:
 
 def test_chosen_layers_alone_are_scored_and_progress_is_told(minilm: el.Model) -> None:
     seen: list[tuple[int, int]] = []
-    run = coreference(minilm, twins(2), layers=[1, 4], progress=lambda place: seen.append((place.documents, place.of or 0)))
+    run = coreference(minilm, twins(2), layers=[1, 4], progress=lambda place: seen.append((place.done, place.of or 0)))
     assert set(run.table("coreference_heads").columns["layer"]) == {1, 4}
     assert seen[-1] == (2, 2)
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import pytest
 
 import eyeline as el
+from eyeline.analyses.progress import StopRequestedError
 from eyeline.errors import TextError
-from eyeline.hosts.app.jobs import Desk, Job, StoppedError, measure, owner_of
+from eyeline.hosts.app.jobs import Desk, Job, measure, owner_of
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.shelf import Shelf
 from eyeline.hosts.app.texts.source import Source
@@ -101,7 +102,7 @@ def test_one_runs_while_others_wait_and_too_many_are_refused(tmp_path):
 
 
 def test_stopping_is_not_taken_for_a_fault():
-    assert not issubclass(StoppedError, el.EyelineError)
+    assert not issubclass(StopRequestedError, el.EyelineError)
 
 
 @pytest.mark.parametrize(

@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from eyeline.analyses.compare.maps import aligned, same_tokens, weights_of
-from eyeline.analyses.corpus.run import Progress, analyse
+from eyeline.analyses.corpus.run import analyse
 from eyeline.analyses.corpus.statistics.average_attention import AverageAttention
 from eyeline.analyses.corpus.statistics.entropy import Entropy
 from eyeline.analyses.prepare import Preparation, documents_of
+from eyeline.analyses.progress import ReportProgress, ReportStep, Steps
 from eyeline.analyses.provenance import provenance
-from eyeline.analyses.space.run import check_seed, joint_space
+from eyeline.analyses.space.run import STEPS_OF_A_STACK, check_seed, joint_space
 from eyeline.analyses.tables import head_table
 from eyeline.capture.collect import Sides
 from eyeline.errors import ModelError, TextError
@@ -43,7 +44,7 @@ def compare(
     max_tokens: int | None = None,
     seed: int = 0,
     spaces: bool = True,
-    progress: Callable[[Progress], None] | None = None,
+    progress: ReportProgress | None = None,
 ) -> Comparison:
     """How far the attention of two models lies apart: head L·H of one against head L·H of the other.
 
@@ -63,13 +64,17 @@ def compare(
     longest = min((n for n in (max_tokens, first.max_tokens, second.max_tokens) if n is not None), default=None)
     options = {"with": second.name, "layers": chosen, "limit": limit, "max_tokens": longest, "seed": seed, "spaces": spaces}
     started = time.monotonic()
+    recorded = first.gives.recorded and second.gives.recorded
+    space_steps = [1 + STEPS_OF_A_STACK["fitted"] * len(model.layout.stacks) for model in (first, second)]
+    steps = Steps(progress, 1 + (sum(space_steps) if spaces and recorded else 0))
+    report = steps.begin("comparing")
     pairs, both, counts = _read_both(first, second, corpus, limit, longest, seed)
     level = "token" if all(same_tokens(a, b) for a, b in pairs) else "word"
-    sums = _distances(first, second, pairs, chosen, level, counts, _passes(progress, 0, len(pairs)))
+    sums = _distances(first, second, pairs, chosen, level, counts, _within(report, 0, len(pairs)))
     given: dict[str, Any] = {"max_tokens": longest, "seed": seed}
     given["layers"] = sorted({layer for numbers in chosen.values() for layer in numbers})
     one, other = (
-        _means(model, analyse(model, both, [AverageAttention(), Entropy()], progress=_passes(progress, number, len(pairs)), **given))
+        _means(model, analyse(model, both, [AverageAttention(), Entropy()], progress=_pass(report, number, len(pairs)), **given))
         for number, model in enumerate((first, second), start=1)
     )
     where = corpus.about
@@ -81,19 +86,27 @@ def compare(
         "left_out": left_out,
     }
     made: tuple[Space, Space] | None = None
-    if spaces and first.gives.recorded and second.gives.recorded:
-        made = (joint_space(first, both, **given), joint_space(second, both, **given))
+    if spaces and recorded:
+        a, b = (
+            joint_space(model, both, progress=steps.nested(step, n_steps), **given)
+            for step, model, n_steps in zip(("first_space", "second_space"), (first, second), space_steps, strict=True)
+        )
+        made = (a, b)
     elif spaces:
         left_out["space"] = "One of the models stands outside transformers' attention interface: it gives no queries and keys."
     about["seconds"] = round(time.monotonic() - started, 3)
     return Comparison(Run(about, {"compare": _table(sums, chosen, one, other)}), made)
 
 
-def _passes(progress: Callable[[Progress], None] | None, number: int, texts: int) -> Callable[[Progress], None] | None:
-    """Progress within one of three passes over the texts: both models side by side, then each of them alone."""
-    if progress is None:
-        return None
-    return lambda place: progress(replace(place, documents=number * texts + place.documents, of=3 * texts))
+def _within(report: ReportStep, number: int, n_texts: int) -> ReportStep:
+    """Reports one of three passes over the texts: both models side by side, then each of them alone."""
+    return lambda done, of, tokens=0: report(number * n_texts + done, 3 * n_texts, tokens)
+
+
+def _pass(report: ReportStep, number: int, n_texts: int) -> ReportProgress:
+    """The same for an analysis."""
+    within = _within(report, number, n_texts)
+    return lambda progress: within(progress.done, progress.of, progress.tokens)
 
 
 def _in_common(first: Model, second: Model, layers: Iterable[int] | None) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
@@ -163,12 +176,11 @@ def _distances(
     chosen: dict[str, tuple[int, ...]],
     level: str,
     counts: Counter[str],
-    progress: Callable[[Progress], None] | None,
+    report: ReportStep,
 ) -> dict[str, np.ndarray]:
     """stack → [layer, head]: the mean over queries of the divergence between the two models."""
     sums: dict[str, np.ndarray] = {}
     asked: dict[str, np.ndarray] = {}
-    started = time.monotonic()
     for start in range(0, len(pairs), GROUP):
         group = pairs[start : start + GROUP]
         one, other = (weights_of(model, [pair[side] for pair in group], chosen) for side, model in enumerate((first, second)))
@@ -184,8 +196,7 @@ def _distances(
                 asked[name] = asked.get(name, 0) + np.isfinite(found).sum(-1)
             counts["texts" if used else "unlike"] += 1
             counts["tokens"] += len(next(iter(a.values())).query_text) if used else 0
-        if progress is not None:
-            progress(Progress(start + len(group), len(pairs), counts["tokens"], time.monotonic() - started))
+        report(start + len(group), len(pairs), counts["tokens"])
     if not sums:
         raise TextError(
             f"{first.name} and {second.name} split all {len(pairs):,} texts into different words.",

@@ -6,7 +6,7 @@ import hashlib
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from eyeline.analyses.coreference.antecedents import RULES, questions
 from eyeline.analyses.coreference.example import choose_example, example_table, example_trace
 from eyeline.analyses.coreference.scores import HeldOut, Scores, head_table, held_out, method_table
 from eyeline.analyses.coreference.windows import Window, Windows
-from eyeline.analyses.corpus.run import Progress
+from eyeline.analyses.progress import ReportProgress, Steps
 from eyeline.analyses.provenance import provenance
 from eyeline.analyses.word_maps import MAX_TOKENS, WordTexts, each_word_map, reading_stack, sides_of
 from eyeline.capture.selection import check_layers_of
@@ -41,7 +41,7 @@ def coreference(
     layers: Iterable[int] | None = None,
     seed: int = 0,
     strict: bool = False,
-    progress: Callable[[Progress], None] | None = None,
+    progress: ReportProgress | None = None,
 ) -> Run:
     """Score every head, and three rules beside it, as a finder of antecedents.
 
@@ -51,7 +51,7 @@ def coreference(
     first_window  only the first window of each document, as in the paper
     seed          of the limit, and of the halves of the documents on which the held-out head is chosen and scored
     strict        stop at what cannot be used, instead of counting it
-    progress      told after each batch how many windows are done
+    progress      called after each batch of windows (`analyses.progress`)
 
     The tables: `coreference`, a row for each method; `coreference_heads`, a row for each head and direction; `coreference_example`, the
     words of a window in which the best head is right. Accuracies are in per cent; where a type of mention does not occur, nan.
@@ -73,11 +73,7 @@ def coreference(
     found = AntecedentAttention(asked)
     texts = WordTexts(tuple(sides_of(model, window.text) for window in windows), tuple(range(len(windows))), Counter(), {})
 
-    def show(done: int) -> None:
-        if progress is not None:
-            progress(Progress(done, len(windows), counts["tokens"] * done // len(windows), time.monotonic() - began))
-
-    each_word_map(model, texts, found.receive, layers=numbers, progress=show)
+    each_word_map(model, texts, found.receive, layers=numbers, report=Steps(progress).begin("windows"))
     scores = Scores(asked.type, asked.document, _by_rules(corpus, asked), found.seen())
     apart = held_out(scores, seed)
     best = scores.best_head()

@@ -5,9 +5,8 @@ from __future__ import annotations
 import itertools
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from eyeline.analyses.corpus.state import check_same, load_state, only_run, save
 from eyeline.analyses.corpus.statistic import Statistic
 from eyeline.analyses.corpus.summary import notices, summarise
 from eyeline.analyses.prepare import Preparation, characters, documents_of
+from eyeline.analyses.progress import Progress, ReportProgress
 from eyeline.analyses.provenance import provenance
 from eyeline.capture.collect import Sides
 from eyeline.capture.selection import check_layers
@@ -33,16 +33,6 @@ SAVE_EVERY = 30.0
 EXAMPLE_TOKENS, EXAMPLE_CHARACTERS = 48, 80
 
 
-@dataclass(frozen=True)
-class Progress:
-    """Where a run stands."""
-
-    documents: int
-    of: int | None
-    tokens: int
-    seconds: float
-
-
 def analyse(
     model: Model,
     corpus: Corpus | Sequence[Item],
@@ -56,7 +46,7 @@ def analyse(
     seed: int = 0,
     folder: str | Path | None = None,
     resume: bool = False,
-    progress: Callable[[Progress], None] | None = None,
+    progress: ReportProgress | None = None,
 ) -> Run:
     """Fold a corpus into statistics.
 
@@ -66,6 +56,7 @@ def analyse(
     pairs       build the paper's segments of two parts, of `max_tokens` tokens (128)
     window      cut longer documents into windows instead of skipping them
     folder      where the sums are kept while the run goes on; with `resume`, go on from what is there
+    progress    called after each batch (`analyses.progress`)
     """
     corpus = Corpus.of(corpus)
     if not statistics:
@@ -112,7 +103,7 @@ class _Loop:
         layers: dict[str, tuple[int, ...]],
         about: dict[str, Any],
         folder: Path | None,
-        progress: Callable[[Progress], None] | None,
+        progress: ReportProgress | None,
         total: int | None,
         counts: Counter[str],
         seconds: float,
@@ -149,7 +140,7 @@ class _Loop:
                 if self.progress is not None:
                     share = (place + 1) / len(cut)
                     tokens = self.counts["tokens"] - int(self.preparation.counts["tokens"] * (1 - share))
-                    self.progress(Progress(number * GROUP + int(len(group) * share), self.total, tokens, self.seconds))
+                    self.progress(Progress("documents", number * GROUP + int(len(group) * share), self.total, tokens, self.seconds))
         return self.statistics
 
     def _batch_tokens(self) -> int:

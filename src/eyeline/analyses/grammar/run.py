@@ -5,19 +5,19 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from eyeline.analyses.corpus.run import Progress
 from eyeline.analyses.grammar.examples import Surest, example_trace, examples_table
 from eyeline.analyses.grammar.relations import ALL, DIRECTIONS, LABELS, Gold, gold_of, halves, rows_of
+from eyeline.analyses.progress import ReportProgress, Steps
 from eyeline.analyses.provenance import provenance
 from eyeline.analyses.tables import head_name
-from eyeline.analyses.word_maps import MAX_TOKENS, WordMaps, WordTexts, each_word_map, read_words, reading_stack
+from eyeline.analyses.word_maps import MAX_TOKENS, WordMaps, each_word_map, read_words, reading_stack
 from eyeline.capture.selection import check_layers_of
 from eyeline.errors import TextError, nearest
 from eyeline.measures.heads import OFFSETS, at_offset, best_offset, most_attended
@@ -39,7 +39,7 @@ def syntax(
     max_tokens: int | None = MAX_TOKENS,
     layers: Iterable[int] | None = None,
     seed: int = 0,
-    progress: Callable[[Progress], None] | None = None,
+    progress: ReportProgress | None = None,
 ) -> Run:
     """How often each head's most attended word is a word's head, for every relation, both directions, beside the best fixed offset.
 
@@ -72,7 +72,7 @@ def syntax(
         raise TextError(f"None of the {len(chosen):,} sentences of {bank.name} could be used.", f"The first: {why}")
     kept = [chosen[place] for place in texts.kept]
     tally = Tally([gold_of(one, labels) for one in kept], halves(len(kept), seed))
-    _fold(model, texts, tally, layers, progress, started)
+    each_word_map(model, texts, tally.update, layers=layers, report=Steps(progress).begin("sentences"))
     rows = rows_of(tally.counts(), min_count)
     best = _best_table(tally, rows)
     tables = {"syntax": best, "syntax_heads": _heads_table(tally, rows), "syntax_examples": examples_table(model, texts, kept, tally, best)}
@@ -91,21 +91,6 @@ def _chosen(sentences: Sequence[Sentence], limit: int | None, seed: int) -> list
         return list(sentences)
     places = sorted(random.Random(seed).sample(range(len(sentences)), limit))  # noqa: S311 - a seeded choice, not a secret
     return [sentences[place] for place in places]
-
-
-def _fold(
-    model: Model,
-    texts: WordTexts,
-    tally: Tally,
-    layers: Iterable[int] | None,
-    progress: Callable[[Progress], None] | None,
-    started: float,
-) -> None:
-    def show(done: int) -> None:
-        if progress is not None:
-            progress(Progress(done, len(texts.sides), texts.counts["tokens"] * done // len(texts.sides), time.monotonic() - started))
-
-    each_word_map(model, texts, tally.update, layers=layers, progress=show)
 
 
 class Tally:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from eyeline.analyses.progress import ReportStep
 from eyeline.analyses.word_maps import WordMaps, WordTexts, each_word_map, read_words, reading_stack
 from eyeline.capture.selection import check_layers_of
 from eyeline.errors import ModelError, StorageError, TextError
@@ -113,7 +114,7 @@ class Maps:
         """[unit, unit, head], float32"""
         return torch.from_numpy(self._of(place)).float()
 
-    def record(self, model: Model, gold: Gold, progress: Callable[[int], None] | None = None) -> None:
+    def record(self, model: Model, gold: Gold, report: ReportStep | None = None) -> None:
         """Run a model over the sentences, overwriting what was there."""
         layers = sorted(set(self.heads.layers))
         places = {layer: self.heads.layers.index(layer) for layer in layers}
@@ -131,7 +132,7 @@ class Maps:
                     )
                 self._of(sentence)[:, :, first : first + n_heads] = part
 
-        each_word_map(model, gold.texts, receive, layers=layers, progress=progress)
+        each_word_map(model, gold.texts, receive, layers=layers, report=report)
 
     def _of(self, place: int) -> np.ndarray:
         return self._block[self.starts[place] : self.starts[place + 1]].reshape(self.shapes[place])

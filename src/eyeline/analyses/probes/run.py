@@ -16,6 +16,7 @@ from eyeline.analyses.probes.scorers import AttentionAndWords, AttentionOnly, Di
 from eyeline.analyses.probes.training import Part, Score, count, curve_sizes, evaluate
 from eyeline.analyses.probes.training import train as train_scorer
 from eyeline.analyses.probes.vectors import Vectors, glove_vectors, model_vectors
+from eyeline.analyses.progress import ReportProgress, Steps
 from eyeline.analyses.provenance import provenance
 from eyeline.analyses.word_maps import MAX_TOKENS
 from eyeline.errors import TextError
@@ -31,16 +32,8 @@ SEEDS = 3
 MOST_SEED = 2**32 - 1
 
 
-@dataclass(frozen=True)
-class Progress:
-    """Where a probing run stands: what it does, and how far it is with that."""
-
-    doing: str
-    done: int
-    of: int
-
-
-Show = Callable[[Progress], None]
+#: A run records two treebanks, trains three probes, records the untrained network and trains once more.
+N_STEPS = 6
 
 
 def probe(
@@ -55,7 +48,7 @@ def probe(
     seeds: int = SEEDS,
     epochs: int = 1,
     seed: int = 0,
-    progress: Show | None = None,
+    progress: ReportProgress | None = None,
 ) -> Run:
     """Train probes that find every word's head from attention, on one treebank, and score them on another.
 
@@ -76,7 +69,6 @@ def probe(
     for name, value in (("seeds", seeds), ("epochs", epochs), ("limit", limit), ("max_tokens", max_tokens)):
         if value is not None and value < 1:
             raise TextError(f"{name}={value}.", "At least 1 is needed.")
-    show = progress or (lambda _: None)
     score = as_treebank(treebank)
     learn, score = score.halves(seed) if train is None else (as_treebank(train), score)
     if learn.sha256 == score.sha256 or learn.sentences == score.sentences:
@@ -90,7 +82,7 @@ def probe(
         "test": read_gold(model, score.sentences, "test", max_tokens),
     }
     vectors = glove_vectors(glove, golds) if glove is not None else model_vectors(model, golds)
-    bench = _Bench(golds, vectors, heads_of(model, layers), seeds, epochs, seed, show)
+    bench = _Bench(golds, vectors, heads_of(model, layers), seeds, epochs, seed, Steps(progress, N_STEPS))
     found = bench.run(model)
     options = {
         "limit": limit, "max_tokens": max_tokens, "layers": None if layers is None else sorted(set(bench.heads.layers)),
@@ -124,7 +116,7 @@ class _Bench:
     seeds: int
     epochs: int
     seed: int
-    show: Show
+    steps: Steps
     seconds: dict[str, float] = field(default_factory=lambda: {"recording": 0.0, "training": 0.0})
 
     def run(self, model: Model) -> list[Found]:
@@ -152,16 +144,20 @@ class _Bench:
         self.record(reinitialised(model, self.seed), parts, "recording the random network")
         return [*found, replace(self.fit(f"attention + {words}, random init", both, parts), weights=())]
 
-    def record(self, model: Model, parts: dict[str, Part], doing: str) -> None:
-        started, total, before = time.monotonic(), sum(map(len, parts.values())), 0
+    def record(self, model: Model, parts: dict[str, Part], step: str) -> None:
+        started, total, before, report = time.monotonic(), sum(map(len, parts.values())), 0, self.steps.begin(step)
         for part in parts.values():
-            part.maps.record(model, part.gold, lambda done, before=before: self.show(Progress(doing, before + done, total)))  # type: ignore[misc]
+
+            def report_part(done: int, of: int | None, tokens: int = 0, before: int = before) -> None:
+                report(before + done, total)
+
+            part.maps.record(model, part.gold, report_part)
             before += len(part)
         self.seconds["recording"] += time.monotonic() - started
 
     def fit(self, name: str, make: Callable[[torch.Generator], Scorer], parts: dict[str, Part]) -> Found:
         """Train and score a probe with every seed."""
-        started, n = time.monotonic(), len(parts["train"])
+        started, n, report = time.monotonic(), len(parts["train"]), self.steps.begin(f"training {name}")
         curve: dict[int, list[Score]] = {size: [] for size in curve_sizes(n)}
         weights: list[np.ndarray | None] = []
         for number in range(self.seeds):
@@ -172,10 +168,10 @@ class _Bench:
                 if steps in curve and steps < n:
                     curve[steps].append(evaluate(scorer, parts["test"]))
 
-            def told(steps: int, number: int = number) -> None:
-                self.show(Progress(f"training {name}", number * n * self.epochs + steps, self.seeds * n * self.epochs))
+            def report_seed(done: int, of: int | None, tokens: int = 0, number: int = number) -> None:
+                report(number * n * self.epochs + done, self.seeds * n * self.epochs)
 
-            train_scorer(scorer, parts["train"], epochs=self.epochs, generator=random, at=at, progress=told)
+            train_scorer(scorer, parts["train"], epochs=self.epochs, generator=random, at=at, report=report_seed)
             curve[n].append(evaluate(scorer, parts["test"]))
             weights.append(weights_of(scorer, parts["test"]))
         self.seconds["training"] += time.monotonic() - started

@@ -14,6 +14,7 @@ from torch import Tensor
 from eyeline.analyses.probes.features import Gold, Maps
 from eyeline.analyses.probes.scorers import Scorer
 from eyeline.analyses.probes.vectors import Vectors
+from eyeline.analyses.progress import ReportStep
 from eyeline.errors import ModelError
 
 #: Adam's step, as in the paper.
@@ -90,7 +91,7 @@ def train(
     epochs: int,
     generator: torch.Generator,
     at: Callable[[int], None] | None = None,
-    progress: Callable[[int], None] | None = None,
+    report: ReportStep | None = None,
 ) -> None:
     """Adam, one sentence a step in random order, summed cross-entropy. After each step of the first epoch `at` gets their number."""
     optimiser = torch.optim.Adam(scorer.parameters(), lr=RATE, fused=True)
@@ -107,8 +108,8 @@ def train(
                 steps += 1
                 if epoch == 0 and at is not None:
                     at(steps)
-                if progress is not None and (steps % 100 == 0 or steps == epochs * len(part)):
-                    progress(steps)
+                if report is not None and (steps % 100 == 0 or steps == epochs * len(part)):
+                    report(steps, epochs * len(part))
             if not math.isfinite(total):
                 raise ModelError("The loss of a probe is not a number.", "Are the word vectors finite and of ordinary size?")
 

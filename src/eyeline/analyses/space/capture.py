@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from eyeline.analyses.corpus.run import Progress
 from eyeline.analyses.prepare import Preparation, documents_of
+from eyeline.analyses.progress import ReportStep
 from eyeline.capture.collect import WEIGHTS_ONLY, Collector, Sides
 from eyeline.capture.selection import check_layers
 from eyeline.capture.trace import Stack
@@ -68,7 +68,7 @@ def capture_space(
     max_tokens: int | None = None,
     seed: int = 0,
     values: bool = False,
-    progress: Callable[[Progress], None] | None = None,
+    report: ReportStep | None = None,
 ) -> Captured:
     """Run the texts through the model, batch by batch, and keep what is needed of them."""
     if not model.gives.recorded:
@@ -99,8 +99,8 @@ def capture_space(
         for place, i in enumerate(batch):
             found[i] = {name: _few_heads(stack, numbers[name]) for name, stack in collector.stacks(place, read[i]).items()}
             tokens += len(read[i].source)
-        if progress is not None:
-            progress(Progress(len(found), len(read), tokens, time.monotonic() - started))
+        if report is not None:
+            report(len(found), len(read), tokens)
     ordered = [found.pop(i) for i in range(len(read))]
     stacks = {name: _joined([text[name] for text in ordered], tags, numbers[name], values) for name in chosen}
     for stack in stacks.values():

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import torch
 
+from eyeline.analyses.progress import Steps
 from eyeline.analyses.space.capture import CapturedStack
 from eyeline.measures.fit import fit_maps
 from eyeline.measures.free import free_texts
 from eyeline.measures.picture import HeadText, Maps, divergence
 from eyeline.results.space.space import LinearMaps
-
-#: Called with what is done, how many are done, and of how many.
-Show = Callable[[str, int, int], None]
 
 
 def head_texts(stack: CapturedStack) -> list[HeadText]:
@@ -38,7 +34,7 @@ def head_texts(stack: CapturedStack) -> list[HeadText]:
 
 
 def fitted(
-    stack: CapturedStack, *, free: bool, dims: int, seed: int, show: Show | None
+    stack: CapturedStack, *, free: bool, dims: int, seed: int, steps: Steps
 ) -> tuple[np.ndarray, np.ndarray, LinearMaps, np.ndarray]:
     """Where the fitted maps put the queries and keys (freed: where they went from there), the maps, and the nats lost by each head.
 
@@ -46,13 +42,8 @@ def fitted(
     """
     texts, shape = head_texts(stack), (len(stack.layers), len(stack.heads))
     scales = torch.tensor(stack.vectors.scales).repeat_interleave(shape[1])
-    told = None if show is None else lambda done, of: show("fitting", done, of)
-    maps = fit_maps(texts, scales, dims=dims, seed=seed, progress=told)
-    if free:
-        told = None if show is None else lambda done, of: show("freeing", done, of)
-        points = free_texts(texts, maps, progress=told)
-    else:
-        points = [maps.place(text) for text in texts]
+    maps = fit_maps(texts, scales, dims=dims, seed=seed, progress=steps.begin("fitting"))
+    points = free_texts(texts, maps, progress=steps.begin("freeing")) if free else [maps.place(text) for text in texts]
     rows = sum(text.queries.shape[1] for text in texts)
     kl = torch.stack([divergence(text, x, y).sum(-1) for text, (x, y) in zip(texts, points, strict=True)]).sum(0) / rows
     queries, keys = (torch.cat(side, 1).numpy() for side in zip(*points, strict=True))

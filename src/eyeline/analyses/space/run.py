@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from eyeline.analyses.corpus.run import Progress
+from eyeline.analyses.progress import ReportProgress, ReportStep, Steps
 from eyeline.analyses.provenance import provenance
 from eyeline.analyses.space.capture import Captured, CapturedStack, capture_space
 from eyeline.analyses.space.facts import fidelity, mean_entropy, most_attended, whole_maps
-from eyeline.analyses.space.fit import Show, fitted
+from eyeline.analyses.space.fit import fitted
 from eyeline.analyses.space.gauge import check_gauge, gauge_error, gauge_layer, pair_rows, shared_scale, some_pairs
 from eyeline.errors import TraceError, nearest
 from eyeline.measures.project import METHODS, check_method, principal_axes, project
@@ -21,6 +21,8 @@ from eyeline.results.space.space import KINDS, LinearMaps, Space, SpaceStack
 from eyeline.text.corpora.corpus import Corpus, Item
 
 PROJECTIONS = ("fitted", "freed", *METHODS)
+#: The steps that a projection reports for each stack, after the texts are read.
+STEPS_OF_A_STACK = {"fitted": 1, "freed": 2, "pca": 0, "umap": 1, "tsne": 1}
 #: Attention recomputed from gauged vectors may differ from the model's by so much.
 GAUGE_WITHIN = 1e-5
 
@@ -39,8 +41,7 @@ def joint_space(
     limit: int | None = None,
     max_tokens: int | None = None,
     seed: int = 0,
-    progress: Callable[[Progress], None] | None = None,
-    show: Show | None = None,
+    progress: ReportProgress | None = None,
 ) -> Space:
     """The queries and keys of every head of a corpus in one picture, and how far each picture can be trusted.
 
@@ -53,7 +54,7 @@ def joint_space(
     shared_scale  of attentionviz: one scale for all heads instead of one for each
     layers, heads which; all unless given
     limit, max_tokens, seed   as in `analyse`
-    progress      called after each batch; `show(what, done, of)` is called while heads are fitted or projected
+    progress      called after each batch of texts, then while heads are fitted or projected (`analyses.progress`)
 
     >>> import eyeline as el
     >>> texts = ["The cat sat on the mat.", "A dog ran home.", "It rained all day, and nobody came."]
@@ -70,17 +71,19 @@ def joint_space(
         "limit": limit, "max_tokens": max_tokens, "seed": seed,
     }  # fmt: skip
     given = {"layers": options["layers"], "heads": heads, "limit": limit, "max_tokens": max_tokens, "seed": seed}
-    captured = capture_space(model, corpus, values=of == "values", progress=progress, **given)  # type: ignore[arg-type]
+    steps = Steps(progress, 1 + STEPS_OF_A_STACK[how] * len(model.layout.stacks))
+    captured = capture_space(model, corpus, values=of == "values", report=steps.begin("texts"), **given)  # type: ignore[arg-type]
     where = corpus.about
-    return space_of(captured, model.name, options, provenance("space", model, where, options), show)
+    return space_of(captured, model.name, options, provenance("space", model, where, options), steps)
 
 
-def space_of(captured: Captured, model: str, options: dict[str, Any], about: dict[str, Any], show: Show | None = None) -> Space:
+def space_of(captured: Captured, model: str, options: dict[str, Any], about: dict[str, Any], steps: Steps | None = None) -> Space:
     """A space from what was captured: so that one pass over a corpus serves several gauges and projections."""
     started = time.monotonic()
+    steps = steps or Steps(None)
     stacks, checks = {}, {}
     for name, stack in captured.stacks.items():
-        stacks[name], checks[name] = _stack(stack, options, show)
+        stacks[name], checks[name] = _stack(stack, options, steps)
     errors = [check["error"] for check in checks.values() if check is not None]
     about = {
         **about,
@@ -119,9 +122,9 @@ def _check(of: str, how: str | None, gauge: str | None, dims: int, shared: bool)
     return how, gauge
 
 
-def _stack(stack: CapturedStack, options: dict[str, Any], show: Show | None) -> tuple[SpaceStack, dict[str, Any] | None]:
+def _stack(stack: CapturedStack, options: dict[str, Any], steps: Steps) -> tuple[SpaceStack, dict[str, Any] | None]:
     if options["of"] == "values":
-        return _values(stack, options, show), None
+        return _values(stack, options, steps), None
     n_points = len(stack.query_tokens) + len(stack.key_tokens)
     if n_points < 2 * (options["dims"] + 1):
         raise TraceError(f"{n_points // 2} tokens are too few for a picture in {options['dims']} dimensions.", "Give more text.")
@@ -130,6 +133,7 @@ def _stack(stack: CapturedStack, options: dict[str, Any], show: Show | None) -> 
     shape = (len(stack.layers), len(stack.heads))
     facts = {name: np.full(shape, np.nan) for name in ("scale", "correlation_before", "correlation_after", "top1_full", "top5_full", "kl")}
     projected: list[tuple[np.ndarray, np.ndarray]] = []
+    report = steps.begin(options["project"]) if STEPS_OF_A_STACK[options["project"]] and options["project"] in METHODS else None
     shown: list[dict[str, float]] = []
     error = 0.0
     for layer in range(len(stack.layers)):
@@ -144,13 +148,13 @@ def _stack(stack: CapturedStack, options: dict[str, Any], show: Show | None) -> 
         facts["top1_full"][layer], facts["top5_full"][layer] = full["top1"][0], full["top5"][0]
         shown += pair_rows(stack, layer, gauged, pairs)
         if options["project"] in METHODS:
-            projected.append(_projected(gauged.queries, gauged.keys, options, show, layer, shape[0]))
+            projected.append(_projected(gauged.queries, gauged.keys, options, report, layer, shape[0]))
     linear = None
     if options["project"] in METHODS:
         queries, keys = (np.stack(side) for side in zip(*projected, strict=True))
     else:
         queries, keys, linear, facts["kl"] = fitted(
-            stack, free=options["project"] == "freed", dims=options["dims"], seed=options["seed"], show=show
+            stack, free=options["project"] == "freed", dims=options["dims"], seed=options["seed"], steps=steps
         )
     seen = fidelity(stack, slice(None), queries, keys, order=True)
     facts |= {
@@ -165,7 +169,7 @@ def _stack(stack: CapturedStack, options: dict[str, Any], show: Show | None) -> 
 
 
 def _projected(
-    queries: np.ndarray, keys: np.ndarray, options: dict[str, Any], show: Show | None, layer: int, of: int
+    queries: np.ndarray, keys: np.ndarray, options: dict[str, Any], report: ReportStep | None, layer: int, of: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """The heads of one layer by PCA, UMAP or t-SNE: [head, query, dims], [head, key, dims]."""
     how, dims = options["project"], options["dims"]
@@ -178,19 +182,20 @@ def _projected(
         found = []
         for head, one in enumerate(both):
             found.append(project(one, how, dims=dims, seed=options["seed"]))
-            if show is not None:
-                show(how, layer * len(both) + head + 1, of * len(both))
+            if report is not None:
+                report(layer * len(both) + head + 1, of * len(both))
         points = np.stack(found)
     return points[:, : queries.shape[1]], points[:, queries.shape[1] :]
 
 
-def _values(stack: CapturedStack, options: dict[str, Any], show: Show | None) -> SpaceStack:
+def _values(stack: CapturedStack, options: dict[str, Any], steps: Steps) -> SpaceStack:
     values = stack.vectors.values
     assert values is not None  # noqa: S101 - captured because `of` is values
     points = []
+    report = steps.begin(options["project"]) if STEPS_OF_A_STACK[options["project"]] else None
     for layer, one in enumerate(values):
         none = np.zeros((len(one), 0, one.shape[-1]))
-        points.append(_projected(none, one.astype(np.float64), options, show, layer, len(values))[1])
+        points.append(_projected(none, one.astype(np.float64), options, report, layer, len(values))[1])
     return _made(stack, None, np.stack(points), None, values, {"entropy": mean_entropy(stack)}, None)
 
 

@@ -9,11 +9,12 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eyeline.analyses.progress import Progress, StopRequestedError
 from eyeline.errors import EyelineError
 from eyeline.hosts.app.settings import current
 from eyeline.hosts.report.write import write_report
@@ -26,10 +27,6 @@ if TYPE_CHECKING:
 OWNER = "app.json"
 #: Finished jobs that are remembered.
 REMEMBERED = 200
-
-
-class StoppedError(Exception):
-    """Raised inside an analysis to end it."""
 
 
 @dataclass
@@ -50,11 +47,11 @@ class Job:
     def ended(self) -> bool:
         return self.state in ("done", "stopped", "failed")
 
-    def at(self, done: int, of: int | None, doing: str = "") -> None:
-        """Say how far the work is; where its visitor has asked to stop, it ends here."""
-        self.done, self.of, self.doing = done, of, doing
+    def report_progress(self, progress: Progress) -> None:
+        """Note how far the work is; where its visitor has asked to stop, it ends here."""
+        self.done, self.of, self.doing = progress.done, progress.of, progress.step
         if self.stop.is_set():
-            raise StoppedError
+            raise StopRequestedError
         time.sleep(0.005)  # those who only look come first
 
 
@@ -85,11 +82,11 @@ class Desk:
         with self._turn:
             try:
                 if job.stop.is_set():
-                    raise StoppedError
+                    raise StopRequestedError
                 job.state = "running"
                 work(job)
                 job.state = "done"
-            except StoppedError:
+            except StopRequestedError:
                 job.state = "stopped"
             except EyelineError as error:
                 job.error, job.state = str(error), "failed"
@@ -108,14 +105,14 @@ def desk() -> Desk:
 
 def measure(model: Model, corpus: Corpus, only: Sequence[str], limit: int, owner: str) -> Callable[[Job], None]:
     """The work of a job: the analysis, then the run's folder, whole or not at all."""
-    from eyeline.analyses.corpus.run import Progress, analyse
+    from eyeline.analyses.corpus.run import analyse
     from eyeline.analyses.corpus.statistics.catalogue import statistics_named
 
     def work(job: Job) -> None:
-        def show(place: Progress) -> None:
-            job.at(place.documents, place.of)
+        def report(progress: Progress) -> None:
+            job.report_progress(replace(progress, step=""))  # the page counts texts itself
 
-        run = analyse(model, corpus, statistics_named(only), limit=min(limit, len(corpus)), window=True, progress=show)
+        run = analyse(model, corpus, statistics_named(only), limit=min(limit, len(corpus)), window=True, progress=report)
         keep(job, owner, run.save)
 
     return work
@@ -129,7 +126,7 @@ def keep(job: Job, owner: str, save: Callable[[Path], object]) -> None:
         write_report(half)
         (half / OWNER).write_text(json.dumps({"owner": owner}), encoding="utf-8")
         if job.stop.is_set():
-            raise StoppedError
+            raise StopRequestedError
         half.replace(job.folder)
     finally:
         shutil.rmtree(half, ignore_errors=True)

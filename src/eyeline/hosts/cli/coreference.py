@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from eyeline.hosts.cli.corpus import numbers
-from eyeline.hosts.cli.progress import progress_bar
+from eyeline.hosts.cli.progress import progress_bars
 
 console = Console()
 
@@ -48,10 +48,10 @@ def coreference(
     check_free(output, "coreference", overwrite=overwrite)
     corpus = read_coreference(file, kind=kind, strict=strict)
     loaded = load(model)
-    with progress_bar("windows") as show:
+    with progress_bars() as report_progress:
         run = score(
             loaded, corpus, limit=limit, max_tokens=max_tokens, first_window=first_window, layers=chosen, seed=seed, strict=strict,
-            progress=show,
+            progress=report_progress,
         )  # fmt: skip
     report = write_report(run.save(output))
     table = Table("method", "head", *(f"{name} (%)" for name in ("all", "pronoun", "proper", "nominal")), box=None, header_style="bold")

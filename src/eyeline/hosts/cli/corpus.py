@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from eyeline.hosts.cli.progress import progress_bar
+from eyeline.hosts.cli.progress import progress_bars
 
 if TYPE_CHECKING:
     from eyeline.results.run import Run
@@ -64,10 +64,10 @@ def analyse(
     statistics = statistics_named(only or ANALYSES, targets)
     opened = read_corpus(corpus, kind=kind, paragraphs=paragraphs)
     loaded = load(model)
-    with progress_bar("documents") as show:
+    with progress_bars() as report_progress:
         run = run_analysis(
             loaded, opened, statistics, limit=limit, max_tokens=max_tokens, pairs=pairs, window=window, layers=chosen, seed=seed,
-            folder=output, resume=resume, progress=show,
+            folder=output, resume=resume, progress=report_progress,
         )  # fmt: skip
     report = write_report(run.save(output))
     if pictures:

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table as Printed
 
 from eyeline.hosts.cli.corpus import numbers
-from eyeline.hosts.cli.progress import progress_bar
+from eyeline.hosts.cli.progress import progress_bars
 
 console = Console()
 #: So many relations are printed; the rest is in the table.
@@ -49,9 +49,17 @@ def syntax(
     check_free(output, "syntax", overwrite=overwrite)
     opened = read_treebank(treebank, strict=strict)
     loaded = load(model)
-    with progress_bar() as show:
+    with progress_bars() as report_progress:
         run = run_syntax(
-            loaded, opened, labels=labels, min_count=min_count, limit=limit, max_tokens=max_tokens, layers=chosen, seed=seed, progress=show
+            loaded,
+            opened,
+            labels=labels,
+            min_count=min_count,
+            limit=limit,
+            max_tokens=max_tokens,
+            layers=chosen,
+            seed=seed,
+            progress=report_progress,
         )
     report = write_report(run.save(output))
     table = run.table("syntax")

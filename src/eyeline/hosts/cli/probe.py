@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 from eyeline.hosts.cli.corpus import numbers
+from eyeline.hosts.cli.progress import progress_bars
 
 console = Console()
 
@@ -42,7 +42,6 @@ def probe(
     [dim]eyeline probe dev.conllu --train train.conllu --limit 3000 --model minilm --glove glove -o run[/dim]
     """
     chosen = numbers(layers)
-    from eyeline.analyses.probes.run import Progress as Place
     from eyeline.analyses.probes.run import probe as run_probe
     from eyeline.hosts.report.write import write_report
     from eyeline.models.load import load
@@ -54,18 +53,10 @@ def probe(
     scored = read_treebank(treebank, strict=strict)
     learnt = None if train is None else read_treebank(train, strict=strict)
     loaded = load(model)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        tasks: dict[str, object] = {}
-
-        def show(place: Place) -> None:
-            if place.doing not in tasks:
-                tasks[place.doing] = bar.add_task(escape(place.doing), total=place.of)
-            bar.update(tasks[place.doing], completed=place.done)  # type: ignore[arg-type]
-
+    with progress_bars() as report_progress:
         run = run_probe(
             loaded, scored, train=learnt, glove=glove, limit=limit, max_tokens=max_tokens, layers=chosen, seeds=seeds, epochs=epochs,
-            seed=seed, progress=show,
+            seed=seed, progress=report_progress,
         )  # fmt: skip
     report = write_report(run.save(output))
     table = Table("probe", "heads found", "95 %", "with punctuation")

@@ -1,27 +1,29 @@
-"""The progress bar of the commands that read a corpus."""
+"""The progress bars of the commands: one bar for each step of an analysis."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
+import rich.progress
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-if TYPE_CHECKING:
-    from eyeline.analyses.corpus.run import Progress as Place
+from eyeline.analyses.progress import Progress, ReportProgress
 
 
 @contextmanager
-def progress_bar(what: str = "sentences") -> Iterator[Callable[[Place], None]]:
-    """A bar on standard error; what it gives is called with the place where the run stands."""
+def progress_bars() -> Iterator[ReportProgress]:
+    """Bars on standard error; gives the function that an analysis takes as `progress`."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[speed]}"))
-    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True)) as bar:
-        task = bar.add_task(what, total=None, speed="")
+    with rich.progress.Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True)) as bars:
+        tasks: dict[str, TaskID] = {}
 
-        def show(place: Place) -> None:
-            speed = f"{place.tokens / max(place.seconds, 1e-9):,.0f} tokens/s"
-            bar.update(task, total=place.of, completed=place.documents, speed=speed)
+        def report(progress: Progress) -> None:
+            if progress.step not in tasks:
+                tasks[progress.step] = bars.add_task(escape(progress.step.replace("_", " ")), total=progress.of, speed="")
+            speed = f"{progress.tokens / max(progress.seconds, 1e-9):,.0f} tokens/s" if progress.tokens else ""
+            bars.update(tasks[progress.step], total=progress.of, completed=progress.done, speed=speed)
 
-        yield show
+        yield report

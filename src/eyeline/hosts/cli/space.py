@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -11,10 +10,9 @@ import numpy as np
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from eyeline.hosts.cli.corpus import numbers
-from eyeline.hosts.cli.progress import progress_bar
+from eyeline.hosts.cli.progress import progress_bars
 from eyeline.hosts.report.text import PAGES
 
 console = Console()
@@ -67,10 +65,10 @@ def space(
 
     check_free(output, "space", overwrite=overwrite)
     opened, loaded = read_corpus(corpus, kind=kind), load(model)
-    with _steps() as show:
+    with progress_bars() as report_progress:
         found = joint_space(
             loaded, opened, of=of, project=project, gauge=gauge, dims=dims, shared_scale=shared_scale, limit=limit, max_tokens=max_tokens,
-            seed=seed, show=show, progress=lambda place: show("texts", place.documents, place.of or 0), **chosen,
+            seed=seed, progress=report_progress, **chosen,
         )  # fmt: skip
     make_folder(output)
     found.save(output / FILE, vectors=vectors)
@@ -118,9 +116,9 @@ def compare(
 
     check_free(output, "compare", overwrite=overwrite)
     opened, first, second = read_corpus(corpus, kind=kind), load(model), load(other)
-    with progress_bar("texts, three times") as show:
+    with progress_bars() as report_progress:
         found = run_compare(
-            first, second, opened, layers=chosen, limit=limit, max_tokens=max_tokens, seed=seed, spaces=spaces, progress=show
+            first, second, opened, layers=chosen, limit=limit, max_tokens=max_tokens, seed=seed, spaces=spaces, progress=report_progress
         )
     make_folder(output)
     (output / COMPARE_PAGE).unlink(missing_ok=True)
@@ -138,21 +136,6 @@ def compare(
     if found.spaces is not None:
         console.print(f"Both spaces: {escape(str(output / COMPARE_PAGE))}", highlight=False)
     console.print(f"{found.about['counts']['texts']:,} texts. Report: {escape(str(report))}", highlight=False)
-
-
-@contextmanager
-def _steps() -> Iterator[Callable[[str, int, int], None]]:
-    """A bar for each step: reading the texts, then fitting or projecting their heads."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        tasks: dict[str, TaskID] = {}
-
-        def show(what: str, done: int, of: int) -> None:
-            if what not in tasks:
-                tasks[what] = bar.add_task(what, total=of)
-            bar.update(tasks[what], completed=done, total=of)
-
-        yield show
 
 
 def _said(facts: Mapping[str, np.ndarray]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from eyeline.analyses.progress import Progress, ReportProgress
 from eyeline.errors import EyelineError, TextError
 from eyeline.hosts.app.jobs import Job, keep
 from eyeline.hosts.app.texts.uploads import as_file
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
 
 #: Tables 1, 2 and 3 of Clark et al.
 ANALYSES = ("syntax", "coreference", "probe")
-#: A probing run records, trains three probes, records the untrained network and trains once more.
-STEPS = 6
+#: The bar has so many parts.
 OF = 1000
 
 
@@ -79,56 +79,46 @@ def measure(model: Model, gold: Gold, wanted: Wanted, owner: str) -> Callable[[J
         chosen = [name for name in wanted.analyses if name not in left_out]
         for place, name in enumerate(chosen):
 
-            def at(share: float, doing: str, place: int = place) -> None:
-                job.at(int(OF * (place + share) / len(chosen)), OF, doing)
+            def report(progress: Progress, name: str = name, place: int = place) -> None:
+                job.report_progress(Progress(name, int(OF * (place + progress.share) / len(chosen)), OF))
 
-            at(0, name)
+            report(Progress(name, 0, 1))
             try:
-                found.append(WORK[name](model, gold, wanted, at))
+                found.append(WORK[name](model, gold, wanted, report))
             except EyelineError as error:
                 left_out[name] = str(error)
         if not found:
             raise TextError("\n".join(left_out.values()))
         if left_out:
             found[0] = replace(found[0], about={**found[0].about, "left_out": left_out})
-        job.at(OF, OF, "saving")
+        job.report_progress(Progress("saving", OF, OF))
         keep(job, owner, found[0].join(*found[1:]).save)
 
     return work
 
 
-At = Callable[[float, str], None]
-
-
-def _syntax(model: Model, gold: Gold, wanted: Wanted, at: At) -> Run:
+def _syntax(model: Model, gold: Gold, wanted: Wanted, progress: ReportProgress) -> Run:
     from eyeline.analyses.grammar.run import syntax
 
     assert gold.treebank is not None  # noqa: S101 - read for this
     return syntax(
         model, gold.treebank, labels=wanted.labels, min_count=wanted.min_count, limit=wanted.limit,
-        progress=lambda place: at(place.documents / (place.of or 1), "syntax"),
+        progress=progress,
     )  # fmt: skip
 
 
-def _coreference(model: Model, gold: Gold, wanted: Wanted, at: At) -> Run:
+def _coreference(model: Model, gold: Gold, wanted: Wanted, progress: ReportProgress) -> Run:
     from eyeline.analyses.coreference.run import coreference
 
     assert gold.marked is not None  # noqa: S101 - read for this
-    return coreference(model, gold.marked, limit=wanted.limit, progress=lambda place: at(place.documents / (place.of or 1), "coreference"))
+    return coreference(model, gold.marked, limit=wanted.limit, progress=progress)
 
 
-def _probe(model: Model, gold: Gold, wanted: Wanted, at: At) -> Run:
-    from eyeline.analyses.probes.run import Progress, probe
+def _probe(model: Model, gold: Gold, wanted: Wanted, progress: ReportProgress) -> Run:
+    from eyeline.analyses.probes.run import probe
 
     assert gold.treebank is not None  # noqa: S101 - read for this
-    seen: list[str] = []
-
-    def show(place: Progress) -> None:
-        if place.doing not in seen:
-            seen.append(place.doing)
-        at(min(1.0, (len(seen) - 1 + place.done / max(1, place.of)) / STEPS), "probe")
-
-    return probe(model, gold.treebank, limit=max(1, wanted.limit // 2), seeds=wanted.seeds, progress=show)
+    return probe(model, gold.treebank, limit=max(1, wanted.limit // 2), seeds=wanted.seeds, progress=progress)
 
 
 WORK: dict[str, Callable[..., Run]] = {"syntax": _syntax, "coreference": _coreference, "probe": _probe}

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from eyeline.analyses.progress import Progress
 from eyeline.errors import TextError
 from eyeline.hosts.app.jobs import Job, keep
 from eyeline.hosts.app.messages import Say
@@ -16,14 +17,13 @@ from eyeline.results.space.file import FILE
 from eyeline.results.space.space import Space
 
 if TYPE_CHECKING:
-    from eyeline.analyses.corpus.run import Progress
     from eyeline.models.model import Model
     from eyeline.text.corpora.corpus import Corpus
 
 #: The projections that are made for all heads at once; others are made of one head, when it is asked for.
 PROJECTIONS, GAUGES = ("fitted", "freed", "pca"), ("attentionviz", "lifted", "none")
-#: What the steps of a space are called in the messages.
-STEPS = {"fitting": "fitting", "freeing": "freeing"}
+#: The steps of a space that have a message.
+STEPS = ("texts", "fitting", "freeing")
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def measure_space(say: Say, model: Model, corpus: Corpus, wanted: Wanted, owner:
 
     def work(job: Job) -> None:
         space = _space(say, model, corpus, wanted, job)
-        job.at(1, 1, "saving")
+        job.report_progress(Progress("saving", 1, 1))
 
         def save(folder: Path) -> None:
             space.run().save(folder)
@@ -60,16 +60,13 @@ def measure_space(say: Say, model: Model, corpus: Corpus, wanted: Wanted, owner:
 def _space(say: Say, model: Model, corpus: Corpus, wanted: Wanted, job: Job, doing: str = "", **more: object) -> Space:
     from eyeline.analyses.space.run import joint_space
 
-    def read(place: Progress) -> None:
-        check_room(say, model, place.tokens)
-        job.at(place.documents, place.of, doing or "texts")
-
-    def show(what: str, done: int, of: int) -> None:
-        job.at(done, of, doing or STEPS.get(what, "fitting"))
+    def report(progress: Progress) -> None:
+        check_room(say, model, progress.tokens)
+        job.report_progress(replace(progress, step=doing or (progress.step if progress.step in STEPS else "fitting")))
 
     return joint_space(
         model, corpus, project=wanted.project, gauge=wanted.gauge, dims=wanted.dims, limit=wanted.limit, max_tokens=wanted.max_tokens,
-        progress=read, show=show, **more,  # type: ignore[arg-type]
+        progress=report, **more,  # type: ignore[arg-type]
     )  # fmt: skip
 
 
@@ -87,12 +84,12 @@ def measure_comparison(
     from eyeline.analyses.compare.run import compare
 
     def work(job: Job) -> None:
-        job.at(0, 1, "second")
+        job.report_progress(Progress("second", 0, 1))
         other = second()
 
-        def show(place: Progress) -> None:
-            check_room(say, first, place.tokens)
-            job.at(place.documents, place.of, "comparing")
+        def show(progress: Progress) -> None:
+            check_room(say, first, progress.tokens)
+            job.report_progress(progress)
 
         found = compare(first, other, corpus, limit=wanted.limit, max_tokens=wanted.max_tokens, spaces=False, progress=show)
         options = found.about["options"]
@@ -108,7 +105,7 @@ def measure_comparison(
             spaces = (a, b)
         else:
             about["left_out"] = {**about["left_out"], "space": say("space.no_vectors")}
-        job.at(1, 1, "saving")
+        job.report_progress(Progress("saving", 1, 1))
         keep(job, owner, Comparison(replace(found.run, about=about), spaces).save)
 
     return work

@@ -1,0 +1,90 @@
+"""How an analysis reports its progress, and how it is stopped: one protocol for all of them."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+
+class StopRequestedError(Exception):
+    """Raise it in the function that receives progress: the analysis ends there. It is no error of the analysis."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far an analysis is.
+
+    step      what it does at present: documents, sentences, fitting, …
+    done, of  how much of this step is done, and how much there is; None where that is not known
+    tokens    tokens read so far; 0 where the step reads no text
+    seconds   since the analysis began; of a resumed run, with the seconds before it was interrupted
+    index     which step this is, from 0, of n_steps in all
+    """
+
+    step: str
+    done: int
+    of: int | None
+    tokens: int = 0
+    seconds: float = 0.0
+    index: int = 0
+    n_steps: int = 1
+
+    @property
+    def share(self) -> float:
+        """How much of the whole analysis is done, from 0 to 1, with all steps counted alike.
+
+        >>> Progress("fitting", 1, 2, index=1, n_steps=2).share
+        0.75
+        """
+        within = min(1.0, self.done / self.of) if self.of else 0.0
+        return min(1.0, (self.index + within) / self.n_steps)
+
+
+class ReportProgress(Protocol):
+    """What every analysis takes as `progress`: a function that is called often, and raises StopRequestedError to end the analysis."""
+
+    def __call__(self, progress: Progress, /) -> None: ...
+
+
+class ReportStep(Protocol):
+    """The same within one step."""
+
+    def __call__(self, done: int, of: int | None, tokens: int = 0) -> None: ...
+
+
+class Steps:
+    """The steps of one analysis, numbered in the order in which they begin, reported to one function.
+
+    >>> steps = Steps(lambda progress: print(progress.step, progress.done, progress.of, progress.share), 2)
+    >>> report = steps.begin("texts")
+    >>> report(1, 2)
+    texts 1 2 0.25
+    """
+
+    def __init__(self, report: ReportProgress | None, n_steps: int = 1) -> None:
+        self.n_steps = n_steps
+        self._report, self._begun, self._started = report, 0, time.monotonic()
+
+    def begin(self, step: str) -> ReportStep:
+        """The function that reports the next step."""
+        index = self._begun
+        self._begun += 1
+
+        def report(done: int, of: int | None, tokens: int = 0) -> None:
+            if self._report is not None:
+                self._report(Progress(step, done, of, tokens, time.monotonic() - self._started, index, self.n_steps))
+
+        return report
+
+    def nested(self, step: str, n_steps: int = 1) -> ReportProgress:
+        """A function for an analysis within this one, of so many steps of its own, which all are called `step` here."""
+        first = self._begun
+        self._begun += n_steps
+
+        def report(progress: Progress) -> None:
+            if self._report is not None:
+                seconds = time.monotonic() - self._started
+                self._report(replace(progress, step=step, seconds=seconds, index=first + progress.index, n_steps=self.n_steps))
+
+        return report
