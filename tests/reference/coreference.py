@@ -24,17 +24,17 @@ def attention_answers(words: np.ndarray, places: dict[int, int], mentions: list[
     """(type, right) of each mention that has an antecedent. words: [word, word]; places: word of the document → row."""
     found = []
     for mention in mentions:
-        antecedents = [other for other in mentions if other.head < mention.head and other.cluster == mention.cluster]
+        antecedents = [other for other in mentions if other.head_word < mention.head_word and other.cluster == mention.cluster]
         if not antecedents:
             continue
         best, most = None, -1.0
         for other in mentions:
-            if other.head < mention.head:
-                row, column = places[mention.head], places[other.head]
+            if other.head_word < mention.head_word:
+                row, column = places[mention.head_word], places[other.head_word]
                 weight = words[column, row] if back else words[row, column]
-                if weight > most or (weight == most and best is not None and other.head > best):
-                    best, most = other.head, weight
-        found.append((mention.type, any(other.head == best for other in antecedents)))
+                if weight > most or (weight == most and best is not None and other.head_word > best):
+                    best, most = other.head_word, weight
+        found.append((mention.type, any(other.head_word == best for other in antecedents)))
     return found
 
 
@@ -46,18 +46,18 @@ def rule_answers(document: MarkedDocument, mentions: list[Mention], method: str)
         return " ".join(document.words[first : last + 1]).lower()
 
     for mention in mentions:
-        before = [other for other in mentions if other.head < mention.head]
-        right = {other.head for other in before if other.cluster == mention.cluster}
+        before = [other for other in mentions if other.head_word < mention.head_word]
+        right = {other.head_word for other in before if other.cluster == mention.cluster}
         if not right:
             continue
-        nearest_first = sorted(before, key=lambda other: mention.head - other.head)
+        nearest_first = sorted(before, key=lambda other: mention.head_word - other.head_word)
         answer = None
         if method == "nearest":
-            answer = nearest_first[0].head
+            answer = nearest_first[0].head_word
         elif method == "head match":
             for other in nearest_first:
-                if lower(other.head, other.head) == lower(mention.head, mention.head):
-                    answer = other.head
+                if lower(other.head_word, other.head_word) == lower(mention.head_word, mention.head_word):
+                    answer = other.head_word
                     break
         else:
             for sieve in (1, 2, 3, 4):
@@ -66,7 +66,7 @@ def rule_answers(document: MarkedDocument, mentions: list[Mention], method: str)
                     if sieve == 1:
                         passes = lower(other.start, other.end) == lower(mention.start, mention.end)
                     elif sieve == 2:
-                        passes = lower(other.head, other.head) == lower(mention.head, mention.head)
+                        passes = lower(other.head_word, other.head_word) == lower(mention.head_word, mention.head_word)
                     elif sieve == 3:
                         passes = (
                             _fits(mention.number, other.number)
@@ -74,7 +74,7 @@ def rule_answers(document: MarkedDocument, mentions: list[Mention], method: str)
                             and _fits(mention.person, other.person)
                         )
                     if passes:
-                        answer = other.head
+                        answer = other.head_word
                         break
                 if answer is not None:
                     break

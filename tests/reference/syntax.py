@@ -37,9 +37,9 @@ def score(predictions: list[list[int]], sentences: Sequence[Sentence], relations
     total: dict[str, int] = {}
     for guess, sentence, names in zip(predictions, sentences, relations, strict=True):
         for i, name in enumerate(names):
-            correct = guess[i] == sentence.heads[i]
+            correct = guess[i] == sentence.governors[i]
             if name in ("nmod:poss", "poss") and i + 1 < len(sentence.words) and sentence.words[i + 1] in ("'s", "s'", "’s", "s’"):
-                correct = guess[i + 1] == sentence.heads[i]
+                correct = guess[i + 1] == sentence.governors[i]
             for key in (name, "all"):
                 right[key] = right.get(key, 0) + int(correct)
                 total[key] = total.get(key, 0) + 1

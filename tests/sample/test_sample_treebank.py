@@ -49,7 +49,7 @@ def test_every_seed_gives_trees_and_mentions_that_close(seed: int) -> None:
     for sentence in bank:
         for _, first, last in mentions(sentence):
             inside = range(first, last + 1)
-            heads_outside = [place for place in inside if sentence.heads[place] not in inside]
+            heads_outside = [place for place in inside if sentence.governors[place] not in inside]
             assert len(heads_outside) == 1, (sentence.id, sentence.words[first : last + 1])  # a mention is a phrase
 
 

@@ -123,7 +123,7 @@ def test_the_example_shows_what_the_best_head_attends_to(minilm: el.Model) -> No
     table = run.table("coreference_example")
     assert tuple(table.columns["word"]) == MARY.words
     told = [row for row in table.rows() if row["mention"]]
-    assert [row["place"] for row in told] == [question.mention.head for question in questions(MARY.mentions)]
+    assert [row["place"] for row in told] == [question.mention.head_word for question in questions(MARY.mentions)]
     layer, head = (run.about["coreference"]["example"][name] for name in ("layer", "head"))
     weights = minilm.trace(words=list(MARY.words)).words().weights[layer, head]  # [unit, unit], [CLS] first
     for row in told:

@@ -27,7 +27,8 @@ ODD = Sentence("</script><b>", ("<b>cat</b>", "ran", "</script>"), (1, -1, 1), (
 def conllu(sentences: list[Sentence]) -> str:
     return "".join(
         block(
-            one.id, *(line(i + 1, *parts) for i, parts in enumerate(zip(one.words, (h + 1 for h in one.heads), one.deprels, strict=True)))
+            one.id,
+            *(line(i + 1, *parts) for i, parts in enumerate(zip(one.words, (h + 1 for h in one.governors), one.deprels, strict=True))),
         )
         for one in sentences
     )

@@ -100,7 +100,7 @@ def test_gum_brackets_nest_and_words_without_spaces_are_words(tmp_path: Path) ->
     corpus = read_coreference(write(tmp_path, GUM, "x.conllu"))
     (document,) = corpus
     assert document.words == ("田中", "さん", "猫", "飼う", "그", "는", "운다", ".")
-    assert [(m.start, m.end, m.head, m.cluster, m.type) for m in document.mentions] == [
+    assert [(m.start, m.end, m.head_word, m.cluster, m.type) for m in document.mentions] == [
         (0, 1, 0, 0, "proper"),
         (2, 2, 2, 1, "nominal"),
         (4, 4, 4, 0, "pronoun"),
@@ -115,7 +115,7 @@ def test_gum_brackets_nest_and_words_without_spaces_are_words(tmp_path: Path) ->
 def test_corefuds_head_field_says_which_word_is_the_head(tmp_path: Path) -> None:
     text = as_conllu([MARY], "eid-etype-head-other").replace("(1-person-giv:act-1,2-coref-A_B", "(1-thing-2-x")
     (document,) = read_coreference(write(tmp_path, text), strict=True)
-    assert document.mentions[1].head == 3
+    assert document.mentions[1].head_word == 3
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_heads_and_types_are_told_from_universal_tags_and_pronouns_from_the_word
     tagged = plain | {"upos": ["DET", "NOUN", "ADP", "NOUN", "VERB", "CCONJ", "PRON", "VERB"]}
     for document, head in ((plain, 3), (tagged, 1)):
         (found,) = read_coreference(write(tmp_path, json.dumps(document)))
-        assert [(mention.head, mention.type) for mention in found.mentions] == [(head, "nominal"), (6, "pronoun")]
+        assert [(mention.head_word, mention.type) for mention in found.mentions] == [(head, "nominal"), (6, "pronoun")]
 
 
 def test_xpos_alone_tells_the_type_in_conllu(tmp_path: Path) -> None:

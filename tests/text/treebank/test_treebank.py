@@ -34,7 +34,7 @@ NO_RELATION = block("bare", line(1, "a", 2, "_"), line(2, "b", 0, "root"))
 
 def test_a_sentence_is_words_with_heads_from_zero() -> None:
     sentence = parse_treebank(GOOD)[0]
-    assert (sentence.id, sentence.words, sentence.heads) == ("good", ("Cats", "purr", "."), (1, ROOT, 1))
+    assert (sentence.id, sentence.words, sentence.governors) == ("good", ("Cats", "purr", "."), (1, ROOT, 1))
     assert (sentence.deprels, sentence.spaces) == (("nsubj", "root", "punct"), (True, False, True))
 
 
@@ -44,9 +44,9 @@ def test_a_sentence_is_words_with_heads_from_zero() -> None:
         (TWO_ROOTS, "two", "two roots, words 1 and 2"),
         (CYCLE, "cycle", "a cycle through word"),
         (NO_ROOT, "none", "no root"),
-        (OUTSIDE, "outside", "word 1 has head 7, and there are 2 words"),
+        (OUTSIDE, "outside", "word 1 has governor 7, and there are 2 words"),
         (NO_HEAD, "headless", "has no head"),
-        (NO_RELATION, "bare", "has no head or no relation"),
+        (NO_RELATION, "bare", "has no governor or no relation"),
     ],
 )
 def test_what_is_no_tree_is_skipped_by_name_and_strict_stops(bad: str, name: str, why: str) -> None:
@@ -75,7 +75,7 @@ def test_multi_word_tokens_give_their_parts_empty_nodes_and_enhanced_heads_nothi
     )
     sentence = parse_treebank(text, strict=True)[0]
     assert sentence.words == ("I", "do", "n't", "in", "dem")
-    assert sentence.heads == (2, 2, ROOT, 4, 2)
+    assert sentence.governors == (2, 2, ROOT, 4, 2)
     assert sentence.spaces == (True, False, True, True, False)
 
 

@@ -110,7 +110,7 @@ class AntecedentAttention:
             candidates[row, : len(nearest_first)] = torch.tensor([words[window][word] for word in nearest_first])
             there[row, : len(nearest_first)] = True
             right[row, : len(nearest_first)] = torch.tensor([word in question.right for word in nearest_first])
-        queries = [words[window][question.mention.head] for question, window in zip(questions, windows, strict=True)]
+        queries = [words[window][question.mention.head_word] for question, window in zip(questions, windows, strict=True)]
         device = maps.weights.device
         places, heads = (torch.tensor(values, dtype=torch.long, device=device)[:, None] for values in (windows, queries))
         return _Batch(numbers, places, heads, candidates.to(device), there.to(device), right.to(device))

@@ -36,18 +36,18 @@ def questions(mentions: Sequence[Mention]) -> list[Question]:
     ((0, 3), {0})
     """
     found = []
-    in_order = sorted(mentions, key=lambda m: (m.head, m.start, m.end))
+    in_order = sorted(mentions, key=lambda m: (m.head_word, m.start, m.end))
     for mention in in_order:
-        before = tuple(other for other in in_order if other.head < mention.head)
-        right = frozenset(other.head for other in before if other.cluster == mention.cluster)
+        before = tuple(other for other in in_order if other.head_word < mention.head_word)
+        right = frozenset(other.head_word for other in before if other.cluster == mention.cluster)
         if right:
-            found.append(Question(mention, before, tuple(sorted({other.head for other in before})), right))
+            found.append(Question(mention, before, tuple(sorted({other.head_word for other in before})), right))
     return found
 
 
 def nearest(question: Question, words: Sequence[str]) -> int | None:
     """The head word of the mention just before."""
-    return question.before[-1].head
+    return question.before[-1].head_word
 
 
 def head_match(question: Question, words: Sequence[str]) -> int | None:
@@ -93,7 +93,7 @@ def _same_words(one: Mention, other: Mention, words: Sequence[str]) -> bool:
 
 
 def _same_head(one: Mention, other: Mention, words: Sequence[str]) -> bool:
-    return words[one.head].casefold() == words[other.head].casefold()
+    return words[one.head_word].casefold() == words[other.head_word].casefold()
 
 
 def _agree(one: Mention, other: Mention, words: Sequence[str]) -> bool:
@@ -105,4 +105,4 @@ def _folded(words: Sequence[str]) -> list[str]:
 
 
 def _nearest_of(mentions: Sequence[Mention]) -> int | None:
-    return mentions[-1].head if mentions else None
+    return mentions[-1].head_word if mentions else None

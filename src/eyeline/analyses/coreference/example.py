@@ -30,7 +30,7 @@ def choose_example(asked: Asked, right: np.ndarray, corpus: MarkedCorpus) -> int
         places = np.flatnonzero(asked.window == number)
         words = corpus[asked.windows[number].document].words
         asks = [asked.questions[place] for place in places]
-        kinds = {words[head].casefold() for question in asks for head in (question.mention.head, *question.right)}
+        kinds = {words[head].casefold() for question in asks for head in (question.mention.head_word, *question.right)}
         share = float(right[places].mean()) if len(places) else 0.0
         return len(places) > 1, share, min(len(kinds), ENOUGH_MENTIONS), -len(asked.windows[number].words)
 
@@ -56,7 +56,7 @@ def example_table(model: Model, asked: Asked, number: int, best: tuple[int, int]
     document = corpus[window.document]
     told: dict[int, tuple[Cell, ...]] = {}
     for question in (asked.questions[i] for i in np.flatnonzero(asked.window == number)):
-        query = place_of[question.mention.head]
+        query = place_of[question.mention.head_word]
         nearest_first = [place_of[word] for word in reversed(question.candidates)]
         place = max(nearest_first, key=lambda candidate, query=query: float(weights[query, candidate]))  # type: ignore[misc]
         span = " ".join(document.words[question.mention.start : question.mention.end + 1])

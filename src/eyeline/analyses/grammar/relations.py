@@ -53,7 +53,7 @@ def gold_of(sentence: Sentence, labels: str = "ud") -> Gold:
     """
     if labels not in LABELS:
         raise TextError(f"Labels {labels!r}.", nearest(labels, LABELS))
-    heads, relations = sentence.heads, sentence.deprels
+    heads, relations = sentence.governors, sentence.deprels
     if labels == "ud":
         relations = tuple(name if name in OWN_SUBTYPES else name.partition(":")[0] for name in relations)
     elif labels == "stanford":
@@ -67,11 +67,11 @@ def gold_of(sentence: Sentence, labels: str = "ud") -> Gold:
 
 
 def _stanford(sentence: Sentence) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    heads = list(sentence.heads)
+    heads = list(sentence.governors)
     relations = [STANFORD.get(name, STANFORD.get(name.partition(":")[0], name.partition(":")[0])) for name in sentence.deprels]
     turned: set[int] = set()
     for place, name in enumerate(sentence.deprels):
-        noun = sentence.heads[place]
+        noun = sentence.governors[place]
         if name.partition(":")[0] != "case" or noun == ROOT:
             continue
         if sentence.words[place] in POSSESSIVE or (sentence.upos and sentence.upos[place] == "PART"):

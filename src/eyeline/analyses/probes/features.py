@@ -76,7 +76,7 @@ def read_gold(model: Model, sentences: Sequence[Sentence], what: str, max_tokens
     return Gold(
         kept,
         texts,
-        tuple(torch.tensor(sentence.heads) + 1 for sentence in kept),
+        tuple(torch.tensor(sentence.governors) + 1 for sentence in kept),
         tuple(torch.tensor([not is_punctuation(relation) for relation in sentence.deprels]) for sentence in kept),
         n_special.pop(),
         len(sentences),

@@ -31,8 +31,8 @@ def as_treebank(given: Treebank | Sequence[Sentence] | str | Path) -> Treebank:
 def read_treebank(path: str | Path, *, strict: bool = False) -> Treebank:
     """Read a treebank: .conllu, plain or .gz, in the basic dependencies of Universal Dependencies.
 
-    Multi-word tokens give their parts, empty nodes and enhanced heads are passed over. A sentence with two roots, none, a cycle, or a head
-    that is not there is skipped and named in `skipped`; with `strict` it is an error.
+    Multi-word tokens give their parts, empty nodes and enhanced dependencies are passed over. A sentence with two roots, none, a cycle, or
+    a governor that does not exist is skipped and named in `skipped`; with `strict` it is an error.
     """
     path = Path(path)
     if not path.is_file():
@@ -56,7 +56,7 @@ def _collect(path: Path | str, name: str, digest: str, lines: Iterable[tuple[int
         document = document if named is None else named.partition("=")[2].strip() or f"line {line}"
         number = parsed.metadata.get("sent_id") or f"line {line}"
         try:
-            found = _sentence(number, parsed, document)
+            sentence = _sentence(number, parsed, document)
         except TextError as error:
             if strict:
                 raise TextError(
@@ -65,7 +65,7 @@ def _collect(path: Path | str, name: str, digest: str, lines: Iterable[tuple[int
             named_before = number in skipped  # two sentences of one name are two
             skipped[f"{number}, line {line}" if named_before else number] = str(error).splitlines()[0].removeprefix(f"{number}: ")
             continue
-        sentences.append(found)
+        sentences.append(sentence)
     if not sentences:
         why = (
             f"All {len(skipped):,} sentences were skipped; the first: {next(iter(skipped.values()))}"
@@ -78,18 +78,18 @@ def _collect(path: Path | str, name: str, digest: str, lines: Iterable[tuple[int
 
 def _sentence(name: str, parsed: Any, document: str) -> Sentence:
     words = [token for token in parsed if isinstance(token["id"], int)]
-    heads = []
-    for place, word in enumerate(words):
-        if word["id"] != place + 1:
-            raise TextError(f"{name}: word {place + 1} has the number {word['id']}.")
+    governors = []
+    for index, word in enumerate(words):
+        if word["id"] != index + 1:
+            raise TextError(f"{name}: word {index + 1} has the number {word['id']}.")
         if not isinstance(word["head"], int) or word["deprel"] in (None, "", "_"):
-            raise TextError(f"{name}: word {place + 1}, {word['form']!r}, has no head or no relation.")
-        heads.append(word["head"] - 1)
+            raise TextError(f"{name}: word {index + 1}, {word['form']!r}, has no governor or no relation.")
+        governors.append(word["head"] - 1)
     forms = tuple(str(word["form"]) for word in words)
     return Sentence(
         id=name,
         words=forms,
-        heads=tuple(heads),
+        governors=tuple(governors),
         deprels=tuple(str(word["deprel"]) for word in words),
         upos=tuple(str(word["upos"] or "_") for word in words),
         spaces=spaces_of(forms, parsed),

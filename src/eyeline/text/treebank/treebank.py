@@ -30,25 +30,25 @@ class Treebank:
     def __len__(self) -> int:
         return len(self.sentences)
 
-    def __getitem__(self, place: int) -> Sentence:
-        return self.sentences[place]
+    def __getitem__(self, index: int) -> Sentence:
+        return self.sentences[index]
 
     @classmethod
     def of(cls, sentences: Sequence[Sentence], name: str = "sentences") -> Treebank:
         """A treebank of sentences in memory."""
         if not sentences:
             raise TextError("An empty treebank: no sentences.", "Give at least one.")
-        content = json.dumps([(one.words, one.heads, one.deprels) for one in sentences])
+        content = json.dumps([(sentence.words, sentence.governors, sentence.deprels) for sentence in sentences])
         return cls(name, hashlib.sha256(content.encode()).hexdigest(), tuple(sentences))
 
     def halves(self, seed: int = 0) -> tuple[Treebank, Treebank]:
-        """Two treebanks: half of the sentences, drawn at random, and the others, each in order; what was skipped is told by the second."""
+        """Two treebanks: half of the sentences, drawn at random, and the others, each in order; the second lists what was skipped."""
         if len(self) < 2:
             raise TextError(f"{self.name} has one sentence.", "Two halves need at least two.")
         first = set(random.Random(seed).sample(range(len(self)), len(self) // 2))  # noqa: S311 - a seeded choice, not a secret
         kept = (
-            tuple(one for place, one in enumerate(self) if place in first),
-            tuple(one for place, one in enumerate(self) if place not in first),
+            tuple(sentence for index, sentence in enumerate(self) if index in first),
+            tuple(sentence for index, sentence in enumerate(self) if index not in first),
         )
         other = replace(self.of(kept[1], f"the other half of {self.name}"), skipped=self.skipped)
         return self.of(kept[0], f"one half of {self.name}"), other
