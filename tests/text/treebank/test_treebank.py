@@ -45,7 +45,7 @@ def test_a_sentence_is_words_with_heads_from_zero() -> None:
         (CYCLE, "cycle", "a cycle through word"),
         (NO_ROOT, "none", "no root"),
         (OUTSIDE, "outside", "word 1 has governor 7, and there are 2 words"),
-        (NO_HEAD, "headless", "has no head"),
+        (NO_HEAD, "headless", "has no governor"),
         (NO_RELATION, "bare", "has no governor or no relation"),
     ],
 )
@@ -152,7 +152,7 @@ def test_two_spaces_and_odd_characters_within_a_word_do_not_move_the_columns(tmp
     text = block("odd", line(1, "10  000", 2, "nummod"), line(2, "a\u2028b\x85", 3, "nsubj"), line(3, "\u00a0x", 0, "root", "Gloss=a  b"))
     (tmp_path / "x.conllu").write_text(text, encoding="utf-8", newline="\n")
     for bank in (parse_treebank(text), el.read_treebank(tmp_path / "x.conllu"), parse_treebank(text.replace("\n", "\r\n"))):
-        assert (bank[0].words, bank[0].heads) == (("10 000", "a\u2028b\x85", "\u00a0x"), (1, 2, ROOT))
+        assert (bank[0].words, bank[0].governors) == (("10 000", "a\u2028b\x85", "\u00a0x"), (1, 2, ROOT))
         assert bank[0].misc[2]["Gloss"] == "a b"
 
 
