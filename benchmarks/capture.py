@@ -122,7 +122,7 @@ def cache_ratio(tokens: int) -> dict[str, float]:
     hf = transformers.BertModel(transformers.BertConfig(vocab_size=30522, num_hidden_layers=12, **SIZE), add_pooling_layer=False).eval()
     tokenizer = el.load("minilm").tokenizer
     with tempfile.TemporaryDirectory() as folder:
-        model = el.wrap(hf, tokenizer, cache=el.TraceCache(folder))
+        model = el.wrap(hf, tokenizer, cache=el.traces.TraceCache(folder))
         text = " ".join(["cat"] * (tokens - 2))
         model.trace(text)
         ids = torch.tensor([model.trace(text).text.ids])

@@ -93,7 +93,7 @@ def segments_time(repeats: int) -> dict[str, float]:
         times["plain"].append(best(lambda: plain(model, sides), 1))
         model.hf.set_attn_implementation(IMPLEMENTATION)
         times["statistics"].append(best(lambda: folded(model, sides), 1))
-        times["analyse"].append(best(lambda: el.analyse(model, texts, [el.AverageAttention(), el.Entropy()]), 1))
+        times["analyse"].append(best(lambda: el.analyse(model, texts, [el.statistics.AverageAttention(), el.statistics.Entropy()]), 1))
     found = {f"{name}_s": min(values[1:]) for name, values in times.items()}
     found["statistics_to_plain"] = found["statistics_s"] / found["plain_s"]
     found["analyse_to_plain"] = found["analyse_s"] / found["plain_s"]

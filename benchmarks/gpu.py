@@ -143,10 +143,10 @@ def whole_run(tokens: int) -> dict[str, Any]:
     with torch.inference_mode():
         forward = milliseconds(lambda: model.hf.model(ids), repeats=3)
     model = tiny_decoder("cuda")
-    el.analyse(model, [text], [el.AverageAttention(), el.Entropy()])
+    el.analyse(model, [text], [el.statistics.AverageAttention(), el.statistics.Entropy()])
     torch.cuda.reset_peak_memory_stats()
     before = torch.cuda.memory_allocated()
-    run = el.analyse(model, [text], [el.AverageAttention(), el.Entropy()])
+    run = el.analyse(model, [text], [el.statistics.AverageAttention(), el.statistics.Entropy()])
     peak = torch.cuda.max_memory_allocated() - before
     found = {"tokens": tokens, "forward_ms": forward, "run_seconds": run.about["seconds"]}
     return found | {"peak_bytes": peak, "streamed": run.about["streamed"]}
@@ -161,7 +161,13 @@ def same_as_on_the_processor() -> dict[str, float]:
     for device in ("cpu", "cuda"):
         model = tiny_decoder("cpu")
         model = el.wrap(model.hf.to(device), model.tokenizer, name="decoder")
-        runs.append(el.analyse(model, texts, [el.AverageAttention(), el.Entropy(), el.HeadDistances(), el.Importance()]))
+        runs.append(
+            el.analyse(
+                model,
+                texts,
+                [getattr(el.statistics, name)() for name in ("AverageAttention", "Entropy", "HeadDistances", "Importance")],
+            )
+        )
     found = {}
     for name, table in runs[0].tables.items():
         numbers = [column for column, values in table.columns.items() if len(values) and isinstance(values[0], float)]

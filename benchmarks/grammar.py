@@ -47,7 +47,7 @@ def syntax(treebank: Path | None, limit: int | None, repeats: int) -> dict[str, 
     from eyeline.analyses.word_maps import each_word_map, read_words
     from eyeline.capture.recorder import IMPLEMENTATION
 
-    bank = el.sample_treebank(2000) if treebank is None else el.read_treebank(treebank)
+    bank = el.treebanks.sample_treebank(2000) if treebank is None else el.treebanks.read_treebank(treebank)
     sentences = list(bank)[:limit]
     model = el.load("minilm")
     texts = read_words(model, [one.words for one in sentences], [one.spaces for one in sentences])

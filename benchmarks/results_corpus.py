@@ -78,8 +78,8 @@ def main() -> None:
     parser.add_argument("--corpus", type=Path, required=True)
     parser.add_argument("--limit", type=int, default=300)
     arguments = parser.parse_args()
-    statistics = [el.AverageAttention(), el.Entropy(), el.HeadDistances()]
-    run = el.analyse(el.load(arguments.model), el.read_corpus(arguments.corpus), statistics, pairs=True, limit=arguments.limit)
+    statistics = [el.statistics.AverageAttention(), el.statistics.Entropy(), el.statistics.HeadDistances()]
+    run = el.analyse(el.load(arguments.model), el.corpora.read_corpus(arguments.corpus), statistics, pairs=True, limit=arguments.limit)
     name = Path(arguments.model).name
     command = f"python benchmarks/results_corpus.py --model {name} --corpus {arguments.corpus.name} --limit {arguments.limit}"
     put_section("corpus", section(run, command))

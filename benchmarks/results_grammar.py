@@ -83,11 +83,11 @@ def main() -> None:
         put_section("syntax", text)
 
 
-def bank_of(data: Path, name: str) -> el.Treebank:
+def bank_of(data: Path, name: str) -> el.treebanks.Treebank:
     path = data / f"{name}.conllu.gz"
     if not path.is_file():
         raise SystemExit(f"{path}: not there. --data says where the treebanks lie.")
-    return el.read_treebank(path)
+    return el.treebanks.read_treebank(path)
 
 
 def measure(name: str, data: Path, limit: int | None) -> dict[str, el.Run]:

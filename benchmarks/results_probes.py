@@ -54,7 +54,7 @@ def measure(model: str, data: Path, limit: int, seeds: int) -> el.Run:
             shown.add(doing)
             print(doing, flush=True)
 
-    learn, score = (el.read_treebank(file) for file in files[:2])
+    learn, score = (el.treebanks.read_treebank(file) for file in files[:2])
     return el.probe(el.load(model), score, train=learn, glove=files[2], limit=limit, seeds=seeds, progress=show)
 
 

@@ -79,7 +79,7 @@ def measure(arguments: argparse.Namespace, kept: dict[str, Any], keep: Callable[
     paragraphs = read_paragraphs(arguments.data / GAP)
     sizes = np.cumsum([len(model.tokenizer(text)["input_ids"]) for text in paragraphs[:2000]])
     first, last = (int(np.searchsorted(sizes, n * arguments.tokens)) + 1 for n in (1, 2))
-    whole, held = (capture_space(model, el.Corpus.from_texts(part)) for part in (paragraphs[:first], paragraphs[first:last]))
+    whole, held = (capture_space(model, el.corpora.Corpus.from_texts(part)) for part in (paragraphs[:first], paragraphs[first:last]))
     about = {"model": model.name, "sample": arguments.sample, "tokens": arguments.tokens, "few": arguments.few}
     about |= {name: {"texts": one.counts["texts"], "tokens": one.counts["tokens"]} for name, one in (("shown", whole), ("held_out", held))}
     if kept.setdefault("about", about) != about:

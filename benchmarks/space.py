@@ -84,10 +84,10 @@ def main() -> None:
     plainly(model, lambda: forward(model, sides[:20]))  # warm
     with timed(steps, "forward"):
         plainly(model, lambda: forward(model, sides))
-    corpus = el.Corpus.from_texts(texts)
+    corpus = el.corpora.Corpus.from_texts(texts)
     with timed(steps, "whole"), tempfile.TemporaryDirectory() as folder:
         with timed(steps, "capture and space"):
-            space = el.joint_space(model, corpus)
+            space = el.space(model, corpus)
         with timed(steps, "page"):
             el.space_view(space).save(Path(folder) / "space.html")
         with timed(steps, "files"):

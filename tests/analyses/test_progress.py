@@ -29,11 +29,11 @@ DOCUMENTS = [
 ]
 
 ANALYSES: dict[str, Callable[..., Any]] = {
-    "analyse": lambda **given: el.analyse(tiny_model(), TEXTS, [el.Entropy()], **given),
+    "analyse": lambda **given: el.analyse(tiny_model(), TEXTS, [el.statistics.Entropy()], **given),
     "syntax": lambda **given: el.syntax(tiny_model(), SENTENCES, min_count=1, **given),
     "coreference": lambda **given: el.coreference(tiny_model(), DOCUMENTS, **given),
     "probe": lambda **given: el.probe(tiny_model(), SENTENCES, seeds=1, **given),
-    "space": lambda **given: el.joint_space(tiny_model(), TEXTS, **given),
+    "space": lambda **given: el.space(tiny_model(), TEXTS, **given),
     "compare": lambda **given: el.compare(tiny_model(), tiny_model(), TEXTS, **given),
 }
 

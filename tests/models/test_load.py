@@ -255,8 +255,8 @@ def test_where_padding_would_show_only_texts_of_one_length_share_a_batch():
     texts = ["the cat sat on the mat .", "the dog ran", "a mat"]
     for together, alone in zip(model.traces(texts), map(model.trace, texts), strict=True):
         assert np.abs(together.weights - alone.weights).max() < 1e-5
-    whole = el.analyse(model, texts, [el.Entropy()]).table("entropy")["all"]
-    parts = [el.analyse(model, [text], [el.Entropy()]).table("entropy")["all"] for text in texts]
+    whole = el.analyse(model, texts, [el.statistics.Entropy()]).table("entropy")["all"]
+    parts = [el.analyse(model, [text], [el.statistics.Entropy()]).table("entropy")["all"] for text in texts]
     np.testing.assert_allclose(whole, np.mean(parts, 0), atol=1e-6)
 
 

@@ -24,7 +24,7 @@ BERT = next(family for family in FAMILIES if family.name == "bert")
 
 @pytest.fixture
 def cached(tmp_path):
-    return el.wrap(BERT.model(), tiny_tokenizer(), name="bert", cache=el.TraceCache(tmp_path / "cache"))
+    return el.wrap(BERT.model(), tiny_tokenizer(), name="bert", cache=el.traces.TraceCache(tmp_path / "cache"))
 
 
 def entries(model: el.Model):
@@ -107,7 +107,7 @@ def test_a_disk_that_is_full_costs_the_cache_and_not_the_trace(cached, monkeypat
 
 WRITER = """
 import sys, numpy as np, eyeline as el
-cache = el.TraceCache(sys.argv[1], max_bytes=int(sys.argv[2]))
+cache = el.traces.TraceCache(sys.argv[1], max_bytes=int(sys.argv[2]))
 rng = np.random.default_rng(int(sys.argv[3]))
 print("ready", flush=True)
 for i in range(int(sys.argv[4])):
@@ -117,10 +117,10 @@ for i in range(int(sys.argv[4])):
     if found is not None:
         assert (found.weights == number / 12).all(), "another entry's numbers, or half of them"
     w = np.full((6, 4, 64, 64), number / 12, dtype=np.float32)
-    cache.put(key, el.Trace(f"m{number}", {"encoder": el.Stack("encoder", TEXT, TEXT, tuple(range(6)), weights_by_layer=tuple(w))}))
+    cache.put(key, el.Trace(f"m{number}", {"encoder": el.traces.Stack("encoder", TEXT, TEXT, tuple(range(6)), weights_by_layer=tuple(w))}))
 print("done", flush=True)
 """
-WRITER = WRITER.replace('print("ready"', 'TEXT = el.TokenizedText.from_tokens([str(i) for i in range(64)])\nprint("ready"')
+WRITER = WRITER.replace('print("ready"', 'TEXT = el.traces.TokenizedText.from_tokens([str(i) for i in range(64)])\nprint("ready"')
 
 
 def writer(folder, max_bytes: int, seed: int, rounds: int) -> subprocess.Popen:
@@ -134,11 +134,11 @@ def test_processes_that_share_a_small_cache_never_read_a_wrong_entry(tmp_path):
         output, errors = process.communicate(timeout=120)
         assert process.returncode == 0, errors
         assert "done" in output
-    assert el.TraceCache(tmp_path).size() <= 2_500_000
+    assert el.traces.TraceCache(tmp_path).size() <= 2_500_000
 
 
 def test_a_process_killed_while_writing_leaves_nothing_that_is_read(tmp_path):
-    cache = el.TraceCache(tmp_path)
+    cache = el.traces.TraceCache(tmp_path)
     for seed in range(6):
         process = writer(tmp_path, 10**9, seed, 10_000)
         assert process.stdout.readline().strip() == "ready"

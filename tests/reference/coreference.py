@@ -8,7 +8,7 @@ import eyeline as el
 from eyeline.text.coreference.mention import MarkedDocument, Mention
 
 
-def word_level(tokens: np.ndarray, text: el.TokenizedText) -> np.ndarray:
+def word_level(tokens: np.ndarray, text: el.traces.TokenizedText) -> np.ndarray:
     """Attention between words: sum over the pieces of the word looked at, mean over those of the word that looks."""
     n = len(text.word_texts)
     found = np.zeros((n, n))

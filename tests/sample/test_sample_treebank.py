@@ -55,12 +55,12 @@ def test_every_seed_gives_trees_and_mentions_that_close(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_500_sentences_have_100_words_of_every_relation_that_is_promised(seed: int) -> None:
-    counts = Counter(name for sentence in el.sample_treebank(500, seed) for name in sentence.deprels)
+    counts = Counter(name for sentence in el.treebanks.sample_treebank(500, seed) for name in sentence.deprels)
     assert {name: counts[name] for name in NAMED if counts[name] < 100} == {}
 
 
 def test_sentences_are_varied() -> None:
-    texts = [" ".join(sentence.words) for sentence in el.sample_treebank(500)]
+    texts = [" ".join(sentence.words) for sentence in el.treebanks.sample_treebank(500)]
     assert len(set(texts)) > 490
 
 
@@ -73,7 +73,7 @@ def test_pronouns_agree_with_what_they_refer_to_and_follow_it() -> None:
     """Within a document all pronouns of an entity are of one gender and number, and a pronoun is never its first mention."""
     pronouns = 0
     seen: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
-    for sentence in el.sample_treebank(200, seed=6):
+    for sentence in el.treebanks.sample_treebank(200, seed=6):
         known = seen[sentence.document]
         for entity, first, last in sorted(mentions(sentence), key=lambda one: (one[1], -one[2])):
             if first == last and sentence.upos[first] == "PRON":
@@ -95,7 +95,7 @@ def test_the_file_says_that_it_is_made_up_and_names_its_documents() -> None:
 
 
 def test_texts_are_written_as_english_is() -> None:
-    for sentence in el.sample_treebank(100, seed=8):
+    for sentence in el.treebanks.sample_treebank(100, seed=8):
         assert sentence.spaces is not None
         text = "".join(word + (" " if space else "") for word, space in zip(sentence.words, sentence.spaces, strict=True)).strip()
         assert text[0].isupper()
@@ -105,7 +105,7 @@ def test_texts_are_written_as_english_is() -> None:
 
 def test_no_sentences_are_refused() -> None:
     with pytest.raises(TextError, match="-n 1 or more"):
-        el.sample_treebank(0)
+        el.treebanks.sample_treebank(0)
 
 
 @pytest.mark.parametrize("name", ["x.conllu", "x.conllu.gz"])
@@ -113,4 +113,4 @@ def test_the_command_writes_what_the_function_gives(name: str, tmp_path: Path) -
     path = tmp_path / name
     result = CliRunner().invoke(app, ["sample-treebank", "-n", "12", "--seed", "3", "-o", str(path)])
     assert result.exit_code == 0, result.output
-    assert el.read_treebank(path).sentences == el.sample_treebank(12, seed=3).sentences
+    assert el.treebanks.read_treebank(path).sentences == el.treebanks.sample_treebank(12, seed=3).sentences

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from eyeline.errors import StorageError, TraceError, nearest
+from eyeline.errors import EyelineError, StorageError, TraceError, nearest
 from eyeline.storage.files import write_whole
 
 Cell = str | int | float
@@ -62,9 +62,13 @@ class Table:
         write_whole(path, [self.to_csv().encode()])
 
     def to_frame(self) -> Any:
-        """A pandas data frame, where pandas is installed."""
-        import pandas  # type: ignore[import-untyped,unused-ignore]
-
+        """A pandas data frame. pandas is optional: everything else of a table works without it."""
+        try:
+            import pandas  # type: ignore[import-untyped,unused-ignore]
+        except ImportError as error:
+            raise EyelineError(
+                "A data frame needs pandas, which is not installed.", "Without it: table.rows(), table['column']."
+            ) from error
         return pandas.DataFrame(dict(self.columns))
 
 

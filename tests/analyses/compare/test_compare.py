@@ -204,6 +204,6 @@ def test_layers_asked_for_that_only_one_model_has_are_named():
 
 
 def test_a_bare_text_is_no_corpus():
-    for run in (lambda text: el.compare(bert(), bert(), text), lambda text: el.joint_space(bert(), text)):
+    for run in (lambda text: el.compare(bert(), bert(), text), lambda text: el.space(bert(), text)):
         with pytest.raises(EyelineError, match="One text in place of a corpus: 'the cat sat'"):
             run("the cat sat")

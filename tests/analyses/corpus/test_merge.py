@@ -11,12 +11,18 @@ from typer.testing import CliRunner
 import eyeline as el
 from eyeline.errors import StorageError, TraceError
 from eyeline.hosts.cli.main import app
+from eyeline.statistics import AverageAttention, Entropy, HeadDistances, Importance, merge_runs
 from eyeline.text.corpora.corpus import Corpus
 from tests.laws.statistics import tiny_model
 from tests.views.front_end import use_small_front_end
 
 TEXTS = ["the cat sat on the mat .", "a dog ran home", "it purred , and sat", "the dog and the cat ran a very long way home .", "a cat"]
-ALL = [el.AverageAttention({"animal": "cat|dog"}), el.Entropy(), el.HeadDistances(), el.Importance()]
+ALL = [
+    AverageAttention({"animal": "cat|dog"}),
+    Entropy(),
+    HeadDistances(),
+    Importance(),
+]
 
 
 def made(folder: Path, texts: list[str], **options) -> Path:  # type: ignore[no-untyped-def]
@@ -28,7 +34,7 @@ def made(folder: Path, texts: list[str], **options) -> Path:  # type: ignore[no-
 
 def test_parts_merged_are_the_whole(tmp_path: Path) -> None:
     parts = [made(tmp_path / "one", TEXTS[:2]), made(tmp_path / "two", TEXTS[2:])]
-    merged, whole = el.merge_runs(parts), el.analyse(tiny_model(), TEXTS, ALL)
+    merged, whole = merge_runs(parts), el.analyse(tiny_model(), TEXTS, ALL)
     assert merged.about["counts"] == whole.about["counts"]
     assert merged.about["corpus"]["name"] == "one + two"
     assert merged.tables.keys() == whole.tables.keys()
@@ -56,13 +62,13 @@ def test_what_cannot_be_merged_is_refused(tmp_path: Path) -> None:
     one, again = made(tmp_path / "one", TEXTS[:2]), made(tmp_path / "again", TEXTS[:2])
     other = made(tmp_path / "other", TEXTS[2:], layers=[1])
     with pytest.raises(TraceError, match="different options"):
-        el.merge_runs([one, other])
+        merge_runs([one, other])
     with pytest.raises(TraceError, match="would count twice"):
-        el.merge_runs([one, again])
+        merge_runs([one, again])
     with pytest.raises(TraceError, match="at least two"):
-        el.merge_runs([one])
+        merge_runs([one])
     with pytest.raises(StorageError, match="not a finished run"):
-        el.merge_runs([one, tmp_path / "missing"])
+        merge_runs([one, tmp_path / "missing"])
     (other / "statistics.safetensors").unlink()
     with pytest.raises(StorageError, match="no sums"):
-        el.merge_runs([one, other])
+        merge_runs([one, other])

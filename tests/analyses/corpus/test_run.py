@@ -18,8 +18,10 @@ import eyeline as el
 from eyeline.analyses import prepare
 from eyeline.analyses.corpus import run as run_module
 from eyeline.analyses.corpus.run import analyse
+from eyeline.corpora import read_corpus
 from eyeline.errors import EyelineError, ModelError, StorageError, TextError, TraceError
 from eyeline.models import model as model_module
+from eyeline.statistics import AverageAttention, Entropy, HeadDistances, Importance
 from eyeline.text.corpora.corpus import Corpus
 from tests.laws.statistics import tiny_model
 
@@ -49,7 +51,7 @@ def in_small_batches(folder: Path, kill_after: int = -1, *, resume: bool = False
         if batches == kill_after:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    statistics = [el.AverageAttention(), el.Entropy(), el.HeadDistances(), el.Importance()]
+    statistics = [AverageAttention(), Entropy(), HeadDistances(), Importance()]
     with pytest.MonkeyPatch.context() as patch:
         for module, name, value in ((run_module, "SAVE_EVERY", 0.0), (run_module, "GROUP", 8), (model_module, "BATCH_TEXTS", 3)):
             patch.setattr(module, name, value)
@@ -101,14 +103,14 @@ def interrupted(folder: Path, texts: list[str] | Corpus, statistics: list, **opt
         ({"max_tokens": 20}, "other options"),
         ({"seed": 1}, "other options"),
         ({"layers": [0]}, "other options"),
-        ({"statistics": [el.Entropy(smoothing=0.1)]}, "other analyses"),
+        ({"statistics": [Entropy(smoothing=0.1)]}, "other analyses"),
     ],
     ids=["corpus", "max_tokens", "seed", "layers", "statistics"],
 )
 def test_a_run_that_is_not_the_same_is_not_resumed(tmp_path: Path, change: dict, said: str) -> None:  # type: ignore[type-arg]
-    interrupted(tmp_path, TEXTS, [el.Entropy()])
+    interrupted(tmp_path, TEXTS, [Entropy()])
     change = dict(change)
-    texts, statistics = change.pop("texts", TEXTS), change.pop("statistics", [el.Entropy()])
+    texts, statistics = change.pop("texts", TEXTS), change.pop("statistics", [Entropy()])
     with pytest.raises(StorageError, match=said):
         analyse(tiny_model(), texts, statistics, folder=tmp_path, resume=True, **change)
 
@@ -117,16 +119,16 @@ def test_a_run_that_is_not_the_same_is_not_resumed(tmp_path: Path, change: dict,
 def test_a_corpus_that_is_read_otherwise_is_another_corpus(tmp_path: Path) -> None:
     file = tmp_path / "corpus.txt"
     file.write_text("the cat sat\n\na dog ran\n")  # two documents, by line or by paragraph
-    interrupted(tmp_path / "run", el.read_corpus(file, paragraphs="line"), [el.Entropy()])
+    interrupted(tmp_path / "run", read_corpus(file, paragraphs="line"), [Entropy()])
     with pytest.raises(StorageError, match="The corpus has changed"):
-        analyse(tiny_model(), el.read_corpus(file, paragraphs="blank"), [el.Entropy()], folder=tmp_path / "run", resume=True)
+        analyse(tiny_model(), read_corpus(file, paragraphs="blank"), [Entropy()], folder=tmp_path / "run", resume=True)
 
 
 @pytest.mark.usefixtures("often")
 def test_an_unfinished_run_is_not_overwritten(tmp_path: Path) -> None:
-    interrupted(tmp_path, TEXTS, [el.Entropy()])
+    interrupted(tmp_path, TEXTS, [Entropy()])
     with pytest.raises(StorageError, match="an unfinished run"):
-        analyse(tiny_model(), TEXTS, [el.Entropy()], folder=tmp_path)
+        analyse(tiny_model(), TEXTS, [Entropy()], folder=tmp_path)
 
 
 def test_two_runs_into_one_folder_the_second_is_refused(tmp_path: Path) -> None:
@@ -134,22 +136,22 @@ def test_two_runs_into_one_folder_the_second_is_refused(tmp_path: Path) -> None:
 
     def second(_: object) -> None:
         with pytest.raises(StorageError, match="another run is writing here"):
-            analyse(tiny_model(), TEXTS, [el.Entropy()], folder=tmp_path)
+            analyse(tiny_model(), TEXTS, [Entropy()], folder=tmp_path)
         said.append(True)
 
-    analyse(tiny_model(), TEXTS, [el.Entropy()], folder=tmp_path, progress=second)
+    analyse(tiny_model(), TEXTS, [Entropy()], folder=tmp_path, progress=second)
     assert said
 
 
 @pytest.mark.usefixtures("often")
 def test_damaged_sums_are_refused_by_name(tmp_path: Path) -> None:
-    interrupted(tmp_path, TEXTS, [el.Entropy()])
+    interrupted(tmp_path, TEXTS, [Entropy()])
     file = tmp_path / "statistics.safetensors"
     data = bytearray(file.read_bytes())
     data[-3] ^= 0xFF
     file.write_bytes(data)
     with pytest.raises(StorageError, match="damaged"):
-        analyse(tiny_model(), TEXTS, [el.Entropy()], folder=tmp_path, resume=True)
+        analyse(tiny_model(), TEXTS, [Entropy()], folder=tmp_path, resume=True)
 
 
 @pytest.mark.usefixtures("often")
@@ -158,7 +160,7 @@ def test_a_full_disk_keeps_what_was_there(tmp_path: Path, monkeypatch: pytest.Mo
 
     from eyeline.analyses.corpus import state
 
-    interrupted(tmp_path, TEXTS, [el.Entropy()])
+    interrupted(tmp_path, TEXTS, [Entropy()])
     before = (tmp_path / "statistics.safetensors").read_bytes()
 
     def full(*_: object, **__: object) -> None:
@@ -167,107 +169,112 @@ def test_a_full_disk_keeps_what_was_there(tmp_path: Path, monkeypatch: pytest.Mo
     with monkeypatch.context() as patch:
         patch.setattr(state, "save_file", full)
         with pytest.raises(StorageError, match="No space left on device"):
-            analyse(tiny_model(), TEXTS, [el.Entropy()], folder=tmp_path, resume=True)
+            analyse(tiny_model(), TEXTS, [Entropy()], folder=tmp_path, resume=True)
     assert (tmp_path / "statistics.safetensors").read_bytes() == before
-    run = analyse(tiny_model(), TEXTS, [el.Entropy()], folder=tmp_path, resume=True)
+    run = analyse(tiny_model(), TEXTS, [Entropy()], folder=tmp_path, resume=True)
     assert run.about["counts"]["texts"] == len(TEXTS)
 
 
 def test_long_documents_are_skipped_and_counted() -> None:
-    run = analyse(tiny_model(), [*TEXTS[:3], " ".join(["cat"] * 100)], [el.Entropy()])
+    run = analyse(tiny_model(), [*TEXTS[:3], " ".join(["cat"] * 100)], [Entropy()])
     assert run.about["counts"] == {"documents": 4, "texts": 3, "too_long": 1, "tokens": run.about["counts"]["tokens"]}
 
 
 def test_texts_too_long_for_one_statistic_are_missing_there_alone_and_counted() -> None:
-    run = analyse(tiny_model(), TEXTS[:8], [el.Entropy(), el.HeadDistances(longest=14), el.Importance(longest=14)])
+    run = analyse(tiny_model(), TEXTS[:8], [Entropy(), HeadDistances(longest=14), Importance(longest=14)])
     lengths = [len(tiny_model().read(text).source) for text in TEXTS[:8]]
     left_out = sum(length > 14 for length in lengths)
     assert 0 < left_out < 8
     assert run.about["notices"] == [
         f"{left_out} of 8 texts are too long for {name} and missing there alone." for name in ("distances", "importance")
     ]
-    short = analyse(tiny_model(), [t for t, length in zip(TEXTS, lengths, strict=False) if length <= 14], [el.HeadDistances()])
+    short = analyse(tiny_model(), [t for t, length in zip(TEXTS, lengths, strict=False) if length <= 14], [HeadDistances()])
     np.testing.assert_allclose(run.table("distances")["L0·H1"], short.table("distances")["L0·H1"], atol=1e-6)
 
 
 def test_windows_cover_a_long_document() -> None:
-    run = analyse(tiny_model(), [" ".join(["cat"] * 100)], [el.Entropy()], window=True)
+    run = analyse(tiny_model(), [" ".join(["cat"] * 100)], [Entropy()], window=True)
     assert run.about["counts"] == {"documents": 1, "texts": 3, "windows": 3, "tokens": 100 + 3 * 2}
 
 
 def test_a_word_longer_than_a_window_fills_several_and_nothing_is_lost() -> None:
-    run = analyse(tiny_model(), ["cat" + "o" * 97], [el.Entropy()], window=True)  # cat ##o ##o …; in a window of its own `o` is unknown
+    run = analyse(tiny_model(), ["cat" + "o" * 97], [Entropy()], window=True)  # cat ##o ##o …; in a window of its own `o` is unknown
     assert run.about["counts"] == {"documents": 1, "texts": 3, "windows": 3, "tokens": run.about["counts"]["tokens"]}
     assert run.about["notices"] == []
 
 
 def test_a_given_word_longer_than_a_window_is_cut_and_that_is_said() -> None:
-    run = analyse(tiny_model(), [["the", "cat" + "o" * 97, "sat"]], [el.Entropy()], window=True)
+    run = analyse(tiny_model(), [["the", "cat" + "o" * 97, "sat"]], [Entropy()], window=True)
     assert run.about["notices"] == ["52 tokens of words that are longer than a window found no room in one."]
 
 
 def test_a_document_that_cannot_be_read_counts_once_however_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prepare, "AT_ONCE", 2000)
     unknown = "猫" * 6000  # one word without a token
-    counts = analyse(tiny_model(), ["the cat", unknown], [el.Entropy()], window=True).about["counts"]
+    counts = analyse(tiny_model(), ["the cat", unknown], [Entropy()], window=True).about["counts"]
     assert (counts["documents"], counts["texts"], counts["unreadable"]) == (2, 1, 1)
-    run = analyse(tiny_model(), [f"the cat sat {unknown}"], [el.Entropy()], window=True)
+    run = analyse(tiny_model(), [f"the cat sat {unknown}"], [Entropy()], window=True)
     assert "unreadable" not in run.about["counts"]
     assert run.about["notices"] == ["3 pieces of long documents cannot be read as text and are missing."]
 
 
 def test_documents_of_one_sentence_make_no_pairs_and_that_is_said() -> None:
     with pytest.raises(TextError, match="No document of texts has two sentences"):
-        analyse(tiny_model(), ["the cat sat .", "a dog ran"], [el.Entropy()], pairs=True)
+        analyse(tiny_model(), ["the cat sat .", "a dog ran"], [Entropy()], pairs=True)
 
 
 def test_the_example_is_a_text_worth_looking_at() -> None:
     short, long = "the cat sat .", "the dog and the cat ran a very long way home . " * 2
     for texts, shown in (([short, long, f"it purred . {long}"], long), (["dog", short], short)):
-        example = analyse(tiny_model(), texts, [el.Entropy()]).example
+        example = analyse(tiny_model(), texts, [Entropy()]).example
         assert example is not None
         assert example.stacks["encoder"].query_text.sources == (shown,)
 
 
 def test_a_corpus_of_nothing_but_long_documents_says_so() -> None:
     with pytest.raises(TextError, match=r"None of the 1 documents.*\n.*1 are longer than 48 tokens"):
-        analyse(tiny_model(), [" ".join(["cat"] * 100)], [el.Entropy()])
+        analyse(tiny_model(), [" ".join(["cat"] * 100)], [Entropy()])
 
 
 def test_a_limit_is_a_seeded_choice() -> None:
-    tokens = [analyse(tiny_model(), TEXTS, [el.Entropy()], limit=5, seed=seed).about["counts"]["tokens"] for seed in (1, 1, 2, 3)]
+    tokens = [analyse(tiny_model(), TEXTS, [Entropy()], limit=5, seed=seed).about["counts"]["tokens"] for seed in (1, 1, 2, 3)]
     assert tokens[0] == tokens[1]
     assert len(set(tokens)) > 1
 
 
 def test_only_the_layers_asked_for_are_analysed() -> None:
-    run = analyse(tiny_model(), TEXTS[:4], [el.AverageAttention(), el.Entropy(), el.HeadDistances(), el.Importance()], layers=[2])
+    run = analyse(
+        tiny_model(),
+        TEXTS[:4],
+        [AverageAttention(), Entropy(), HeadDistances(), Importance()],
+        layers=[2],
+    )
     for name in ("average_attention", "entropy", "importance", "head_map"):
         assert set(run.table(name)["layer"]) == {2}
     assert len(run.table("distances")) == 4
 
 
 def test_a_model_without_a_loss_is_told_what_is_missing_and_the_rest_goes_on(minilm: el.Model) -> None:
-    run = analyse(minilm, TEXTS[:2], [el.Entropy(), el.Importance()])
+    run = analyse(minilm, TEXTS[:2], [Entropy(), Importance()])
     assert len(run.table("entropy")) == 72
     assert "no language-modelling head" in run.about["left_out"]["importance"]
     with pytest.raises(TraceError, match="no language-modelling head"):
         run.table("importance")
     with pytest.raises(ModelError, match="BertModel"):
-        analyse(minilm, TEXTS[:2], [el.Importance()])
+        analyse(minilm, TEXTS[:2], [Importance()])
 
 
 def test_where_the_forms_disagree_the_maps_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_module, "agree", lambda *_: False)
-    dense = analyse(tiny_model(), TEXTS[:4], [el.Entropy()])
+    dense = analyse(tiny_model(), TEXTS[:4], [Entropy()])
     monkeypatch.undo()
-    streamed = analyse(tiny_model(), TEXTS[:4], [el.Entropy()])
+    streamed = analyse(tiny_model(), TEXTS[:4], [Entropy()])
     assert (dense.about["streamed"], streamed.about["streamed"]) == (False, True)
     np.testing.assert_allclose(dense.table("entropy")["all"], streamed.table("entropy")["all"], atol=1e-5)
 
 
 def test_provenance_names_model_corpus_and_versions(minilm: el.Model) -> None:
-    about = analyse(minilm, TEXTS[:2], [el.Entropy()]).about
+    about = analyse(minilm, TEXTS[:2], [Entropy()]).about
     assert about["model"]["name"] == "minilm"
     assert about["model"]["sha256"] == str(minilm.fingerprint)
     assert len(about["corpus"]["sha256"]) == 64
@@ -284,4 +291,4 @@ def test_provenance_names_model_corpus_and_versions(minilm: el.Model) -> None:
 )
 def test_impossible_requests_are_refused(texts: list[str], options: dict) -> None:  # type: ignore[type-arg]
     with pytest.raises(EyelineError):
-        analyse(tiny_model(), texts, [el.Entropy()], **options)
+        analyse(tiny_model(), texts, [Entropy()], **options)

@@ -12,9 +12,11 @@ import eyeline as el
 from eyeline.analyses.grammar.relations import gold_of, halves
 from eyeline.analyses.grammar.run import syntax
 from eyeline.errors import TextError, TraceError
+from eyeline.mentions import MarkedDocument, Mention
 from eyeline.sample.treebank import write_sample
 from eyeline.text.treebank.sentence import Sentence
 from eyeline.text.treebank.treebank import Treebank
+from eyeline.treebanks import read_treebank, sample_treebank
 from tests.capture.families import FAMILIES, tiny_tokenizer
 from tests.laws.statistics import new_tiny_model, tiny_model
 from tests.reference import syntax as slow
@@ -44,13 +46,13 @@ def check_against_reference(run: el.Run, traces: list[el.Trace], sentences: list
 
 
 def test_the_built_in_treebank_is_scored_as_the_slow_protocol_scores_it(minilm: el.Model) -> None:
-    sentences = list(el.sample_treebank(16, seed=3))
+    sentences = list(sample_treebank(16, seed=3))
     run = el.syntax(minilm, sentences, min_count=1)
     check_against_reference(run, [minilm.trace(words=list(one.words), keep={"weights"}) for one in sentences], sentences)
 
 
 def test_a_real_treebank_is_scored_as_the_slow_protocol_scores_it(minilm: el.Model) -> None:
-    bank = el.read_treebank(data_file("en_ewt-dev.conllu.gz"))
+    bank = read_treebank(data_file("en_ewt-dev.conllu.gz"))
     possessors = [one for one in bank if "'s" in one.words and "nmod:poss" in one.deprels and len(one) < 20][:4]
     sentences = [one for one in bank if 3 <= len(one) <= 20][:200:10] + possessors
     run = el.syntax(minilm, sentences, min_count=1)
@@ -114,7 +116,7 @@ def test_relations_with_few_words_get_no_row_and_an_empty_table_says_why() -> No
 def test_a_file_is_read_and_what_is_no_sentence_is_refused(tmp_path: Path, minilm: el.Model) -> None:
     write_sample(tmp_path / "x.conllu.gz", 4)
     run = el.syntax(minilm, tmp_path / "x.conllu.gz", layers=[0], min_count=1)
-    assert run.table("syntax").to_csv() == el.syntax(minilm, el.sample_treebank(4), layers=[0], min_count=1).table("syntax").to_csv()
+    assert run.table("syntax").to_csv() == el.syntax(minilm, sample_treebank(4), layers=[0], min_count=1).table("syntax").to_csv()
     with pytest.raises(TextError, match="A sentence given as str"):
         el.syntax(minilm, ["the cat sat"])  # type: ignore[list-item]
 
@@ -135,7 +137,7 @@ def test_an_encoder_deeper_than_its_decoder_is_asked_in_all_its_layers(layers: l
     asked = set(layers or range(3))
     assert set(el.syntax(model, SENTENCES, min_count=1, layers=layers).table("syntax_heads").columns["layer"]) == asked
     assert set(el.probe(model, SENTENCES, seeds=1, layers=layers).table("probe_weights").columns["layer"]) == asked
-    twice = el.MarkedDocument("d", (WORDS[1],), (el.Mention(0, 1, 1, 0, "nominal"), el.Mention(6, 6, 6, 0, "pronoun")))
+    twice = MarkedDocument("d", (WORDS[1],), (Mention(0, 1, 1, 0, "nominal"), Mention(6, 6, 6, 0, "pronoun")))
     assert set(el.coreference(model, [twice], layers=layers).table("coreference_heads").columns["layer"]) == asked
     with pytest.raises(TraceError, match="model's encoder whose layers are 0…2"):
         el.syntax(model, SENTENCES, layers=[3])
@@ -197,7 +199,7 @@ class TestLabels:
         assert gold_of(other).judged == (0, 1)
 
     def test_the_stanford_form_of_any_sentence_is_still_a_tree(self) -> None:
-        for sentence in el.sample_treebank(60, seed=2):
+        for sentence in sample_treebank(60, seed=2):
             gold = gold_of(sentence, "stanford")
             Sentence(sentence.id, sentence.words, gold.heads, gold.relations)  # it is checked at birth
 
@@ -210,7 +212,7 @@ class TestBadInput:
     def test_long_sentences_and_words_that_are_dropped_are_counted_and_named(self, minilm: el.Model) -> None:
         long = Sentence("long", ("cat",) * 200, (-1, *(0,) * 199), ("root", *("dep",) * 199))
         dropped = Sentence("dropped", ("cat", "\u200b\u200b", "ran"), (2, 2, -1), ("nsubj", "dep", "root"))
-        run = syntax(minilm, [*el.sample_treebank(4), long, dropped, long], min_count=1)
+        run = syntax(minilm, [*sample_treebank(4), long, dropped, long], min_count=1)
         counts = run.about["counts"]
         assert (counts["given"], counts["sentences"], counts["too_long"], counts["unreadable"]) == (7, 4, 2, 1)
         notes = run.about["notes"]
@@ -240,7 +242,7 @@ def test_a_limit_chooses_the_same_sentences_for_the_same_seed() -> None:
 def test_examples_hold_the_attention_of_the_best_head(minilm: el.Model) -> None:
     import json
 
-    run = el.syntax(minilm, el.sample_treebank(40), min_count=20)
+    run = el.syntax(minilm, sample_treebank(40), min_count=20)
     for row in run.table("syntax_examples").rows():
         words, weights = json.loads(str(row["words"])), np.array(json.loads(str(row["weights"])))
         trace = minilm.trace(words=words, keep={"weights"}).words()
@@ -255,7 +257,7 @@ def test_examples_hold_the_attention_of_the_best_head(minilm: el.Model) -> None:
 def test_japanese_and_korean_treebanks_keep_every_word_and_are_read_as_they_are_written(name: str, minilm: el.Model) -> None:
     from eyeline.analyses.word_maps import read_words
 
-    sentences = [one for one in el.read_treebank(data_file(name)) if len(one) < 25][:40]
+    sentences = [one for one in read_treebank(data_file(name)) if len(one) < 25][:40]
     texts = read_words(minilm, [one.words for one in sentences], [one.spaces for one in sentences])
     assert len(texts.kept) >= 38
     for side, place in zip(texts.sides, texts.kept, strict=True):

@@ -20,7 +20,7 @@ from tests.laws.statistics import new_tiny_model, tiny_model
 
 #: Sentences over the tiny tokeniser's words; each ends in punctuation.
 SENTENCES = [
-    el.Sentence(f"s{i}", words, heads, relations)
+    el.treebanks.Sentence(f"s{i}", words, heads, relations)
     for i, (words, heads, relations) in enumerate(
         [
             (("the", "cat", "sat", "."), (1, 2, -1, 2), ("det", "nsubj", "root", "punct")),
@@ -32,7 +32,7 @@ SENTENCES = [
         ]
     )
 ]
-TRAIN, TEST = el.Treebank.of(SENTENCES[:4] * 5, "train"), el.Treebank.of(SENTENCES[2:], "test")
+TRAIN, TEST = el.treebanks.Treebank.of(SENTENCES[:4] * 5, "train"), el.treebanks.Treebank.of(SENTENCES[2:], "test")
 
 
 @pytest.fixture(scope="module")
@@ -142,14 +142,14 @@ def test_a_model_that_adds_no_special_tokens_gives_root_a_constant_and_says_so()
 
 
 def test_what_is_left_out_and_what_was_seen_in_training_is_counted():
-    long = el.Sentence("long", ("the",) * 60, (-1, *range(59)), ("root", *["dep"] * 59))
-    run = el.probe(tiny_model(), el.Treebank.of([*TEST, long]), train=TRAIN, seeds=1)
+    long = el.treebanks.Sentence("long", ("the",) * 60, (-1, *range(59)), ("root", *["dep"] * 59))
+    run = el.probe(tiny_model(), el.treebanks.Treebank.of([*TEST, long]), train=TRAIN, seeds=1)
     assert (run.about["counts"]["given"], run.about["counts"]["sentences"], run.about["counts"]["too_long"]) == (5, 4, 1)
     assert "2 of the 4 test sentences stand there word for word" in run.about["notices"][0]
 
 
 def test_what_is_no_tree_or_too_long_is_counted_and_named_also_where_one_treebank_is_halved():
-    whole = dataclasses.replace(el.Treebank.of(SENTENCES * 2, "whole"), skipped={"odd": "two roots, words 1 and 2."})
+    whole = dataclasses.replace(el.treebanks.Treebank.of(SENTENCES * 2, "whole"), skipped={"odd": "two roots, words 1 and 2."})
     found = el.probe(tiny_model(), whole, seeds=1, max_tokens=6)
     counts, notes = found.about["counts"], found.about["notes"]
     assert (counts["given"], counts["no_tree"]) == (7, 1)
@@ -160,7 +160,7 @@ def test_what_is_no_tree_or_too_long_is_counted_and_named_also_where_one_treeban
 
 def test_nothing_to_train_on_the_same_treebank_twice_and_senseless_numbers_are_refused():
     model = tiny_model()
-    long = el.Treebank.of([el.Sentence("long", ("the",) * 60, (-1, *range(59)), ("root", *["dep"] * 59))])
+    long = el.treebanks.Treebank.of([el.treebanks.Sentence("long", ("the",) * 60, (-1, *range(59)), ("root", *["dep"] * 59))])
     with pytest.raises(TextError, match="None of the 1 training sentences can be used"):
         el.probe(model, TEST, train=long)
     with pytest.raises(TextError, match="empty treebank"):
@@ -183,7 +183,7 @@ def test_attention_that_is_not_a_number_is_named_by_layer_and_sentence():
 
 
 def test_without_a_treebank_to_train_on_one_half_is_for_training():
-    whole = el.Treebank.of(SENTENCES * 2, "whole")
+    whole = el.treebanks.Treebank.of(SENTENCES * 2, "whole")
     learnt, scored = whole.halves(seed=3)
     found, expected = el.probe(tiny_model(), whole, seeds=1, seed=3), el.probe(tiny_model(), scored, train=learnt, seeds=1, seed=3)
     assert found.table("probes").to_csv() == expected.table("probes").to_csv()
@@ -195,10 +195,10 @@ def test_heads_and_directions_are_named_as_in_the_table_of_single_heads(run):
 
 
 def test_halves_hold_every_sentence_once_and_differ():
-    bank = el.Treebank.of([dataclasses.replace(SENTENCES[i % 6], id=str(i)) for i in range(9)], "nine")
+    bank = el.treebanks.Treebank.of([dataclasses.replace(SENTENCES[i % 6], id=str(i)) for i in range(9)], "nine")
     one, other = bank.halves(seed=3)
     assert sorted(s.id for half in (one, other) for s in half) == [str(i) for i in range(9)]
     assert (len(one), len(other)) == (4, 5)
     assert [s.id for s in bank.halves(seed=3)[0]] == [s.id for s in one] != [s.id for s in bank.halves(seed=4)[0]]
     with pytest.raises(TextError, match="one sentence"):
-        el.Treebank.of(SENTENCES[:1]).halves()
+        el.treebanks.Treebank.of(SENTENCES[:1]).halves()

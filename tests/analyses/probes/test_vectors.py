@@ -26,7 +26,7 @@ def folder(tmp_path):
 
 @pytest.fixture
 def golds() -> dict[str, Gold]:
-    words = (el.Sentence("a", ("The", "cat", "purred"), (1, 2, -1), ("det", "nsubj", "root")),)
+    words = (el.treebanks.Sentence("a", ("The", "cat", "purred"), (1, 2, -1), ("det", "nsubj", "root")),)
     return {part: read_gold(tiny_model(), words, part, 128) for part in ("train", "test")}
 
 
@@ -62,7 +62,7 @@ def test_the_models_own_vectors_are_the_mean_of_a_words_pieces_in_one_scale(gold
 
 
 def test_a_treebank_that_shares_no_word_with_the_vectors_is_refused(folder):
-    words = (el.Sentence("a", ("dog", "ran"), (1, -1), ("nsubj", "root")),)
+    words = (el.treebanks.Sentence("a", ("dog", "ran"), (1, -1), ("nsubj", "root")),)
     golds = {part: read_gold(tiny_model(), words, part, 128) for part in ("train", "test")}
     with pytest.raises(TextError, match=r"None of the 2 words.*has a vector"):
         glove_vectors(folder, golds)

@@ -48,14 +48,14 @@ def quick_fit(monkeypatch):
 
 @pytest.fixture(scope="module")
 def fitted() -> el.Space:
-    return el.joint_space(tiny_model(), TEXTS)
+    return el.space(tiny_model(), TEXTS)
 
 
 @pytest.mark.parametrize("gauge", ["attentionviz", "lifted", "none"])
 @pytest.mark.parametrize("name", ["bert", "modernbert", "gpt2", "llama", "mistral", "gemma2", "gpt-oss", "t5", "marian"])
 def test_attention_recomputed_in_any_gauge_is_the_models(name, gauge):
     model = family(name)
-    space = el.joint_space(model, texts_for(model), project="pca", gauge=gauge)
+    space = el.space(model, texts_for(model), project="pca", gauge=gauge)
     assert space.about["gauge_check"]["holds"], space.about["gauge_check"]
     assert space.about["gauge_check"]["largest_difference"] < 1e-5
     for stack in space.stacks.values():
@@ -66,13 +66,13 @@ def test_attention_recomputed_in_any_gauge_is_the_models(name, gauge):
 @pytest.mark.parametrize("name", ["bert", "llama", "marian"])
 def test_the_lifted_space_has_the_most_attended_key_nearest_before_projection(name):
     model = family(name)
-    for stack in el.joint_space(model, texts_for(model), project="pca", gauge="lifted").stacks.values():
+    for stack in el.space(model, texts_for(model), project="pca", gauge="lifted").stacks.values():
         assert stack.facts["top1_full"].min() > 0.99
 
 
 def test_one_scale_for_all_heads_is_one_number_and_a_scale_of_its_own_suits_a_head_better():
-    own = el.joint_space(tiny_model(), TEXTS, project="pca", gauge="attentionviz").only.facts
-    shared = el.joint_space(tiny_model(), TEXTS, project="pca", gauge="attentionviz", shared_scale=True).only.facts
+    own = el.space(tiny_model(), TEXTS, project="pca", gauge="attentionviz").only.facts
+    shared = el.space(tiny_model(), TEXTS, project="pca", gauge="attentionviz", shared_scale=True).only.facts
     assert len(np.unique(shared["scale"])) == 1
     assert len(np.unique(own["scale"])) == 12
     assert (own["correlation_after"] <= shared["correlation_after"] + 1e-6).all()
@@ -88,7 +88,7 @@ def test_the_table_has_the_columns_that_were_promised(fitted):
 
 
 def test_fidelity_is_that_of_the_loop(fitted):
-    captured = capture_space(tiny_model(), el.Corpus.from_texts(TEXTS)).stacks["encoder"]
+    captured = capture_space(tiny_model(), el.corpora.Corpus.from_texts(TEXTS)).stacks["encoder"]
     for layer, head in ((0, 1), (2, 3)):
         for name, n in (("top1_projected", 1), ("top5_projected", 5)):
             shares, sizes = [], []
@@ -104,8 +104,8 @@ def test_fidelity_is_that_of_the_loop(fitted):
 
 
 def test_fitted_is_truer_than_theirs_and_freed_is_truer_than_fitted(fitted):
-    theirs = el.joint_space(tiny_model(), TEXTS, project="pca").only.facts["top1_projected"].mean()
-    freed = el.joint_space(tiny_model(), TEXTS, project="freed").only.facts
+    theirs = el.space(tiny_model(), TEXTS, project="pca").only.facts["top1_projected"].mean()
+    freed = el.space(tiny_model(), TEXTS, project="freed").only.facts
     assert theirs < fitted.only.facts["top1_projected"].mean() < freed["top1_projected"].mean()
     assert fitted.only.facts["kl"].max() < 0.1 * fitted.only.facts["entropy"].min()
 
@@ -173,24 +173,24 @@ def test_one_head_is_projected_when_asked_and_kept(fitted):
     picture = fitted.project_head(1, 2, "pca", gauge="attentionviz")
     assert picture is fitted.project_head(1, 2, "pca", gauge="attentionviz")
     assert picture.queries.shape == (len(fitted.only.query_tokens), 2)
-    table = el.joint_space(tiny_model(), TEXTS, project="pca", gauge="lifted")
+    table = el.space(tiny_model(), TEXTS, project="pca", gauge="lifted")
     again = table.project_head(1, 2, "pca", gauge="lifted")
     assert again.top1 == pytest.approx(table.only.facts["top1_projected"][1, 2], abs=1e-9)
     assert again.top5 == pytest.approx(table.only.facts["top5_projected"][1, 2], abs=1e-9)
 
 
 def test_values_have_words_and_sentences_but_no_fidelity():
-    space = el.joint_space(tiny_model(), TEXTS, of="values")
+    space = el.space(tiny_model(), TEXTS, of="values")
     assert space.only.queries is None
     assert space.only.keys.shape == (3, 4, len(space.only.key_tokens), 2)
     assert space.only.key_tokens.words[1] == "the"
     assert np.isnan(space.table()["top1_projected"].astype(float)).all()
     with pytest.raises(EyelineError, match="Values cannot be fitted"):
-        el.joint_space(tiny_model(), TEXTS, of="values", project="fitted")
+        el.space(tiny_model(), TEXTS, of="values", project="fitted")
 
 
 def test_heads_that_share_keys_have_pictures_of_their_own(quick_fit):
-    space = el.joint_space(family("llama"), TEXTS, project="fitted", heads=[0, 1, 3], layers=[1])
+    space = el.space(family("llama"), TEXTS, project="fitted", heads=[0, 1, 3], layers=[1])
     assert space.only.keys.shape[:2] == (1, 3)
     keys = space.only.vectors.keys
     assert (keys[:, 0] == keys[:, 1]).all()  # two queries' heads look at one key head
@@ -199,9 +199,7 @@ def test_heads_that_share_keys_have_pictures_of_their_own(quick_fit):
 
 
 def test_an_encoder_decoder_has_a_picture_for_each_of_its_stacks(quick_fit):
-    space = el.joint_space(
-        family("marian"), [("the cat sat .", "a dog ran home ."), ("it purred", "and sat")], project="fitted", layers=[1]
-    )
+    space = el.space(family("marian"), [("the cat sat .", "a dog ran home ."), ("it purred", "and sat")], project="fitted", layers=[1])
     assert list(space.stacks) == ["encoder", "decoder", "cross"]
     assert space.stacks["cross"].queries.shape[2] == len(space.stacks["cross"].query_tokens)
     assert space.stacks["cross"].key_tokens.texts == space.stacks["encoder"].key_tokens.texts
@@ -225,7 +223,7 @@ def test_parts_of_speech_come_with_a_treebank(tmp_path):
     from eyeline.sample.treebank import write_sample
 
     write_sample(tmp_path / "sample.conllu", 6, seed=1)
-    space = el.joint_space(el.load("minilm"), el.read_corpus(tmp_path / "sample.conllu"), layers=[0], project="pca")
+    space = el.space(el.load("minilm"), el.corpora.read_corpus(tmp_path / "sample.conllu"), layers=[0], project="pca")
     assert {"NOUN", "VERB", ""} <= set(space.only.key_tokens.tag)
 
 
@@ -248,7 +246,7 @@ def broken(how: str) -> el.Model:
 
 @pytest.mark.parametrize("project", ["freed", "pca"])
 def test_a_dead_head_has_a_picture_but_no_fidelity(project, quick_fit):
-    space = el.joint_space(broken("dead"), TEXTS, project=project)
+    space = el.space(broken("dead"), TEXTS, project=project)
     facts = space.only.facts
     assert np.isfinite(space.only.keys).all()
     assert np.isnan(facts["top1_projected"][1, 2])
@@ -263,13 +261,13 @@ def test_a_model_that_computes_nonsense_is_named_with_the_place():
     with pytest.raises(EyelineError, match="BertModel computes nan"):
         broken("nan")
     with pytest.raises(EyelineError, match="queries of nan in a word are not finite, first in encoder layer 0, head 0"):
-        el.joint_space(broken("nan in a word"), TEXTS)
+        el.space(broken("nan in a word"), TEXTS)
 
 
 @pytest.mark.parametrize("name", ["deberta-v2", "xlnet", "gpt-j"])
 def test_a_model_without_queries_and_keys_is_refused(name):
     with pytest.raises(EyelineError, match=f"No queries and keys of {name}"):
-        el.joint_space(family(name), TEXTS)
+        el.space(family(name), TEXTS)
 
 
 @pytest.mark.parametrize(
@@ -290,7 +288,7 @@ def test_a_model_without_queries_and_keys_is_refused(name):
 )
 def test_what_cannot_be_is_refused_in_words(texts, options, words):
     with pytest.raises(EyelineError, match=words):
-        el.joint_space(tiny_model(), texts, **options)
+        el.space(tiny_model(), texts, **options)
 
 
 def bare() -> el.Model:
@@ -304,7 +302,7 @@ def bare() -> el.Model:
 
 @pytest.mark.parametrize("project", ["freed", "pca"])
 def test_texts_of_one_token_are_placed_beside_longer_ones(project, quick_fit):
-    space = el.joint_space(bare(), ["dog", "the cat sat on the mat .", "cat"], project=project)
+    space = el.space(bare(), ["dog", "the cat sat on the mat .", "cat"], project=project)
     assert np.diff(space.only.query_tokens.starts).tolist() == [1, 7, 1]
     assert np.isfinite(space.only.queries).all()
     assert np.isfinite(space.only.facts["top1_projected"]).all()
@@ -313,17 +311,17 @@ def test_texts_of_one_token_are_placed_beside_longer_ones(project, quick_fit):
 @pytest.mark.parametrize("texts", [["dog"], ["dog", "cat", "mat", "home"]])
 def test_nothing_but_texts_of_one_token_is_refused(texts):
     with pytest.raises(EyelineError, match=r"too few for a picture|sees two keys"):
-        el.joint_space(bare(), texts)
+        el.space(bare(), texts)
 
 
 def test_too_much_attention_to_keep_is_refused_before_it_is_made(monkeypatch):
     monkeypatch.setattr("eyeline.analyses.space.capture.ROOM", 1000)
     with pytest.raises(EyelineError, match="--limit, --max-tokens"):
-        el.joint_space(tiny_model(), TEXTS)
+        el.space(tiny_model(), TEXTS)
 
 
 def test_values_are_projected_anew_as_values():
-    space = el.joint_space(tiny_model(), TEXTS, of="values")
+    space = el.space(tiny_model(), TEXTS, of="values")
     picture = space.project_head(1, 2, "pca")
     assert picture.queries.shape == (0, 2)
     assert np.allclose(picture.keys, space.only.keys[1, 2], atol=1e-5)
@@ -336,7 +334,7 @@ def test_a_dead_head_has_no_fidelity_by_another_projection_either(quick_fit):
     with torch.no_grad():
         hf.query.weight.zero_()
         hf.query.bias.zero_()
-    space = el.joint_space(el.wrap(model.hf, model.tokenizer, name="dead"), TEXTS, layers=[0])
+    space = el.space(el.wrap(model.hf, model.tokenizer, name="dead"), TEXTS, layers=[0])
     assert np.isnan(space.only.facts["top1_projected"]).all()
     assert np.isnan(space.project_head(0, 1, "pca").top1)
 

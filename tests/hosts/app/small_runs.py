@@ -20,7 +20,7 @@ def grammar_run(model: el.Model, folder: Path) -> el.Run:
     folder.parent.mkdir(parents=True, exist_ok=True)
     file = folder.parent / "small.conllu"
     write_sample(file, 40)
-    bank = el.read_treebank(file)
+    bank = el.treebanks.read_treebank(file)
     runs = [el.syntax(model, bank, min_count=10), el.coreference(model, file), el.probe(model, bank, seeds=1)]
     run = runs[0].join(*runs[1:])
     el.write_report(run.save(folder))
@@ -42,7 +42,7 @@ def save_shallow(model: el.Model, folder: Path) -> Path:
 
 def space_run(model: el.Model, folder: Path) -> el.Space:
     """A space of three paragraphs."""
-    space = el.joint_space(model, TEXTS)
+    space = el.space(model, TEXTS)
     el.write_report(space.run().save(folder))
     space.save(folder / FILE)
     return space

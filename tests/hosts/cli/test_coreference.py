@@ -22,14 +22,14 @@ from tests.views.front_end import use_small_front_end
 ODD = "<b>x</b></script>"
 SENTENCES = (("the", "cat", "sat", "on", "the", "mat"), ("it", "purred", ",", "and", ODD, "ran", "home"), ("a", "dog", "saw", "it"))
 MENTIONS = (
-    el.Mention(0, 1, 1, 0, "nominal", "sg"),
-    el.Mention(4, 5, 5, 1, "nominal", "sg"),
-    el.Mention(6, 6, 6, 0, "pronoun", "sg"),
-    el.Mention(10, 10, 10, 0, "proper", "sg"),
-    el.Mention(13, 14, 14, 2, "nominal", "sg"),
-    el.Mention(16, 16, 16, 0, "pronoun", "sg"),
+    el.mentions.Mention(0, 1, 1, 0, "nominal", "sg"),
+    el.mentions.Mention(4, 5, 5, 1, "nominal", "sg"),
+    el.mentions.Mention(6, 6, 6, 0, "pronoun", "sg"),
+    el.mentions.Mention(10, 10, 10, 0, "proper", "sg"),
+    el.mentions.Mention(13, 14, 14, 2, "nominal", "sg"),
+    el.mentions.Mention(16, 16, 16, 0, "pronoun", "sg"),
 )
-DOCUMENTS = [el.MarkedDocument(f"{ODD}-{i}", SENTENCES, MENTIONS) for i in range(3)]
+DOCUMENTS = [el.mentions.MarkedDocument(f"{ODD}-{i}", SENTENCES, MENTIONS) for i in range(3)]
 FIGURES = ["coreference", "coreference_heads", "coreference_example"]
 
 
@@ -117,7 +117,7 @@ def test_without_strict_a_bad_bracket_is_told_of(tmp_path: Path) -> None:
 
 
 def test_a_corpus_without_pronouns_is_drawn_with_an_empty_group(tmp_path: Path) -> None:
-    nouns = [el.MarkedDocument(d.id, d.sentences, tuple(m for m in d.mentions if m.type != "pronoun")) for d in DOCUMENTS]
+    nouns = [el.mentions.MarkedDocument(d.id, d.sentences, tuple(m for m in d.mentions if m.type != "pronoun")) for d in DOCUMENTS]
     run = el.coreference(tiny_model(), nouns)
     report = el.write_report(run.save(tmp_path / "run")).read_text(encoding="utf-8")
     assert "No scored mention is of type pronoun" in report
@@ -130,7 +130,7 @@ def test_a_saved_run_draws_again_and_stands_beside_runs_of_other_kinds(folder: P
     run = el.open_run(folder)
     assert [name for name in FIGURES if el.figure(run, name).layout.title.text] == FIGURES
     assert "3 documents, 9 mentions" in el.figure(run, "coreference").layout.title.text
-    el.analyse(tiny_model(), ["the cat sat on the mat . it purred ."], [el.Entropy()]).save(tmp_path)
+    el.analyse(tiny_model(), ["the cat sat on the mat . it purred ."], [el.statistics.Entropy()]).save(tmp_path)
     run.save(tmp_path)
     both = el.open_run(tmp_path)
     assert list(both.parts) == ["analyse", "coreference"]

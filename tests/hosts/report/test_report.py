@@ -17,13 +17,19 @@ from eyeline.errors import EyelineError, StorageError, TraceError
 from eyeline.hosts.cli import corpus as corpus_commands
 from eyeline.hosts.cli.main import app
 from eyeline.plots.pictures import WIDTH
+from eyeline.statistics import AverageAttention, Entropy, HeadDistances, Importance
 from tests.capture.families import FAMILIES, tiny_tokenizer
 from tests.laws.statistics import tiny_model
 from tests.views.front_end import use_small_front_end
 
 ODD = "</script><script>alert(1)</script> <img src=x onerror=alert(1)> &amp; cat"
 TEXTS = ["the cat sat on the mat . it purred , and sat .", "a dog ran a very long way home , and it sat .", ODD]
-STATISTICS = [el.AverageAttention({"animal": "cat|dog"}), el.Entropy(), el.HeadDistances(), el.Importance()]
+STATISTICS = [
+    AverageAttention({"animal": "cat|dog"}),
+    Entropy(),
+    HeadDistances(),
+    Importance(),
+]
 FIGURES = ["average_attention", "entropy", "importance", "head_map", "distances"]
 
 

@@ -101,7 +101,7 @@ def test_documents_are_named_and_sentences_without_a_name_have_their_line() -> N
 def test_a_gzipped_file_is_the_same(tmp_path: Path) -> None:
     (tmp_path / "a.conllu").write_text(GOOD)
     (tmp_path / "b.conllu.gz").write_bytes(gzip.compress(GOOD.encode()))
-    plain, zipped = el.read_treebank(tmp_path / "a.conllu"), el.read_treebank(tmp_path / "b.conllu.gz")
+    plain, zipped = el.treebanks.read_treebank(tmp_path / "a.conllu"), el.treebanks.read_treebank(tmp_path / "b.conllu.gz")
     assert plain.sentences == zipped.sentences
     assert (plain.name, len(plain.sha256)) == ("a.conllu", 64)
 
@@ -121,15 +121,15 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path, content: bytes, why: 
     path = tmp_path / "x.conllu"
     path.write_bytes(content)
     with pytest.raises(TextError, match=why):
-        el.read_treebank(path)
+        el.treebanks.read_treebank(path)
 
 
 def test_a_missing_or_damaged_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(TextError, match="no such file"):
-        el.read_treebank(tmp_path / "none.conllu")
+        el.treebanks.read_treebank(tmp_path / "none.conllu")
     (tmp_path / "x.conllu.gz").write_bytes(gzip.compress(GOOD.encode() * 50)[:-20])
     with pytest.raises(TextError, match="cannot be read"):
-        el.read_treebank(tmp_path / "x.conllu.gz")
+        el.treebanks.read_treebank(tmp_path / "x.conllu.gz")
 
 
 @given(st.lists(st.integers(-1, 8), min_size=1, max_size=8))
@@ -151,7 +151,7 @@ def test_two_spaces_and_odd_characters_within_a_word_do_not_move_the_columns(tmp
     """The conllu library takes two spaces for a tab, and Python takes U+2028 for the end of a line."""
     text = block("odd", line(1, "10  000", 2, "nummod"), line(2, "a\u2028b\x85", 3, "nsubj"), line(3, "\u00a0x", 0, "root", "Gloss=a  b"))
     (tmp_path / "x.conllu").write_text(text, encoding="utf-8", newline="\n")
-    for bank in (parse_treebank(text), el.read_treebank(tmp_path / "x.conllu"), parse_treebank(text.replace("\n", "\r\n"))):
+    for bank in (parse_treebank(text), el.treebanks.read_treebank(tmp_path / "x.conllu"), parse_treebank(text.replace("\n", "\r\n"))):
         assert (bank[0].words, bank[0].governors) == (("10 000", "a\u2028b\x85", "\u00a0x"), (1, 2, ROOT))
         assert bank[0].misc[2]["Gloss"] == "a b"
 

@@ -18,7 +18,8 @@ from eyeline.analyses.corpus.statistics.entropy import Entropy
 from eyeline.analyses.prepare import Preparation, documents_of
 from eyeline.analyses.progress import ReportProgress, ReportStep, Steps
 from eyeline.analyses.provenance import provenance
-from eyeline.analyses.space.run import STEPS_OF_A_STACK, check_seed, joint_space
+from eyeline.analyses.space.run import STEPS_OF_A_STACK, check_seed
+from eyeline.analyses.space.run import space as joint_space
 from eyeline.analyses.tables import head_table
 from eyeline.capture.collect import Sides
 from eyeline.errors import ModelError, TextError

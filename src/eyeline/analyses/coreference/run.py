@@ -106,7 +106,7 @@ def _corpus(documents: MarkedCorpus | Sequence[MarkedDocument] | str | Path, str
     wrong = next((one for one in documents if not isinstance(one, MarkedDocument)), None)
     if wrong is not None or not documents:
         seen = "No documents" if wrong is None else f"A document given as {type(wrong).__name__}"
-        raise TextError(f"{seen}.", "Give what el.read_coreference(FILE) read, or a list of el.MarkedDocument.")
+        raise TextError(f"{seen}.", "Give what el.mentions.read_coreference(FILE) read, or a list of el.mentions.MarkedDocument.")
     digest = hashlib.sha256(repr(tuple(documents)).encode()).hexdigest()
     return MarkedCorpus("documents", digest, tuple(documents))
 

@@ -60,7 +60,7 @@ def analyse(
     """
     corpus = Corpus.of(corpus)
     if not statistics:
-        raise TextError("No statistics to compute.", "Give some, such as [el.AverageAttention(), el.Entropy()].")
+        raise TextError("No statistics to compute.", "Give some, such as [el.statistics.AverageAttention(), el.statistics.Entropy()].")
     chosen = check_layers(model.layout, layers)
     ready, left_out = _prepared(model, statistics, seed)
     options = {

@@ -1,4 +1,4 @@
-"""The space of queries and keys of a corpus: captured, put in a gauge, projected, and measured (`el.joint_space`)."""
+"""The space of queries and keys of a corpus: captured, put in a gauge, projected, and measured (`el.space`)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STEPS_OF_A_STACK = {"fitted": 1, "freed": 2, "pca": 0, "umap": 1, "tsne": 1}
 GAUGE_WITHIN = 1e-5
 
 
-def joint_space(
+def space(
     model: Model,
     corpus: Corpus | Sequence[Item],
     *,
@@ -58,7 +58,7 @@ def joint_space(
 
     >>> import eyeline as el
     >>> texts = ["The cat sat on the mat.", "A dog ran home.", "It rained all day, and nobody came."]
-    >>> space = joint_space(el.load(), texts, layers=[0], heads=[0, 1])
+    >>> space = el.space(el.load(), texts, layers=[0], heads=[0, 1])
     >>> space.only.queries.shape, space.project
     ((1, 2, 27, 2), 'fitted')
     """

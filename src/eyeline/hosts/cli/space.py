@@ -54,7 +54,7 @@ def space(
     [dim]eyeline space articles.txt --model minilm --limit 50 -o run[/dim]
     """
     chosen = {"layers": numbers(layers), "heads": numbers(heads)}
-    from eyeline.analyses.space.run import joint_space
+    from eyeline.analyses.space.run import space as joint_space
     from eyeline.hosts.report.write import write_report
     from eyeline.models.load import load
     from eyeline.results.folder import check_free

@@ -61,7 +61,9 @@ class Corpus:
         if isinstance(given, Corpus):
             return given
         if isinstance(given, str | Path):
-            raise TextError(f"One text in place of a corpus: {str(given)[:60]!r}.", "Give a list of texts, or open a file: el.read_corpus.")
+            raise TextError(
+                f"One text in place of a corpus: {str(given)[:60]!r}.", "Give a list of texts, or open a file: el.corpora.read_corpus."
+            )
         return cls.from_texts(list(given))
 
     @classmethod

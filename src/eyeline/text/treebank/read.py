@@ -24,7 +24,10 @@ def as_treebank(given: Treebank | Sequence[Sentence] | str | Path) -> Treebank:
     sentences = list(given)
     wrong = next((one for one in sentences if not isinstance(one, Sentence)), None)
     if wrong is not None:
-        raise TextError(f"A sentence given as {type(wrong).__name__}.", "Give el.read_treebank(FILE), the file, or a list of el.Sentence.")
+        raise TextError(
+            f"A sentence given as {type(wrong).__name__}.",
+            "Give el.treebanks.read_treebank(FILE), the file, or a list of el.treebanks.Sentence.",
+        )
     return Treebank.of(sentences)
 
 

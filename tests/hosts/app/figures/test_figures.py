@@ -22,7 +22,7 @@ KEPT = re.compile(r"\[CLS\]|minilm|texts|L\d+·H\d+|<[^>]*>|%\{[^}]*\}|\|∂L/�
 @pytest.fixture(scope="module")
 def run(minilm):
     texts = sample_text().split("\n\n")[:4]
-    return el.analyse(minilm, texts, [el.AverageAttention(), el.Entropy(), el.HeadDistances()])
+    return el.analyse(minilm, texts, [el.statistics.AverageAttention(), el.statistics.Entropy(), el.statistics.HeadDistances()])
 
 
 def words(figure) -> list[str]:

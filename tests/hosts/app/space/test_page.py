@@ -23,11 +23,11 @@ from tests.hosts.app.test_pages import errors
 
 @pytest.fixture(scope="module")
 def space(minilm) -> el.Space:
-    return el.joint_space(minilm, TEXTS, layers=[0], heads=[0, 2])
+    return el.space(minilm, TEXTS, layers=[0], heads=[0, 2])
 
 
-def corpus_of(texts: list[str]) -> el.Corpus:
-    return el.Corpus.from_texts(list(texts), "three")
+def corpus_of(texts: list[str]) -> el.corpora.Corpus:
+    return el.corpora.Corpus.from_texts(list(texts), "three")
 
 
 def test_a_pasted_text_that_is_too_long_is_answered_rather_than_dropped(script):
@@ -147,7 +147,7 @@ def test_bad_uploads_are_named(script, name, data, said):
 
 
 def test_values_have_a_picture_by_another_projection_and_no_fidelity(minilm):
-    space = el.joint_space(minilm, TEXTS[:2], of="values", layers=[0], heads=[1])
+    space = el.space(minilm, TEXTS[:2], of="values", layers=[0], heads=[1])
     fidelity(Say("en"), space.run())  # draws nothing, and asks for the best of no numbers as little
     shown = pictured(space, space.project_head(0, 1, "pca"))
     assert shown.only.queries is None

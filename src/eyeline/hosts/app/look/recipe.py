@@ -74,7 +74,7 @@ def analysis_python(place: str, file: File, only: Sequence[str], limit: int, nam
     return "\n".join(
         (
             *begun_python(file),
-            f"run = el.analyse(el.load({place!r}), el.read_corpus({file[0]!r}), [{statistics}], limit={limit}, window=True)",
+            f"run = el.analyse(el.load({place!r}), el.corpora.read_corpus({file[0]!r}), [{statistics}], limit={limit}, window=True)",
             'run.save("run")  # tables',
             'el.write_report("run")  # figures and report.html',
         )

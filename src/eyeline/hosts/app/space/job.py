@@ -28,7 +28,7 @@ STEPS = ("texts", "fitting", "freeing")
 
 @dataclass(frozen=True)
 class Wanted:
-    """project, gauge, dims: as el.joint_space takes them; gauge: None where the projection needs none. limit: texts; max_tokens: of one."""
+    """project, gauge, dims: as el.space takes them; gauge: None where the projection needs none. limit: texts; max_tokens: of one."""
 
     limit: int
     max_tokens: int
@@ -58,7 +58,7 @@ def measure_space(say: Say, model: Model, corpus: Corpus, wanted: Wanted, owner:
 
 
 def _space(say: Say, model: Model, corpus: Corpus, wanted: Wanted, job: Job, doing: str = "", **more: object) -> Space:
-    from eyeline.analyses.space.run import joint_space
+    from eyeline.analyses.space.run import space as joint_space
 
     def report(progress: Progress) -> None:
         check_room(say, model, progress.tokens)

@@ -17,7 +17,7 @@ def python(place: str, file: File, wanted: Wanted) -> str:
     return "\n".join(
         (
             *begun_python(file),
-            f"space = el.joint_space(el.load({place!r}), el.read_corpus({file[0]!r}), {how})",
+            f"space = el.space(el.load({place!r}), el.corpora.read_corpus({file[0]!r}), {how})",
             'space.run().save("run")  # tables',
             'el.write_report("run")  # figures and report.html',
             'el.space_view(space).save("space.html")',
@@ -40,7 +40,7 @@ def compare_python(place: str, other: str | None, file: File, wanted: Wanted) ->
             *begun_python(file, *untrained),
             f"first = el.load({place!r})",
             f"second = {second}",
-            f"found = el.compare(first, second, el.read_corpus({file[0]!r}), limit={wanted.limit}, max_tokens={wanted.max_tokens})",
+            f"found = el.compare(first, second, el.corpora.read_corpus({file[0]!r}), limit={wanted.limit}, max_tokens={wanted.max_tokens})",
             'found.save("run")  # tables and spaces',
             'el.write_report("run")  # figures and report.html',
             'el.space_view(*found.spaces).save("compare.html")',
