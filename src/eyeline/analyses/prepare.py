@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import random
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from eyeline.analyses.sampling import check_limit, sample_indices
 from eyeline.capture.collect import Sides
 from eyeline.errors import ModelError, TextError
 from eyeline.models.model import Model
@@ -130,17 +130,14 @@ def shortened(text: TokenizedText, n: int) -> TokenizedText:
 
 def documents_of(corpus: Corpus, model: Model, *, pairs: bool, limit: int | None, max_tokens: int | None, seed: int) -> Iterator[Document]:
     """The documents of a run, always the same for the same corpus, options and seed; with `limit`, a random choice in corpus order."""
-    if limit is not None and limit < 1:
-        raise TextError(f"A limit of {limit} documents.", "Give --limit 1 or more.")
     if pairs:
+        check_limit(limit)
         if model.tokenizer is None:
             raise ModelError(f"{model.name} has no tokeniser.", "A corpus of texts needs a model that reads text.")
         limits = [n for n in (max_tokens or 128, model.max_tokens) if n is not None]
         return build_pairs(corpus, model.tokenizer, max_tokens=min(limits), seed=seed, limit=limit)
-    if limit is None or limit >= len(corpus):
-        return iter(corpus)
-    chosen = set(random.Random(seed).sample(range(len(corpus)), limit))  # noqa: S311 - a seeded choice, not a secret
-    return (document for number, document in enumerate(corpus) if number in chosen)
+    chosen = None if limit is None else set(sample_indices(len(corpus), limit, seed))
+    return (document for index, document in enumerate(corpus) if chosen is None or index in chosen)
 
 
 def _pieces(text: str) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import random
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,6 +18,7 @@ from eyeline.analyses.coreference.scores import HeldOut, Scores, head_table, hel
 from eyeline.analyses.coreference.windows import Window, Windows
 from eyeline.analyses.progress import ReportProgress, Steps
 from eyeline.analyses.provenance import provenance
+from eyeline.analyses.sampling import sample_indices
 from eyeline.analyses.word_maps import MAX_TOKENS, WordTexts, each_word_map, reading_stack, sides_of
 from eyeline.capture.selection import check_layers_of
 from eyeline.errors import ModelError, TextError
@@ -60,7 +60,7 @@ def coreference(
     numbers = None if layers is None else list(check_layers_of(model.layout, reading_stack(model), layers))
     options = {"limit": limit, "max_tokens": max_tokens, "first_window": first_window, "layers": numbers, "seed": seed, "strict": strict}
     began = time.monotonic()
-    chosen = _chosen(corpus, limit, seed)
+    chosen = sample_indices(len(corpus), limit, seed)
     windows, counts = _windows(model, corpus, chosen, max_tokens, first_window, strict)
     asked = Asked.of(windows)
     _count_questions(counts, corpus, chosen, asked)
@@ -109,13 +109,6 @@ def _corpus(documents: MarkedCorpus | Sequence[MarkedDocument] | str | Path, str
         raise TextError(f"{seen}.", "Give what el.mentions.read_coreference(FILE) read, or a list of el.mentions.MarkedDocument.")
     digest = hashlib.sha256(repr(tuple(documents)).encode()).hexdigest()
     return MarkedCorpus("documents", digest, tuple(documents))
-
-
-def _chosen(corpus: MarkedCorpus, limit: int | None, seed: int) -> list[int]:
-    if limit is not None and limit < 1:
-        raise TextError(f"A limit of {limit} documents.", "Give --limit 1 or more.")
-    every = list(range(len(corpus)))
-    return every if limit is None or limit >= len(every) else sorted(random.Random(seed).sample(every, limit))  # noqa: S311 - no secret
 
 
 def _windows(

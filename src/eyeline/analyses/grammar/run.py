@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -16,6 +15,7 @@ from eyeline.analyses.grammar.examples import Surest, example_trace, examples_ta
 from eyeline.analyses.grammar.relations import ALL, DIRECTIONS, LABELS, Gold, gold_of, halves, rows_of
 from eyeline.analyses.progress import ReportProgress, Steps
 from eyeline.analyses.provenance import provenance
+from eyeline.analyses.sampling import sample
 from eyeline.analyses.tables import head_name
 from eyeline.analyses.word_maps import MAX_TOKENS, WordMaps, each_word_map, read_words, reading_stack
 from eyeline.capture.selection import check_layers_of
@@ -61,7 +61,7 @@ def syntax(
         raise TextError(f"A least count of {min_count}.", "Give --min-count 1 or more.")
     layers = None if layers is None else list(check_layers_of(model.layout, reading_stack(model), layers))
     bank = as_treebank(treebank)
-    chosen = _chosen(bank.sentences, limit, seed)
+    chosen = sample(bank.sentences, limit, seed, "sentences")
     options = {"labels": labels, "min_count": min_count, "limit": limit, "max_tokens": max_tokens, "layers": layers, "seed": seed}
     corpus = {"name": bank.name, "sha256": bank.sha256, "sentences": len(bank) + len(bank.skipped)}
     about = provenance("syntax", model, corpus, options)
@@ -82,15 +82,6 @@ def syntax(
     notices = [] if len(rows) > 1 else [f"No relation {few}."]
     about |= {"counts": counts, "notes": notes, "notices": notices, "seconds": round(time.monotonic() - started, 3)}
     return Run(about, tables, example_trace(model, kept, tally.golds))
-
-
-def _chosen(sentences: Sequence[Sentence], limit: int | None, seed: int) -> list[Sentence]:
-    if limit is not None and limit < 1:
-        raise TextError(f"A limit of {limit} sentences.", "Give --limit 1 or more.")
-    if limit is None or limit >= len(sentences):
-        return list(sentences)
-    places = sorted(random.Random(seed).sample(range(len(sentences)), limit))  # noqa: S311 - a seeded choice, not a secret
-    return [sentences[place] for place in places]
 
 
 class Tally:

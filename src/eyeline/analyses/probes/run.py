@@ -18,6 +18,7 @@ from eyeline.analyses.probes.training import train as train_scorer
 from eyeline.analyses.probes.vectors import Vectors, glove_vectors, model_vectors
 from eyeline.analyses.progress import ReportProgress, Steps
 from eyeline.analyses.provenance import provenance
+from eyeline.analyses.sampling import sample
 from eyeline.analyses.word_maps import MAX_TOKENS
 from eyeline.errors import TextError
 from eyeline.models.model import Model
@@ -78,7 +79,7 @@ def probe(
         )
     started = time.monotonic()
     golds = {
-        "train": read_gold(model, _sample(learn.sentences, limit, seed), "training", max_tokens),
+        "train": read_gold(model, sample(learn.sentences, limit, seed, "sentences"), "training", max_tokens),
         "test": read_gold(model, score.sentences, "test", max_tokens),
     }
     vectors = glove_vectors(glove, golds) if glove is not None else model_vectors(model, golds)
@@ -176,13 +177,6 @@ class _Bench:
             weights.append(weights_of(scorer, parts["test"]))
         self.seconds["training"] += time.monotonic() - started
         return Found(name, curve[n], curve, [one for one in weights if one is not None])
-
-
-def _sample(sentences: tuple[Sentence, ...], limit: int | None, seed: int) -> tuple[Sentence, ...]:
-    if limit is None or limit >= len(sentences):
-        return sentences
-    chosen = np.random.default_rng(seed).permutation(len(sentences))[:limit]
-    return tuple(sentences[i] for i in sorted(chosen))
 
 
 def _counts(gold: Gold, treebank: Treebank) -> dict[str, int]:

@@ -1,0 +1,33 @@
+"""The random choice behind every `limit`: one function, so that the same limit and seed choose the same items in every analysis."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import TypeVar
+
+from eyeline.errors import TextError
+
+T = TypeVar("T")
+
+
+def sample_indices(n_items: int, limit: int | None, seed: int, what: str = "documents") -> list[int]:
+    """The indices of `limit` of n_items items, drawn without replacement and put in ascending order; all of them where limit is None.
+
+    >>> sample_indices(6, 3, seed=0), sample_indices(2, 3, seed=0), sample_indices(2, None, seed=0)
+    ([0, 3, 5], [0, 1], [0, 1])
+    """
+    check_limit(limit, what)
+    if limit is None or limit >= n_items:
+        return list(range(n_items))
+    return sorted(random.Random(seed).sample(range(n_items), limit))  # noqa: S311 - a seeded choice, not a secret
+
+
+def check_limit(limit: int | None, what: str = "documents") -> None:
+    if limit is not None and limit < 1:
+        raise TextError(f"A limit of {limit} {what}.", "Give --limit 1 or more.")
+
+
+def sample(items: Sequence[T], limit: int | None, seed: int, what: str = "documents") -> list[T]:
+    """The items at those indices."""
+    return [items[index] for index in sample_indices(len(items), limit, seed, what)]

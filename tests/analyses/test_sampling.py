@@ -1,0 +1,74 @@
+"""The same limit and seed choose the same items of the same list, whatever the analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+
+import eyeline as el
+from eyeline.analyses import prepare, word_maps
+from eyeline.analyses.coreference import windows
+from eyeline.analyses.sampling import sample_indices
+from eyeline.analyses.space import fit as space_fit
+from eyeline.measures.fit import fit_maps
+from eyeline.text.coreference.mention import MarkedDocument, Mention
+from eyeline.text.encode import encode
+from eyeline.text.treebank.read import Sentence
+from tests.laws.statistics import tiny_model
+
+#: Item i has FIRST + i words, by which it is recognised.
+FIRST, N_ITEMS, LIMIT, SEED = 4, 20, 5, 7
+LENGTHS = range(FIRST, FIRST + N_ITEMS)
+
+
+def words(length: int) -> tuple[str, ...]:
+    return ("the", "cat", *["ran"] * (length - 2))
+
+
+def sentence(length: int) -> Sentence:
+    return Sentence(f"s{length}", words(length), (1, 2, -1, *[2] * (length - 3)), ("det", "nsubj", "root", *["dep"] * (length - 3)))
+
+
+TEXTS = [" ".join(words(length)) for length in LENGTHS]
+TREEBANK = [sentence(length) for length in LENGTHS]
+OTHER_TREEBANK = [sentence(30), sentence(31)]
+DOCUMENTS = [
+    MarkedDocument(f"d{length}", (words(length),), (Mention(0, 0, 0, 0, "nominal"), Mention(1, 1, 1, 0, "pronoun"))) for length in LENGTHS
+]
+ANALYSES: dict[str, Callable[..., Any]] = {
+    "analyse": lambda **given: el.analyse(tiny_model(), TEXTS, [el.Entropy()], **given),
+    "syntax": lambda **given: el.syntax(tiny_model(), TREEBANK, min_count=1, **given),
+    "coreference": lambda **given: el.coreference(tiny_model(), DOCUMENTS, **given),
+    "probe": lambda **given: el.probe(tiny_model(), OTHER_TREEBANK, train=TREEBANK, seeds=1, **given),
+    "space": lambda **given: el.joint_space(tiny_model(), TEXTS, layers=[0], **given),
+    "compare": lambda **given: el.compare(tiny_model(), tiny_model(), TEXTS, layers=[0], **given),
+}
+
+
+@pytest.mark.parametrize("name", ANALYSES)
+def test_every_analysis_draws_the_same_items(name, monkeypatch):
+    monkeypatch.setattr(space_fit, "fit_maps", partial(fit_maps, starts=1, steps=2))
+    lengths: set[int] = set()
+
+    def recorded(tokenizer: Any, text: str = "", pair: str | None = None, **given: Any) -> Any:
+        lengths.add(len(given["words"]) if given.get("words") is not None else len(text.split()))
+        return encode(tokenizer, **given) if given.get("words") is not None else encode(tokenizer, text, pair, **given)
+
+    for module in (prepare, word_maps, windows):
+        monkeypatch.setattr(module, "encode", recorded)
+    run = ANALYSES[name](limit=LIMIT, seed=SEED)
+    drawn, expected = {length - FIRST for length in lengths if length in LENGTHS}, set(sample_indices(N_ITEMS, LIMIT, SEED))
+    if name == "analyse":  # it also reads the text that its report shows
+        assert run.about["counts"]["documents"] == LIMIT
+        assert drawn >= expected
+    else:
+        assert drawn == expected
+
+
+def test_a_limit_below_one_is_refused_everywhere():
+    for analysis in ANALYSES.values():
+        with pytest.raises(el.EyelineError):
+            analysis(limit=0)
