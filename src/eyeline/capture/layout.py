@@ -16,6 +16,8 @@ from eyeline.errors import ModelError
 PLAIN_WITHIN = 1e-5
 #: Standard deviation of the scores with which plainness is tried: large enough for a softcap of 50 to show.
 LOUD = 30.0
+#: What a mask adds to the score of a key that is hidden is below this, in every precision.
+HIDDEN_BELOW = -1e4
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class Layout:
     """The slots of a model, in the order in which its forward pass calls them.
 
     calls    a slot for each attention call; None for a call whose map the model itself does not report
+    causal   for each attention call: whether the mask that the model built for the tiny pass lets no query look ahead
     recorded False for models outside the attention interface: only weights, through `output_attentions`
     outputs  the names under which the model reports the maps of each stack
     padding_shows  whether padding changes the maps (convolutions, landmarks): then only texts of one length share a batch
@@ -43,6 +46,7 @@ class Layout:
     recorded: bool
     outputs: Mapping[str, str]
     padding_shows: bool = False
+    causal: tuple[bool, ...] = ()
 
     @property
     def slots(self) -> tuple[Slot, ...]:
@@ -102,7 +106,13 @@ def settle_layout(model: PreTrainedModel, probe: Mapping[str, torch.Tensor]) -> 
     if not calls:
         slots = [Slot(stack, i, m.shape[1], m.shape[1], False) for stack, (_, maps) in own.items() for i, m in enumerate(maps)]
         return Layout(tuple(slots), recorded=False, outputs=outputs, padding_shows=padding_shows)
-    return Layout(_match(type(model).__name__, own, calls), recorded=True, outputs=outputs, padding_shows=padding_shows)
+    return Layout(
+        _match(type(model).__name__, own, calls),
+        recorded=True,
+        outputs=outputs,
+        padding_shows=padding_shows,
+        causal=tuple(is_causal(call.mask) for call, _ in calls),
+    )
 
 
 def own_maps(output: Mapping[str, tuple[torch.Tensor, ...]]) -> dict[str, tuple[str, tuple[torch.Tensor, ...]]]:
@@ -123,6 +133,19 @@ def own_maps(output: Mapping[str, tuple[torch.Tensor, ...]]) -> dict[str, tuple[
 def can_record(model: PreTrainedModel) -> bool:
     """Whether the model takes its attention function from the attention interface."""
     return bool(model._can_set_attn_implementation())
+
+
+def is_causal(mask: torch.Tensor | None) -> bool:
+    """Whether a mask [batch, 1 or head, query, key] that is added to the scores hides every key behind its query.
+
+    >>> is_causal(torch.tensor([[[[0.0, -1e30], [0.0, 0.0]]]])), is_causal(torch.zeros(1, 1, 2, 2)), is_causal(None)
+    (True, False, False)
+    """
+    if mask is None or mask.shape[2] != mask.shape[3] or mask.shape[2] < 2:
+        return False
+    hidden = ~mask if mask.dtype == torch.bool else mask <= HIDDEN_BELOW
+    ahead = torch.ones(mask.shape[2:], dtype=torch.bool, device=mask.device).triu(1)
+    return bool(hidden[..., ahead].all())
 
 
 def is_plain(call: Call) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -75,6 +75,7 @@ ReceiveTerms = Callable[[ScoreTerms], None]
 _receive: ContextVar[ReceiveCall | None] = ContextVar("eyeline_receive", default=None)
 _rows: ContextVar[int | None] = ContextVar("eyeline_rows", default=None)
 _receive_terms: ContextVar[ReceiveTerms | None] = ContextVar("eyeline_score_terms", default=None)
+_causal: ContextVar[Iterator[bool]] = ContextVar("eyeline_causal")
 
 
 @contextmanager
@@ -92,16 +93,21 @@ def recording(receive: ReceiveCall, rows: int | None = None) -> Iterator[None]:
 
 
 @contextmanager
-def recording_scores(receive_terms: ReceiveTerms) -> Iterator[None]:
+def recording_scores(receive_terms: ReceiveTerms, causal: Iterable[bool]) -> Iterator[None]:
     """Within this block attention runs through the fused kernel, no map is made, and `receive_terms` sees queries, keys and masks.
 
     For plain softmax attention alone: the fused kernel knows no softcap and no sink.
+
+    causal   for each attention call in order, whether the mask that the model builds for it lets no query look ahead (`Layout.causal`).
+             It counts where transformers leaves the mask out because nothing else is in it. The module's own `is_causal` is not asked:
+             transformers takes a missing one for True.
     """
-    token = _receive_terms.set(receive_terms)
+    tokens = _receive_terms.set(receive_terms), _causal.set(iter(causal))
     try:
         yield
     finally:
-        _receive_terms.reset(token)
+        _receive_terms.reset(tokens[0])
+        _causal.reset(tokens[1])
 
 
 def attention_function(
@@ -118,10 +124,9 @@ def attention_function(
     """
     receive_terms = _receive_terms.get()
     if receive_terms is not None:
-        causal = kwargs.get("is_causal")
-        causal = bool(getattr(module, "is_causal", True) if causal is None else causal) and attention_mask is None and query.shape[2] > 1
+        causal = _next_causal(module) and attention_mask is None and query.shape[2] > 1
         bias = kwargs.get("position_bias")
-        fused, _ = sdpa_attention_forward(module, query, key, value, attention_mask, **kwargs)
+        fused, _ = sdpa_attention_forward(module, query, key, value, attention_mask, **{**kwargs, "is_causal": causal})
         receive_terms(ScoreTerms(query, key, attention_mask, bias, _scale(module, query, kwargs), causal))
         return fused, None
     receive, rows = _receive.get(), _rows.get()
@@ -133,6 +138,15 @@ def attention_function(
     scale = _scale(module, query, kwargs)
     receive(Call(module, weights, query, key, value, attention_mask, kwargs.get("position_bias"), scale, kwargs))
     return output, None
+
+
+def _next_causal(module: torch.nn.Module) -> bool:
+    causal = next(_causal.get(), None)
+    if causal is None:
+        raise ModelError(
+            f"{type(module).__name__} makes more attention calls than when the model was opened.", "Its layers cannot be told apart."
+        )
+    return causal
 
 
 def _in_blocks(

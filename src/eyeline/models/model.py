@@ -38,6 +38,7 @@ class Gives:
     stacks: Mapping[str, tuple[int, int, int]]  # stack → layers, heads, key heads (of the first layer)
     recorded: bool
     plain: bool
+    streamed: bool  # whether its attention can run through a fused kernel, so that no map is made
 
     def __str__(self) -> str:
         return "weights, queries, keys, values" if self.recorded else "weights only"
@@ -76,7 +77,8 @@ class Model:
     def gives(self) -> Gives:
         layout = self.layout
         stacks = {s: (layout.n_layers(s), layout.n_heads(s)[0], layout.n_key_heads(s)[0]) for s in layout.stacks}
-        return Gives(stacks, layout.recorded, all(bool(layout.plain(s)) for s in layout.stacks))
+        plain = all(bool(layout.plain(s)) for s in layout.stacks)
+        return Gives(stacks, layout.recorded, plain, plain and bool(self.hf._supports_sdpa))
 
     def trace(
         self,
@@ -134,9 +136,13 @@ class Model:
         self._run(sides, receive, rows)
 
     def stream_scores(self, sides: Sequence[Sides], receive: ReceiveScores) -> None:
-        """The same without ever forming a map: for models whose attention is plain softmax (`model.gives.plain`)."""
-        if not self.gives.plain:
-            raise ModelError(f"The attention of {self.name} is more than a softmax of q·k.", "Ask for its maps: model.stream_layers.")
+        """The same without ever forming a map: for models whose attention is plain softmax, and that transformers itself lets run through
+        a fused kernel (`model.gives.streamed`)."""
+        if not self.gives.streamed:
+            why = (
+                f"transformers runs {self.name} through no fused kernel (SDPA)" if self.gives.plain else "it is more than a softmax of q·k"
+            )
+            raise ModelError(f"The attention of {self.name} cannot be streamed: {why}.", "Ask for its maps: model.stream_layers.")
         done = iter(self.layout.calls)
 
         def receive_call(seen: ScoreTerms) -> None:
@@ -148,7 +154,7 @@ class Model:
                 receive(LayerScores(slot.stack, slot.layer, *terms, *lengths))
 
         pad = getattr(self.tokenizer, "pad_token_id", None) or 0
-        with torch.inference_mode(), recording_scores(receive_call):
+        with torch.inference_mode(), recording_scores(receive_call, self.layout.causal):
             self.hf(**batch_inputs(self.hf, self.tokenizer, sides, pad), **lean_pass(self.hf))
 
     def trace_inputs(

@@ -10,8 +10,9 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+from eyeline.analyses.corpus.agreement import can_stream, is_rechecked, recheck
 from eyeline.analyses.corpus.batch import Batch, roles_of
-from eyeline.analyses.corpus.fold import agree, fold
+from eyeline.analyses.corpus.fold import fold
 from eyeline.analyses.corpus.state import check_same, load_state, only_run, save_state
 from eyeline.analyses.corpus.statistic import Statistic
 from eyeline.analyses.corpus.summary import notices, summarise
@@ -75,7 +76,7 @@ def analyse(
     place = None if folder is None else Path(folder)
     with only_run(place) if place is not None else nullcontext():
         done, counts, seconds = (0, 0), Counter[str](), 0.0
-        streamed = None if model.gives.plain else False
+        streamed = None if model.gives.streamed else False
         if place is not None:
             found = load_state(place, ready)
             if found is not None and not resume:
@@ -132,7 +133,7 @@ class _Loop:
             for place, indices in enumerate(cut):
                 if number == done[0] and place < done[1]:
                     continue
-                self._fold([texts[i] for i in indices])
+                self._fold([texts[i] for i in indices], again=is_rechecked(self.about["options"]["seed"], number, place))
                 self.seconds = time.monotonic() - started
                 if self.folder is not None and time.monotonic() - saved > SAVE_EVERY:
                     self.save((number, place + 1))
@@ -146,10 +147,13 @@ class _Loop:
     def _batch_tokens(self) -> int:
         return min([BATCH_TOKENS, *(limit for one in self.statistics if (limit := one.batch_tokens(self.model)) is not None)])
 
-    def _fold(self, sides: Sequence[Sides]) -> None:
+    def _fold(self, sides: Sequence[Sides], *, again: bool) -> None:
         batch = Batch(tuple(sides), self.roles, self.model.hf.device, self.layers)
+        from_rows = [one for one in self.statistics if one.from_rows]
         if self.streamed is None:
-            self.streamed = agree(self.model, batch, [one for one in self.statistics if one.from_rows], self.layers)
+            self.streamed = can_stream(self.model, batch, from_rows, self.layers)
+        elif self.streamed and again:
+            recheck(self.model, batch, from_rows, self.layers)
         fold(self.model, batch, self.statistics, self.layers, streamed=self.streamed)
 
     def save(self, done: tuple[int, int], *, complete: bool = False) -> None:
