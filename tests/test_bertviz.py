@@ -14,8 +14,11 @@ import pytest
 import torch
 from transformers import BartConfig, BartModel, BertConfig, BertModel, GPT2Config, GPT2Model
 
-from eyeline.bertviz import head_view, model_view
+import eyeline.bertviz
+from eyeline.bertviz import head_view, model_view, neuron_view
+from eyeline.bertviz.neuron_view import show as show_neurons
 from eyeline.views import View
+from tests.laws.statistics import new_tiny_model
 from tests.views.front_end import use_small_front_end
 
 TOKENS = ["[CLS]", "the", "cat", "sat", "[SEP]", "the", "dog", "ran", "[SEP]"]
@@ -70,10 +73,16 @@ def both_towers() -> Any:
             "decoder_attention=None, cross_attention=None, encoder_tokens=None, decoder_tokens=None, include_layers=None, "
             "include_heads=None, html_action='view'",
         ),
+        (
+            neuron_view,
+            "model, model_type, tokenizer, sentence_a, sentence_b=None, display_mode='dark', layer=None, head=None, html_action='view'",
+        ),
     ],
 )
 def test_the_arguments_are_those_of_bertviz_1_4_1(ours: Any, arguments: str) -> None:
-    assert ", ".join(f"{p.name}={p.default!r}" for p in inspect.signature(ours).parameters.values()) == arguments
+    parameters = inspect.signature(ours).parameters.values()
+    written = [p.name if p.default is p.empty else f"{p.name}={p.default!r}" for p in parameters]
+    assert ", ".join(written) == arguments
 
 
 def test_quick_start(attention: Any, shown: list[View]) -> None:
@@ -179,6 +188,9 @@ def test_numpy_and_ragged_heads(shown: list[View]) -> None:
         (lambda a: head_view(a, TOKENS, encoder_tokens=TOKENS), "Both 'attention' and encoder-decoder"),
         (lambda a: head_view(a, TOKENS, layer=1, include_layers=[5]), "Layer 1 is not in include_layers: [5]"),
         (lambda a: head_view(a, TOKENS, layer=9), "has layers 0, 1, 2, 3, 4, 5, 6"),
+        (lambda a: head_view(a, TOKENS, include_layers=[0, 99]), "Layer 99 in include_layers"),
+        (lambda a: model_view(a, TOKENS, include_layers=[-8]), "Layer -8 in include_layers"),
+        (lambda a: model_view(a, TOKENS, include_heads=[6]), "It has 6 heads"),
         (lambda a: head_view(a, TOKENS, html_action="save"), "Choices: view, return"),
         (lambda a: model_view(a, TOKENS, display_mode="sepia"), "Choices: light, dark"),
         (lambda a: model_view(cross_attention=a, decoder_tokens=TOKENS), "'encoder_tokens' is required with 'cross_attention'"),
@@ -195,3 +207,34 @@ def test_the_page_has_the_data_once(attention: Any) -> None:
     page = head_view(attention, TOKENS, html_action="return").data
     data = json.loads(page.split('id="eyeline-view">')[1].split("</script>")[0])
     assert len(data["arrays"]) == 7
+
+
+def test_an_empty_list_of_layers_or_heads_means_all_of_them(attention: Any, shown: list[View]) -> None:
+    head_view(attention, TOKENS, include_layers=[])
+    model_view(attention, TOKENS, include_layers=[], include_heads=[])
+    assert [len(view.spec["stacks"][0]["layers"]) for view in shown] == [7, 7]
+    assert shown[1].state.get("columns") is None
+
+
+def test_negative_layers_count_from_the_end(attention: Any, shown: list[View]) -> None:
+    head_view(attention, TOKENS, include_layers=[-1])
+    assert [layer["layer"] for layer in shown[0].spec["stacks"][0]["layers"]] == [6]
+
+
+def test_the_neuron_view_takes_a_model_of_transformers_and_leaves_it_as_it_was(shown: list[View]) -> None:
+    model = new_tiny_model()
+    hf = model.hf.train()
+    hf.set_attn_implementation("sdpa")
+    assert show_neurons(hf, "bert", model.tokenizer, "the cat sat", "a dog", display_mode="light", layer=1, head=1) is None
+    assert shown[0].kind == "neuron"
+    assert shown[0].state["layer"] == 1
+    assert shown[0].state["heads"] == [1]
+    assert shown[0].state["theme"] == "light"
+    assert hf.config._attn_implementation == "sdpa"
+    assert hf.training
+    assert eyeline.bertviz.neuron_view is show_neurons
+
+
+def test_the_models_of_bertviz_are_answered_with_what_to_import_instead() -> None:
+    with pytest.raises(ImportError, match=r"from eyeline\.bertviz\.neuron_view import show"):
+        from eyeline.bertviz.transformers_neuron_view import BertModel  # noqa: F401

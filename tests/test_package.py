@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 import venv
 import zipfile
 from pathlib import Path
@@ -57,6 +58,15 @@ def test_the_version_is_written_in_one_place():
     assert re.fullmatch(r"\d+\.\d+\.\d+", el.__version__)
     assert 'dynamic = ["version"]' in (ROOT / "pyproject.toml").read_text()
     assert f"## {el.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_source_distribution_holds_what_the_repository_has():
+    """Every path that it names is there, and every folder of the repository is named."""
+    named = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    assert [path for path in named if not (ROOT / path).exists()] == []
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    folders = {path.split("/")[0] for path in tracked if "/" in path and not path.startswith(".")}
+    assert folders <= set(named)
 
 
 @pytest.fixture(scope="module")

@@ -191,3 +191,11 @@ def test_a_decoder_deeper_than_its_encoder_writes_its_own_text(minilm):
     trace = el.wrap(transformers.T5ForConditionalGeneration(config).eval(), minilm.tokenizer, name="deep").trace("The cat sat.")
     assert [len(trace.stacks[name].layers) for name in ("encoder", "decoder", "cross")] == [1, 3, 3]
     assert len(trace.stacks["decoder"].query_text) > 1
+
+
+@pytest.mark.parametrize("second", [{"pair": ""}, {"pair_words": []}])
+def test_an_empty_second_text_is_no_second_text(minilm, second):
+    empty, alone = minilm.trace("The cat sat.", **second), minilm.trace("The cat sat.")
+    assert empty.text == alone.text
+    assert np.array_equal(empty.weights, alone.weights)
+    assert minilm.traces([("The cat sat.", "")])[0].text == alone.text

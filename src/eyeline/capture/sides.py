@@ -22,12 +22,18 @@ WRITES_AT_MOST = 64
 
 @dataclass(frozen=True)
 class Source:
-    """One text or pair as it was given, as strings or as lists of words."""
+    """One text or pair as it was given, as strings or as lists of words. An empty second text is no second text."""
 
     text: str | None = None
     pair: str | None = None
     words: Sequence[str] | None = None
     pair_words: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.pair, str) and not self.pair:
+            object.__setattr__(self, "pair", None)
+        if isinstance(self.pair_words, Sequence) and len(self.pair_words) == 0:
+            object.__setattr__(self, "pair_words", None)
 
 
 def as_sources(texts: Any) -> list[Source]:

@@ -93,7 +93,8 @@ class Model:
     ) -> Trace:
         """The attention of one text, or of a pair of texts.
 
-        text, pair        the texts; an encoder-decoder model reads `text` and has written `pair` (left out: it writes one itself)
+        text, pair        the texts; an encoder-decoder model reads `text` and has written `pair` (left out
+                          or empty: it writes one itself)
         words, pair_words the same as lists of words, where the words are known (treebanks)
         layers            which layers to keep; all of them otherwise
         keep              any of weights, queries, keys, values: what is not kept is never copied

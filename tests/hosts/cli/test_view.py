@@ -39,6 +39,7 @@ def state_of(page: Path) -> dict[str, Any]:
         (["--view", "model", "--layer", 2], {"stack": 0, "layer": 2, "rows": [2]}),
         (["--view", "model", "--head", 3], {"stack": 0, "layer": 0, "heads": [3], "columns": [3]}),
         (["--view", "model"], {"stack": 0, "layer": 0}),
+        (["--view", "model", "--pair", ""], {"stack": 0, "layer": 0}),
         (["--view", "neuron", "--layer", 2, "--head", 3], {"stack": 0, "layer": 2, "heads": [3]}),
         (["--layer", 2, "--head", 3], {"stack": 0, "layer": 2, "heads": [3]}),
     ],

@@ -1,0 +1,44 @@
+"""BertViz' neuron view: `from eyeline.bertviz.neuron_view import show`, or `eyeline.bertviz.neuron_view(…)`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eyeline.bertviz.deliver import check_action, check_mode, deliver
+from eyeline.errors import TextError
+from eyeline.models.wrap import wrap
+from eyeline.views.neuron import neuron_view as our_neuron_view
+
+
+def show(
+    model: Any,
+    model_type: str | None,
+    tokenizer: Any,
+    sentence_a: str,
+    sentence_b: str | None = None,
+    display_mode: str = "dark",
+    layer: int | None = None,
+    head: int | None = None,
+    html_action: str = "view",
+) -> Any:
+    """Show the neuron view, or return it as IPython's HTML (`html_action="return"`).
+
+    model, tokenizer   of transformers (AutoModel, AutoTokenizer): BertViz' own copies of the models are not needed
+    model_type         not needed either, since the model says itself what it is; any value is accepted
+    """
+    check_action(html_action)
+    check_mode(display_mode)
+    if not sentence_a:
+        raise TextError("sentence_a is empty.", "Give the text to show.")
+    before, training = getattr(model.config, "_attn_implementation", None), model.training
+    try:
+        trace = wrap(model, tokenizer).trace(sentence_a, sentence_b, keep=("weights", "queries", "keys"))
+    finally:
+        if before is not None:
+            model.set_attn_implementation(before)
+        model.train(training)
+    return deliver(our_neuron_view(trace, layer=layer or 0, head=head or 0, theme=display_mode), html_action)
+
+
+#: BertViz has this function under the name `show` only.
+neuron_view = show
