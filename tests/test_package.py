@@ -64,7 +64,8 @@ def test_the_source_distribution_holds_what_the_repository_has():
     """Every path that it names is there, and every folder of the repository is named."""
     named = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
     assert [path for path in named if not (ROOT / path).exists()] == []
-    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    git = ["git", "ls-files"]
+    tracked = subprocess.run(git, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     folders = {path.split("/")[0] for path in tracked if "/" in path and not path.startswith(".")}
     assert folders <= set(named)
 
