@@ -14,7 +14,7 @@ import { change, settle, shownKind } from "./core/state";
 import { themeOf } from "./core/theme";
 import { savePicture } from "./marks/picture";
 import { framed } from "./marks/scene";
-import { VIEWS, type Stage, type Summary, type ViewInstance } from "./registry";
+import { type Stage, type Summary, type ViewInstance, viewKind } from "./registry";
 import { CSS } from "./style";
 
 export interface MountOptions {
@@ -83,7 +83,11 @@ class Frame {
   private hostTheme: MutationObserver;
   private markReady!: () => void;
 
-  constructor(private element: HTMLElement, private view: View, private options: MountOptions) {
+  constructor(
+    private element: HTMLElement,
+    private view: View,
+    private options: MountOptions,
+  ) {
     this.labels = labelsWith(options.labels);
     this.state = settle(view.spec, { ...view.spec.state, ...view.state });
     this.reader = new Reader(view.spec, new Arrays(view.arrays));
@@ -101,7 +105,12 @@ class Frame {
     this.watch.observe(this.host);
     this.dark.addEventListener("change", this.onTheme);
     this.hostTheme = new MutationObserver(this.onTheme);
-    for (const watched of [document.documentElement, document.body]) if (watched) this.hostTheme.observe(watched, { attributes: true, attributeFilter: ["class", "data-theme", "data-jp-theme-light", "data-vscode-theme-kind"] });
+    for (const watched of [document.documentElement, document.body])
+      if (watched)
+        this.hostTheme.observe(watched, {
+          attributes: true,
+          attributeFilter: ["class", "data-theme", "data-jp-theme-light", "data-vscode-theme-kind"],
+        });
     if (options.wholePage) {
       document.addEventListener("keydown", this.onPageKey);
       addEventListener("resize", this.onResize); // the width is watched already; here the height counts too
@@ -116,7 +125,14 @@ class Frame {
     root.adoptedStyleSheets = [sheet];
     this.note = note(this.labels);
     this.corner = pictureControls(this.toolbarHost);
-    this.box.append(el("div", { class: "top" }, this.heading, this.corner.element), this.slot, this.stageElement, this.note.line, this.live, this.note.dialog);
+    this.box.append(
+      el("div", { class: "top" }, this.heading, this.corner.element),
+      this.slot,
+      this.stageElement,
+      this.note.line,
+      this.live,
+      this.note.dialog,
+    );
     this.box.addEventListener("keydown", this.onKey);
     root.append(this.box);
     this.element.append(this.host);
@@ -141,13 +157,21 @@ class Frame {
   }
 
   private get toolbarHost(): ToolbarHost {
-    return { spec: this.view.spec, labels: this.labels, state: () => this.state, set: this.set, save: (format) => void this.save(format), find: (by) => this.instance.find?.(by) };
+    return {
+      spec: this.view.spec,
+      labels: this.labels,
+      state: () => this.state,
+      set: this.set,
+      save: (format) => void this.save(format),
+      find: (by) => this.instance.find?.(by),
+    };
   }
 
   private show(kind: Kind): void {
     if (this.shown === kind) return;
     this.instance?.destroy();
     this.stageElement.replaceChildren();
+    const view = viewKind(kind);
     const stage: Stage = {
       spec: this.view.spec,
       reader: this.reader,
@@ -161,10 +185,17 @@ class Frame {
       redraw: () => this.redraw.request(),
       announce: (text) => (this.live.textContent = text),
     };
-    this.instance = VIEWS[kind](stage);
-    this.bar = toolbar(this.toolbarHost, kind, this.view.kind);
+    this.instance = view.create(stage);
+    this.bar = view.toolbar?.(this.toolbarHost) ?? toolbar(this.toolbarHost, kind, this.view.kind);
     this.slot.replaceChildren(this.bar.element);
-    this.note.help({ head: this.labels.keyboard_help, model: this.labels.keyboard_help_model, neuron: this.labels.keyboard_help_neuron, space: this.labels.keyboard_help_space }[kind]);
+    this.note.help(
+      {
+        head: this.labels.keyboard_help,
+        model: this.labels.keyboard_help_model,
+        neuron: this.labels.keyboard_help_neuron,
+        space: this.labels.keyboard_help_space,
+      }[kind],
+    );
     this.shown = kind;
   }
 

@@ -5,10 +5,8 @@ import type { Labels } from "./core/labels";
 import type { Reader } from "./core/reading";
 import type { Theme } from "./core/theme";
 import type { Scene } from "./marks/scene";
+import type { Toolbar, ToolbarHost } from "./controls/toolbar";
 import { headView } from "./views/head/view";
-import { modelView } from "./views/model/view";
-import { neuronView } from "./views/neuron/view";
-import { spaceView } from "./views/space/view";
 
 /** What the frame offers a view. */
 export interface Stage {
@@ -28,15 +26,59 @@ export interface Stage {
   announce(text: string): void;
 }
 
-export interface DrawnLine { from: number; to: number; head: number; weight: number; opacity: number }
-export interface DrawnThumbnail { layer: number; head: number; name: string; x: number; y: number; width: number; height: number; colour: string }
-export interface DrawnCells { head: number; name: string; rows: number; columns: number; window: { left: number; top: number; right: number; bottom: number }; cell: number }
-export interface DrawnKey { key: number; token: string; score: number; bias: number | null; weight: number; masked: boolean }
-export interface DrawnNumber { side: "query" | "key"; position: number; value: number }
+export interface DrawnLine {
+  from: number;
+  to: number;
+  head: number;
+  weight: number;
+  opacity: number;
+}
+export interface DrawnThumbnail {
+  layer: number;
+  head: number;
+  name: string;
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+  colour: string;
+}
+export interface DrawnCells {
+  head: number;
+  name: string;
+  rows: number;
+  columns: number;
+  window: { left: number; top: number; right: number; bottom: number };
+  cell: number;
+}
+export interface DrawnKey {
+  key: number;
+  token: string;
+  score: number;
+  bias: number | null;
+  weight: number;
+  masked: boolean;
+}
+export interface DrawnNumber {
+  side: "query" | "key";
+  position: number;
+  value: number;
+}
 
-export interface DrawnLink { from: number; to: number; weight: number }
+export interface DrawnLink {
+  from: number;
+  to: number;
+  weight: number;
+}
 export interface DrawnSpace {
-  model: string; head: string; points: number; facts: Facts; links: DrawnLink[]; red: DrawnLink[]; labelled: number[]; hovered: number;
+  model: string;
+  head: string;
+  points: number;
+  facts: Facts;
+  links: DrawnLink[];
+  red: DrawnLink[];
+  labelled: number[];
+  hovered: number;
   places: number[][]; // px on the canvas, of the first 20,000 points
   sentence?: Summary | null;
 }
@@ -71,6 +113,30 @@ export interface ViewInstance {
   destroy(): void;
 }
 
-export type ViewFactory = (stage: Stage) => ViewInstance;
+/** How a kind of view is drawn, and its controls where they are not the usual ones. */
+export interface ViewKind {
+  create(stage: Stage): ViewInstance;
+  toolbar?(host: ToolbarHost): Toolbar;
+}
 
-export const VIEWS: Record<Kind, ViewFactory> = { head: headView, model: modelView, neuron: neuronView, space: spaceView };
+/** The head view comes with the core; the others are added by code of their own, which only pages that show them carry. */
+const kinds = new Map<Kind, ViewKind>([["head", { create: headView }]]);
+const waiting = new Map<Kind, (() => void)[]>();
+
+export function addView(kind: Kind, view: ViewKind): void {
+  kinds.set(kind, view);
+  for (const resolve of waiting.get(kind) ?? []) resolve();
+  waiting.delete(kind);
+}
+
+export function viewKind(kind: Kind): ViewKind {
+  const view = kinds.get(kind);
+  if (!view) throw new Error(`The code of the ${kind} view is not on this page.`);
+  return view;
+}
+
+/** Resolves as soon as the code of this kind of view is on the page. */
+export function whenLoaded(kind: Kind): Promise<void> {
+  if (kinds.has(kind)) return Promise.resolve();
+  return new Promise((resolve) => waiting.set(kind, [...(waiting.get(kind) ?? []), resolve]));
+}

@@ -1,4 +1,4 @@
-"""The committed bundle is what the sources give, twice the same, and small."""
+"""The committed files of the front end are what the sources give, twice the same, and small."""
 
 from __future__ import annotations
 
@@ -8,35 +8,61 @@ import subprocess
 
 import pytest
 
+from eyeline.views import code
+
 from .conftest import ROOT
 
-BUNDLE = ROOT / "src/eyeline/views/static/eyeline.js"
+STATIC = ROOT / "src/eyeline/views/static"
+FILES = sorted(path.name for path in STATIC.glob("*.js"))
 NOTE = ROOT / "docs/attention-is-not-importance.md"
 ADDRESS = r"https?://[\w./-]+"
+#: Bytes.
+CORE_LIMIT, FURTHER_LIMIT = 160_000, 60_000
 
 
-def test_rebuilding_gives_the_committed_bundle(tmp_path):
+def test_rebuilding_gives_the_committed_files(tmp_path):
     node = shutil.which("node")
     if node is None or not (ROOT / "frontend/node_modules").is_dir():
         pytest.skip("the front end's tools are not installed: npm ci in frontend/")
-    for name in ("once.js", "twice.js"):
-        subprocess.run([node, "build.mjs", str(tmp_path / name)], cwd=ROOT / "frontend", check=True, capture_output=True)
-        assert (tmp_path / name).read_bytes() == BUNDLE.read_bytes(), "npm run build in frontend/, and commit the result"
+    for folder in (tmp_path / "once", tmp_path / "twice"):
+        subprocess.run([node, "build.mjs", str(folder)], cwd=ROOT / "frontend", check=True, capture_output=True)
+        assert sorted(path.name for path in folder.iterdir()) == FILES
+        for name in FILES:
+            assert (folder / name).read_bytes() == (STATIC / name).read_bytes(), f"{name}: make frontend, and commit the result"
 
 
-def test_the_bundle_is_small_and_loads_nothing():
-    code = BUNDLE.read_text(encoding="utf-8")
-    assert len(code.encode()) <= 160_000
-    assert not re.search(r"\bimport\s*\(|\bfetch\s*\(|XMLHttpRequest|WebSocket|importScripts", code)
-    linked = set(re.findall(ADDRESS, NOTE.read_text(encoding="utf-8")))  # what a reader may click on, in the page behind the quiet line
-    assert set(re.findall(ADDRESS, code)) == {"http://www.w3.org/2000/svg", *linked}
+def test_the_core_and_each_further_view_are_small():
+    assert (STATIC / "core.js").stat().st_size <= CORE_LIMIT
+    for name in FILES:
+        if name != "core.js":
+            assert (STATIC / name).stat().st_size <= FURTHER_LIMIT, name
 
 
-def test_the_page_behind_the_quiet_line_is_the_documentations():
-    code = BUNDLE.read_text(encoding="utf-8")
+def test_a_page_carries_only_the_code_of_the_view_it_shows():
+    for kind, further in code.FURTHER.items():
+        page = code.code_of(kind, "page")
+        for name in ("model", "neuron", "space"):
+            assert (code.built(name) in page) == (name in further), (kind, name)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_no_file_loads_anything(name):
+    text = (STATIC / name).read_text(encoding="utf-8")
+    assert not re.search(r"\bimport\s*\(|\bfetch\s*\(|XMLHttpRequest|WebSocket|importScripts", text)
+    linked = set(re.findall(ADDRESS, NOTE.read_text(encoding="utf-8")))  # what a reader may click on, in the note's page
+    assert set(re.findall(ADDRESS, text)) <= {"http://www.w3.org/2000/svg", *linked}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_no_file_can_end_the_script_element_that_holds_it(name):
+    assert not re.search(r"</script|<!--|sourceMappingURL", (STATIC / name).read_text(encoding="utf-8"), re.IGNORECASE)
+
+
+def test_the_page_behind_the_note_is_the_documentations():
+    text = (STATIC / "core.js").read_text(encoding="utf-8")
     for line in NOTE.read_text(encoding="utf-8").splitlines():
-        if line.isascii() and not {"`", "\\"} & set(line):  # the bundle spells other characters in its own way
-            assert line in code, "docs/attention-is-not-importance.md changed: npm run build in frontend/, and commit the result"
+        if line.isascii() and not {"`", "\\"} & set(line):  # the built file spells other characters in its own way
+            assert line in text, "docs/attention-is-not-importance.md changed: make frontend, and commit the result"
 
 
 def test_the_lock_file_names_no_registry():

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from eyeline.views import notebook, page
+from eyeline.views import code, notebook
 
-CODE = """const hard = "</script><!--";
-function m(element, view, options) { element.textContent = view.spec.texts[0].tokens.join("|"); return { update() {}, destroy() {} }; }
-var d = { render: ({ model, el }) => m(el, { spec: model.get("_spec") }, {}) };
-export{d as default,m as mount};
+CORE = """const mount = (element, view) => { element.textContent = view.spec.texts[0].tokens.join("|"); };
 """
+HOSTS = {
+    "page": 'mount(document.getElementById("view"), JSON.parse(document.getElementById("eyeline-view").textContent));',
+    "anywidget": 'export default { render: ({ model, el }) => mount(el, { spec: model.get("_spec") }) };',
+}
 
 
 def use_small_front_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (page, notebook):
-        monkeypatch.setattr(module, "bundle", lambda: page.open_module(CODE))
+    monkeypatch.setattr(code, "code_of", lambda kind, host: CORE + HOSTS[host])
     notebook.widget_class.cache_clear()

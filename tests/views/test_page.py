@@ -19,7 +19,7 @@ from eyeline.capture.trace import Trace
 from eyeline.errors import StorageError
 from eyeline.storage import files
 from eyeline.views import View, head_view
-from eyeline.views.page import bundle, inert, open_module
+from eyeline.views.page import inert
 from tests.views.front_end import use_small_front_end
 
 ODD = [
@@ -87,10 +87,6 @@ def test_no_text_can_leave_its_script(tokens: list[str], model: str) -> None:
 def test_the_models_name_cannot_break_the_title() -> None:
     elements = Elements(view(["a"], model="</title><script>alert(1)</script>").html())
     assert [tag for tag, _ in elements.found].count("script") == 2
-
-
-def test_the_front_ends_own_code_cannot_close_its_script() -> None:
-    assert 'const hard = "\\x3c/script>\\x3c!--";' in view(["a"]).html()
 
 
 def test_nothing_in_the_page_would_be_fetched() -> None:
@@ -174,21 +170,3 @@ def test_a_view_with_several_heads_cannot_be_one_drawing(tmp_path: Path) -> None
 def test_numbers_that_json_does_not_know_are_refused() -> None:
     with pytest.raises(ValueError, match="JSON"):
         inert(float("nan"))
-
-
-@pytest.mark.parametrize("code", ["", "export{a as other};", "var mount = 1;"])
-def test_a_bundle_without_mount_is_refused(code: str) -> None:
-    with pytest.raises(StorageError, match="exports no mount"):
-        open_module(code)
-
-
-def test_a_source_map_is_not_asked_for() -> None:
-    assert "sourceMappingURL" not in open_module("let a;\nexport{a as mount};\n//# sourceMappingURL=x.map\n")[0]
-
-
-def test_the_shipped_front_end_can_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.undo()
-    bundle.cache_clear()
-    code, names = bundle()
-    assert {"mount", "default"} <= set(names)
-    assert not re.search(r"</script|<!--", code, re.IGNORECASE)

@@ -12,7 +12,7 @@ import pytest
 from eyeline.errors import EyelineError
 from eyeline.results.space.space import Space
 from eyeline.views import space, space_view
-from eyeline.views.still import still
+from eyeline.views.pictures.still import still
 from tests.browser import made_up_space as made_up
 
 

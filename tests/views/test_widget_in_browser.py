@@ -34,7 +34,6 @@ window.destroy = widget.default.render({ model, el: document.getElementById("cel
 
 @pytest.fixture(scope="module")
 def view() -> View:
-    page.bundle.cache_clear()
     notebook.widget_class.cache_clear()
     return head_view(Trace.from_arrays(np.full((3, 2, 3, 3), 1 / 3), ["the", "</script>", "sat"]))
 

@@ -17,7 +17,13 @@ let serial = 0;
 const uid = (): string => `s${++serial}`;
 
 /** A menu; its options may depend on the state. */
-export function select(name: string, title: string, options: (state: State) => Option[], value: (state: State) => string, choose: (value: string) => void): Control {
+export function select(
+  name: string,
+  title: string,
+  options: (state: State) => Option[],
+  value: (state: State) => string,
+  choose: (value: string) => void,
+): Control {
   const menu = el("select", { "aria-label": title, name });
   let written = "";
   on(menu, "change", () => choose(menu.value));
@@ -34,7 +40,12 @@ export function select(name: string, title: string, options: (state: State) => O
 }
 
 /** A menu with a button for the one before and the one after. */
-export function stepper(inner: Control, words: { previous: string; next: string }, move: (by: number) => void, ends: (state: State) => [boolean, boolean]): Control {
+export function stepper(
+  inner: Control,
+  words: { previous: string; next: string },
+  move: (by: number) => void,
+  ends: (state: State) => [boolean, boolean],
+): Control {
   const back = el("button", { type: "button", class: "step", "aria-label": words.previous }, "‹");
   const forth = el("button", { type: "button", class: "step", "aria-label": words.next }, "›");
   on(back, "click", () => move(-1));
@@ -50,17 +61,32 @@ export function stepper(inner: Control, words: { previous: string; next: string 
 }
 
 /** Two or three choices side by side. Buttons, not radio buttons: those would take the arrow keys, which move head and layer. */
-export function segmented(name: string, title: string, options: Option[], value: (state: State) => string, choose: (value: string) => void): Control {
+export function segmented(
+  name: string,
+  title: string,
+  options: Option[],
+  value: (state: State) => string,
+  choose: (value: string) => void,
+): Control {
   const buttons = options.map((option) => {
     const button = el("button", { type: "button", value: option.value, "data-name": name }, option.label);
     on(button, "click", () => choose(option.value));
     return button;
   });
   const element = el("span", { class: "segmented", role: "group", "aria-label": title }, ...buttons);
-  return { element, sync: (state) => buttons.forEach((button) => button.setAttribute("aria-pressed", String(button.value === value(state)))) };
+  return {
+    element,
+    sync: (state) => buttons.forEach((button) => button.setAttribute("aria-pressed", String(button.value === value(state)))),
+  };
 }
 
-export function checkbox(name: string, title: string, value: (state: State) => boolean, choose: (value: boolean) => void, enabled: (state: State) => boolean = () => true): Control {
+export function checkbox(
+  name: string,
+  title: string,
+  value: (state: State) => boolean,
+  choose: (value: boolean) => void,
+  enabled: (state: State) => boolean = () => true,
+): Control {
   const input = el("input", { type: "checkbox", name });
   on(input, "change", () => choose(input.checked));
   return {
@@ -89,7 +115,15 @@ export function slider(name: string, title: string, value: (state: State) => num
 }
 
 /** Numbers that can each be switched on and off, with all and none. */
-export function numbers(name: string, title: string, words: { all: string; none: string }, count: (state: State) => number, text: (state: State, i: number) => string, value: (state: State) => number[], choose: (value: number[]) => void): Control {
+export function numbers(
+  name: string,
+  title: string,
+  words: { all: string; none: string },
+  count: (state: State) => number,
+  text: (state: State, i: number) => string,
+  value: (state: State) => number[],
+  choose: (value: number[]) => void,
+): Control {
   const list = el("span", { class: "numbers" });
   const quick = (label: string, pick: () => number[]) => {
     const button = el("button", { type: "button", class: "quiet" }, label);
@@ -99,7 +133,13 @@ export function numbers(name: string, title: string, words: { all: string; none:
   let latest: State | null = null;
   const all = quick(words.all, () => Array.from({ length: latest ? count(latest) : 0 }, (_, i) => i));
   const none = quick(words.none, () => []);
-  const element = el("fieldset", { class: "choice", "data-name": name }, el("legend", {}, title), el("span", { class: "quick" }, all, none), list);
+  const element = el(
+    "fieldset",
+    { class: "choice", "data-name": name },
+    el("legend", {}, title),
+    el("span", { class: "quick" }, all, none),
+    list,
+  );
   return {
     element,
     sync(state) {
@@ -125,7 +165,15 @@ export function numbers(name: string, title: string, words: { all: string; none:
 }
 
 /** `nothing` is said beside the field while what is typed is nowhere. */
-export function search(name: string, title: string, nothing: string, value: (state: State) => string, choose: (value: string) => void, step: (by: 1 | -1) => void, isFound: (state: State) => boolean): Control {
+export function search(
+  name: string,
+  title: string,
+  nothing: string,
+  value: (state: State) => string,
+  choose: (value: string) => void,
+  step: (by: 1 | -1) => void,
+  isFound: (state: State) => boolean,
+): Control {
   const input = el("input", { type: "search", name, placeholder: title, "aria-label": title, spellcheck: "false", autocomplete: "off" });
   on(input, "input", () => choose(input.value));
   on(input, "keydown", (event) => event.key === "Enter" && !event.isComposing && step(event.shiftKey ? -1 : 1));
@@ -140,10 +188,20 @@ export function search(name: string, title: string, nothing: string, value: (sta
 }
 
 /** A button that opens a panel; escape or a click elsewhere closes it. */
-export function menu(title: string, name: string, inside: Control[] | HTMLElement[], count: (state: State) => number = () => 0): Control & { close(): void } {
+export function menu(
+  title: string,
+  name: string,
+  inside: Control[] | HTMLElement[],
+  count: (state: State) => number = () => 0,
+): Control & { close(): void } {
   const id = uid();
   const badge = el("span", { class: "badge", hidden: true });
-  const button = el("button", { type: "button", class: "opens", "aria-expanded": "false", "aria-controls": id, "data-name": name }, title, badge);
+  const button = el(
+    "button",
+    { type: "button", class: "opens", "aria-expanded": "false", "aria-controls": id, "data-name": name },
+    title,
+    badge,
+  );
   const panel = el("div", { class: "panel", id, role: "group", "aria-label": title, hidden: true });
   panel.append(...inside.map((part) => ("sync" in part ? (part as Control).element : (part as HTMLElement))));
   const element = el("span", { class: "menu" }, button, panel);
@@ -156,7 +214,8 @@ export function menu(title: string, name: string, inside: Control[] | HTMLElemen
     panel.style.left = "0px"; // keep it inside the view
     const room = (element.getRootNode() as ShadowRoot).host?.getBoundingClientRect();
     if (room) panel.style.left = `${Math.min(0, room.right - panel.getBoundingClientRect().right - 4)}px`;
-    if (view) view.style.minHeight = `${panel.getBoundingClientRect().bottom - view.getBoundingClientRect().top + 12}px`; // notebooks cut what sticks out
+    // Notebooks cut off what reaches beyond the view.
+    if (view) view.style.minHeight = `${panel.getBoundingClientRect().bottom - view.getBoundingClientRect().top + 12}px`;
   };
   on(button, "click", () => open(panel.hidden === true));
   on(element, "keydown", (event) => {

@@ -56,7 +56,13 @@ export function headBoxes(spec: Spec, labels: Labels, state: () => State, set: (
     return button;
   };
   return {
-    element: el("div", { class: "heads" }, el("span", { class: "name" }, labels.heads), boxes, el("span", { class: "quick" }, all, none, unlock)),
+    element: el(
+      "div",
+      { class: "heads" },
+      el("span", { class: "name" }, labels.heads),
+      boxes,
+      el("span", { class: "quick" }, all, none, unlock),
+    ),
     sync(now) {
       const n = count();
       while (boxes.children.length > n) boxes.lastChild!.remove();

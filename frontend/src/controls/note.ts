@@ -40,7 +40,8 @@ export function note(labels: Labels): Note {
   const dialog = el("dialog", { class: "page", "aria-label": labels.note_link }, el("div", { class: "corner" }, close));
   const opener = el("button", { type: "button", class: "quiet", "data-name": "note", "aria-haspopup": "dialog" }, labels.note_link);
   on(opener, "click", () => {
-    if (!dialog.querySelector("article")) dialog.append(el("article", { tabindex: "0", "aria-label": labels.note_link }, ...blocks(labels.note_page || page).map(written)));
+    if (!dialog.querySelector("article"))
+      dialog.append(el("article", { tabindex: "0", "aria-label": labels.note_link }, ...blocks(labels.note_page || page).map(written)));
     dialog.showModal();
     dialog.querySelector("article")!.scrollTop = 0;
   });
@@ -52,5 +53,9 @@ export function note(labels: Labels): Note {
     if (!inside) dialog.close();
   });
   const keys = el("span", { class: "keys", "aria-label": labels.keyboard });
-  return { line: el("p", { class: "note" }, el("span", {}, labels.note, " ", opener), keys), dialog, help: (text) => (keys.textContent = text) };
+  return {
+    line: el("p", { class: "note" }, el("span", {}, labels.note, " ", opener), keys),
+    dialog,
+    help: (text) => (keys.textContent = text),
+  };
 }

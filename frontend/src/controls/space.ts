@@ -23,63 +23,152 @@ export function spaceToolbar(host: ToolbarHost): Toolbar {
   const { spec, labels, set, find } = host;
   const bar: Control[] = [only(backButton(host), opened)];
   if (spec.stacks.length > 1) bar.push(stackMenu(host));
-  bar.push(only(layerStepper(host), opened), only(headStepper(host), opened), colours(host), only(lines(host), opened), only(howMany(host), (s) => s.opened && s.links === "top"), only(texts(host), opened), only(tools(host), opened));
-  bar.push(search("find", labels.find, labels.no_match, (s) => s.find, (value) => set({ find: value }), find, (s) => isFound(host, s)));
+  bar.push(
+    only(layerStepper(host), opened),
+    only(headStepper(host), opened),
+    colours(host),
+    only(lines(host), opened),
+    only(howMany(host), (s) => s.opened && s.links === "top"),
+    only(texts(host), opened),
+    only(tools(host), opened),
+  );
+  bar.push(
+    search(
+      "find",
+      labels.find,
+      labels.no_match,
+      (s) => s.find,
+      (value) => set({ find: value }),
+      find,
+      (s) => isFound(host, s),
+    ),
+  );
   bar.push(only(pairs(host), opened), lasso(host));
   return {
-    element: el("div", { class: "controls", role: "toolbar", "aria-label": labels.reading }, el("div", { class: "bar" }, ...bar.map((c) => c.element))),
+    element: el(
+      "div",
+      { class: "controls", role: "toolbar", "aria-label": labels.reading },
+      el("div", { class: "bar" }, ...bar.map((c) => c.element)),
+    ),
     sync: (state) => bar.forEach((control) => control.sync(state)),
   };
 }
 
 function isFound({ spec }: ToolbarHost, state: State): boolean {
   const needle = state.find.trim().toLocaleLowerCase();
-  return spec.texts.some((text) => text.tokens.some((token) => token.toLocaleLowerCase().includes(needle)) || text.word_texts.some((word) => word.toLocaleLowerCase() === needle));
+  return spec.texts.some(
+    (text) =>
+      text.tokens.some((token) => token.toLocaleLowerCase().includes(needle)) ||
+      text.word_texts.some((word) => word.toLocaleLowerCase() === needle),
+  );
 }
 
 function colours({ spec, labels, set }: ToolbarHost): Control {
   const tagged = spec.texts.some((text) => text.tags?.some((tag) => tag !== ""));
   const values = spec.spaces?.[0]?.of === "values";
-  const names: [ColourPoints, string][] = [["kind", values ? labels.head : labels.colour_kind], ["position", labels.colour_position], ["position5", labels.colour_position5], ["token", labels.colour_token]];
+  const names: [ColourPoints, string][] = [
+    ["kind", values ? labels.head : labels.colour_kind],
+    ["position", labels.colour_position],
+    ["position5", labels.colour_position5],
+    ["token", labels.colour_token],
+  ];
   if (tagged) names.push(["tag", labels.colour_tag]);
   names.push(["text", labels.colour_text], ["norm", labels.colour_norm]);
   const options = names.map(([value, label]) => ({ value, label }));
-  return select("colour_points", labels.colour_by, () => options, (s) => s.colour_points, (v) => set({ colour_points: v as ColourPoints }));
+  return select(
+    "colour_points",
+    labels.colour_by,
+    () => options,
+    (s) => s.colour_points,
+    (v) => set({ colour_points: v as ColourPoints }),
+  );
 }
 
 /** The strongest pairs are those of a text: where none is chosen, of the first. */
 function lines({ labels, state, set }: ToolbarHost): Control {
-  const names: [Links, string][] = [["chosen", labels.links_chosen], ["best", labels.links_best], ["top", labels.links_top], ["none", labels.none]];
+  const names: [Links, string][] = [
+    ["chosen", labels.links_chosen],
+    ["best", labels.links_best],
+    ["top", labels.links_top],
+    ["none", labels.none],
+  ];
   const options = names.map(([value, label]) => ({ value, label }));
-  return select("links", labels.lines, () => options, (s) => s.links, (v) => set({ links: v as Links, ...(v === "top" && state().text === null ? { text: 0 } : {}) }));
+  return select(
+    "links",
+    labels.lines,
+    () => options,
+    (s) => s.links,
+    (v) => set({ links: v as Links, ...(v === "top" && state().text === null ? { text: 0 } : {}) }),
+  );
 }
 
 const howMany = ({ labels, set }: ToolbarHost): Control =>
-  select("links_top", labels.how_many, (s) => [...new Set([5, 10, 20, 50, 100, s.links_top])].sort((a, b) => a - b).map((n) => ({ value: String(n), label: String(n) })), (s) => String(s.links_top), (v) => set({ links_top: Number(v) }));
+  select(
+    "links_top",
+    labels.how_many,
+    (s) => [...new Set([5, 10, 20, 50, 100, s.links_top])].sort((a, b) => a - b).map((n) => ({ value: String(n), label: String(n) })),
+    (s) => String(s.links_top),
+    (v) => set({ links_top: Number(v) }),
+  );
 
 /** Every text by its first words; 10,000 of them would be too many for a menu, so there is a step to the next one too. */
 function texts({ spec, labels, state, set }: ToolbarHost): Control {
   const n = (s: State) => counts(spec, s.stack).texts;
-  const first = (s: State, i: number) => spec.texts[spec.spaces![0].stacks[s.stack].query_texts[i]].word_texts.slice(0, 6).join(" ").slice(0, 40);
+  const first = (s: State, i: number) =>
+    spec.texts[spec.spaces![0].stacks[s.stack].query_texts[i]].word_texts.slice(0, 6).join(" ").slice(0, 40);
   const near = (s: State) => {
     const all = Array.from({ length: n(s) }, (_, i) => i);
     const at = s.text ?? 0;
     return all.length <= 400 ? all : all.slice(Math.max(0, at - 200), at + 200);
   };
-  const inner = select("text", labels.text, (s) => [{ value: "", label: labels.all }, ...near(s).map((i) => ({ value: String(i), label: `${i} · ${first(s, i)}` }))], (s) => (s.text === null ? "" : String(s.text)), (v) => set({ text: v === "" ? null : Number(v), point: null }));
-  return stepper(inner, { previous: `${labels.previous}: ${labels.text}`, next: `${labels.next}: ${labels.text}` }, (by) => set({ text: (state().text ?? -1) + by, point: null }), (s) => [s.text === null || s.text === 0, s.text !== null && s.text >= n(s) - 1]);
+  const inner = select(
+    "text",
+    labels.text,
+    (s) => [{ value: "", label: labels.all }, ...near(s).map((i) => ({ value: String(i), label: `${i} · ${first(s, i)}` }))],
+    (s) => (s.text === null ? "" : String(s.text)),
+    (v) => set({ text: v === "" ? null : Number(v), point: null }),
+  );
+  return stepper(
+    inner,
+    { previous: `${labels.previous}: ${labels.text}`, next: `${labels.next}: ${labels.text}` },
+    (by) => set({ text: (state().text ?? -1) + by, point: null }),
+    (s) => [s.text === null || s.text === 0, s.text !== null && s.text >= n(s) - 1],
+  );
 }
 
 const tools = ({ spec, labels, set }: ToolbarHost): Control =>
-  segmented("tool", labels.tool, [{ value: "move", label: spec.spaces?.[0]?.dims === 3 ? labels.tool_turn : labels.tool_move }, { value: "lasso", label: labels.tool_lasso }], (s) => s.tool, (v) => set({ tool: v as State["tool"] }));
+  segmented(
+    "tool",
+    labels.tool,
+    [
+      { value: "move", label: spec.spaces?.[0]?.dims === 3 ? labels.tool_turn : labels.tool_move },
+      { value: "lasso", label: labels.tool_lasso },
+    ],
+    (s) => s.tool,
+    (v) => set({ tool: v as State["tool"] }),
+  );
 
 function pairs({ spec, labels, set }: ToolbarHost): Control {
-  const input = el("input", { type: "search", name: "pairs", placeholder: labels.pairs_example, "aria-label": labels.pairs, title: labels.pairs, spellcheck: "false", autocomplete: "off" });
+  const input = el("input", {
+    type: "search",
+    name: "pairs",
+    placeholder: labels.pairs_example,
+    "aria-label": labels.pairs,
+    title: labels.pairs,
+    spellcheck: "false",
+    autocomplete: "off",
+  });
   on(input, "input", () => set({ pairs: input.value }));
   const said = el("span", { class: "nowhere", role: "status" });
-  const isThere = (word: string) => spec.texts.some((text) => [...text.word_texts, ...text.tokens].some((one) => one.toLocaleLowerCase() === word));
+  const isThere = (word: string) =>
+    spec.texts.some((text) => [...text.word_texts, ...text.tokens].some((one) => one.toLocaleLowerCase() === word));
   return {
-    element: el("span", { class: "search" }, el("label", { class: "field pairs" }, el("span", { class: "name" }, labels.pairs), input), said),
+    element: el(
+      "span",
+      { class: "search" },
+      el("label", { class: "field pairs" }, el("span", { class: "name" }, labels.pairs), input),
+      said,
+    ),
     sync(state) {
       if (input.value !== state.pairs) input.value = state.pairs;
       const written = wordPairs(state.pairs);
@@ -100,4 +189,3 @@ function lasso({ labels, set }: ToolbarHost): Control {
     },
   };
 }
-

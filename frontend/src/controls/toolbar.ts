@@ -6,7 +6,6 @@ import type { Labels } from "../core/labels";
 import { checkbox, menu, numbers, search, segmented, select, slider, stepper, type Control } from "./controls";
 import { el, on } from "./dom";
 import { headBoxes } from "./heads";
-import { spaceToolbar } from "./space";
 
 export interface ToolbarHost {
   spec: Spec;
@@ -24,23 +23,73 @@ export interface Toolbar {
 
 /** `kind` is the view on screen; `inside` the view it was opened from, if any. */
 export function toolbar(host: ToolbarHost, kind: Kind, inside: Kind): Toolbar {
-  if (kind === "space") return spaceToolbar(host);
   const { labels, set } = host;
   const bar: Control[] = [];
   if (inside !== kind) bar.push(backButton(host));
   if (host.spec.stacks.length > 1) bar.push(stackMenu(host));
   if (kind !== "model") bar.push(layerStepper(host));
   if (kind === "neuron") bar.push(headStepper(host));
-  else bar.push(segmented("as", labels.as, [{ value: "lines", label: labels.lines }, { value: "heatmap", label: labels.heatmap }], (s) => s.as, (v) => set({ as: v as State["as"] })));
+  else
+    bar.push(
+      segmented(
+        "as",
+        labels.as,
+        [
+          { value: "lines", label: labels.lines },
+          { value: "heatmap", label: labels.heatmap },
+        ],
+        (s) => s.as,
+        (v) => set({ as: v as State["as"] }),
+      ),
+    );
   if (kind === "model") bar.push(colourBy(host), chooseRows(host));
-  if (kind !== "neuron") bar.push(segmented("level", labels.level, [{ value: "token", label: labels.token }, { value: "word", label: labels.word }], (s) => s.level, (v) => set({ level: v as State["level"], zoom: { x: 0, y: 0, k: 1 } })));
-  if (kind === "head") bar.push(segmented("direction", labels.direction, [{ value: "from", label: labels.from }, { value: "to", label: labels.to }], (s) => s.direction, (v) => set({ direction: v as State["direction"] })));
+  if (kind !== "neuron")
+    bar.push(
+      segmented(
+        "level",
+        labels.level,
+        [
+          { value: "token", label: labels.token },
+          { value: "word", label: labels.word },
+        ],
+        (s) => s.level,
+        (v) => set({ level: v as State["level"], zoom: { x: 0, y: 0, k: 1 } }),
+      ),
+    );
+  if (kind === "head")
+    bar.push(
+      segmented(
+        "direction",
+        labels.direction,
+        [
+          { value: "from", label: labels.from },
+          { value: "to", label: labels.to },
+        ],
+        (s) => s.direction,
+        (v) => set({ direction: v as State["direction"] }),
+      ),
+    );
   if (host.spec.stacks.some((_, i) => isPair(host.spec, i))) bar.push(pairMenu(host));
   bar.push(readingMenu(host, kind));
-  bar.push(search("find", labels.find, labels.no_match, (s) => s.find, (find) => set({ find }), host.find, (s) => isFound(host.spec, s, kind)));
+  bar.push(
+    search(
+      "find",
+      labels.find,
+      labels.no_match,
+      (s) => s.find,
+      (find) => set({ find }),
+      host.find,
+      (s) => isFound(host.spec, s, kind),
+    ),
+  );
   const rows: Control[] = kind === "head" ? [headBoxes(host.spec, labels, host.state, set)] : [];
   return {
-    element: el("div", { class: "controls", role: "toolbar", "aria-label": labels.reading }, el("div", { class: "bar" }, ...bar.map((c) => c.element)), ...rows.map((c) => c.element)),
+    element: el(
+      "div",
+      { class: "controls", role: "toolbar", "aria-label": labels.reading },
+      el("div", { class: "bar" }, ...bar.map((c) => c.element)),
+      ...rows.map((c) => c.element),
+    ),
     sync: (state) => [...bar, ...rows].forEach((control) => control.sync(state)),
   };
 }
@@ -54,7 +103,10 @@ function isFound(spec: Spec, state: State, kind: Kind): boolean {
 /** Beside the title: what concerns the picture, not the attention. */
 export function pictureControls(host: ToolbarHost): Toolbar {
   const controls = [themeMenu(host), saveMenu(host)];
-  return { element: el("div", { class: "picture" }, ...controls.map((c) => c.element)), sync: (state) => controls.forEach((c) => c.sync(state)) };
+  return {
+    element: el("div", { class: "picture" }, ...controls.map((c) => c.element)),
+    sync: (state) => controls.forEach((c) => c.sync(state)),
+  };
 }
 
 export function backButton({ labels, set }: ToolbarHost): Control {
@@ -64,47 +116,154 @@ export function backButton({ labels, set }: ToolbarHost): Control {
 }
 
 export const stackMenu = ({ spec, labels, set }: ToolbarHost): Control =>
-  select("stack", labels.stack, () => spec.stacks.map((stack, i) => ({ value: String(i), label: labels[stack.name as "encoder"] ?? stack.name })), (s) => String(s.stack), (v) => set({ stack: Number(v) }));
+  select(
+    "stack",
+    labels.stack,
+    () => spec.stacks.map((stack, i) => ({ value: String(i), label: labels[stack.name as "encoder"] ?? stack.name })),
+    (s) => String(s.stack),
+    (v) => set({ stack: Number(v) }),
+  );
 
 export function layerStepper({ spec, labels, state, set }: ToolbarHost): Control {
   const layers = (s: State) => spec.stacks[s.stack].layers;
-  const menuOf = select("layer", labels.layer, (s) => layers(s).map((layer, i) => ({ value: String(i), label: String(layer.layer) })), (s) => String(s.layer), (v) => set({ layer: Number(v) }));
-  return stepper(menuOf, { previous: `${labels.previous}: ${labels.layer}`, next: `${labels.next}: ${labels.layer}` }, (by) => set({ layer: state().layer + by }), (s) => [s.layer === 0, s.layer >= layers(s).length - 1]);
+  const menuOf = select(
+    "layer",
+    labels.layer,
+    (s) => layers(s).map((layer, i) => ({ value: String(i), label: String(layer.layer) })),
+    (s) => String(s.layer),
+    (v) => set({ layer: Number(v) }),
+  );
+  return stepper(
+    menuOf,
+    { previous: `${labels.previous}: ${labels.layer}`, next: `${labels.next}: ${labels.layer}` },
+    (by) => set({ layer: state().layer + by }),
+    (s) => [s.layer === 0, s.layer >= layers(s).length - 1],
+  );
 }
 
 export function headStepper({ spec, labels, state, set }: ToolbarHost): Control {
   const count = (s: State) => spec.stacks[s.stack].layers[s.layer].n_heads;
-  const menuOf = select("head", labels.head, (s) => Array.from({ length: count(s) }, (_, h) => ({ value: String(h), label: String(spec.spaces?.[0]?.stacks[s.stack].heads[h] ?? h) })), (s) => String(s.heads[0]), (v) => set({ heads: [Number(v)] }));
-  return stepper(menuOf, { previous: `${labels.previous}: ${labels.head}`, next: `${labels.next}: ${labels.head}` }, (by) => set({ heads: [state().heads[0] + by] }), (s) => [s.heads[0] === 0, s.heads[0] >= count(s) - 1]);
+  const menuOf = select(
+    "head",
+    labels.head,
+    (s) =>
+      Array.from({ length: count(s) }, (_, h) => ({ value: String(h), label: String(spec.spaces?.[0]?.stacks[s.stack].heads[h] ?? h) })),
+    (s) => String(s.heads[0]),
+    (v) => set({ heads: [Number(v)] }),
+  );
+  return stepper(
+    menuOf,
+    { previous: `${labels.previous}: ${labels.head}`, next: `${labels.next}: ${labels.head}` },
+    (by) => set({ heads: [state().heads[0] + by] }),
+    (s) => [s.heads[0] === 0, s.heads[0] >= count(s) - 1],
+  );
 }
 
 const colourBy = ({ labels, set }: ToolbarHost): Control =>
-  select("colour_by", labels.colour_by, () => [{ value: "head", label: labels.head }, { value: "layer", label: labels.layer }], (s) => s.colour_by, (v) => set({ colour_by: v as State["colour_by"] }));
+  select(
+    "colour_by",
+    labels.colour_by,
+    () => [
+      { value: "head", label: labels.head },
+      { value: "layer", label: labels.layer },
+    ],
+    (s) => s.colour_by,
+    (v) => set({ colour_by: v as State["colour_by"] }),
+  );
 
 function chooseRows({ spec, labels, set }: ToolbarHost): Control {
   const most = (s: State) => Math.max(...spec.stacks[s.stack].layers.map((layer) => layer.n_heads));
   return menu(labels.show, "show", [
-    numbers("rows", labels.rows, labels, (s) => spec.stacks[s.stack].layers.length, (s, i) => String(spec.stacks[s.stack].layers[i].layer), (s) => s.rows, (rows) => set({ rows })),
-    numbers("columns", labels.columns, labels, most, (_, i) => String(i), (s) => s.columns, (columns) => set({ columns })),
+    numbers(
+      "rows",
+      labels.rows,
+      labels,
+      (s) => spec.stacks[s.stack].layers.length,
+      (s, i) => String(spec.stacks[s.stack].layers[i].layer),
+      (s) => s.rows,
+      (rows) => set({ rows }),
+    ),
+    numbers(
+      "columns",
+      labels.columns,
+      labels,
+      most,
+      (_, i) => String(i),
+      (s) => s.columns,
+      (columns) => set({ columns }),
+    ),
   ]);
 }
 
 function pairMenu({ labels, set }: ToolbarHost): Control {
-  const options = [["all", labels.all_pairs], ["aa", "A→A"], ["ab", "A→B"], ["ba", "B→A"], ["bb", "B→B"]].map(([value, label]) => ({ value, label }));
-  return select("segments", labels.segments, () => options, (s) => s.segments, (v) => set({ segments: v as State["segments"], zoom: { x: 0, y: 0, k: 1 } }));
+  const options = [
+    ["all", labels.all_pairs],
+    ["aa", "A→A"],
+    ["ab", "A→B"],
+    ["ba", "B→A"],
+    ["bb", "B→B"],
+  ].map(([value, label]) => ({ value, label }));
+  return select(
+    "segments",
+    labels.segments,
+    () => options,
+    (s) => s.segments,
+    (v) => set({ segments: v as State["segments"], zoom: { x: 0, y: 0, k: 1 } }),
+  );
 }
 
 function readingMenu({ spec, labels, set }: ToolbarHost, kind: Kind): Control {
   const controls: Control[] = [
-    checkbox("hide_special", labels.hide_special, (s) => s.hide_special, (v) => set({ hide_special: v })),
-    checkbox("hide_sink", labels.hide_sink, (s) => s.hide_sink, (v) => set({ hide_sink: v })),
-    checkbox("renormalise", labels.renormalise, (s) => s.renormalise, (v) => set({ renormalise: v })),
-    slider("threshold", labels.threshold, (s) => s.threshold, (v) => set({ threshold: v })),
-    checkbox("rescale", labels.rescale, (s) => s.rescale, (v) => set({ rescale: v })),
+    checkbox(
+      "hide_special",
+      labels.hide_special,
+      (s) => s.hide_special,
+      (v) => set({ hide_special: v }),
+    ),
+    checkbox(
+      "hide_sink",
+      labels.hide_sink,
+      (s) => s.hide_sink,
+      (v) => set({ hide_sink: v }),
+    ),
+    checkbox(
+      "renormalise",
+      labels.renormalise,
+      (s) => s.renormalise,
+      (v) => set({ renormalise: v }),
+    ),
+    slider(
+      "threshold",
+      labels.threshold,
+      (s) => s.threshold,
+      (v) => set({ threshold: v }),
+    ),
+    checkbox(
+      "rescale",
+      labels.rescale,
+      (s) => s.rescale,
+      (v) => set({ rescale: v }),
+    ),
   ];
   if (kind === "head") {
-    controls.push(segmented("combine", labels.combine, (["each", "mean", "max"] as const).map((value) => ({ value, label: labels[value] })), (s) => s.combine, (v) => set({ combine: v as State["combine"] })));
-    const layers = numbers("combine_layers", labels.combine_layers, labels, (s) => spec.stacks[s.stack].layers.length, (s, i) => String(spec.stacks[s.stack].layers[i].layer), (s) => s.combine_layers, (combine_layers) => set({ combine_layers }));
+    controls.push(
+      segmented(
+        "combine",
+        labels.combine,
+        (["each", "mean", "max"] as const).map((value) => ({ value, label: labels[value] })),
+        (s) => s.combine,
+        (v) => set({ combine: v as State["combine"] }),
+      ),
+    );
+    const layers = numbers(
+      "combine_layers",
+      labels.combine_layers,
+      labels,
+      (s) => spec.stacks[s.stack].layers.length,
+      (s, i) => String(spec.stacks[s.stack].layers[i].layer),
+      (s) => s.combine_layers,
+      (combine_layers) => set({ combine_layers }),
+    );
     controls.push({
       element: layers.element,
       sync(state) {
@@ -113,12 +272,20 @@ function readingMenu({ spec, labels, set }: ToolbarHost, kind: Kind): Control {
       },
     });
   }
-  const used = (s: State) => [s.hide_special, s.hide_sink, s.renormalise, s.threshold > 0, s.rescale, kind === "head" && s.combine !== "each"].filter(Boolean).length;
+  const used = (s: State) =>
+    [s.hide_special, s.hide_sink, s.renormalise, s.threshold > 0, s.rescale, kind === "head" && s.combine !== "each"].filter(Boolean)
+      .length;
   return menu(labels.reading, "reading", controls, used);
 }
 
 const themeMenu = ({ labels, set }: ToolbarHost): Control =>
-  select("theme", labels.theme, () => (["system", "light", "dark"] as const).map((value) => ({ value, label: labels[value] })), (s) => s.theme, (v) => set({ theme: v as State["theme"] }));
+  select(
+    "theme",
+    labels.theme,
+    () => (["system", "light", "dark"] as const).map((value) => ({ value, label: labels[value] })),
+    (s) => s.theme,
+    (v) => set({ theme: v as State["theme"] }),
+  );
 
 function saveMenu({ labels, save }: ToolbarHost): Control {
   const choice = (format: "svg" | "png") => {

@@ -15,7 +15,8 @@ export function problem(spec: Spec): string | null {
       const text = spec.texts?.[side];
       if (!text) return `The ${stack.name} names text ${side}, but there are ${spec.texts?.length ?? 0}.`;
       const n = text.tokens.length;
-      for (const name of ["special", "segments", "words"] as const) if (text[name].length !== n) return `${n} tokens, but ${text[name].length} ${name}.`;
+      for (const name of ["special", "segments", "words"] as const)
+        if (text[name].length !== n) return `${n} tokens, but ${text[name].length} ${name}.`;
     }
   }
   return spec.kind === "space" ? spaceProblem(spec) : null;
@@ -26,7 +27,8 @@ function spaceProblem({ spaces, stacks, texts }: Spec): string | null {
   for (const { model, stacks: own } of spaces) {
     if (own.length !== stacks.length) return `${model} has ${own.length} kinds of attention, but ${stacks.length} are shown.`;
     for (const stack of own)
-      for (const text of [...stack.query_texts, ...stack.key_texts]) if (!texts[text]) return `${model} names text ${text}, but there are ${texts.length}.`;
+      for (const text of [...stack.query_texts, ...stack.key_texts])
+        if (!texts[text]) return `${model} names text ${text}, but there are ${texts.length}.`;
   }
   return null;
 }

@@ -9,13 +9,37 @@ const contrast = (a: string, b: string): number => {
 
 /** Machado, Oliveira and Fernandes 2009, severity 1, on linear light. */
 const SIGHT = {
-  normal: [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
-  protanopia: [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
-  deuteranopia: [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
-  tritanopia: [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+  normal: [
+    [1, 0, 0],
+    [0, 1, 0],
+    [0, 0, 1],
+  ],
+  protanopia: [
+    [0.152286, 1.052583, -0.204868],
+    [0.114503, 0.786281, 0.099216],
+    [-0.003882, -0.048116, 1.051998],
+  ],
+  deuteranopia: [
+    [0.367322, 0.860646, -0.227968],
+    [0.280085, 0.672501, 0.047413],
+    [-0.01182, 0.04294, 0.968881],
+  ],
+  tritanopia: [
+    [1.255528, -0.076749, -0.178779],
+    [-0.078411, 0.930809, 0.147602],
+    [0.004733, 0.691367, 0.3039],
+  ],
 };
-const LMS = [[0.4122214708, 0.5363325363, 0.0514459929], [0.2119034982, 0.6806995451, 0.1073969566], [0.0883024619, 0.2817188376, 0.6299787005]];
-const LAB = [[0.2104542553, 0.793617785, -0.0040720468], [1.9779984951, -2.428592205, 0.4505937099], [0.0259040371, 0.7827717662, -0.808675766]];
+const LMS = [
+  [0.4122214708, 0.5363325363, 0.0514459929],
+  [0.2119034982, 0.6806995451, 0.1073969566],
+  [0.0883024619, 0.2817188376, 0.6299787005],
+];
+const LAB = [
+  [0.2104542553, 0.793617785, -0.0040720468],
+  [1.9779984951, -2.428592205, 0.4505937099],
+  [0.0259040371, 0.7827717662, -0.808675766],
+];
 const times = (matrix: number[][], v: number[]): number[] => matrix.map((row) => row[0] * v[0] + row[1] * v[1] + row[2] * v[2]);
 
 function oklab(hex: string, sight: number[][]): number[] {
@@ -37,7 +61,9 @@ const FIRST_40 = 0.035;
 
 describe("colours", () => {
   it("gives the first twelve heads LOOK's colours on white", () => {
-    expect(Array.from({ length: 12 }, (_, h) => headColour(h)).join(" ")).toBe("#9640ff #ba6412 #07c7c6 #117068 #a79bff #6f8a5c #5b8eb2 #a7ba04 #b0042a #e08995 #ea2695 #a00095");
+    expect(Array.from({ length: 12 }, (_, h) => headColour(h)).join(" ")).toBe(
+      "#9640ff #ba6412 #07c7c6 #117068 #a79bff #6f8a5c #5b8eb2 #a7ba04 #b0042a #e08995 #ea2695 #a00095",
+    );
   });
 
   for (const dark of [false, true])
@@ -72,7 +98,8 @@ describe("colours", () => {
   });
 
   it("writes on every head's box with ink that can be read", () => {
-    for (let h = 0; h < 48; h++) for (const dark of [false, true]) expect(contrast(headColour(h, dark), inkOn(headColour(h, dark)))).toBeGreaterThan(4.5);
+    for (let h = 0; h < 48; h++)
+      for (const dark of [false, true]) expect(contrast(headColour(h, dark), inkOn(headColour(h, dark)))).toBeGreaterThan(4.5);
   });
 
   it("runs viridis from the first layer to the last", () => {

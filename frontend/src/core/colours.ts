@@ -2,19 +2,71 @@
 
 export type Rgb = [number, number, number];
 
-/** The twelve of LOOK, and 36 more that frontend/head_colours.py chose: far from one another to every kind of sight, neighbours farthest. */
+/**
+ * The twelve colours of the palette, and 36 more that frontend/head_colours.py chose.
+ * They stay apart for every kind of colour vision; neighbours are the farthest apart.
+ */
 export const HEAD_PALETTE = [
-  "#9640ff", "#ba6412", "#07c7c6", "#117068", "#a79bff", "#6f8a5c", "#5b8eb2", "#a7ba04",
-  "#b0042a", "#e08995", "#ea2695", "#a00095", "#9e79f3", "#6d18c2", "#b69231", "#49aace",
-  "#e7aa79", "#616dc2", "#ce0079", "#9eb6f3", "#799e6d", "#920ce7", "#f355b6", "#245518",
-  "#b649db", "#aa5500", "#6d6d86", "#ceaaaa", "#b63daa", "#92aa61", "#c261db", "#db5549",
-  "#ce7992", "#79c261", "#aa61ff", "#55863d", "#559eb6", "#ce86e7", "#867992", "#aaaa31",
-  "#aa8600", "#92556d", "#aa86ff", "#ff92e7", "#8624aa", "#aa6d79", "#49316d", "#f361ce",
+  "#9640ff",
+  "#ba6412",
+  "#07c7c6",
+  "#117068",
+  "#a79bff",
+  "#6f8a5c",
+  "#5b8eb2",
+  "#a7ba04",
+  "#b0042a",
+  "#e08995",
+  "#ea2695",
+  "#a00095",
+  "#9e79f3",
+  "#6d18c2",
+  "#b69231",
+  "#49aace",
+  "#e7aa79",
+  "#616dc2",
+  "#ce0079",
+  "#9eb6f3",
+  "#799e6d",
+  "#920ce7",
+  "#f355b6",
+  "#245518",
+  "#b649db",
+  "#aa5500",
+  "#6d6d86",
+  "#ceaaaa",
+  "#b63daa",
+  "#92aa61",
+  "#c261db",
+  "#db5549",
+  "#ce7992",
+  "#79c261",
+  "#aa61ff",
+  "#55863d",
+  "#559eb6",
+  "#ce86e7",
+  "#867992",
+  "#aaaa31",
+  "#aa8600",
+  "#92556d",
+  "#aa86ff",
+  "#ff92e7",
+  "#8624aa",
+  "#aa6d79",
+  "#49316d",
+  "#f361ce",
 ] as const;
 
 export const parse = (hex: string): Rgb => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16)) as Rgb;
 export const format = (rgb: Rgb): string =>
-  "#" + rgb.map((c) => Math.round(Math.min(255, Math.max(0, c))).toString(16).padStart(2, "0")).join("");
+  "#" +
+  rgb
+    .map((c) =>
+      Math.round(Math.min(255, Math.max(0, c)))
+        .toString(16)
+        .padStart(2, "0"),
+    )
+    .join("");
 export const mix = (a: Rgb, b: Rgb, t: number): Rgb => a.map((c, i) => c + (b[i] - c) * t) as Rgb;
 
 const linear = (c: number): number => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4);
@@ -70,7 +122,10 @@ export const attentionColour = (t: number, dark: boolean): Rgb => along(dark ? B
 const NEGATIVE = parse("#2563eb");
 const POSITIVE = parse("#ea580c");
 
-/** Signed values in [−1, 1]: blue negative, ground zero, orange positive. Small values rise fast: one large dimension must not hide the rest. */
+/**
+ * Signed values in [−1, 1]: blue negative, background zero, orange positive.
+ * Small values rise fast, so that one large dimension does not hide the rest.
+ */
 export function signedColour(value: number, dark: boolean): Rgb {
   const ground = parse(dark ? "#0f1115" : "#ffffff");
   const t = Math.min(1, Math.abs(value)) ** 0.65;

@@ -3,13 +3,21 @@ import { describe, expect, it } from "vitest";
 import type { ArrayEntry } from "./contract";
 import { decode, toBytes } from "./decode";
 
-const entry = (bytes: number[] | Uint8Array, rest: Partial<ArrayEntry>): ArrayEntry => ({ dtype: "sqrt8", levels: 255, shape: [1], data: deflateSync(Uint8Array.from(bytes)).toString("base64"), ...rest });
+const entry = (bytes: number[] | Uint8Array, rest: Partial<ArrayEntry>): ArrayEntry => ({
+  dtype: "sqrt8",
+  levels: 255,
+  shape: [1],
+  data: deflateSync(Uint8Array.from(bytes)).toString("base64"),
+  ...rest,
+});
 
 /** Python's side of the contract, the obvious way. */
 function encode(values: number[], fineFrom: number): number[] {
   const roots = values.map((value) => Math.sqrt(value) * 255);
   const whole = roots.map((root) => Math.round(root));
-  const tail = roots.flatMap((root, i) => (whole[i] >= fineFrom ? [Math.min(255, Math.max(0, Math.round((root - whole[i]) * 256 + 127.5)))] : []));
+  const tail = roots.flatMap((root, i) =>
+    whole[i] >= fineFrom ? [Math.min(255, Math.max(0, Math.round((root - whole[i]) * 256 + 127.5)))] : [],
+  );
   return [...whole, ...tail];
 }
 
@@ -58,7 +66,11 @@ describe("decode", () => {
 
   it("reads bits across bytes, the lowest first", async () => {
     const mask = await decode(entry([0b10110101, 0b1], { dtype: "bits", shape: [3, 3] }));
-    expect([0, 1, 2].map((row) => [...mask.block(row)])).toEqual([[1, 0, 1], [0, 1, 1], [0, 1, 1]]);
+    expect([0, 1, 2].map((row) => [...mask.block(row)])).toEqual([
+      [1, 0, 1],
+      [0, 1, 1],
+      [0, 1, 1],
+    ]);
     await expect(decode(entry([1], { dtype: "bits", shape: [3, 3] }))).rejects.toThrow("1 bytes for an array of shape 3 × 3");
   });
 

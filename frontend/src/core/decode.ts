@@ -104,16 +104,25 @@ function tailOffsets(bytes: Uint8Array, size: number, step: number, fineFrom: nu
   return offsets;
 }
 
-const tooShort = (bytes: Uint8Array, entry: ArrayEntry): Error => new Error(`${bytes.length} bytes for an array of shape ${entry.shape.join(" × ")}.`);
+const tooShort = (bytes: Uint8Array, entry: ArrayEntry): Error =>
+  new Error(`${bytes.length} bytes for an array of shape ${entry.shape.join(" × ")}.`);
 
 function decodeFloats(bytes: Uint8Array, entry: ArrayEntry, size: number, step: number): Decoded {
   if (bytes.length < size * 4) throw tooShort(bytes, entry);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return { shape: entry.shape, byteLength: bytes.byteLength, block: (i) => Float32Array.from({ length: step }, (_, j) => view.getFloat32((i * step + j) * 4, true)) };
+  return {
+    shape: entry.shape,
+    byteLength: bytes.byteLength,
+    block: (i) => Float32Array.from({ length: step }, (_, j) => view.getFloat32((i * step + j) * 4, true)),
+  };
 }
 
 function decodeBits(bytes: Uint8Array, entry: ArrayEntry, size: number, step: number): Decoded {
   if (bytes.length * 8 < size) throw tooShort(bytes, entry);
   const bit = (at: number) => (bytes[at >> 3] >> (at & 7)) & 1;
-  return { shape: entry.shape, byteLength: bytes.byteLength, block: (i) => Float32Array.from({ length: step }, (_, j) => bit(i * step + j)) };
+  return {
+    shape: entry.shape,
+    byteLength: bytes.byteLength,
+    block: (i) => Float32Array.from({ length: step }, (_, j) => bit(i * step + j)),
+  };
 }

@@ -40,7 +40,10 @@ describe("axes", () => {
   };
 
   it("leaves special tokens out on both sides, and the sink only as a key", () => {
-    expect(labels({ hide_special: true })).toEqual([["the", "cat", "##s", "sat"], ["the", "cat", "##s", "sat"]]);
+    expect(labels({ hide_special: true })).toEqual([
+      ["the", "cat", "##s", "sat"],
+      ["the", "cat", "##s", "sat"],
+    ]);
     expect(labels({}, 0)).toEqual([spec.texts[0].tokens, spec.texts[0].tokens.slice(1)]);
   });
 
@@ -49,7 +52,10 @@ describe("axes", () => {
   });
 
   it("takes queries from one text of a pair and keys from the other", () => {
-    expect(labels({ segments: "ba" })).toEqual([["sat", "[SEP]"], ["[CLS]", "the", "cat", "##s", "[SEP]"]]);
+    expect(labels({ segments: "ba" })).toEqual([
+      ["sat", "[SEP]"],
+      ["[CLS]", "the", "cat", "##s", "[SEP]"],
+    ]);
     expect(isPair(spec, 0)).toBe(true);
     expect(isPair(spec, 1)).toBe(false);
   });

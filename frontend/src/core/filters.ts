@@ -52,7 +52,8 @@ export class Combined {
 /** The column with the most attention, summed over all rows of all maps; the first of equals. */
 export function mostAttended(maps: Iterable<Float32Array>, width: number): number {
   const mass = new Float64Array(width);
-  for (const weights of maps) for (let start = 0; start < weights.length; start += width) for (let j = 0; j < width; j++) mass[j] += weights[start + j];
+  for (const weights of maps)
+    for (let start = 0; start < weights.length; start += width) for (let j = 0; j < width; j++) mass[j] += weights[start + j];
   let best = 0;
   for (let j = 1; j < width; j++) if (mass[j] > mass[best]) best = j;
   return best;

@@ -10,7 +10,8 @@ export interface Match {
 
 /** What is found, in the order in which it is walked: the side looked from, then the other one where it is another text. */
 export function found(spec: Spec, state: State, rows: Axis, cols: Axis): Match[] {
-  const on = (side: Match["side"]): Match[] => matches(side === "query" ? rows : cols, state.find).flatMap((yes, place) => (yes ? [{ side, place }] : []));
+  const on = (side: Match["side"]): Match[] =>
+    matches(side === "query" ? rows : cols, state.find).flatMap((yes, place) => (yes ? [{ side, place }] : []));
   const { query_text, key_text } = spec.stacks[state.stack];
   const [own, other] = state.direction === "from" ? (["query", "key"] as const) : (["key", "query"] as const);
   return query_text === key_text ? on(own) : [...on(own), ...on(other)];

@@ -42,7 +42,8 @@ describe("our pages", () => {
     const all = blocks(page);
     expect(all[0]).toMatchObject({ type: "heading", level: 1 });
     expect(all.filter((block) => block.type === "list").length).toBeGreaterThan(2);
-    for (const part of all.flatMap(inlines)) if (part.type !== "code" && part.type !== "link") expect(part.text).not.toMatch(/[*`<>|[\]]|^#/);
+    for (const part of all.flatMap(inlines))
+      if (part.type !== "code" && part.type !== "link") expect(part.text).not.toMatch(/[*`<>|[\]]|^#/);
     expect(all.flatMap(inlines).filter((part) => part.type === "link").length).toBe(page.match(/https?:/g)!.length);
   });
 });

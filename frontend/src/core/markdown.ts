@@ -2,9 +2,19 @@
 
 export type Inline = { type: "text" | "strong" | "em" | "code"; text: string } | { type: "link"; text: string; href: string };
 
-export type Block = { type: "heading"; level: number; inline: Inline[] } | { type: "paragraph"; inline: Inline[] } | { type: "list"; ordered: boolean; items: Inline[][] };
+export type Block =
+  | { type: "heading"; level: number; inline: Inline[] }
+  | { type: "paragraph"; inline: Inline[] }
+  | { type: "list"; ordered: boolean; items: Inline[][] };
 
-const SPAN = /\*\*(?<strong>[^*]+)\*\*|\*(?<em>[^*]+)\*|`(?<code>[^`]+)`|<(?<address>https?:\/\/[^\s<>]+)>|\[(?<name>[^\]]+)\]\((?<href>https?:\/\/[^\s()]+)\)/gu;
+const SPANS = [
+  /\*\*(?<strong>[^*]+)\*\*/,
+  /\*(?<em>[^*]+)\*/,
+  /`(?<code>[^`]+)`/,
+  /<(?<address>https?:\/\/[^\s<>]+)>/,
+  /\[(?<name>[^\]]+)\]\((?<href>https?:\/\/[^\s()]+)\)/,
+];
+const SPAN = new RegExp(SPANS.map(({ source }) => source).join("|"), "gu");
 
 /** Emphasis does not nest; a link leads to http or https or is not one. */
 export function inline(source: string): Inline[] {

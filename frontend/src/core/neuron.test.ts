@@ -14,11 +14,35 @@ describe("neuron view's arithmetic", () => {
 
   it("begins at the last token only where later keys are hidden", () => {
     const rows = (mask: number[][]) => (query: number) => mask[query];
-    const causal = [[1, 0, 0], [1, 1, 0], [1, 1, 1]];
+    const causal = [
+      [1, 0, 0],
+      [1, 1, 0],
+      [1, 1, 1],
+    ];
     expect(lastUnderMask(rows(causal), 3, [0, 1, 2])).toBe(2);
     expect(lastUnderMask(rows(causal), 3, [0, 1])).toBe(1);
-    expect(lastUnderMask(rows([[1, 0, 0], [1, 1, 0], [1, 1, 0]]), 3, [0, 1, 2])).toBe(1); // padding at the end
-    expect(lastUnderMask(rows([[1, 1, 0], [1, 1, 0], [1, 1, 0]]), 3, [0, 1, 2])).toBeNull(); // padding alone
+    expect(
+      lastUnderMask(
+        rows([
+          [1, 0, 0],
+          [1, 1, 0],
+          [1, 1, 0],
+        ]),
+        3,
+        [0, 1, 2],
+      ),
+    ).toBe(1); // padding at the end
+    expect(
+      lastUnderMask(
+        rows([
+          [1, 1, 0],
+          [1, 1, 0],
+          [1, 1, 0],
+        ]),
+        3,
+        [0, 1, 2],
+      ),
+    ).toBeNull(); // padding alone
   });
 
   it("finds one scale for both signs", () => {

@@ -20,8 +20,13 @@ function weights(layer: number): number[][][] {
   );
 }
 
-const packed = (values: number[]): ArrayEntry => ({ dtype: "float32", shape: [4, n, n], data: deflateSync(new Uint8Array(Float32Array.from(values).buffer)).toString("base64") });
-const reader = () => new Reader(spec, new Arrays(Object.fromEntries([0, 1, 5].map((layer, at) => [`encoder.${layer}`, packed(weights(at).flat(2))]))));
+const packed = (values: number[]): ArrayEntry => ({
+  dtype: "float32",
+  shape: [4, n, n],
+  data: deflateSync(new Uint8Array(Float32Array.from(values).buffer)).toString("base64"),
+});
+const reader = () =>
+  new Reader(spec, new Arrays(Object.fromEntries([0, 1, 5].map((layer, at) => [`encoder.${layer}`, packed(weights(at).flat(2))]))));
 
 describe("reading", () => {
   it("gives a map for each head, with its name and colour", async () => {

@@ -36,7 +36,10 @@ export class Reader {
   private room = ROOM;
   private sinks = new Map<string, Promise<number>>();
 
-  constructor(readonly spec: Spec, readonly arrays: Source) {}
+  constructor(
+    readonly spec: Spec,
+    readonly arrays: Source,
+  ) {}
 
   /** The most attended token of a layer, over all its heads and queries. */
   sink(stack: number, layer: number): Promise<number> {
@@ -65,8 +68,25 @@ export class Reader {
   }
 
   /** One head's map between the units left in: [row, column]. Passing ones are not kept; coarse ones are for thumbnails. */
-  async map(state: State, layer: number, head: number, rows: Axis, cols: Axis, use: "kept" | "passing" | "coarse" = "kept"): Promise<Float32Array> {
-    const key = [state.stack, layer, head, state.level, state.segments, state.hide_special, state.renormalise, cols.units.length, state.hide_sink && cols.units.join()].join();
+  async map(
+    state: State,
+    layer: number,
+    head: number,
+    rows: Axis,
+    cols: Axis,
+    use: "kept" | "passing" | "coarse" = "kept",
+  ): Promise<Float32Array> {
+    const key = [
+      state.stack,
+      layer,
+      head,
+      state.level,
+      state.segments,
+      state.hide_special,
+      state.renormalise,
+      cols.units.length,
+      state.hide_sink && cols.units.join(),
+    ].join();
     const found = this.kept.get(key);
     if (found) return found;
     const array = await this.weights(state.stack, layer);
@@ -103,7 +123,8 @@ export class Reader {
       const combined = new Combined(state.combine);
       const chosen = [...new Set([state.layer, ...state.combine_layers])];
       for (const layer of chosen) {
-        for (const head of heads) if (head < layers[layer].n_heads) combined.add(await this.map(state, layer, head, rows, cols, "passing"));
+        for (const head of heads)
+          if (head < layers[layer].n_heads) combined.add(await this.map(state, layer, head, rows, cols, "passing"));
         if (chosen.length > 1) await breathe();
       }
       const weights = combined.result();
@@ -120,6 +141,8 @@ export class Reader {
 
 /** “mean · L3,5 · 12 heads” */
 export function combinedName(spec: Spec, state: State, heads: number[]): string {
-  const layers = [...new Set([state.layer, ...state.combine_layers])].sort((a, b) => a - b).map((i) => spec.stacks[state.stack].layers[i].layer);
+  const layers = [...new Set([state.layer, ...state.combine_layers])]
+    .sort((a, b) => a - b)
+    .map((i) => spec.stacks[state.stack].layers[i].layer);
   return `${state.combine} · L${layers.join(",")} · ${heads.length === 1 ? `H${heads[0]}` : `${heads.length} heads`}`;
 }

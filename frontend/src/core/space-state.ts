@@ -26,7 +26,8 @@ export const SPACE_CHOICES: { [K in SpaceKeys]?: readonly State[K][] } = {
   tool: ["move", "lasso"],
 };
 
-const place = (value: unknown, n: number): number | null => (Number.isInteger(value) && (value as number) >= 0 && (value as number) < n ? (value as number) : null);
+const place = (value: unknown, n: number): number | null =>
+  Number.isInteger(value) && (value as number) >= 0 && (value as number) < n ? (value as number) : null;
 
 /** How many texts and points the first space has in a stack. */
 export function counts(spec: Spec, stack: number): { texts: number; points: number } {
@@ -38,10 +39,15 @@ export function counts(spec: Spec, stack: number): { texts: number; points: numb
 }
 
 /** The keys that need more than a look at their choices: positions in range, numbers in bounds. */
-export function fitSpace(spec: Spec, stack: number, given: Partial<State>): Pick<State, "point" | "text" | "lasso" | "links_top" | "turn"> {
+export function fitSpace(
+  spec: Spec,
+  stack: number,
+  given: Partial<State>,
+): Pick<State, "point" | "text" | "lasso" | "links_top" | "turn"> {
   const base = spaceDefaults();
   const { texts, points } = counts(spec, stack);
-  const number = (value: unknown, low: number, high: number, otherwise: number) => (typeof value === "number" && Number.isFinite(value) ? Math.min(high, Math.max(low, value)) : otherwise);
+  const number = (value: unknown, low: number, high: number, otherwise: number) =>
+    typeof value === "number" && Number.isFinite(value) ? Math.min(high, Math.max(low, value)) : otherwise;
   const lasso = Array.isArray(given.lasso) ? [...new Set(given.lasso.filter((i) => place(i, points) !== null))] : [];
   return {
     point: place(given.point, points),

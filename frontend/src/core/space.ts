@@ -18,7 +18,12 @@ export class Side {
     this.count = this.starts[this.starts.length - 1];
     this.text = new Uint32Array(this.count);
     this.position = new Uint32Array(this.count);
-    this.texts.forEach(({ tokens }, t) => tokens.forEach((_, i) => ((this.text[this.starts[t] + i] = t), (this.position[this.starts[t] + i] = i))));
+    this.texts.forEach(({ tokens }, t) =>
+      tokens.forEach((_, i) => {
+        this.text[this.starts[t] + i] = t;
+        this.position[this.starts[t] + i] = i;
+      }),
+    );
   }
 
   token(i: number): string {
@@ -58,7 +63,12 @@ export class SpaceData {
   readonly count: number;
   private clouds = new Map<string, Cloud>();
 
-  constructor(readonly spec: Spec, readonly space: SpaceSpec, stack: number, private arrays: Source) {
+  constructor(
+    readonly spec: Spec,
+    readonly space: SpaceSpec,
+    stack: number,
+    private arrays: Source,
+  ) {
     this.stack = space.stacks[stack];
     this.keys = new Side(spec, this.stack.key_texts);
     this.queries = this.stack.query_texts.join() === this.stack.key_texts.join() ? this.keys : new Side(spec, this.stack.query_texts);
@@ -95,7 +105,11 @@ export class SpaceData {
     const key = `${layer}.${head}`;
     const coords = array.whole!(head) as Uint16Array;
     let cloud = this.clouds.get(key);
-    if (cloud?.coords !== coords) this.clouds.set(key, (cloud = { coords, dims: this.space.dims, count: this.count, keysFrom: this.values ? this.count : this.keysFrom }));
+    if (cloud?.coords !== coords)
+      this.clouds.set(
+        key,
+        (cloud = { coords, dims: this.space.dims, count: this.count, keysFrom: this.values ? this.count : this.keysFrom }),
+      );
     return cloud!;
   }
 

@@ -20,8 +20,27 @@ describe("state", () => {
   });
 
   it("repairs what does not fit and drops what it does not know", () => {
-    const state = settle(spec, { layer: 99, heads: [1, 1, 9, -2], locked: [2, 40], threshold: 7, as: "pie", rescale: "yes", query: 1e9, zoom: { k: 0 }, junk: 1 } as never);
-    expect(state).toMatchObject({ layer: 2, heads: [1], locked: [2], threshold: 1, as: "lines", rescale: false, query: 6, zoom: { x: 0, y: 0, k: 1 } });
+    const state = settle(spec, {
+      layer: 99,
+      heads: [1, 1, 9, -2],
+      locked: [2, 40],
+      threshold: 7,
+      as: "pie",
+      rescale: "yes",
+      query: 1e9,
+      zoom: { k: 0 },
+      junk: 1,
+    } as never);
+    expect(state).toMatchObject({
+      layer: 2,
+      heads: [1],
+      locked: [2],
+      threshold: 1,
+      as: "lines",
+      rescale: false,
+      query: 6,
+      zoom: { x: 0, y: 0, k: 1 },
+    });
     expect(state).not.toHaveProperty("junk");
   });
 
@@ -47,7 +66,8 @@ describe("state", () => {
 });
 
 describe("keys", () => {
-  const press = (key: string, state: Parameters<typeof settle>[1], kind: "head" | "model" = "head") => keyChange(key, kind, spec, settle(spec, state));
+  const press = (key: string, state: Parameters<typeof settle>[1], kind: "head" | "model" = "head") =>
+    keyChange(key, kind, spec, settle(spec, state));
 
   it("moves between heads with left and right, from the one shown alone", () => {
     expect(press("ArrowRight", { heads: [1] })).toEqual({ heads: [2] });

@@ -78,10 +78,10 @@ export function settle(spec: Spec, given: Partial<State> = {}): State {
     const choices = CHOICES[key] as readonly unknown[] | undefined;
     if (choices ? choices.includes(value) : NULLABLE.includes(key) || typeof value === typeof base[key]) state[key] = value;
   }
-  return fit(spec, state as unknown as State, base, given);
+  return repaired(spec, state as unknown as State, base, given);
 }
 
-function fit(spec: Spec, state: State, base: State, given: Partial<State>): State {
+function repaired(spec: Spec, state: State, base: State, given: Partial<State>): State {
   const stack = spec.stacks[base.stack];
   const nQuery = spec.texts[stack.query_text].tokens.length;
   const nKey = spec.texts[stack.key_text].tokens.length;
@@ -119,7 +119,19 @@ export function change(spec: Spec, state: State, patch: Partial<State>): State {
   const movedStack = patch.stack !== undefined && patch.stack !== state.stack;
   if (movedStack) {
     const fresh = defaults(spec, patch.stack);
-    next = { ...next, locked: [], query: 0, expanded: null, zoom: fresh.zoom, point: null, text: null, lasso: [], combine_layers: [], rows: fresh.rows, columns: fresh.columns };
+    next = {
+      ...next,
+      locked: [],
+      query: 0,
+      expanded: null,
+      zoom: fresh.zoom,
+      point: null,
+      text: null,
+      lasso: [],
+      combine_layers: [],
+      rows: fresh.rows,
+      columns: fresh.columns,
+    };
     if (patch.heads === undefined) next.heads = undefined;
     if (patch.layer === undefined) next.layer = Math.min(state.layer, spec.stacks[patch.stack!].layers.length - 1);
   }

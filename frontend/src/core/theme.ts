@@ -16,13 +16,29 @@ export interface Theme {
 }
 
 export const LIGHT: Theme = {
-  dark: false, ground: "#ffffff", text: "#1a1d23", muted: "#5b6472", faint: "#f3f5f8", hairline: "#d9dde3",
-  accent: "#2563eb", query: "#2563eb", key: "#ea580c", mark: "#fde68a",
+  dark: false,
+  ground: "#ffffff",
+  text: "#1a1d23",
+  muted: "#5b6472",
+  faint: "#f3f5f8",
+  hairline: "#d9dde3",
+  accent: "#2563eb",
+  query: "#2563eb",
+  key: "#ea580c",
+  mark: "#fde68a",
 };
 
 export const DARK: Theme = {
-  dark: true, ground: "#0f1115", text: "#e6e8ec", muted: "#9aa3b0", faint: "#191d24", hairline: "#2a2f37",
-  accent: "#6b9bff", query: "#6b9bff", key: "#fb8a4c", mark: "#6b4e00",
+  dark: true,
+  ground: "#0f1115",
+  text: "#e6e8ec",
+  muted: "#9aa3b0",
+  faint: "#191d24",
+  hairline: "#2a2f37",
+  accent: "#6b9bff",
+  query: "#6b9bff",
+  key: "#fb8a4c",
+  mark: "#6b4e00",
 };
 
 /** Notebooks say on their body whether they are dark; the system's wish counts where nobody says. */

@@ -3,7 +3,8 @@ import { pieces, shorten, visible } from "./tokens";
 
 describe("tokens on screen", () => {
   it("leaves ordinary text, markup, emoji and right-to-left words as they are", () => {
-    for (const token of ["cat", "</script>", "<img src=x onerror=alert(1)>", "👩‍👩‍👧", "日本語", "שלום", "a b"]) expect(visible(token)).toBe(token);
+    for (const token of ["cat", "</script>", "<img src=x onerror=alert(1)>", "👩‍👩‍👧", "日本語", "שלום", "a b"])
+      expect(visible(token)).toBe(token);
   });
 
   it("spells out what cannot be seen", () => {

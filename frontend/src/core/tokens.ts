@@ -1,6 +1,7 @@
 // How a token is written on screen: as itself, with what cannot be seen made visible.
 
-const NAMED: Record<number, string> = { 0x09: "\\t", 0x0a: "\\n", 0x0d: "\\r", 0x20: "␣" };
+const NAMED: Record<number, string> = { 9: "\\t", 10: "\\n", 13: "\\r", 32: "␣" };
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 const INVISIBLE = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u115f\u180e\u200b-\u200f\u2028-\u202f\u205f-\u206f\u3164\ufeff\ufff9-\ufffb]/gu;
 const JOINERS = new Set([0x200c, 0x200d]);
 
@@ -33,5 +34,5 @@ export function shorten(text: string, n: number): string {
   const characters = [...text];
   if (characters.length <= n) return text;
   const front = Math.ceil((n - 1) / 2);
-  return characters.slice(0, front).join("") + "…" + characters.slice(characters.length - (n - 1 - front)).join("");
+  return `${characters.slice(0, front).join("")}…${characters.slice(characters.length - (n - 1 - front)).join("")}`;
 }

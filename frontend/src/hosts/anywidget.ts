@@ -1,4 +1,4 @@
-// The notebook: anywidget gives a model with traits `_spec`, `_arrays` and `state`, the last one synced both ways.
+// The notebook: anywidget gives a model with traits `_spec`, `_arrays`, `_still` and `state`; the last is kept equal on both sides.
 
 import type { ArrayEntry, Spec, State, View } from "../core/contract";
 import { mount } from "../mount";
@@ -14,10 +14,23 @@ interface WidgetModel {
 function viewOf(model: WidgetModel): View {
   const raw = model.get("_spec");
   const spec = (typeof raw === "string" ? JSON.parse(raw) : raw) as Spec;
-  return { kind: spec.kind, spec, arrays: model.get("_arrays") as Record<string, ArrayEntry>, state: (model.get("state") ?? {}) as Partial<State> };
+  return {
+    kind: spec.kind,
+    spec,
+    arrays: model.get("_arrays") as Record<string, ArrayEntry>,
+    state: (model.get("state") ?? {}) as Partial<State>,
+  };
 }
 
-export function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => void {
+/** The still picture of this view, which the notebook keeps in its file, gives way to the live view. */
+function hideStill(model: WidgetModel): void {
+  const name = model.get("_still");
+  if (typeof name !== "string" || name === "") return;
+  for (const picture of document.getElementsByClassName(name)) (picture as HTMLElement).style.display = "none";
+}
+
+function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => void {
+  hideStill(model);
   let waiting: ReturnType<typeof setTimeout> | undefined;
   const handle = mount(el, viewOf(model), {
     onState(state) {
@@ -36,3 +49,5 @@ export function render({ model, el }: { model: WidgetModel; el: HTMLElement }): 
     handle.destroy();
   };
 }
+
+export default { render };

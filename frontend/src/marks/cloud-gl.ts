@@ -11,7 +11,8 @@ void main() {
   bool large = colour.a > 0.998;
   float depth = dot(rowZ, p);
   across = size * (large ? ${LARGER.toFixed(2)} : 1.0) * (1.0 + ${DEPTH.toFixed(2)} * depth);
-  gl_Position = pass == 2 || (pass == 1) == large ? vec4(dot(rowX, p) / box.x * 2.0 - 1.0, 1.0 - dot(rowY, p) / box.y * 2.0, 0.0, 1.0) : vec4(2.0, 2.0, 2.0, 1.0);
+  vec4 inside = vec4(dot(rowX, p) / box.x * 2.0 - 1.0, 1.0 - dot(rowY, p) / box.y * 2.0, 0.0, 1.0);
+  gl_Position = pass == 2 || (pass == 1) == large ? inside : vec4(2.0, 2.0, 2.0, 1.0);
   diamond = gl_VertexID >= keysFrom ? 1 : 0;
   gl_PointSize = max(1.0, across * (diamond == 1 ? 1.26 : 1.0) + 1.0);
   tint = colour;
@@ -45,10 +46,18 @@ function open(): Painter | null {
   if (painter !== undefined && !painter?.gl.isContextLost()) return painter;
   painter = null;
   const canvas = new OffscreenCanvas(1, 1);
-  const gl = canvas.getContext("webgl2", { antialias: false, depth: false, stencil: false, powerPreference: "low-power" }) as WebGL2RenderingContext | null;
+  const gl = canvas.getContext("webgl2", {
+    antialias: false,
+    depth: false,
+    stencil: false,
+    powerPreference: "low-power",
+  }) as WebGL2RenderingContext | null;
   if (!gl || gl.isContextLost()) return null;
   const program = gl.createProgram()!;
-  for (const [type, source] of [[gl.VERTEX_SHADER, VERTEX], [gl.FRAGMENT_SHADER, FRAGMENT]] as const) {
+  for (const [type, source] of [
+    [gl.VERTEX_SHADER, VERTEX],
+    [gl.FRAGMENT_SHADER, FRAGMENT],
+  ] as const) {
     const shader = gl.createShader(type)!;
     gl.shaderSource(shader, source);
     gl.compileShader(shader);

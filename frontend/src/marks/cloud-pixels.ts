@@ -30,13 +30,19 @@ function stamp(diameter: number, diamond: boolean, fx: number, fy: number): Stam
   return made;
 }
 
-/** Paints over `pixels` (premultiplied floats [row, column, RGBA], width × height), `density` of them a px; all points or the large ones. */
+/**
+ * Paints over `pixels` (premultiplied floats [row, column, RGBA], width × height), `density` of them a px.
+ * Paints all points, or the large ones only.
+ */
 function splat(plot: Plot, pixels: Float32Array, width: number, height: number, density: number, largeOnly: boolean): void {
   const { cloud, camera, colours } = plot;
   const at = placed(cloud, camera);
   const order = drawingOrder(cloud.count);
   const [left, top] = [Math.max(0, Math.round(plot.x * density)), Math.max(0, Math.round(plot.y * density))];
-  const [right, bottom] = [Math.min(width, Math.round((plot.x + plot.w) * density)), Math.min(height, Math.round((plot.y + plot.h) * density))];
+  const [right, bottom] = [
+    Math.min(width, Math.round((plot.x + plot.w) * density)),
+    Math.min(height, Math.round((plot.y + plot.h) * density)),
+  ];
   const some = colours.some(isLarge);
   for (const large of largeOnly ? [true] : some ? [false, true] : [false])
     for (let n = 0; n < order.length; n++) {
@@ -73,7 +79,10 @@ function dust(plot: Plot, pixels: Float32Array, width: number, height: number, d
   const { cloud, camera, colours } = plot;
   const at = placed(cloud, camera);
   const [left, top] = [Math.max(0, Math.round(plot.x * density)), Math.max(0, Math.round(plot.y * density))];
-  const [w, h] = [Math.min(width, Math.round((plot.x + plot.w) * density)) - left, Math.min(height, Math.round((plot.y + plot.h) * density)) - top];
+  const [w, h] = [
+    Math.min(width, Math.round((plot.x + plot.w) * density)) - left,
+    Math.min(height, Math.round((plot.y + plot.h) * density)) - top,
+  ];
   if (w < 2 || h < 2) return;
   const sums = new Float32Array(4 * w * h); // [row, column, (red, green, blue, how much)]
   const much = (plot.size * density) ** 2 / 255;

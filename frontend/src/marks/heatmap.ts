@@ -52,7 +52,12 @@ export interface Window {
 }
 
 /** The pixels of the part in the window, from the coarsest level that still has a cell a pixel. */
-export function cut(pyr: Pyramid, window: Window, cellSize: number, colours: Uint32Array): { left: number; top: number; right: number; bottom: number; cols: number; rows: number; pixels: Uint32Array } {
+export function cut(
+  pyr: Pyramid,
+  window: Window,
+  cellSize: number,
+  colours: Uint32Array,
+): { left: number; top: number; right: number; bottom: number; cols: number; rows: number; pixels: Uint32Array } {
   let level = 0;
   while (level + 1 < pyr.levels.length && cellSize * 2 ** level < 0.75) level++;
   const grid = pyr.levels[level];

@@ -16,7 +16,8 @@ export interface LineSet {
 export const FAINTEST = 2.5 / 255;
 export const LEVELS = 24;
 
-export const strength = (weight: number, max: number, rescale: boolean): number => (rescale ? (max > 0 ? weight / max : 0) : Math.min(1, weight));
+export const strength = (weight: number, max: number, rescale: boolean): number =>
+  rescale ? (max > 0 ? weight / max : 0) : Math.min(1, weight);
 export const opacityOf = (strong: number): number => strong ** 0.85;
 
 export interface Choice {

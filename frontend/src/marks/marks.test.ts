@@ -2,13 +2,21 @@ import { describe, expect, it } from "vitest";
 import { coarser, cut, pyramid, shades, shrink } from "./heatmap";
 import { batches, ends, lineSet, strongest } from "./lines";
 import { framed, moved, type Lines, type Scene } from "./scene";
-import { escape, toSvg } from "./svg";
+import { escapeXml, toSvg } from "./svg";
 
 const png = () => Promise.resolve("data:image/png;base64,AA==");
 const scene = (...items: Scene["items"]): Scene => ({ width: 100, height: 50, background: "#ffffff", items });
 const lines = (weights: number[], width: number): Lines => ({
-  type: "lines", set: lineSet([{ weights: Float32Array.from(weights), max: Math.max(...weights) }], { width, threshold: 0, rescale: false }),
-  x1: 0, x2: 10, y1: Float32Array.of(1, 2, 3), y2: Float32Array.of(1, 2, 3), spread: 0, colours: ["#9640ff"], widest: 3, curved: true,
+  type: "lines",
+  set: lineSet([{ weights: Float32Array.from(weights), max: Math.max(...weights) }], { width, threshold: 0, rescale: false }),
+  x1: 0,
+  x2: 10,
+  y1: Float32Array.of(1, 2, 3),
+  y2: Float32Array.of(1, 2, 3),
+  spread: 0,
+  colours: ["#9640ff"],
+  widest: 3,
+  curved: true,
 });
 
 describe("lines", () => {
@@ -37,11 +45,17 @@ describe("lines", () => {
   });
 
   it("grows beyond its first room", () => {
-    expect(lineSet([{ weights: new Float32Array(10_000).fill(0.5), max: 0.5 }], { width: 100, threshold: 0, rescale: false }).count).toBe(10_000);
+    expect(lineSet([{ weights: new Float32Array(10_000).fill(0.5), max: 0.5 }], { width: 100, threshold: 0, rescale: false }).count).toBe(
+      10_000,
+    );
   });
 
   it("keeps the strongest within the budget", () => {
-    const set = lineSet([{ weights: Float32Array.from({ length: 100 }, (_, i) => (i + 1) / 100), max: 1 }], { width: 10, threshold: 0, rescale: false });
+    const set = lineSet([{ weights: Float32Array.from({ length: 100 }, (_, i) => (i + 1) / 100), max: 1 }], {
+      width: 10,
+      threshold: 0,
+      rescale: false,
+    });
     const few = strongest(set, 10);
     expect(few.count).toBeGreaterThan(4);
     expect(few.count).toBeLessThanOrEqual(10);
@@ -85,9 +99,9 @@ describe("heatmaps", () => {
 });
 
 describe("SVG", () => {
-  it("escapes tokens and replaces characters XML does not allow", async () => {
-    expect(escape(`</text><script>&"'`)).toBe("&lt;/text&gt;&lt;script&gt;&amp;&quot;&#39;");
-    expect(escape("a\u0000b\ud800")).toBe("a\ufffdb\ufffd");
+  it("escapeXmls tokens and replaces characters XML does not allow", async () => {
+    expect(escapeXml(`</text><script>&"'`)).toBe("&lt;/text&gt;&lt;script&gt;&amp;&quot;&#39;");
+    expect(escapeXml("a\u0000b\ud800")).toBe("a\ufffdb\ufffd");
     const svg = await toSvg(scene({ type: "text", x: 1, y: 2, text: "<img onerror=alert(1)>", size: 12, fill: "#000000" }), png);
     expect(svg).not.toContain("<img");
     expect(svg).toContain("&lt;img onerror=alert(1)&gt;");
@@ -99,7 +113,20 @@ describe("SVG", () => {
   });
 
   it("keeps clips, images and rotated text", async () => {
-    const svg = await toSvg(scene({ type: "clip", x: 0, y: 0, w: 5, h: 5, items: [{ type: "bitmap", x: 0, y: 0, w: 5, h: 5, cols: 1, rows: 1, pixels: new Uint32Array(1) }, { type: "text", x: 1, y: 1, text: "a", size: 9, fill: "#000", rotate: -90 }] }), png);
+    const svg = await toSvg(
+      scene({
+        type: "clip",
+        x: 0,
+        y: 0,
+        w: 5,
+        h: 5,
+        items: [
+          { type: "bitmap", x: 0, y: 0, w: 5, h: 5, cols: 1, rows: 1, pixels: new Uint32Array(1) },
+          { type: "text", x: 1, y: 1, text: "a", size: 9, fill: "#000", rotate: -90 },
+        ],
+      }),
+      png,
+    );
     expect(svg).toMatch(/clip-path="url\(#clip0\)"/);
     expect(svg).toContain('href="data:image/png;base64,AA=="');
     expect(svg).toContain("rotate(-90 1 1)");
@@ -110,6 +137,11 @@ describe("SVG", () => {
     const clip = whole.items[1] as Extract<Scene["items"][number], { type: "clip" }>;
     expect([clip.x, clip.y, whole.height]).toEqual([12, 36, 114]);
     expect(ends(clip.items[0] as Lines, 0)).toEqual([12, 37, 22, 37]);
-    expect(moved({ type: "stroke", x1: 0, y1: 0, x2: 1, y2: 1, stroke: "#000", width: 1 }, 2, 3)).toMatchObject({ x1: 2, y1: 3, x2: 3, y2: 4 });
+    expect(moved({ type: "stroke", x1: 0, y1: 0, x2: 1, y2: 1, stroke: "#000", width: 1 }, 2, 3)).toMatchObject({
+      x1: 2,
+      y1: 3,
+      x2: 3,
+      y2: 4,
+    });
   });
 });

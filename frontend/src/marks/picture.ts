@@ -18,7 +18,9 @@ export async function picture(scene: Scene, format: "svg" | "png"): Promise<Blob
   if (format === "svg") return new Blob([await toSvg(scene, pngOf)], { type: "image/svg+xml" });
   const canvas = document.createElement("canvas");
   paint(canvas, scene, 2);
-  return new Promise((resolve, reject) => canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("The browser made no picture."))), "image/png"));
+  return new Promise((resolve, reject) =>
+    canvas.toBlob((blob) => (blob ? resolve(blob) : reject(new Error("The browser made no picture."))), "image/png"),
+  );
 }
 
 export async function savePicture(scene: Scene, format: "svg" | "png", name: string): Promise<void> {

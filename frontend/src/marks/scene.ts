@@ -3,21 +3,90 @@
 import type { Plot } from "./cloud";
 import type { LineSet } from "./lines";
 
-export interface Rect { type: "rect"; x: number; y: number; w: number; h: number; fill?: string; stroke?: string; radius?: number; opacity?: number }
-export interface Text {
-  type: "text"; x: number; y: number; text: string; size: number; fill: string;
-  anchor?: "start" | "middle" | "end"; mono?: boolean; bold?: boolean; rotate?: number; opacity?: number;
+export interface Rect {
+  type: "rect";
+  x: number;
+  y: number;
+  w: number;
+  h: number;
+  fill?: string;
+  stroke?: string;
+  radius?: number;
+  opacity?: number;
 }
-export interface Stroke { type: "stroke"; x1: number; y1: number; x2: number; y2: number; stroke: string; width: number; opacity?: number }
+export interface Text {
+  type: "text";
+  x: number;
+  y: number;
+  text: string;
+  size: number;
+  fill: string;
+  anchor?: "start" | "middle" | "end";
+  mono?: boolean;
+  bold?: boolean;
+  rotate?: number;
+  opacity?: number;
+}
+export interface Stroke {
+  type: "stroke";
+  x1: number;
+  y1: number;
+  x2: number;
+  y2: number;
+  stroke: string;
+  width: number;
+  opacity?: number;
+}
 /** Attention lines between two columns: row r of the left side is at y1(r), column c of the right side at y2(c). */
-export interface Lines { type: "lines"; set: LineSet; x1: number; x2: number; y1: Float32Array; y2: Float32Array; spread: number; colours: string[]; widest: number; curved: boolean }
+export interface Lines {
+  type: "lines";
+  set: LineSet;
+  x1: number;
+  x2: number;
+  y1: Float32Array;
+  y2: Float32Array;
+  spread: number;
+  colours: string[];
+  widest: number;
+  curved: boolean;
+}
 /** Pixels stretched over a rectangle without smoothing: [row, column] as RGBA words. */
-export interface Bitmap { type: "bitmap"; x: number; y: number; w: number; h: number; cols: number; rows: number; pixels: Uint32Array }
+export interface Bitmap {
+  type: "bitmap";
+  x: number;
+  y: number;
+  w: number;
+  h: number;
+  cols: number;
+  rows: number;
+  pixels: Uint32Array;
+}
 /** Scatters, each in its own box; x, y, w, h hold them all. */
-export interface Clouds { type: "clouds"; x: number; y: number; w: number; h: number; plots: Plot[] }
+export interface Clouds {
+  type: "clouds";
+  x: number;
+  y: number;
+  w: number;
+  h: number;
+  plots: Plot[];
+}
 /** Straight lines of one colour, the wider and the less transparent the larger their weight. */
-export interface Segments { type: "segments"; ends: Float32Array; weights: Float32Array; colour: string; widest: number; opacity?: number }
-export interface Clip { type: "clip"; x: number; y: number; w: number; h: number; items: Item[] }
+export interface Segments {
+  type: "segments";
+  ends: Float32Array;
+  weights: Float32Array;
+  colour: string;
+  widest: number;
+  opacity?: number;
+}
+export interface Clip {
+  type: "clip";
+  x: number;
+  y: number;
+  w: number;
+  h: number;
+  items: Item[];
+}
 
 export type Item = Rect | Text | Stroke | Lines | Bitmap | Clouds | Segments | Clip;
 

@@ -11,7 +11,9 @@ function bins({ weights, opacity: most = 1 }: Segments): { width: (widest: numbe
   weights.forEach((weight, i) => lists[Math.min(BINS - 1, Math.floor(Math.min(1, weight) * BINS))].push(i));
   return lists.flatMap((members, bin) => {
     const middle = (bin + 0.5) / BINS;
-    return members.length ? [{ width: (widest: number) => 0.6 + (widest - 0.6) * middle, opacity: most * (0.2 + 0.6 * middle), members }] : [];
+    return members.length
+      ? [{ width: (widest: number) => 0.6 + (widest - 0.6) * middle, opacity: most * (0.2 + 0.6 * middle), members }]
+      : [];
   });
 }
 
@@ -35,8 +37,10 @@ export function writeSegments(item: Segments): string {
   const n = (value: number): string => String(Math.round(value * 100) / 100);
   return bins(item)
     .map(({ width, opacity, members }) => {
-      const line = (i: number) => `<path d="M${n(item.ends[4 * i])} ${n(item.ends[4 * i + 1])}L${n(item.ends[4 * i + 2])} ${n(item.ends[4 * i + 3])}"/>`;
-      return `<g fill="none" stroke="${item.colour}" stroke-linecap="round" stroke-width="${n(width(item.widest))}" stroke-opacity="${n(opacity)}">${members.map(line).join("")}</g>`;
+      const line = (i: number) =>
+        `<path d="M${n(item.ends[4 * i])} ${n(item.ends[4 * i + 1])}L${n(item.ends[4 * i + 2])} ${n(item.ends[4 * i + 3])}"/>`;
+      const look = `stroke="${item.colour}" stroke-linecap="round" stroke-width="${n(width(item.widest))}" stroke-opacity="${n(opacity)}"`;
+      return `<g fill="none" ${look}>${members.map(line).join("")}</g>`;
     })
     .join("");
 }

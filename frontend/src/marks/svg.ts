@@ -9,7 +9,7 @@ import type { Bitmap, Item, Lines, Scene, Text } from "./scene";
 /** Turns pixels into the address of a PNG; passed in, since only a browser can. */
 export type ToPng = (bitmap: Bitmap) => Promise<string>;
 
-export function escape(text: string): string {
+export function escapeXml(text: string): string {
   return text
     .replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, "\ufffd") // XML allows no other characters
     .replace(/[&<>"']/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" })[c]!);
@@ -19,6 +19,12 @@ export function escape(text: string): string {
 const MOST_SHAPES = 60_000;
 
 const n = (value: number): string => String(Math.round(value * 100) / 100);
+const box = ({ x, y, w, h }: { x: number; y: number; w: number; h: number }): string =>
+  `x="${n(x)}" y="${n(y)}" width="${n(w)}" height="${n(h)}"`;
+const between = ({ x1, y1, x2, y2 }: { x1: number; y1: number; x2: number; y2: number }): string =>
+  `x1="${n(x1)}" y1="${n(y1)}" x2="${n(x2)}" y2="${n(y2)}"`;
+const rounded = (radius: number | undefined): string => (radius ? ` rx="${n(radius)}"` : "");
+const outlined = (stroke: string | undefined): string => (stroke ? ` stroke="${stroke}"` : "");
 const faded = (opacity: number | undefined): string => (opacity === undefined || opacity >= 1 ? "" : ` opacity="${n(opacity)}"`);
 
 export async function toSvg(scene: Scene, toPng: ToPng): Promise<string> {
@@ -26,15 +32,15 @@ export async function toSvg(scene: Scene, toPng: ToPng): Promise<string> {
   const write = async (item: Item): Promise<string> => {
     switch (item.type) {
       case "rect":
-        return `<rect x="${n(item.x)}" y="${n(item.y)}" width="${n(item.w)}" height="${n(item.h)}"${item.radius ? ` rx="${n(item.radius)}"` : ""} fill="${item.fill ?? "none"}"${item.stroke ? ` stroke="${item.stroke}"` : ""}${faded(item.opacity)}/>`;
+        return `<rect ${box(item)}${rounded(item.radius)} fill="${item.fill ?? "none"}"${outlined(item.stroke)}${faded(item.opacity)}/>`;
       case "text":
         return writeText(item);
       case "stroke":
-        return `<line x1="${n(item.x1)}" y1="${n(item.y1)}" x2="${n(item.x2)}" y2="${n(item.y2)}" stroke="${item.stroke}" stroke-width="${n(item.width)}"${faded(item.opacity)}/>`;
+        return `<line ${between(item)} stroke="${item.stroke}" stroke-width="${n(item.width)}"${faded(item.opacity)}/>`;
       case "lines":
         return writeLines(item);
       case "bitmap":
-        return `<image x="${n(item.x)}" y="${n(item.y)}" width="${n(item.w)}" height="${n(item.h)}" preserveAspectRatio="none" style="image-rendering:pixelated" href="${await toPng(item)}"/>`;
+        return `<image ${box(item)} preserveAspectRatio="none" style="image-rendering:pixelated" href="${await toPng(item)}"/>`;
       case "segments":
         return writeSegments(item);
       case "clouds":
@@ -42,7 +48,7 @@ export async function toSvg(scene: Scene, toPng: ToPng): Promise<string> {
       case "clip": {
         const id = `clip${clips++}`;
         const inner = await Promise.all(item.items.map(write));
-        return `<clipPath id="${id}"><rect x="${n(item.x)}" y="${n(item.y)}" width="${n(item.w)}" height="${n(item.h)}"/></clipPath><g clip-path="url(#${id})">${inner.join("")}</g>`;
+        return `<clipPath id="${id}"><rect ${box(item)}/></clipPath><g clip-path="url(#${id})">${inner.join("")}</g>`;
       }
     }
   };
@@ -60,17 +66,24 @@ function writeText(item: Text): string {
   const turn = item.rotate ? ` transform="rotate(${n(item.rotate)} ${n(item.x)} ${n(item.y)})"` : "";
   const anchor = item.anchor && item.anchor !== "start" ? ` text-anchor="${item.anchor}"` : "";
   const bold = item.bold ? ' font-weight="600"' : "";
-  const family = escape(item.mono ? MONO : SANS);
-  return `<text x="${n(item.x)}" y="${n(item.y)}" dominant-baseline="central" font-size="${n(item.size)}" font-family="${family}" fill="${item.fill}"${anchor}${bold}${turn}${faded(item.opacity)} xml:space="preserve" style="unicode-bidi:isolate">${escape(item.text)}</text>`;
+  const family = escapeXml(item.mono ? MONO : SANS);
+  const font = `font-size="${n(item.size)}" font-family="${family}"${bold}`;
+  const look = `fill="${item.fill}"${anchor}${turn}${faded(item.opacity)} xml:space="preserve" style="unicode-bidi:isolate"`;
+  return `<text x="${n(item.x)}" y="${n(item.y)}" dominant-baseline="central" ${font} ${look}>${escapeXml(item.text)}</text>`;
 }
 
 function writeLines(item: Lines): string {
   const bend = (item.x2 - item.x1) * 0.4;
   const path = (i: number): string => {
     const [x1, y1, x2, y2] = ends(item, i);
-    return item.curved ? `M${n(x1)} ${n(y1)}C${n(x1 + bend)} ${n(y1)} ${n(x2 - bend)} ${n(y2)} ${n(x2)} ${n(y2)}` : `M${n(x1)} ${n(y1)}L${n(x2)} ${n(y2)}`;
+    return item.curved
+      ? `M${n(x1)} ${n(y1)}C${n(x1 + bend)} ${n(y1)} ${n(x2 - bend)} ${n(y2)} ${n(x2)} ${n(y2)}`
+      : `M${n(x1)} ${n(y1)}L${n(x2)} ${n(y2)}`;
   };
   return batches(item)
-    .map((b) => `<path d="${b.members.map(path).join("")}" fill="none" stroke="${b.colour}" stroke-opacity="${n(b.opacity)}" stroke-width="${n(b.width)}"/>`)
+    .map((b) => {
+      const look = `stroke="${b.colour}" stroke-opacity="${n(b.opacity)}" stroke-width="${n(b.width)}"`;
+      return `<path d="${b.members.map(path).join("")}" fill="none" ${look}/>`;
+    })
     .join("");
 }

@@ -36,13 +36,36 @@ export function thumbnailItem(thumb: Thumbnail, how: ThumbnailLook, x: number, y
     for (let i = 0; i < pixels.length; i++) pixels[i] = colours[grid.shade[i]];
     return { type: "bitmap", x, y, w, h, cols: thumb.cols, rows: thumb.rows, pixels };
   }
-  const set = lineSet([thumb], { width: thumb.cols, threshold: Math.max(how.threshold, how.rescale ? 0.04 * thumb.max : 0.02), rescale: how.rescale });
+  const set = lineSet([thumb], {
+    width: thumb.cols,
+    threshold: Math.max(how.threshold, how.rescale ? 0.04 * thumb.max : 0.02),
+    rescale: how.rescale,
+  });
   const ys = (n: number) => Float32Array.from({ length: n }, (_, i) => y + ((i + 0.5) * h) / n);
-  return { type: "lines", set, x1: x + 2, x2: x + w - 2, y1: ys(thumb.rows), y2: ys(thumb.cols), spread: 0, colours: [how.colour], widest: 1.5, curved: false };
+  return {
+    type: "lines",
+    set,
+    x1: x + 2,
+    x2: x + w - 2,
+    y1: ys(thumb.rows),
+    y2: ys(thumb.cols),
+    spread: 0,
+    colours: [how.colour],
+    widest: 1.5,
+    curved: false,
+  };
 }
 
 /** Ticks at the edges of a thumbnail where tokens were found: queries left; keys right of lines, above a heatmap. */
-export function foundTicks(rows: boolean[], cols: boolean[], as: "lines" | "heatmap", x: number, y: number, size: number, stroke: string): Item[] {
+export function foundTicks(
+  rows: boolean[],
+  cols: boolean[],
+  as: "lines" | "heatmap",
+  x: number,
+  y: number,
+  size: number,
+  stroke: string,
+): Item[] {
   const items: Item[] = [];
   const tick = (x1: number, y1: number, x2: number, y2: number) => items.push({ type: "stroke", x1, y1, x2, y2, stroke, width: 2 });
   rows.forEach((found, r) => found && tick(x - 3, y + ((r + 0.5) * size) / rows.length, x + 2, y + ((r + 0.5) * size) / rows.length));

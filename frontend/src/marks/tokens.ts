@@ -49,7 +49,8 @@ export function fitted(text: string, room: number, size: number): string {
 export function tokenItems(token: string, x: number, y: number, style: TokenStyle, theme: Theme): Text[] {
   const size = style.special ? smallCapitals(style.size) : style.size;
   const base = { type: "text" as const, y, size, mono: true, anchor: style.anchor ?? "start", rotate: style.rotate, bold: style.bold };
-  if (style.special) return [{ ...base, x, text: fitted(visible(token).toUpperCase(), style.room, size), fill: style.fill ?? theme.muted }];
+  if (style.special)
+    return [{ ...base, x, text: fitted(visible(token).toUpperCase(), style.room, size), fill: style.fill ?? theme.muted }];
   const { mark, body } = pieces(token);
   const fill = style.fill ?? theme.text;
   if (!mark || style.rotate) return [{ ...base, x, text: fitted(mark + body, style.room, size), fill }];

@@ -4,7 +4,12 @@ import { el, on } from "../controls/dom";
 import type { Axis } from "../core/axes";
 import { visible } from "../core/tokens";
 
-export interface Place { x: number; y: number; w: number; h: number }
+export interface Place {
+  x: number;
+  y: number;
+  w: number;
+  h: number;
+}
 
 let serial = 0;
 
@@ -14,7 +19,10 @@ export class TokenOptions {
   private count = 0;
   private id = `t${++serial}`;
 
-  constructor(label: string, private act: { move(place: number): void; choose(place: number): void; leave(): void }) {
+  constructor(
+    label: string,
+    private act: { move(place: number): void; choose(place: number): void; leave(): void },
+  ) {
     this.element = el("div", { class: "tokens", role: "listbox", tabindex: "0", "aria-label": label, "aria-multiselectable": "true" });
     on(this.element, "keydown", (event) => this.key(event));
     on(this.element, "focus", () => this.act.move(this.active));
@@ -22,7 +30,14 @@ export class TokenOptions {
   }
 
   private key(event: KeyboardEvent): void {
-    const moves: Record<string, number> = { ArrowDown: this.active + 1, ArrowUp: this.active - 1, Home: 0, End: this.count - 1, PageDown: this.active + 10, PageUp: this.active - 10 };
+    const moves: Record<string, number> = {
+      ArrowDown: this.active + 1,
+      ArrowUp: this.active - 1,
+      Home: 0,
+      End: this.count - 1,
+      PageDown: this.active + 10,
+      PageUp: this.active - 10,
+    };
     if (event.key in moves) {
       this.active = Math.max(0, Math.min(this.count - 1, moves[event.key]));
       this.act.move(this.active);

@@ -17,7 +17,12 @@ describe("the two columns", () => {
 
   it("find the row they drew", () => {
     const layout = linesLayout({ ...needs, rows: 500 });
-    for (const [row, scroll] of [[0, 0], [17, 100], [499, 8000]]) expect(rowAt(layout, rowY(layout, row, scroll), scroll)).toBe(row);
+    for (const [row, scroll] of [
+      [0, 0],
+      [17, 100],
+      [499, 8000],
+    ])
+      expect(rowAt(layout, rowY(layout, row, scroll), scroll)).toBe(row);
     const [first, last] = visibleRows(layout, 500, 1800);
     expect([first, last]).toEqual([99, 131]);
   });
@@ -85,6 +90,9 @@ describe("the keys' rows", () => {
   });
 
   it("fit the width they are given", () => {
-    for (const width of [336, 600, 700, 900]) expect(neuronLayout({ width, window: 500, keys: 4, dims: 128, widest: 300, bias: false, expanded: false }).width).toBeLessThanOrEqual(width);
+    for (const width of [336, 600, 700, 900])
+      expect(
+        neuronLayout({ width, window: 500, keys: 4, dims: 128, widest: 300, bias: false, expanded: false }).width,
+      ).toBeLessThanOrEqual(width);
   });
 });

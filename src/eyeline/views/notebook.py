@@ -5,27 +5,19 @@ from __future__ import annotations
 import base64
 import html
 import secrets
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from eyeline.errors import EyelineError, install_hint
+from eyeline.views import code
 from eyeline.views.data import ViewData
 from eyeline.views.frame import frame
-from eyeline.views.page import bundle, page
-from eyeline.views.still import still
+from eyeline.views.page import page
+from eyeline.views.pictures.still import still
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 #: A page beyond this is not put into a notebook file: the still picture stands in for it.
 LARGEST_FRAME = 8_000_000
-
-#: Around the front end's own render: the still picture steps aside for the live view.
-RENDER = """
-const draw = (context) => {
-  for (const still of document.getElementsByClassName(context.model.get("_still"))) still.style.display = "none";
-  return RENDERER.render(context);
-};
-export default { render: draw };
-"""
 
 
 def live_widget(view: ViewData) -> Any:
@@ -37,21 +29,19 @@ def live_widget(view: ViewData) -> Any:
 
 def new_widget(view: ViewData) -> Any:
     arrays = {name: {**array.header(), "data": memoryview(array.data)} for name, array in view.arrays.items()}
-    return widget_class()(_spec=dict(view.spec), _arrays=arrays, _still=still_class(view), state=dict(view.spec["state"]))
+    return widget_class(view.kind)(_spec=dict(view.spec), _arrays=arrays, _still=still_class(view), state=dict(view.spec["state"]))
 
 
-@lru_cache(maxsize=1)
-def widget_class() -> Any:
-    """Made on first use, since anywidget is an extra."""
-    try:
-        import anywidget
-        import traitlets
-    except ImportError as error:
-        raise EyelineError("A live view needs anywidget, which is not installed.", install_hint("notebook")) from error
-    code, names = bundle()
+@cache
+def widget_class(kind: str) -> Any:
+    """The widget for one kind of view, with the code that this kind needs. Created on first use, since anywidget is an extra."""
+    if not has_anywidget():
+        raise EyelineError("A live view needs anywidget, which is not installed.", install_hint("notebook"))
+    import anywidget
+    import traitlets
 
     class ViewWidget(anywidget.AnyWidget):  # type: ignore[misc]
-        _esm = code + RENDER.replace("RENDERER", names["default"])
+        _esm = code.code_of(kind, "anywidget")
         _spec = traitlets.Dict().tag(sync=True)
         _arrays = traitlets.Dict().tag(sync=True)
         _still = traitlets.Unicode().tag(sync=True)
@@ -62,11 +52,9 @@ def widget_class() -> Any:
 
 def has_anywidget() -> bool:
     try:
-        widget_class()
-    except EyelineError as error:
-        if isinstance(error.__cause__, ImportError):
-            return False
-        raise
+        import anywidget  # noqa: F401
+    except ImportError:
+        return False
     return True
 
 

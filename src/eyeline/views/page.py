@@ -7,8 +7,6 @@ import html
 import json
 import re
 from collections.abc import Iterator
-from functools import lru_cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +14,10 @@ from eyeline.errors import StorageError, TraceError
 from eyeline.plots.graph.attention_graph import AttentionGraph, title_of
 from eyeline.storage.files import write_whole
 from eyeline.text.printable import printable
+from eyeline.views import code
 from eyeline.views.data import ViewData
-from eyeline.views.shown import heads_of, shown
-from eyeline.views.still import still
+from eyeline.views.pictures.shown import heads_of, shown
+from eyeline.views.pictures.still import still
 
 #: Nothing may be requested, from anywhere; pictures that the page itself makes are data or blob.
 POLICY = (
@@ -31,18 +30,6 @@ STYLE = """
 :root[data-theme=light] { color-scheme: light; --ground: #ffffff; --ink: #1a1d23 }
 :root[data-theme=dark] { color-scheme: dark; --ground: #0f1115; --ink: #e6e8ec }
 body { margin: 0; padding: 16px; background: var(--ground); color: var(--ink); font: 14px system-ui, sans-serif }
-"""
-BOOT = """
-const root = document.getElementById("view");
-const follow = (state) => { document.documentElement.dataset.theme = state.theme ?? "system"; };
-try {
-  const source = document.getElementById("eyeline-view");
-  const view = JSON.parse(source.textContent);
-  source.remove();
-  MOUNT(root, view, { onState: follow, wholePage: true });
-} catch (error) {
-  root.textContent = "This view could not be drawn: " + error;
-}
 """
 NO_SCRIPT = "This page draws attention with JavaScript, which is switched off here. It asks the network for nothing."
 
@@ -104,8 +91,7 @@ def chunks(view: ViewData) -> Iterator[bytes]:
         yield f'{"," if number else ""}{inert(name)}:{header[:-1]},"data":"'.encode()
         yield base64.b64encode(array.data)
         yield b'"}'
-    code, names = bundle()
-    yield f'}}}}</script>\n<script type="module">\n{code}\n{BOOT.replace("MOUNT", names["mount"])}</script>\n</body>\n</html>\n'.encode()
+    yield f'}}}}</script>\n<script type="module">\n{code.code_of(view.kind, "page")}</script>\n</body>\n</html>\n'.encode()
 
 
 def inert(value: Any) -> str:
@@ -117,28 +103,3 @@ def inert(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     text = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     return re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text)
-
-
-@lru_cache(maxsize=1)
-def bundle() -> tuple[str, dict[str, str]]:
-    """The front end's code without its export statement, and the names that its exports have inside it."""
-    try:
-        code = files("eyeline.views").joinpath("static", "eyeline.js").read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise StorageError("The front end is missing: eyeline/views/static/eyeline.js.", "Build it, or reinstall.") from error
-    return open_module(code)
-
-
-def open_module(code: str) -> tuple[str, dict[str, str]]:
-    """Take the last export statement off an ES module, so that code can follow it in the same script.
-
-    >>> open_module("function a(){}\\nexport{a as mount};")
-    ('function a(){}\\n', {'mount': 'a'})
-    """
-    exports = list(re.finditer(r"export\s*\{([^{}]*)\}\s*;?", code))
-    names = {part.split(" as ")[-1].strip(): part.split(" as ")[0].strip() for part in exports[-1][1].split(",")} if exports else {}
-    if "mount" not in names:
-        raise StorageError("The front end exports no mount: eyeline/views/static/eyeline.js is not the bundle.", "Build it again.")
-    code = code[: exports[-1].start()] + code[exports[-1].end() :]
-    code = re.sub(r"\n?//# sourceMappingURL=.*", "", code)
-    return re.sub(r"<(?=/script|!--)", r"\\x3c", code, flags=re.IGNORECASE), names

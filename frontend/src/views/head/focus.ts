@@ -62,7 +62,8 @@ export function numbersShown(reading: Reading, focus: Focus | null): { values: F
 }
 
 /** The places with the most attention, most first. */
-export const topPlaces = (values: Float32Array, n: number): number[] => [...values.keys()].sort((a, b) => values[b] - values[a]).slice(0, n);
+export const topPlaces = (values: Float32Array, n: number): number[] =>
+  [...values.keys()].sort((a, b) => values[b] - values[a]).slice(0, n);
 
 /** What a screen reader says about the tokens in focus. */
 export function spoken(reading: Reading, focus: Focus | null, labels: Labels): string {

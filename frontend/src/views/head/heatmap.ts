@@ -44,7 +44,11 @@ export class HeatmapPart {
       on(made, "click", act);
       return made;
     };
-    this.buttons.append(button("+", labels.zoom_in, () => this.by(1.6)), button("−", labels.zoom_out, () => this.by(1 / 1.6)), button("⤢", labels.zoom_fit, () => this.to({ x: 0, y: 0, k: 1 })));
+    this.buttons.append(
+      button("+", labels.zoom_in, () => this.by(1.6)),
+      button("−", labels.zoom_out, () => this.by(1 / 1.6)),
+      button("⤢", labels.zoom_fit, () => this.to({ x: 0, y: 0, k: 1 })),
+    );
     const list = (side: Side, label: string) =>
       new TokenOptions(label, {
         move: (place) => this.reach(side, place),
@@ -68,7 +72,8 @@ export class HeatmapPart {
     const [map] = reading.maps;
     const cols = reading.cols.labels.length;
     const key = `${map.name} ${state.rescale} ${state.threshold} ${state.stack}`;
-    if (this.built !== key || this.weights !== map.weights) this.pyramid = pyramid(shades(map.weights, cols, map.max, state.rescale, state.threshold));
+    if (this.built !== key || this.weights !== map.weights)
+      this.pyramid = pyramid(shades(map.weights, cols, map.max, state.rescale, state.threshold));
     [this.built, this.weights] = [key, map.weights];
     if (this.found !== state.find) [this.found, this.match, this.hovered] = [state.find, -1, null];
     this.measure();
@@ -105,8 +110,18 @@ export class HeatmapPart {
     const { left, top } = this.margins;
     const state = this.stage.state();
     const locked = (side: Side) => (side === sideOf(state) ? lockedPlaces(this.reading!, state) : new Set<number>());
-    this.options.query.update(rows, [0, -1], (i) => ({ x: 16, y: top + (i - window.top) * cell, w: left - 18, h: Math.max(12, cell) }), locked("query"));
-    this.options.key.update(cols, [0, -1], (i) => ({ x: left + (i - window.left) * cell, y: 16, w: Math.max(12, cell), h: top - 18 }), locked("key"));
+    this.options.query.update(
+      rows,
+      [0, -1],
+      (i) => ({ x: 16, y: top + (i - window.top) * cell, w: left - 18, h: Math.max(12, cell) }),
+      locked("query"),
+    );
+    this.options.key.update(
+      cols,
+      [0, -1],
+      (i) => ({ x: left + (i - window.left) * cell, y: 16, w: Math.max(12, cell), h: top - 18 }),
+      locked("key"),
+    );
   }
 
   /** Keyboard: points at the token and what it looks at most (or what looks at it most), in sight, and says it. */
@@ -116,17 +131,35 @@ export class HeatmapPart {
     const other = topPlaces(numbersShown(this.reading, focus)!.values, 1)[0] ?? 0;
     this.hovered = side === "query" ? { row: place, col: other } : { row: other, col: place };
     const window = seen({ frame: this.frame, zoom: this.zoom });
-    const outside = this.hovered.row < window.top || this.hovered.row >= window.bottom || this.hovered.col < window.left || this.hovered.col >= window.right;
+    const outside =
+      this.hovered.row < window.top ||
+      this.hovered.row >= window.bottom ||
+      this.hovered.col < window.left ||
+      this.hovered.col >= window.right;
     if (outside) {
       const half = (low: number, high: number) => (high - low) / 2;
-      this.to({ ...this.zoom, x: (this.hovered.col - half(window.left, window.right)) / this.frame.cols, y: (this.hovered.row - half(window.top, window.bottom)) / this.frame.rows });
+      this.to({
+        ...this.zoom,
+        x: (this.hovered.col - half(window.left, window.right)) / this.frame.cols,
+        y: (this.hovered.row - half(window.top, window.bottom)) / this.frame.rows,
+      });
     } else this.render();
     this.stage.announce(spoken(this.reading, focus, this.stage.labels));
   }
 
   private input(): HeatmapInput {
     const { stage, margins } = this;
-    return { reading: this.reading!, pyramid: this.pyramid!, state: stage.state(), theme: stage.theme(), labels: stage.labels, zoom: this.zoom, frame: this.frame, hovered: this.hovered, ...margins };
+    return {
+      reading: this.reading!,
+      pyramid: this.pyramid!,
+      state: stage.state(),
+      theme: stage.theme(),
+      labels: stage.labels,
+      zoom: this.zoom,
+      frame: this.frame,
+      hovered: this.hovered,
+      ...margins,
+    };
   }
 
   private spot(event: MouseEvent): { x: number; y: number } {
@@ -140,7 +173,13 @@ export class HeatmapPart {
     const window = seen({ frame: this.frame, zoom: this.zoom });
     const col = Math.floor(window.left + (x - this.margins.left) / cell);
     const row = Math.floor(window.top + (y - this.margins.top) / cell);
-    const inside = x >= this.margins.left && y >= this.margins.top && col < window.right && row < window.bottom && x < this.margins.left + this.frame.width && y < this.margins.top + this.frame.height;
+    const inside =
+      x >= this.margins.left &&
+      y >= this.margins.top &&
+      col < window.right &&
+      row < window.bottom &&
+      x < this.margins.left + this.frame.width &&
+      y < this.margins.top + this.frame.height;
     return inside ? { row, col } : null;
   }
 
@@ -176,7 +215,15 @@ export class HeatmapPart {
   private pinch(id: number, before: { x: number; y: number }, now: { x: number; y: number }): void {
     const [, other] = [...this.pointers].find(([pointer]) => pointer !== id)!;
     const apart = (p: { x: number; y: number }) => Math.max(8, Math.hypot(p.x - other.x, p.y - other.y));
-    this.to(zoomed(this.frame, this.zoom, apart(now) / apart(before), (now.x + other.x) / 2 - this.margins.left, (now.y + other.y) / 2 - this.margins.top));
+    this.to(
+      zoomed(
+        this.frame,
+        this.zoom,
+        apart(now) / apart(before),
+        (now.x + other.x) / 2 - this.margins.left,
+        (now.y + other.y) / 2 - this.margins.top,
+      ),
+    );
   }
 
   private up(event: PointerEvent): void {
@@ -196,7 +243,15 @@ export class HeatmapPart {
     if (!cell || !this.reading) return this.tip.hide();
     const { rows, cols, maps } = this.reading;
     const weight = maps[0].weights[cell.row * cols.labels.length + cell.col];
-    this.tip.show(x, y, [[{ token: rows.labels[cell.row] }, " → ", { token: cols.labels[cell.col] }, "  ", { number: weight.toFixed(3) }], [`${maps[0].name} · ${rows.groups[cell.row][0]} → ${cols.groups[cell.col][0]}`]], { width: this.margins.width, height: this.current!.height });
+    this.tip.show(
+      x,
+      y,
+      [
+        [{ token: rows.labels[cell.row] }, " → ", { token: cols.labels[cell.col] }, "  ", { number: weight.toFixed(3) }],
+        [`${maps[0].name} · ${rows.groups[cell.row][0]} → ${cols.groups[cell.col][0]}`],
+      ],
+      { width: this.margins.width, height: this.current!.height },
+    );
   }
 
   private by(factor: number): void {
@@ -236,7 +291,14 @@ export class HeatmapPart {
   summary(): Summary {
     if (!this.reading) return { kind: "head", as: "heatmap" };
     const { rows, cols, maps } = this.reading;
-    const cells = { head: maps[0].head, name: maps[0].name, rows: rows.labels.length, columns: cols.labels.length, window: seen({ frame: this.frame, zoom: this.zoom }), cell: cellSize(this.frame, this.zoom.k) };
+    const cells = {
+      head: maps[0].head,
+      name: maps[0].name,
+      rows: rows.labels.length,
+      columns: cols.labels.length,
+      window: seen({ frame: this.frame, zoom: this.zoom }),
+      cell: cellSize(this.frame, this.zoom.k),
+    };
     return { kind: "head", as: "heatmap", queries: rows.labels, keys: cols.labels, cells, pointed: this.hovered };
   }
 

@@ -47,7 +47,19 @@ export function linesLayout(needs: LinesNeeds): LinesLayout {
   const tokens = needs.widest.map((w) => Math.ceil(Math.min(room, (w * size) / 12 + 2))) as [number, number];
   const between = Math.max(LEAST, Math.min(440, width - 2 * side - tokens[0] - tokens[1] - 2 * GAP));
   const x1 = side + tokens[0] + GAP;
-  return { width: x1 + between + GAP + tokens[1] + side, height: fits ? full : Math.min(full, whole), full, row, size, top: TOP, x1, x2: x1 + between, tokens, numbers, strip };
+  return {
+    width: x1 + between + GAP + tokens[1] + side,
+    height: fits ? full : Math.min(full, whole),
+    full,
+    row,
+    size,
+    top: TOP,
+    x1,
+    x2: x1 + between,
+    tokens,
+    numbers,
+    strip,
+  };
 }
 
 export const rowY = (layout: LinesLayout, index: number, scroll: number): number => layout.top + (index + 0.5) * layout.row - scroll;

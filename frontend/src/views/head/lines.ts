@@ -81,7 +81,15 @@ export class LinesPart {
     const { rows, cols, maps } = this.reading!;
     const room = this.stage.room(this.scroll);
     const window = Math.max(360, room === null ? Math.min(760, innerHeight * 0.72) : Math.min(1200, room));
-    const layout = linesLayout({ width: this.stage.element.clientWidth, window, rows: rows.labels.length, cols: cols.labels.length, widest: [widestToken(rows), widestToken(cols)], maps: maps.length, coarse: isCoarse() });
+    const layout = linesLayout({
+      width: this.stage.element.clientWidth,
+      window,
+      rows: rows.labels.length,
+      cols: cols.labels.length,
+      widest: [widestToken(rows), widestToken(cols)],
+      maps: maps.length,
+      coarse: isCoarse(),
+    });
     this.layout = layout;
     this.scroll.style.height = `${layout.height}px`;
     this.spacer.style.height = `${layout.full}px`;
@@ -119,7 +127,12 @@ export class LinesPart {
       const room = layout!.tokens[side === "query" ? 0 : 1];
       const x = side === "query" ? layout!.x1 - 8 - room : layout!.x2 + 8;
       const box = (i: number) => ({ x, y: rowY(layout!, i, scroll) - layout!.row / 2, w: room, h: layout!.row });
-      this.options[side].update(axis, visibleRows(layout!, axis.labels.length, scroll), box, side === sideOf(this.stage.state()) ? locked : new Set());
+      this.options[side].update(
+        axis,
+        visibleRows(layout!, axis.labels.length, scroll),
+        box,
+        side === sideOf(this.stage.state()) ? locked : new Set(),
+      );
     }
   }
 
@@ -155,13 +168,14 @@ export class LinesPart {
   find(by: 1 | -1): void {
     if (!this.reading || !this.layout) return;
     const { find } = this.stage.state();
-    if (find !== this.found) [this.found, this.match] = [find, -1]; // Enter came before the search was drawn, which would begin the walk anew
+    if (find !== this.found) [this.found, this.match] = [find, -1]; // Enter came before the search was drawn
     const list = found(this.stage.spec, this.stage.state(), this.reading.rows, this.reading.cols);
     if (!list.length) return;
     this.match = stepped(this.match, by, list.length);
     const { side, place } = list[this.match];
     this.reach(side, place);
-    this.stage.announce(`${this.stage.labels.match} ${this.match + 1} / ${list.length}. ${spoken(this.reading, focusOf(this.reading, this.stage.state(), this.hovered), this.stage.labels)}`);
+    const spokenFocus = spoken(this.reading, focusOf(this.reading, this.stage.state(), this.hovered), this.stage.labels);
+    this.stage.announce(`${this.stage.labels.match} ${this.match + 1} / ${list.length}. ${spokenFocus}`);
   }
 
   scene(): Scene | null {
@@ -174,7 +188,13 @@ export class LinesPart {
     const { set } = lines;
     const drawn: DrawnLine[] = [];
     for (let i = 0; i < set.count; i++)
-      drawn.push({ from: reading.rows.groups[set.from[i]][0], to: reading.cols.groups[set.to[i]][0], head: reading.maps[set.map[i]].head, weight: set.weight[i], opacity: set.opacity[i] });
+      drawn.push({
+        from: reading.rows.groups[set.from[i]][0],
+        to: reading.cols.groups[set.to[i]][0],
+        head: reading.maps[set.map[i]].head,
+        weight: set.weight[i],
+        opacity: set.opacity[i],
+      });
     const focus = focusOf(reading, this.stage.state(), this.hovered);
     const other: Side = focus?.side === "query" ? "key" : "query";
     const groups = other === "key" ? reading.cols.groups : reading.rows.groups;

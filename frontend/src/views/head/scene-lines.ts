@@ -11,7 +11,8 @@ import { naturalWidth, tokenItems } from "../../marks/tokens";
 import { lockedPlaces, numbersShown, sideOf, type Focus, type Side } from "./focus";
 import { rowY, visibleRows, type LinesLayout } from "./layout";
 
-export const widestToken = (axis: Axis): number => axis.labels.reduce((most, label, i) => Math.max(most, naturalWidth(label, axis.special[i], 12)), 0);
+export const widestToken = (axis: Axis): number =>
+  axis.labels.reduce((most, label, i) => Math.max(most, naturalWidth(label, axis.special[i], 12)), 0);
 
 export interface LinesInput {
   reading: Reading;
@@ -35,7 +36,18 @@ export function linesItem({ reading, state, theme, layout, scroll }: LinesInput,
     seen: (r, c) => !((y1[r] < low && y2[c] < low) || (y1[r] > high && y2[c] > high)),
   });
   const colours = reading.maps.map((map) => mapColour(map, theme));
-  return { type: "lines", set: strongest(set, budget), x1: layout.x1, x2: layout.x2, y1, y2, spread: layout.row * 0.5, colours, widest: focus ? 4 : 3, curved: true };
+  return {
+    type: "lines",
+    set: strongest(set, budget),
+    x1: layout.x1,
+    x2: layout.x2,
+    y1,
+    y2,
+    spread: layout.row * 0.5,
+    colours,
+    widest: focus ? 4 : 3,
+    curved: true,
+  };
 }
 
 export function linesScene(input: LinesInput, focus: Focus | null, lines: Lines): Scene {
@@ -56,15 +68,26 @@ export function linesScene(input: LinesInput, focus: Focus | null, lines: Lines)
 
 function headings({ layout, theme, labels, reading, state }: LinesInput, focus: Focus | null): Item[] {
   const y = 10;
-  const name = (x: number, text: string, fill: string, anchor: "start" | "end", bold = true): Item => ({ type: "text", x, y, text, size: 12, fill, anchor, bold });
+  const name = (x: number, text: string, fill: string, anchor: "start" | "end", bold = true): Item => ({
+    type: "text",
+    x,
+    y,
+    text,
+    size: 12,
+    fill,
+    anchor,
+    bold,
+  });
   const items = [name(layout.x1 - 8, labels.queries, theme.query, "end"), name(layout.x2 + 8, labels.keys, theme.key, "start")];
   if (!focus) return items;
   const parts = [];
   if (focus.places.size > 1) parts.push(`Σ ${focus.places.size}`);
-  if (reading.maps.length > 1) parts.push(layout.strip ? `⌀ ${reading.maps.length} ${labels.heads.toLowerCase()}` : `⌀ ${reading.maps.length}`);
+  if (reading.maps.length > 1)
+    parts.push(layout.strip ? `⌀ ${reading.maps.length} ${labels.heads.toLowerCase()}` : `⌀ ${reading.maps.length}`);
   else if (state.combine !== "each") parts.push(labels[state.combine].toLowerCase());
   const text = parts.join(" · ");
-  if (text) items.push(focus.side === "query" ? name(layout.width, text, theme.muted, "end", false) : name(0, text, theme.muted, "start", false));
+  if (text)
+    items.push(focus.side === "query" ? name(layout.width, text, theme.muted, "end", false) : name(0, text, theme.muted, "start", false));
   return items;
 }
 
@@ -82,30 +105,82 @@ function column(input: LinesInput, side: Side, focus: Focus | null, numbers: Ret
     const y = rowY(layout, i, scroll);
     const focused = focus?.side === side && focus.places.has(i);
     const boxX = left ? x - room - 4 : x - 4;
-    if (found[i]) items.push({ type: "rect", x: boxX, y: y - layout.row / 2 + 1, w: room + 8, h: layout.row - 2, fill: theme.mark, radius: 4 });
-    if (locked.has(i)) items.push({ type: "rect", x: boxX, y: y - layout.row / 2 + 1, w: room + 8, h: layout.row - 2, stroke: left ? theme.query : theme.key, radius: 4 });
+    if (found[i])
+      items.push({ type: "rect", x: boxX, y: y - layout.row / 2 + 1, w: room + 8, h: layout.row - 2, fill: theme.mark, radius: 4 });
+    if (locked.has(i))
+      items.push({
+        type: "rect",
+        x: boxX,
+        y: y - layout.row / 2 + 1,
+        w: room + 8,
+        h: layout.row - 2,
+        stroke: left ? theme.query : theme.key,
+        radius: 4,
+      });
     const fill = focused ? (left ? theme.query : theme.key) : undefined;
-    items.push(...tokenItems(axis.labels[i], x, y, { size: layout.size, room, special: axis.special[i], anchor: left ? "end" : "start", fill, bold: focused }, theme));
-    if (i > 0 && axis.segments[i] !== axis.segments[i - 1]) items.push({ type: "stroke", x1: boxX, x2: boxX + room + 8, y1: y - layout.row / 2, y2: y - layout.row / 2, stroke: theme.hairline, width: 1 });
+    items.push(
+      ...tokenItems(
+        axis.labels[i],
+        x,
+        y,
+        { size: layout.size, room, special: axis.special[i], anchor: left ? "end" : "start", fill, bold: focused },
+        theme,
+      ),
+    );
+    if (i > 0 && axis.segments[i] !== axis.segments[i - 1])
+      items.push({
+        type: "stroke",
+        x1: boxX,
+        x2: boxX + room + 8,
+        y1: y - layout.row / 2,
+        y2: y - layout.row / 2,
+        stroke: theme.hairline,
+        width: 1,
+      });
     if (numbers && focus!.side !== side) items.push(...beside(input, i, y, left, numbers));
   }
   return items;
 }
 
 /** The number beside a token, and a strip with one cell a head. */
-function beside({ reading, state, theme, layout }: LinesInput, i: number, y: number, left: boolean, { values, byMap }: { values: Float32Array; byMap: Float32Array[] }): Item[] {
+function beside(
+  { reading, state, theme, layout }: LinesInput,
+  i: number,
+  y: number,
+  left: boolean,
+  { values, byMap }: { values: Float32Array; byMap: Float32Array[] },
+): Item[] {
   const value = values[i];
   if (value < state.threshold) return [];
   const items: Item[] = [];
   const edge = left ? 0 : layout.width;
-  items.push({ type: "text", x: left ? edge + layout.numbers - 6 : edge, y, text: value.toFixed(3), size: 12, mono: true, fill: value >= 0.01 ? theme.text : theme.muted, anchor: "end", opacity: value >= 0.0005 ? 1 : 0.5 });
+  items.push({
+    type: "text",
+    x: left ? edge + layout.numbers - 6 : edge,
+    y,
+    text: value.toFixed(3),
+    size: 12,
+    mono: true,
+    fill: value >= 0.01 ? theme.text : theme.muted,
+    anchor: "end",
+    opacity: value >= 0.0005 ? 1 : 0.5,
+  });
   if (!layout.strip) return items;
   const cell = (layout.strip - 8) / byMap.length;
   const start = left ? layout.numbers : layout.width - layout.numbers - layout.strip + 8;
   items.push({ type: "rect", x: start, y: y - layout.row / 2 + 3, w: layout.strip - 8, h: layout.row - 6, fill: theme.faint });
   byMap.forEach((sums, m) => {
     const opacity = opacityOf(Math.min(1, strength(sums[i], reading.maps[m].max, state.rescale)));
-    if (opacity > 0.02) items.push({ type: "rect", x: start + m * cell, y: y - layout.row / 2 + 3, w: cell, h: layout.row - 6, fill: mapColour(reading.maps[m], theme), opacity });
+    if (opacity > 0.02)
+      items.push({
+        type: "rect",
+        x: start + m * cell,
+        y: y - layout.row / 2 + 3,
+        w: cell,
+        h: layout.row - 6,
+        fill: mapColour(reading.maps[m], theme),
+        opacity,
+      });
   });
   return items;
 }

@@ -59,7 +59,11 @@ export function headView(stage: Stage): ViewInstance {
       const { layer } = stack.layers[state.layer];
       const heads = shownHeads(stage.spec, state);
       const combined = state.combine === "each" ? null : combinedName(stage.spec, state, heads);
-      const what = combined ?? (heads.length === 1 ? headName(layer, heads[0]) : `${stage.labels.layer} ${layer} · ${heads.length} ${stage.labels.heads.toLowerCase()}`);
+      const what =
+        combined ??
+        (heads.length === 1
+          ? headName(layer, heads[0])
+          : `${stage.labels.layer} ${layer} · ${heads.length} ${stage.labels.heads.toLowerCase()}`);
       const [nq, nk] = [stack.query_text, stack.key_text].map((i) => stage.spec.texts[i].tokens.length);
       const size = stack.query_text === stack.key_text ? `${nq}` : `${nq} × ${nk}`;
       const name = stage.spec.stacks.length > 1 ? `${stack.name} · ` : "";

@@ -11,7 +11,8 @@ export interface Frame {
 }
 
 /** Size of a cell in px: square cells, the whole map in sight at k = 1. */
-export const cellSize = (frame: Frame, k: number): number => Math.min(frame.width / Math.max(1, frame.cols), frame.height / Math.max(1, frame.rows), 28) * k;
+export const cellSize = (frame: Frame, k: number): number =>
+  Math.min(frame.width / Math.max(1, frame.cols), frame.height / Math.max(1, frame.rows), 28) * k;
 
 const most = (frame: Frame): number => Math.max(1, 32 / cellSize(frame, 1));
 
@@ -19,7 +20,11 @@ export function hold(frame: Frame, zoom: Zoom): Zoom {
   const k = Math.min(most(frame), Math.max(1, zoom.k));
   const cell = cellSize(frame, k);
   const room = (size: number, count: number) => Math.max(0, 1 - size / (cell * Math.max(1, count)));
-  return { k, x: Math.min(room(frame.width, frame.cols), Math.max(0, zoom.x)), y: Math.min(room(frame.height, frame.rows), Math.max(0, zoom.y)) };
+  return {
+    k,
+    x: Math.min(room(frame.width, frame.cols), Math.max(0, zoom.x)),
+    y: Math.min(room(frame.height, frame.rows), Math.max(0, zoom.y)),
+  };
 }
 
 /** Zoomed by `factor` with the point (px, py) of the drawing staying where it is. */

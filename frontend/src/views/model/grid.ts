@@ -18,7 +18,10 @@ export function gridLayout(width: number, rows: number, cols: number, coarse = f
   return { width: LEFT + cols * cell, height: TOP + rows * cell, left: LEFT, top: TOP, cell, size: cell - GAP };
 }
 
-export const cornerOf = (grid: GridLayout, row: number, col: number): [number, number] => [grid.left + col * grid.cell, grid.top + row * grid.cell];
+export const cornerOf = (grid: GridLayout, row: number, col: number): [number, number] => [
+  grid.left + col * grid.cell,
+  grid.top + row * grid.cell,
+];
 
 export function cellAt(grid: GridLayout, rows: number, cols: number, x: number, y: number): { row: number; col: number } | null {
   const col = Math.floor((x - grid.left) / grid.cell);

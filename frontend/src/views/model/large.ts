@@ -23,7 +23,14 @@ export class Large {
   }
 
   /** At once from the thumbnail that is there already; in full, with the largest weight, when the pointer rests. */
-  async show(state: State, row: number, head: number, colour: string, box: { x: number; y: number; size: number; width: number; height: number }, thumb?: Thumbnail): Promise<void> {
+  async show(
+    state: State,
+    row: number,
+    head: number,
+    colour: string,
+    box: { x: number; y: number; size: number; width: number; height: number },
+    thumb?: Thumbnail,
+  ): Promise<void> {
     const mine = ++this.asked;
     const { reader, spec, labels } = this.stage;
     const name = headName(spec.stacks[state.stack].layers[row].layer, head);
@@ -42,13 +49,26 @@ export class Large {
     this.paint(thumbnailOf(weights, width, max, state.as === "heatmap" ? SIZE : 96), state, colour);
     const best = weights.indexOf(max);
     const token = (text: string | undefined) => el("bdi", {}, visible(text ?? ""));
-    this.words.replaceChildren(el("strong", {}, name), ` ${labels.max.toLowerCase()} ${max.toFixed(3)} `, token(rows.labels[Math.floor(best / width)]), " → ", token(cols.labels[best % width]));
+    this.words.replaceChildren(
+      el("strong", {}, name),
+      ` ${labels.max.toLowerCase()} ${max.toFixed(3)} `,
+      token(rows.labels[Math.floor(best / width)]),
+      " → ",
+      token(cols.labels[best % width]),
+    );
     this.place(box);
   }
 
   private paint(thumb: Thumbnail, state: State, colour: string): void {
     const theme = this.stage.theme();
-    const item = thumbnailItem(thumb, { rescale: state.rescale, threshold: state.threshold, colour, theme, as: state.as }, 0, 0, SIZE, SIZE);
+    const item = thumbnailItem(
+      thumb,
+      { rescale: state.rescale, threshold: state.threshold, colour, theme, as: state.as },
+      0,
+      0,
+      SIZE,
+      SIZE,
+    );
     paint(this.canvas, { width: SIZE, height: SIZE, background: theme.ground, items: [item] });
   }
 

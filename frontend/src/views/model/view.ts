@@ -21,7 +21,8 @@ const STRANDS = 40; // tokens a side kept for a bundle of lines
 export function modelView(stage: Stage): ViewInstance {
   const canvas = el("canvas", { class: "plot points whole", role: "application", tabindex: "0", "aria-label": stage.labels.drawing });
   const ring = el("div", { class: "ring", hidden: true });
-  const sides = el("div", { class: "sides", "aria-hidden": "true" }, el("div")); // the layers' numbers, which stay while the grid moves sideways
+  // The numbers of the layers stay in place while the grid moves sideways.
+  const sides = el("div", { class: "sides", "aria-hidden": "true" }, el("div"));
   const scroll = el("div", { class: "scroll" }, sides, canvas, ring);
   const large = new Large(stage);
   stage.element.append(scroll, large.element);
@@ -34,7 +35,10 @@ export function modelView(stage: Stage): ViewInstance {
   let at: { row: number; col: number } | null = null;
   let message: HTMLElement | null = null;
 
-  const colourOf = (state: State, row: number, head: number) => (state.colour_by === "head" ? headColour(head, stage.theme().dark) : layerColour(row, stage.spec.stacks[state.stack].layers.length, stage.theme().dark));
+  const colourOf = (state: State, row: number, head: number) =>
+    state.colour_by === "head"
+      ? headColour(head, stage.theme().dark)
+      : layerColour(row, stage.spec.stacks[state.stack].layers.length, stage.theme().dark);
 
   /** The layer and head in a cell, if that layer has that head. */
   const headIn = (cell: { row: number; col: number } | null) => {
@@ -56,8 +60,30 @@ export function modelView(stage: Stage): ViewInstance {
     const theme = stage.theme();
     const { layers } = stage.spec.stacks[state.stack];
     const items: Item[] = [{ type: "text", x: 0, y: 12, text: stage.labels.layer, size: 12, fill: theme.muted }];
-    state.rows.forEach((row, r) => items.push({ type: "text", x: grid.left - 10, y: cornerOf(grid, r, 0)[1] + grid.size / 2, text: String(layers[row].layer), size: 12, mono: true, fill: theme.muted, anchor: "end" }));
-    state.columns.forEach((head, c) => items.push({ type: "text", x: cornerOf(grid, 0, c)[0] + grid.size / 2, y: 12, text: grid.size > 48 ? `H${head}` : String(head), size: 12, mono: true, fill: theme.muted, anchor: "middle" }));
+    state.rows.forEach((row, r) =>
+      items.push({
+        type: "text",
+        x: grid.left - 10,
+        y: cornerOf(grid, r, 0)[1] + grid.size / 2,
+        text: String(layers[row].layer),
+        size: 12,
+        mono: true,
+        fill: theme.muted,
+        anchor: "end",
+      }),
+    );
+    state.columns.forEach((head, c) =>
+      items.push({
+        type: "text",
+        x: cornerOf(grid, 0, c)[0] + grid.size / 2,
+        y: 12,
+        text: grid.size > 48 ? `H${head}` : String(head),
+        size: 12,
+        mono: true,
+        fill: theme.muted,
+        anchor: "middle",
+      }),
+    );
     return items;
   };
 
@@ -73,7 +99,16 @@ export function modelView(stage: Stage): ViewInstance {
         if (head >= n_heads) return;
         const [x, y] = cornerOf(grid, r, c);
         const thumb = made.get(`${row}.${head}`);
-        list.push({ type: "rect", x: x - 0.5, y: y - 0.5, w: grid.size + 1, h: grid.size + 1, fill: thumb ? undefined : theme.faint, stroke: theme.hairline, radius: 2 });
+        list.push({
+          type: "rect",
+          x: x - 0.5,
+          y: y - 0.5,
+          w: grid.size + 1,
+          h: grid.size + 1,
+          fill: thumb ? undefined : theme.faint,
+          stroke: theme.hairline,
+          radius: 2,
+        });
         if (!thumb) return;
         const colour = colourOf(state, row, head);
         list.push(itemOf(thumb, { rescale: state.rescale, threshold: state.threshold, colour, theme, as: state.as }, x, y, grid.size));
@@ -94,7 +129,10 @@ export function modelView(stage: Stage): ViewInstance {
       made.style.top = `${y}px`;
       return made;
     };
-    column.replaceChildren(label(stage.labels.layer, 12, "word"), ...state.rows.map((row, r) => label(String(layers[row].layer), cornerOf(grid, r, 0)[1] + grid.size / 2)));
+    column.replaceChildren(
+      label(stage.labels.layer, 12, "word"),
+      ...state.rows.map((row, r) => label(String(layers[row].layer), cornerOf(grid, r, 0)[1] + grid.size / 2)),
+    );
   };
 
   const render = () => {
@@ -125,7 +163,14 @@ export function modelView(stage: Stage): ViewInstance {
     const [x, y] = cornerOf(grid, at.row, at.col);
     ring.style.cssText = `left:${x - 2}px;top:${y - 2}px;width:${grid.size + 4}px;height:${grid.size + 4}px`;
     const box = { x: x - scroll.scrollLeft, y, size: grid.size, width: stage.element.clientWidth, height: grid.height };
-    void large.show(stage.state(), head.row, head.head, colourOf(stage.state(), head.row, head.head), box, made.get(`${head.row}.${head.head}`));
+    void large.show(
+      stage.state(),
+      head.row,
+      head.head,
+      colourOf(stage.state(), head.row, head.head),
+      box,
+      made.get(`${head.row}.${head.head}`),
+    );
   };
 
   const open = (cell: { row: number; col: number } | null) => {
@@ -163,7 +208,8 @@ export function modelView(stage: Stage): ViewInstance {
       render();
       let last = performance.now();
       for (const row of state.rows) {
-        if (state.columns.every((head) => head >= stage.spec.stacks[state.stack].layers[row].n_heads || made.has(`${row}.${head}`))) continue;
+        if (state.columns.every((head) => head >= stage.spec.stacks[state.stack].layers[row].n_heads || made.has(`${row}.${head}`)))
+          continue;
         await makeLayer(state, row, made);
         if (!live()) return;
         if (performance.now() - last > 200) {
@@ -183,7 +229,9 @@ export function modelView(stage: Stage): ViewInstance {
       const stack = stage.spec.stacks[state.stack];
       const n = stage.spec.texts[stack.query_text].tokens.length;
       const name = stage.spec.stacks.length > 1 ? `${stack.name} · ` : "";
-      return `${stage.spec.model} · ${name}${state.rows.length} ${stage.labels.rows.toLowerCase()} × ${state.columns.length} ${stage.labels.columns.toLowerCase()} · ${n} ${stage.labels.token.toLowerCase()}`;
+      const { labels } = stage;
+      const size = `${state.rows.length} ${labels.rows.toLowerCase()} × ${state.columns.length} ${labels.columns.toLowerCase()}`;
+      return `${stage.spec.model} · ${name}${size} · ${n} ${labels.token.toLowerCase()}`;
     },
     key(event) {
       const step: Record<string, [number, number]> = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };

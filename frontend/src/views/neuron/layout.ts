@@ -21,7 +21,16 @@ const HEADING = 120; // room for “query (128) · ±10.1” above a strip
 export const TOP = 62;
 export const DETAIL_ROW = 16;
 
-export function neuronLayout(needs: { width: number; window: number; keys: number; dims: number; widest: number; bias: boolean; expanded: boolean; coarse?: boolean }): NeuronLayout {
+export function neuronLayout(needs: {
+  width: number;
+  window: number;
+  keys: number;
+  dims: number;
+  widest: number;
+  bias: boolean;
+  expanded: boolean;
+  coarse?: boolean;
+}): NeuronLayout {
   const row = needs.coarse ? 44 : ROW;
   const width = Math.max(296, Math.min(needs.width, 1200));
   const token = Math.min(width < 640 ? 76 : 160, needs.widest + 26);

@@ -56,11 +56,21 @@ function header({ layout, theme, labels, query, most, scale }: NeuronInput): Ite
   const y = 42;
   const items: Item[] = [
     heading(0, labels.query, theme.query),
-    heading(layout.vector.x, narrow ? `q (${query.vector.length})` : `${labels.query_vector} (${query.vector.length}) · ±${most.vector.toFixed(1)}`, theme.query),
+    heading(
+      layout.vector.x,
+      narrow ? `q (${query.vector.length})` : `${labels.query_vector} (${query.vector.length}) · ±${most.vector.toFixed(1)}`,
+      theme.query,
+    ),
     heading(layout.product.x, narrow ? "q × k" : labels.product),
     heading(layout.score.x, narrow ? "q·k·s" : `q·k × ${round(scale)}`),
     heading(layout.weight.x, labels.weight),
-    ...tokenItems(query.label, 14, y - 14, { size: 12, room: layout.token - 14, special: query.special, fill: theme.query, bold: true }, theme),
+    ...tokenItems(
+      query.label,
+      14,
+      y - 14,
+      { size: 12, room: layout.token - 14, special: query.special, fill: theme.query, bold: true },
+      theme,
+    ),
     strip(query.vector, most.vector, layout.vector.x, y - 22, layout.vector.w, 16, theme),
     { type: "rect", x: layout.vector.x - 0.5, y: y - 22.5, w: layout.vector.w + 1, h: 17, stroke: theme.query },
     ...scaleOf(layout.product.x, y - 14, layout.product.w, most.product, theme, narrow),
@@ -82,8 +92,21 @@ function scaleOf(x: number, y: number, room: number, most: number, theme: Theme,
   const before = measure(`−${text} `, { size: 12, mono: true });
   const wide = Math.min(80, room - 2 * before);
   if (wide < 20) return [];
-  const word = (at: number, value: string, anchor: "start" | "end"): Item => ({ type: "text", x: at, y, text: value, size: 12, mono: true, fill: theme.muted, anchor });
-  return [word(x + before - 6, `−${text}`, "end"), strip(ramp, 1, x + before, y - 4, wide, 8, theme), word(x + before + wide + 6, text, "start")];
+  const word = (at: number, value: string, anchor: "start" | "end"): Item => ({
+    type: "text",
+    x: at,
+    y,
+    text: value,
+    size: 12,
+    mono: true,
+    fill: theme.muted,
+    anchor,
+  });
+  return [
+    word(x + before - 6, `−${text}`, "end"),
+    strip(ramp, 1, x + before, y - 4, wide, 8, theme),
+    word(x + before + wide + 6, text, "start"),
+  ];
 }
 
 function keyRow(input: NeuronInput, place: number, top: number, found: boolean): Item[] {
@@ -93,34 +116,86 @@ function keyRow(input: NeuronInput, place: number, top: number, found: boolean):
   const h = Math.min(24, layout.row - 6);
   const faded = row.masked ? 0.35 : 1;
   const items: Item[] = [];
-  if (input.hovered === place || input.opened === place) items.push({ type: "rect", x: 0, y: top, w: layout.width, h: layout.row, fill: theme.faint });
+  if (input.hovered === place || input.opened === place)
+    items.push({ type: "rect", x: 0, y: top, w: layout.width, h: layout.row, fill: theme.faint });
   if (found) items.push({ type: "rect", x: 12, y: top + 2, w: layout.token - 10, h: layout.row - 4, fill: theme.mark, radius: 4 });
   items.push({ type: "text", x: 4, y, text: input.opened === place ? "▾" : "▸", size: 9, fill: theme.muted, anchor: "middle" });
-  items.push(...tokenItems(axis.labels[place], 14, y, { size: 12, room: layout.token - 14, special: axis.special[place], fill: row.masked ? theme.muted : undefined }, theme).map((item) => ({ ...item, opacity: (item.opacity ?? 1) * (row.masked ? 0.6 : 1) })));
+  items.push(
+    ...tokenItems(
+      axis.labels[place],
+      14,
+      y,
+      { size: 12, room: layout.token - 14, special: axis.special[place], fill: row.masked ? theme.muted : undefined },
+      theme,
+    ).map((item) => ({ ...item, opacity: (item.opacity ?? 1) * (row.masked ? 0.6 : 1) })),
+  );
   const strips: Item[] = [
     strip(keys[place], most.vector, layout.vector.x, y - h / 2, layout.vector.w, h, theme),
     strip(product(query.vector, keys[place]), most.product, layout.product.x, y - h / 2, layout.product.w, h, theme),
   ];
   items.push(...strips);
-  if (row.masked) for (const one of [layout.vector, layout.product]) items.push({ type: "rect", x: one.x, y: y - h / 2, w: one.w, h, fill: theme.ground, opacity: 0.65 });
+  if (row.masked)
+    for (const one of [layout.vector, layout.product])
+      items.push({ type: "rect", x: one.x, y: y - h / 2, w: one.w, h, fill: theme.ground, opacity: 0.65 });
   items.push(...numberCell(row.score, most.score, layout.score, y, h, theme, faded));
   if (layout.bias && row.bias !== null) items.push(...numberCell(row.bias, most.score, layout.bias, y, h, theme, faded));
   items.push(...weightCell(row, layout.weight, y, h, most.weight, theme, labels));
   return items;
 }
 
-function numberCell(value: number, scale: number, at: { x: number; w: number }, y: number, h: number, theme: Theme, opacity: number): Item[] {
-  const text: Item = { type: "text", x: at.x + 44, y, text: value < -1e4 ? "−∞" : signed(value), size: 12, mono: true, fill: theme.text, anchor: "end", opacity };
+function numberCell(
+  value: number,
+  scale: number,
+  at: { x: number; w: number },
+  y: number,
+  h: number,
+  theme: Theme,
+  opacity: number,
+): Item[] {
+  const text: Item = {
+    type: "text",
+    x: at.x + 44,
+    y,
+    text: value < -1e4 ? "−∞" : signed(value),
+    size: 12,
+    mono: true,
+    fill: theme.text,
+    anchor: "end",
+    opacity,
+  };
   if (at.w < 100 || value < -1e4) return [text];
   const bar = signedBar(value, scale, at.x + 52, y - h / 2 + 2, at.w - 56, h - 4, theme);
-  return [text, { type: "stroke", x1: at.x + 52 + (at.w - 56) / 2, x2: at.x + 52 + (at.w - 56) / 2, y1: y - h / 2, y2: y + h / 2, stroke: theme.hairline, width: 1 }, { ...bar, opacity: opacity * 0.8 } as Item];
+  return [
+    text,
+    {
+      type: "stroke",
+      x1: at.x + 52 + (at.w - 56) / 2,
+      x2: at.x + 52 + (at.w - 56) / 2,
+      y1: y - h / 2,
+      y2: y + h / 2,
+      stroke: theme.hairline,
+      width: 1,
+    },
+    { ...bar, opacity: opacity * 0.8 } as Item,
+  ];
 }
 
 function weightCell(row: KeyRow, at: { x: number; w: number }, y: number, h: number, most: number, theme: Theme, labels: Labels): Item[] {
   if (row.masked) return [{ type: "text", x: at.x, y, text: labels.masked, size: 12, fill: theme.muted }];
   const text: Item = { type: "text", x: at.x + 40, y, text: row.weight.toFixed(3), size: 12, mono: true, fill: theme.text, anchor: "end" };
   if (at.w < 100) return [text];
-  return [text, { type: "rect", x: at.x + 48, y: y - h / 2 + 2, w: Math.max(0.5, ((at.w - 50) * row.weight) / most), h: h - 4, fill: theme.text, opacity: 0.75 }];
+  return [
+    text,
+    {
+      type: "rect",
+      x: at.x + 48,
+      y: y - h / 2 + 2,
+      w: Math.max(0.5, ((at.w - 50) * row.weight) / most),
+      h: h - 4,
+      fill: theme.text,
+      opacity: 0.75,
+    },
+  ];
 }
 
 /** Dimension by dimension: q × k = product, and their sum. */
@@ -129,14 +204,47 @@ function details({ layout, theme, query, keys, most, rows, scale }: NeuronInput,
   const { columns, rows: perColumn } = layout.detail;
   const wide = (layout.width - 24) / columns;
   const parts = product(query.vector, keys[place]);
-  const text = (x: number, y: number, words: string, fill: string, anchor: "start" | "end" = "end"): Item => ({ type: "text", x, y, text: words, size: 12, mono: true, fill, anchor });
+  const text = (x: number, y: number, words: string, fill: string, anchor: "start" | "end" = "end"): Item => ({
+    type: "text",
+    x,
+    y,
+    text: words,
+    size: 12,
+    mono: true,
+    fill,
+    anchor,
+  });
   parts.forEach((value, d) => {
     const x = 12 + Math.floor(d / perColumn) * wide;
     const y = top + 14 + (d % perColumn) * DETAIL_ROW;
-    items.push(text(x + 20, y, String(d), theme.muted), text(x + 70, y, signed(query.vector[d]), theme.query), text(x + 80, y, "×", theme.muted), text(x + 126, y, signed(keys[place][d]), theme.key), text(x + 138, y, "=", theme.muted), text(x + 184, y, signed(value), theme.text));
-    items.push({ type: "rect", x: x + 188, y: y - 5, w: 10, h: 10, fill: value < 0 ? "#2563eb" : "#ea580c", opacity: Math.min(1, Math.abs(value) / most.product) });
+    items.push(
+      text(x + 20, y, String(d), theme.muted),
+      text(x + 70, y, signed(query.vector[d]), theme.query),
+      text(x + 80, y, "×", theme.muted),
+      text(x + 126, y, signed(keys[place][d]), theme.key),
+      text(x + 138, y, "=", theme.muted),
+      text(x + 184, y, signed(value), theme.text),
+    );
+    items.push({
+      type: "rect",
+      x: x + 188,
+      y: y - 5,
+      w: 10,
+      h: 10,
+      fill: value < 0 ? "#2563eb" : "#ea580c",
+      opacity: Math.min(1, Math.abs(value) / most.product),
+    });
   });
   const dot = rows[place].score / (scale || 1);
-  items.push(text(12, top + perColumn * DETAIL_ROW + 18, `Σ = ${signed(dot)}   × ${round(scale)} = ${signed(rows[place].score)}${rows[place].bias !== null ? `   + bias ${signed(rows[place].bias!)}` : ""}`, theme.text, "start"));
+  const bias = rows[place].bias !== null ? `   + bias ${signed(rows[place].bias!)}` : "";
+  items.push(
+    text(
+      12,
+      top + perColumn * DETAIL_ROW + 18,
+      `Σ = ${signed(dot)}   × ${round(scale)} = ${signed(rows[place].score)}${bias}`,
+      theme.text,
+      "start",
+    ),
+  );
   return items;
 }

@@ -10,7 +10,10 @@ export class Sentence {
   private text: TextSpec | null = null;
   private shown = -1;
 
-  constructor(label: string, private choose: (token: number) => void) {
+  constructor(
+    label: string,
+    private choose: (token: number) => void,
+  ) {
     this.element = el("div", { class: "sentence", role: "radiogroup", "aria-label": label }, el("span", { class: "name" }, label));
     on(this.element, "keydown", (event) => this.key(event));
   }
@@ -30,7 +33,12 @@ export class Sentence {
     if (this.text !== text) {
       this.buttons = text.tokens.map((token, i) => {
         const { mark, body } = pieces(token);
-        const button = el("button", { type: "button", role: "radio", "data-token": i, "data-special": text.special[i] }, mark && el("span", { class: "mark" }, mark), body);
+        const button = el(
+          "button",
+          { type: "button", role: "radio", "data-token": i, "data-special": text.special[i] },
+          mark && el("span", { class: "mark" }, mark),
+          body,
+        );
         on(button, "click", () => this.choose(i));
         return button;
       });

@@ -49,7 +49,12 @@ export function neuronView(stage: Stage): ViewInstance {
     const { layout, opened, scroll: top } = input;
     const shown = input.rows.map((_, i) => rowTop(layout, i, opened, top));
     const seen = shown.map((y, i) => (y + layout.row > layout.top && y < layout.height ? i : -1)).filter((i) => i >= 0);
-    options.update(input.axis, [seen[0] ?? 0, seen[seen.length - 1] ?? -1], (i) => ({ x: 12, y: shown[i], w: layout.token - 12, h: layout.row }), new Set(opened >= 0 ? [opened] : []));
+    options.update(
+      input.axis,
+      [seen[0] ?? 0, seen[seen.length - 1] ?? -1],
+      (i) => ({ x: 12, y: shown[i], w: layout.token - 12, h: layout.row }),
+      new Set(opened >= 0 ? [opened] : []),
+    );
   };
 
   /** At its first query a causal model sees only that token: begin at the last one, unless a query was asked for. */
@@ -75,7 +80,13 @@ export function neuronView(stage: Stage): ViewInstance {
     if (!layer.queries || !layer.keys) return null;
     const [head] = state.heads;
     const get = (name: string) => stage.reader.arrays.get(name);
-    const [weightsAll, queriesAll, keysAll, biasAll, maskAll] = await Promise.all([get(layer.weights), get(layer.queries), get(layer.keys), layer.bias ? get(layer.bias) : null, layer.mask ? get(layer.mask) : null]);
+    const [weightsAll, queriesAll, keysAll, biasAll, maskAll] = await Promise.all([
+      get(layer.weights),
+      get(layer.queries),
+      get(layer.keys),
+      layer.bias ? get(layer.bias) : null,
+      layer.mask ? get(layer.mask) : null,
+    ]);
     const [queryText, keyText] = [stage.spec.texts[stack.query_text], stage.spec.texts[stack.key_text]];
     const nKeys = keyText.tokens.length;
     const dims = queriesAll.shape[2];
@@ -90,19 +101,41 @@ export function neuronView(stage: Stage): ViewInstance {
     const sink = state.hide_sink ? await stage.reader.sink(state.stack, state.layer) : null;
     const kept = axes(stage.spec, { ...state, level: "token" }, sink).cols.units;
     if (state.renormalise) {
-      const scaled = renormalise(Float32Array.from(kept, (j) => weights[j]), kept.length || 1);
+      const scaled = renormalise(
+        Float32Array.from(kept, (j) => weights[j]),
+        kept.length || 1,
+      );
       weights = weights.slice().fill(0);
       kept.forEach((j, at) => (weights[j] = scaled[at]));
     }
     const left = new Set(kept);
-    const axis = axisFor(keyText, "token", (group) => left.has(group[0]) && (state.threshold === 0 || weights[group[0]] >= state.threshold));
+    const axis = axisFor(
+      keyText,
+      "token",
+      (group) => left.has(group[0]) && (state.threshold === 0 || weights[group[0]] >= state.threshold),
+    );
     const keys = axis.units.map(keyVector);
-    const rows = axis.units.map((j) => ({ key: j, score: scores[j], bias: bias ? bias[j] : null, weight: weights[j], masked: allowed !== null && !allowed[j] }));
+    const rows = axis.units.map((j) => ({
+      key: j,
+      score: scores[j],
+      bias: bias ? bias[j] : null,
+      weight: weights[j],
+      masked: allowed !== null && !allowed[j],
+    }));
     const opened = state.expanded === null ? -1 : placeOf(axis, state.expanded);
     const finite = (values: Float32Array | null) => (values ? values.filter((value) => value > -1e4) : new Float32Array());
     const window = Math.max(360, Math.min(820, innerHeight * 0.72));
     return {
-      layout: neuronLayout({ width: stage.element.clientWidth, window, keys: rows.length, dims, widest: widestToken(axis), bias: bias !== null, expanded: opened >= 0, coarse: isCoarse() }),
+      layout: neuronLayout({
+        width: stage.element.clientWidth,
+        window,
+        keys: rows.length,
+        dims,
+        widest: widestToken(axis),
+        bias: bias !== null,
+        expanded: opened >= 0,
+        coarse: isCoarse(),
+      }),
       theme: stage.theme(),
       labels: stage.labels,
       state,
@@ -164,7 +197,15 @@ export function neuronView(stage: Stage): ViewInstance {
       const state = stage.state();
       const text = stage.spec.texts[stage.spec.stacks[state.stack].query_text];
       queries = axes(stage.spec, { ...state, level: "token" }, null).rows;
-      sentence.update(text, state.query, new Set(queries.units), matches(axisFor(text, "token", () => true), state.find));
+      sentence.update(
+        text,
+        state.query,
+        new Set(queries.units),
+        matches(
+          axisFor(text, "token", () => true),
+          state.find,
+        ),
+      );
       input = next;
       say(!next ? stage.labels.empty_neuron : next.rows.length && queries.units.length ? "" : stage.labels.empty_tokens);
       if (!next) return;
@@ -174,17 +215,33 @@ export function neuronView(stage: Stage): ViewInstance {
     },
     scene: () => current,
     summary() {
-      const expanded = input && input.opened >= 0 ? [...product(input.query.vector, input.keys[input.opened])].map((value, d) => ({ q: input!.query.vector[d], k: input!.keys[input!.opened][d], product: value })) : [];
-      return { kind: "neuron", queries: queries?.labels ?? [], keys_shown: input?.rows.map((row, i) => ({ ...row, token: input!.axis.labels[i] })) ?? [], expanded };
+      const expanded =
+        input && input.opened >= 0
+          ? [...product(input.query.vector, input.keys[input.opened])].map((value, d) => ({
+              q: input!.query.vector[d],
+              k: input!.keys[input!.opened][d],
+              product: value,
+            }))
+          : [];
+      return {
+        kind: "neuron",
+        queries: queries?.labels ?? [],
+        keys_shown: input?.rows.map((row, i) => ({ ...row, token: input!.axis.labels[i] })) ?? [],
+        expanded,
+      };
     },
     title: () => stage.labels.neuron_title,
     caption() {
       const state = stage.state();
       const stack = stage.spec.stacks[state.stack];
       const layer = stack.layers[state.layer];
-      const grouped = layer.n_key_heads < layer.n_heads ? ` · key head ${keyHeadOf(state.heads[0], layer.n_heads, layer.n_key_heads)} of ${layer.n_key_heads}` : "";
+      const grouped =
+        layer.n_key_heads < layer.n_heads
+          ? ` · key head ${keyHeadOf(state.heads[0], layer.n_heads, layer.n_key_heads)} of ${layer.n_key_heads}`
+          : "";
       const name = stage.spec.stacks.length > 1 ? `${stack.name} · ` : "";
-      return `${stage.spec.model} · ${name}${headName(layer.layer, state.heads[0])}${grouped} · ${stage.spec.texts[stack.key_text].tokens.length} ${stage.labels.token.toLowerCase()}`;
+      const size = `${stage.spec.texts[stack.key_text].tokens.length} ${stage.labels.token.toLowerCase()}`;
+      return `${stage.spec.model} · ${name}${headName(layer.layer, state.heads[0])}${grouped} · ${size}`;
     },
     find(by) {
       if (!input) return;

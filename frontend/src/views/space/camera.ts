@@ -16,7 +16,12 @@ type Row = [number, number, number, number];
 function base(dims: 2 | 3, { yaw, pitch }: Turn): { right: Row; down: Row; near: Row } {
   if (dims === 2) return { right: [1, 0, 0, 0], down: [0, -1, 0, 1], near: [0, 0, 0, 0] };
   const [sy, cy, sp, cp] = [Math.sin(yaw), Math.cos(yaw), Math.sin(pitch), Math.cos(pitch)];
-  const around = (a: number, b: number, c: number, by: number, middle: number): Row => [a * by, b * by, c * by, middle - (by * (a + b + c)) / 2];
+  const around = (a: number, b: number, c: number, by: number, middle: number): Row => [
+    a * by,
+    b * by,
+    c * by,
+    middle - (by * (a + b + c)) / 2,
+  ];
   return {
     right: around(cy, 0, sy, 1.1 * FIT, 0.5),
     down: around(-sy * sp, -cp, cy * sp, 1.1 * FIT, 0.5),
@@ -29,7 +34,12 @@ export function cameraOf(dims: 2 | 3, box: Box, zoom: Zoom, turn: Turn): Camera 
   const { right, down, near } = base(dims, turn);
   const side = Math.min(box.w, box.h);
   const scale = side * zoom.k;
-  const shift = (row: Row, corner: number, room: number): Row => [row[0] * scale, row[1] * scale, row[2] * scale, (row[3] - corner) * scale + (room - side) / 2];
+  const shift = (row: Row, corner: number, room: number): Row => [
+    row[0] * scale,
+    row[1] * scale,
+    row[2] * scale,
+    (row[3] - corner) * scale + (room - side) / 2,
+  ];
   return { x: shift(right, zoom.x, box.w), y: shift(down, zoom.y, box.h), z: near };
 }
 

@@ -29,11 +29,14 @@ class Taken {
   private key = (x: number, y: number) => Math.floor(y / 32) * 1000 + Math.floor(x / 64);
 
   private *around(r: Rect): Generator<number> {
-    for (let y = Math.floor(r.y / 32); y <= Math.floor((r.y + r.h) / 32); y++) for (let x = Math.floor(r.x / 64); x <= Math.floor((r.x + r.w) / 64); x++) yield this.key(x * 64, y * 32);
+    for (let y = Math.floor(r.y / 32); y <= Math.floor((r.y + r.h) / 32); y++)
+      for (let x = Math.floor(r.x / 64); x <= Math.floor((r.x + r.w) / 64); x++) yield this.key(x * 64, y * 32);
   }
 
   isFree(r: Rect): boolean {
-    for (const cell of this.around(r)) for (const o of this.rects.get(cell) ?? []) if (r.x < o.x + o.w && o.x < r.x + r.w && r.y < o.y + o.h && o.y < r.y + r.h) return false;
+    for (const cell of this.around(r))
+      for (const o of this.rects.get(cell) ?? [])
+        if (r.x < o.x + o.w && o.x < r.x + r.w && r.y < o.y + o.h && o.y < r.y + r.h) return false;
     return true;
   }
 
@@ -43,12 +46,21 @@ class Taken {
 }
 
 /** In the order given, each right of its point, or left, above, below; those without room are left out. */
-export function labelItems(data: SpaceData, wanted: Wanted[], at: Float32Array, box: { x: number; y: number; w: number; h: number }, gap: number, theme: Theme): { items: Item[]; labelled: number[] } {
+export function labelItems(
+  data: SpaceData,
+  wanted: Wanted[],
+  at: Float32Array,
+  box: { x: number; y: number; w: number; h: number },
+  gap: number,
+  theme: Theme,
+): { items: Item[]; labelled: number[] } {
   const taken = new Taken();
   const items: Item[] = [];
   const labelled: number[] = [];
   const seen = new Set<number>();
-  for (const { point } of wanted.slice(0, 4 * MOST)) taken.add({ x: box.x + at[2 * point] - gap / 2, y: box.y + at[2 * point + 1] - gap / 2, w: gap, h: gap }); // no label covers a point that has one
+  // No label covers a point that has a label.
+  for (const { point } of wanted.slice(0, 4 * MOST))
+    taken.add({ x: box.x + at[2 * point] - gap / 2, y: box.y + at[2 * point + 1] - gap / 2, w: gap, h: gap });
   for (const { point, number, bold } of wanted) {
     if (labelled.length >= MOST) break;
     const [x, y] = [box.x + at[2 * point], box.y + at[2 * point + 1]];
@@ -63,14 +75,26 @@ export function labelItems(data: SpaceData, wanted: Wanted[], at: Float32Array, 
       { x: x - wide / 2, y: y - gap - HIGH, w: wide, h: HIGH },
       { x: x - wide / 2, y: y + gap, w: wide, h: HIGH },
     ];
-    const spot = spots.find((r) => r.x >= box.x && r.x + r.w <= box.x + box.w && r.y >= box.y && r.y + r.h <= box.y + box.h && taken.isFree(r));
+    const spot = spots.find(
+      (r) => r.x >= box.x && r.x + r.w <= box.x + box.w && r.y >= box.y && r.y + r.h <= box.y + box.h && taken.isFree(r),
+    );
     if (!spot) continue;
     taken.add(spot);
     labelled.push(point);
     const fill = special ? theme.muted : data.values ? theme.text : data.isKey(point) ? theme.key : theme.query;
     items.push({ type: "rect", x: spot.x - 1, y: spot.y, w: spot.w + 2, h: spot.h, fill: theme.ground, opacity: 0.72, radius: 3 });
     items.push(...tokenItems(token, spot.x, spot.y + HIGH / 2, { size: SIZE, room: ROOM, special, fill, bold }, theme));
-    if (number) items.push({ type: "text", x: spot.x + spot.w, y: spot.y + HIGH / 2, text: number, size: SIZE, mono: true, fill: theme.text, anchor: "end" });
+    if (number)
+      items.push({
+        type: "text",
+        x: spot.x + spot.w,
+        y: spot.y + HIGH / 2,
+        text: number,
+        size: SIZE,
+        mono: true,
+        fill: theme.text,
+        anchor: "end",
+      });
   }
   return { items, labelled };
 }

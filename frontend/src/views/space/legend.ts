@@ -13,7 +13,8 @@ const ROW = 18;
 const DOT = 8;
 
 /** Written so that “nan” never shows. */
-export const percent = (value: number | null | undefined, decimals = 1): string => (value === null || value === undefined ? "–" : `${(100 * value).toFixed(decimals)} %`);
+export const percent = (value: number | null | undefined, decimals = 1): string =>
+  value === null || value === undefined ? "–" : `${(100 * value).toFixed(decimals)} %`;
 
 const known = (value: number | null | undefined): value is number => value !== null && value !== undefined;
 
@@ -22,7 +23,8 @@ export function factPhrases(facts: Facts, labels: Labels): string[] {
   const list: string[] = [];
   if (known(facts.top1_projected)) list.push(`${labels.nearest_key} ${percent(facts.top1_projected)}`);
   if (known(facts.top5_projected)) list.push(`${labels.nearest_five} ${percent(facts.top5_projected)}`);
-  if (known(facts.kl) && known(facts.entropy)) list.push(`${labels.lost} ${facts.kl.toFixed(2)} ${labels.of} ${facts.entropy.toFixed(2)} ${labels.nats}`);
+  if (known(facts.kl) && known(facts.entropy))
+    list.push(`${labels.lost} ${facts.kl.toFixed(2)} ${labels.of} ${facts.entropy.toFixed(2)} ${labels.nats}`);
   if (known(facts.rank_correlation)) list.push(`${labels.rank_correlation} ${facts.rank_correlation.toFixed(2).replace("-", "−")}`);
   return list;
 }
@@ -50,19 +52,31 @@ interface Part {
 
 function named(label: string, theme: Theme, glyph: (x: number, y: number) => Item[], mono = false): Part {
   const wide = measure(label, { size: SIZE, mono });
-  return { width: DOT + 6 + wide + 14, items: (x, y) => [...glyph(x + DOT / 2, y), { type: "text", x: x + DOT + 6, y, text: label, size: SIZE, fill: theme.text, mono }] };
+  return {
+    width: DOT + 6 + wide + 14,
+    items: (x, y) => [...glyph(x + DOT / 2, y), { type: "text", x: x + DOT + 6, y, text: label, size: SIZE, fill: theme.text, mono }],
+  };
 }
 
 /** The legend's rows in this width: how high they are, and their items from y on. */
-export function legendRows(legend: Legend, values: boolean, byKind: boolean, width: number, theme: Theme, labels: Labels): { height: number; items: (x: number, y: number) => Item[] } {
+export function legendRows(
+  legend: Legend,
+  values: boolean,
+  byKind: boolean,
+  width: number,
+  theme: Theme,
+  labels: Labels,
+): { height: number; items: (x: number, y: number) => Item[] } {
   const parts: Part[] = [];
   if (!values) {
     parts.push(named(labels.query_point, theme, (x, y) => mark(x, y, false, byKind ? theme.query : theme.muted)));
     parts.push(named(labels.key_point, theme, (x, y) => mark(x, y, true, byKind ? theme.key : theme.muted)));
-  } else if (!legend) parts.push({ width: 200, items: (x, y) => [{ type: "text", x, y, text: labels.value_point, size: SIZE, fill: theme.muted }] });
+  } else if (!legend)
+    parts.push({ width: 200, items: (x, y) => [{ type: "text", x, y, text: labels.value_point, size: SIZE, fill: theme.muted }] });
   if (legend && "entries" in legend) {
     if (legend.title) parts.push(title(legend.title, theme));
-    for (const { label, colour, token } of legend.entries) parts.push(named(label.length > 18 ? `${label.slice(0, 17)}…` : label, theme, (x, y) => mark(x, y, false, colour), token));
+    for (const { label, colour, token } of legend.entries)
+      parts.push(named(label.length > 18 ? `${label.slice(0, 17)}…` : label, theme, (x, y) => mark(x, y, false, colour), token));
   } else if (legend) parts.push(title(legend.title, theme), scale(legend, theme));
   const rows: { part: Part; x: number; row: number }[] = [];
   let [x, row] = [0, 0];
@@ -71,10 +85,16 @@ export function legendRows(legend: Legend, values: boolean, byKind: boolean, wid
     rows.push({ part, x, row });
     x += part.width;
   }
-  return { height: (row + 1) * ROW, items: (left, top) => rows.flatMap(({ part, x: at, row: r }) => part.items(left + at, top + r * ROW + ROW / 2)) };
+  return {
+    height: (row + 1) * ROW,
+    items: (left, top) => rows.flatMap(({ part, x: at, row: r }) => part.items(left + at, top + r * ROW + ROW / 2)),
+  };
 }
 
-const title = (text: string, theme: Theme): Part => ({ width: measure(text, { size: SIZE }) + 10, items: (x, y) => [{ type: "text", x, y, text, size: SIZE, fill: theme.muted }] });
+const title = (text: string, theme: Theme): Part => ({
+  width: measure(text, { size: SIZE }) + 10,
+  items: (x, y) => [{ type: "text", x, y, text, size: SIZE, fill: theme.muted }],
+});
 
 function scale(legend: Extract<Legend, { ends: [string, string] }>, theme: Theme): Part {
   const [wide, steps] = [96, 48];

@@ -25,10 +25,13 @@ export function linksOf(data: SpaceData, tops: Tops, point: number): Link[] {
   const add = (query: number, rank: number) => {
     const key = tops.key(query, rank);
     const weight = tops.weight(query, rank);
-    if (key >= 0 && weight >= FAINT && data.queryPoint(query) >= 0) links.push({ from: data.queryPoint(query), to: data.keyPoint(key), weight });
+    if (key >= 0 && weight >= FAINT && data.queryPoint(query) >= 0)
+      links.push({ from: data.queryPoint(query), to: data.keyPoint(key), weight });
   };
   if (fromIt) for (let rank = 0; rank < tops.ranks; rank++) add(own, rank);
-  else for (let query = first; query < last; query++) for (let rank = 0; rank < tops.ranks; rank++) if (tops.key(query, rank) === own) add(query, rank);
+  else
+    for (let query = first; query < last; query++)
+      for (let rank = 0; rank < tops.ranks; rank++) if (tops.key(query, rank) === own) add(query, rank);
   return links.sort((a, b) => b.weight - a.weight);
 }
 
@@ -50,7 +53,8 @@ export function topLinks(data: SpaceData, weights: Float32Array, text: number, n
   const links: Link[] = [];
   weights.forEach((weight, i) => {
     const from = data.queryPoint(data.queries.starts[text] + Math.floor(i / columns));
-    if (weight > 0 && weight >= least && from >= 0) links.push({ from, to: data.keyPoint(data.keys.starts[text] + (i % columns)), weight });
+    if (weight > 0 && weight >= least && from >= 0)
+      links.push({ from, to: data.keyPoint(data.keys.starts[text] + (i % columns)), weight });
   });
   return links.sort((a, b) => b.weight - a.weight).slice(0, n);
 }
@@ -74,7 +78,14 @@ export function pairLinks(data: SpaceData, tops: Tops, written: string, text: nu
 }
 
 /** The lines that the state asks for; `point` is the one chosen, or else the one under the pointer; `strongest` are those of its text. */
-export function linksFor(data: SpaceData, tops: Tops, state: State, point: number | null, isIn: (point: number) => boolean, strongest: Link[]): Link[] {
+export function linksFor(
+  data: SpaceData,
+  tops: Tops,
+  state: State,
+  point: number | null,
+  isIn: (point: number) => boolean,
+  strongest: Link[],
+): Link[] {
   if (state.links === "none") return [];
   if (state.links === "best") return bestLinks(data, tops, isIn);
   if (state.links === "top" && state.text !== null) return strongest.slice(0, state.links_top);

@@ -35,7 +35,12 @@ export class Matrix {
   private drawn: DrawnThumbnail[] = [];
   private at: { row: number; col: number } | null = null;
 
-  constructor(private stage: Stage, readonly data: SpaceData, private same: boolean, titled: boolean) {
+  constructor(
+    private stage: Stage,
+    readonly data: SpaceData,
+    private same: boolean,
+    titled: boolean,
+  ) {
     this.canvas.setAttribute("aria-label", stage.labels.drawing);
     this.scroll.append(this.canvas, this.ring);
     if (titled) this.element.append(el("strong", { class: "model" }, data.space.model));
@@ -52,7 +57,10 @@ export class Matrix {
 
   private under(event: MouseEvent): { row: number; col: number } | null {
     const box = this.canvas.getBoundingClientRect();
-    const [col, row] = [Math.floor((event.clientX - box.left) / this.grid.cell), Math.floor((event.clientY - box.top) / (this.grid.cell + NAME))];
+    const [col, row] = [
+      Math.floor((event.clientX - box.left) / this.grid.cell),
+      Math.floor((event.clientY - box.top) / (this.grid.cell + NAME)),
+    ];
     return col >= 0 && row >= 0 && col < this.data.stack.heads.length && row < this.data.stack.layers.length ? { row, col } : null;
   }
 
@@ -67,7 +75,12 @@ export class Matrix {
     const { size } = this.grid;
     this.ring.style.cssText = `left:${x - 2}px;top:${y - 2}px;width:${size + 4}px;height:${size + 4}px`;
     const phrases = factPhrases(this.data.facts(cell.row, cell.col), this.stage.labels);
-    this.tip.show(x + size - this.scroll.scrollLeft, y + size / 2, [[{ token: this.name(cell.row, cell.col) }], ...phrases.map((phrase) => [phrase])], { width: this.element.clientWidth, height: this.scroll.clientHeight });
+    this.tip.show(
+      x + size - this.scroll.scrollLeft,
+      y + size / 2,
+      [[{ token: this.name(cell.row, cell.col) }], ...phrases.map((phrase) => [phrase])],
+      { width: this.element.clientWidth, height: this.scroll.clientHeight },
+    );
   }
 
   private name = (row: number, col: number): string => headName(this.data.layer(row).layer, this.data.stack.heads[col]);
@@ -89,10 +102,23 @@ export class Matrix {
     const coloursOf = async (row: number, col: number): Promise<Uint32Array> => {
       if (shared && !perHead) return shared;
       const norms = state.colour_points === "norm" ? { of: await data.norms(row, col), range: data.layer(row).norm_ranges[col] } : null;
-      return (shared = pointColours(data, colouring(data, state.colour_points, data.stack.heads[col], theme, labels, norms), attention, state.find, 0.55));
+      return (shared = pointColours(
+        data,
+        colouring(data, state.colour_points, data.stack.heads[col], theme, labels, norms),
+        attention,
+        state.find,
+        0.55,
+      ));
     };
     const byKind = colouring(data, state.colour_points === "norm" ? "kind" : state.colour_points, 0, theme, labels, null);
-    const legend = legendRows(state.colour_points === "norm" ? null : byKind.legend, data.values, ["kind", "norm"].includes(state.colour_points), Math.max(240, Math.min(this.element.clientWidth, columns * cell)), theme, labels);
+    const legend = legendRows(
+      state.colour_points === "norm" ? null : byKind.legend,
+      data.values,
+      ["kind", "norm"].includes(state.colour_points),
+      Math.max(240, Math.min(this.element.clientWidth, columns * cell)),
+      theme,
+      labels,
+    );
     const height = rows * (cell + NAME) + 8 + legend.height;
     const frame = this.frame(rows, columns);
     const base: Item[] = [...frame, ...legend.items(GAP / 2, height - legend.height)];
@@ -110,7 +136,18 @@ export class Matrix {
       const item: Item = { type: "clouds", x: 0, y: this.corner(row, 0)[1], w: columns * cell, h: this.grid.size, plots };
       paintItem(context, item);
       items.push(item);
-      plots.forEach(({ x, y, w, h }, col) => done.push({ layer: data.layer(row).layer, head: data.stack.heads[col], name: this.name(row, col), x, y, width: w, height: h, colour: "" }));
+      plots.forEach(({ x, y, w, h }, col) =>
+        done.push({
+          layer: data.layer(row).layer,
+          head: data.stack.heads[col],
+          name: this.name(row, col),
+          x,
+          y,
+          width: w,
+          height: h,
+          colour: "",
+        }),
+      );
       if (performance.now() - last > 120) {
         await breathe();
         last = performance.now();
@@ -126,7 +163,16 @@ export class Matrix {
     const [x, y] = this.corner(row, col);
     const { turn } = this.stage.state();
     const few = Math.max(1.1, Math.min(3.2, Math.sqrt((size * size) / Math.max(1, cloud.count)) * 0.55));
-    return { cloud, camera: cameraOf(cloud.dims, { w: size, h: size }, { x: 0, y: 0, k: 1 }, turn), colours, size: few, x, y, w: size, h: size };
+    return {
+      cloud,
+      camera: cameraOf(cloud.dims, { w: size, h: size }, { x: 0, y: 0, k: 1 }, turn),
+      colours,
+      size: few,
+      x,
+      y,
+      w: size,
+      h: size,
+    };
   }
 
   /** Names, fidelity as a number and as a bar, and a hairline around each head. */
@@ -141,7 +187,16 @@ export class Matrix {
         items.push({ type: "rect", x: x - 0.5, y: y - 0.5, w: size + 1, h: size + 1, stroke: theme.hairline, radius: 2 });
         items.push({ type: "text", x, y: y - 8, text: this.name(row, col), size: 12, mono: true, fill: theme.text });
         if (fidelity === null) continue;
-        items.push({ type: "text", x: x + size, y: y - 8, text: percent(fidelity, 0).replace(" ", ""), size: 12, mono: true, fill: theme.muted, anchor: "end" });
+        items.push({
+          type: "text",
+          x: x + size,
+          y: y - 8,
+          text: percent(fidelity, 0).replace(" ", ""),
+          size: 12,
+          mono: true,
+          fill: theme.muted,
+          anchor: "end",
+        });
         items.push({ type: "rect", x, y: y + size - 1.5, w: size * fidelity, h: 2, fill: theme.accent, opacity: 0.8 });
       }
     return items;

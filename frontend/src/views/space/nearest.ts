@@ -6,7 +6,10 @@ export class Nearest {
   private cells = new Map<number, number[]>();
   private columns: number;
 
-  constructor(private at: Float32Array, private box: { w: number; h: number }) {
+  constructor(
+    private at: Float32Array,
+    private box: { w: number; h: number },
+  ) {
     this.columns = Math.ceil(box.w / CELL) + 1;
     for (let i = 0; 2 * i < at.length; i++) {
       const [x, y] = [at[2 * i], at[2 * i + 1]];

@@ -51,7 +51,11 @@ export class Pane {
   height = 480;
 
   /** `same`: the points are those of the first space, so that a chosen point means the same token here. */
-  constructor(private stage: Stage, readonly data: SpaceData, private same: boolean) {
+  constructor(
+    private stage: Stage,
+    readonly data: SpaceData,
+    private same: boolean,
+  ) {
     this.canvas.setAttribute("aria-label", stage.labels.drawing);
     const button = (name: string, label: string, text: string, act: () => void) => {
       const made = el("button", { type: "button", "data-name": name, "aria-label": label, title: label }, text);
@@ -62,7 +66,13 @@ export class Pane {
     const middle = (factor: number) => this.zoomTo(factor, this.box.w / 2, this.box.h / 2);
     this.element.append(
       this.canvas,
-      el("div", { class: "zoom" }, button("zoom_in", labels.zoom_in, "+", () => middle(1.6)), button("zoom_out", labels.zoom_out, "−", () => middle(1 / 1.6)), button("zoom_fit", labels.zoom_all, "⤢", () => stage.set({ zoom: { x: 0, y: 0, k: 1 } }))),
+      el(
+        "div",
+        { class: "zoom" },
+        button("zoom_in", labels.zoom_in, "+", () => middle(1.6)),
+        button("zoom_out", labels.zoom_out, "−", () => middle(1 / 1.6)),
+        button("zoom_fit", labels.zoom_all, "⤢", () => stage.set({ zoom: { x: 0, y: 0, k: 1 } })),
+      ),
       this.tip.element,
     );
     this.listen();
@@ -79,11 +89,16 @@ export class Pane {
       const [x, y] = this.place(event);
       this.zoomTo(2, x, y);
     });
-    on(canvas, "wheel", (event) => {
-      event.preventDefault();
-      const [x, y] = this.place(event);
-      this.zoomTo(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0016)), x, y);
-    }, { passive: false });
+    on(
+      canvas,
+      "wheel",
+      (event) => {
+        event.preventDefault();
+        const [x, y] = this.place(event);
+        this.zoomTo(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0016)), x, y);
+      },
+      { passive: false },
+    );
   }
 
   private place(event: MouseEvent): [number, number] {
@@ -184,11 +199,17 @@ export class Pane {
     this.render();
     if (point < 0 || !this.loaded) return this.tip.hide();
     const chosen = this.same ? this.stage.state().point : null;
-    this.tip.show(this.box.x + this.at[2 * point], this.box.y + this.at[2 * point + 1], tipLines(this.data, this.loaded.tops, point, chosen, this.stage.labels), { width: this.element.clientWidth, height: this.height });
+    this.tip.show(
+      this.box.x + this.at[2 * point],
+      this.box.y + this.at[2 * point + 1],
+      tipLines(this.data, this.loaded.tops, point, chosen, this.stage.labels),
+      { width: this.element.clientWidth, height: this.height },
+    );
   }
 
   /** What the strongest pairs are kept by; null where the state does not ask for them. */
-  private pairsKey = ({ links, layer, heads, text }: State): string | null => (links === "top" && text !== null ? [layer, heads[0], text].join() : null);
+  private pairsKey = ({ links, layer, heads, text }: State): string | null =>
+    links === "top" && text !== null ? [layer, heads[0], text].join() : null;
 
   async load(state: State): Promise<void> {
     const [layer, head] = [state.layer, state.heads[0]];
@@ -200,7 +221,11 @@ export class Pane {
     const wantsNorms = state.colour_points === "norm";
     const key = `${layer}.${head}.${wantsNorms}`;
     if (this.loaded?.key === key) return;
-    const [cloud, tops, norms] = await Promise.all([this.data.cloud(layer, head), this.data.tops(layer, head), wantsNorms ? this.data.norms(layer, head) : null]);
+    const [cloud, tops, norms] = await Promise.all([
+      this.data.cloud(layer, head),
+      this.data.tops(layer, head),
+      wantsNorms ? this.data.norms(layer, head) : null,
+    ]);
     this.loaded = { key, cloud, tops, norms };
     this.clouds = null;
     this.colouring = null;
@@ -219,13 +244,32 @@ export class Pane {
     const [layer, head] = [state.layer, state.heads[0]];
     const range = data.layer(layer).norm_ranges[head] ?? [0, 1];
     const colourKey = [loaded.key, state.colour_points, theme.dark].join();
-    if (this.colouring?.key !== colourKey) this.colouring = { key: colourKey, made: colouring(data, state.colour_points, data.stack.heads[head], theme, stage.labels, loaded.norms && { of: loaded.norms, range }) };
+    if (this.colouring?.key !== colourKey)
+      this.colouring = {
+        key: colourKey,
+        made: colouring(
+          data,
+          state.colour_points,
+          data.stack.heads[head],
+          theme,
+          stage.labels,
+          loaded.norms && { of: loaded.norms, range },
+        ),
+      };
     const made = this.colouring.made;
     const width = Math.max(240, this.element.clientWidth);
     const facts = data.facts(layer, head);
     this.box = plotBox(width, this.height, facts, made, data.values, state.colour_points === "kind", theme, stage.labels);
     const look = pointLook(data.count, this.box, state.zoom.k);
-    const wordKey = [colourKey, look.opacity.toFixed(3), state.find, state.text, state.lasso.length, state.lasso[0], state.lasso[state.lasso.length - 1]].join();
+    const wordKey = [
+      colourKey,
+      look.opacity.toFixed(3),
+      state.find,
+      state.text,
+      state.lasso.length,
+      state.lasso[0],
+      state.lasso[state.lasso.length - 1],
+    ].join();
     if (this.colours?.key !== wordKey) {
       const attention = attentionOf(data, state, this.same);
       this.colours = { key: wordKey, attention, words: pointColours(data, made, attention, state.find, look.opacity) };
@@ -233,9 +277,25 @@ export class Pane {
     this.placeCloud(loaded.cloud, cameraOf(data.space.dims, this.box, state.zoom, state.turn), look.size, wordKey);
     this.link(state, loaded.tops);
     const { scene, labelled } = plotScene({
-      data, state, theme, labels: stage.labels, colouring: made, attention: this.colours.attention, clouds: this.clouds!.item, at: this.at, facts,
+      data,
+      state,
+      theme,
+      labels: stage.labels,
+      colouring: made,
+      attention: this.colours.attention,
+      clouds: this.clouds!.item,
+      at: this.at,
+      facts,
       heading: `L${data.layer(layer).layer}·H${data.stack.heads[head]}`,
-      width, height: this.height, box: this.box, links: this.links, red: this.red, chosen: this.same ? state.point : null, hovered: this.hovered, lasso: this.drawn, size: look.size,
+      width,
+      height: this.height,
+      box: this.box,
+      links: this.links,
+      red: this.red,
+      chosen: this.same ? state.point : null,
+      hovered: this.hovered,
+      lasso: this.drawn,
+      size: look.size,
     });
     this.current = scene;
     this.labelled = labelled;
@@ -248,14 +308,24 @@ export class Pane {
     if (this.clouds?.key === key) return;
     const { x, y, w, h } = this.box;
     this.at = placed(cloud, camera);
-    this.clouds = { key, item: { type: "clouds", x, y, w, h, plots: [{ cloud, camera, colours: this.colours!.words, size, x, y, w, h }] } };
+    this.clouds = {
+      key,
+      item: { type: "clouds", x, y, w, h, plots: [{ cloud, camera, colours: this.colours!.words, size, x, y, w, h }] },
+    };
   }
 
   private link(state: State, tops: Tops): void {
     const chosen = this.same ? state.point : null;
     const attention = this.colours!.attention;
     const isIn = (i: number) => attention.isIn(i) && (!state.find.trim() || attention.isFound(i));
-    let links = linksFor(this.data, tops, state, chosen ?? (this.hovered >= 0 ? this.hovered : null), isIn, this.strongest?.key === this.pairsKey(state) ? this.strongest.links : []);
+    let links = linksFor(
+      this.data,
+      tops,
+      state,
+      chosen ?? (this.hovered >= 0 ? this.hovered : null),
+      isIn,
+      this.strongest?.key === this.pairsKey(state) ? this.strongest.links : [],
+    );
     if (this.drag?.moved && links.length > MOVING) {
       links = [...links].sort((a, b) => b.weight - a.weight).slice(0, MOVING);
       clearTimeout(this.resting);

@@ -45,7 +45,16 @@ const RED = "#d00000";
 const RED_ON_DARK = "#ff5f57";
 
 /** Room for the head's name and facts above, for the legend below. */
-export function plotBox(width: number, height: number, facts: Facts, colouring: Colouring, values: boolean, byKind: boolean, theme: Theme, labels: Labels): PlotBox {
+export function plotBox(
+  width: number,
+  height: number,
+  facts: Facts,
+  colouring: Colouring,
+  values: boolean,
+  byKind: boolean,
+  theme: Theme,
+  labels: Labels,
+): PlotBox {
   const top = LINE * (1 + wrapped(factPhrases(facts, labels), width - 40).length) + 8;
   const bottom = legendRows(colouring.legend, values, byKind, width, theme, labels).height + 6;
   return { x: 0, y: top, w: width, h: Math.max(120, height - top - bottom) };
@@ -60,7 +69,9 @@ export function pointLook(count: number, box: { w: number; h: number }, k: numbe
 
 function segments(links: Link[], at: Float32Array, box: PlotBox, colour: string, widest: number): Segments {
   const ends = new Float32Array(4 * links.length);
-  links.forEach(({ from, to }, i) => ends.set([box.x + at[2 * from], box.y + at[2 * from + 1], box.x + at[2 * to], box.y + at[2 * to + 1]], 4 * i));
+  links.forEach(({ from, to }, i) =>
+    ends.set([box.x + at[2 * from], box.y + at[2 * from + 1], box.x + at[2 * to], box.y + at[2 * to + 1]], 4 * i),
+  );
   return { type: "segments", ends, weights: Float32Array.from(links, (link) => link.weight), colour, widest };
 }
 
@@ -73,7 +84,8 @@ function wanted({ data, state, attention, links, red: pairs, chosen, hovered, at
   if (state.links !== "best" || state.text !== null)
     for (const link of links) {
       const numbered = link.from === from || link.to === from;
-      for (const point of [link.from, link.to]) if (point !== from) list.push({ point, number: numbered ? link.weight.toFixed(3) : undefined });
+      for (const point of [link.from, link.to])
+        if (point !== from) list.push({ point, number: numbered ? link.weight.toFixed(3) : undefined });
     }
   const seen = (i: number) => at[2 * i] >= 0 && at[2 * i] <= box.w && at[2 * i + 1] >= 0 && at[2 * i + 1] <= box.h;
   let near = 0;
@@ -110,10 +122,35 @@ export function plotScene(input: PlotInput): { scene: Scene; labelled: number[] 
     return { type: "rect", x: box.x + at[2 * point] - r, y: box.y + at[2 * point + 1] - r, w: 2 * r, h: 2 * r, radius: r, stroke };
   };
   const many = links.length > 60; // then they go below the points, fainter the more there are
-  const lines = links.length ? [{ ...segments(links, at, box, lineColour, input.state.links === "chosen" ? 5 : many ? 1.6 : 3), opacity: many ? Math.max(0.25, (60 / links.length) ** 0.35) : 1 }] : [];
+  const lines = links.length
+    ? [
+        {
+          ...segments(links, at, box, lineColour, input.state.links === "chosen" ? 5 : many ? 1.6 : 3),
+          opacity: many ? Math.max(0.25, (60 / links.length) ** 0.35) : 1,
+        },
+      ]
+    : [];
   const inside: Item[] = [...cube(clouds, box, theme), ...(many ? [...lines, clouds] : [clouds, ...lines])];
-  if (input.red.length) inside.push(segments(input.red.map((link) => ({ ...link, weight: 0.5 + 0.5 * link.weight })), at, box, theme.dark ? RED_ON_DARK : RED, 4));
-  for (let i = 0; i + 3 < lasso.length; i += 2) inside.push({ type: "stroke", x1: box.x + lasso[i], y1: box.y + lasso[i + 1], x2: box.x + lasso[i + 2], y2: box.y + lasso[i + 3], stroke: theme.accent, width: 1.5 });
+  if (input.red.length)
+    inside.push(
+      segments(
+        input.red.map((link) => ({ ...link, weight: 0.5 + 0.5 * link.weight })),
+        at,
+        box,
+        theme.dark ? RED_ON_DARK : RED,
+        4,
+      ),
+    );
+  for (let i = 0; i + 3 < lasso.length; i += 2)
+    inside.push({
+      type: "stroke",
+      x1: box.x + lasso[i],
+      y1: box.y + lasso[i + 1],
+      x2: box.x + lasso[i + 2],
+      y2: box.y + lasso[i + 3],
+      stroke: theme.accent,
+      width: 1.5,
+    });
   inside.push(...names);
   if (chosen !== null) inside.push(ring(chosen, theme.text));
   if (hovered >= 0 && hovered !== chosen) inside.push(ring(hovered, theme.accent));

@@ -21,7 +21,11 @@ export class SentencePart {
   private brought: number | undefined;
   height = 480;
 
-  constructor(private stage: Stage, private data: SpaceData, private same: boolean) {
+  constructor(
+    private stage: Stage,
+    private data: SpaceData,
+    private same: boolean,
+  ) {
     this.element.append(this.heading, this.slot);
   }
 
@@ -66,8 +70,18 @@ export class SentencePart {
     const number = data.stack.heads[head];
     const same = queries === keys;
     this.spec = {
-      format: 1, kind: "head", model: data.space.model, texts: same ? [queries] : [queries, keys],
-      stacks: [{ name: data.stack.name, query_text: 0, key_text: same ? 0 : 1, layers: [{ layer: data.layer(layer).layer, n_heads: number + 1, n_key_heads: number + 1, weights: "map" }] }],
+      format: 1,
+      kind: "head",
+      model: data.space.model,
+      texts: same ? [queries] : [queries, keys],
+      stacks: [
+        {
+          name: data.stack.name,
+          query_text: 0,
+          key_text: same ? 0 : 1,
+          layers: [{ layer: data.layer(layer).layer, n_heads: number + 1, n_key_heads: number + 1, weights: "map" }],
+        },
+      ],
     };
     const shape = [number + 1, queries.tokens.length, keys.tokens.length];
     const source: Source = { get: async () => ({ shape, byteLength: weights.byteLength, block: () => weights.slice() }) };
@@ -107,16 +121,30 @@ export class SentencePart {
     if (patch.locked === undefined || text === null || !this.same) return stage.redraw();
     const held = next.locked[next.locked.length - 1];
     if (held === undefined) return stage.set({ point: null });
-    const point = next.direction === "from" ? data.queryPoint(data.queries.starts[text] + held) : data.keyPoint(data.keys.starts[text] + held);
+    const point =
+      next.direction === "from" ? data.queryPoint(data.queries.starts[text] + held) : data.keyPoint(data.keys.starts[text] + held);
     stage.set({ point: point >= 0 ? point : null });
   }
 
   private title(text: number, whole: boolean): void {
     const { labels } = this.stage;
-    const close = el("button", { type: "button", class: "close", "data-name": "close_text", "aria-label": labels.close, title: labels.close }, "×");
+    const close = el(
+      "button",
+      { type: "button", class: "close", "data-name": "close_text", "aria-label": labels.close, title: labels.close },
+      "×",
+    );
     on(close, "click", () => this.stage.set({ text: null, point: null }));
     const n = this.data.queries.texts[text].tokens.length;
-    this.heading.replaceChildren(el("span", {}, el("strong", {}, `${labels.text} ${text}`), ` · ${n} ${labels.token.toLowerCase()}`, whole ? "" : ` · ${labels.strongest_only}`), close);
+    this.heading.replaceChildren(
+      el(
+        "span",
+        {},
+        el("strong", {}, `${labels.text} ${text}`),
+        ` · ${n} ${labels.token.toLowerCase()}`,
+        whole ? "" : ` · ${labels.strongest_only}`,
+      ),
+      close,
+    );
   }
 
   private clear(): void {

@@ -14,25 +14,70 @@ import { bestLinks, linksFor, linksOf, pairLinks, topLinks } from "./links";
 import { contains, Nearest } from "./nearest";
 import { context } from "./tips";
 
-const text = (tokens: string[]) => ({ tokens, special: tokens.map((t) => t.startsWith("[")), segments: tokens.map(() => 0), words: tokens.map((t, i) => (t.startsWith("[") ? null : i - 1)), word_texts: tokens.filter((t) => !t.startsWith("[")) });
+const text = (tokens: string[]) => ({
+  tokens,
+  special: tokens.map((t) => t.startsWith("[")),
+  segments: tokens.map(() => 0),
+  words: tokens.map((t, i) => (t.startsWith("[") ? null : i - 1)),
+  word_texts: tokens.filter((t) => !t.startsWith("[")),
+});
 
 /** Two texts of 3 and 2 tokens; in the first, token i attends to i − 1 with 0.8 and to itself with 0.2. */
 const spec = (of: "queries-keys" | "values" = "queries-keys"): Spec => ({
-  format: 1, kind: "space", model: "toy", texts: [text(["[CLS]", "the", "cat"]), text(["[CLS]", "dog"])],
+  format: 1,
+  kind: "space",
+  model: "toy",
+  texts: [text(["[CLS]", "the", "cat"]), text(["[CLS]", "dog"])],
   stacks: [{ name: "encoder", query_text: 0, key_text: 0, layers: [{ layer: 3, n_heads: 1, n_key_heads: 1, weights: "" }] }],
-  spaces: [{ model: "toy", of, project: "fitted", gauge: "none", dims: 2, stacks: [{ name: "encoder", heads: [7], query_texts: [0, 1], key_texts: [0, 1], layers: [{ layer: 3, points: "points", norms: "norms", tops: "tops", top_weights: "top_weights", maps: null, norm_ranges: [[1, 2]], facts: [{ top1_projected: 0.5 }] }] }] }],
+  spaces: [
+    {
+      model: "toy",
+      of,
+      project: "fitted",
+      gauge: "none",
+      dims: 2,
+      stacks: [
+        {
+          name: "encoder",
+          heads: [7],
+          query_texts: [0, 1],
+          key_texts: [0, 1],
+          layers: [
+            {
+              layer: 3,
+              points: "points",
+              norms: "norms",
+              tops: "tops",
+              top_weights: "top_weights",
+              maps: null,
+              norm_ranges: [[1, 2]],
+              facts: [{ top1_projected: 0.5 }],
+            },
+          ],
+        },
+      ],
+    },
+  ],
 });
 
 const arrays = {
   get: async (name: string) => {
     const block: Record<string, { shape: number[]; values: number[] }> = {
-      points: { shape: [1, 10, 2], values: [0, 0, 65535, 0, 0, 65535, 65535, 65535, 32768, 32768, 0, 0, 65535, 0, 0, 65535, 65535, 65535, 32768, 32768] },
+      points: {
+        shape: [1, 10, 2],
+        values: [0, 0, 65535, 0, 0, 65535, 65535, 65535, 32768, 32768, 0, 0, 65535, 0, 0, 65535, 65535, 65535, 32768, 32768],
+      },
       norms: { shape: [1, 10], values: [0, 28, 56, 85, 113, 141, 170, 198, 226, 255] },
       tops: { shape: [1, 2, 5], values: [1, 1, 2, 1, 1, 0, 2, 3, 2, 2] }, // [rank, query], counted from 1
       top_weights: { shape: [1, 2, 5], values: [1, 0.8, 0.8, 0.6, 0.9, 0, 0.2, 0.2, 0.4, 0.1] },
     };
     const { shape, values } = block[name];
-    return { shape, byteLength: 0, block: () => Float32Array.from(values), whole: () => (name === "points" ? Uint16Array.from(values) : Uint8Array.from(values)) };
+    return {
+      shape,
+      byteLength: 0,
+      block: () => Float32Array.from(values),
+      whole: () => (name === "points" ? Uint16Array.from(values) : Uint8Array.from(values)),
+    };
   },
 };
 
@@ -61,7 +106,10 @@ describe("lines", () => {
   it("go from a query to its keys, strongest first, and to a key from its queries", async () => {
     const d = data();
     const tops = await d.tops(0, 0);
-    expect(linksOf(d, tops, 2).map(({ from, to, weight }) => [from, to, weight.toFixed(1)])).toEqual([[2, 6, "0.8"], [2, 7, "0.2"]]);
+    expect(linksOf(d, tops, 2).map(({ from, to, weight }) => [from, to, weight.toFixed(1)])).toEqual([
+      [2, 6, "0.8"],
+      [2, 7, "0.2"],
+    ]);
     expect(linksOf(d, tops, 5).map(({ from }) => from)).toEqual([0, 1]);
   });
 
@@ -79,7 +127,11 @@ describe("lines", () => {
 
   it("are the strongest of a text even where one query has more of them than are kept of it", () => {
     const found = topLinks(data(), Float32Array.from([0.4, 0.35, 0.25, 0.2, 0.1, 0, 0.1, 0, 0]), 0, 3); // two keys are kept of each query
-    expect(found.map(({ from, to }) => [from, to])).toEqual([[0, 5], [0, 6], [0, 7]]);
+    expect(found.map(({ from, to }) => [from, to])).toEqual([
+      [0, 5],
+      [0, 6],
+      [0, 7],
+    ]);
   });
 
   it("are none where the reader wants none", async () => {
@@ -90,8 +142,14 @@ describe("lines", () => {
 
   it("join the words of a pair in every text that has both", async () => {
     const d = data();
-    expect(wordPairs("Cat → the; it -> ; dog>cat, half")).toEqual([["cat", "the"], ["dog", "cat"]]);
-    expect(wordPairs("it:cat; 10:30 → late; it:")).toEqual([["it", "cat"], ["10:30", "late"]]);
+    expect(wordPairs("Cat → the; it -> ; dog>cat, half")).toEqual([
+      ["cat", "the"],
+      ["dog", "cat"],
+    ]);
+    expect(wordPairs("it:cat; 10:30 → late; it:")).toEqual([
+      ["it", "cat"],
+      ["10:30", "late"],
+    ]);
     expect(pairLinks(d, await d.tops(0, 0), "cat → the; dog → cat", null).map(({ from, to }) => [from, to])).toEqual([[2, 6]]);
     expect(pairLinks(d, await d.tops(0, 0), "cat → the", 1)).toEqual([]);
   });
@@ -125,8 +183,15 @@ describe("the camera", () => {
       const camera = cameraOf(3, { w: 100, h: 100 }, { x: 0, y: 0, k: 1 }, turn);
       return [0, 1, 2].map((axis) => Math.hypot(camera.x[axis], camera.y[axis], (camera.z[axis] * 110) / 2));
     };
-    for (const turn of [{ yaw: 0, pitch: 0 }, { yaw: 1, pitch: 0.4 }, { yaw: -2, pitch: -1 }]) for (const side of length(turn)) expect(side).toBeCloseTo(110 / Math.sqrt(3), 4);
-    expect(placed(cube, cameraOf(3, { w: 100, h: 100 }, { x: 0, y: 0, k: 1 }, { yaw: 0.6, pitch: 0.3 })).every(Number.isFinite)).toBe(true);
+    for (const turn of [
+      { yaw: 0, pitch: 0 },
+      { yaw: 1, pitch: 0.4 },
+      { yaw: -2, pitch: -1 },
+    ])
+      for (const side of length(turn)) expect(side).toBeCloseTo(110 / Math.sqrt(3), 4);
+    expect(placed(cube, cameraOf(3, { w: 100, h: 100 }, { x: 0, y: 0, k: 1 }, { yaw: 0.6, pitch: 0.3 })).every(Number.isFinite)).toBe(
+      true,
+    );
   });
 });
 
@@ -158,12 +223,16 @@ describe("the pointer", () => {
 
 describe("colours", () => {
   const labels = labelsWith();
-  const colour = (by: Parameters<typeof colouring>[1]) => colouring(data(), by, 7, LIGHT, labels, { of: Uint8Array.from({ length: 10 }, (_, i) => i * 28), range: [1, 2] });
+  const colour = (by: Parameters<typeof colouring>[1]) =>
+    colouring(data(), by, 7, LIGHT, labels, { of: Uint8Array.from({ length: 10 }, (_, i) => i * 28), range: [1, 2] });
 
   it("tell queries from keys in the two colours of the house", () => {
     const { of, colours } = colour("kind");
     expect([...of]).toEqual([0, 0, 0, 0, 0, 1, 1, 1, 1, 1]);
-    expect(colours).toEqual([[37, 99, 235], [234, 88, 12]]);
+    expect(colours).toEqual([
+      [37, 99, 235],
+      [234, 88, 12],
+    ]);
   });
 
   it("follow position, token, text and norm", () => {
@@ -184,7 +253,16 @@ describe("colours", () => {
 });
 
 describe("a cloud", () => {
-  const plot = { cloud: { coords: Uint16Array.of(16384, 16384, 49152, 49152), dims: 2 as const, count: 2, keysFrom: 1 }, camera: cameraOf(2, { w: 40, h: 40 }, { x: 0, y: 0, k: 1 }, { yaw: 0, pitch: 0 }), colours: Uint32Array.of(0x80eb6325, 0x800c58ea), size: 6, x: 0, y: 0, w: 40, h: 40 };
+  const plot = {
+    cloud: { coords: Uint16Array.of(16384, 16384, 49152, 49152), dims: 2 as const, count: 2, keysFrom: 1 },
+    camera: cameraOf(2, { w: 40, h: 40 }, { x: 0, y: 0, k: 1 }, { yaw: 0, pitch: 0 }),
+    colours: Uint32Array.of(0x80eb6325, 0x800c58ea),
+    size: 6,
+    x: 0,
+    y: 0,
+    w: 40,
+    h: 40,
+  };
 
   it("has its pixels where its points are, in their colours", () => {
     const pixels = pixelsOf([plot], 40, 40, 1);
@@ -212,8 +290,26 @@ describe("a cloud", () => {
 
 describe("the state of a space", () => {
   it("is repaired where it does not fit", () => {
-    const state = settle(spec(), { point: 10, text: 2, lasso: [1, 1, 99, -1], links_top: 1e9, turn: { yaw: NaN, pitch: 9 }, heads: [], colour_points: "rainbow" as never, pairs: 3 as never });
-    expect([state.point, state.text, state.lasso, state.links_top, state.turn.pitch, state.heads, state.colour_points, state.pairs]).toEqual([null, null, [1], 200, 1.5708, [0], "kind", ""]);
+    const state = settle(spec(), {
+      point: 10,
+      text: 2,
+      lasso: [1, 1, 99, -1],
+      links_top: 1e9,
+      turn: { yaw: NaN, pitch: 9 },
+      heads: [],
+      colour_points: "rainbow" as never,
+      pairs: 3 as never,
+    });
+    expect([
+      state.point,
+      state.text,
+      state.lasso,
+      state.links_top,
+      state.turn.pitch,
+      state.heads,
+      state.colour_points,
+      state.pairs,
+    ]).toEqual([null, null, [1], 200, 1.5708, [0], "kind", ""]);
     expect(settle(spec(), { point: 9, text: 1 })).toMatchObject({ point: 9, text: 1 });
   });
 });

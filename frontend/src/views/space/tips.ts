@@ -38,11 +38,19 @@ export function tipLines(data: SpaceData, tops: Tops, point: number, chosen: num
   lines.push([`${before} `, { token: self }, ` ${after}`]);
   lines.push([`${labels.text} ${side.text[own]} · ${labels.position} ${side.position[own]}`]);
   if (chosen !== null && chosen !== point && data.textOf(chosen) === data.textOf(point)) {
-    const link = [...linksOf(data, tops, chosen), ...linksOf(data, tops, point)].find((l) => (l.from === chosen && l.to === point) || (l.from === point && l.to === chosen));
-    if (link) lines.push([{ token: data.tokenOf(link.from) }, " → ", { token: data.tokenOf(link.to) }, " ", { number: link.weight.toFixed(3) }]);
+    const link = [...linksOf(data, tops, chosen), ...linksOf(data, tops, point)].find(
+      (l) => (l.from === chosen && l.to === point) || (l.from === point && l.to === chosen),
+    );
+    if (link)
+      lines.push([{ token: data.tokenOf(link.from) }, " → ", { token: data.tokenOf(link.to) }, " ", { number: link.weight.toFixed(3) }]);
   } else {
     const [best] = linksOf(data, tops, point);
-    if (best) lines.push(best.from === point ? ["→ ", { token: data.tokenOf(best.to) }, " ", { number: best.weight.toFixed(3) }] : ["← ", { token: data.tokenOf(best.from) }, " ", { number: best.weight.toFixed(3) }]);
+    if (best)
+      lines.push(
+        best.from === point
+          ? ["→ ", { token: data.tokenOf(best.to) }, " ", { number: best.weight.toFixed(3) }]
+          : ["← ", { token: data.tokenOf(best.from) }, " ", { number: best.weight.toFixed(3) }],
+      );
   }
   return lines;
 }

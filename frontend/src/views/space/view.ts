@@ -34,11 +34,17 @@ export function spaceView(stage: Stage): ViewInstance {
   const datas = new Map<number, SpaceData[]>();
 
   const dataOf = (stack: number): SpaceData[] => {
-    if (!datas.has(stack)) datas.set(stack, spaces.map((space) => new SpaceData(stage.spec, space, stack, stage.reader.arrays)));
+    if (!datas.has(stack))
+      datas.set(
+        stack,
+        spaces.map((space) => new SpaceData(stage.spec, space, stack, stage.reader.arrays)),
+      );
     return datas.get(stack)!;
   };
   /** Whether a point's number means the same token as in the first space. */
-  const isSame = (data: SpaceData, first: SpaceData) => data.values === first.values && [["query_texts"], ["key_texts"]].every(([side]) => data.stack[side as "key_texts"].join() === first.stack[side as "key_texts"].join());
+  const isSame = (data: SpaceData, first: SpaceData) =>
+    data.values === first.values &&
+    [["query_texts"], ["key_texts"]].every(([side]) => data.stack[side as "key_texts"].join() === first.stack[side as "key_texts"].join());
 
   const build = (state: State) => {
     const key = `${state.stack}.${state.opened}`;
@@ -112,7 +118,11 @@ export function spaceView(stage: Stage): ViewInstance {
     const { point, text } = stage.state();
     if (!pane?.tops) return false;
     let to: number;
-    if (point === null) to = data.queryPoint(data.queries.starts[text ?? 0]) < 0 ? data.keyPoint(data.keys.starts[text ?? 0]) : data.queryPoint(data.queries.starts[text ?? 0]);
+    if (point === null)
+      to =
+        data.queryPoint(data.queries.starts[text ?? 0]) < 0
+          ? data.keyPoint(data.keys.starts[text ?? 0])
+          : data.queryPoint(data.queries.starts[text ?? 0]);
     else if (by === 0) {
       if (data.values || data.queries !== data.keys) return false;
       to = data.isKey(point) ? data.queryPoint(data.own(point)) : data.keyPoint(point);
@@ -138,7 +148,10 @@ export function spaceView(stage: Stage): ViewInstance {
     if (event.key === "x") return walk(0);
     if (event.key === "+" || event.key === "=") return zoomBy(1.5);
     if (event.key === "-") return zoomBy(1 / 1.5);
-    if (event.key === "0") return (stage.set({ zoom: { x: 0, y: 0, k: 1 } }), true);
+    if (event.key === "0") {
+      stage.set({ zoom: { x: 0, y: 0, k: 1 } });
+      return true;
+    }
     if (event.key !== "Escape") return false;
     if (state.point !== null) stage.set({ point: null });
     else if (state.lasso.length) stage.set({ lasso: [] });
@@ -154,21 +167,44 @@ export function spaceView(stage: Stage): ViewInstance {
       if (scenes.length < 2) return scenes[0] ?? null;
       const [a, b] = scenes;
       const gap = 24;
-      return { width: a.width + gap + b.width, height: Math.max(a.height, b.height), background: a.background, items: [...a.items, ...b.items.map((item) => moved(item, a.width + gap, 0))] };
+      return {
+        width: a.width + gap + b.width,
+        height: Math.max(a.height, b.height),
+        background: a.background,
+        items: [...a.items, ...b.items.map((item) => moved(item, a.width + gap, 0))],
+      };
     },
     summary() {
       const { opened } = stage.state();
       if (!opened) return { kind: "space", thumbnails: parts.flatMap(({ matrix }) => matrix?.thumbnails() ?? []) };
-      return { kind: "space", spaces: parts.flatMap(({ pane, sentence }) => (pane ? [{ ...pane.summary(), sentence: sentence?.summary() ?? null }] : [])) };
+      return {
+        kind: "space",
+        spaces: parts.flatMap(({ pane, sentence }) => (pane ? [{ ...pane.summary(), sentence: sentence?.summary() ?? null }] : [])),
+      };
     },
-    title: () => (spaces[0].of === "values" ? stage.labels.values_title : stage.labels.space_title + (spaces.every(({ project }) => FITTED.includes(project)) ? `: ${stage.labels.near_means}` : "")),
+    title: () =>
+      spaces[0].of === "values"
+        ? stage.labels.values_title
+        : stage.labels.space_title + (spaces.every(({ project }) => FITTED.includes(project)) ? `: ${stage.labels.near_means}` : ""),
     caption() {
       const state = stage.state();
+      const { labels } = stage;
       const [data] = dataOf(state.stack);
       const called = (project: string) => (project === "fitted" || project === "freed" ? stage.labels[project] : project);
-      const how = [...new Set(spaces.map(({ project, gauge, dims }) => `${called(project)}${gauge === "none" || FITTED.includes(project) ? "" : ` (${gauge})`}, ${dims}-D`))].join(" / ");
-      const what = state.opened && parts.length ? name(state) : `${data.stack.layers.length} ${stage.labels.rows.toLowerCase()} × ${data.stack.heads.length} ${stage.labels.columns.toLowerCase()}`;
-      return `${stage.spec.model} · ${how} · ${what} · ${data.keys.texts.length} ${stage.labels.texts} · ${data.keys.count} ${stage.labels.token.toLowerCase()}`;
+      const how = [
+        ...new Set(
+          spaces.map(
+            ({ project, gauge, dims }) =>
+              `${called(project)}${gauge === "none" || FITTED.includes(project) ? "" : ` (${gauge})`}, ${dims}-D`,
+          ),
+        ),
+      ].join(" / ");
+      const what =
+        state.opened && parts.length
+          ? name(state)
+          : `${data.stack.layers.length} ${labels.rows.toLowerCase()} × ${data.stack.heads.length} ${labels.columns.toLowerCase()}`;
+      const size = `${data.keys.texts.length} ${labels.texts} · ${data.keys.count} ${labels.token.toLowerCase()}`;
+      return `${stage.spec.model} · ${how} · ${what} · ${size}`;
     },
     key: (event) => (stage.state().opened ? single(event) : (parts[0]?.matrix?.key(event) ?? false)),
     find(by) {

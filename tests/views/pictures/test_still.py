@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from eyeline.capture.trace import Stack, Trace
 from eyeline.text.tokenized import TokenizedText
 from eyeline.views import View, head_view, model_view, neuron_view
-from eyeline.views.still import HEAD_COLOURS, png, pooled, still
+from eyeline.views.pictures.still import HEAD_COLOURS, png, pooled, still
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -67,7 +67,7 @@ def test_the_png_holds_a_byte_for_each_weight() -> None:
 
 
 def test_heads_have_the_colours_that_the_live_view_gives_them() -> None:
-    source = Path(__file__).resolve().parents[2] / "frontend/src/core/colours.ts"
+    source = Path(__file__).resolve().parents[3] / "frontend/src/core/colours.ts"
     if not source.exists():
         pytest.skip("the front end's sources are not here")
     palette = source.read_text(encoding="utf-8").split("HEAD_PALETTE = [")[1].split("]")[0]

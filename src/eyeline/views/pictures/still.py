@@ -12,8 +12,8 @@ import numpy as np
 
 from eyeline.text.printable import printable
 from eyeline.views.data import ViewData
-from eyeline.views.shown import heads_of, shown
-from eyeline.views.still_space import plots
+from eyeline.views.pictures.shown import heads_of, shown
+from eyeline.views.pictures.still_space import plots
 
 #: As in frontend/src/core/colours.ts.
 HEAD_COLOURS = (

@@ -1,0 +1,22 @@
+// The standalone page: the view stands in it as JSON, and the page takes on the view's theme.
+
+import type { View } from "../core/contract";
+import { mount } from "../mount";
+
+function start(root: HTMLElement): void {
+  try {
+    const source = document.getElementById("eyeline-view")!;
+    const view = JSON.parse(source.textContent ?? "") as View;
+    source.remove();
+    mount(root, view, {
+      onState(state) {
+        document.documentElement.dataset.theme = state.theme;
+      },
+      wholePage: true,
+    });
+  } catch (error) {
+    root.textContent = `This view could not be drawn: ${error}`;
+  }
+}
+
+start(document.getElementById("view")!);

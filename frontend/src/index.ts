@@ -1,4 +1,0 @@
-import { render } from "./hosts/anywidget";
-
-export { mount } from "./mount";
-export default { render };

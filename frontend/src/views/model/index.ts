@@ -1,0 +1,4 @@
+import { addView } from "../../registry";
+import { modelView } from "./view";
+
+addView("model", { create: modelView });

@@ -1,0 +1,4 @@
+import { addView } from "../../registry";
+import { neuronView } from "./view";
+
+addView("neuron", { create: neuronView });

@@ -1,0 +1,1 @@
+"""Still pictures of a view, drawn in Python."""
