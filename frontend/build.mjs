@@ -102,7 +102,7 @@ files.set("core", core.outputFiles[0].text);
 
 for (const [name, code] of [...files].sort()) {
   // The code stands inside a script element, which these characters would end.
-  const safe = code.replace(/<(?=\/script|!--)/gi, "\\x3c");
+  const safe = `// eyeline: ${name}.js, built from frontend/src\n${code.replace(/<(?=\/script|!--)/gi, "\\x3c")}`;
   const path = join(outdir, `${name}.js`);
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, safe);

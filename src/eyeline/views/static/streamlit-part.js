@@ -1,3 +1,4 @@
+// eyeline: streamlit-part.js, built from frontend/src
 // src/hosts/streamlit-core.ts
 var page = globalThis;
 var ARRIVED = "eyeline:core";
