@@ -6,7 +6,7 @@ from typing import Any
 
 from eyeline.errors import EyelineError, TraceError, install_hint
 from eyeline.views import View
-from eyeline.views.frame import frame
+from eyeline.views.page import frame
 
 
 def check_action(html_action: str) -> None:

@@ -11,8 +11,7 @@ from typing import Any
 from eyeline.errors import EyelineError, install_hint
 from eyeline.views import code
 from eyeline.views.data import ViewData
-from eyeline.views.frame import frame
-from eyeline.views.page import page
+from eyeline.views.page import frame, page
 from eyeline.views.pictures.still import still
 
 WIDGET = "application/vnd.jupyter.widget-view+json"

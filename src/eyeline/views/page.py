@@ -94,6 +94,14 @@ def chunks(view: ViewData) -> Iterator[bytes]:
     yield f'}}}}</script>\n<script type="module">\n{code.code_of(view.kind, "page")}</script>\n</body>\n</html>\n'.encode()
 
 
+def frame(page: str) -> str:
+    """A page inside another, where it can touch nothing around it."""
+    return (
+        '<iframe sandbox="allow-scripts allow-downloads allow-popups" style="width:100%;height:720px;border:0" '
+        f'srcdoc="{html.escape(page)}"></iframe>'
+    )
+
+
 def inert(value: Any) -> str:
     """JSON that can stand inside a script element whatever the tokens are.
 
