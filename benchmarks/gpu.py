@@ -148,8 +148,8 @@ def whole_run(tokens: int) -> dict[str, Any]:
     before = torch.cuda.memory_allocated()
     run = el.analyse(model, [text], [el.statistics.AverageAttention(), el.statistics.Entropy()])
     peak = torch.cuda.max_memory_allocated() - before
-    found = {"tokens": tokens, "forward_ms": forward, "run_seconds": run.about["seconds"]}
-    return found | {"peak_bytes": peak, "streamed": run.about["streamed"]}
+    found = {"tokens": tokens, "forward_ms": forward, "run_seconds": run.facts.total_seconds}
+    return found | {"peak_bytes": peak, "streamed": run.facts.streamed}
 
 
 def same_as_on_the_processor() -> dict[str, float]:

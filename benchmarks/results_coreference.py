@@ -47,7 +47,7 @@ def _run(name: str, path: Path, first: bool, limit: int | None) -> el.Run:
     if not path.is_file():
         raise SystemExit(f"{path} is not there: --data says where the OntoGUM files lie.")
     run = el.coreference(el.load(name), path, first_window=first, limit=limit)
-    print(name, path.name, "first window" if first else "windows", run.about["seconds"], "s")
+    print(name, path.name, "first window" if first else "windows", run.facts.total_seconds, "s")
     print(run.table("coreference").to_csv(), flush=True)
     return run
 
@@ -82,7 +82,7 @@ def section(runs: list[tuple[str, str, bool, el.Run]], command: str) -> str:
 
 
 def _pronouns(runs: list[tuple[str, str, bool, el.Run]]) -> str:
-    shares = [100 * run.about["coreference"]["n"]["pronoun"] / run.about["counts"]["mentions"] for *_, run in runs]
+    shares = [100 * run.facts.coreference.n["pronoun"] / run.facts.counts["mentions"] for *_, run in runs]
     return f"{min(shares):.0f} to {max(shares):.0f} %"
 
 

@@ -50,15 +50,15 @@ def section(run: el.Run, command: str) -> str:
         ["mean divergence of heads within a layer", "heads of a layer lie together", f"{together[0]:.3f} nats"],
         ["… and across layers", "", f"{together[1]:.3f} nats"],
     ]
-    counts = run.about["counts"]
+    counts = run.facts.counts
     return f"""## Where heads look, and how broadly
 
-`{command}`: {run.about["model"]["name"]} on {counts["texts"]:,} segments `[CLS] A [SEP] B [SEP]` ({counts["tokens"]:,} tokens) of
-{run.about["corpus"]["name"]}, seed {run.about["options"]["seed"]}.
+`{command}`: {run.facts.model.name} on {counts["texts"]:,} segments `[CLS] A [SEP] B [SEP]` ({counts["tokens"]:,} tokens) of
+{run.facts.corpus.name}, seed {run.facts.options.seed}.
 The paper's are of BERT-base on Wikipedia, its layers counted from 0 here: another model, trained for sentence embeddings, and other text:
 agreement is a finding and difference is no failure.
 
-{markdown_table(["", "Clark et al., BERT-base", str(run.about["model"]["name"])], rows)}"""
+{markdown_table(["", "Clark et al., BERT-base", str(run.facts.model.name)], rows)}"""
 
 
 def same_layer(run: el.Run) -> tuple[float, float]:

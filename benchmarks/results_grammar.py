@@ -110,16 +110,16 @@ def unknown_words(name: str, data: Path, treebank: str, limit: int | None) -> fl
 
 def section(runs: Mapping[str, el.Run], unknown: Mapping[str, float]) -> str:
     run, turned = runs["ud"], {str(row["relation"]): row for row in runs["stanford"].table("syntax").rows()}
-    about = run.about
-    model, counts, given = about["model"], about["counts"], about["options"]["limit"]
-    stacks = ", ".join(f"{layers} x {heads}" for layers, heads, _ in model["stacks"].values())
+    facts = run.facts
+    model, counts, given = facts.model, facts.counts, facts.options.limit
+    stacks = ", ".join(f"{layers} x {heads}" for layers, heads, _ in model.stacks.values())
     rows = [[*shown(row), *published(str(row["relation"]))] for row in run.table("syntax").rows()]
     rows += [[*shown(turned[name]), *published(name)] for name in ("prep", "pobj") if name in turned]
-    seconds = f"{about['seconds']:,.0f} s for {counts['tokens']:,} tokens"
+    seconds = f"{facts.total_seconds:,.0f} s for {counts['tokens']:,} tokens"
     parts = [
         "## What single heads know of grammar",
-        f"`python benchmarks/results_grammar.py --model {model['name']}{f' --limit {given}' if given else ''}`",
-        f"{model['name']} ({stacks} heads) on {counts['sentences']:,} of {counts['given']:,} sentences of {about['corpus']['name']}"
+        f"`python benchmarks/results_grammar.py --model {model.name}{f' --limit {given}' if given else ''}`",
+        f"{model.name} ({stacks} heads) on {counts['sentences']:,} of {counts['given']:,} sentences of {facts.corpus.name}"
         f" ({counts['words']:,} words; {counts['too_long']:,} sentences were too long, {counts['unreadable']:,} had a word that the"
         f" tokeniser drops, {counts['no_tree']:,} are no trees): how often the word that a head attends to most is the grammatical head, in"
         " per cent ([how we count](grammar.md)). *Held out* is a head chosen on one half of the sentences and scored on the other, both"
@@ -160,7 +160,7 @@ def published(name: str) -> list[str]:
 
 
 def other(name: str, run: el.Run, unknown: float) -> list[str]:
-    counts, first = run.about["counts"], next(run.table("syntax").rows())
+    counts, first = run.facts.counts, next(run.table("syntax").rows())
     amounts = [f"{counts[what]:,}" for what in ("sentences", "too_long", "unreadable", "words")]
     share = f"{first['baseline']:.1f} ({first['offset']:+d})"
     return [name, *amounts, f"{100 * unknown:.0f} %", f"{first['accuracy']:.1f}", share, f"{len(run.table('syntax')) - 1}"]

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import eyeline as el
 from eyeline.plots.probes.probes import PAPER, kind_of
+from eyeline.results.facts import ProbeOptions
 from results import markdown_table, put_section
 
 DATA = Path(os.environ.get("EYELINE_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -59,8 +60,8 @@ def measure(model: str, data: Path, limit: int, seeds: int) -> el.Run:
 
 
 def section(run: el.Run) -> str:
-    about, table, curve = run.about, run.table("probes"), run.table("probes_curve")
-    model, options, seconds = about["model"], about["options"], about["seconds"]
+    facts, table, curve = run.facts, run.table("probes"), run.table("probes_curve")
+    model, options, seconds = facts.model, facts.options_as(ProbeOptions), facts.seconds
     rows = [
         [
             str(row["probe"]),
@@ -75,17 +76,17 @@ def section(run: el.Run) -> str:
     names = list(dict.fromkeys(map(str, curve.columns["probe"])))
     sizes = sorted({int(size) for size in curve["sentences"]})
     lines = [[name, *(f"{float(curve.where(probe=name, sentences=size)['uas'][0]):.1f}" for size in sizes)] for name in names]
-    stacks = ", ".join(f"{layers} x {heads}" for layers, heads, _ in model["stacks"].values())
+    stacks = ", ".join(f"{layers} x {heads}" for layers, heads, _ in model.stacks.values())
     parts = [
         "## What all heads know of grammar together",
-        f"`python benchmarks/results_probes.py --model {model['name']} --limit {options['limit']} --seeds {options['seeds']}`",
-        f"{model['name']} ({stacks} heads), trained on {about['train']['counts']['sentences']:,} sentences of {about['train']['name']} and"
-        f" scored on {about['counts']['sentences']:,} of {about['corpus']['name']}"
-        f" ({int(table['n'][0]):,} words without punctuation), one epoch, mean of {options['seeds']} seeds; GloVe knows"
-        f" {100 * about['words']['covered']:.1f} % of the words. Share of words whose head is found, in per cent ([how](probes.md)).",
+        f"`python benchmarks/results_probes.py --model {model.name} --limit {options.limit} --seeds {options.seeds}`",
+        f"{model.name} ({stacks} heads), trained on {facts.train.counts['sentences']:,} sentences of {facts.train.name} and"
+        f" scored on {facts.counts['sentences']:,} of {facts.corpus.name}"
+        f" ({int(table['n'][0]):,} words without punctuation), one epoch, mean of {options.seeds} seeds; GloVe knows"
+        f" {100 * facts.words.covered:.1f} % of the words. Share of words whose head is found, in per cent ([how](probes.md)).",
         markdown_table(["probe", "paper", "ours", "95 % interval", "sd over seeds", "with punctuation"], rows),
         f"The paper's column is BERT-base on the Penn Treebank in Stanford Dependencies, trained on its {PAPER_SENTENCES:,} sentences:"
-        f" another model, other text, another annotation, {PAPER_SENTENCES / options['limit']:.0f} times the training. Only the order of"
+        f" another model, other text, another annotation, {PAPER_SENTENCES / options.limit:.0f} times the training. Only the order of"
         " the rows may be compared. The interval is over test sentences.",
         *findings(run),
         "After fewer training sentences:",

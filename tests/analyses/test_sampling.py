@@ -62,7 +62,7 @@ def test_every_analysis_draws_the_same_items(name, monkeypatch):
     run = ANALYSES[name](limit=LIMIT, seed=SEED)
     drawn, expected = {length - FIRST for length in lengths if length in LENGTHS}, set(sample_indices(N_ITEMS, LIMIT, SEED))
     if name == "analyse":  # it also reads the text that its report shows
-        assert run.about["counts"]["documents"] == LIMIT
+        assert run.facts.counts["documents"] == LIMIT
         assert drawn >= expected
     else:
         assert drawn == expected

@@ -6,6 +6,7 @@ import errno
 import json
 import subprocess
 import sys
+import zlib
 
 import numpy as np
 import pytest
@@ -92,8 +93,9 @@ def test_a_changed_byte_is_refused_by_name_or_changes_nothing(data, cat, tmp_pat
 def test_another_version_is_named(cat, tmp_path):
     path = tmp_path / "old.safetensors"
     cat.save(path)
-    save_file(load_file(path), path, metadata={"eyeline": json.dumps({"format": 99})})
-    with pytest.raises(StorageError, match="format 99; needed: a trace in format 1"):
+    header = json.dumps({"format": 99, "kind": "trace"})
+    save_file(load_file(path), path, metadata={"eyeline": header, "eyeline-crc32": str(zlib.crc32(header.encode()))})
+    with pytest.raises(StorageError, match="format 99; needed: a trace in format 2"):
         el.open_trace(path)
 
 

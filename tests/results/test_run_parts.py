@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import eyeline as el
 from eyeline.errors import StorageError, TraceError
+from eyeline.results.facts import OPTIONS, CorpusFacts, ModelFacts, RunFacts
 from eyeline.results.folder import check_free, kinds_in
 from eyeline.results.table import Table
 
 
 def made_up(kind: str, tables: dict[str, int], model: str = "m") -> el.Run:
-    about: dict[str, Any] = {
-        "kind": kind,
-        "model": {"name": model},
-        "corpus": {"name": f"{kind}.conllu"},
-        "counts": {"sentences": 3, "tokens": 30},
-        "options": {},
-    }
-    return el.Run(about, {name: Table({"layer": [0], "x": [value]}) for name, value in tables.items()})
+    facts = RunFacts(ModelFacts(model), CorpusFacts(f"{kind}.conllu"), OPTIONS[kind](), counts={"sentences": 3, "tokens": 30})
+    return el.Run(facts, {name: Table({"layer": [0], "x": [value]}) for name, value in tables.items()})
 
 
 def test_a_run_of_another_kind_is_added_to_the_folder(tmp_path: Path) -> None:
@@ -31,7 +25,7 @@ def test_a_run_of_another_kind_is_added_to_the_folder(tmp_path: Path) -> None:
     run = el.open_run(tmp_path)
     assert list(run.tables) == ["c", "c_heads", "p"]  # in the order of kinds, not of saving
     assert list(run.parts) == kinds_in(tmp_path) == ["coreference", "probe"]
-    assert run.parts["probe"].about["corpus"]["name"] == "probe.conllu"
+    assert run.parts["probe"].facts.corpus.name == "probe.conllu"
     page = el.write_report(tmp_path).read_text(encoding="utf-8")
     assert page.index('id="part-coreference"') < page.index('id="part-probe"')
     assert "c, c_heads of m on 3 sentences, 30 tokens of coreference.conllu; p of m" in repr(run)
@@ -39,8 +33,8 @@ def test_a_run_of_another_kind_is_added_to_the_folder(tmp_path: Path) -> None:
 
 def test_run_json_of_one_kind_is_that_kinds_provenance(tmp_path: Path) -> None:
     made_up("syntax", {"s": 1}).save(tmp_path)
-    about = json.loads((tmp_path / "run.json").read_text())
-    assert (about["kind"], about["tables"], about["counts"]["sentences"]) == ("syntax", ["s"], 3)
+    about = json.loads((tmp_path / "run.json").read_text())["parts"]["syntax"]
+    assert (about["kind"], list(about["tables"]), about["counts"]["sentences"]) == ("syntax", ["s"], 3)
 
 
 def test_the_same_kind_is_replaced_with_its_files_and_nothing_else_is_touched(tmp_path: Path) -> None:

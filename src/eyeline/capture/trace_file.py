@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 
 from eyeline.capture.trace import KEEPABLE, Stack, Trace
-from eyeline.errors import StorageError
-from eyeline.storage.sealed import Kind, read_sealed, write_sealed
+from eyeline.storage.sealed import FileKind, read_sealed, write_sealed
 from eyeline.text.tokenized import TokenizedText
 
-TRACE = Kind(
+TRACE = FileKind(
     "trace",
-    format=1,
-    made_by="Traces are written by trace.save(path) or: eyeline trace TEXT -o FILE.safetensors",
-    else_try="Does it hold a model's weights? el.load opens those.",
+    format=2,
+    written_by="Traces are written by trace.save(path) or: eyeline trace TEXT -o FILE.safetensors",
+    otherwise="Does it hold a model's weights? el.load opens those.",
 )
 ARRAYS = (*KEEPABLE, "mask", "bias")
 
@@ -33,15 +32,14 @@ def save_trace(trace: Trace, path: str | Path) -> None:
 def open_trace(path: str | Path) -> Trace:
     """Read a trace that `trace.save` wrote. Damaged, truncated or foreign files are refused by name, never half-read."""
     path = Path(path)
-    header, arrays = read_sealed(path, TRACE)
+    sealed = read_sealed(path, TRACE)
+    header, arrays = sealed.header, sealed.arrays
     try:
         texts = [TokenizedText.from_json(text) for text in header["texts"]]
         stacks = {name: _restore(name, data, texts, arrays) for name, data in header["stacks"].items()}
         return Trace(header["model"], stacks, header["about"])
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-        if isinstance(error, StorageError):
-            raise
-        raise StorageError(f"{path}: its header is damaged ({type(error).__name__}: {error}).", "Make the trace again.") from error
+        raise TRACE.damaged(path, f"{type(error).__name__}: {error}") from error
 
 
 def _describe(stack: Stack, texts: list[TokenizedText], arrays: dict[str, np.ndarray]) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from plotly.subplots import make_subplots
 
 from eyeline.plots.head_grid import head_grid
 from eyeline.plots.style import stacks_of, styled
+from eyeline.results.facts import present
 from eyeline.results.run import Run
 
 
@@ -37,5 +38,5 @@ def compare(run: Run) -> go.Figure:
     figure.update_yaxes(autorange="reversed", title_text="layer", dtick=1)
     figure.update_xaxes(title_text="head", dtick=1 if len(set(table["head"])) <= 12 else 4, showgrid=False)
     layers = len(set(table["layer"]))
-    title = f"{run.about['model']['name']} against {run.about['with']['name']}"
+    title = f"{run.facts.model.name} against {present(run.facts.other, 'second model').name}"
     return styled(figure, run, title, height=180 + len(stacks) * max(220, 22 * layers), margin={"l": 64, "r": 24, "t": 120, "b": 56})

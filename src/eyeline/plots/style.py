@@ -31,7 +31,7 @@ def layer_colours(n_layers: int) -> list[str]:
 
 def provenance(run: Run) -> str:
     """Model, corpus, how much of it."""
-    return f"{run.about['model']['name']} · {run.about['corpus']['name']} · {amounts(run)}"
+    return f"{run.facts.model.name} · {run.facts.corpus.name} · {amounts(run)}"
 
 
 def styled(figure: go.Figure, run: Run, title: str, *, height: int = 420, **layout: Any) -> go.Figure:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
+from eyeline.results.facts import RunFacts
 from eyeline.results.run import Run
 from eyeline.results.space.space import Space
 from eyeline.results.table import Table
@@ -17,7 +16,7 @@ FILES = ("compare-a.safetensors", "compare-b.safetensors")
 
 @dataclass(frozen=True)
 class Comparison:
-    """A row for each head that both models have (`table`), provenance (`about`), and the two spaces of the same texts, where there are any.
+    """A row for each head that both models have (`table`), its facts, and the two spaces of the same texts, where there are any.
 
     Columns of the table: js, the mean Jensen–Shannon divergence between the two models' attention in nats; entropy_change and a change for
     each target of average attention, of the second model against the first.
@@ -31,8 +30,8 @@ class Comparison:
         return self.run.table("compare")
 
     @property
-    def about(self) -> Mapping[str, Any]:
-        return self.run.about
+    def facts(self) -> RunFacts:
+        return self.run.facts
 
     def save(self, folder: str | Path) -> Path:
         """Write the run's tables and the two spaces; the folder. `el.write_report(folder)` adds figures and report.html."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,13 +14,15 @@ import filelock
 from eyeline.capture.trace import Trace
 from eyeline.capture.trace_file import open_trace
 from eyeline.errors import StorageError, TraceError
+from eyeline.results.facts import KINDS, RunFacts
+from eyeline.results.facts_json import FORMAT, facts_from_json, facts_to_json
 from eyeline.results.table import Table, open_table
 from eyeline.storage.files import write_whole
+from eyeline.storage.names import path_in
+from eyeline.storage.sealed_json import digest_of, read_json, write_sealed_json
 
 #: A run's files, within its folder.
-ABOUT, TABLES, EXAMPLE = "run.json", "tables", "example.safetensors"
-#: The kinds of runs, in the order in which they are shown. One folder holds at most one of each.
-KINDS = ("analyse", "syntax", "coreference", "probe", "space", "compare")
+FACTS_FILE, TABLES, EXAMPLE = "run.json", "tables", "example.safetensors"
 #: A second save waits so many seconds for the first.
 WAIT = 120
 
@@ -29,18 +31,21 @@ WAIT = 120
 class RunPart:
     """A run of one kind: what its numbers come from, its tables by name, and the attention on one text of its corpus."""
 
-    about: Mapping[str, Any]
+    facts: RunFacts
     tables: Mapping[str, Table] = field(repr=False)
     example: Trace | None = field(default=None, repr=False)
 
     @property
     def kind(self) -> str:
-        return str(self.about.get("kind", "analyse"))
+        return self.facts.kind
 
 
-def kind_order(kind: str) -> int:
-    """For sorting: the position of a kind in reading order."""
-    return KINDS.index(kind) if kind in KINDS else len(KINDS)
+@dataclass(frozen=True)
+class _Listed:
+    """A run as run.json lists it. tables: name → the checksum of its file, None where the version that wrote it kept none."""
+
+    facts: RunFacts
+    tables: Mapping[str, str | None]
 
 
 def example_file(kind: str) -> str:
@@ -48,9 +53,14 @@ def example_file(kind: str) -> str:
     return EXAMPLE if kind == "analyse" else f"{kind}-{EXAMPLE}"
 
 
+def table_file(folder: Path, name: str) -> Path:
+    """The file of a table; a name that leads out of the folder is refused."""
+    return path_in(folder / TABLES, name, ".csv")
+
+
 def kinds_in(folder: Path) -> list[str]:
     """The kinds of runs that a folder holds; none where it holds no finished run."""
-    return list(_provenance(folder)) if (folder / ABOUT).is_file() else []
+    return list(_listed(folder)) if (folder / FACTS_FILE).is_file() else []
 
 
 def check_free(folder: Path, kind: str, *, overwrite: bool = False) -> None:
@@ -64,36 +74,52 @@ def check_free(folder: Path, kind: str, *, overwrite: bool = False) -> None:
 def read_parts(folder: Path, leave_out: Collection[str] = ()) -> list[RunPart]:
     """The runs that a folder holds, one of each kind, except those of the kinds that are left out."""
     parts = []
-    for kind, about in _provenance(folder).items():
+    for kind, listed in _listed(folder).items():
         if kind not in leave_out:
-            tables = {name: open_table(folder / TABLES / f"{name}.csv") for name in about["tables"]}
+            tables = {name: _read_table(table_file(folder, name), digest) for name, digest in listed.tables.items()}
             example = folder / example_file(kind)
-            facts = {name: value for name, value in about.items() if name not in ("tables", "figures")}  # lists of files
-            parts.append(RunPart(facts, tables, open_trace(example) if example.is_file() else None))
+            parts.append(RunPart(listed.facts, tables, open_trace(example) if example.is_file() else None))
     return parts
 
 
 def write_parts(folder: Path, parts: Sequence[RunPart]) -> None:
     """Write runs into a folder, run.json last. Runs of other kinds in the folder stay; runs of the same kinds are replaced."""
+    for part in parts:
+        for name in part.tables:
+            table_file(folder, name)  # refused before anything is written
     with _only_writer(folder):
-        there = (folder / ABOUT).is_file()
-        before = _tables_in(folder) if there else set()
-        kept = read_parts(folder, leave_out=[part.kind for part in parts]) if there else []
-        names = [name for part in (*kept, *parts) for name in part.tables]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise TraceError(f"{folder} holds a run of another kind with a table {twice[0]!r}.", "Save this run to a folder of its own.")
+        before = _listed(folder) if (folder / FACTS_FILE).is_file() else {}
+        kept = {kind: listed for kind, listed in before.items() if kind not in [part.kind for part in parts]}
+        _check_distinct(folder, kept, parts)
+        listed = dict(kept)
         for part in parts:
+            digests = {}
             for name, table in part.tables.items():
-                table.save(folder / TABLES / f"{name}.csv")
+                text = table.to_csv().encode()
+                write_whole(table_file(folder, name), [text])
+                digests[name] = hashlib.sha256(text).hexdigest()
             if part.example is not None:
                 part.example.save(folder / example_file(part.kind))
-        whole = sorted([*kept, *parts], key=lambda part: kind_order(part.kind))
-        about = [{**part.about, "tables": list(part.tables)} for part in whole]
-        saved = about[0] if len(whole) == 1 else {"parts": {part.kind: facts for part, facts in zip(whole, about, strict=True)}}
-        write_whole(folder / ABOUT, [json.dumps(saved, indent=1, ensure_ascii=False).encode(), b"\n"])
-        for name in before - {name for part in whole for name in part.tables}:
-            (folder / TABLES / f"{name}.csv").unlink(missing_ok=True)
+            listed[part.kind] = _Listed(part.facts, digests)
+        listed = {kind: listed[kind] for kind in KINDS if kind in listed}
+        entries = {kind: {**facts_to_json(one.facts), "tables": dict(one.tables)} for kind, one in listed.items()}
+        write_sealed_json(folder / FACTS_FILE, {"format": FORMAT, "parts": entries})
+        now = {name for one in listed.values() for name in one.tables}
+        for name in {name for one in before.values() for name in one.tables} - now:
+            table_file(folder, name).unlink(missing_ok=True)
+
+
+def _check_distinct(folder: Path, kept: Mapping[str, _Listed], parts: Sequence[RunPart]) -> None:
+    names = [name for tables in (*(one.tables for one in kept.values()), *(part.tables for part in parts)) for name in tables]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise TraceError(f"{folder} holds a run of another kind with a table {twice[0]!r}.", "Save this run to a folder of its own.")
+
+
+def _read_table(path: Path, digest: str | None) -> Table:
+    if digest is not None and digest_of(path) != digest:
+        raise StorageError(f"{path}: its checksum does not match.", "It was changed or damaged. Make the run again.")
+    return open_table(path)
 
 
 @contextmanager
@@ -113,20 +139,35 @@ def _only_writer(folder: Path) -> Iterator[None]:
         lock.release()
 
 
-def _tables_in(folder: Path) -> set[str]:
-    """The tables that run.json names."""
-    return {Path(str(name)).name for part in _provenance(folder).values() for name in part["tables"]}
-
-
-def _provenance(folder: Path) -> dict[str, dict[str, Any]]:
-    """run.json by kind; one written for a single kind is that kind's alone."""
+def _listed(folder: Path) -> dict[str, _Listed]:
+    """What run.json lists, by kind, in reading order."""
     try:
-        about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
-        parts = about["parts"] if "parts" in about else {about.get("kind", "analyse"): about}
-        if not all(isinstance(part["tables"], list) for part in parts.values()):
-            raise KeyError("tables")
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        data = read_json(folder / FACTS_FILE)
+        form = data.get("format", 1)
+        if form not in (1, FORMAT):
+            raise ValueError(f"format {form!r}; this version reads 1 and {FORMAT}")
+        parts = data["parts"] if "parts" in data else {data.get("kind", "analyse"): data}
+        if not isinstance(parts, dict) or not parts:
+            raise ValueError("it lists no runs")
+        listed = {kind: _Listed(facts_from_json(part, form=form), _tables_of(part)) for kind, part in parts.items()}
+        wrong = [kind for kind, one in listed.items() if one.facts.kind != kind]
+        if wrong:
+            raise ValueError(f"a run of {listed[wrong[0]].facts.kind} listed as {wrong[0]}")
+    except (OSError, ValueError) as error:
+        if isinstance(error, StorageError):
+            raise
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
         raise StorageError(
-            f"{folder}: not a finished run ({error}).", "A run's folder is written by: eyeline analyse CORPUS -o FOLDER"
+            f"{folder}: not a finished run ({FACTS_FILE}: {reason}).", "A run's folder is written by: eyeline analyse CORPUS -o FOLDER"
         ) from error
-    return parts
+    return {kind: listed[kind] for kind in KINDS if kind in listed}
+
+
+def _tables_of(part: Mapping[str, Any]) -> dict[str, str | None]:
+    """Table → checksum. The first form of run.json has a list of names."""
+    tables = part.get("tables")
+    if isinstance(tables, dict) and all(isinstance(digest, str) for digest in tables.values()):
+        return dict(tables)
+    if isinstance(tables, list) and all(isinstance(name, str) for name in tables):
+        return dict.fromkeys(tables)
+    raise ValueError("its list of tables is damaged")

@@ -15,56 +15,85 @@ from safetensors.numpy import save_file
 
 from eyeline.errors import StorageError
 from eyeline.storage.files import replacing
+from eyeline.storage.old_name import old_metadata
 
 HEADER, HEADER_CRC = "eyeline", "eyeline-crc32"
 
 
 @dataclass(frozen=True)
-class Kind:
+class FileKind:
     """What a file holds.
 
-    name      "trace", "space"
-    format    raised when the layout of the file changes; a file of another version is refused by name
-    made_by   how one is made
-    else_try  what may open a safetensors file of other people
+    name        "trace", "space", "state"
+    format      raised when the content of the header changes; a file of another format is refused by name
+    written_by  how such a file is written
+    otherwise   what may open a safetensors file of other programs
     """
 
     name: str
     format: int
-    made_by: str
-    else_try: str
+    written_by: str
+    otherwise: str
 
-    @property
-    def again(self) -> str:
-        return f"Make the {self.name} again."
+    def damaged(self, path: Path, reason: object) -> StorageError:
+        """The error for a file that is of this kind but cannot be trusted."""
+        return StorageError(f"{path}: damaged ({reason}).", f"Delete it and make the {self.name} again.")
 
 
-def write_sealed(path: str | Path, kind: Kind, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-    """Write arrays and what is to be known of them. A full disk or a missing folder is a StorageError, and leaves no file behind."""
-    whole = {"format": kind.format, "kind": kind.name, **header, "crc32": {name: checksum(array) for name, array in arrays.items()}}
+@dataclass(frozen=True)
+class Sealed:
+    """What a sealed file held. old: written before version 0.2, under another name."""
+
+    header: dict[str, Any]
+    arrays: dict[str, np.ndarray]
+    old: bool = False
+
+
+def write_sealed(path: str | Path, kind: FileKind, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+    """Write arrays and a header. A full disk or a missing folder is a StorageError, and leaves no file behind."""
+    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    whole = {**header, "format": kind.format, "kind": kind.name, "arrays": {name: _seal(array) for name, array in arrays.items()}}
     text = json.dumps(whole, ensure_ascii=True)
     with replacing(path) as temporary:
-        save_file(dict(arrays), temporary, metadata={HEADER: text, HEADER_CRC: str(zlib.crc32(text.encode()))})
+        save_file(arrays, temporary, metadata={HEADER: text, HEADER_CRC: str(zlib.crc32(text.encode()))})
 
 
-def read_sealed(path: Path, kind: Kind) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The header and the arrays of a file of this kind."""
-    if not path.is_file():
-        raise StorageError(f"{path}: no such file.", kind.made_by)
+def read_sealed(path: Path, kind: FileKind) -> Sealed:
+    """The header and the arrays of a file of this kind. A file that is not of this kind, or is damaged, is a StorageError."""
+    metadata, arrays = _read(path, kind)
+    old = old_metadata(metadata)
+    text, header_crc = old if old is not None else (metadata.get(HEADER), metadata.get(HEADER_CRC))
+    if text is None:
+        raise StorageError(f"{path}: a safetensors file, but not a {kind.name} of eyeline.", kind.otherwise)
+    try:
+        header = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise kind.damaged(path, f"its header cannot be read: {str(error)[:200]}") from error
+    if not isinstance(header, dict):
+        raise kind.damaged(path, "its header is no record")
+    if header_crc != str(zlib.crc32(text.encode())) and not (old is not None and header_crc is None):
+        raise kind.damaged(path, "the checksum of its header does not match")
+    held = header.get("kind", "state" if old is not None else "file")
+    form = header.get("format")
+    if (held, form) != (kind.name, 1 if old is not None else kind.format):
+        raise StorageError(
+            f"{path}: holds a {str(held)[:40]} in format {str(form)[:40]}; needed: a {kind.name} in format {kind.format}.",
+            "Make it again, or use the version that wrote it.",
+        )
+    _check_arrays(path, kind, header, arrays, old=old is not None)
+    return Sealed(header, arrays, old is not None)
+
+
+def kind_of(path: Path) -> str | None:
+    """The kind that a sealed file says it is of; None where it is no sealed file. Checks nothing else."""
     try:
         with safe_open(path, framework="numpy") as file:
-            header = _header(path, kind, file.metadata())
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
-    except (SafetensorError, OSError) as error:
-        if isinstance(error, StorageError):
-            raise
-        raise StorageError(
-            f"{path}: cannot be read as safetensors ({error}).", "It is damaged, truncated or another kind of file."
-        ) from error
-    for name, expected in header.get("crc32", {}).items():
-        if name not in arrays or checksum(arrays[name]) != expected:
-            raise StorageError(f"{path}: the array {name!r} is damaged.", f"Its checksum does not match. {kind.again}")
-    return header, arrays
+            metadata = file.metadata() or {}
+        old = old_metadata(metadata)
+        header = json.loads(old[0] if old is not None else metadata[HEADER])
+        return str(header["kind"])
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
 
 
 def checksum(array: np.ndarray) -> int:
@@ -72,21 +101,31 @@ def checksum(array: np.ndarray) -> int:
     return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
 
 
-def _header(path: Path, kind: Kind, metadata: Mapping[str, str] | None) -> dict[str, Any]:
-    if not metadata or HEADER not in metadata:
-        raise StorageError(f"{path}: a safetensors file, but not a {kind.name} of eyeline.", kind.else_try)
+def _seal(array: np.ndarray) -> list[Any]:
+    """What must not change in an array: type, shape and bytes."""
+    return [str(array.dtype), list(array.shape), checksum(array)]
+
+
+def _read(path: Path, kind: FileKind) -> tuple[dict[str, str], dict[str, np.ndarray]]:
     try:
-        header = json.loads(metadata[HEADER])
-    except json.JSONDecodeError as error:
-        raise StorageError(f"{path}: its header is damaged ({error}).", kind.again) from error
-    if not isinstance(header, dict):
-        raise StorageError(f"{path}: its header is damaged (it is no record).", kind.again)
-    held, written_in = header.get("kind", "file"), header.get("format")
-    if (held, written_in) != (kind.name, kind.format):
+        if not path.is_file():
+            raise StorageError(f"{path}: no such file.", kind.written_by)
+        with safe_open(path, framework="numpy") as file:
+            return dict(file.metadata() or {}), {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
+    except (SafetensorError, OSError, ValueError, TypeError, KeyError, MemoryError, OverflowError) as error:
+        if isinstance(error, StorageError):
+            raise
         raise StorageError(
-            f"{path}: holds a {held} in format {written_in}; needed: a {kind.name} in format {kind.format}.",
-            "Make it again, or use the version that wrote it.",
-        )
-    if metadata.get(HEADER_CRC) != str(zlib.crc32(metadata[HEADER].encode())):
-        raise StorageError(f"{path}: its header is damaged (its checksum does not match).", kind.again)
-    return header
+            f"{path}: cannot be read as safetensors ({str(error)[:200]}).",
+            f"It is damaged, truncated or another kind of file. If it was a {kind.name}, delete it and make it again.",
+        ) from error
+
+
+def _check_arrays(path: Path, kind: FileKind, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], *, old: bool) -> None:
+    """Every array that the header lists is there, unchanged, and no other is."""
+    seals = header.get("crc32" if old else "arrays")
+    if not isinstance(seals, dict) or set(seals) != set(arrays):
+        raise kind.damaged(path, "its arrays are not those that its header lists")
+    for name, array in arrays.items():
+        if seals[name] != (checksum(array) if old else _seal(array)):
+            raise kind.damaged(path, f"the checksum of the array {name!r} does not match")

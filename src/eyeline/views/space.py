@@ -79,9 +79,9 @@ def check_comparable(space: Space, other: Space, names: list[str]) -> None:
         raise TraceError(
             f"{space.model} has {', '.join(space.stacks)} attention, {other.model} has {', '.join(other.stacks)}: none in common."
         )
-    files = [one.about.get("corpus", {}) for one in (space, other)]
-    if all(files) and files[0]["sha256"] != files[1]["sha256"]:
-        raise TraceError(f"Spaces of {files[0]['name']} and of another {files[1]['name']}.", "Make both from the same corpus.")
+    corpora = [one.facts.corpus for one in (space, other) if one.facts is not None]
+    if len({corpus.sha256 for corpus in corpora}) > 1:
+        raise TraceError(f"Spaces of {corpora[0].name} and of another {corpora[1].name}.", "Make both from the same corpus.")
     for name in names:
         counts = [len(one.stacks[name].query_tokens.texts) for one in (space, other)]
         if counts[0] != counts[1]:

@@ -46,8 +46,8 @@ def test_a_model_against_itself_is_zero_everywhere(name):
     for column in numbers:
         values = found.table[column].astype(float)
         assert np.abs(values[np.isfinite(values)]).max() == 0, column
-    assert found.about["level"] == "token"
-    assert found.about["left_out"] == {}
+    assert found.facts.level == "token"
+    assert found.facts.left_out == {}
 
 
 def perturbed(model: el.Model, layer: int, head: int) -> el.Model:
@@ -117,7 +117,7 @@ def test_a_deeper_model_is_compared_where_both_have_layers_and_the_rest_is_named
     models = bert(num_hidden_layers=2, name="shallow"), bert(num_hidden_layers=4, name="deep")
     found = el.compare(*(models[::-1] if swapped else models), TEXTS)
     assert sorted({int(layer) for layer in found.table["layer"]}) == [0, 1]
-    assert found.about["left_out"] == {"encoder layers 2 to 3": "Only deep has them."}
+    assert found.facts.left_out == {"encoder layers 2 to 3": "Only deep has them."}
     assert [space.only.layers for space in found.spaces] == [(0, 1), (0, 1)]
 
 
@@ -131,7 +131,7 @@ def test_encoder_decoders_of_different_depth_are_compared_stack_by_stack(swapped
     layers = {stack: sorted({int(row["layer"]) for row in found.table.rows() if row["stack"] == stack}) for stack in ("encoder", "decoder")}
     assert layers == {"encoder": [0, 1, 2], "decoder": [0, 1]}
     assert np.isfinite(found.table["entropy_change"].astype(float)).all()
-    assert "Only bart has them." in found.about["left_out"].values()
+    assert "Only bart has them." in found.facts.left_out.values()
 
 
 def test_an_encoder_is_compared_with_the_encoder_of_a_larger_model():
@@ -143,7 +143,7 @@ def test_an_encoder_is_compared_with_the_encoder_of_a_larger_model():
     assert [stack["name"] for stack in el.space_view(*found.spaces).spec["stacks"]] == ["encoder"]
     assert len(found.table) == 12
     assert np.isfinite(found.table["entropy_change"].astype(float)).all()
-    assert found.about["left_out"]["decoder attention"] == "Only one of the models has it."
+    assert found.facts.left_out["decoder attention"] == "Only one of the models has it."
 
 
 def test_models_of_another_shape_are_refused():
@@ -158,7 +158,7 @@ def test_models_of_another_shape_are_refused():
 def test_a_model_without_queries_and_keys_is_compared_without_spaces():
     found = el.compare(family("deberta-v2"), family("mpnet"), TEXTS)
     assert found.spaces is None
-    assert "gives no queries and keys" in found.about["left_out"]["space"]
+    assert "gives no queries and keys" in found.facts.left_out["space"]
     assert float(found.table["js"].max()) > 0
 
 
@@ -181,8 +181,8 @@ def test_models_that_split_words_otherwise_are_compared_between_words():
     one = bert()
     other = el.wrap(bert(seed=1).hf, split_otherwise(), name="letters")
     found = el.compare(one, other, TEXTS)
-    assert found.about["level"] == "word"
-    assert found.about["counts"]["texts"] == 4
+    assert found.facts.level == "word"
+    assert found.facts.counts["texts"] == 4
     assert 0 < float(found.table["js"].max()) < np.log(2)
     assert len(found.spaces[0].only.query_tokens) != len(found.spaces[1].only.query_tokens)
     el.space_view(*found.spaces)
@@ -191,14 +191,14 @@ def test_models_that_split_words_otherwise_are_compared_between_words():
 def test_texts_that_only_one_model_can_read_are_left_out_of_both():
     long = "the cat sat on a very long mat and purred and ran home"  # 15 tokens for one, over 48 for the other
     found = el.compare(bert(), el.wrap(bert(seed=1).hf, split_otherwise(), name="letters"), [*TEXTS, f"{long} {long}"])
-    assert found.about["counts"]["skipped"] == 1
+    assert found.facts.counts["skipped"] == 1
     assert [len(space.only.query_tokens.texts) for space in found.spaces] == [4, 4]
 
 
 def test_layers_asked_for_that_only_one_model_has_are_named():
     found = el.compare(bert(), bert(name="deeper", num_hidden_layers=5), TEXTS, layers=[0, 4], spaces=False)
     assert set(found.table["layer"].tolist()) == {0}
-    assert found.about["left_out"] == {"encoder layers 4": "Only deeper has them."}
+    assert found.facts.left_out == {"encoder layers 4": "Only deeper has them."}
     with pytest.raises(EyelineError, match=r"They have layers 0…2 in common"):
         el.compare(bert(), bert(name="deeper", num_hidden_layers=5), TEXTS, layers=[0, 99], spaces=False)
 

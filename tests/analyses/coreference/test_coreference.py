@@ -86,7 +86,7 @@ def test_every_head_and_rule_is_that_of_the_plain_loops_on_real_documents(minilm
     corpus = read_coreference(data("ontogum-dev.jsonl.gz"))
     documents = [_beginning(corpus[number], 9) for number in (0, 7)]
     run = coreference(minilm, documents, max_tokens=64)
-    assert run.about["counts"]["windows"] > 4
+    assert run.facts.counts["windows"] > 4
     check_equal(run, slowly(minilm, documents, 64))
 
 
@@ -95,7 +95,7 @@ def test_a_decoder_is_scored_the_same_way_and_never_looks_ahead(smollm2: el.Mode
     expected = {key: row for key, row in slowly(smollm2, [MARY], 128).items() if len(key) == 1 or key[0] in (3, 17)}
     check_equal(run, expected, directions=1)
     assert set(run.table("coreference_heads").columns["direction"]) == {DIRECTIONS[0]}
-    assert any("never looks ahead" in notice for notice in run.about["notices"])
+    assert any("never looks ahead" in notice for notice in run.facts.notices)
 
 
 def _beginning(document: MarkedDocument, n: int) -> MarkedDocument:
@@ -113,8 +113,8 @@ def test_the_tables_are_those_that_were_promised(minilm: el.Model) -> None:
     heads = run.table("coreference_heads").where(direction=DIRECTIONS[0])
     assert len(heads) == 72
     assert max(heads["all"]) == table["all"][3]
-    assert run.about["coreference"]["n"] == {"pronoun": 12, "proper": 3, "nominal": 3}
-    counts = run.about["counts"]
+    assert run.facts.coreference.n == {"pronoun": 12, "proper": 3, "nominal": 3}
+    counts = run.facts.counts
     assert counts["mentions_marked"] == 27 == counts["mentions"] + counts["mentions_first"] + counts["mentions_apart"]
 
 
@@ -124,7 +124,7 @@ def test_the_example_shows_what_the_best_head_attends_to(minilm: el.Model) -> No
     assert tuple(table.columns["word"]) == MARY.words
     told = [row for row in table.rows() if row["mention"]]
     assert [row["place"] for row in told] == [question.mention.head_word for question in questions(MARY.mentions)]
-    layer, head = (run.about["coreference"]["example"][name] for name in ("layer", "head"))
+    layer, head = run.facts.coreference.example.layer, run.facts.coreference.example.head
     weights = minilm.trace(words=list(MARY.words)).words().weights[layer, head]  # [unit, unit], [CLS] first
     for row in told:
         assert row["weight"] == pytest.approx(weights[row["place"] + 1, int(row["attended"]) + 1], abs=1e-5)
@@ -149,31 +149,31 @@ def test_the_held_out_head_is_chosen_on_one_half_and_scored_on_the_other() -> No
 def test_one_document_cannot_be_halved(minilm: el.Model) -> None:
     run = coreference(minilm, [MARY])
     assert list(run.table("coreference").columns["method"])[-1] == "best head"
-    assert "only one document" in run.about["coreference"]["held_out"]["why"]
+    assert "only one document" in run.facts.coreference.held_out.why
 
 
 def test_a_corpus_without_pronouns_has_an_empty_column(minilm: el.Model) -> None:
     nouns = MarkedDocument("x", MARY.sentences, tuple(m for m in MARY.mentions if m.type != "pronoun"))
     run = coreference(minilm, [nouns])
     assert np.isnan(run.table("coreference")["pronoun"].astype(float)).all()
-    assert run.about["coreference"]["n"] == {"pronoun": 0, "proper": 1, "nominal": 1}
-    assert "No scored mention is of type pronoun." in run.about["notices"]
+    assert run.facts.coreference.n == {"pronoun": 0, "proper": 1, "nominal": 1}
+    assert "No scored mention is of type pronoun." in run.facts.notices
     assert run.table("coreference").to_csv().splitlines()[1] == "nearest,,,0,,0,0,2"
 
 
 def test_the_first_window_and_the_limit_leave_documents_out(minilm: el.Model) -> None:
     whole = coreference(minilm, twins(4), max_tokens=20)
     first = coreference(minilm, twins(4), max_tokens=20, first_window=True)
-    assert whole.about["counts"]["windows"] == 2 * first.about["counts"]["windows"] == 8
-    assert first.about["counts"]["mentions_outside"] == 4 * 3
+    assert whole.facts.counts["windows"] == 2 * first.facts.counts["windows"] == 8
+    assert first.facts.counts["mentions_outside"] == 4 * 3
     some = coreference(minilm, twins(4), limit=2, seed=1)
-    assert some.about["counts"]["documents"] == 2
+    assert some.facts.counts["documents"] == 2
 
 
 def test_mentions_of_another_window_are_no_candidates(minilm: el.Model) -> None:
     run = coreference(minilm, [MARY], max_tokens=20)
-    assert run.about["counts"]["mentions_apart"] == 2  # John and the house are first mentioned in the other sentence
-    assert run.about["counts"]["mentions"] == 4
+    assert run.facts.counts["mentions_apart"] == 2  # John and the house are first mentioned in the other sentence
+    assert run.facts.counts["mentions"] == 4
 
 
 def test_nothing_to_ask_is_an_error_that_says_so(minilm: el.Model) -> None:
@@ -216,5 +216,5 @@ def test_japanese_in_conllu_is_asked_about_without_spaces(minilm: el.Model, tmp_
         lines.append("\t".join([str(i), form, form, tag, "_", "_", "0" if i == 5 else "5", "dep", "_", misc]))
     (tmp_path / "x.conllu").write_text("\n".join(lines) + "\n\n", encoding="utf-8")
     run = coreference(minilm, tmp_path / "x.conllu")
-    assert run.about["counts"]["mentions"] == 1
+    assert run.facts.counts["mentions"] == 1
     assert list(run.table("coreference_example").columns["word"]) == [row[0] for row in rows]

@@ -71,7 +71,7 @@ def test_entropy_of_models_without_sdpa_is_that_of_their_maps(make, texts, monke
     for row in run.table("entropy").rows():
         assert row["all"] == pytest.approx(expected[str(row.get("stack", only)), int(row["layer"]), int(row["head"])], abs=1e-4)
     assert not model.gives.streamed
-    assert run.about["streamed"] is False
+    assert run.facts.streamed is False
     with pytest.raises(ModelError, match="cannot be streamed"):
         model.stream_scores([model.read(texts[0])], lambda _: None)
 

@@ -138,7 +138,7 @@ def test_the_hash_follows_the_bytes(tmp_path: Path) -> None:
 def test_a_line_of_ten_megabytes_is_skipped_and_counted(tmp_path: Path, minilm: el.Model) -> None:
     path = write(tmp_path, "x.txt", "A cat sat here.\n" + "word " * 2_000_000 + "\nA dog ran home.\n")
     run = el.analyse(minilm, read_corpus(path), [el.statistics.Entropy()])
-    assert (run.about["counts"]["texts"], run.about["counts"]["too_long"]) == (2, 1)
+    assert (run.facts.counts["texts"], run.facts.counts["too_long"]) == (2, 1)
 
 
 def test_sentences_end_at_their_marks() -> None:

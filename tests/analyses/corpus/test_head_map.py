@@ -29,11 +29,11 @@ def test_the_seed_decides_the_layout() -> None:
 @pytest.mark.parametrize("n", [1, 2])
 def test_one_or_two_heads_have_a_map_too(n: int) -> None:
     names = [f"L0·H{i}" for i in range(n)]
-    table, notes = head_map(
+    table, stress = head_map(
         Table({"head": names, **{name: [0.0 if i == j else 0.4 for j in range(n)] for i, name in enumerate(names)}}), {}, 0
     )
     assert len(table) == n
-    assert notes["stress"] == pytest.approx(0)
+    assert stress == pytest.approx(0)
 
 
 def test_a_later_rule_overwrites_an_earlier() -> None:

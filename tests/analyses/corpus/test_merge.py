@@ -35,8 +35,8 @@ def made(folder: Path, texts: list[str], **options) -> Path:  # type: ignore[no-
 def test_parts_merged_are_the_whole(tmp_path: Path) -> None:
     parts = [made(tmp_path / "one", TEXTS[:2]), made(tmp_path / "two", TEXTS[2:])]
     merged, whole = merge_runs(parts), el.analyse(tiny_model(), TEXTS, ALL)
-    assert merged.about["counts"] == whole.about["counts"]
-    assert merged.about["corpus"]["name"] == "one + two"
+    assert merged.facts.counts == whole.facts.counts
+    assert merged.facts.corpus.name == "one + two"
     assert merged.tables.keys() == whole.tables.keys()
     for name in ("average_attention", "entropy", "importance", "distances"):
         for column, values in whole.table(name).columns.items():
@@ -53,7 +53,7 @@ def test_runs_are_merged_from_the_command_line(tmp_path: Path, monkeypatch: pyte
     done = CliRunner().invoke(app, ["merge", *parts, "-o", str(tmp_path / "whole")])
     assert done.exit_code == 0, done.output
     assert "5 texts" in done.output
-    assert el.open_run(tmp_path / "whole").about["counts"]["texts"] == len(TEXTS)
+    assert el.open_run(tmp_path / "whole").facts.counts["texts"] == len(TEXTS)
     with pytest.raises(StorageError, match="holds a run of analyse"):
         CliRunner().invoke(app, ["merge", *parts, "-o", str(tmp_path / "whole")], catch_exceptions=False)
 

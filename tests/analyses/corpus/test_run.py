@@ -21,6 +21,7 @@ from eyeline.analyses.corpus.run import analyse
 from eyeline.corpora import read_corpus
 from eyeline.errors import EyelineError, ModelError, StorageError, TextError, TraceError
 from eyeline.models import model as model_module
+from eyeline.results.facts_json import facts_from_json, facts_to_json
 from eyeline.statistics import AverageAttention, Entropy, HeadDistances, Importance
 from eyeline.text.corpora.corpus import Corpus
 from tests.laws.statistics import tiny_model
@@ -158,7 +159,7 @@ def test_damaged_sums_are_refused_by_name(tmp_path: Path) -> None:
 def test_a_full_disk_keeps_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import errno
 
-    from eyeline.analyses.corpus import state
+    from eyeline.storage import sealed
 
     interrupted(tmp_path, TEXTS, [Entropy()])
     before = (tmp_path / "statistics.safetensors").read_bytes()
@@ -167,17 +168,17 @@ def test_a_full_disk_keeps_what_was_there(tmp_path: Path, monkeypatch: pytest.Mo
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patch:
-        patch.setattr(state, "save_file", full)
+        patch.setattr(sealed, "save_file", full)
         with pytest.raises(StorageError, match="No space left on device"):
             analyse(tiny_model(), TEXTS, [Entropy()], folder=tmp_path, resume=True)
     assert (tmp_path / "statistics.safetensors").read_bytes() == before
     run = analyse(tiny_model(), TEXTS, [Entropy()], folder=tmp_path, resume=True)
-    assert run.about["counts"]["texts"] == len(TEXTS)
+    assert run.facts.counts["texts"] == len(TEXTS)
 
 
 def test_long_documents_are_skipped_and_counted() -> None:
     run = analyse(tiny_model(), [*TEXTS[:3], " ".join(["cat"] * 100)], [Entropy()])
-    assert run.about["counts"] == {"documents": 4, "texts": 3, "too_long": 1, "tokens": run.about["counts"]["tokens"]}
+    assert run.facts.counts == {"documents": 4, "texts": 3, "too_long": 1, "tokens": run.facts.counts["tokens"]}
 
 
 def test_texts_too_long_for_one_statistic_are_missing_there_alone_and_counted() -> None:
@@ -185,7 +186,7 @@ def test_texts_too_long_for_one_statistic_are_missing_there_alone_and_counted() 
     lengths = [len(tiny_model().read(text).source) for text in TEXTS[:8]]
     left_out = sum(length > 14 for length in lengths)
     assert 0 < left_out < 8
-    assert run.about["notices"] == [
+    assert list(run.facts.notices) == [
         f"{left_out} of 8 texts are too long for {name} and missing there alone." for name in ("distances", "importance")
     ]
     short = analyse(tiny_model(), [t for t, length in zip(TEXTS, lengths, strict=False) if length <= 14], [HeadDistances()])
@@ -194,28 +195,28 @@ def test_texts_too_long_for_one_statistic_are_missing_there_alone_and_counted() 
 
 def test_windows_cover_a_long_document() -> None:
     run = analyse(tiny_model(), [" ".join(["cat"] * 100)], [Entropy()], window=True)
-    assert run.about["counts"] == {"documents": 1, "texts": 3, "windows": 3, "tokens": 100 + 3 * 2}
+    assert run.facts.counts == {"documents": 1, "texts": 3, "windows": 3, "tokens": 100 + 3 * 2}
 
 
 def test_a_word_longer_than_a_window_fills_several_and_nothing_is_lost() -> None:
     run = analyse(tiny_model(), ["cat" + "o" * 97], [Entropy()], window=True)  # cat ##o ##o …; in a window of its own `o` is unknown
-    assert run.about["counts"] == {"documents": 1, "texts": 3, "windows": 3, "tokens": run.about["counts"]["tokens"]}
-    assert run.about["notices"] == []
+    assert run.facts.counts == {"documents": 1, "texts": 3, "windows": 3, "tokens": run.facts.counts["tokens"]}
+    assert list(run.facts.notices) == []
 
 
 def test_a_given_word_longer_than_a_window_is_cut_and_that_is_said() -> None:
     run = analyse(tiny_model(), [["the", "cat" + "o" * 97, "sat"]], [Entropy()], window=True)
-    assert run.about["notices"] == ["52 tokens of words that are longer than a window found no room in one."]
+    assert list(run.facts.notices) == ["52 tokens of words that are longer than a window found no room in one."]
 
 
 def test_a_document_that_cannot_be_read_counts_once_however_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prepare, "AT_ONCE", 2000)
     unknown = "猫" * 6000  # one word without a token
-    counts = analyse(tiny_model(), ["the cat", unknown], [Entropy()], window=True).about["counts"]
+    counts = analyse(tiny_model(), ["the cat", unknown], [Entropy()], window=True).facts.counts
     assert (counts["documents"], counts["texts"], counts["unreadable"]) == (2, 1, 1)
     run = analyse(tiny_model(), [f"the cat sat {unknown}"], [Entropy()], window=True)
-    assert "unreadable" not in run.about["counts"]
-    assert run.about["notices"] == ["3 pieces of long documents cannot be read as text and are missing."]
+    assert "unreadable" not in run.facts.counts
+    assert list(run.facts.notices) == ["3 pieces of long documents cannot be read as text and are missing."]
 
 
 def test_documents_of_one_sentence_make_no_pairs_and_that_is_said() -> None:
@@ -237,7 +238,7 @@ def test_a_corpus_of_nothing_but_long_documents_says_so() -> None:
 
 
 def test_a_limit_is_a_seeded_choice() -> None:
-    tokens = [analyse(tiny_model(), TEXTS, [Entropy()], limit=5, seed=seed).about["counts"]["tokens"] for seed in (1, 1, 2, 3)]
+    tokens = [analyse(tiny_model(), TEXTS, [Entropy()], limit=5, seed=seed).facts.counts["tokens"] for seed in (1, 1, 2, 3)]
     assert tokens[0] == tokens[1]
     assert len(set(tokens)) > 1
 
@@ -257,7 +258,7 @@ def test_only_the_layers_asked_for_are_analysed() -> None:
 def test_a_model_without_a_loss_is_told_what_is_missing_and_the_rest_goes_on(minilm: el.Model) -> None:
     run = analyse(minilm, TEXTS[:2], [Entropy(), Importance()])
     assert len(run.table("entropy")) == 72
-    assert "no language-modelling head" in run.about["left_out"]["importance"]
+    assert "no language-modelling head" in run.facts.left_out["importance"]
     with pytest.raises(TraceError, match="no language-modelling head"):
         run.table("importance")
     with pytest.raises(ModelError, match="BertModel"):
@@ -265,23 +266,23 @@ def test_a_model_without_a_loss_is_told_what_is_missing_and_the_rest_goes_on(min
 
 
 def test_where_the_forms_disagree_the_maps_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_module, "agree", lambda *_: False)
+    monkeypatch.setattr(run_module, "can_stream", lambda *_: False)
     dense = analyse(tiny_model(), TEXTS[:4], [Entropy()])
     monkeypatch.undo()
     streamed = analyse(tiny_model(), TEXTS[:4], [Entropy()])
-    assert (dense.about["streamed"], streamed.about["streamed"]) == (False, True)
+    assert (dense.facts.streamed, streamed.facts.streamed) == (False, True)
     np.testing.assert_allclose(dense.table("entropy")["all"], streamed.table("entropy")["all"], atol=1e-5)
 
 
 def test_provenance_names_model_corpus_and_versions(minilm: el.Model) -> None:
-    about = analyse(minilm, TEXTS[:2], [Entropy()]).about
-    assert about["model"]["name"] == "minilm"
-    assert about["model"]["sha256"] == str(minilm.fingerprint)
-    assert len(about["corpus"]["sha256"]) == 64
-    assert about["corpus"]["unit"] == "text"
-    assert about["options"]["seed"] == 0
-    assert {"eyeline", "torch", "transformers", "numpy", "python"} <= set(about["versions"])
-    json.dumps(about)
+    facts = analyse(minilm, TEXTS[:2], [Entropy()]).facts
+    assert facts.model.name == "minilm"
+    assert facts.model.sha256 == str(minilm.fingerprint)
+    assert len(facts.corpus.sha256) == 64
+    assert facts.corpus.unit == "text"
+    assert facts.options.seed == 0
+    assert {"eyeline", "torch", "transformers", "numpy", "python"} <= set(facts.versions)
+    assert facts_from_json(json.loads(json.dumps(facts_to_json(facts)))) == facts
 
 
 @pytest.mark.parametrize(

@@ -108,9 +108,9 @@ def test_relations_with_few_words_get_no_row_and_an_empty_table_says_why() -> No
     assert list(run.table("syntax").columns["relation"]) == ["all", "nsubj"]
     none = el.syntax(tiny_model(), SENTENCES)
     assert list(none.table("syntax").columns["relation"]) == ["all"]
-    assert "No relation has 100 words" in none.about["notices"][0]
+    assert "No relation has 100 words" in none.facts.notices[0]
     bare = el.syntax(tiny_model(), [Sentence("s", ("ran", "."), (-1, 0), ("root", "punct"))], min_count=1)
-    assert bare.about["notices"] == ["No relation stands in this treebank but root and punct."]
+    assert list(bare.facts.notices) == ["No relation stands in this treebank but root and punct."]
 
 
 def test_a_file_is_read_and_what_is_no_sentence_is_refused(tmp_path: Path, minilm: el.Model) -> None:
@@ -213,9 +213,9 @@ class TestBadInput:
         long = Sentence("long", ("cat",) * 200, (-1, *(0,) * 199), ("root", *("dep",) * 199))
         dropped = Sentence("dropped", ("cat", "\u200b\u200b", "ran"), (2, 2, -1), ("nsubj", "dep", "root"))
         run = syntax(minilm, [*sample_treebank(4), long, dropped, long], min_count=1)
-        counts = run.about["counts"]
+        counts = run.facts.counts
         assert (counts["given"], counts["sentences"], counts["too_long"], counts["unreadable"]) == (7, 4, 2, 1)
-        notes = run.about["notes"]
+        notes = run.facts.dropped
         assert notes["too_long"] == dict.fromkeys(("long", "long, sentence 7"), "202 tokens, more than 128.")
         assert set(notes["unreadable"]) == {"dropped"}
 
@@ -234,7 +234,7 @@ class TestBadInput:
 
 
 def test_a_limit_chooses_the_same_sentences_for_the_same_seed() -> None:
-    counts = [el.syntax(tiny_model(), SENTENCES * 5, limit=7, seed=seed).about["counts"]["words"] for seed in (1, 1, 2, 3, 4)]
+    counts = [el.syntax(tiny_model(), SENTENCES * 5, limit=7, seed=seed).facts.counts["words"] for seed in (1, 1, 2, 3, 4)]
     assert counts[0] == counts[1]
     assert len(set(counts)) > 1
 

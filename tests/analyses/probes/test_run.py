@@ -138,20 +138,20 @@ def test_a_model_that_adds_no_special_tokens_gives_root_a_constant_and_says_so()
     gold = read_gold(model, SENTENCES, "test", 128)
     assert gold.n_special == 0
     run = el.probe(model, TEST, train=TRAIN, seeds=1, layers=[1])
-    assert any("a learned constant" in notice for notice in run.about["notices"])
+    assert any("a learned constant" in notice for notice in run.facts.notices)
 
 
 def test_what_is_left_out_and_what_was_seen_in_training_is_counted():
     long = el.treebanks.Sentence("long", ("the",) * 60, (-1, *range(59)), ("root", *["dep"] * 59))
     run = el.probe(tiny_model(), el.treebanks.Treebank.of([*TEST, long]), train=TRAIN, seeds=1)
-    assert (run.about["counts"]["given"], run.about["counts"]["sentences"], run.about["counts"]["too_long"]) == (5, 4, 1)
-    assert "2 of the 4 test sentences stand there word for word" in run.about["notices"][0]
+    assert (run.facts.counts["given"], run.facts.counts["sentences"], run.facts.counts["too_long"]) == (5, 4, 1)
+    assert "2 of the 4 test sentences stand there word for word" in run.facts.notices[0]
 
 
 def test_what_is_no_tree_or_too_long_is_counted_and_named_also_where_one_treebank_is_halved():
     whole = dataclasses.replace(el.treebanks.Treebank.of(SENTENCES * 2, "whole"), skipped={"odd": "two roots, words 1 and 2."})
     found = el.probe(tiny_model(), whole, seeds=1, max_tokens=6)
-    counts, notes = found.about["counts"], found.about["notes"]
+    counts, notes = found.facts.counts, found.facts.dropped
     assert (counts["given"], counts["no_tree"]) == (7, 1)
     assert notes["no_tree"] == {"odd": "two roots, words 1 and 2."}
     assert len(notes["too_long"]) > 0
@@ -187,7 +187,7 @@ def test_without_a_treebank_to_train_on_one_half_is_for_training():
     learnt, scored = whole.halves(seed=3)
     found, expected = el.probe(tiny_model(), whole, seeds=1, seed=3), el.probe(tiny_model(), scored, train=learnt, seeds=1, seed=3)
     assert found.table("probes").to_csv() == expected.table("probes").to_csv()
-    assert found.about["train"]["name"] == "one half of whole"
+    assert found.facts.train.name == "one half of whole"
 
 
 def test_heads_and_directions_are_named_as_in_the_table_of_single_heads(run):

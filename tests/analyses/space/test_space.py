@@ -56,8 +56,8 @@ def fitted() -> el.Space:
 def test_attention_recomputed_in_any_gauge_is_the_models(name, gauge):
     model = family(name)
     space = el.space(model, texts_for(model), project="pca", gauge=gauge)
-    assert space.about["gauge_check"]["holds"], space.about["gauge_check"]
-    assert space.about["gauge_check"]["largest_difference"] < 1e-5
+    assert space.facts.gauge_check.holds, space.facts.gauge_check
+    assert space.facts.gauge_check.largest_difference < 1e-5
     for stack in space.stacks.values():
         assert np.isfinite(stack.keys).all()
         assert set(stack.facts) == set(FACTS)
@@ -125,7 +125,7 @@ def test_saved_maps_place_new_text_and_put_known_text_where_it_was(fitted, tmp_p
 def test_a_space_is_read_back_as_it_was(fitted, tmp_path):
     fitted.save(tmp_path / "space.safetensors", vectors=False)
     again = el.open_space(tmp_path)
-    assert again.about == fitted.about
+    assert again.facts == fitted.facts
     assert (again.only.queries == fitted.only.queries).all()
     assert (again.only.maps == fitted.only.maps).all()
     assert again.only.query_tokens.texts == fitted.only.query_tokens.texts

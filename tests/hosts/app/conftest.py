@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator
 from importlib.resources import files
@@ -14,6 +13,7 @@ import pytest
 import eyeline as el
 from eyeline.hosts.app.settings import Limits, Settings, current, use
 from eyeline.sample.text import sample_text
+from eyeline.storage.sealed_json import read_json, write_sealed_json
 from tests.hosts.app.browser.serving import Served, serving
 
 ENTRY = str(files("eyeline.hosts.app").joinpath("entry", "eyeline_app.py"))
@@ -31,10 +31,10 @@ def small_run(model: el.Model, folder: Path) -> None:
 
 def renamed(folder: Path, model: str, corpus: str) -> None:
     """Another name for the model and the corpus of a run, as someone may have given them."""
-    about = json.loads((folder / "run.json").read_text())
-    for part in about.get("parts", {"": about}).values():
+    about = read_json(folder / "run.json")
+    for part in about["parts"].values():
         part["model"]["name"], part["corpus"]["name"] = model, corpus
-    (folder / "run.json").write_text(json.dumps(about))
+    write_sealed_json(folder / "run.json", about)
 
 
 @pytest.fixture(scope="session")

@@ -44,7 +44,7 @@ def test_a_finished_analysis_is_a_run_of_its_owner(minilm, tmp_path):
     until(job)
     assert (job.state, job.error) == ("done", "")
     run = el.open_run(tmp_path / "run")
-    assert run.about["counts"]["documents"] == 6
+    assert run.facts.counts["documents"] == 6
     assert owner_of(tmp_path / "run") == "me"
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 

@@ -71,7 +71,7 @@ def test_a_corpus_in_a_report_out(tmp_path: Path, text: str | None) -> None:
     with (out / "tables" / "coreference_heads.csv").open(encoding="utf-8") as file:
         heads = list(csv.DictReader(file))
     assert len(heads) == 2 * 2 * 4  # layers, directions, heads
-    assert json.loads((out / "run.json").read_text())["kind"] == "coreference"
+    assert list(json.loads((out / "run.json").read_text())["parts"]) == ["coreference"]
 
 
 def test_a_run_of_the_same_kind_is_replaced_only_when_asked(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_a_run_of_the_same_kind_is_replaced_only_when_asked(tmp_path: Path) -> N
     assert isinstance(again.exception, StorageError)
     assert "--overwrite" in str(again.exception)
     assert CliRunner().invoke(app, [*arguments, "--overwrite", "--limit", "2"]).exit_code == 0
-    assert el.open_run(tmp_path / "run").about["counts"]["documents"] == 2
+    assert el.open_run(tmp_path / "run").facts.counts["documents"] == 2
 
 
 def test_windows_and_the_first_of_them_are_options(tmp_path: Path) -> None:

@@ -65,8 +65,8 @@ def test_a_treebank_in_a_report_out(treebank: Path, tmp_path: Path) -> None:
         "relation", "count", "layer", "head", "direction", "accuracy", "baseline", "offset", "accuracy_held_out",
     ]  # fmt: skip
     assert {row["layer"] for row in rows} <= {"0", "2"}
-    about = json.loads((out / "run.json").read_text())
-    assert about["notes"]["no_tree"] == {"two": "two roots, words 1 and 2."}
+    about = json.loads((out / "run.json").read_text())["parts"]["syntax"]
+    assert about["dropped"]["no_tree"] == {"two": "two roots, words 1 and 2."}
     assert about["kind"] == "syntax"
     assert sorted(path.stem for path in (out / "figures").iterdir()) == ["syntax", "syntax_examples"]
     page = (out / "report.html").read_text(encoding="utf-8")

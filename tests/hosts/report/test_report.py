@@ -69,7 +69,7 @@ def test_tables_have_the_columns_that_were_promised(folder: Path) -> None:
 
 def test_a_saved_run_is_read_back(folder: Path) -> None:
     run = el.open_run(folder)
-    assert run.about["counts"]["texts"] == 3
+    assert run.facts.counts["texts"] == 3
     assert len(run.table("entropy")) == 12
     assert el.figure(run, "entropy").layout.title.text.startswith("How broadly")
     with pytest.raises(TraceError, match="Did you mean entropy"):
@@ -106,7 +106,7 @@ def test_a_model_that_reads_and_writes_has_its_figures_for_each_stack(family: st
     assert np.isfinite(attention["mean"]).all()
     assert "sep_from_sep" in attention.where(stack="encoder")["target"]
     assert "sep_from_sep" not in attention.where(stack="decoder")["target"]  # what is written has no separator yet
-    assert "writes another" in run.about["left_out"]["importance"]
+    assert "writes another" in run.facts.left_out["importance"]
     with pytest.raises(TraceError, match="no table 'importance'"):
         el.figure(run, "importance")
 

@@ -6,7 +6,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from eyeline.analyses.corpus.statistics.average_attention import AverageAttentio
 from eyeline.analyses.corpus.statistics.entropy import Entropy
 from eyeline.analyses.prepare import Preparation, documents_of
 from eyeline.analyses.progress import ReportProgress, ReportStep, Steps
-from eyeline.analyses.provenance import provenance
+from eyeline.analyses.provenance import corpus_facts, model_facts, provenance
 from eyeline.analyses.space.run import STEPS_OF_A_STACK, check_seed
 from eyeline.analyses.space.run import space as joint_space
 from eyeline.analyses.tables import head_table
@@ -26,6 +26,7 @@ from eyeline.errors import ModelError, TextError
 from eyeline.measures.divergence import jensen_shannon
 from eyeline.models.model import Model
 from eyeline.results.comparison import Comparison
+from eyeline.results.facts import CompareOptions
 from eyeline.results.run import Run
 from eyeline.results.space.space import Space
 from eyeline.results.table import Cell, Table
@@ -63,7 +64,7 @@ def compare(
     check_seed(seed)
     chosen, left_out = _in_common(first, second, layers)
     longest = min((n for n in (max_tokens, first.max_tokens, second.max_tokens) if n is not None), default=None)
-    options = {"with": second.name, "layers": chosen, "limit": limit, "max_tokens": longest, "seed": seed, "spaces": spaces}
+    options = CompareOptions(second.name, chosen, limit, longest, seed, spaces)
     started = time.monotonic()
     recorded = first.gives.recorded and second.gives.recorded
     space_steps = [1 + STEPS_OF_A_STACK["fitted"] * len(model.layout.stacks) for model in (first, second)]
@@ -78,14 +79,6 @@ def compare(
         _means(model, analyse(model, both, [AverageAttention(), Entropy()], progress=_pass(report, number, len(pairs)), **given))
         for number, model in enumerate((first, second), start=1)
     )
-    where = corpus.about
-    about = {
-        **provenance("compare", first, where, options),
-        "with": provenance("compare", second, where, options)["model"],
-        "level": level,
-        "counts": dict(counts),
-        "left_out": left_out,
-    }
     made: tuple[Space, Space] | None = None
     if spaces and recorded:
         a, b = (
@@ -95,8 +88,15 @@ def compare(
         made = (a, b)
     elif spaces:
         left_out["space"] = "One of the models stands outside transformers' attention interface: it gives no queries and keys."
-    about["seconds"] = round(time.monotonic() - started, 3)
-    return Comparison(Run(about, {"compare": _table(sums, chosen, one, other)}), made)
+    facts = replace(
+        provenance(first, corpus_facts(corpus), options),
+        other=model_facts(second),
+        level=level,
+        counts=dict(counts),
+        left_out=left_out,
+        seconds={"all": round(time.monotonic() - started, 3)},
+    )
+    return Comparison(Run(facts, {"compare": _table(sums, chosen, one, other)}), made)
 
 
 def _within(report: ReportStep, number: int, n_texts: int) -> ReportStep:

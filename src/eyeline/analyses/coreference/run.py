@@ -6,8 +6,8 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from eyeline.analyses.word_maps import MAX_TOKENS, WordTexts, each_word_map, rea
 from eyeline.capture.selection import check_layers_of
 from eyeline.errors import ModelError, TextError
 from eyeline.models.model import Model
+from eyeline.results.facts import CoreferenceFacts, CoreferenceOptions, CorpusFacts, ExampleFacts, HeldOutFacts
 from eyeline.results.run import Run
 from eyeline.text.coreference.mention import TYPES, MarkedDocument
 from eyeline.text.coreference.read import MarkedCorpus, read_coreference
@@ -58,7 +59,7 @@ def coreference(
     """
     corpus = _corpus(documents, strict)
     numbers = None if layers is None else list(check_layers_of(model.layout, reading_stack(model), layers))
-    options = {"limit": limit, "max_tokens": max_tokens, "first_window": first_window, "layers": numbers, "seed": seed, "strict": strict}
+    options = CoreferenceOptions(limit, max_tokens, first_window, None if numbers is None else tuple(numbers), seed, strict)
     began = time.monotonic()
     chosen = sample_indices(len(corpus), limit, seed)
     windows, counts = _windows(model, corpus, chosen, max_tokens, first_window, strict)
@@ -83,19 +84,18 @@ def coreference(
         "coreference_heads": head_table(scores),
         "coreference_example": example_table(model, asked, place, best, corpus),
     }
-    of = {"name": corpus.name, "sha256": corpus.sha256, "documents": len(corpus)}
-    about = {
-        **provenance("coreference", model, of, options),
-        "counts": dict(counts),
-        "seconds": round(time.monotonic() - began, 3),
-        "notices": _notices(found, corpus, counts),
-        "coreference": {
-            "n": {name: int((asked.type == name).sum()) for name in TYPES},
-            "held_out": _said(apart),
-            "example": {"document": corpus[windows[place].document].id, "layer": best[0], "head": best[1]},
-        },
-    }
-    return Run(about, tables, example_trace(model, windows[place], best[0]))
+    facts = replace(
+        provenance(model, CorpusFacts(corpus.name, corpus.sha256, documents=len(corpus)), options),
+        counts=dict(counts),
+        seconds={"all": round(time.monotonic() - began, 3)},
+        notices=tuple(_notices(found, corpus, counts)),
+        coreference=CoreferenceFacts(
+            n={name: int((asked.type == name).sum()) for name in TYPES},
+            held_out=_held_out_facts(apart),
+            example=ExampleFacts(corpus[windows[place].document].id, best[0], best[1]),
+        ),
+    )
+    return Run(facts, tables, example_trace(model, windows[place], best[0]))
 
 
 def _corpus(documents: MarkedCorpus | Sequence[MarkedDocument] | str | Path, strict: bool) -> MarkedCorpus:
@@ -166,7 +166,7 @@ def _left_out(counts: Mapping[str, int]) -> list[str]:
     return [f"{counts[name]:,} {what}." for name, what in said if counts.get(name)]
 
 
-def _said(apart: HeldOut | None) -> dict[str, Any]:
+def _held_out_facts(apart: HeldOut | None) -> HeldOutFacts:
     if apart is None:
-        return {"heads": [], "why": "only one document has a mention with an antecedent"}
-    return {"heads": [f"L{layer}·H{head}" for layer, head in apart.heads]}
+        return HeldOutFacts(why="only one document has a mention with an antecedent")
+    return HeldOutFacts(tuple(f"L{layer}·H{head}" for layer, head in apart.heads))

@@ -6,15 +6,17 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from eyeline.analyses.corpus.state import check_same, load_state
 from eyeline.analyses.corpus.statistic import Statistic
 from eyeline.analyses.corpus.statistics.catalogue import STATISTICS
 from eyeline.analyses.corpus.summary import notices, summarise
 from eyeline.errors import StorageError, TraceError
+from eyeline.results.facts import AnalyseOptions, CorpusFacts
 from eyeline.results.run import Run, open_parts
+from eyeline.storage.records import to_json
 
 
 def merge_runs(folders: Sequence[str | Path]) -> Run:
@@ -27,58 +29,56 @@ def merge_runs(folders: Sequence[str | Path]) -> Run:
     runs, statistics = zip(*(_open(Path(folder)) for folder in folders), strict=True)
     for folder, run in zip(folders, runs, strict=True):
         _check_alike(Path(folder), run, Path(folders[0]), runs[0])
-    corpora = [run.about["corpus"] for run in runs]
-    if len({corpus["sha256"] for corpus in corpora}) < len(corpora):
-        raise TraceError(f"The same corpus twice: {', '.join(corpus['name'] for corpus in corpora)}.", "Its texts would count twice.")
+    corpora = [run.facts.corpus for run in runs]
+    if len({corpus.sha256 for corpus in corpora}) < len(corpora):
+        raise TraceError(f"The same corpus twice: {', '.join(corpus.name for corpus in corpora)}.", "Its texts would count twice.")
     whole = [one.fresh() for one in statistics[0]]
     for part in statistics:
         for one, other in zip(whole, part, strict=True):
             one.merge(other)
-    counts = sum((Counter(run.about["counts"]) for run in runs), Counter[str]())
-    tables, notes = summarise(whole, runs[0].about["options"]["seed"])
-    seconds = sum(run.about["seconds"] for run in runs)
-    about = {
-        **runs[0].about,
-        "corpus": _together(corpora),
-        "counts": dict(counts),
-        "notices": notices(counts, whole),
-        "notes": notes,
-        "streamed": all(run.about["streamed"] for run in runs),
-        "seconds": round(seconds, 3),
-        "tokens_per_second": round(counts["tokens"] / max(seconds, 1e-9), 1),
-    }
-    return Run(about, tables, next((run.example for run in runs if run.example is not None), None))
+    counts = sum((Counter(run.facts.counts) for run in runs), Counter[str]())
+    tables, stress = summarise(whole, runs[0].facts.options_as(AnalyseOptions).seed)
+    facts = replace(
+        runs[0].facts,
+        corpus=_together(corpora),
+        counts=dict(counts),
+        notices=tuple(notices(counts, whole)),
+        stress=stress,
+        streamed=all(run.facts.streamed for run in runs),
+        seconds={"all": round(sum(run.facts.total_seconds for run in runs), 3)},
+    )
+    return Run(facts, tables, next((run.example for run in runs if run.example is not None), None))
 
 
 def _open(folder: Path) -> tuple[Run, list[Statistic]]:
     """A finished run and its sums."""
-    run = next((part for part in open_parts(folder) if part.about["kind"] == "analyse"), None)
+    run = next((part for part in open_parts(folder) if part.facts.kind == "analyse"), None)
     if run is None:
         raise StorageError(f"{folder} holds no run of `eyeline analyse`.", "Give folders that it wrote.")
-    found = load_state(folder, [STATISTICS[name](**options) for name, options in run.about["statistics"].items()])
-    if found is None or not found[1]["complete"]:
+    saved = load_state(folder, [STATISTICS[name](**options) for name, options in (run.facts.statistics or {}).items()])
+    if saved is None or not saved.position.complete:
         raise StorageError(f"{folder} holds no sums of a finished run.", "Sums are written where the run is made: -o FOLDER (folder=…).")
-    check_same(folder, found[1], run.about)
-    return run, found[0]
+    check_same(folder, saved.facts, run.facts)
+    return run, saved.statistics
 
 
 def _check_alike(folder: Path, run: Run, other_folder: Path, other: Run) -> None:
-    for what in ("model", "options", "statistics"):
-        if run.about[what] != other.about[what]:
+    for name, plural in (("model", "models"), ("options", "options"), ("statistics", "statistics")):
+        one, first = (json.dumps(to_json(getattr(each.facts, name)), sort_keys=True) for each in (run, other))
+        if one != first:
             raise TraceError(
-                f"{folder} and {other_folder} are runs of different {what if what != 'model' else 'models'}.",
-                f"{folder}: {json.dumps(run.about[what])}",
-                f"{other_folder}: {json.dumps(other.about[what])}",
+                f"{folder} and {other_folder} are runs of different {plural}.",
+                f"{folder}: {one}",
+                f"{other_folder}: {first}",
                 "Merge runs of one model with the same options and analyses.",
             )
 
 
-def _together(corpora: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    digest = hashlib.sha256(" ".join(corpus["sha256"] for corpus in corpora).encode()).hexdigest()
-    return {
-        "name": " + ".join(corpus["name"] for corpus in corpora),
-        "sha256": digest,
-        "documents": sum(corpus["documents"] for corpus in corpora),
-        "unit": " or ".join(dict.fromkeys(corpus["unit"] for corpus in corpora)),
-        "parts": list(corpora),
-    }
+def _together(corpora: Sequence[CorpusFacts]) -> CorpusFacts:
+    return CorpusFacts(
+        name=" + ".join(corpus.name for corpus in corpora),
+        sha256=hashlib.sha256(" ".join(corpus.sha256 for corpus in corpora).encode()).hexdigest(),
+        documents=sum(corpus.documents or 0 for corpus in corpora),
+        unit=" or ".join(dict.fromkeys(corpus.unit or "" for corpus in corpora)),
+        parts=tuple(corpora),
+    )

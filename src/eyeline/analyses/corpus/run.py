@@ -7,23 +7,26 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from eyeline.analyses.corpus.agreement import can_stream, is_rechecked, recheck
 from eyeline.analyses.corpus.batch import Batch, roles_of
 from eyeline.analyses.corpus.fold import fold
-from eyeline.analyses.corpus.state import check_same, load_state, only_run, save_state
+from eyeline.analyses.corpus.state import Position, check_same, load_state, only_run, save_state
 from eyeline.analyses.corpus.statistic import Statistic
 from eyeline.analyses.corpus.summary import notices, summarise
 from eyeline.analyses.prepare import Preparation, characters, documents_of
 from eyeline.analyses.progress import Progress, ReportProgress
-from eyeline.analyses.provenance import provenance
+from eyeline.analyses.provenance import corpus_facts, provenance
 from eyeline.capture.collect import Sides
 from eyeline.capture.selection import check_layers
 from eyeline.errors import ModelError, StorageError, TextError
 from eyeline.models.model import BATCH_TOKENS, Model
+from eyeline.results.facts import AnalyseOptions, RunFacts
 from eyeline.results.run import Run
+from eyeline.results.table import Table
 from eyeline.text.corpora.corpus import Corpus, Document, Item
 
 #: Documents are taken in groups of so many, and batched by length within a group.
@@ -64,32 +67,26 @@ def analyse(
         raise TextError("No statistics to compute.", "Give some, such as [el.statistics.AverageAttention(), el.statistics.Entropy()].")
     chosen = check_layers(model.layout, layers)
     ready, left_out = _prepared(model, statistics, seed)
-    options = {
-        "limit": limit,
-        "max_tokens": max_tokens,
-        "pairs": pairs,
-        "window": window,
-        "layers": None if layers is None else {stack: list(numbers) for stack, numbers in chosen.items()},
-        "seed": seed,
-    }
-    about = _about(model, corpus, ready, options)
+    options = AnalyseOptions(limit, max_tokens, pairs, window, None if layers is None else chosen, seed)
+    facts = replace(provenance(model, corpus_facts(corpus), options), statistics={one.name: one.options() for one in ready})
     place = None if folder is None else Path(folder)
     with only_run(place) if place is not None else nullcontext():
         done, counts, seconds = (0, 0), Counter[str](), 0.0
         streamed = None if model.gives.streamed else False
         if place is not None:
-            found = load_state(place, ready)
-            if found is not None and not resume:
-                kind = "a finished" if found[1]["complete"] else "an unfinished"
-                does = "Write its report anew" if found[1]["complete"] else "Go on with it"
+            saved = load_state(place, ready)
+            if saved is not None and not resume:
+                kind = "a finished" if saved.position.complete else "an unfinished"
+                does = "Write its report anew" if saved.position.complete else "Go on with it"
                 raise StorageError(f"{place} holds {kind} run.", f"{does}: --resume (resume=True). Or choose another folder.")
-            if found is not None:
-                check_same(place, found[1], about)
-                ready, done, counts, seconds = _restored(*found)
-                streamed = found[1]["streamed"]
+            if saved is not None:
+                check_same(place, saved.facts, facts)
+                ready, position = saved.statistics, saved.position
+                done = (1 << 60, 0) if position.complete else position.done
+                counts, seconds, streamed = Counter(position.counts), position.seconds, position.streamed
         documents = documents_of(corpus, model, pairs=pairs, limit=limit, max_tokens=max_tokens, seed=seed)
         total = limit if pairs else min(len(corpus), limit or len(corpus))
-        loop = _Loop(model, Preparation(model, max_tokens, window), ready, chosen, about, place, progress, total, counts, seconds, streamed)
+        loop = _Loop(model, Preparation(model, max_tokens, window), ready, chosen, facts, place, progress, total, counts, seconds, streamed)
         return Run(*_finish(loop, loop.run(documents, done), left_out), example=loop.example(corpus))
 
 
@@ -102,7 +99,7 @@ class _Loop:
         preparation: Preparation,
         statistics: list[Statistic],
         layers: dict[str, tuple[int, ...]],
-        about: dict[str, Any],
+        facts: RunFacts,
         folder: Path | None,
         progress: ReportProgress | None,
         total: int | None,
@@ -111,7 +108,7 @@ class _Loop:
         streamed: bool | None,
     ) -> None:
         self.model, self.preparation, self.statistics, self.layers = model, preparation, statistics, layers
-        self.about, self.folder, self.progress, self.total = about, folder, progress, total
+        self.facts, self.folder, self.progress, self.total = facts, folder, progress, total
         self.counts, self.seconds = counts, seconds  # of what has been folded
         self.roles = roles_of(model.tokenizer) if model.tokenizer is not None else {}
         self.streamed = streamed  # None: to be tried on the first batch
@@ -133,7 +130,7 @@ class _Loop:
             for place, indices in enumerate(cut):
                 if number == done[0] and place < done[1]:
                     continue
-                self._fold([texts[i] for i in indices], again=is_rechecked(self.about["options"]["seed"], number, place))
+                self._fold([texts[i] for i in indices], again=is_rechecked(self.facts.options_as(AnalyseOptions).seed, number, place))
                 self.seconds = time.monotonic() - started
                 if self.folder is not None and time.monotonic() - saved > SAVE_EVERY:
                     self.save((number, place + 1))
@@ -158,8 +155,8 @@ class _Loop:
 
     def save(self, done: tuple[int, int], *, complete: bool = False) -> None:
         if self.folder is not None:
-            state = {"done": done, "counts": dict(self.counts), "seconds": self.seconds, "streamed": self.streamed, "complete": complete}
-            save_state(self.folder, self.statistics, {**self.about, **state})
+            position = Position(done, dict(self.counts), self.seconds, self.streamed, complete)
+            save_state(self.folder, self.statistics, self.facts, position)
 
     def example(self, corpus: Corpus) -> Any:
         """The trace of the first text of the corpus that is worth looking at, or of its beginning; where all are short, of the longest."""
@@ -190,38 +187,28 @@ def _prepared(model: Model, statistics: Sequence[Statistic], seed: int) -> tuple
     return ready, left_out
 
 
-def _restored(statistics: list[Statistic], header: dict[str, Any]) -> tuple[list[Statistic], tuple[int, int], Counter[str], float]:
-    done = (1 << 60, 0) if header["complete"] else (int(header["done"][0]), int(header["done"][1]))
-    return statistics, done, Counter(header["counts"]), float(header["seconds"])
-
-
-def _finish(loop: _Loop, statistics: list[Statistic], left_out: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    if loop.about["options"]["pairs"] and not loop.counts["documents"]:
+def _finish(loop: _Loop, statistics: list[Statistic], left_out: dict[str, str]) -> tuple[RunFacts, dict[str, Table]]:
+    if loop.facts.options_as(AnalyseOptions).pairs and not loop.counts["documents"]:
         raise TextError(
-            f"No document of {loop.about['corpus']['name']} has two sentences, so there are no pairs to build.",
+            f"No document of {loop.facts.corpus.name} has two sentences, so there are no pairs to build.",
             "A sentence ends with . ! ? … and white space, or with 。！？.",
             "Leave out --pairs (pairs=True) to read the documents as they are.",
         )
     if not loop.counts["texts"]:
         raise TextError(
-            f"None of the {loop.counts['documents']:,} documents of {loop.about['corpus']['name']} could be used.",
+            f"None of the {loop.counts['documents']:,} documents of {loop.facts.corpus.name} could be used.",
             f"{loop.counts['too_long']:,} are longer than {loop.preparation.longest} tokens, {loop.counts['unreadable']:,} cannot be read.",
             "Cut long documents into windows: --window (window=True).",
         )
     loop.save((0, 0), complete=True)
-    tables, notes = summarise(statistics, loop.about["options"]["seed"])
-    about = {
-        **loop.about,
-        "counts": dict(loop.counts),
-        "notices": notices(loop.counts, statistics),
-        "left_out": left_out,
-        "notes": notes,
-        "streamed": loop.streamed,
-        "seconds": round(loop.seconds, 3),
-        "tokens_per_second": round(loop.counts["tokens"] / max(loop.seconds, 1e-9), 1),
-    }
-    return about, tables
-
-
-def _about(model: Model, corpus: Corpus, statistics: Sequence[Statistic], options: dict[str, Any]) -> dict[str, Any]:
-    return {**provenance("analyse", model, corpus.about, options), "statistics": {one.name: one.options() for one in statistics}}
+    tables, stress = summarise(statistics, loop.facts.options_as(AnalyseOptions).seed)
+    facts = replace(
+        loop.facts,
+        counts=dict(loop.counts),
+        notices=tuple(notices(loop.counts, statistics)),
+        left_out=left_out,
+        stress=stress,
+        streamed=loop.streamed,
+        seconds={"all": round(loop.seconds, 3)},
+    )
+    return facts, tables

@@ -1,31 +1,61 @@
-"""A run's folder: one run at a time, its sums written whole, refused when they belong to something else."""
+"""The sums of a run that is under way: saved whole, continued by --resume, refused when they belong to something else."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import filelock
-import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
 from eyeline.analyses.corpus.statistic import Statistic
-from eyeline.errors import StorageError
-from eyeline.storage.files import replacing
-from eyeline.storage.sealed import checksum
+from eyeline.errors import EyelineError, StorageError
+from eyeline.results.facts import RunFacts
+from eyeline.results.facts_json import facts_from_json, facts_to_json
+from eyeline.storage.records import from_json, to_json
+from eyeline.storage.sealed import FileKind, read_sealed, write_sealed
 
-FORMAT = 1
+STATE = FileKind(
+    "state",
+    format=2,
+    written_by="The sums of a run are written by: eyeline analyse CORPUS -o FOLDER",
+    otherwise="Start the run anew, without --resume.",
+)
 FILE = "statistics.safetensors"
 LOCK = ".lock"
 
 
+@dataclass(frozen=True)
+class Position:
+    """How far a run is.
+
+    done       groups of documents, and batches of the group after them
+    counts     of what has been folded; seconds: how long that took
+    streamed   whether maps are never formed; None where it is not known yet
+    complete   whether nothing is left to fold
+    """
+
+    done: tuple[int, int]
+    counts: Mapping[str, int]
+    seconds: float
+    streamed: bool | None
+    complete: bool
+
+
+@dataclass(frozen=True)
+class SavedState:
+    """The statistics as they were saved, what they are the statistics of, and how far the run was."""
+
+    statistics: list[Statistic]
+    facts: RunFacts
+    position: Position
+
+
 @contextmanager
 def only_run(folder: Path) -> Iterator[None]:
-    """Hold the folder: a second run into it is refused. The system lets go when the process ends, however it ends."""
+    """Hold the folder: a second run into it is refused. The system releases it when the process ends, however it ends."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = filelock.FileLock(folder / LOCK)
@@ -34,55 +64,47 @@ def only_run(folder: Path) -> Iterator[None]:
         raise StorageError(f"{folder}: another run is writing here.", "Wait for it, stop it, or choose another folder.") from error
     except OSError as error:
         reason = error.strerror or str(error)
-        raise StorageError(f"{folder}: cannot be written ({reason}).", "Choose another place, or make room.") from error
+        raise StorageError(f"{folder}: cannot be written ({reason}).", "Choose another folder, or free some space.") from error
     try:
         yield
     finally:
         lock.release()
 
 
-def save_state(folder: Path, statistics: Sequence[Statistic], about: Mapping[str, Any]) -> None:
+def save_state(folder: Path, statistics: Sequence[Statistic], facts: RunFacts, position: Position) -> None:
     """Write the sums of every statistic, and what they are the sums of."""
-    arrays = {f"{one.name}/{name}": np.ascontiguousarray(values) for one in statistics for name, values in one.state().items()}
-    header = {"format": FORMAT, **about, "crc32": {name: checksum(array) for name, array in arrays.items()}}
-    with replacing(folder / FILE) as beside:
-        save_file(arrays, beside, metadata={"eyeline": json.dumps(header)})
+    arrays = {f"{one.name}/{name}": values for one in statistics for name, values in one.state().items()}
+    write_sealed(folder / FILE, STATE, {"facts": facts_to_json(facts), "position": to_json(position)}, arrays)
 
 
-def load_state(folder: Path, statistics: Sequence[Statistic]) -> tuple[list[Statistic], dict[str, Any]] | None:
-    """The statistics as they were saved and the header beside them; None where nothing was saved."""
+def load_state(folder: Path, statistics: Sequence[Statistic]) -> SavedState | None:
+    """What was saved in a folder, read with statistics of the same names; None where nothing was saved."""
     path = folder / FILE
     if not path.exists():
         return None
+    sealed = read_sealed(path, STATE)
     try:
-        with safe_open(path, framework="numpy") as file:
-            header = json.loads((file.metadata() or {}).get("eyeline", "null"))
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a mapping
-    except (SafetensorError, OSError, ValueError) as error:
-        raise StorageError(f"{path}: cannot be read ({error}).", "It is damaged. Start the run anew, without --resume.") from error
-    if not isinstance(header, dict) or header.get("format") != FORMAT:
-        raise StorageError(f"{path}: not the statistics of a run of this version.", "Start the run anew, without --resume.")
-    if {name: checksum(array) for name, array in arrays.items()} != header["crc32"]:
-        raise StorageError(f"{path}: its numbers are damaged; a checksum does not match.", "Start the run anew, without --resume.")
-    found = [
-        one.from_state({name.split("/", 1)[1]: array for name, array in arrays.items() if name.split("/", 1)[0] == one.name})
-        for one in statistics
-    ]
-    return found, header
+        facts = facts_from_json(sealed.header if sealed.old else sealed.header["facts"], form=1 if sealed.old else 2)
+        position = from_json(Position, sealed.header if sealed.old else sealed.header["position"], "position")
+        restored = [
+            one.from_state({name.split("/", 1)[1]: array for name, array in sealed.arrays.items() if name.split("/", 1)[0] == one.name})
+            for one in statistics
+        ]
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, EyelineError):
+            raise
+        raise STATE.damaged(path, f"{type(error).__name__}: {error}") from error
+    return SavedState(restored, facts, position)
 
 
-def check_same(folder: Path, saved: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Refuse to go on with sums of another corpus, model or options."""
-    for what, hint in (
-        ("corpus", "The corpus has changed since the run began."),
-        ("model", "The run was begun with another model, or its weights have changed."),
-        ("options", "The run was begun with other options."),
-        ("statistics", "The run was begun for other analyses."),
+def check_same(folder: Path, saved: RunFacts, now: RunFacts) -> None:
+    """Refuse to continue with sums of another corpus, model or options."""
+    for name, before, after, hint in (
+        ("corpus", saved.corpus, now.corpus, "The corpus has changed since the run began."),
+        ("model", saved.model, now.model, "The run was begun with another model, or its weights have changed."),
+        ("options", saved.options, now.options, "The run was begun with other options."),
+        ("statistics", saved.statistics, now.statistics, "The run was begun for other analyses."),
     ):
-        if saved.get(what) != now[what]:
-            raise StorageError(
-                f"{folder}: {hint}",
-                f"then: {json.dumps(saved.get(what))}",
-                f"now:  {json.dumps(now[what])}",
-                "Start anew in another folder.",
-            )
+        then, today = (json.dumps(to_json(value), sort_keys=True) for value in (before, after))
+        if then != today:
+            raise StorageError(f"{folder}: {hint}", f"{name} then: {then}", f"{name} now:  {today}", "Start anew in another folder.")

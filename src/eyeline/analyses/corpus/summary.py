@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
 
 from eyeline.analyses.corpus.statistic import Statistic
 from eyeline.analyses.corpus.statistics.head_map import head_map
 from eyeline.results.table import Table
 
 
-def summarise(statistics: Sequence[Statistic], seed: int) -> tuple[dict[str, Table], dict[str, Any]]:
-    """Tables by name, and numbers about them that belong in run.json."""
+def summarise(statistics: Sequence[Statistic], seed: int) -> tuple[dict[str, Table], dict[str, float]]:
+    """Tables by name, and the stress of each head map."""
     tables: dict[str, Table] = {}
-    notes: dict[str, Any] = {}
+    stress: dict[str, float] = {}
     for statistic in statistics:
         tables |= statistic.result()
     for name in [name for name in tables if name.split("_")[0] == "distances" and len(tables[name])]:
         stack = name.removeprefix("distances").lstrip("_")
-        made = f"head_map_{stack}" if stack else "head_map"
-        tables[made], notes[made] = head_map(tables[name], tables, seed, stack)
-    return tables, notes
+        layout = f"head_map_{stack}" if stack else "head_map"
+        tables[layout], stress[layout] = head_map(tables[name], tables, seed, stack)
+    return tables, stress
 
 
 def notices(counts: Counter[str], statistics: Sequence[Statistic]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from eyeline.capture.selection import check_layers_of
 from eyeline.errors import TextError, nearest
 from eyeline.measures.heads import OFFSETS, at_offset, best_offset, most_attended
 from eyeline.models.model import Model
+from eyeline.results.facts import CorpusFacts, SyntaxOptions
 from eyeline.results.run import Run
 from eyeline.results.table import Cell, Table
 from eyeline.text.treebank.read import as_treebank
@@ -62,9 +64,9 @@ def syntax(
     layers = None if layers is None else list(check_layers_of(model.layout, reading_stack(model), layers))
     bank = as_treebank(treebank)
     chosen = sample(bank.sentences, limit, seed, "sentences")
-    options = {"labels": labels, "min_count": min_count, "limit": limit, "max_tokens": max_tokens, "layers": layers, "seed": seed}
-    corpus = {"name": bank.name, "sha256": bank.sha256, "sentences": len(bank) + len(bank.skipped)}
-    about = provenance("syntax", model, corpus, options)
+    options = SyntaxOptions(labels, min_count, limit, max_tokens, None if layers is None else tuple(layers), seed)
+    corpus = CorpusFacts(bank.name, bank.sha256, sentences=len(bank) + len(bank.skipped))
+    facts = provenance(model, corpus, options)
     started = time.monotonic()
     texts = read_words(model, [one.words for one in chosen], [one.spaces for one in chosen], max_tokens=max_tokens)
     if not texts.sides:
@@ -77,11 +79,13 @@ def syntax(
     best = _best_table(tally, rows)
     tables = {"syntax": best, "syntax_heads": _heads_table(tally, rows), "syntax_examples": examples_table(model, texts, kept, tally, best)}
     counts = {"given": len(chosen) + len(bank.skipped), "no_tree": len(bank.skipped), **texts.counts}
-    notes = {"no_tree": dict(bank.skipped), **texts.dropped([one.id for one in chosen])}
+    dropped = {"no_tree": dict(bank.skipped), **texts.dropped([one.id for one in chosen])}
     few = f"has {min_count:,} words in this treebank: lower --min-count" if min_count > 1 else "stands in this treebank but root and punct"
-    notices = [] if len(rows) > 1 else [f"No relation {few}."]
-    about |= {"counts": counts, "notes": notes, "notices": notices, "seconds": round(time.monotonic() - started, 3)}
-    return Run(about, tables, example_trace(model, kept, tally.golds))
+    notices = () if len(rows) > 1 else (f"No relation {few}.",)
+    seconds = {"all": round(time.monotonic() - started, 3)}
+    return Run(
+        replace(facts, counts=counts, dropped=dropped, notices=notices, seconds=seconds), tables, example_trace(model, kept, tally.golds)
+    )
 
 
 class Tally:

@@ -23,6 +23,7 @@ from eyeline.analyses.word_maps import MAX_TOKENS
 from eyeline.errors import TextError
 from eyeline.models.model import Model
 from eyeline.models.reinitialise import reinitialised
+from eyeline.results.facts import CorpusFacts, ProbeOptions, TrainingFacts, WordVectorFacts
 from eyeline.results.run import Run
 from eyeline.text.treebank.read import as_treebank
 from eyeline.text.treebank.sentence import Sentence
@@ -85,26 +86,23 @@ def probe(
     vectors = glove_vectors(glove, golds) if glove is not None else model_vectors(model, golds)
     bench = _Bench(golds, vectors, heads_of(model, layers), seeds, epochs, seed, Steps(progress, N_STEPS))
     found = bench.run(model)
-    options = {
-        "limit": limit, "max_tokens": max_tokens, "layers": None if layers is None else sorted(set(bench.heads.layers)),
-        "seeds": seeds, "epochs": epochs, "seed": seed, "words": vectors.name,
-    }  # fmt: skip
-    corpus = {"name": score.name, "sha256": score.sha256, "sentences": len(score)}
-    about = {
-        **provenance("probe", model, corpus, options),
-        "train": {"name": learn.name, "sha256": learn.sha256, "sentences": len(learn), "counts": _counts(golds["train"], learn)},
-        "counts": _counts(golds["test"], score),
-        "notes": {"no_tree": dict(score.skipped), **golds["test"].texts.dropped([one.id for one in score.sentences])},
-        "words": {"from": vectors.name, "dims": vectors.n_dims, "covered": round(vectors.covered, 4)},
-        "notices": _notices(golds, learn, vectors),
-        "seconds": {"all": round(time.monotonic() - started, 1), **{name: round(took, 1) for name, took in bench.seconds.items()}},
-    }
+    numbers = None if layers is None else tuple(sorted(set(bench.heads.layers)))
+    options = ProbeOptions(limit, max_tokens, numbers, seeds, epochs, seed, vectors.name)
+    facts = replace(
+        provenance(model, CorpusFacts(score.name, score.sha256, sentences=len(score)), options),
+        train=TrainingFacts(learn.name, learn.sha256, len(learn), _counts(golds["train"], learn)),
+        counts=_counts(golds["test"], score),
+        dropped={"no_tree": dict(score.skipped), **golds["test"].texts.dropped([one.id for one in score.sentences])},
+        words=WordVectorFacts(vectors.name, vectors.n_dims, round(vectors.covered, 4)),
+        notices=tuple(_notices(golds, learn, vectors)),
+        seconds={"all": round(time.monotonic() - started, 1), **{name: round(took, 1) for name, took in bench.seconds.items()}},
+    )
     tables = {
         "probes": probes_table(found, seed),
         "probes_curve": curve_table(found),
         "probe_weights": weights_table(found, bench.heads),
     }
-    return Run(about, tables)
+    return Run(facts, tables)
 
 
 @dataclass

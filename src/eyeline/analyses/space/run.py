@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from eyeline.analyses.progress import ReportProgress, ReportStep, Steps
-from eyeline.analyses.provenance import provenance
+from eyeline.analyses.provenance import corpus_facts, provenance
 from eyeline.analyses.space.capture import Captured, CapturedStack, capture_space
 from eyeline.analyses.space.facts import fidelity, mean_entropy, most_attended, whole_maps
 from eyeline.analyses.space.fit import fitted
@@ -17,6 +17,7 @@ from eyeline.analyses.space.gauge import check_gauge, gauge_error, gauge_layer, 
 from eyeline.errors import TraceError, nearest
 from eyeline.measures.project import METHODS, check_method, principal_axes, project
 from eyeline.models.model import Model
+from eyeline.results.facts import GaugeCheck, RunFacts, SpaceOptions, StackCheck
 from eyeline.results.space.space import KINDS, LinearMaps, Space, SpaceStack
 from eyeline.text.corpora.corpus import Corpus, Item
 
@@ -65,34 +66,31 @@ def space(
     corpus = Corpus.of(corpus)
     how, chosen = _check(of, project, gauge, dims, shared_scale)
     check_seed(seed)
-    options = {
-        "of": of, "project": how, "gauge": chosen, "dims": dims, "shared_scale": shared_scale,
-        "layers": None if layers is None else list(layers), "heads": None if heads is None else sorted(heads),
-        "limit": limit, "max_tokens": max_tokens, "seed": seed,
-    }  # fmt: skip
-    given = {"layers": options["layers"], "heads": heads, "limit": limit, "max_tokens": max_tokens, "seed": seed}
+    options = SpaceOptions(
+        of, how, chosen, dims, shared_scale, None if layers is None else tuple(layers), None if heads is None else tuple(sorted(heads)),
+        limit, max_tokens, seed,
+    )  # fmt: skip
+    given = {"layers": options.layers, "heads": heads, "limit": limit, "max_tokens": max_tokens, "seed": seed}
     steps = Steps(progress, 1 + STEPS_OF_A_STACK[how] * len(model.layout.stacks))
     captured = capture_space(model, corpus, values=of == "values", report=steps.begin("texts"), **given)  # type: ignore[arg-type]
-    where = corpus.about
-    return space_of(captured, model.name, options, provenance("space", model, where, options), steps)
+    return space_of(captured, provenance(model, corpus_facts(corpus), options), options, steps)
 
 
-def space_of(captured: Captured, model: str, options: dict[str, Any], about: dict[str, Any], steps: Steps | None = None) -> Space:
+def space_of(captured: Captured, facts: RunFacts, options: SpaceOptions, steps: Steps | None = None) -> Space:
     """A space from what was captured: so that one pass over a corpus serves several gauges and projections."""
     started = time.monotonic()
     steps = steps or Steps(None)
     stacks, checks = {}, {}
     for name, stack in captured.stacks.items():
         stacks[name], checks[name] = _stack(stack, options, steps)
-    errors = [check["error"] for check in checks.values() if check is not None]
-    about = {
-        **about,
-        "counts": captured.counts,
-        "seconds": {"capture": round(captured.seconds, 3), "space": round(time.monotonic() - started, 3)},
-    }
-    if errors:
-        about["gauge_check"] = {"largest_difference": max(errors), "within": GAUGE_WITHIN, "holds": max(errors) <= GAUGE_WITHIN, **checks}
-    return Space(model, options["of"], options["project"], options["gauge"], options["dims"], stacks, about)
+    errors = [check.error for check in checks.values() if check is not None]
+    facts = replace(
+        facts,
+        counts=dict(captured.counts),
+        seconds={"capture": round(captured.seconds, 3), "space": round(time.monotonic() - started, 3)},
+        gauge_check=GaugeCheck(max(errors), GAUGE_WITHIN, max(errors) <= GAUGE_WITHIN, checks) if errors else None,
+    )
+    return Space(facts.model.name, options.of, options.project, options.gauge, options.dims, stacks, facts)
 
 
 def check_seed(seed: int) -> None:
@@ -122,22 +120,22 @@ def _check(of: str, how: str | None, gauge: str | None, dims: int, shared: bool)
     return how, gauge
 
 
-def _stack(stack: CapturedStack, options: dict[str, Any], steps: Steps) -> tuple[SpaceStack, dict[str, Any] | None]:
-    if options["of"] == "values":
+def _stack(stack: CapturedStack, options: SpaceOptions, steps: Steps) -> tuple[SpaceStack, StackCheck | None]:
+    if options.of == "values":
         return _values(stack, options, steps), None
     n_points = len(stack.query_tokens) + len(stack.key_tokens)
-    if n_points < 2 * (options["dims"] + 1):
-        raise TraceError(f"{n_points // 2} tokens are too few for a picture in {options['dims']} dimensions.", "Give more text.")
-    pairs = some_pairs(stack, options["seed"])
-    c = shared_scale(stack, pairs) if options["shared_scale"] and options["gauge"] == "attentionviz" else None
+    if n_points < 2 * (options.dims + 1):
+        raise TraceError(f"{n_points // 2} tokens are too few for a picture in {options.dims} dimensions.", "Give more text.")
+    pairs = some_pairs(stack, options.seed)
+    c = shared_scale(stack, pairs) if options.shared_scale and options.gauge == "attentionviz" else None
     shape = (len(stack.layers), len(stack.heads))
     facts = {name: np.full(shape, np.nan) for name in ("scale", "correlation_before", "correlation_after", "top1_full", "top5_full", "kl")}
     projected: list[tuple[np.ndarray, np.ndarray]] = []
-    report = steps.begin(options["project"]) if STEPS_OF_A_STACK[options["project"]] and options["project"] in METHODS else None
+    report = steps.begin(options.project) if STEPS_OF_A_STACK[options.project] and options.project in METHODS else None
     shown: list[dict[str, float]] = []
     error = 0.0
     for layer in range(len(stack.layers)):
-        gauged = gauge_layer(stack, layer, options["gauge"], pairs, c)
+        gauged = gauge_layer(stack, layer, options.gauge, pairs, c)
         error = max(error, gauge_error(stack, layer, gauged))
         facts["scale"][layer], facts["correlation_before"][layer], facts["correlation_after"][layer] = (
             gauged.scale,
@@ -147,14 +145,14 @@ def _stack(stack: CapturedStack, options: dict[str, Any], steps: Steps) -> tuple
         full = fidelity(stack, slice(layer, layer + 1), gauged.queries[None], gauged.keys[None], order=False)
         facts["top1_full"][layer], facts["top5_full"][layer] = full["top1"][0], full["top5"][0]
         shown += pair_rows(stack, layer, gauged, pairs)
-        if options["project"] in METHODS:
+        if options.project in METHODS:
             projected.append(_projected(gauged.queries, gauged.keys, options, report, layer, shape[0]))
     linear = None
-    if options["project"] in METHODS:
+    if options.project in METHODS:
         queries, keys = (np.stack(side) for side in zip(*projected, strict=True))
     else:
         queries, keys, linear, facts["kl"] = fitted(
-            stack, free=options["project"] == "freed", dims=options["dims"], seed=options["seed"], steps=steps
+            stack, free=options.project == "freed", dims=options.dims, seed=options.seed, steps=steps
         )
     seen = fidelity(stack, slice(None), queries, keys, order=True)
     facts |= {
@@ -163,16 +161,16 @@ def _stack(stack: CapturedStack, options: dict[str, Any], steps: Steps) -> tuple
         "rank_correlation": seen["rank"],
         "entropy": mean_entropy(stack),
     }
-    check = {"error": error, "whole": stack.plain}
+    check = StackCheck(error, stack.plain)
     columns = {name: np.array([row[name] for row in shown]) for name in shown[0]}
     return _made(stack, queries, keys, stack.vectors.queries, stack.vectors.keys, facts, linear, columns), check
 
 
 def _projected(
-    queries: np.ndarray, keys: np.ndarray, options: dict[str, Any], report: ReportStep | None, layer: int, of: int
+    queries: np.ndarray, keys: np.ndarray, options: SpaceOptions, report: ReportStep | None, layer: int, of: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """The heads of one layer by PCA, UMAP or t-SNE: [head, query, dims], [head, key, dims]."""
-    how, dims = options["project"], options["dims"]
+    how, dims = options.project, options.dims
     both = np.concatenate([queries, keys], -2)  # [head, point, dim]
     check_method(how, both.shape[-2])
     if how == "pca":
@@ -181,18 +179,18 @@ def _projected(
     else:
         found = []
         for head, one in enumerate(both):
-            found.append(project(one, how, dims=dims, seed=options["seed"]))
+            found.append(project(one, how, dims=dims, seed=options.seed))
             if report is not None:
                 report(layer * len(both) + head + 1, of * len(both))
         points = np.stack(found)
     return points[:, : queries.shape[1]], points[:, queries.shape[1] :]
 
 
-def _values(stack: CapturedStack, options: dict[str, Any], steps: Steps) -> SpaceStack:
+def _values(stack: CapturedStack, options: SpaceOptions, steps: Steps) -> SpaceStack:
     values = stack.vectors.values
     assert values is not None  # noqa: S101 - captured because `of` is values
     points = []
-    report = steps.begin(options["project"]) if STEPS_OF_A_STACK[options["project"]] else None
+    report = steps.begin(options.project) if STEPS_OF_A_STACK[options.project] else None
     for layer, one in enumerate(values):
         none = np.zeros((len(one), 0, one.shape[-1]))
         points.append(_projected(none, one.astype(np.float64), options, report, layer, len(values))[1])

@@ -60,6 +60,6 @@ def coreference(
         scores = (float(row[name]) for name in ("all", "pronoun", "proper", "nominal"))
         table.add_row(str(row["method"]), head, *("–" if math.isnan(score) else f"{score:.1f}" for score in scores))
     console.print(table)
-    for notice in run.about["notices"]:
+    for notice in run.facts.notices:
         console.print(f"[dim]{escape(notice)}[/dim]", highlight=False)
     console.print(f"Report: {escape(str(report))}", highlight=False, soft_wrap=True)

@@ -72,8 +72,8 @@ def analyse(
     report = write_report(run.save(output))
     if pictures:
         _draw(run, output, pictures)
-    counts = run.about["counts"]
-    for name, reason in run.about["left_out"].items():
+    counts = run.facts.counts
+    for name, reason in run.facts.left_out.items():
         console.print(f"[bold]Left out[/bold] {escape(name)}: {escape(reason)}", highlight=False)
     for what, said in (
         ("too_long", f"documents skipped: too long{'' if window or pairs else ' (--window cuts them)'}"),
@@ -81,7 +81,7 @@ def analyse(
     ):
         if counts.get(what):
             console.print(f"{counts[what]:,} of {counts['documents']:,} {said}.", highlight=False)
-    for notice in run.about["notices"]:
+    for notice in run.facts.notices:
         console.print(escape(notice), highlight=False)
     console.print(f"{amounts(run)}. Report: {escape(str(report))}", highlight=False)
 

@@ -72,9 +72,9 @@ def syntax(
         shares = (f"{row['accuracy']:.1f} %", "–" if math.isnan(apart) else f"{apart:.1f} %", baseline)
         printed.add_row(escape(str(row["relation"])), f"{row['count']:,}", head, str(row["direction"]), *shares)
     console.print(printed)
-    for line in [*left_out(run), *run.about["notices"]]:
+    for line in [*left_out(run), *run.facts.notices]:
         console.print(f"[dim]{escape(line)}[/dim]", highlight=False)
-    counts = run.about["counts"]
+    counts = run.facts.counts
     more = f"{len(table) - PRINTED} more relations in tables/syntax.csv. " if len(table) > PRINTED else ""
     console.print(
         f"{counts['sentences']:,} sentences, {counts['words']:,} words. {more}Report: {escape(str(report))}",

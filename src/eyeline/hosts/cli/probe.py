@@ -64,9 +64,9 @@ def probe(
         interval = f"{row['low']:.1f} – {row['high']:.1f}"
         table.add_row(escape(str(row["probe"])), f"{row['uas']:.1f} %", interval, f"{row['uas_with_punctuation']:.1f} %")
     console.print(table)
-    for line in [*left_out(run), *run.about["notices"]]:
+    for line in [*left_out(run), *run.facts.notices]:
         console.print(f"[dim]{escape(line)}[/dim]", highlight=False)
-    counts = run.about["counts"]
+    counts = run.facts.counts
     console.print(
         f"{counts['sentences']:,} sentences, {counts['words']:,} words. Report: {escape(str(report))}", highlight=False, soft_wrap=True
     )

@@ -57,6 +57,7 @@ def space(
     from eyeline.analyses.space.run import space as joint_space
     from eyeline.hosts.report.write import write_report
     from eyeline.models.load import load
+    from eyeline.results.facts import present
     from eyeline.results.folder import check_free
     from eyeline.results.space.file import FILE
     from eyeline.storage.files import make_folder
@@ -77,12 +78,13 @@ def space(
     for name, stack in found.stacks.items():
         if of == "queries-keys":
             console.print(f"{escape(name)}: {_said(stack.facts)}", highlight=False)
-    check = found.about.get("gauge_check")
+    facts = present(found.facts, "facts")
+    check = facts.gauge_check
     if check is not None:
-        said = f"Attention recomputed from the gauged vectors is within {check['largest_difference']:.0e} of the model's."
-        doubt = "" if check["holds"] else " [bold]That is much: is it computed in half precision?[/bold]"
+        said = f"Attention recomputed from the gauged vectors is within {check.largest_difference:.0e} of the model's."
+        doubt = "" if check.holds else " [bold]That is much: is it computed in half precision?[/bold]"
         console.print(f"{said}{doubt}", highlight=False)
-    counts = found.about["counts"]
+    counts = facts.counts
     _skipped(counts)
     console.print(f"{counts['texts']:,} texts, {counts['tokens']:,} tokens. Pictures: {escape(str(output / PAGE))}", highlight=False)
     console.print(f"Report: {escape(str(report))}", highlight=False)
@@ -125,17 +127,17 @@ def compare(
     if found.spaces is not None:
         space_view(*found.spaces).save(output / COMPARE_PAGE)
     report = write_report(found.save(output))  # last: it links to the page
-    for name, reason in found.about["left_out"].items():
+    for name, reason in found.facts.left_out.items():
         console.print(f"[bold]Left out[/bold] {escape(name)}: {escape(reason)}", highlight=False)
     js = found.table["js"].astype(float)
     most = int(np.nanargmax(js))
     where = f"L{found.table['layer'][most]}·H{found.table['head'][most]}"
     console.print(
-        f"Divergence between {found.about['level']}s, in nats: mean {np.nanmean(js):.4f}, most {js[most]:.4f} ({where}).", highlight=False
+        f"Divergence between {found.facts.level}s, in nats: mean {np.nanmean(js):.4f}, most {js[most]:.4f} ({where}).", highlight=False
     )
     if found.spaces is not None:
         console.print(f"Both spaces: {escape(str(output / COMPARE_PAGE))}", highlight=False)
-    console.print(f"{found.about['counts']['texts']:,} texts. Report: {escape(str(report))}", highlight=False)
+    console.print(f"{found.facts.counts['texts']:,} texts. Report: {escape(str(report))}", highlight=False)
 
 
 def _said(facts: Mapping[str, np.ndarray]) -> str:

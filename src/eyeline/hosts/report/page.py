@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from eyeline.hosts.report.text import PAGES, PARTS, SHOWN, STYLE, Shown, meaning_of, title_of
 from eyeline.plots.style import provenance
+from eyeline.results.facts_json import facts_to_json
 from eyeline.results.left_out import left_out
 from eyeline.results.notable import Notable
 from eyeline.results.run import Run
@@ -39,7 +40,7 @@ class Part:
 def report_page(parts: Sequence[Part]) -> Iterator[str]:
     from plotly.offline import get_plotlyjs
 
-    names = " and ".join(dict.fromkeys(_plain(str(part.run.about["model"]["name"])) for part in parts))
+    names = " and ".join(dict.fromkeys(_plain(str(part.run.facts.model.name)) for part in parts))
     yield (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
@@ -56,7 +57,7 @@ def report_page(parts: Sequence[Part]) -> Iterator[str]:
         yield from _part(part, titled=len(parts) > 1)
     yield "<h2>Where these numbers come from</h2>\n"
     for part in parts:
-        yield f"<pre>{_lines(json.dumps(dict(part.run.about), indent=1, ensure_ascii=False))}</pre>\n"
+        yield f"<pre>{_lines(json.dumps(facts_to_json(part.run.facts), indent=1, ensure_ascii=False))}</pre>\n"
     yield "</main>\n</body>\n</html>\n"
 
 
@@ -103,8 +104,8 @@ def _cell(value: Cell, form: str) -> str:
 
 def _notices(run: Run) -> str:
     """What was left out, and what else must be known of these numbers."""
-    lines = [f"{name}: {reason}" for name, reason in run.about.get("left_out", {}).items()]
-    lines += [*left_out(run), *run.about.get("notices", [])]
+    lines = [f"{name}: {reason}" for name, reason in run.facts.left_out.items()]
+    lines += [*left_out(run), *run.facts.notices]
     return "".join(f"<p class=notice>{_lines(line)}</p>\n" for line in lines)
 
 

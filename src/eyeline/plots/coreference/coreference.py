@@ -7,6 +7,7 @@ import math
 import plotly.graph_objects as go
 
 from eyeline.plots.style import HAIRLINE, head_colour, styled
+from eyeline.results.facts import present
 from eyeline.results.run import Run
 
 #: Rules are grey, the better the darker; a head has its own colour.
@@ -18,7 +19,7 @@ SAID = {"all": "all mentions", "pronoun": "pronouns", "proper": "proper names", 
 def coreference(run: Run) -> go.Figure:
     """Bars: per cent of the mentions whose antecedent a method finds. Types that do not occur have no bar and say n = 0."""
     table = run.table("coreference")
-    sizes = {"all": int(table["n"][0]), **run.about["coreference"]["n"]}
+    sizes = {"all": int(table["n"][0]), **present(run.facts.coreference, "coreference").n}
     groups = [f"{SAID[name]}<br>n = {sizes[name]:,}" for name in TYPES]
     best = next(row for row in table.rows() if row["method"] == "best head")
     figure = go.Figure()

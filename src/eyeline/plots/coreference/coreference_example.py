@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from eyeline.plots.style import GOLD, INK, MONO, QUIET, plain, styled
+from eyeline.results.facts import present
 from eyeline.results.run import Run
 from eyeline.results.table import Cell, Table
 from eyeline.text.printable import printable
@@ -29,7 +30,7 @@ class _Word:
 
 def coreference_example(run: Run) -> go.Figure:
     """The words of a window, in lines, and an arc for every mention that has an antecedent in it."""
-    table, shown = run.table("coreference_example"), run.about["coreference"]["example"]
+    table, shown = run.table("coreference_example"), present(run.facts.coreference, "coreference").example
     words = lay_out([printable(str(word)) for word in table.columns["word"]])
     told = {int(row["place"]): row for row in table.rows() if row["mention"] != ""}
     ends = {int(row[name]) for row in told.values() for name in ("attended", "antecedent")}
@@ -63,7 +64,7 @@ def coreference_example(run: Run) -> go.Figure:
             x=[None], y=[None], mode="lines", line={"color": GOLD, "width": 1, "dash": "dot"}, name="the antecedent it missed"
         )
     lines = words[-1].line + 1
-    title = f"What mentions attend to: L{shown['layer']}·H{shown['head']} on {printable(str(shown['document']))}"
+    title = f"What mentions attend to: L{shown.layer}·H{shown.head} on {printable(shown.document)}"
     figure = styled(
         figure, run, title, height=LINE * (lines + 1) + 150, width=int(COLUMNS * CHARACTER) + 2 * SIDE, autosize=False,
         margin={"l": SIDE, "r": SIDE, "t": 96, "b": 16}, legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},

@@ -37,7 +37,7 @@ def head_map(run: Run, stack: str | None = None) -> go.Figure:
         {"label": "colour: layer", "method": "update", "args": [{"visible": by_layer}]},
         {"label": "colour: behaviour", "method": "update", "args": [{"visible": [not shown for shown in by_layer]}]},
     ]
-    stress = run.about["notes"].get(f"head_map_{stack}" if stack else "head_map", {}).get("stress")
+    stress = run.facts.stress.get(f"head_map_{stack}" if stack else "head_map")
     figure.update_xaxes(title_text="divergence (nats); the axes have no direction of their own", zeroline=False)
     figure.update_yaxes(title_text="divergence (nats)", scaleanchor="x", scaleratio=1, zeroline=False)
     said = "" if stress is None else f"stress {stress:.2f} (0 would be exact)"

@@ -50,7 +50,7 @@ def probes(run: Run) -> go.Figure:
                 "%{y}: %{x:.1f} %, 95 % between %{customdata[0]:.1f} and %{customdata[1]:.1f}"
                 "<br>with punctuation %{customdata[2]:.1f} %; %{customdata[3]:,} words<extra></extra>"
             ),
-            name=str(run.about["model"]["name"]),
+            name=str(run.facts.model.name),
             showlegend=False,
         )
     )

@@ -8,6 +8,7 @@ from plotly.subplots import make_subplots
 
 from eyeline.plots.head_grid import head_grid
 from eyeline.plots.style import stacks_of, styled
+from eyeline.results.facts import SpaceOptions
 from eyeline.results.run import Run
 
 #: Column of the table → what stands over its grid.
@@ -37,8 +38,8 @@ def space(run: Run) -> go.Figure:
     figure.update_yaxes(autorange="reversed", dtick=max(1, layers // 12), title_text="layer", col=1)
     figure.update_yaxes(autorange="reversed", dtick=max(1, layers // 12))
     figure.update_xaxes(title_text="head", dtick=1 if len(set(table["head"])) <= 12 else 4, showgrid=False)
-    options = run.about["options"]
-    title = f"How often the most attended key is the nearest: {options['project']}, {options['dims']} dimensions"
+    options = run.facts.options_as(SpaceOptions)
+    title = f"How often the most attended key is the nearest: {options.project}, {options.dims} dimensions"
     return styled(figure, run, title, height=180 + len(stacks) * max(220, 22 * layers), margin={"l": 64, "r": 24, "t": 120, "b": 56})
 
 

@@ -8,6 +8,7 @@ from plotly.subplots import make_subplots
 
 from eyeline.plots.figures import tables_of
 from eyeline.plots.style import head_colour, styled
+from eyeline.results.facts import SpaceOptions
 from eyeline.results.run import Run
 
 
@@ -42,7 +43,7 @@ def space_pairs(run: Run, stack: str = "") -> go.Figure:
     figure.update_xaxes(nticks=3)
     figure.update_yaxes(nticks=4, tickfont={"size": 10})
     figure.update_yaxes(title_text="dot product", col=1)
-    gauge = run.about["options"]["gauge"]
+    gauge = run.facts.options_as(SpaceOptions).gauge
     title = f"Dot product against distance, gauge {gauge}" + (f": {stack}" if stack else "")
     return styled(figure, run, title, height=480, margin={"l": 64, "r": 40, "t": 120, "b": 56})
 

@@ -7,17 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from eyeline.errors import StorageError, TextError, TraceError
+from eyeline.results.facts_json import facts_from_json, facts_to_json
 from eyeline.results.space.space import LinearMaps, Space, SpaceStack, Vectors
 from eyeline.results.space.tokens import SpaceTokens
-from eyeline.storage.sealed import Kind, read_sealed, write_sealed
+from eyeline.storage.records import from_json
+from eyeline.storage.sealed import FileKind, read_sealed, write_sealed
 from eyeline.text.tokenized import TokenizedText
 
-SPACE = Kind(
+SPACE = FileKind(
     "space",
-    format=1,
-    made_by="A space is written by: eyeline space CORPUS -o FOLDER",
-    else_try="el.open_trace reads traces.",
+    format=2,
+    written_by="A space is written by: eyeline space CORPUS -o FOLDER",
+    otherwise="el.open_trace reads traces.",
 )
 #: The file of a space in the folder of its run.
 FILE = "space.safetensors"
@@ -31,7 +32,7 @@ def save_space(space: Space, path: str | Path, *, vectors: bool = True) -> None:
     arrays: dict[str, np.ndarray] = {}
     header = {
         **{name: getattr(space, name) for name in ("model", "of", "project", "gauge", "dims")},
-        "about": dict(space.about),
+        "facts": None if space.facts is None else facts_to_json(space.facts),
         "stacks": [_describe(stack, arrays, vectors) for stack in space.stacks.values()],
     }
     write_sealed(path, SPACE, header, arrays)
@@ -41,13 +42,16 @@ def open_space(path: str | Path) -> Space:
     """Read a space: its file, or the folder of a run that holds one. Damaged or foreign files are refused by name."""
     path = Path(path)
     path = path / FILE if path.is_dir() else path
-    header, arrays = read_sealed(path, SPACE)
+    sealed = read_sealed(path, SPACE)
+    header, arrays = sealed.header, sealed.arrays
     try:
         stacks = {data["name"]: _restore(data, arrays) for data in header["stacks"]}
-        given = {name: header[name] for name in ("model", "of", "project", "gauge", "dims", "about")}
-        return Space(stacks=stacks, **given)
-    except (KeyError, IndexError, TypeError, AttributeError, TraceError, TextError) as error:
-        raise StorageError(f"{path}: its header is damaged ({type(error).__name__}: {error}).", "Make the space again.") from error
+        about = header["about"] if sealed.old else header["facts"]
+        facts = facts_from_json(about, form=1 if sealed.old else 2) if about else None
+        model, of, project, gauge = (from_json(str, header[name], name) for name in ("model", "of", "project", "gauge"))
+        return Space(model, of, project, gauge, from_json(int, header["dims"], "dims"), stacks, facts)
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise SPACE.damaged(path, f"{type(error).__name__}: {error}") from error
 
 
 def _describe(stack: SpaceStack, arrays: dict[str, np.ndarray], vectors: bool) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eyeline.errors import TraceError, nearest
+from eyeline.results.facts import RunFacts, present
 from eyeline.results.space.tokens import SpaceTokens
 from eyeline.results.table import Cell, Table
 
@@ -146,7 +147,7 @@ class Space:
     of       "queries-keys" or "values"
     project  fitted, freed, pca, umap or tsne; gauge: none, attentionviz or lifted (fitted and freed need none); dims: 2 or 3
     stacks   encoder, decoder, cross: those that the model has, in this order
-    about    provenance: model, corpus, options, counts, how far attention recomputed from the gauged vectors is off
+    facts    model, corpus, options, counts, how far attention recomputed from the gauged vectors is off; None where it was made by hand
     """
 
     model: str
@@ -155,7 +156,7 @@ class Space:
     gauge: str
     dims: int
     stacks: Mapping[str, SpaceStack]
-    about: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    facts: RunFacts | None = field(default=None, repr=False)
     _pictures: dict[Any, HeadPicture] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -207,7 +208,7 @@ class Space:
             if stack.pairs:
                 columns = {name: values.tolist() for name, values in stack.pairs.items()}
                 tables["space_pairs" if len(self.stacks) == 1 else f"space_pairs_{stack.name}"] = Table(columns)
-        return Run(self.about, tables)
+        return Run(present(self.facts, "model and corpus"), tables)
 
     def project_head(
         self, layer: int, head: int, how: str, *, gauge: str = "attentionviz", stack: str | None = None, seed: int = 0

@@ -125,7 +125,7 @@ def test_a_treebank_without_mentions_is_measured_and_reference_is_left_out_with_
     assert "Entity=" in at.code[0].value
     run = el.open_run(job.folder)
     assert list(run.parts) == ["syntax"]
-    assert run.about["corpus"]["name"] == "mine.conllu.gz"
+    assert run.facts.corpus.name == "mine.conllu.gz"
     assert "'mine.conllu.gz'" in next(one.value for one in at.code if "el.load" in one.value)
 
 

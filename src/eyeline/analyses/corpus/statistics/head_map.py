@@ -19,7 +19,7 @@ RULES = (
 NO_BEHAVIOUR, NOT_MEASURED = "none of these", "not measured"
 
 
-def head_map(distances: Table, tables: dict[str, Table], seed: int, stack: str = "") -> tuple[Table, dict[str, float]]:
+def head_map(distances: Table, tables: dict[str, Table], seed: int, stack: str = "") -> tuple[Table, float]:
     """Metric MDS of the square of distances: (layer, head, x, y, behaviour) and its stress.
 
     stress is Kruskal's stress-1, 0 for a perfect layout: √(Σ (d − δ)² / Σ d²), with d the distances in the plane and δ those between heads.
@@ -37,7 +37,7 @@ def head_map(distances: Table, tables: dict[str, Table], seed: int, stack: str =
             "behaviour": behaviours,
         }
     )
-    return table, {"stress": stress(square, places)}
+    return table, stress(square, places)
 
 
 def lay_out(square: np.ndarray, seed: int) -> np.ndarray:

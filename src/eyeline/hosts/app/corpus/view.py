@@ -30,10 +30,10 @@ SENTENCES = ("The cat sat on the mat because it was tired.", "Mary told Anna tha
 @st.fragment
 def show_run(say: Say, run: Run, name: str) -> None:
     """Everything of a run that can be looked at."""
-    counts, names = run.about["counts"], (run.about["model"]["name"], run.about["corpus"]["name"])
+    counts, names = run.facts.counts, (run.facts.model.name, run.facts.corpus.name)
     model, corpus = (escaped(str(one)) for one in names)
     st.caption(say("corpus.provenance", model=model, corpus=corpus, texts=f"{counts['texts']:,}", tokens=f"{counts['tokens']:,}"))
-    for left, why in run.about.get("left_out", {}).items():
+    for left, why in run.facts.left_out.items():
         st.warning(say("corpus.left_out", name=say(f"corpus.analysis_{left}")), icon=":material/info:")
         st.code(why, language=None, wrap_lines=True)
     _notable(say, run, name)
@@ -117,7 +117,7 @@ def _facts(say: Say, card: HeadCard, name: str, every: list[figures.Head]) -> No
 def _examples(say: Say, run: Run, card: HeadCard, name: str) -> None:
     """The head on the run's own example, and on sentences that its model reads now."""
     found: dict[str, Trace | str] = {} if run.example is None else {say("corpus.own_example"): run.example}
-    model = str(run.about["model"]["name"])
+    model = str(run.facts.model.name)
     if model in choices(current()):
         found |= {sentence: sentence for sentence in SENTENCES}
     if not found:

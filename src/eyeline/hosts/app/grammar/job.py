@@ -90,7 +90,7 @@ def measure(model: Model, gold: Gold, wanted: Wanted, owner: str) -> Callable[[J
         if not found:
             raise TextError("\n".join(left_out.values()))
         if left_out:
-            found[0] = replace(found[0], about={**found[0].about, "left_out": left_out})
+            found[0] = found[0].with_facts(left_out=left_out)
         job.report_progress(Progress("saving", OF, OF))
         keep(job, owner, found[0].join(*found[1:]).save)
 

@@ -21,7 +21,7 @@ _SENTENCES = Shelf(32_000_000)
 
 def look(say: Say, run: Run, words: list[str], at: Head, direction: str, key: str) -> None:
     """A list of words in the head view, where the run's model is offered here."""
-    name = str(run.about["model"]["name"])
+    name = str(run.facts.model.name)
     if name not in choices(current()):
         st.caption(say("corpus.no_example"))
         return

@@ -48,12 +48,12 @@ def show_grammar(say: Say, parts: Mapping[str, Run], name: str) -> None:
 
 def _provenance(say: Say, kind: str, run: Run) -> None:
     """Model, corpus, how much of it, and what was left out and why: nothing is dropped in silence."""
-    counts, names = run.about["counts"], [str(run.about["model"]["name"]), str(run.about["corpus"]["name"])]
+    counts, names = run.facts.counts, [str(run.facts.model.name), str(run.facts.corpus.name)]
     names[1] = names[1].removeprefix("the other half of ")  # of the probes, which learn from one half
     model, corpus = (escaped(one) for one in names)
     n = {name: f"{counts.get(name, 0):,}" for name in ("sentences", "words", "documents", "mentions")}
     if kind == "coreference":
-        n["documents"] = f"{run.about['corpus'].get('documents', 0):,}"
+        n["documents"] = f"{run.facts.corpus.documents or 0:,}"
     st.caption(say(f"grammar.provenance_{kind}", model=model, corpus=corpus, **n))
     said = [say(f"grammar.{what}", n=f"{counts[what]:,}") for what in ("no_tree", "too_long", "unreadable") if counts.get(what)]
     if kind == "coreference":

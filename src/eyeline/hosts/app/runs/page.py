@@ -20,7 +20,7 @@ from eyeline.hosts.app.settings import current
 from eyeline.hosts.app.shell import heading, visitor
 from eyeline.hosts.report.write import REPORT
 from eyeline.plots.figures import FIGURES
-from eyeline.results.folder import ABOUT, EXAMPLE
+from eyeline.results.folder import EXAMPLE, FACTS_FILE
 
 
 def page(say: Say) -> None:
@@ -69,7 +69,7 @@ def linked(name: str) -> Path | None:
 def called(say: Say, folder: Path) -> str:
     """A run in the list: when, which model, how much."""
     try:
-        when = time.strftime("%Y-%m-%d %H:%M", time.localtime((folder / ABOUT).stat().st_mtime))
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime((folder / FACTS_FILE).stat().st_mtime))
         return called_by(say, opened(folder), when)
     except (EyelineError, OSError, KeyError, TypeError):
         return folder.name

@@ -13,7 +13,7 @@ from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.shelf import Shelf
 from eyeline.hosts.app.space.compared import show_comparison
 from eyeline.hosts.app.space.shown import show_space
-from eyeline.results.folder import ABOUT
+from eyeline.results.folder import FACTS_FILE
 from eyeline.results.run import Run, open_run
 
 _RUNS = Shelf(16)
@@ -21,7 +21,7 @@ _RUNS = Shelf(16)
 
 def opened(folder: Path) -> Run:
     """A finished run, read once; again where it was written anew."""
-    about = folder / ABOUT
+    about = folder / FACTS_FILE
     return _RUNS.get((str(folder), about.stat().st_mtime_ns if about.is_file() else 0), lambda: open_run(folder), lambda _: 1)
 
 
@@ -29,8 +29,8 @@ def show_parts(say: Say, run: Run, folder: Path) -> None:
     """Every part of a run, those of grammar together, and what was left out of it."""
     name, parts = folder.name, run.parts
     for part in parts.values():
-        if part.about.get("kind", "analyse") in GRAMMAR:
-            for left, why in part.about.get("left_out", {}).items():
+        if part.facts.kind in GRAMMAR:
+            for left, why in part.facts.left_out.items():
                 st.warning(say("grammar.left_out", name=say(f"grammar.analysis_{left}")), icon=":material/info:")
                 st.code(why, language=None, wrap_lines=True)
     if "analyse" in parts:
@@ -47,10 +47,10 @@ def show_parts(say: Say, run: Run, folder: Path) -> None:
 def called_by(say: Say, run: Run, when: str) -> str:
     """A run in a list: when, which model, how much of what."""
     kind, part = next(iter(run.parts.items()))
-    about = part.about
-    counts, named = about["counts"], {"when": when, "model": about["model"]["name"], "corpus": about["corpus"]["name"]}
+    facts = part.facts
+    counts, named = facts.counts, {"when": when, "model": facts.model.name, "corpus": facts.corpus.name}
     if kind == "compare":
-        return say("space.called_compare", **named, other=about["with"]["name"], n=f"{counts['texts']:,}")
+        return say("space.called_compare", **named, other=facts.other.name if facts.other is not None else "", n=f"{counts['texts']:,}")
     if kind == "space":
         return say("space.called", **named, n=f"{counts['texts']:,}")
     if kind == "coreference":

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eyeline.errors import StorageError
-from eyeline.results.folder import ABOUT
+from eyeline.results.folder import FACTS_FILE
 
 MODELS, RUNS = "models", "runs"
 #: What a run is called while it is written, and seconds after which nobody writes it any more.
@@ -49,8 +49,8 @@ class Workspace:
 
     def runs(self) -> dict[str, Path]:
         """Finished runs by name, the newest first: a folder with run.json is one."""
-        found = [path for path in self._folders(RUNS) if (path / ABOUT).is_file()]
-        return {path.name: path for path in sorted(found, key=lambda path: (path / ABOUT).stat().st_mtime, reverse=True)}
+        found = [path for path in self._folders(RUNS) if (path / FACTS_FILE).is_file()]
+        return {path.name: path for path in sorted(found, key=lambda path: (path / FACTS_FILE).stat().st_mtime, reverse=True)}
 
     def whole(self, folder: Path) -> bool:
         """Whether all that lies in a folder lies in the workspace: links that lead out of it do not."""

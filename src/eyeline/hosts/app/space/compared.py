@@ -14,25 +14,26 @@ from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.plain import escaped, refuse
 from eyeline.hosts.app.space.shown import open_clicked, opened, view
 from eyeline.results.comparison import FILES
+from eyeline.results.facts import present
 from eyeline.results.run import Run
 
 
 @st.fragment
 def show_comparison(say: Say, run: Run, folder: Path) -> None:
     """Numbers, then both spaces with the same sentence selected."""
-    name, counts, table = folder.name, run.about["counts"], run.table("compare")
-    models = tuple(escaped(str(run.about[which]["name"])) for which in ("model", "with"))
-    corpus = escaped(str(run.about["corpus"]["name"]))
+    name, counts, table = folder.name, run.facts.counts, run.table("compare")
+    models = tuple(escaped(one.name) for one in (run.facts.model, present(run.facts.other, "second model")))
+    corpus = escaped(str(run.facts.corpus.name))
     st.caption(
         say("space.provenance", a=models[0], b=models[1], corpus=corpus, texts=f"{counts['texts']:,}", tokens=f"{counts['tokens']:,}")
     )
-    for left, why in run.about.get("left_out", {}).items():
+    for left, why in run.facts.left_out.items():
         st.warning(say("space.left_out"), icon=":material/info:")
         st.code(f"{left}: {why}", language=None, wrap_lines=True)
     js = table["js"].astype(float)
     most = int(np.nanargmax(js))
     head = f"L{table['layer'][most]}·H{table['head'][most]}"
-    level = say(f"space.level_{run.about['level']}")
+    level = say(f"space.level_{run.facts.level}")
     st.markdown(say("space.apart", mean=f"{np.nanmean(js):.3f}", most=f"{js[most]:.3f}", head=head, level=level))
     st.subheader(say("space.figure_compare"), anchor=False)
     st.caption(say("space.figure_compare_about"))

@@ -13,6 +13,7 @@ from eyeline.hosts.app.jobs import Job, keep
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.settings import current
 from eyeline.results.comparison import Comparison
+from eyeline.results.facts import CompareOptions
 from eyeline.results.space.file import FILE
 from eyeline.results.space.space import Space
 
@@ -92,20 +93,20 @@ def measure_comparison(
             job.report_progress(progress)
 
         found = compare(first, other, corpus, limit=wanted.limit, max_tokens=wanted.max_tokens, spaces=False, progress=show)
-        options = found.about["options"]
-        layers = sorted({layer for numbers in options["layers"].values() for layer in numbers})
-        about = {**found.about, "options": {**options, "spaces": True}}
+        options = found.facts.options_as(CompareOptions)
+        layers = sorted({layer for numbers in options.layers.values() for layer in numbers})
+        left_out = dict(found.facts.left_out)
         spaces = None
         if first.gives.recorded and other.gives.recorded:
-            same = replace(wanted, max_tokens=int(options["max_tokens"]))
+            same = replace(wanted, max_tokens=options.max_tokens or wanted.max_tokens)
             a, b = (
                 _space(say, model, corpus, same, job, step, layers=layers)
                 for model, step in ((first, "first_space"), (other, "second_space"))
             )
             spaces = (a, b)
         else:
-            about["left_out"] = {**about["left_out"], "space": say("space.no_vectors")}
+            left_out["space"] = say("space.no_vectors")
         job.report_progress(Progress("saving", 1, 1))
-        keep(job, owner, Comparison(replace(found.run, about=about), spaces).save)
+        keep(job, owner, Comparison(found.run.with_facts(options=replace(options, spaces=True), left_out=left_out), spaces).save)
 
     return work

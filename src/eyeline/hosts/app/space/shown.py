@@ -18,7 +18,8 @@ from eyeline.hosts.app.plain import escaped, refuse
 from eyeline.hosts.app.shelf import Shelf
 from eyeline.measures.project import METHODS
 from eyeline.plots.figures import available
-from eyeline.results.folder import ABOUT
+from eyeline.results.facts import SpaceOptions
+from eyeline.results.folder import FACTS_FILE
 from eyeline.results.run import Run
 from eyeline.results.space.ask import HeadPicture
 from eyeline.results.space.file import FILE, open_space
@@ -40,8 +41,8 @@ def opened(path: Path) -> Space:
 @st.fragment
 def show_space(say: Say, run: Run, folder: Path) -> None:
     """The live pictures first, then what may be believed of them."""
-    name, counts = folder.name, run.about["counts"]
-    model, corpus = (escaped(str(one)) for one in (run.about["model"]["name"], run.about["corpus"]["name"]))
+    name, counts = folder.name, run.facts.counts
+    model, corpus = (escaped(str(one)) for one in (run.facts.model.name, run.facts.corpus.name))
     st.caption(say("corpus.provenance", model=model, corpus=corpus, texts=f"{counts['texts']:,}", tokens=f"{counts['tokens']:,}"))
     for what in ("too_long", "unreadable"):
         if counts.get(what):
@@ -83,12 +84,12 @@ def fidelity(say: Say, run: Run) -> None:
             **{key: f"L{table['layer'][place]}·H{table['head'][place]}" for key, place in heads.items()},
         )
     )
-    st.caption(say(f"space.project_{run.about['options']['project']}_about"))
+    st.caption(say(f"space.project_{run.facts.options_as(SpaceOptions).project}_about"))
 
 
 def stamped(folder: Path) -> tuple[str, int]:
     """What pictures of a run are kept by: its folder, and when it was written."""
-    return str(folder), (folder / ABOUT).stat().st_mtime_ns
+    return str(folder), (folder / FACTS_FILE).stat().st_mtime_ns
 
 
 def view(say: Say, spaces: dict[str, Space], folder: Path, begin: Head | None = None) -> Head | None:
