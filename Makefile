@@ -1,4 +1,4 @@
-# make run · make test · make check: each sets up what it needs first, and does it once.
+# make run · make test · make test-all · make check: each sets up what it needs first, and does it once.
 # make run PORT=8600 listens elsewhere; OPTIONS=--allow-hub and the like are passed on (eyeline app --help).
 PYTHON ?= python3
 VENV := .venv
@@ -8,9 +8,11 @@ NODE_READY := frontend/node_modules/.package-lock.json
 PORT ?= 8501
 WORKSPACE ?= eyeline-workspace
 OPTIONS ?=
+# Test processes, with one thread each.
+WORKERS ?= 2
 EXTRAS := gguf,notebook,plots,app,embed,dev
 
-.PHONY: run sample comes-up test check format frontend bench setup system clean
+.PHONY: run sample comes-up test test-all test-families test-lowest check format frontend bench setup system clean
 
 # The app, until Ctrl-C.
 run: $(READY)
@@ -27,9 +29,20 @@ sample: $(READY)
 comes-up: $(READY)
 	$(BIN)/python scripts/app_comes_up.py
 
+# What a change should pass. A file's tests stay together, files go to the next free process; the order is random, its seed is printed.
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 test: $(READY) $(NODE_READY) system
 	cd frontend && npm test
-	$(BIN)/python -m pytest
+	$(PYTEST)
+
+# With the slow ones: load, UMAP and t-SNE, large pages, killed processes, twenty families of models.
+test-all: $(READY) $(NODE_READY) system
+	cd frontend && npm test
+	$(PYTEST) --tier all
+
+# Every family of models that transformers can build, in a small random configuration.
+test-families: $(READY)
+	$(PYTEST) --tier families tests/families
 
 check: $(READY) $(NODE_READY)
 	$(BIN)/ruff check .

@@ -18,6 +18,7 @@ import eyeline as el
 from tests.shared_models import changed_models, guarded
 
 torch.set_num_threads(1)
+pytest_plugins = ["tests.tiers"]
 
 FLAGS = "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync"
 

@@ -62,33 +62,31 @@ def test_unequal_stacks(show):
     shown.until("scene.thumbnails.length === 24")
 
 
-def test_512_tokens_are_drawn_without_blocking_for_long(show):
+def test_512_tokens_are_drawn_as_heat_maps(show):
     shown = show(made_up.view("model", 512, layers=3, heads=12))
     assert len(shown.scene["thumbnails"]) == 36
     assert shown.scene["as"] == "heatmap"
 
 
 @pytest.mark.parametrize("tokens", [128, 512])
-def test_the_pointer_is_answered_at_once_also_the_first_time(show, tokens):
+def test_the_pointer_is_answered_within_its_event_also_the_first_time(show, tokens):
+    """No timer and no frame in between: a few microtasks after the event, the large map is that of the head under the pointer."""
     shown = show(made_up.view("model", tokens, layers=2, heads=12))
-    times = shown.page.evaluate(
+    answered = shown.page.evaluate(
         """async () => {
           const root = document.getElementById('view').firstElementChild.shadowRoot;
           const canvas = root.querySelector('canvas'), box = canvas.getBoundingClientRect();
-          const times = [];
+          const answered = [];
           for (const {name, x, y} of document.getElementById('view').eyeline.scene().thumbnails.slice(3, 12)) {
-            const start = performance.now();
             const move = {clientX: box.left + x + 5, clientY: box.top + y + 5, pointerType: 'mouse'};
             canvas.dispatchEvent(new PointerEvent('pointermove', move));
-            while (root.querySelector('.large strong')?.textContent !== name) await null;
-            root.querySelector('.large canvas').getContext('2d').getImageData(0, 0, 1, 1);
-            times.push(performance.now() - start);
+            for (let i = 0; i < 20; i++) await null;
+            answered.push(root.querySelector('.large strong')?.textContent === name);
           }
-          return times;
+          return answered;
         }"""
     )
-    assert times[0] < 100
-    assert sorted(times)[4] < 50
+    assert answered == [True] * 9
     shown.page.locator(".large", has_text="max 0.").wait_for()  # the exact number follows when the pointer rests
 
 

@@ -1,0 +1,52 @@
+"""Which tests run: all that a change should pass, or slow ones too. `make test`, `make test-all` and `make test-families` choose.
+
+Tests marked `slow` and `families` are left out unless they are named: by --tier, by -m, or by their own address (file.py::test).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+#: A tier → the markers that it leaves out.
+TIERS = {"quick": ("slow", "families"), "all": ("families",), "families": ()}
+HOW = {"slow": "make test-all", "families": "make test-families"}
+LEFT_OUT: pytest.StashKey[dict[str, int]] = pytest.StashKey()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--tier", choices=list(TIERS), default="quick", help="quick: without slow tests; all: with them; families: every one")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[LEFT_OUT] = {}
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("-m") or any("::" in argument for argument in config.args):
+        return
+    counts: dict[str, int] = {}
+    kept, left = [], []
+    for item in items:
+        marker = next((name for name in TIERS[config.getoption("--tier")] if item.get_closest_marker(name)), None)
+        (left if marker else kept).append(item)
+        if marker:
+            counts[marker] = counts.get(marker, 0) + 1
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = kept
+    config.stash[LEFT_OUT] = counts
+    if hasattr(config, "workeroutput"):  # a process of pytest-xdist: its counts travel to the one that prints
+        config.workeroutput["left_out"] = counts
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:
+    """Every process of pytest-xdist has seen the same tests: the counts of any of them are those of all."""
+    node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", {}) or node.config.stash[LEFT_OUT]
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    for marker, count in config.stash[LEFT_OUT].items():
+        terminalreporter.write_line(f"{count} tests marked {marker} were left out; `{HOW[marker]}` runs them.")
