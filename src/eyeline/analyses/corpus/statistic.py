@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
+import torch
 
 from eyeline.analyses.corpus.batch import Batch
 from eyeline.analyses.corpus.rows import Rows
+from eyeline.analyses.corpus.sums import STACKS, LayerSum, SumKey
+from eyeline.analyses.tables import head_table
 from eyeline.errors import TraceError
 from eyeline.results.table import Table
 
@@ -17,24 +20,25 @@ if TYPE_CHECKING:
     from eyeline.models.model import Model
 
 #: The sum that counts the texts that a statistic leaves out.
-LEFT_OUT = "all.0.texts.left_out"
+LEFT_OUT = SumKey("all", 0, "left_out", ("texts",))
 
 
 class Statistic(ABC):
     """A number for each head that a corpus adds up to.
 
-    All that it holds is sums in float64 under names such as `encoder.3.mass`, so that merging is addition: parts merged equal the
-    whole, in any order, an empty one changes nothing, and its state is the sums themselves.
+    To write one, give it a `name`, and write `update` and `result`; a statistic whose __init__ takes arguments also says them in `options`.
+    All that it holds is sums in float64, so that merging is addition: parts merged equal the whole, in any order, an empty one changes
+    nothing, and its state is the sums themselves.
     """
 
     name: ClassVar[str]
     #: Whether it is fed rows; one that runs the model itself, in `finish`, is not.
     from_rows: ClassVar[bool] = True
-    #: Whether rows without weights of their own (long texts through a fused kernel) cannot answer it.
+    #: Whether it calls `rows.weights()`, which rows of long texts through a fused kernel do not have.
     needs_weights: bool = False
 
     def __init__(self) -> None:
-        self.sums: dict[str, np.ndarray] = {}
+        self.sums: dict[SumKey, np.ndarray] = {}
 
     @abstractmethod
     def update(self, rows: Rows, batch: Batch) -> None:
@@ -44,13 +48,13 @@ class Statistic(ABC):
     def result(self) -> dict[str, Table]:
         """The tables that the sums make: name → table. An empty statistic gives empty tables."""
 
-    @abstractmethod
     def options(self) -> dict[str, object]:
-        """What this statistic was asked for, as JSON: two can be merged where these agree."""
+        """The arguments of __init__, as JSON: two statistics can be merged where these agree."""
+        return {}
 
-    @abstractmethod
     def fresh(self) -> Self:
         """An empty statistic with the same options."""
+        return type(self)(**self.options())
 
     def prepare(self, model: Model, seed: int) -> None:  # noqa: B027 - most need nothing
         """Called before a run: an error here leaves this statistic out, and the others go on."""
@@ -62,9 +66,27 @@ class Statistic(ABC):
     def finish(self, batch: Batch) -> None:  # noqa: B027 - most have nothing left to do
         """Called when every layer of the batch has passed."""
 
+    def add_row_means(self, quantity: str, values: torch.Tensor, rows: Rows) -> None:
+        """Add a number for each row, values [text, head, row]: the mean over the rows of a text, then over texts. See `row_means`."""
+        inside = rows.inside.to(values.dtype)  # [text, row], padding left out
+        lengths = torch.tensor(rows.n_queries, device=values.device, dtype=values.dtype)
+        means = (values * inside[:, None]).sum(-1) / lengths[:, None]  # [text, head]
+        sums = means.double().sum(0).cpu().numpy()  # [head]
+        n_texts = np.full(len(sums), float(len(rows.texts)) if rows.first == 0 else 0.0)
+        self.add(SumKey(rows.stack, rows.layer, quantity), np.stack([sums, n_texts], -1), rows.heads)
+
+    def row_means(self, quantity: str, column: str | None = None) -> Table:
+        """A row for each head: what `add_row_means` added up to, in a column of this name."""
+        records = [
+            (one.stack, one.layer, head, float(total / n_texts))
+            for one in self.by_layer(quantity)
+            for head, (total, n_texts) in enumerate(one.values)
+        ]
+        return head_table(records, (column or quantity,))
+
     def leave_out(self, n_texts: int) -> None:
         """Count texts that were read but are not in this statistic."""
-        self.add(LEFT_OUT, np.array([float(n_texts)]), range(1), 1)
+        self.add(LEFT_OUT, np.array([float(n_texts)]), range(1))
 
     def n_left_out(self) -> int:
         return int(self.sums[LEFT_OUT][0]) if LEFT_OUT in self.sums else 0
@@ -74,36 +96,32 @@ class Statistic(ABC):
         if type(other) is not type(self) or other.options() != self.options():
             raise TraceError(
                 f"{other.name} with options {other.options()} cannot be merged into {self.name} with options {self.options()}.",
-                "Merge statistics that were asked for the same.",
+                "Merge statistics of the same kind with the same options.",
             )
-        for name, values in other.sums.items():
-            self.sums[name] = self.sums[name] + values if name in self.sums else values.copy()
+        for key, values in other.sums.items():
+            self.sums[key] = self.sums[key] + values if key in self.sums else values.copy()
 
     def state(self) -> dict[str, np.ndarray]:
         """The sums, to be kept on disk."""
-        return {name: values.copy() for name, values in self.sums.items()}
+        return {str(key): values.copy() for key, values in self.sums.items()}
 
     def from_state(self, arrays: Mapping[str, np.ndarray]) -> Self:
         """A statistic with these options and the sums that `state` gave."""
-        made = self.fresh()
-        made.sums = {name: np.array(values, dtype=np.float64) for name, values in arrays.items()}
-        return made
+        restored = self.fresh()
+        restored.sums = {SumKey.parse(name): np.array(values, dtype=np.float64) for name, values in arrays.items()}
+        return restored
 
-    def add(self, name: str, values: np.ndarray, at: range, size: int) -> None:
-        """Add values [head of `at`, …] to a sum of `size` heads; heads that have not come yet stand at zero."""
-        if name not in self.sums or len(self.sums[name]) < size:
+    def add(self, key: SumKey, values: np.ndarray, heads: range) -> None:
+        """Add values [head of `heads`, …] to a sum; heads that have not come yet stand at zero."""
+        size = heads.stop
+        if key not in self.sums or len(self.sums[key]) < size:
             grown = np.zeros((size, *values.shape[1:]), dtype=np.float64)
-            if name in self.sums:
-                grown[: len(self.sums[name])] = self.sums[name]
-            self.sums[name] = grown
-        self.sums[name][at.start : at.stop] += values
+            if key in self.sums:
+                grown[: len(self.sums[key])] = self.sums[key]
+            self.sums[key] = grown
+        self.sums[key][heads.start : heads.stop] += values
 
-    def by_layer(self, what: str) -> list[tuple[str, int, str, np.ndarray]]:
-        """(stack, layer, detail, sums) of every sum named stack.layer.detail.what: encoder, decoder, cross, layers ascending."""
-        order = {"encoder": 0, "decoder": 1, "cross": 2}
-        found = []
-        for name, values in self.sums.items():
-            stack, layer, detail, kind = name.split(".")
-            if kind == what:
-                found.append((stack, int(layer), detail, values))
-        return sorted(found, key=lambda one: (order[one[0]], one[1]))
+    def by_layer(self, quantity: str) -> list[LayerSum]:
+        """Every sum of this quantity: encoder, decoder, cross, layers ascending."""
+        sums = [LayerSum(key, values) for key, values in self.sums.items() if key.quantity == quantity]
+        return sorted(sums, key=lambda one: (STACKS.index(one.stack), one.layer))

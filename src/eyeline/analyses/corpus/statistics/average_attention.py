@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -12,6 +12,7 @@ from eyeline.analyses.corpus.batch import Batch
 from eyeline.analyses.corpus.rows import Rows
 from eyeline.analyses.corpus.statistic import Statistic
 from eyeline.analyses.corpus.statistics.targets import OFFSETS, check_targets, columns_of, sep_rows
+from eyeline.analyses.corpus.sums import SumKey
 from eyeline.analyses.tables import head_table
 from eyeline.results.table import Table
 
@@ -33,9 +34,6 @@ class AverageAttention(Statistic):
 
     def options(self) -> dict[str, object]:
         return {"targets": self.targets}
-
-    def fresh(self) -> Self:
-        return type(self)(self.targets)
 
     def update(self, rows: Rows, batch: Batch) -> None:
         t = slice(rows.texts.start, rows.texts.stop)
@@ -61,16 +59,16 @@ class AverageAttention(Statistic):
         means = np.stack([_share(totals[name], divisors[name]) for name in totals], -1)  # [text, head, target]
         counted = np.stack([divisors[name] > 0 for name in totals], -1) * float(rows.first == 0)  # [text, target]
         counts = np.broadcast_to(counted.sum(0), means.shape[1:])  # [head, target]
-        key = f"{rows.stack}.{rows.layer}.{','.join(totals)}.mean"
-        self.add(key, np.stack([means.sum(0), counts], -1), rows.heads, rows.heads.stop)  # [head, target, (sum, texts)]
+        sums = np.stack([means.sum(0), counts], -1)  # [head, target, (sum, texts)]
+        self.add(SumKey(rows.stack, rows.layer, "mean", tuple(totals)), sums, rows.heads)
 
     def result(self) -> dict[str, Table]:
         records = []
-        for stack, layer, names, sums in self.by_layer("mean"):
-            for target, name in sorted(enumerate(names.split(",")), key=lambda pair: _order(pair[1])):
-                total, n_texts = sums[:, target].T  # [head], [head]
+        for one in self.by_layer("mean"):
+            for target, name in sorted(enumerate(one.details), key=lambda pair: _order(pair[1])):
+                total, n_texts = one.values[:, target].T  # [head], [head]
                 if n_texts.any():  # no decoder has read its last separator: there is no sep_from_sep
-                    records += [(stack, layer, head, name, float(mean)) for head, mean in enumerate(total / n_texts)]
+                    records += [(one.stack, one.layer, head, name, float(mean)) for head, mean in enumerate(total / n_texts)]
         return {self.name: head_table(records, ("target", "mean"))}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -10,6 +10,7 @@ import torch
 from eyeline.analyses.corpus.batch import Batch
 from eyeline.analyses.corpus.rows import Rows
 from eyeline.analyses.corpus.statistic import Statistic
+from eyeline.analyses.corpus.sums import SumKey
 from eyeline.analyses.tables import head_table
 from eyeline.measures.streamed import entropy_from_exponentials
 from eyeline.results.table import Cell, Table
@@ -35,9 +36,6 @@ class Entropy(Statistic):
     def options(self) -> dict[str, object]:
         return {"smoothing": self.smoothing}
 
-    def fresh(self) -> Self:
-        return type(self)(self.smoothing)
-
     def update(self, rows: Rows, batch: Batch) -> None:
         entropies = self._entropies(rows)  # [text, head, row]
         inside = rows.inside.to(entropies.dtype)  # [text, row]
@@ -58,7 +56,7 @@ class Entropy(Statistic):
             ],
             -1,
         )  # [head, (all, one row, uniform, texts)]
-        self.add(f"{rows.stack}.{rows.layer}.{series}.entropy", values, rows.heads, rows.heads.stop)
+        self.add(SumKey(rows.stack, rows.layer, "entropy", (series,)), values, rows.heads)
 
     def _entropies(self, rows: Rows) -> torch.Tensor:
         if not self.smoothing:
@@ -75,10 +73,11 @@ class Entropy(Statistic):
     def result(self) -> dict[str, Table]:
         series = "cls"
         records: list[tuple[Cell, ...]] = []
-        for stack, layer, name, sums in self.by_layer("entropy"):
+        for one in self.by_layer("entropy"):
+            (name,) = one.details
             series = name if not records or series == name else "one_row"  # the stacks of one model may differ
-            means = sums[:, :3] / sums[:, 3:]  # [head, (all, one row, uniform)]
-            records += [(stack, layer, head, float(row[0]), float(row[1]), float(row[2])) for head, row in enumerate(means)]
+            means = one.values[:, :3] / one.values[:, 3:]  # [head, (all, one row, uniform)]
+            records += [(one.stack, one.layer, head, *(float(mean) for mean in row)) for head, row in enumerate(means)]
         return {self.name: head_table(records, ("all", series, "uniform"))}
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -10,7 +12,8 @@ import torch
 from eyeline.analyses.corpus.batch import Batch
 from eyeline.analyses.corpus.rows import Rows
 from eyeline.analyses.corpus.statistic import Statistic
-from eyeline.analyses.tables import head_name
+from eyeline.analyses.corpus.sums import SumKey
+from eyeline.heads import HeadRef
 from eyeline.measures.similarity import js_between_heads
 from eyeline.models.model import Model
 from eyeline.results.table import Table
@@ -35,9 +38,6 @@ class HeadDistances(Statistic):
 
     def options(self) -> dict[str, object]:
         return {"smoothing": self.smoothing, "longest": self.longest}
-
-    def fresh(self) -> Self:
-        return type(self)(self.smoothing, self.longest)
 
     def batch_tokens(self, model: Model) -> int | None:
         return HELD_TOKENS
@@ -68,32 +68,38 @@ class HeadDistances(Statistic):
             layers = sorted(by_layer)
             maps = torch.cat([by_layer[layer] for layer in layers])  # [head of any layer, row, key]
             found = js_between_heads(maps, self.smoothing).cpu().numpy()
-            key = f"{stack}.0.{','.join(f'{layer}x{len(by_layer[layer])}' for layer in layers)}"
-            self._add(f"{key}.distance", found)
-            self._add(f"{key}.rows", np.array([float(maps.shape[1]), 1.0]))  # rows, texts
+            details = layer_sizes({layer: len(by_layer[layer]) for layer in layers})
+            self.add(SumKey(stack, 0, "distance", details), found, range(len(found)))  # [head, head]
+            self.add(SumKey(stack, 0, "rows", details), np.array([float(maps.shape[1]), 1.0]), range(2))  # rows, texts
         self._held = {}
         self.leave_out(len(batch.sides) - len(batch.up_to(self.longest).sides))
 
-    def _add(self, name: str, values: np.ndarray) -> None:
-        self.sums[name] = self.sums[name] + values if name in self.sums else values.astype(np.float64)
-
     def result(self) -> dict[str, Table]:
         """`distances`, a square whose header and first column name the heads; one for each stack where there are several."""
-        found = self.by_layer("distance")
+        squares = self.by_layer("distance")
         tables = {}
-        for stack, _, detail, sums in found:
-            heads = [head_name(*pair) for pair in heads_of(detail)]
-            rows = self.sums[f"{stack}.0.{detail}.rows"][0]
-            name = self.name if len(found) == 1 else f"{self.name}_{stack}"
-            tables[name] = Table({"head": heads, **{head: (sums[:, i] / rows).tolist() for i, head in enumerate(heads)}})
+        for one in squares:
+            heads = [str(head) for head in heads_of(one.details)]
+            n_rows = self.sums[replace(one.key, quantity="rows")][0]
+            name = self.name if len(squares) == 1 else f"{self.name}_{one.stack}"
+            tables[name] = Table({"head": heads, **{head: (one.values[:, i] / n_rows).tolist() for i, head in enumerate(heads)}})
         return tables or {self.name: Table({"head": []})}
 
 
-def heads_of(detail: str) -> list[tuple[int, int]]:
-    """(layer, head) of each row of the square.
+def layer_sizes(n_heads: Mapping[int, int]) -> tuple[str, ...]:
+    """Which heads the rows of a square stand for, as details of its key: layer → number of heads.
 
-    >>> heads_of("0x1,3x2")
-    [(0, 0), (3, 0), (3, 1)]
+    >>> layer_sizes({0: 1, 3: 2})
+    ('0x1', '3x2')
     """
-    sizes = [tuple(map(int, part.split("x"))) for part in detail.split(",")]
-    return [(layer, head) for layer, n_heads in sizes for head in range(n_heads)]
+    return tuple(f"{layer}x{n}" for layer, n in n_heads.items())
+
+
+def heads_of(details: Sequence[str]) -> list[HeadRef]:
+    """The head of each row of the square, from what `layer_sizes` wrote.
+
+    >>> [str(head) for head in heads_of(("0x1", "3x2"))]
+    ['L0·H0', 'L3·H0', 'L3·H1']
+    """
+    sizes = [tuple(map(int, detail.split("x"))) for detail in details]
+    return [HeadRef("", layer, head) for layer, n_heads in sizes for head in range(n_heads)]

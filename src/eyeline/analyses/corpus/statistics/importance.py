@@ -13,6 +13,7 @@ from eyeline.analyses.corpus.batch import Batch
 from eyeline.analyses.corpus.rows import Rows, keys_seen
 from eyeline.analyses.corpus.statistic import Statistic
 from eyeline.analyses.corpus.statistics.targets import check_targets, columns_of
+from eyeline.analyses.corpus.sums import SumKey
 from eyeline.analyses.tables import head_table
 from eyeline.capture.inputs import batch_inputs
 from eyeline.models.model import Model
@@ -46,9 +47,9 @@ class Importance(Statistic):
         return {"rate": self.rate, "targets": self.targets, "longest": self.longest}
 
     def fresh(self) -> Self:
-        made = type(self)(self.rate, self.targets, self.longest)
-        made._model, made._objective, made._seed = self._model, self._objective, self._seed
-        return made
+        fresh = super().fresh()
+        fresh._model, fresh._objective, fresh._seed = self._model, self._objective, self._seed
+        return fresh
 
     def prepare(self, model: Model, seed: int) -> None:
         self._model, self._objective, self._seed = model, objective_of(model), seed
@@ -109,13 +110,13 @@ class Importance(Statistic):
             part = size[place, :, : len(queries), : len(keys)].sum(0).double() * of_text  # [query, key]
             sums[:, 0] += (part.sum(0) @ inside).cpu().numpy()
             sums[:, 1] += (of_text.sum(0) @ inside).cpu().numpy() * size.shape[1]
-        self.add(f"{stack}.{layer}.{','.join(columns.names)}.gradient", sums[None], range(1), 1)
+        self.add(SumKey(stack, layer, "gradient", columns.names), sums[None], range(1))
 
     def result(self) -> dict[str, Table]:
         records = []
-        for stack, layer, names, sums in self.by_layer("gradient"):
-            for target, name in enumerate(names.split(",")):
-                total, weights = sums[0, target]
-                records.append((stack, layer, 0, name, float(total / weights) if weights else float("nan")))
+        for one in self.by_layer("gradient"):
+            for target, name in enumerate(one.details):
+                total, weights = one.values[0, target]
+                records.append((one.stack, one.layer, 0, name, float(total / weights) if weights else float("nan")))
         table = head_table(records, ("target", "mean"))
         return {self.name: Table({name: values for name, values in table.columns.items() if name != "head"})}
