@@ -8,7 +8,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyeline.analyses.corpus.state import load_state, save_state
+from eyeline.analyses.corpus.state import Position, load_state, save_state
+from eyeline.results.facts import AnalyseOptions, CorpusFacts, ModelFacts, RunFacts
 from eyeline.analyses.corpus.statistic import Statistic
 from eyeline.analyses.corpus.statistics.average_attention import AverageAttention
 from eyeline.analyses.corpus.statistics.entropy import Entropy
@@ -74,11 +75,13 @@ def test_an_empty_statistic_is_legal_and_changes_nothing(statistic: Statistic) -
 @every
 def test_state_comes_back_from_disk_to_the_bit(statistic: Statistic, tmp_path) -> None:
     full = folded(statistic, ALL)
-    save_state(tmp_path, [full], {"done": [1, 2]})
-    found = load_state(tmp_path, [statistic])
-    assert found is not None
-    assert found[1]["done"] == [1, 2]
-    assert_same(found[0][0], full)
+    position = Position((1, 2), {"texts": 3}, 0.5, streamed=True, complete=False)
+    facts = RunFacts(ModelFacts("tiny"), CorpusFacts("texts"), AnalyseOptions())
+    save_state(tmp_path, [full], facts, position)
+    saved = load_state(tmp_path, [statistic])
+    assert saved is not None
+    assert saved.position == position
+    assert_same(saved.statistics[0], full)
 
 
 @every

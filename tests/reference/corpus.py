@@ -9,8 +9,8 @@ import numpy as np
 import eyeline as el
 
 
-def average_attention(traces: list[el.Trace], sep: int | None) -> dict[tuple[int, int, str], float]:
-    """(layer, head, target) → mean over texts of Σ_ij A[i, j] · S[i, j] / D."""
+def average_attention(traces: list[el.Trace], sep: int | None, *, causal: bool = False) -> dict[tuple[int, int, str], float]:
+    """(layer, head, target) → mean over texts of Σ_ij A[i, j] · S[i, j] / D. causal: the first position is only `first`."""
     found: dict[tuple[int, int, str], list[float]] = {}
     for trace in traces:
         (stack,) = trace.stacks.values()
@@ -20,14 +20,15 @@ def average_attention(traces: list[el.Trace], sep: int | None) -> dict[tuple[int
             for head, map_ in enumerate(weights):
                 seps = [i for i in range(n) if text.special[i] and text.ids[i] == sep]
                 others = [i for i in range(n) if i not in seps]
-                dots = [i for i in range(n) if text.tokens[i].strip(" Ġ▁") in (".", ",") and not text.special[i]]
+                words = [i for i in range(n) if not text.special[i] and not (causal and i == 0)]
+                dots = [i for i in words if text.tokens[i].strip(" Ġ▁") in (".", ",")]
                 shares = {
                     "first": sum(map_[i, 0] for i in range(n)) / n,
                     "self": sum(map_[i, i] for i in range(n)) / n,
                     "previous": sum(map_[i, i - 1] for i in range(1, n)) / n,
                     "next": sum(map_[i, i + 1] for i in range(n - 1)) / n,
                     "punctuation": sum(map_[i, j] for i in range(n) for j in dots) / n,
-                    "other": sum(map_[i, j] for i in range(n) for j in range(n) if not text.special[j] and j not in dots) / n,
+                    "other": sum(map_[i, j] for i in range(n) for j in words if j not in dots) / n,
                 }
                 if sep is not None:
                     shares["sep"] = sum(map_[i, j] for i in range(n) for j in seps) / n

@@ -62,7 +62,7 @@ def test_a_decoder_has_neither_next_nor_special_tokens_and_a_causal_uniform_line
     run = analyse(smollm2, texts, [AverageAttention(), Entropy()])
     assert set(run.table("average_attention").columns["target"]) == {"punctuation", "first", "other", "previous", "self"}
     traces = smollm2.traces(texts)
-    expected = slow.average_attention(traces, None)
+    expected = slow.average_attention(traces, None, causal=True)
     for row in run.table("average_attention").rows():
         assert row["mean"] == pytest.approx(expected[row["layer"], row["head"], row["target"]], abs=5e-6)
     by_head = slow.entropy(traces, causal=True)

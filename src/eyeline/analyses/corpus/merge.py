@@ -11,7 +11,7 @@ from pathlib import Path
 
 from eyeline.analyses.corpus.state import check_same, load_state
 from eyeline.analyses.corpus.statistic import Statistic
-from eyeline.analyses.corpus.statistics.catalogue import STATISTICS
+from eyeline.analyses.corpus.statistics.catalogue import statistic_with
 from eyeline.analyses.corpus.summary import notices, summarise
 from eyeline.errors import StorageError, TraceError
 from eyeline.results.facts import AnalyseOptions, CorpusFacts
@@ -19,14 +19,15 @@ from eyeline.results.run import Run, open_parts
 from eyeline.storage.records import to_json
 
 
-def merge_runs(folders: Sequence[str | Path]) -> Run:
+def merge_runs(folders: Sequence[str | Path], own: Sequence[type[Statistic]] = ()) -> Run:
     """The run that the texts of all these runs together give: their sums are added, and the tables made of them anew.
 
     folders   finished runs of `eyeline analyse`, of one model with the same options and analyses, each of another part of the corpus
+    own       the classes of your own statistics, where the runs have some
     """
     if isinstance(folders, str | Path) or len(folders) < 2:
         raise TraceError(f"Runs to merge: {folders!r}.", "Give the folders of at least two.")
-    runs, statistics = zip(*(_open(Path(folder)) for folder in folders), strict=True)
+    runs, statistics = zip(*(_open(Path(folder), own) for folder in folders), strict=True)
     for folder, run in zip(folders, runs, strict=True):
         _check_alike(Path(folder), run, Path(folders[0]), runs[0])
     corpora = [run.facts.corpus for run in runs]
@@ -50,12 +51,12 @@ def merge_runs(folders: Sequence[str | Path]) -> Run:
     return Run(facts, tables, next((run.example for run in runs if run.example is not None), None))
 
 
-def _open(folder: Path) -> tuple[Run, list[Statistic]]:
+def _open(folder: Path, own: Sequence[type[Statistic]]) -> tuple[Run, list[Statistic]]:
     """A finished run and its sums."""
     run = next((part for part in open_parts(folder) if part.facts.kind == "analyse"), None)
     if run is None:
         raise StorageError(f"{folder} holds no run of `eyeline analyse`.", "Give folders that it wrote.")
-    saved = load_state(folder, [STATISTICS[name](**options) for name, options in (run.facts.statistics or {}).items()])
+    saved = load_state(folder, [statistic_with(name, options, own) for name, options in (run.facts.statistics or {}).items()])
     if saved is None or not saved.position.complete:
         raise StorageError(f"{folder} holds no sums of a finished run.", "Sums are written where the run is made: -o FOLDER (folder=…).")
     check_same(folder, saved.facts, run.facts)

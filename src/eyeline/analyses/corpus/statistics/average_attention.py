@@ -22,7 +22,8 @@ class AverageAttention(Statistic):
 
     Targets: the special tokens that the tokeniser adds (cls, sep, bos, eos), punctuation (. and ,), first, special, other (neither special
     nor punctuation), next, previous, self; `sep_from_sep` and `sep_from_other` take only the rows that are, or are not, separators.
-    Decoders have no next. targets: further ones, name → a regular expression that a whole token matches.
+    Decoders have no next; where they add no beginning token, the first position is neither other nor punctuation, only first.
+    targets: further ones, name → a regular expression that a whole token matches.
     """
 
     name: ClassVar[str] = "average_attention"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from eyeline.analyses.corpus.statistic import Statistic
 from eyeline.analyses.corpus.statistics.average_attention import AverageAttention
@@ -12,6 +13,14 @@ from eyeline.analyses.corpus.statistics.importance import Importance
 from eyeline.errors import TraceError, nearest
 
 STATISTICS: dict[str, type[Statistic]] = {kind.name: kind for kind in (AverageAttention, Entropy, HeadDistances, Importance)}
+
+
+def statistic_with(name: str, options: Mapping[str, Any], own: Iterable[type[Statistic]] = ()) -> Statistic:
+    """The statistic of this name, ours or one of the user's own, with these options."""
+    known = STATISTICS | {kind.name: kind for kind in own}
+    if name not in known:
+        raise TraceError(f"No analysis is named {name!r}.", nearest(name, known), "A statistic of your own: give its class (own=[…]).")
+    return known[name](**options)
 
 
 def statistics_named(names: Iterable[str], targets: Mapping[str, str] | None = None) -> list[Statistic]:

@@ -60,6 +60,10 @@ def columns_of(batch: Batch, stack: str, custom: Mapping[str, re.Pattern[str]]) 
                 kinds[token] = np.array([name in sets for name in names], np.float32)
             matrix[place, : len(text)] = [kinds[token] for token in tokens]
         matrix[:, 0, names.index("first")] = 1
+        if stack == "decoder":
+            for place, text in enumerate(texts):
+                if not text.special[0]:  # every token can look at the first one: it is where a decoder puts attention that it does not need
+                    matrix[place, 0, [names.index("punctuation"), names.index("other")]] = 0
         return Columns(names, torch.from_numpy(matrix).to(batch.device))
 
     return batch.once(key, make)
