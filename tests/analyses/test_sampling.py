@@ -39,11 +39,11 @@ DOCUMENTS = [
     MarkedDocument(f"d{length}", (words(length),), (Mention(0, 0, 0, 0, "nominal"), Mention(1, 1, 1, 0, "pronoun"))) for length in LENGTHS
 ]
 ANALYSES: dict[str, Callable[..., Any]] = {
-    "analyse": lambda **given: el.analyse(tiny_model(), TEXTS, [el.Entropy()], **given),
+    "analyse": lambda **given: el.analyse(tiny_model(), TEXTS, [el.statistics.Entropy()], **given),
     "syntax": lambda **given: el.syntax(tiny_model(), TREEBANK, min_count=1, **given),
     "coreference": lambda **given: el.coreference(tiny_model(), DOCUMENTS, **given),
     "probe": lambda **given: el.probe(tiny_model(), OTHER_TREEBANK, train=TREEBANK, seeds=1, **given),
-    "space": lambda **given: el.joint_space(tiny_model(), TEXTS, layers=[0], **given),
+    "space": lambda **given: el.space(tiny_model(), TEXTS, layers=[0], **given),
     "compare": lambda **given: el.compare(tiny_model(), tiny_model(), TEXTS, layers=[0], **given),
 }
 

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyeline.analyses.corpus.state import Position, load_state, save_state
-from eyeline.results.facts import AnalyseOptions, CorpusFacts, ModelFacts, RunFacts
 from eyeline.analyses.corpus.statistic import Statistic
 from eyeline.analyses.corpus.statistics.average_attention import AverageAttention
 from eyeline.analyses.corpus.statistics.entropy import Entropy
 from eyeline.errors import TraceError
+from eyeline.results.facts import AnalyseOptions, CorpusFacts, ModelFacts, RunFacts
 from tests.laws.statistics import EVERY, TEXTS, folded, label, tiny_model
 
 ALL = range(len(TEXTS))
