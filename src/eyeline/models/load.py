@@ -12,9 +12,11 @@ from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM, AutoToken
 from transformers.utils import logging as transformers_logging
 
 from eyeline.errors import EyelineError, ModelError, install_hint, nearest
-from eyeline.models.embedded import DEFAULT, EMBEDDED, embedded
+from eyeline.models.embedded import DEFAULT, EMBEDDED, Embedded, embedded
 from eyeline.models.hub import only_local
+from eyeline.models.low_rank import masked_lm
 from eyeline.models.model import Model
+from eyeline.models.onnx_archive import convert_archive
 from eyeline.models.trace_cache import TraceCache
 from eyeline.models.unpack import save_plain, unpack_once
 from eyeline.models.wrap import as_cache
@@ -61,6 +63,9 @@ def load(
     try:
         gguf = _gguf_file(place)
         hf, tokenizer = _open(place, shown, options, dtype) if gguf is None else _open_gguf(place, gguf, shown, options, dtype)
+        known = embedded(str(name))
+        if known is not None and known.update:
+            hf = masked_lm(hf, known.update)
         return Model(hf.to(target), tokenizer, name=shown, revision=getattr(hf.config, "_commit_hash", None), cache=as_cache(cache))
     finally:
         transformers_logging.set_verbosity(verbosity)
@@ -76,7 +81,7 @@ def _place(name: str) -> tuple[str, str]:
         folder = known.find()
         if folder is None:
             raise ModelError(f"The embedded model {name} is not installed.", f"Install it: eyeline models get {name}")
-        return str(folder), name
+        return str(_converted(known, folder) if known.archive else folder), name
     path = Path(name).expanduser()
     if len(name) > LONGEST_NAME:
         raise ModelError(f"A model name of {len(name):,} characters: {name[:40]}…", _choices())
@@ -92,6 +97,16 @@ def _place(name: str) -> tuple[str, str]:
     if path.is_absolute() or name.startswith((".", "~")):
         raise ModelError(f"There is no folder {name}.", _choices())
     return name, name
+
+
+def _converted(known: Embedded, source: Path) -> Path:
+    """The folder that transformers opens, made from a package's archive the first time and kept in the user's cache."""
+    tokenizer = known.tokenizer_source.find()
+    archive = source / known.archive
+    folder = None if tokenizer is None else unpack_once(archive, lambda part: convert_archive(archive, known.config, tokenizer, part))
+    if folder is None:
+        raise ModelError(f"There is no room to unpack {known.name} (133 MB) in the cache folder.", "Make room, or use: minilm")
+    return folder
 
 
 def _choices() -> str:
