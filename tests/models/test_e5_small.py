@@ -76,4 +76,4 @@ def test_the_update_leaves_the_encoder_itself_as_it_was(e5, masked_lm):
 
 def test_importance_can_be_measured_on_it(masked_lm):
     run = el.analyse(masked_lm, [TEXT, "She opened the door and went in."], [Importance()])
-    assert np.isfinite(run.table("importance")["importance"].astype(float)).all()
+    assert np.isfinite(run.table("importance")["mean"].astype(float)).all()

