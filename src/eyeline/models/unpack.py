@@ -1,12 +1,10 @@
-"""GGUF files, unpacked once: reading one takes half a minute, reading what it was unpacked into takes a second."""
+"""GGUF files, unpacked once: reading one takes half a minute, reading the unpacked folder takes a second."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import logging
-import shutil
-import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -16,40 +14,59 @@ import platformdirs
 from safetensors.torch import save_file
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from eyeline.storage.files import flush, remove, sweep
+from eyeline.storage.old_name import old_cache_path
+from eyeline.storage.sealed_json import digest_of, read_json, write_sealed_json
+
 log = logging.getLogger("eyeline")
 
-DONE = "config.json"
+CONFIG = "config.json"
+#: The list of the files of an unpacked model with their checksums. A folder without it is not complete.
+CONTENTS = "eyeline-contents.json"
 
 
 def unpacked_folder(gguf: Path) -> Path:
-    """Where a file is unpacked to: named by its path, size and time of change, so that another file never takes its place."""
-    facts = gguf.stat()
-    name = hashlib.sha256(f"{gguf.resolve()} {facts.st_size} {facts.st_mtime_ns}".encode()).hexdigest()[:24]
-    return platformdirs.user_cache_path("eyeline") / "unpacked" / f"{gguf.stem}-{name}"
+    """Where a file is unpacked to: named by its path, size and time of change, so that another file is never taken for it."""
+    return platformdirs.user_cache_path("eyeline") / "unpacked" / _name(gguf)
 
 
 def unpack_once(gguf: Path, unpack: Callable[[Path], None]) -> Path | None:
-    """The folder that holds the unpacked model; `unpack` fills it the first time. None where the disk has no room for it."""
+    """The folder that holds the unpacked model; `unpack` fills it the first time. None where the disk has no room for it.
+
+    The files are checked by their hashes: a damaged folder is removed and made again.
+    """
     folder = unpacked_folder(gguf)
-    if (folder / DONE).is_file():
-        return folder
     part = folder.with_name(f".{uuid.uuid4().hex}.part")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
+        sweep(folder.parent)
         with filelock.FileLock(folder.with_name(f".{folder.name}.lock")):
-            for leftover in folder.parent.glob(".*.part"):
-                if leftover.stat().st_mtime < time.time() - 3600:  # a process was killed while it unpacked
-                    shutil.rmtree(leftover, ignore_errors=True)
-            if (folder / DONE).is_file():
+            if is_whole(folder):
                 return folder
+            if folder.exists():
+                log.warning("The unpacked %s is damaged and is made again.", gguf.name)
+                remove(folder)
+            remove(old_cache_path("unpacked", folder.name))  # it has no checksums, and would never be used again
             unpack(part)
+            _seal(part)
             part.rename(folder)
+            flush(folder.parent)
         return folder
     except OSError as error:
         log.warning("%s was not unpacked for next time: %s", gguf.name, error)
         return None
     finally:
-        shutil.rmtree(part, ignore_errors=True)
+        remove(part)
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether a folder holds all the files of an unpacked model, unchanged."""
+    try:
+        files = read_json(folder / CONTENTS)["files"]
+        here = {name: path for name, path in _files(folder).items() if name != CONTENTS}
+        return here.keys() == files.keys() and all(digest_of(path) == files[name] for name, path in here.items())
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return False
 
 
 def save_plain(hf: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None, folder: Path) -> None:
@@ -59,4 +76,22 @@ def save_plain(hf: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None, f
     if tokenizer is not None:
         tokenizer.save_pretrained(folder)
     config = {name: value for name, value in hf.config.to_dict().items() if name != "quantization_config"}
-    (folder / DONE).write_text(json.dumps(config, default=str), encoding="utf-8")
+    (folder / CONFIG).write_text(json.dumps(config, default=str), encoding="utf-8")
+
+
+def _name(gguf: Path) -> str:
+    facts = gguf.stat()
+    digest = hashlib.sha256(f"{gguf.resolve()} {facts.st_size} {facts.st_mtime_ns}".encode()).hexdigest()
+    return f"{gguf.stem}-{digest[:24]}"
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    """Every file of a folder and its subfolders, by its name from there."""
+    return {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def _seal(folder: Path) -> None:
+    files = _files(folder)
+    for path in files.values():
+        flush(path)
+    write_sealed_json(folder / CONTENTS, {"format": 1, "files": {name: digest_of(path) for name, path in files.items()}})

@@ -91,7 +91,7 @@ def write_parts(folder: Path, parts: Sequence[RunPart]) -> None:
         before = _listed(folder) if (folder / FACTS_FILE).is_file() else {}
         kept = {kind: listed for kind, listed in before.items() if kind not in [part.kind for part in parts]}
         _check_distinct(folder, kept, parts)
-        listed = dict(kept)
+        listed = {kind: _with_digests(folder, one) for kind, one in kept.items()}
         for part in parts:
             digests = {}
             for name, table in part.tables.items():
@@ -107,6 +107,11 @@ def write_parts(folder: Path, parts: Sequence[RunPart]) -> None:
         now = {name for one in listed.values() for name in one.tables}
         for name in {name for one in before.values() for name in one.tables} - now:
             table_file(folder, name).unlink(missing_ok=True)
+
+
+def _with_digests(folder: Path, listed: _Listed) -> _Listed:
+    """The same with a checksum for every table, where the version that wrote it kept none."""
+    return _Listed(listed.facts, {name: digest or digest_of(table_file(folder, name)) for name, digest in listed.tables.items()})
 
 
 def _check_distinct(folder: Path, kept: Mapping[str, _Listed], parts: Sequence[RunPart]) -> None:

@@ -73,7 +73,7 @@ def read_sealed(path: Path, kind: FileKind) -> Sealed:
         raise kind.damaged(path, "its header is no record")
     if header_crc != str(zlib.crc32(text.encode())) and not (old is not None and header_crc is None):
         raise kind.damaged(path, "the checksum of its header does not match")
-    held = header.get("kind", "state" if old is not None else "file")
+    held = "state" if old is not None and header_crc is None else header.get("kind", "file")
     form = header.get("format")
     if (held, form) != (kind.name, 1 if old is not None else kind.format):
         raise StorageError(
