@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.hosts.app.browser.socket_visitor import SocketVisitor
 
-from eyeline.hosts.app.opening import answers
+from eyeline.hosts.app.serve.open_browser import answers
 
 ROOT = Path(__file__).parents[1]
 #: Seconds: until the app answers, and until it has gone.

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-#: The offsets that the fixed baseline may choose from.
-OFFSETS = (-3, -2, -1, 0, 1, 2)
+#: The offsets that the fixed baseline of the paper may choose from, and those of the wider one, for relations between distant words.
+OFFSETS, WIDE_OFFSETS = (-3, -2, -1, 0, 1, 2), tuple(range(-20, 21))
 #: What a head predicts for a word that nothing is seen from, or to: no word, so it is wrong.
 NOTHING = -2
 
@@ -44,6 +44,6 @@ def at_offset(places: np.ndarray, n_words: np.ndarray | int, offset: int) -> np.
     return found
 
 
-def best_offset(right: Sequence[int]) -> int:
-    """The offset that is right most often, the nearest of several that are; right: how often each of OFFSETS is."""
-    return min(zip(right, OFFSETS, strict=True), key=lambda pair: (-pair[0], abs(pair[1])))[1]
+def best_offset(right: Sequence[int], offsets: Sequence[int] = OFFSETS) -> int:
+    """The offset that is right most often, the nearest of several that are; right: how often each of the offsets is."""
+    return min(zip(right, offsets, strict=True), key=lambda pair: (-pair[0], abs(pair[1])))[1]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyeline.hosts.app.address import LARGEST, Looking, pack, read, unpack, written
+from eyeline.hosts.app.address import LARGEST, Looking, pack, read_address, unpack, write_address
 
 DEFAULT = Looking("The cat sat.", model="minilm")
 
@@ -25,23 +25,23 @@ DEFAULT = Looking("The cat sat.", model="minilm")
     ],
 )
 def test_what_is_written_into_an_address_is_read_back(looking):
-    parameters, whole = written(looking)
+    parameters, whole = write_address(looking)
     assert whole
-    assert read(parameters, DEFAULT) == looking
+    assert read_address(parameters, DEFAULT) == looking
 
 
 def test_a_text_too_long_for_an_address_is_left_out_and_said_so():
     noise = "".join(chr(0x4E00 + (i * 7919) % 20000) for i in range(2000))
-    parameters, whole = written(Looking(noise, model="minilm"))
+    parameters, whole = write_address(Looking(noise, model="minilm"))
     assert not whole
     assert sum(map(len, parameters.values())) < 2000
-    assert read(parameters, DEFAULT).text == DEFAULT.text
+    assert read_address(parameters, DEFAULT).text == DEFAULT.text
 
 
 @given(st.dictionaries(st.sampled_from(["text", "pair", "model", "view", "layer", "heads", "s", "t"]), st.text(max_size=60)))
 @settings(max_examples=200, deadline=None)
 def test_any_address_can_be_read(parameters):
-    looking = read(parameters, DEFAULT)
+    looking = read_address(parameters, DEFAULT)
     assert looking.view in ("head", "model", "neuron")
     assert isinstance(looking.text, str)
 
@@ -57,9 +57,9 @@ def test_a_packed_text_that_would_fill_the_memory_is_not_unpacked():
     [{"stack": "x"}, {"stack": -1}, {"layer": None}, {"layer": "zz"}, {"layer": True}, {"heads": 7}, {"heads": "zz"}, {"heads": [None]}],
 )
 def test_positions_that_cannot_be_any_are_left_out_of_a_made_up_link(state):
-    assert read({"text": "x", "s": pack({**state, "level": "word"})}, DEFAULT).state == {"level": "word"}
+    assert read_address({"text": "x", "s": pack({**state, "level": "word"})}, DEFAULT).state == {"level": "word"}
 
 
 def test_what_passes_is_not_in_the_address():
-    parameters, _ = written(Looking("x", model="m", state={"theme": "dark", "find": "cat", "layer": 1}))
+    parameters, _ = write_address(Looking("x", model="m", state={"theme": "dark", "find": "cat", "layer": 1}))
     assert "s" not in parameters

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import time
 
 import pytest
 
 from eyeline.hosts.app.address import pack
-from eyeline.hosts.app.jobs import OWNER, desk
+from eyeline.hosts.app.jobs.queue import job_queue
 from eyeline.hosts.app.messages import LANGUAGES, Say
 from eyeline.hosts.app.models import choices
+from eyeline.hosts.app.runs.ownership import Ownership, write_ownership
 from eyeline.hosts.app.settings import Limits, current
 from tests.hosts.app.conftest import small_run
 
@@ -141,7 +141,7 @@ def test_the_lesson_is_walked_from_start_to_end_and_the_sentence_stays(script):
 
 def finish(at):
     end = time.monotonic() + 120
-    job = desk().job(at.session_state["corpus-job"])
+    job = job_queue().job(at.session_state["corpus-job"])
     while not job.ended:
         assert time.monotonic() < end
         time.sleep(0.05)
@@ -164,7 +164,7 @@ def test_a_corpus_is_measured_saved_and_found_among_the_runs(script):
     assert errors(again) == []
     assert again.selectbox(key="run-name").value == job.folder.name
     other = script("runs").run()
-    assert other.info[0].value == Say("en")("runs.none"), "a run of pasted text is not listed for others"
+    assert other.info[0].value == Say("en")("runs.none_of_yours"), "a run of pasted text is not listed for others"
 
 
 def test_an_analysis_that_cannot_be_done_leaves_the_page_usable(script):
@@ -201,7 +201,7 @@ def test_runs_of_the_command_line_are_everybodys_and_others_runs_need_the_link(s
     runs = tmp_path / "workspace" / "runs"
     small_run(minilm, runs / "open")
     small_run(minilm, runs / "2026-01-01-0123456789abcdef")
-    (runs / "2026-01-01-0123456789abcdef" / OWNER).write_text(json.dumps({"owner": "somebody"}))
+    write_ownership(runs / "2026-01-01-0123456789abcdef", Ownership("somebody"))
     at = start("runs").run()
     assert errors(at) == []
     assert len(at.selectbox(key="run-name").options) == 1

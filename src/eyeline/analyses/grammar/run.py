@@ -21,7 +21,7 @@ from eyeline.analyses.tables import head_name
 from eyeline.analyses.word_maps import MAX_TOKENS, WordMaps, each_word_map, read_words, reading_stack
 from eyeline.capture.selection import check_layers_of
 from eyeline.errors import TextError, nearest
-from eyeline.measures.heads import OFFSETS, at_offset, best_offset, most_attended
+from eyeline.measures.heads import OFFSETS, WIDE_OFFSETS, at_offset, best_offset, most_attended
 from eyeline.models.model import Model
 from eyeline.results.facts import CorpusFacts, SyntaxOptions
 from eyeline.results.run import Run
@@ -55,7 +55,8 @@ def syntax(
 
     Tables: `syntax` (the best head for each relation), `syntax_heads` (every relation, head and direction), `syntax_examples`. Accuracies
     are in percent. `accuracy` is of the head that is best on the very data it is scored on, as in the paper; `accuracy_held_out` chooses
-    on one half of the sentences, scores on the other, and the other way round.
+    on one half of the sentences, scores on the other, and the other way round. `baseline` is the best of the fixed offsets −3 to 2, as in
+    the paper; `baseline_any` that of the offsets −20 to 20, for relations between distant words.
     """
     if labels not in LABELS:
         raise TextError(f"Labels {labels!r}.", nearest(labels, LABELS))
@@ -142,13 +143,13 @@ class Tally:
         halves = np.repeat(np.array(self.half, np.int64), lengths)  # [word]
         return np.stack([self._by_relation(halves == half) for half in (0, 1)])
 
-    def offsets_right(self) -> np.ndarray:
+    def offsets_right(self, offsets: Sequence[int]) -> np.ndarray:
         """How often each fixed offset is right: [relation, offset]"""
         lengths = np.array([len(gold.heads) for gold in self.golds], np.int64)  # [sentence]
         n_words = np.repeat(lengths, lengths)  # [word], of its sentence
         judged = np.array([place for gold in self.golds for place in gold.judged], np.int64)  # [word]
         heads = np.array([place for gold in self.golds for place in gold.heads], np.int64)  # [word]
-        return np.stack([self._by_relation(at_offset(judged, n_words, offset) == heads) for offset in OFFSETS], -1)
+        return np.stack([self._by_relation(at_offset(judged, n_words, offset) == heads) for offset in offsets], -1)
 
     def _by_relation(self, chosen: np.ndarray) -> np.ndarray:
         """How many of the chosen words, [word] of all sentences, each relation has; the first number is "all": [relation]"""
@@ -162,7 +163,7 @@ def _best_table(tally: Tally, rows: Sequence[str]) -> Table:
     layers = sorted(tally.right)  # layers may differ in how many heads they have: all of them in one row
     choices = [(layer, head, way) for layer in layers for head, way in np.ndindex(tally.right[layer].shape[2:])]
     right = np.concatenate([tally.right[layer].reshape(2, len(tally.names), -1) for layer in layers], 2)  # [half, relation, choice]
-    totals, offsets = tally.totals(), tally.offsets_right()
+    totals, offsets, wide = tally.totals(), tally.offsets_right(OFFSETS), tally.offsets_right(WIDE_OFFSETS)
     records: list[dict[str, Cell]] = []
     for name in rows:
         number = tally.names.index(name)
@@ -170,7 +171,7 @@ def _best_table(tally: Tally, rows: Sequence[str]) -> Table:
         layer, head, direction = choices[int(both.argmax())]
         picked = [int(right[half, number].argmax()) for half in (0, 1)]
         held_out = right[1, number, picked[0]] + right[0, number, picked[1]]
-        offset = best_offset(offsets[number].tolist())
+        offset, any_offset = best_offset(offsets[number].tolist()), best_offset(wide[number].tolist(), WIDE_OFFSETS)
         records.append(
             {
                 "relation": name,
@@ -183,6 +184,8 @@ def _best_table(tally: Tally, rows: Sequence[str]) -> Table:
                 "offset": offset,
                 "accuracy_held_out": 100 * float(held_out / total) if totals[:, number].all() else float("nan"),
                 "heads_held_out": " ".join(head_name(*choices[one][:2]) for one in picked),
+                "baseline_any": 100 * float(wide[number, WIDE_OFFSETS.index(any_offset)] / total),
+                "offset_any": any_offset,
             }
         )
     return _table(records)

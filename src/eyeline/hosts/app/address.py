@@ -1,4 +1,4 @@
-"""What a page shows, as the part of an address after the question mark: a link shows the same thing to someone else."""
+"""What a page shows, written into its address: the link shows the same to someone else."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-#: A text is written as it is up to so many characters of address, packed up to PACKED, and left out above.
+#: A text is written as it is up to so many characters of address, compressed up to PACKED, and left out above.
 WRITTEN, PACKED = 300, 1500
-#: What an unpacked address may hold at most.
+#: The most bytes that an address may hold, after decompression.
 LARGEST = 20_000
 KINDS = ("head", "model", "neuron")
-#: Part of a state that a link need not carry.
-PASSING = ("theme", "find", "zoom")
+#: Parts of a state that a link need not carry.
+TRANSIENT = ("theme", "find", "zoom")
 MOST_HEADS = 256
 
 
@@ -32,18 +32,18 @@ class Looking:
     state: Mapping[str, Any] = field(default_factory=dict)
 
 
-def written(looking: Looking) -> tuple[dict[str, str], bool]:
+def write_address(looking: Looking) -> tuple[dict[str, str], bool]:
     """The address's parameters, and whether the texts are among them (a long text is not)."""
     parameters = {"model": looking.model, "view": looking.view}
     texts = [looking.text, looking.pair] if looking.pair else [looking.text]
     whole = True
     if len(quote("".join(texts))) <= WRITTEN:
         parameters |= dict(zip(("text", "pair"), texts, strict=False))
-    elif len(together := pack(texts)) <= PACKED:
-        parameters["t"] = together
+    elif len(packed_texts := pack(texts)) <= PACKED:
+        parameters["t"] = packed_texts
     else:
         whole = False
-    state = {key: value for key, value in looking.state.items() if key not in PASSING}
+    state = {key: value for key, value in looking.state.items() if key not in TRANSIENT}
     if "layer" in state:
         parameters["layer"] = str(state.pop("layer"))
     if "heads" in state:
@@ -53,18 +53,18 @@ def written(looking: Looking) -> tuple[dict[str, str], bool]:
     return parameters, whole
 
 
-def read(parameters: Mapping[str, str], default: Looking) -> Looking:
-    """What an address asks for. What cannot be read is left at the default: links may be old, cut or made up."""
+def read_address(parameters: Mapping[str, str], default: Looking) -> Looking:
+    """What an address describes. What cannot be read is left at the default: links may be old, cut or made up."""
     packed = unpack(parameters["t"]) if "t" in parameters else None
     texts = packed if isinstance(packed, list) and packed and all(isinstance(text, str) for text in packed) else None
     text, pair = (texts[0], texts[1] if len(texts) > 1 else "") if texts else (parameters.get("text"), parameters.get("pair", ""))
     state = unpack(parameters["s"]) if "s" in parameters else dict(default.state) if text is None and "layer" not in parameters else {}
-    state = sound(state) if isinstance(state, dict) else {}
+    state = valid_state(state) if isinstance(state, dict) else {}
     if (layer := parameters.get("layer", "")).isdecimal() and len(layer) < 5:
         state["layer"] = int(layer)
     heads = parameters.get("heads")
-    if heads is not None and all(one.isdecimal() and len(one) < 5 for one in heads.split(",") if one):
-        state["heads"] = [int(one) for one in heads.split(",") if one][:MOST_HEADS]
+    if heads is not None and all(head.isdecimal() and len(head) < 5 for head in heads.split(",") if head):
+        state["heads"] = [int(head) for head in heads.split(",") if head][:MOST_HEADS]
     view = parameters.get("view", default.view)
     return Looking(
         text=default.text if text is None else text,
@@ -75,16 +75,16 @@ def read(parameters: Mapping[str, str], default: Looking) -> Looking:
     )
 
 
-def sound(state: Mapping[str, Any]) -> dict[str, Any]:
-    """A state without the positions that cannot be any: it may come from a link that somebody made up. The view checks the rest.
+def valid_state(state: Mapping[str, Any]) -> dict[str, Any]:
+    """A state without impossible indices: it may come from a link that somebody made up. The view checks the rest.
 
-    >>> sound({"layer": "x", "stack": -1, "heads": [3], "level": "word"})
+    >>> valid_state({"layer": "x", "stack": -1, "heads": [3], "level": "word"})
     {'heads': [3], 'level': 'word'}
     """
 
     def possible(key: str, value: Any) -> bool:
         if key == "heads":
-            return isinstance(value, list) and len(value) <= MOST_HEADS and all(possible("head", one) for one in value)
+            return isinstance(value, list) and len(value) <= MOST_HEADS and all(possible("head", head) for head in value)
         return key not in ("stack", "layer", "head") or (isinstance(value, int) and not isinstance(value, bool) and value >= 0)
 
     return {key: value for key, value in state.items() if possible(key, value)}
@@ -105,7 +105,7 @@ def unpack(text: str) -> Any:
     try:
         raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
         inflater = zlib.decompressobj()
-        found = inflater.decompress(raw, LARGEST)
-        return json.loads(found) if inflater.eof else None
+        data = inflater.decompress(raw, LARGEST)
+        return json.loads(data) if inflater.eof else None
     except (ValueError, binascii.Error, zlib.error, RecursionError):
         return None

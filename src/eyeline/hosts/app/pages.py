@@ -1,4 +1,4 @@
-"""The pages, in the order of the bar. A new one is a module here with `page(say)`, a line below, and messages in each language."""
+"""The pages, in the order of the bar. A new page is a folder NAME with `page(say)` in page.py, a line below, and messages/*/NAME.toml."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from eyeline.hosts.app.messages import Say
 
 @dataclass(frozen=True)
 class Page:
-    """A page: its name is its module, its address and the file of its messages (which has `name`, the word in the bar)."""
+    """A page. Its name is its folder, its address, and the file of its messages; that file has at least name, title and about."""
 
     name: str
     icon: str
     default: bool = False
 
-    def shown(self, say: Say) -> Callable[[], None]:
-        """What draws it; its module is imported when it is first opened."""
+    def draw_with(self, say: Say) -> Callable[[], None]:
+        """The function that draws it; its module is imported when it is first opened."""
 
         def draw() -> None:
             importlib.import_module(f"eyeline.hosts.app.{self.name}.page").page(say)

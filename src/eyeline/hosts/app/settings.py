@@ -17,7 +17,12 @@ class Limits:
     upload               bytes of an uploaded file
     documents            of a corpus; more are drawn at random
     points               heads × tokens of a space of queries and keys
-    waiting              analyses that may wait for their turn
+    waiting              analyses of all visitors that may wait for their turn
+    jobs_each            analyses of one visitor that may wait or run
+    runs_each            runs that one visitor may keep
+    bytes_each           bytes of these runs
+    keep_days            after so many days a visitor's run is deleted
+    gone_minutes         an analysis ends when its visitor has had no page open for so long
     """
 
     characters: int = 4000
@@ -27,6 +32,11 @@ class Limits:
     documents: int = 1000
     points: int = 400_000
     waiting: int = 8
+    jobs_each: int = 2
+    runs_each: int = 20
+    bytes_each: int = 500_000_000
+    keep_days: int = 30
+    gone_minutes: float = 10
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from eyeline.errors import EyelineError
-from eyeline.hosts.app import command as app_command
+from eyeline.hosts.app.serve import command as app_command
 from eyeline.hosts.cli import coreference as coreference_command
 from eyeline.hosts.cli import corpus as corpus_commands
 from eyeline.hosts.cli import grammar as grammar_commands

@@ -93,7 +93,12 @@ def space(
 def compare(
     corpus: Corpus,
     output: Output,
-    other: Annotated[str, typer.Option("--with", help="The second model: embedded, a local folder, or a hub id.", show_default=False)],
+    other: Annotated[
+        str | None, typer.Option("--with", help="The second model: embedded, a local folder, or a hub id.", show_default=False)
+    ] = None,
+    untrained: Annotated[
+        bool, typer.Option("--untrained", help="Instead of --with: a copy of the model with its embeddings, all other weights random.")
+    ] = False,
     model: ModelName = "minilm",
     layers: Layers = None,
     limit: Limit = None,
@@ -106,18 +111,23 @@ def compare(
     """How far the attention of two models lies apart, head by head: for example before and after fine-tuning.
 
     [dim]eyeline compare articles.txt --model base --with tuned -o run[/dim]
+    [dim]eyeline compare articles.txt --model minilm --untrained -o run[/dim]
     """
     chosen = numbers(layers)
+    if (other is None) is not untrained:
+        raise typer.BadParameter("Give the second model: either --with MODEL or --untrained.")
     from eyeline.analyses.compare.run import compare as run_compare
     from eyeline.hosts.report.write import write_report
     from eyeline.models.load import load
+    from eyeline.models.reinitialise import reinitialised
     from eyeline.results.folder import check_free
     from eyeline.storage.files import make_folder
     from eyeline.text.corpora.read import read_corpus
     from eyeline.views.space import space_view
 
     check_free(output, "compare", overwrite=overwrite)
-    opened, first, second = read_corpus(corpus, kind=kind), load(model), load(other)
+    opened, first = read_corpus(corpus, kind=kind), load(model)
+    second = reinitialised(first, seed) if other is None else load(other)
     with progress_bars() as report_progress:
         found = run_compare(
             first, second, opened, layers=chosen, limit=limit, max_tokens=max_tokens, seed=seed, spaces=spaces, progress=report_progress

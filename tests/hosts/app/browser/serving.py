@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from eyeline.hosts.app.opening import answers
+from eyeline.hosts.app.serve.open_browser import answers
 
 PROGRAM = "from eyeline.hosts.cli.main import main; main()"
 

@@ -14,9 +14,9 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from eyeline.errors import EyelineError
-from eyeline.hosts.app.command import _free, _options
-from eyeline.hosts.app.jobs import desk
-from eyeline.hosts.app.models import opened
+from eyeline.hosts.app.jobs.queue import job_queue
+from eyeline.hosts.app.models import open_model
+from eyeline.hosts.app.serve.command import _free, _options
 from eyeline.hosts.app.settings import Limits
 from tests.hosts.app.browser.serving import free_port
 from tests.hosts.app.browser.socket_visitor import SocketVisitor
@@ -82,11 +82,11 @@ def test_a_visitor_cannot_have_anything_installed_on_the_server(served):
 
 
 def test_what_all_share_survives_a_visitor_who_empties_streamlits_caches(minilm):
-    before, model = desk(), opened("minilm")
+    before, model = job_queue(), open_model("minilm")
     st.cache_resource.clear()
     st.cache_data.clear()
-    assert desk() is before
-    assert opened("minilm") is model
+    assert job_queue() is before
+    assert open_model("minilm") is model
 
 
 def test_an_upload_above_the_limit_is_refused_before_it_is_read(served):

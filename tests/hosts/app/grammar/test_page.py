@@ -12,8 +12,8 @@ import pytest
 
 import eyeline as el
 from eyeline.errors import TextError
-from eyeline.hosts.app.grammar.job import Wanted, measure, read_gold
-from eyeline.hosts.app.jobs import Desk, Job, desk
+from eyeline.hosts.app.grammar.job import GrammarOptions, grammar_work, read_gold
+from eyeline.hosts.app.jobs.queue import Job, JobQueue, job_queue
 from eyeline.hosts.app.messages import LANGUAGES, Say
 from eyeline.hosts.app.settings import Limits
 from eyeline.hosts.app.texts.uploads import unpacked_size
@@ -37,7 +37,7 @@ def ended(job: Job) -> Job:
 def measured(at) -> Job:
     at.button(key="grammar-run").click().run()
     assert errors(at) == []
-    job = ended(desk().job(at.session_state["grammar-job"]))
+    job = ended(job_queue().job(at.session_state["grammar-job"]))
     at.run()
     return job
 
@@ -170,16 +170,16 @@ def test_no_file_is_asked_for_in_words(script):
 
 def test_a_stopped_analysis_leaves_nothing_and_the_page_goes_on(script, minilm, tmp_path):
     gold = read_gold("sample.conllu", sample_conllu(200).encode(), ("syntax", "coreference"))
-    work = measure(minilm, gold, Wanted(("syntax", "coreference"), 200), "me")
-    job = Desk(1).take(tmp_path / "run", work)
+    work = grammar_work(minilm, gold, GrammarOptions(("syntax", "coreference"), 200))
+    job = JobQueue(Limits()).submit(tmp_path / "run", work)
     while not job.done and not job.ended:
         time.sleep(0.002)
     job.stop.set()
     assert ended(job).state == "stopped"
     assert not (tmp_path / "run").exists()
     at = script("grammar", limits=Limits()).run()
-    desk()._jobs[job.number] = job
-    at.session_state["grammar-job"] = job.number
+    job_queue()._jobs[job.id] = job
+    at.session_state["grammar-job"] = job.id
     at.run()
     assert at.info[0].value == Say("en")("corpus.stopped")
     assert not at.button(key="grammar-run").disabled

@@ -10,20 +10,20 @@ from typer.testing import CliRunner
 
 import eyeline as el
 from eyeline.hosts.app.grammar import recipe as grammar_recipe
-from eyeline.hosts.app.grammar.job import ANALYSES
-from eyeline.hosts.app.grammar.job import Wanted as Asked
+from eyeline.hosts.app.grammar.job import ANALYSES, GrammarOptions
+from eyeline.hosts.app.recipe import CorpusFile
 from eyeline.hosts.app.space import recipe as space_recipe
-from eyeline.hosts.app.space.job import Wanted
+from eyeline.hosts.app.space.job import SpaceOptions
 from eyeline.hosts.cli.main import app
 from tests.hosts.app.small_runs import TEXTS
 
-FILE = ("my 'own' $text.txt", False)
+FILE = CorpusFile("my 'own' $text.txt")
 
 
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / FILE[0]).write_text("\n\n".join(TEXTS))
+    (tmp_path / FILE.name).write_text("\n\n".join(TEXTS))
 
 
 def python(code: str) -> None:
@@ -34,9 +34,6 @@ def console(lines: str) -> None:
     """Line after line, as a shell would."""
     for line in lines.replace("-o run", "-o again").splitlines():
         words = shlex.split(line)
-        if words[:2] == ["python", "-c"]:
-            python(words[2])
-            continue
         assert words[0] == "eyeline"
         done = CliRunner().invoke(app, words[1:], catch_exceptions=False)
         assert done.exit_code == 0, done.output
@@ -49,7 +46,7 @@ def same_tables(names: tuple[str, ...]) -> None:
 
 
 def test_grammar_works_in_python_and_on_the_command_line(shallow):
-    given = (str(shallow), grammar_recipe.MADE, 30, Asked(ANALYSES, 30, 8))
+    given = (str(shallow), grammar_recipe.SAMPLE_FILE, 30, GrammarOptions(ANALYSES, 30, 8))
     python(grammar_recipe.python(*given))
     console(grammar_recipe.console(*given))
     same_tables(("syntax", "coreference", "probes"))
@@ -57,7 +54,7 @@ def test_grammar_works_in_python_and_on_the_command_line(shallow):
 
 
 def test_the_recipe_for_a_file_of_ones_own_makes_no_sentences_and_holds_any_name():
-    given = ("minilm", "my 'own' $file.conllu", None, Asked(("coreference",), 5))
+    given = ("minilm", "my 'own' $file.conllu", None, GrammarOptions(("coreference",), 5))
     assert "write_sample" not in grammar_recipe.python(*given)
     (line,) = grammar_recipe.console(*given).splitlines()
     assert shlex.split(line)[2] == "my 'own' $file.conllu"
@@ -65,18 +62,18 @@ def test_the_recipe_for_a_file_of_ones_own_makes_no_sentences_and_holds_any_name
 
 
 def test_a_space_works_in_python_and_on_the_command_line(shallow, tmp_path):
-    wanted = Wanted(2, 256, "pca", "lifted", 3)
-    python(space_recipe.python(str(shallow), FILE, wanted))
-    console(space_recipe.console(str(shallow), FILE, wanted))
+    options = SpaceOptions(2, 256, "pca", "lifted", 3)
+    python(space_recipe.python(str(shallow), FILE, options))
+    console(space_recipe.console(str(shallow), FILE, options))
     same_tables(("space",))
     assert el.open_space("again").dims == 3
     assert (tmp_path / "space.html").stat().st_size > 100_000
 
 
 def test_a_comparison_with_the_untrained_model_works_in_python_and_on_the_command_line(shallow, tmp_path):
-    wanted = Wanted(1, 256)
-    python(space_recipe.compare_python(str(shallow), None, FILE, wanted))
-    console(space_recipe.compare_console(str(shallow), None, FILE, wanted))
+    options = SpaceOptions(1, 256)
+    python(space_recipe.compare_python(str(shallow), None, FILE, options))
+    console(space_recipe.compare_console(str(shallow), None, FILE, options))
     one, other = (el.open_run(folder).table("compare")["js"].astype(float) for folder in ("run", "again"))
     assert np.allclose(one, other, atol=1e-6)
     assert one.max() > 0.1, "an untrained model attends otherwise"

@@ -125,9 +125,9 @@ def test_the_sentences_of_the_exercise_have_the_length_that_it_asks_for():
 
 
 def test_where_a_step_begins_is_a_state_that_its_view_can_take(trace):
-    from eyeline.hosts.app.look.page import MAKERS
+    from eyeline.hosts.app.view_state import VIEWS
 
     for step in STEPS:
-        MAKERS[step.view](trace(step.text, step.pair)).starting(**step.state)
+        VIEWS[step.view](trace(step.text, step.pair)).starting(**step.state)
         for choice in step.choices:
-            MAKERS[step.view](trace(choice.text, step.pair)).starting(**choice.state)
+            VIEWS[step.view](trace(choice.text, step.pair)).starting(**choice.state)

@@ -9,10 +9,11 @@ import sys
 import pytest
 
 import eyeline as el
-from eyeline.analyses.corpus.statistics.catalogue import STATISTICS
 from eyeline.hosts.app.address import Looking
+from eyeline.hosts.app.corpus import recipe as corpus_recipe
 from eyeline.hosts.app.corpus.page import ANALYSES
 from eyeline.hosts.app.look import recipe
+from eyeline.hosts.app.recipe import CorpusFile
 
 LOOKINGS = [
     Looking("The cat sat.", "", "minilm", "head", {"layer": 5, "heads": [11]}),
@@ -36,9 +37,7 @@ def console(line: str, folder) -> None:
 
 def test_looking_works_in_python(tmp_path):
     """All in one program: each is pasted after the other."""
-    parts = [
-        recipe.looking_python(looking, "minilm", looking.state).replace("view.html", f"{i}.html") for i, looking in enumerate(LOOKINGS)
-    ]
+    parts = [recipe.python(looking, "minilm", looking.state).replace("view.html", f"{i}.html") for i, looking in enumerate(LOOKINGS)]
     python("\n".join(parts), tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"0.html", "1.html", "2.html", "head.svg"}
 
@@ -47,16 +46,18 @@ def test_looking_works_in_python(tmp_path):
     ("looking", "tokens"), [(LOOKINGS[1], '"quoted"'), (LOOKINGS[2], '"begins","with","a","dash"')], ids=["quotes", "dash"]
 )
 def test_looking_works_on_the_command_line(looking, tokens, tmp_path):
-    console(recipe.looking_console(looking, "minilm", looking.state), tmp_path)
+    console(recipe.console(looking, "minilm", looking.state), tmp_path)
     assert tokens in (tmp_path / "view.html").read_text()
 
 
 def test_an_analysis_works_in_python_and_on_the_command_line(tmp_path):
     only = [name for name in ANALYSES if name != "importance"]
-    code = recipe.analysis_python("minilm", ("corpus.txt", True), only, 4, {name: kind.__name__ for name, kind in STATISTICS.items()})
+    code = corpus_recipe.python("minilm", CorpusFile("corpus.txt", is_sample=True), only, 4)
     python(code + '\nrun = el.open_run("run")\nel.figure(run, "entropy")', tmp_path)
     first = el.open_run(tmp_path / "run")
     (tmp_path / "corpus.txt").unlink()
-    for line in recipe.analysis_console("minilm", ("corpus.txt", True), only, 4).replace("-o run", "-o again").splitlines():
+    for line in (
+        corpus_recipe.console("minilm", CorpusFile("corpus.txt", is_sample=True), only, 4).replace("-o run", "-o again").splitlines()
+    ):
         console(line, tmp_path)
     assert el.open_run(tmp_path / "again").table("entropy").to_csv() == first.table("entropy").to_csv()

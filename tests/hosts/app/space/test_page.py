@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 
 import eyeline as el
-from eyeline.hosts.app.jobs import Desk, desk
+from eyeline.heads import HeadRef
+from eyeline.hosts.app.jobs.queue import JobQueue, job_queue
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.settings import Limits, Settings, current, use
-from eyeline.hosts.app.space.job import Wanted, measure_comparison, measure_space
-from eyeline.hosts.app.space.shown import fidelity, of_head, pictured
+from eyeline.hosts.app.space.job import SpaceOptions, comparison_work, space_work
+from eyeline.hosts.app.space.run_view import fidelity
 from eyeline.hosts.app.texts.source import Source
 from eyeline.results.space.file import FILE, open_space
+from eyeline.results.space.one_head import head_space, picture_space
 from eyeline.views import space_view
 from tests.hosts.app.grammar.test_page import ended
 from tests.hosts.app.small_runs import TEXTS
@@ -46,7 +48,7 @@ def test_a_pasted_text_becomes_a_space_whose_fidelity_is_said_and_which_is_found
     at.text_area(key="space-text").set_value("\n\n".join(TEXTS[:2])).run()
     at.button(key="space-run").click().run()
     assert errors(at) == []
-    job = ended(desk().job(at.session_state["space-job"]))
+    job = ended(job_queue().job(at.session_state["space-job"]))
     assert (job.state, job.error) == ("done", "")
     at.run()
     assert errors(at) == []
@@ -56,7 +58,7 @@ def test_a_pasted_text_becomes_a_space_whose_fidelity_is_said_and_which_is_found
     assert one in said
     assert five in said
     name = job.folder.name
-    at.selectbox(key=f"space-head-{name}").set_value(("encoder", 1, 3)).run()
+    at.selectbox(key=f"space-head-{name}").set_value(HeadRef("encoder", 1, 3)).run()
     at.segmented_control(key=f"space-how-{name}").set_value("pca").run()
     assert errors(at) == []
     picture = open_space(job.folder / FILE).project_head(1, 3, "pca")
@@ -70,7 +72,7 @@ def test_a_pasted_text_becomes_a_space_whose_fidelity_is_said_and_which_is_found
 
 def test_one_head_stands_beside_itself_by_another_projection(space):
     picture = space.project_head(0, 2, "pca")
-    view = space_view(of_head(space, ("encoder", 0, 2)), pictured(space, picture), layer=0, head=2)
+    view = space_view(head_space(space, HeadRef("encoder", 0, 2)), picture_space(space, picture), layer=0, head=2)
     first, second = view.spec["spaces"]
     assert [one["project"] for one in (first, second)] == ["fitted", "pca"]
     assert first["stacks"][0]["heads"] == second["stacks"][0]["heads"] == [2]
@@ -83,7 +85,7 @@ def test_a_text_too_large_for_all_is_refused_in_the_visitors_language(minilm, tm
     before = current()
     use(Settings(tmp_path, limits=Limits(points=72 * 20)))
     try:
-        job = Desk(1).take(tmp_path / "run", measure_space(Say("ko"), minilm, corpus_of(TEXTS), Wanted(3, 256), "me"))
+        job = JobQueue(Limits()).submit(tmp_path / "run", space_work(Say("ko"), minilm, corpus_of(TEXTS), SpaceOptions(3, 256)))
         assert ended(job).state == "failed"
         assert job.error.startswith("헤드 72개마다")
     finally:
@@ -92,8 +94,8 @@ def test_a_text_too_large_for_all_is_refused_in_the_visitors_language(minilm, tm
 
 def test_a_model_beside_itself_does_not_differ_and_its_spaces_are_the_same(shallow, tmp_path):
     model = el.load(shallow)
-    work = measure_comparison(Say("en"), model, lambda: model, corpus_of(TEXTS[:1]), Wanted(1, 256), "me")
-    job = ended(Desk(1).take(tmp_path / "run", work))
+    work = comparison_work(Say("en"), model, lambda: model, corpus_of(TEXTS[:1]), SpaceOptions(1, 256))
+    job = ended(JobQueue(Limits()).submit(tmp_path / "run", work))
     assert (job.state, job.error) == ("done", "")
     run = el.open_run(tmp_path / "run")
     assert np.abs(run.table("compare")["js"]).max() == 0
@@ -111,7 +113,7 @@ def test_layers_that_only_one_model_has_are_named_and_the_others_compared(script
     at.selectbox(key="space-model-b").set_value("shallow").run()
     assert "--with" in at.code[-1].value
     at.button(key="space-run").click().run()
-    job = ended(desk().job(at.session_state["space-job"]))
+    job = ended(job_queue().job(at.session_state["space-job"]))
     assert (job.state, job.error) == ("done", "")
     at.run()
     assert errors(at) == []
@@ -149,7 +151,7 @@ def test_bad_uploads_are_named(script, name, data, said):
 def test_values_have_a_picture_by_another_projection_and_no_fidelity(minilm):
     space = el.space(minilm, TEXTS[:2], of="values", layers=[0], heads=[1])
     fidelity(Say("en"), space.run())  # draws nothing, and asks for the best of no numbers as little
-    shown = pictured(space, space.project_head(0, 1, "pca"))
+    shown = picture_space(space, space.project_head(0, 1, "pca"))
     assert shown.only.queries is None
-    beside = space_view(of_head(space, ("encoder", 0, 1)), shown)
+    beside = space_view(head_space(space, HeadRef("encoder", 0, 1)), shown)
     assert beside.spec["spaces"][1]["of"] == "values"

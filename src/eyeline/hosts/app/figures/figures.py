@@ -10,6 +10,7 @@ from typing import Any
 import plotly.graph_objects as go
 import streamlit as st
 
+from eyeline.heads import HeadRef
 from eyeline.hosts.app.figures.heatmap_clicks import clickable
 from eyeline.hosts.app.messages import Say
 from eyeline.plots.figures import figure
@@ -25,10 +26,9 @@ STILL = ("importance", "coreference", "coreference_example", "probes", "probes_c
 CONFIG = {"displaylogo": False, "displayModeBar": False, "scrollZoom": False}
 #: Texts that come in lists: what points say, ticks, and the names of bars.
 LISTED = ("text", "ticktext", "x", "y")
-Head = tuple[str, int, int]
 
 
-def show(say: Say, run: Run, name: str, key: str) -> Head | None:
+def show(say: Say, run: Run, name: str, key: str) -> HeadRef | None:
     """Draw one figure; the head that the visitor clicked in it, if any."""
     drawn = figure(run, name)
     drawn = translated(clickable(drawn) if name in GRIDS else drawn, say)
@@ -69,14 +69,14 @@ def _colour(say: Say, drawn: go.Figure, key: str) -> None:
     drawn.layout.updatemenus = ()
 
 
-def clicked(event: Any) -> Head | None:
-    """(stack, layer, head) of the first dot selected."""
+def clicked(event: Any) -> HeadRef | None:
+    """The head of the first dot selected."""
     for point in (event or {}).get("selection", {}).get("points", ()):
         data = point.get("customdata")
         if isinstance(data, dict):  # Streamlit hands lists on as {"0": …, "1": …}
             data = [data[place] for place in sorted(data, key=int)]
         if isinstance(data, list | tuple) and len(data) >= 2:
-            return (str(data[2]) if len(data) > 2 else ""), int(data[0]), int(data[1])
+            return HeadRef(str(data[2]) if len(data) > 2 else "", int(data[0]), int(data[1]))
     return None
 
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from eyeline.capture.trace import Trace
+from eyeline.hosts.app.cache import Cache
 from eyeline.hosts.app.messages import Say
-from eyeline.hosts.app.shelf import Shelf
 from eyeline.plots.graph.attention_graph import attention_graph
 from eyeline.plots.style import head_colour
 from eyeline.views.view import View
@@ -24,7 +24,7 @@ from eyeline.views.view import View
 LEAST = 0.01
 #: matplotlib draws for one at a time.
 _drawing = threading.Lock()
-_PICTURES = Shelf(32_000_000)
+_PICTURES = Cache(32_000_000)
 
 
 def graph_file(say: Say, trace: Trace, key: tuple[Hashable, ...], ending: str) -> bytes:

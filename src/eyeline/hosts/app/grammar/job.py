@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from eyeline.analyses.progress import Progress, ReportProgress
 from eyeline.errors import EyelineError, TextError
-from eyeline.hosts.app.jobs import Job, keep
+from eyeline.hosts.app.jobs.queue import Job, Work
+from eyeline.hosts.app.jobs.saving import save_run
 from eyeline.hosts.app.texts.uploads import as_file
 from eyeline.results.run import Run
 
@@ -25,7 +26,7 @@ OF = 1000
 
 @dataclass(frozen=True)
 class Gold:
-    """What was read for the analyses that were asked for; left_out: those that this file does not allow, and why."""
+    """What was read for the chosen analyses. left_out: the analyses that this file does not allow, and why."""
 
     treebank: Treebank | None = None
     marked: MarkedCorpus | None = None
@@ -33,7 +34,7 @@ class Gold:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class GrammarOptions:
     """analyses: of ANALYSES. limit: sentences (documents, for coreference) at most. labels, min_count: of table 1. seeds: of table 3."""
 
     analyses: tuple[str, ...]
@@ -44,7 +45,7 @@ class Wanted:
 
 
 def read_gold(name: str, data: bytes, analyses: tuple[str, ...]) -> Gold:
-    """Read a file as a treebank, as marked mentions, or both. Where none of the analyses can be made of it, an error that says why not."""
+    """Read a file as a treebank, as marked mentions, or both. Where it allows none of the analyses, raise an error that says why."""
     from eyeline.text.coreference.read import read_coreference
     from eyeline.text.treebank.read import read_treebank
 
@@ -52,73 +53,72 @@ def read_gold(name: str, data: bytes, analyses: tuple[str, ...]) -> Gold:
     marked: MarkedCorpus | None = None
     left_out: dict[str, str] = {}
     with as_file(name, data) as path:
-        for one in analyses:
+        for analysis in analyses:
             try:
-                if one == "coreference":
-                    marked = _called(read_coreference(path), str(path), name)
+                if analysis == "coreference":
+                    marked = _renamed(read_coreference(path), str(path), name)
                 elif treebank is None:
                     treebank = read_treebank(path)
             except TextError as error:
-                left_out[one] = str(error).replace(str(path), name)
+                left_out[analysis] = str(error).replace(str(path), name)
     if len(left_out) == len(analyses):
         raise TextError("\n".join(dict.fromkeys(left_out.values())))
     return Gold(treebank, marked, left_out)
 
 
-def _called(marked: MarkedCorpus, path: str, name: str) -> MarkedCorpus:
-    """Documents without a name are called after their file, which lies in a folder of ours."""
-    documents = tuple(replace(one, id=one.id.replace(path, name)) for one in marked.documents)
-    return replace(marked, documents=documents, first={kind: told.replace(path, name) for kind, told in marked.first.items()})
+def _renamed(marked: MarkedCorpus, path: str, name: str) -> MarkedCorpus:
+    """Documents without a name have the name of their file: the visitor's name for it, not that of our temporary copy."""
+    documents = tuple(replace(document, id=document.id.replace(path, name)) for document in marked.documents)
+    return replace(marked, documents=documents, first={kind: text.replace(path, name) for kind, text in marked.first.items()})
 
 
-def measure(model: Model, gold: Gold, wanted: Wanted, owner: str) -> Callable[[Job], None]:
+def grammar_work(model: Model, gold: Gold, options: GrammarOptions) -> Work:
     """The work of a job: every analysis that can be made; one that fails is left out, and named in the run."""
 
     def work(job: Job) -> None:
-        left_out, found = dict(gold.left_out), []
-        chosen = [name for name in wanted.analyses if name not in left_out]
-        for place, name in enumerate(chosen):
+        left_out, runs = dict(gold.left_out), []
+        chosen = [name for name in options.analyses if name not in left_out]
+        for index, name in enumerate(chosen):
 
-            def report(progress: Progress, name: str = name, place: int = place) -> None:
-                job.report_progress(Progress(name, int(OF * (place + progress.share) / len(chosen)), OF))
+            def report(progress: Progress, name: str = name, index: int = index) -> None:
+                job.report_progress(Progress(name, int(OF * (index + progress.share) / len(chosen)), OF))
 
             report(Progress(name, 0, 1))
             try:
-                found.append(WORK[name](model, gold, wanted, report))
+                runs.append(WORK[name](model, gold, options, report))
             except EyelineError as error:
                 left_out[name] = str(error)
-        if not found:
+        if not runs:
             raise TextError("\n".join(left_out.values()))
         if left_out:
-            found[0] = found[0].with_facts(left_out=left_out)
+            runs[0] = runs[0].with_facts(left_out=left_out)
         job.report_progress(Progress("saving", OF, OF))
-        keep(job, owner, found[0].join(*found[1:]).save)
+        save_run(job, runs[0].join(*runs[1:]).save)
 
     return work
 
 
-def _syntax(model: Model, gold: Gold, wanted: Wanted, progress: ReportProgress) -> Run:
+def _syntax(model: Model, gold: Gold, options: GrammarOptions, progress: ReportProgress) -> Run:
     from eyeline.analyses.grammar.run import syntax
 
     assert gold.treebank is not None  # noqa: S101 - read for this
     return syntax(
-        model, gold.treebank, labels=wanted.labels, min_count=wanted.min_count, limit=wanted.limit,
-        progress=progress,
+        model, gold.treebank, labels=options.labels, min_count=options.min_count, limit=options.limit, progress=progress,
     )  # fmt: skip
 
 
-def _coreference(model: Model, gold: Gold, wanted: Wanted, progress: ReportProgress) -> Run:
+def _coreference(model: Model, gold: Gold, options: GrammarOptions, progress: ReportProgress) -> Run:
     from eyeline.analyses.coreference.run import coreference
 
     assert gold.marked is not None  # noqa: S101 - read for this
-    return coreference(model, gold.marked, limit=wanted.limit, progress=progress)
+    return coreference(model, gold.marked, limit=options.limit, progress=progress)
 
 
-def _probe(model: Model, gold: Gold, wanted: Wanted, progress: ReportProgress) -> Run:
+def _probe(model: Model, gold: Gold, options: GrammarOptions, progress: ReportProgress) -> Run:
     from eyeline.analyses.probes.run import probe
 
     assert gold.treebank is not None  # noqa: S101 - read for this
-    return probe(model, gold.treebank, limit=max(1, wanted.limit // 2), seeds=wanted.seeds, progress=progress)
+    return probe(model, gold.treebank, limit=max(1, options.limit // 2), seeds=options.seeds, progress=progress)
 
 
 WORK: dict[str, Callable[..., Run]] = {"syntax": _syntax, "coreference": _coreference, "probe": _probe}

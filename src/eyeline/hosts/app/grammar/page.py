@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import streamlit as st
 
 from eyeline.errors import EyelineError
-from eyeline.hosts.app import waiting
-from eyeline.hosts.app.grammar import recipe as grammar_recipe
-from eyeline.hosts.app.grammar.job import ANALYSES, Gold, Wanted, measure, read_gold
-from eyeline.hosts.app.look import recipe
+from eyeline.hosts.app.grammar import recipe
+from eyeline.hosts.app.grammar.job import ANALYSES, Gold, GrammarOptions, grammar_work, read_gold
+from eyeline.hosts.app.heading import heading
+from eyeline.hosts.app.jobs import panel
 from eyeline.hosts.app.messages import Say
-from eyeline.hosts.app.models import choices, model_named, place_of
+from eyeline.hosts.app.models import choices, model_named, recipe_source
 from eyeline.hosts.app.plain import escaped, refuse
+from eyeline.hosts.app.recipe import show_recipe
 from eyeline.hosts.app.settings import current
-from eyeline.hosts.app.shell import heading, visitor
 from eyeline.hosts.app.texts.uploads import received
 from eyeline.sample.treebank import sample_conllu
 
@@ -28,18 +29,27 @@ LABELS = ("ud", "stanford", "as-is")
 SENTENCES, LEAST = 300, 30
 
 
+@dataclass(frozen=True)
+class GrammarForm:
+    """What the visitor filled in. source: one of SOURCES; upload: the file, where one was chosen."""
+
+    source: str
+    upload: Any
+    model: str
+    options: GrammarOptions
+
+
 def page(say: Say) -> None:
     heading(say, "grammar")
-    name, upload, wanted = _asked(say)
-    waiting.outcome(say, "grammar")
-    place = place_of(name, current()) if name in choices(current()) else name
-    file = grammar_recipe.MADE if upload is None else str(upload.name)
-    given = (place, file, wanted.limit if upload is None else None, wanted)
-    recipe.box(say, grammar_recipe.python(*given), grammar_recipe.console(*given))
+    form = _form(say)
+    panel.show_job(say, "grammar")
+    file, sentences = (recipe.SAMPLE_FILE, form.options.limit) if form.upload is None else (str(form.upload.name), None)
+    arguments = (recipe_source(form.model), file, sentences, form.options)
+    show_recipe(say, recipe.python(*arguments), recipe.console(*arguments))
 
 
-def _asked(say: Say) -> tuple[str, Any, Wanted]:
-    """The gold corpus, the model, the analyses; the button that begins."""
+def _form(say: Say) -> GrammarForm:
+    """The annotated corpus, the model, the analyses; the button that starts."""
     limits = current().limits
     left, right = st.columns([3, 2], gap="large")
     upload = None
@@ -59,9 +69,9 @@ def _asked(say: Say) -> tuple[str, Any, Wanted]:
             st.markdown(say("grammar.sample_about"))
             st.code(_first_sentences(), language=None, wrap_lines=True)
     with right:
-        name = st.selectbox(say("look.model"), list(choices(current())), key="grammar-model")
-        only = st.pills(
-            say("grammar.analyses"), ANALYSES, format_func=lambda one: say(f"grammar.analysis_{one}"), selection_mode="multi",
+        model = st.selectbox(say("look.model"), list(choices(current())), key="grammar-model")
+        selected = st.pills(
+            say("grammar.analyses"), ANALYSES, format_func=lambda name: say(f"grammar.analysis_{name}"), selection_mode="multi",
             default=ANALYSES, key="grammar-analyses", wrap=True, help=say("grammar.analyses_help"),
         )  # fmt: skip
         most = limits.documents
@@ -70,16 +80,17 @@ def _asked(say: Say) -> tuple[str, Any, Wanted]:
         )  # fmt: skip
         with st.expander(say("grammar.more")):
             labels = st.selectbox(
-                say("grammar.labels"), LABELS, format_func=lambda one: say(f"grammar.labels_{one.replace('-', '_')}"), key="grammar-labels",
-                help=say("grammar.labels_help"),
+                say("grammar.labels"), LABELS, format_func=lambda name: say(f"grammar.labels_{name.replace('-', '_')}"),
+                key="grammar-labels", help=say("grammar.labels_help"),
             )  # fmt: skip
             least = st.number_input(say("grammar.least"), 1, 10_000, LEAST, key="grammar-least", help=say("grammar.least_help"))
-        chosen = tuple(one for one in ANALYSES if one in (only or ()))
-        wanted = Wanted(chosen or ANALYSES[:1], int(limit), int(least), str(labels))
-        busy = waiting.running("grammar")
-        if st.button(say("grammar.run"), type="primary", width="stretch", disabled=busy or not chosen, key="grammar-run"):
-            _begin(say, source or "sample", upload, name, wanted)
-    return name, upload if source == "upload" else None, wanted
+        chosen = tuple(name for name in ANALYSES if name in (selected or ()))
+        options = GrammarOptions(chosen or ANALYSES[:1], int(limit), int(least), str(labels))
+        form = GrammarForm(source or "sample", upload, model, options)
+        disabled = panel.is_running("grammar") or not chosen
+        if st.button(say("grammar.run"), type="primary", width="stretch", disabled=disabled, key="grammar-run"):
+            _submit(say, form)
+    return form
 
 
 @lru_cache(maxsize=1)
@@ -89,23 +100,23 @@ def _first_sentences() -> str:
     return "\n".join(line.removeprefix("# text = ") for line in lines if line.startswith("# text = "))
 
 
-def _begin(say: Say, source: str, upload: Any, name: str, wanted: Wanted) -> None:
+def _submit(say: Say, form: GrammarForm) -> None:
     """Read the file now, so that a bad one is named at once; measure it in the background."""
-    if source == "upload" and upload is None:
+    if form.source == "upload" and form.upload is None:
         refuse(say("grammar.nothing"))
         return
     try:
-        gold = _gold(say, upload if source == "upload" else None, wanted)
-        with st.spinner(say("look.loading", model=escaped(name))):
-            model = model_named(name)
+        gold = _gold(say, form)
+        with st.spinner(say("look.loading", model=escaped(form.model))):
+            model = model_named(form.model)
     except EyelineError as error:
         refuse(say("grammar.bad_file"), error)
         return
-    waiting.begin(say, "grammar", measure(model, gold, wanted, visitor()))
+    panel.submit(say, "grammar", grammar_work(model, gold, form.options))
 
 
-def _gold(say: Say, upload: Any, wanted: Wanted) -> Gold:
-    if upload is None:
-        return read_gold("sample-treebank.conllu", sample_conllu(wanted.limit).encode(), wanted.analyses)
-    name, data = received(say, upload, ENDINGS, say("corpus.called_upload"))
-    return read_gold(name, data, wanted.analyses)
+def _gold(say: Say, form: GrammarForm) -> Gold:
+    if form.upload is None:
+        return read_gold("sample-treebank.conllu", sample_conllu(form.options.limit).encode(), form.options.analyses)
+    name, data = received(say, form.upload, ENDINGS, say("corpus.called_upload"))
+    return read_gold(name, data, form.options.analyses)

@@ -7,12 +7,14 @@ import json
 import plotly.graph_objects as go
 import streamlit as st
 
-from eyeline.hosts.app.figures.figures import CONFIG, Head
-from eyeline.hosts.app.grammar.card import label, open_card
+from eyeline.heads import HeadRef
+from eyeline.hosts.app.figures.figures import CONFIG
+from eyeline.hosts.app.grammar.card import open_card
 from eyeline.hosts.app.grammar.sentence import look
 from eyeline.hosts.app.messages import Say
 from eyeline.plots.figures import figure as draw
 from eyeline.plots.style import MONO, in_dark, plain
+from eyeline.results.relations import baseline_of, opening_relation
 from eyeline.results.run import Run
 from eyeline.results.table import Cell
 
@@ -21,7 +23,7 @@ def show_relation(say: Say, run: Run, name: str, known: list[str], picked: str |
     """The best head of a relation on the sentences where it is most sure, the gold arcs in red, and one of them in the head view."""
     key = f"relation-{name}"
     if picked is not None or st.session_state.get(key) not in known:
-        st.session_state[key] = picked or known[0]
+        st.session_state[key] = picked or _opening(run, known)
     st.subheader(say("grammar.examples"), anchor=False)
     st.caption(say("grammar.examples_about"))
     meanings = say.part("grammar.relation")
@@ -32,9 +34,9 @@ def show_relation(say: Say, run: Run, name: str, known: list[str], picked: str |
 
     chosen = st.selectbox(say("grammar.column_relation"), known, format_func=called, key=key, width=420)
     row = next(row for row in run.table("syntax").rows() if row["relation"] == chosen)
-    at: Head = ("", int(row["layer"]), int(row["head"]))
+    at: HeadRef = HeadRef("", int(row["layer"]), int(row["head"]))
     st.button(
-        say("grammar.best_head", head=label(at), accuracy=f"{float(row['accuracy']):.1f}", baseline=f"{float(row['baseline']):.1f}",
+        say("grammar.best_head", head=str(at), accuracy=f"{float(row['accuracy']):.1f}", baseline=f"{baseline_of(row):.1f}",
             direction=_direction(say, str(row["direction"]))),
         key=f"best-{name}", on_click=open_card, args=(name, at), type="tertiary", icon=":material/open_in_new:",
     )  # fmt: skip
@@ -51,6 +53,12 @@ def show_relation(say: Say, run: Run, name: str, known: list[str], picked: str |
         say("grammar.sentence"), range(len(rows)), format_func=lambda i: " ".join(json.loads(str(rows[i]["words"]))), key=f"sentence-{name}"
     )
     look(say, run, json.loads(str(rows[place or 0]["words"])), at, str(row["direction"]), f"relation-view-{name}")
+
+
+def _opening(run: Run, known: list[str]) -> str:
+    """The relation to open on."""
+    row = opening_relation(run)
+    return known[0] if row is None else str(row["relation"])
 
 
 def examples(say: Say, run: Run, relation: str, rows: list[dict[str, Cell]]) -> go.Figure:

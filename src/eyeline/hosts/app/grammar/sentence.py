@@ -6,20 +6,20 @@ import streamlit as st
 
 from eyeline.capture.trace import Trace
 from eyeline.errors import EyelineError
+from eyeline.heads import HeadRef
 from eyeline.hosts.app import mounted
-from eyeline.hosts.app.figures.figures import Head
+from eyeline.hosts.app.cache import Cache
 from eyeline.hosts.app.messages import Say
-from eyeline.hosts.app.models import choices, held_by, model_named, place_of, turn
+from eyeline.hosts.app.models import choices, compute_slot, model_named, model_source, trace_bytes
 from eyeline.hosts.app.plain import refuse
 from eyeline.hosts.app.settings import current
-from eyeline.hosts.app.shelf import Shelf
 from eyeline.results.run import Run
 from eyeline.views import head_view
 
-_SENTENCES = Shelf(32_000_000)
+_SENTENCES = Cache(32_000_000)
 
 
-def look(say: Say, run: Run, words: list[str], at: Head, direction: str, key: str) -> None:
+def look(say: Say, run: Run, words: list[str], at: HeadRef, direction: str, key: str) -> None:
     """A list of words in the head view, where the run's model is offered here."""
     name = str(run.facts.model.name)
     if name not in choices(current()):
@@ -29,18 +29,18 @@ def look(say: Say, run: Run, words: list[str], at: Head, direction: str, key: st
         model = model_named(name)
 
         def record() -> Trace:
-            with turn():
+            with compute_slot():
                 return model.trace(words=words, keep={"weights"})
 
-        trace = _SENTENCES.get((place_of(name, current()), tuple(words)), record, held_by)
+        trace = _SENTENCES.get((model_source(name, current()), tuple(words)), record, trace_bytes)
         mount(say, trace, at, direction, key)
     except EyelineError as error:
         refuse(say("look.failed"), error)
 
 
-def mount(say: Say, trace: Trace, at: Head, direction: str, key: str) -> None:
+def mount(say: Say, trace: Trace, at: HeadRef, direction: str, key: str) -> None:
     view = head_view(
-        trace, stack=next(iter(trace.stacks)), layer=at[1], heads=[at[2]], level="word", hide_special=True,
+        trace, stack=next(iter(trace.stacks)), layer=at.layer, heads=[at.head], level="word", hide_special=True,
         direction="to" if direction == "head-to-dependent" else "from",
     )  # fmt: skip
     mounted.show(mounted.packed(view, say.part("view")), key=key)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from eyeline.capture.trace import Trace
+from eyeline.measures.dot_product import attention_row
 from eyeline.measures.position import reach
 
 MODEL = "minilm"
@@ -58,12 +59,10 @@ def first_facts(trace: Tracer) -> Facts:
 
 def vectors(trace: Trace, layer: int, head: int, query: int) -> list[tuple[str, float, float, float]]:
     """For each token: its name, q·k, that times the scale, and the softmax."""
-    dots = trace.keys[layer, head] @ trace.queries[layer, head, query]  # [key]
-    scaled = dots * trace.scales[layer]
-    raised = np.exp(scaled - scaled.max())
+    row = attention_row(trace.queries[layer, head, query], trace.keys[layer, head], trace.scales[layer])
     return [
-        (token, float(dot), float(score), float(part))
-        for token, dot, score, part in zip(trace.text.tokens, dots, scaled, raised / raised.sum(), strict=True)
+        (token, float(dot), float(score), float(weight))
+        for token, dot, score, weight in zip(trace.text.tokens, row.dots, row.scores, row.weights, strict=True)
     ]
 
 

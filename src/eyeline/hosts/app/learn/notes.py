@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from eyeline.hosts.app.address import Looking, written
+from eyeline.hosts.app.address import Looking, write_address
 from eyeline.hosts.app.messages import Say
 from eyeline.views import code
 
@@ -23,7 +23,7 @@ def _notes() -> Callable[..., Any]:
 
 def show(say: Say, looking: Looking) -> None:
     """The notes, headed in their file by the sentence and a link to its view."""
-    parameters, _ = written(looking)
+    parameters, _ = write_address(looking)
     _notes()(
         key="exercise-notes",
         data={

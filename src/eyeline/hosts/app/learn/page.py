@@ -10,15 +10,16 @@ from eyeline.hosts.app import mounted
 from eyeline.hosts.app.address import Looking
 from eyeline.hosts.app.figures import tables
 from eyeline.hosts.app.figures.tables import Column
+from eyeline.hosts.app.heading import heading
 from eyeline.hosts.app.learn import notes
 from eyeline.hosts.app.learn.lesson import MODEL, SENTENCES, STEPS, Choice, Step, reaches, vectors
 from eyeline.hosts.app.look import recipe
-from eyeline.hosts.app.look.page import MAKERS, begun_with
 from eyeline.hosts.app.messages import Say
-from eyeline.hosts.app.models import place_of, token_count, trace_of, views_kept
+from eyeline.hosts.app.models import recipe_source, token_count, trace_of, view_cache
 from eyeline.hosts.app.plain import refuse
+from eyeline.hosts.app.recipe import show_recipe
 from eyeline.hosts.app.settings import current
-from eyeline.hosts.app.shell import heading
+from eyeline.hosts.app.view_state import VIEWS, with_state
 
 EXERCISE = len(STEPS) + 1
 #: A sentence of so many words shows most.
@@ -36,8 +37,8 @@ def page(say: Say) -> None:
         refuse(say("look.failed"), error)
     _turn_page(say, number)
     if looking is not None:
-        place, state = place_of(MODEL, current()), dict(looking.state)
-        recipe.box(say, recipe.looking_python(looking, place, state), recipe.looking_console(looking, place, state))
+        source, state = recipe_source(MODEL), dict(looking.state)
+        show_recipe(say, recipe.python(looking, source, state), recipe.console(looking, source, state))
 
 
 def trace(text: str, pair: str = "") -> Trace:
@@ -46,10 +47,10 @@ def trace(text: str, pair: str = "") -> Trace:
 
 
 def _number() -> int:
-    asked = st.query_params.get("step", "1")
+    requested = st.query_params.get("step", "1")
     if "lesson-step" not in st.session_state:
         st.session_state["lesson-step"] = (
-            int(asked) if asked in map(str, range(1, EXERCISE + 1)) else st.session_state.get("lesson-left", 1)
+            int(requested) if requested in map(str, range(1, EXERCISE + 1)) else st.session_state.get("lesson-left", 1)
         )
     number = int(st.session_state["lesson-step"])
     st.session_state["lesson-left"] = number
@@ -80,20 +81,20 @@ def _turn_page(say: Say, number: int) -> None:
 def _step(say: Say, step: Step, number: int) -> Looking:
     with st.spinner(say("look.loading", model=MODEL)):
         facts = step.facts(trace)
-    told, live = st.columns([5, 7], gap="large")
-    with told:
+    text, live = st.columns([5, 7], gap="large")
+    with text:
         st.subheader(say("learn.numbered", n=number, of=len(STEPS), title=say(f"learn.{step.name}.title")), anchor=False)
         st.markdown(say(f"learn.{step.name}.text", **facts))
     with live:
         shown = _chosen(say, step)
-        found = trace(shown.text, step.pair)
+        shown_trace = trace(shown.text, step.pair)
         looking = Looking(shown.text, step.pair, MODEL, step.view, shown.state)
-        _show(say, looking, found, f"lesson-{step.name}")
+        _show(say, looking, shown_trace, f"lesson-{step.name}")
         st.info(say(f"learn.{step.name}.try"), icon=":material/touch_app:")
         if step.name == "vectors":
-            _numbers(say, found)
+            _numbers(say, shown_trace)
         if step.name == "depth":
-            _reaches(say, found)
+            _reaches(say, shown_trace)
     return looking
 
 
@@ -109,22 +110,22 @@ def _chosen(say: Say, step: Step) -> Choice:
     return named[picked or step.choices[0].name]
 
 
-def _show(say: Say, looking: Looking, found: Trace, key: str) -> None:
-    asked = ("lesson", looking.model, looking.text, looking.pair, looking.view, repr(sorted(looking.state.items())), say.language)
-    make = MAKERS[looking.view]
-    data = views_kept().get(asked, lambda: mounted.packed(begun_with(make(found), dict(looking.state)), say.part("view")), len)
-    _alone(data, key)
+def _show(say: Say, looking: Looking, shown_trace: Trace, key: str) -> None:
+    request = ("lesson", looking.model, looking.text, looking.pair, looking.view, repr(sorted(looking.state.items())), say.language)
+    view = VIEWS[looking.view]
+    data = view_cache().get(request, lambda: mounted.packed(with_state(view(shown_trace), dict(looking.state)), say.part("view")), len)
+    _mount(data, key)
 
 
 @st.fragment
-def _alone(data: bytes, key: str) -> None:
+def _mount(data: bytes, key: str) -> None:
     """What a reader does in the view stays in the view."""
     mounted.show(data, key)
 
 
-def _numbers(say: Say, found: Trace) -> None:
+def _numbers(say: Say, shown_trace: Trace) -> None:
     """The row of numbers behind one query, in steps."""
-    tokens, dots, scores, weights = zip(*vectors(found, 5, 11, 3), strict=True)
+    tokens, dots, scores, weights = zip(*vectors(shown_trace, 5, 11, 3), strict=True)
     tables.show(
         Column(say("learn.vectors.column_key"), tokens, "token"),
         Column(say("learn.vectors.column_dot"), [f"{dot:.1f}" for dot in dots]),
@@ -133,19 +134,19 @@ def _numbers(say: Say, found: Trace) -> None:
     )
 
 
-def _reaches(say: Say, found: Trace) -> None:
+def _reaches(say: Say, shown_trace: Trace) -> None:
     """How near attention stays, layer by layer."""
-    near, far = zip(*reaches(found), strict=True)
+    near, far = zip(*reaches(shown_trace), strict=True)
     tables.show(
-        Column(say("learn.depth.column_layer"), [str(layer) for layer in found.layers]),
+        Column(say("learn.depth.column_layer"), [str(layer) for layer in shown_trace.layers]),
         Column(say("learn.depth.column_near"), [f"{share:.0%}" for share in near], parts=near),
         Column(say("learn.depth.column_far"), [f"{distance:.1f}" for distance in far]),
     )
 
 
 def _exercise(say: Say) -> Looking | None:
-    told, live = st.columns([5, 7], gap="large")
-    with told:
+    text, live = st.columns([5, 7], gap="large")
+    with text:
         st.subheader(say("learn.exercise.title"), anchor=False)
         st.markdown(say("learn.exercise.text"))
         for kind, sentences in SENTENCES.items():

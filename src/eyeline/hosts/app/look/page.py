@@ -11,24 +11,23 @@ from typing import Any
 import streamlit as st
 
 from eyeline.capture.trace import Stack, Trace
-from eyeline.errors import EyelineError, TraceError
+from eyeline.errors import EyelineError
 from eyeline.hosts.app import mounted
-from eyeline.hosts.app.address import KINDS, Looking, read, sound, written
+from eyeline.hosts.app.address import KINDS, Looking, read_address, valid_state, write_address
 from eyeline.hosts.app.figures.files import drawn, graph_file, page_file, trace_file
+from eyeline.hosts.app.heading import heading
 from eyeline.hosts.app.look import recipe
 from eyeline.hosts.app.messages import Say
-from eyeline.hosts.app.models import choices, model_named, place_of, token_count, trace_of, views_kept
+from eyeline.hosts.app.models import choices, model_named, model_source, recipe_source, token_count, trace_of, view_cache
 from eyeline.hosts.app.plain import escaped, refuse
+from eyeline.hosts.app.recipe import show_recipe
 from eyeline.hosts.app.settings import current
-from eyeline.hosts.app.shell import heading
-from eyeline.views import head_view, model_view, neuron_view
-from eyeline.views.view import View
+from eyeline.hosts.app.view_state import VIEWS, with_state
 
-MAKERS = {"head": head_view, "model": model_view, "neuron": neuron_view}
 IMAGES = {"svg": "image/svg+xml", "png": "image/png"}
-#: Characters that a field takes at all; far above the limit, so that a long text is answered rather than dropped.
+#: Characters that a field takes at all; far above the limit, so that a long text gets an answer rather than being cut.
 MOST_TYPED = 200_000
-#: Text, second text, and where to begin with them: a head that shows something at once.
+#: Text, second text, and the state to open them in: a head that shows something at once.
 EXAMPLES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("The cat sat on the mat because it was tired.", "", {"layer": 5, "heads": [11]}),
     ("The cat sat on the mat.", "It purred.", {"layer": 5, "heads": [11]}),
@@ -38,24 +37,26 @@ EXAMPLES: tuple[tuple[str, str, dict[str, Any]], ...] = (
 
 def page(say: Say) -> None:
     heading(say, "look")
-    looking = _asked(say)
-    if looking is None or (trace := _traced(say, looking)) is None:
+    looking = _form(say)
+    if looking is None or (trace := _trace(say, looking)) is None:
         return
+    # Streamlit forgets a widget that was not drawn last time, as after an empty text
+    st.session_state.setdefault("look-view", looking.view)
     kind = st.segmented_control(
         say("look.view"), KINDS, format_func=lambda kind: say(f"look.view_{kind}"), key="look-view",
         label_visibility="collapsed", required=True,
     )  # fmt: skip
     looking = replace(looking, view=kind or looking.view)
     st.caption(say(f"look.view_{looking.view}_about"))
-    _looked_at(say, looking, trace)
+    _show(say, looking, trace)
 
 
-def _asked(say: Say) -> Looking | None:
+def _form(say: Say) -> Looking | None:
     """The texts and the model: from the address at first, then from the form."""
     limits, own = current().limits, list(choices(current()))
     if "looking" not in st.session_state:
-        st.session_state.looking = read(st.query_params.to_dict(), Looking(*EXAMPLES[0][:2], model=own[0], state=EXAMPLES[0][2]))
-        st.session_state["look-view"] = st.session_state.looking.view
+        default = Looking(*EXAMPLES[0][:2], model=own[0], state=EXAMPLES[0][2])
+        st.session_state.looking = read_address(st.query_params.to_dict(), default)
     now: Looking = st.session_state.looking
     st.session_state.setdefault("look-text", now.text)
     st.session_state.setdefault("look-pair", now.pair)
@@ -100,7 +101,7 @@ def _use_example(number: int) -> None:
     st.session_state.looking = replace(now, text=text, pair=pair, state=state)
 
 
-def _traced(say: Say, looking: Looking) -> Trace | None:
+def _trace(say: Say, looking: Looking) -> Trace | None:
     """The trace, or a message and None."""
     known = choices(current())
     if looking.model not in known and not current().allow_hub:
@@ -120,71 +121,61 @@ def _traced(say: Say, looking: Looking) -> Trace | None:
 
 
 @st.fragment
-def _looked_at(say: Say, looking: Looking, trace: Trace) -> None:
-    """The view, and what follows what its reader does: the address, the picture, the files, the recipe."""
+def _show(say: Say, looking: Looking, trace: Trace) -> None:
+    """The view; then the address, the picture, the files and the recipe, which follow what the reader does in the view."""
     try:
         data = _packed(say, looking, trace)
     except EyelineError as error:
         refuse(say("look.failed"), error)
         return
-    state = {**looking.state, **sound(mounted.show(data, key=f"look-shown-{looking.view}"))}
+    state = {**looking.state, **valid_state(mounted.show(data, key=f"look-shown-{looking.view}"))}
     looking = replace(looking, state=state)
     st.session_state.looking = looking
-    parameters, whole = written(looking)
+    parameters, whole = write_address(looking)
     if {key: value for key, value in st.query_params.items() if key != "lang"} != parameters:
         st.query_params.from_dict(parameters | ({"lang": st.query_params["lang"]} if "lang" in st.query_params else {}))
     st.caption(say("look.link") if whole else say("look.link_too_long"))
     st.subheader(say("look.picture"), anchor=False)
     _picture(say, looking, trace)
-    place = place_of(looking.model, current())
-    numbered = {**state, **({"layer": _number(trace, state)} if "layer" in state else {})}
-    recipe.box(say, recipe.looking_python(looking, place, numbered), recipe.looking_console(looking, place, numbered))
+    source = recipe_source(looking.model)
+    numbered = {**state, **({"layer": _layer(trace, state)} if "layer" in state else {})}
+    show_recipe(say, recipe.python(looking, source, numbered), recipe.console(looking, source, numbered))
 
 
 def _packed(say: Say, looking: Looking, trace: Trace) -> bytes:
-    """The view as the reader begins with it, made once: later changes of its state happen in the browser."""
-    asked = (looking.model, looking.text, looking.pair, looking.view, say.language)
-    begun = st.session_state.setdefault("begun", {})
-    if begun.get("asked") != asked:
-        begun.update(asked=asked, state=dict(looking.state))
-    start = begun["state"]
-    key = hashlib.sha256(repr((asked, place_of(looking.model, current()), sorted(start.items()))).encode()).hexdigest()
-    return views_kept().get(key, lambda: mounted.packed(begun_with(MAKERS[looking.view](trace), start), say.part("view")), len)
+    """The view in the state in which it opens, encoded once: later changes of its state happen in the browser."""
+    request = (looking.model, looking.text, looking.pair, looking.view, say.language)
+    opened = st.session_state.setdefault("look-opened", {})
+    if opened.get("request") != request:
+        opened.update(request=request, state=dict(looking.state))
+    start = opened["state"]
+    key = hashlib.sha256(repr((request, model_source(looking.model, current()), sorted(start.items()))).encode()).hexdigest()
+    return view_cache().get(key, lambda: mounted.packed(with_state(VIEWS[looking.view](trace), start), say.part("view")), len)
 
 
-def begun_with(view: View, state: dict[str, Any]) -> View:
-    """The view, begun with what it can take of a state: a link may be older than the text."""
-    for key in sorted(state, key=("stack", "layer").__contains__, reverse=True):
-        try:
-            view = view.starting(**{key: state[key]})
-        except (TraceError, TypeError, ValueError):
-            continue
-    return view
-
-
-def _number(trace: Trace, state: Mapping[str, Any]) -> int:
-    """The number of the layer that a state shows: states count positions."""
+def _layer(trace: Trace, state: Mapping[str, Any]) -> int:
+    """The number of the layer that a state shows: a state holds its index."""
     layers = _stack(trace, state).layers
     return layers[min(int(state.get("layer", 0)), len(layers) - 1)]
 
 
 def _stack(trace: Trace, state: Mapping[str, Any]) -> Stack:
-    """The stack that a state shows; the last where a link counts further."""
+    """The stack that a state shows; the last one where the index of a link is too large."""
     return list(trace.stacks.values())[min(int(state.get("stack", 0)), len(trace.stacks) - 1)]
 
 
 def _picture(say: Say, looking: Looking, trace: Trace) -> None:
-    """One head as a graph, and everything to take home."""
+    """One head as a graph, and the files to save."""
     state = looking.state
-    stack, layer, heads = _stack(trace, state), _number(trace, state), list(state.get("heads") or [])
+    stack, layer, heads = _stack(trace, state), _layer(trace, state), list(state.get("heads") or [])
     left, right = st.columns([1, 2], gap="large")
     with left:
         st.caption(say("look.picture_about"))
-        asked = st.columns(2)
-        layer = asked[0].selectbox(say("look.layer"), stack.layers, index=stack.layers.index(layer), key=f"graph-layer-{layer}")
+        fields = st.columns(2)
+        layer = fields[0].selectbox(say("look.layer"), stack.layers, index=stack.layers.index(layer), key=f"graph-layer-{layer}")
         every = list(range(len(stack.weights_by_layer[stack.layers.index(layer)])))
         first = heads[0] if len(heads) == 1 and heads[0] in every else 0
-        head = asked[1].selectbox(say("look.head"), every, index=first, key=f"graph-head-{first}")
+        head = fields[1].selectbox(say("look.head"), every, index=first, key=f"graph-head-{first}")
         key = (looking.model, looking.text, looking.pair, stack.name, layer, head)
         for ending, kind in IMAGES.items():
             st.download_button(
@@ -192,7 +183,7 @@ def _picture(say: Say, looking: Looking, trace: Trace) -> None:
                 on_click="ignore", icon=":material/image:", width="stretch", key=f"save-{ending}",
             )  # fmt: skip
         st.download_button(
-            say("look.save_page"), lambda: page_file(begun_with(MAKERS[looking.view](trace), dict(state))), f"{looking.view}.html",
+            say("look.save_page"), lambda: page_file(with_state(VIEWS[looking.view](trace), dict(state))), f"{looking.view}.html",
             "text/html", on_click="ignore", icon=":material/article:", width="stretch", key="save-page",
         )  # fmt: skip
         st.download_button(

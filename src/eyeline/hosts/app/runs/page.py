@@ -1,4 +1,4 @@
-"""Runs: what was measured before, to look at again and to take home."""
+"""Runs: what was measured before, to look at again, to save, to rename and to delete."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import streamlit as st
 
 from eyeline.errors import EyelineError, StorageError
 from eyeline.hosts.app.figures.files import zipped
-from eyeline.hosts.app.jobs import owner_of
-from eyeline.hosts.app.look import recipe
+from eyeline.hosts.app.heading import heading
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.plain import refuse
-from eyeline.hosts.app.runs.parts import called_by, opened, show_parts
-from eyeline.hosts.app.runs.workspace import Workspace, plain_name
+from eyeline.hosts.app.recipe import show_recipe
+from eyeline.hosts.app.runs import ownership
+from eyeline.hosts.app.runs.run_parts import open_cached, run_label, show_parts
 from eyeline.hosts.app.settings import current
-from eyeline.hosts.app.shell import heading, visitor
+from eyeline.hosts.app.visitor import visitor
+from eyeline.hosts.app.workspace import RUNS, Workspace, plain_name
 from eyeline.hosts.report.write import REPORT
 from eyeline.plots.figures import FIGURES
 from eyeline.results.folder import EXAMPLE, FACTS_FILE
@@ -25,54 +26,108 @@ from eyeline.results.folder import EXAMPLE, FACTS_FILE
 
 def page(say: Say) -> None:
     heading(say, "runs")
-    listed = mine(visitor())
-    asked = st.query_params.get("run", "")
-    if "run-name" not in st.session_state and plain_name(asked):
-        st.session_state["run-name"] = asked
-    name = st.session_state.get("run-name", "")
-    if name and name not in listed and (found := linked(name)) is not None:
-        listed = {name: found, **listed}
+    ownership.remove_expired(_workspace(), current().limits)
+    listed = listed_runs(visitor())
+    name = _requested()
+    if name and name not in listed and (folder := linked_run(name)) is not None:
+        listed = {name: folder, **listed}
+    _rule(say)
     if not listed:
-        st.info(say("runs.none"), icon=":material/folder_open:")
+        st.info(say("runs.none_of_yours" if _workspace().runs() else "runs.none"), icon=":material/folder_open:")
         _recipe(say, "run", "entropy")
         return
     if name not in listed:
         if name:
             refuse(say("runs.unknown"))
         st.session_state["run-name"] = next(iter(listed))
-    name = st.selectbox(say("runs.choose"), list(listed), format_func=lambda one: called(say, listed[one]), key="run-name")
+    name = st.selectbox(say("runs.choose"), list(listed), format_func=lambda run: label(say, listed[run]), key="run-name")
     st.query_params["run"] = name
     folder, table = listed[name], "entropy"
     try:
-        if not Workspace(current().workspace).whole(folder):
+        if not _workspace().whole(folder):
             raise StorageError(f"{name} holds a link that leads out of the workspace.", "Put a copy there instead.")
-        run = opened(folder)
-        table = next((one for one in FIGURES if one in run.tables), table)
+        run = open_cached(folder)
+        table = next((figure for figure in FIGURES if figure in run.tables), table)
         _downloads(say, folder, name)
+        _manage(say, folder)
         show_parts(say, run, folder)
     except EyelineError as error:
         refuse(say("runs.damaged"), error)
+        _manage(say, folder)
     st.caption(say("runs.link"))
-    _recipe(say, str(folder), table)
+    _recipe(say, f"{current().workspace.name}/{RUNS}/{name}", table)
 
 
-def mine(who: str) -> dict[str, Path]:
-    """The runs that a visitor may see in the list: his own, and those of the command line. Texts of others are none of his business."""
-    return {name: path for name, path in Workspace(current().workspace).runs().items() if owner_of(path) in (None, who)}
+def _workspace() -> Workspace:
+    return Workspace(current().workspace)
 
 
-def linked(name: str) -> Path | None:
-    """A run by its whole name, which cannot be guessed: whoever has the link was given it."""
-    return Workspace(current().workspace).runs().get(name) if plain_name(name) else None
+def _requested() -> str:
+    """The run that the visitor has chosen, or that the address names."""
+    requested = st.query_params.get("run", "")
+    if "run-name" not in st.session_state and plain_name(requested):
+        st.session_state["run-name"] = requested
+    return str(st.session_state.get("run-name", ""))
 
 
-def called(say: Say, folder: Path) -> str:
-    """A run in the list: when, which model, how much."""
+def listed_runs(who: str) -> dict[str, Path]:
+    """The runs in a visitor's list: the visitor's own, and those of the command line. The texts of other visitors stay private."""
+    runs = _workspace().runs()
+    return {name: path for name, path in runs.items() if ownership.read_ownership(path) is None or ownership.is_own(path, who)}
+
+
+def linked_run(name: str) -> Path | None:
+    """A run by its whole name, which cannot be guessed: a visitor who has it was given the link."""
+    return _workspace().runs().get(name) if plain_name(name) else None
+
+
+def label(say: Say, folder: Path) -> str:
+    """A run in the list: its title, when, which model, how much."""
+    owner = ownership.read_ownership(folder)
+    title = f"{owner.title} · " if owner is not None and owner.title else ""
     try:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime((folder / FACTS_FILE).stat().st_mtime))
-        return called_by(say, opened(folder), when)
-    except (EyelineError, OSError, KeyError, TypeError):
-        return folder.name
+        return title + run_label(say, open_cached(folder), when)
+    except (EyelineError, OSError, LookupError, TypeError, ValueError, AttributeError, StopIteration):
+        return title + folder.name
+
+
+def _rule(say: Say) -> None:
+    """How many runs a visitor may keep, and for how long."""
+    limits, share = current().limits, ownership.share_of(_workspace(), visitor())
+    most = f"{limits.bytes_each // 1_000_000:,}"
+    st.caption(say("runs.rule", n=share.runs, mb=f"{share.bytes / 1e6:.1f}", runs=limits.runs_each, most=most, days=limits.keep_days))
+
+
+def _manage(say: Say, folder: Path) -> None:
+    """Rename and delete, for the visitor who ran it."""
+    who = visitor()
+    if not ownership.is_own(folder, who):
+        return
+    with st.expander(say("runs.manage"), icon=":material/edit:"):
+        owner = ownership.read_ownership(folder)
+        title_key = f"title-{folder.name}"
+        with st.container(horizontal=True, vertical_alignment="bottom", key="run-rename"):
+            st.text_input(
+                say("runs.title_field"), owner.title if owner else "", max_chars=ownership.LONGEST_TITLE, key=title_key, width=420
+            )
+            st.button(say("runs.rename"), on_click=_rename, args=(folder, who, title_key), key="rename-run")
+        with st.container(horizontal=True, vertical_alignment="center", key="run-delete"):
+            sure = st.checkbox(say("runs.delete_sure"), key=f"sure-{folder.name}")
+            st.button(
+                say("runs.delete"), disabled=not sure, on_click=_delete, args=(folder, who), icon=":material/delete:", key="delete-run"
+            )
+
+
+def _rename(folder: Path, who: str, key: str) -> None:
+    ownership.rename(folder, who, str(st.session_state[key]))
+
+
+def _delete(folder: Path, who: str) -> None:
+    ownership.delete(folder, who)
+    st.session_state.pop("run-name", None)
+    if "run" in st.query_params:
+        del st.query_params["run"]
 
 
 def _downloads(say: Say, folder: Path, name: str) -> None:
@@ -96,4 +151,4 @@ def _downloads(say: Say, folder: Path, name: str) -> None:
 def _recipe(say: Say, folder: str, table: str) -> None:
     python = f'import eyeline as el\n\nrun = el.open_run({folder!r})\nrun.table("{table}").to_csv()\n'
     python += f'el.figure(run, "{table}").write_html("{table}.html")'
-    recipe.box(say, python, shlex.join(["eyeline", "app", "--workspace", str(current().workspace)]))
+    show_recipe(say, python, shlex.join(["eyeline", "app", "--workspace", current().workspace.name]))

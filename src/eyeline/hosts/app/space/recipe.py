@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import shlex
 
-from eyeline.hosts.app.look.recipe import File, begun_console, begun_python
-from eyeline.hosts.app.space.job import Wanted
-
-#: The folder that the command line's second model is written to, where it is the first one before training.
-UNTRAINED = "untrained"
+from eyeline.hosts.app.recipe import CorpusFile, console_opening, python_opening
+from eyeline.hosts.app.space.job import SpaceOptions
 
 
-def python(place: str, file: File, wanted: Wanted) -> str:
-    gauge = "" if wanted.gauge is None else f", gauge={wanted.gauge!r}"
-    how = f"project={wanted.project!r}{gauge}, dims={wanted.dims}, limit={wanted.limit}, max_tokens={wanted.max_tokens}"
+def python(source: str, file: CorpusFile, options: SpaceOptions) -> str:
+    """As Python. source: what `el.load` takes."""
+    gauge = "" if options.gauge is None else f", gauge={options.gauge!r}"
+    how = f"project={options.project!r}{gauge}, dims={options.dims}, limit={options.limit}, max_tokens={options.max_tokens}"
     return "\n".join(
         (
-            *begun_python(file),
-            f"space = el.space(el.load({place!r}), el.corpora.read_corpus({file[0]!r}), {how})",
+            *python_opening(file),
+            f"space = el.space(el.load({source!r}), el.corpora.read_corpus({file.name!r}), {how})",
             'space.run().save("run")  # tables',
             'el.write_report("run")  # figures and report.html',
             'el.space_view(space).save("space.html")',
@@ -25,40 +23,37 @@ def python(place: str, file: File, wanted: Wanted) -> str:
     )
 
 
-def console(place: str, file: File, wanted: Wanted) -> str:
-    words = ["eyeline", "space", file[0], "--model", place, "--project", wanted.project]
-    words += [] if wanted.gauge is None else ["--gauge", wanted.gauge]
-    return "\n".join([*begun_console(file), shlex.join([*words, "--dims", str(wanted.dims), *_much(wanted), "-o", "run"])])
+def console(source: str, file: CorpusFile, options: SpaceOptions) -> str:
+    """As commands."""
+    words = ["eyeline", "space", file.name, "--model", source, "--project", options.project]
+    words += [] if options.gauge is None else ["--gauge", options.gauge]
+    return "\n".join([*console_opening(file), shlex.join([*words, "--dims", str(options.dims), *_size(options), "-o", "run"])])
 
 
-def compare_python(place: str, other: str | None, file: File, wanted: Wanted) -> str:
-    """other: None stands for the first model before training."""
+def compare_python(source: str, other: str | None, file: CorpusFile, options: SpaceOptions) -> str:
+    """As Python. other: None stands for an untrained copy of the first model."""
     untrained = ["from eyeline.models.reinitialise import reinitialised"] if other is None else []
+    size = f"limit={options.limit}, max_tokens={options.max_tokens}"
     second = "reinitialised(first)" if other is None else f"el.load({other!r})"
     return "\n".join(
         (
-            *begun_python(file, *untrained),
-            f"first = el.load({place!r})",
+            *python_opening(file, *untrained),
+            f"first = el.load({source!r})",
             f"second = {second}",
-            f"found = el.compare(first, second, el.corpora.read_corpus({file[0]!r}), limit={wanted.limit}, max_tokens={wanted.max_tokens})",
-            'found.save("run")  # tables and spaces',
+            f"comparison = el.compare(first, second, el.corpora.read_corpus({file.name!r}), {size})",
+            'comparison.save("run")  # tables and spaces',
             'el.write_report("run")  # figures and report.html',
-            'el.space_view(*found.spaces).save("compare.html")',
+            'el.space_view(*comparison.spaces).save("compare.html")',
         )
     )
 
 
-def compare_console(place: str, other: str | None, file: File, wanted: Wanted) -> str:
-    lines = begun_console(file)
-    if other is None:
-        code = (
-            "import eyeline as el; from eyeline.models.reinitialise import reinitialised; "
-            f"m = reinitialised(el.load({place!r})); m.hf.save_pretrained({UNTRAINED!r}); m.tokenizer.save_pretrained({UNTRAINED!r})"
-        )
-        lines.append(shlex.join(["python", "-c", code]))
-    lines.append(shlex.join(["eyeline", "compare", file[0], "--model", place, "--with", other or UNTRAINED, *_much(wanted), "-o", "run"]))
-    return "\n".join(lines)
+def compare_console(source: str, other: str | None, file: CorpusFile, options: SpaceOptions) -> str:
+    """As commands. other: None stands for an untrained copy of the first model."""
+    second = ["--untrained"] if other is None else ["--with", other]
+    words = ["eyeline", "compare", file.name, "--model", source, *second, *_size(options), "-o", "run"]
+    return "\n".join([*console_opening(file), shlex.join(words)])
 
 
-def _much(wanted: Wanted) -> list[str]:
-    return ["--limit", str(wanted.limit), "--max-tokens", str(wanted.max_tokens)]
+def _size(options: SpaceOptions) -> list[str]:
+    return ["--limit", str(options.limit), "--max-tokens", str(options.max_tokens)]

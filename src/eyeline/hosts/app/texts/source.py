@@ -7,9 +7,9 @@ from typing import Any
 
 import streamlit as st
 
-from eyeline.hosts.app.look.recipe import CORPUS
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.plain import refuse
+from eyeline.hosts.app.recipe import TYPED_TEXT, CorpusFile
 from eyeline.hosts.app.settings import current
 from eyeline.hosts.app.texts.uploads import as_file, received
 from eyeline.sample.text import sample_text
@@ -18,35 +18,35 @@ from eyeline.text.corpora.read import read_corpus
 
 SOURCES = ("sample", "paste", "upload")
 ENDINGS = ("txt", "jsonl", "conllu", "txt.gz", "jsonl.gz", "conllu.gz")
-#: What the browser offers: it knows the last ending alone.
+#: What the browser's file dialog offers: it knows the last ending alone.
 OFFERED = ("txt", "jsonl", "conllu", "gz")
-#: A field takes so many times what is read, so that a long text is answered rather than dropped.
+#: A field takes so many times what is read, so that a long text gets an answer rather than being cut.
 TYPED = 5
 
 
 @dataclass(frozen=True)
 class Source:
-    """What the visitor gave."""
+    """What the visitor gave. kind: one of SOURCES."""
 
     kind: str
     text: str = ""
     upload: Any = None
 
     @property
-    def file(self) -> tuple[str, bool]:
-        """What the recipe reads, and whether it is the sample, which the recipe writes first."""
-        return (CORPUS if self.upload is None else str(self.upload.name)), self.kind == "sample"
+    def file(self) -> CorpusFile:
+        """What the recipe reads."""
+        return CorpusFile(TYPED_TEXT if self.upload is None else str(self.upload.name), self.kind == "sample")
 
-    def taken(self, say: Say) -> Corpus | None:
-        """The corpus; None where there is none yet or too much, which the page says."""
+    def read(self, say: Say) -> Corpus | None:
+        """The corpus; None where there is none yet or too much, which the page then says."""
         most = current().limits.pasted
         if len(self.text) > most:
             refuse(say("corpus.too_long", n=f"{len(self.text):,}", most=f"{most:,}"))
             return None
-        found = self.corpus(say)
-        if found is None:
+        corpus = self.corpus(say)
+        if corpus is None:
             refuse(say("corpus.nothing"))
-        return found
+        return corpus
 
     def corpus(self, say: Say) -> Corpus | None:
         """The corpus, in memory; None where nothing was given yet. Parts of speech stay, where the file has them."""
@@ -55,17 +55,15 @@ class Source:
                 return None
             name, data = received(say, self.upload, ENDINGS, say("corpus.called_upload"))
         else:
-            name, data = f"{say(f'corpus.called_{self.kind}')}.txt", self._written().encode("utf-8", "replace")
+            text = sample_text() if self.kind == "sample" else self.text
+            name, data = f"{say(f'corpus.called_{self.kind}')}.txt", text.encode("utf-8", "replace")
         if not data.strip():
             return None
         with as_file(name, data) as path:
-            found = read_corpus(path)
-            held = list(found)
-        shown = name if self.kind == "upload" else name.removesuffix(".txt")
-        return replace(found, name=shown, _read=lambda: iter(held))
-
-    def _written(self) -> str:
-        return sample_text() if self.kind == "sample" else self.text
+            corpus = read_corpus(path)
+            documents = list(corpus)
+        shown_name = name if self.kind == "upload" else name.removesuffix(".txt")
+        return replace(corpus, name=shown_name, _read=lambda: iter(documents))
 
 
 def text_source(say: Say, key: str) -> Source:
@@ -77,9 +75,8 @@ def text_source(say: Say, key: str) -> Source:
     )  # fmt: skip
     if kind == "paste":
         most = TYPED * limits.pasted
-        return Source(
-            "paste", st.text_area(say("corpus.paste"), height=180, max_chars=most, help=say("corpus.paste_help"), key=f"{key}-text")
-        )
+        text = st.text_area(say("corpus.paste"), height=180, max_chars=most, help=say("corpus.paste_help"), key=f"{key}-text")
+        return Source("paste", text[:most])
     if kind == "upload":
         size = max(1, limits.upload // (1024 * 1024))
         upload = st.file_uploader(

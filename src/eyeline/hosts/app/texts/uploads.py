@@ -11,8 +11,8 @@ from typing import Any
 
 from eyeline.errors import TextError
 from eyeline.hosts.app.messages import Say
-from eyeline.hosts.app.runs.workspace import plain_name
 from eyeline.hosts.app.settings import current
+from eyeline.hosts.app.workspace import plain_name
 
 #: A packed file may grow to so many times what may be uploaded.
 GROWS = 4

@@ -6,21 +6,21 @@ from pathlib import Path
 
 import streamlit as st
 
-from eyeline.hosts.app.corpus.view import show_run
-from eyeline.hosts.app.grammar.view import FIGURES as GRAMMAR
-from eyeline.hosts.app.grammar.view import show_grammar
+from eyeline.hosts.app.cache import Cache
+from eyeline.hosts.app.corpus.run_view import show_run
+from eyeline.hosts.app.grammar.run_view import FIGURES as GRAMMAR
+from eyeline.hosts.app.grammar.run_view import show_grammar
 from eyeline.hosts.app.messages import Say
-from eyeline.hosts.app.shelf import Shelf
-from eyeline.hosts.app.space.compared import show_comparison
-from eyeline.hosts.app.space.shown import show_space
+from eyeline.hosts.app.space.comparison_view import show_comparison
+from eyeline.hosts.app.space.run_view import show_space
 from eyeline.results.folder import FACTS_FILE
 from eyeline.results.run import Run, open_run
 
-_RUNS = Shelf(16)
+_RUNS = Cache(16)
 
 
-def opened(folder: Path) -> Run:
-    """A finished run, read once; again where it was written anew."""
+def open_cached(folder: Path) -> Run:
+    """A finished run, read once; and again where it was written anew."""
     about = folder / FACTS_FILE
     return _RUNS.get((str(folder), about.stat().st_mtime_ns if about.is_file() else 0), lambda: open_run(folder), lambda _: 1)
 
@@ -44,7 +44,7 @@ def show_parts(say: Say, run: Run, folder: Path) -> None:
         show_comparison(say, parts["compare"], folder)
 
 
-def called_by(say: Say, run: Run, when: str) -> str:
+def run_label(say: Say, run: Run, when: str) -> str:
     """A run in a list: when, which model, how much of what."""
     kind, part = next(iter(run.parts.items()))
     facts = part.facts

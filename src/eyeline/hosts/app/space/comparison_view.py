@@ -9,10 +9,11 @@ import numpy as np
 import streamlit as st
 
 from eyeline.errors import EyelineError
+from eyeline.heads import HeadRef
 from eyeline.hosts.app.figures import figures
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.plain import escaped, refuse
-from eyeline.hosts.app.space.shown import open_clicked, opened, view
+from eyeline.hosts.app.space.run_view import open_clicked, opened, view
 from eyeline.results.comparison import FILES
 from eyeline.results.facts import present
 from eyeline.results.run import Run
@@ -32,9 +33,9 @@ def show_comparison(say: Say, run: Run, folder: Path) -> None:
         st.code(f"{left}: {why}", language=None, wrap_lines=True)
     js = table["js"].astype(float)
     most = int(np.nanargmax(js))
-    head = f"L{table['layer'][most]}·H{table['head'][most]}"
+    head = HeadRef("", int(table["layer"][most]), int(table["head"][most]))
     level = say(f"space.level_{run.facts.level}")
-    st.markdown(say("space.apart", mean=f"{np.nanmean(js):.3f}", most=f"{js[most]:.3f}", head=head, level=level))
+    st.markdown(say("space.apart", mean=f"{np.nanmean(js):.3f}", most=f"{js[most]:.3f}", head=str(head), level=level))
     st.subheader(say("space.figure_compare"), anchor=False)
     st.caption(say("space.figure_compare_about"))
     with st.container(key="wide-compare"):
@@ -46,7 +47,7 @@ def show_comparison(say: Say, run: Run, folder: Path) -> None:
     st.caption(say("space.side_by_side_about", a=models[0], b=models[1]))
     try:
         spaces = {file: opened(folder / file) for file in FILES}
-        view(say, spaces, folder, ("", int(table["layer"][most]), int(table["head"][most])))
+        view(say, spaces, folder, head)
     except EyelineError as error:
         refuse(say("look.failed"), error)
 
@@ -58,7 +59,7 @@ def _table(say: Say, run: Run, name: str) -> None:
     known = say.part("corpus.target")
     divergence, entropy = say("space.column_js"), say("space.column_entropy")
     columns: dict[str, list[Any]] = {
-        say("corpus.head"): [f"{row.get('stack', '')} L{row['layer']}·H{row['head']}".strip() for row in rows],
+        say("corpus.head"): [HeadRef(str(row.get("stack", "")), int(row["layer"]), int(row["head"])).full_label for row in rows],
         divergence: [float(row["js"]) for row in rows],
         entropy: [float(row["entropy_change"]) for row in rows],
     }

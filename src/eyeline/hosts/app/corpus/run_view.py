@@ -8,6 +8,7 @@ import streamlit as st
 
 from eyeline.capture.trace import Trace
 from eyeline.errors import EyelineError
+from eyeline.heads import HeadRef
 from eyeline.hosts.app import mounted
 from eyeline.hosts.app.figures import figures, tables
 from eyeline.hosts.app.figures.tables import Column
@@ -48,12 +49,8 @@ def show_run(say: Say, run: Run, name: str) -> None:
     _card(say, run, name)
 
 
-def _open(name: str, head: figures.Head) -> None:
+def _open(name: str, head: HeadRef) -> None:
     st.session_state[f"head-{name}"] = head
-
-
-def _label(head: figures.Head) -> str:
-    return f"{head[0]} L{head[1]}·H{head[2]}".strip()
 
 
 def _notable(say: Say, run: Run, name: str) -> None:
@@ -64,20 +61,22 @@ def _notable(say: Say, run: Run, name: str) -> None:
     st.markdown(f"**{say('corpus.notable')}**")
     with st.container(horizontal=True, key="notable"):
         for head in found:
-            at = (head.stack, head.layer, head.head)
-            st.button(escaped(_label(at)), key=f"notable-{name}-{_label(at)}", on_click=_open, args=(name, at))
+            at = HeadRef(head.stack, head.layer, head.head)
+            st.button(escaped(at.full_label), key=f"notable-{name}-{at.full_label}", on_click=_open, args=(name, at))
 
 
 def _card(say: Say, run: Run, name: str) -> None:
     """The card of one head: numbers, behaviours, nearest heads, and the head at work on sentences."""
-    every = heads_of(run)
+    every = [HeadRef(*head) for head in heads_of(run)]
     if not every:
         return
-    best = next(((head.stack, head.layer, head.head) for head in notable_heads(run)), every[0])
+    best = next((HeadRef(head.stack, head.layer, head.head) for head in notable_heads(run)), every[0])
     if st.session_state.get(f"head-{name}") not in every:
         st.session_state[f"head-{name}"] = best
     st.divider()
-    st.selectbox(say("corpus.head"), every, format_func=_label, key=f"head-{name}", help=say("corpus.head_help"), width=240)
+    st.selectbox(
+        say("corpus.head"), every, format_func=lambda head: head.full_label, key=f"head-{name}", help=say("corpus.head_help"), width=240
+    )
     stack, layer, head = st.session_state[f"head-{name}"]
     try:
         card = head_card(run, layer, head, stack)
@@ -91,7 +90,7 @@ def _card(say: Say, run: Run, name: str) -> None:
         _examples(say, run, card, name)
 
 
-def _facts(say: Say, card: HeadCard, name: str, every: list[figures.Head]) -> None:
+def _facts(say: Say, card: HeadCard, name: str, every: list[HeadRef]) -> None:
     st.subheader(say("corpus.card", head=escaped(card.name)), anchor=False)
     does = [say(f"corpus.does_{target}", share=f"{card.shares[target]:.3f}") for target in card.does]
     st.markdown("\n".join(f"- {line}" for line in does) if does else say("corpus.does_nothing"))
@@ -109,9 +108,9 @@ def _facts(say: Say, card: HeadCard, name: str, every: list[figures.Head]) -> No
         st.caption(say("corpus.nearest"))
         with st.container(horizontal=True, key="nearest"):
             for layer, head, far in card.nearest:
-                at = (card.stack, layer, head)
+                at = HeadRef(card.stack, layer, head)
                 if at in every:
-                    st.button(f"L{layer}·H{head} · {far:.3f}", key=f"nearest-{name}-{_label(at)}", on_click=_open, args=(name, at))
+                    st.button(f"{at} · {far:.3f}", key=f"nearest-{name}-{at.full_label}", on_click=_open, args=(name, at))
 
 
 def _examples(say: Say, run: Run, card: HeadCard, name: str) -> None:

@@ -7,9 +7,9 @@ import os
 import pytest
 
 from eyeline.errors import ModelError, StorageError
-from eyeline.hosts.app.models import choices, place_of
-from eyeline.hosts.app.runs.workspace import Workspace
+from eyeline.hosts.app.models import choices, model_source
 from eyeline.hosts.app.settings import Settings
+from eyeline.hosts.app.workspace import Workspace
 
 BAD = ["..", "../x", "a/../../x", "/etc", "/etc/passwd", "~", "~/x", "a/b", "a\\b", "", ".", ".hidden", "a\0b", "x" * 500, "C:\\x", "a\nb"]
 
@@ -75,23 +75,23 @@ def test_runs_get_names_that_cannot_be_guessed(workspace):
 @pytest.mark.parametrize("name", [*BAD, "no-such-model", "src/eyeline", "google-bert/bert-base-uncased"])
 def test_a_visitor_cannot_name_a_path_or_a_hub_model(workspace, name):
     with pytest.raises(ModelError):
-        place_of(name, Settings(workspace.root))
+        model_source(name, Settings(workspace.root))
 
 
 def test_hub_models_are_allowed_when_the_app_says_so_but_folders_beside_it_are_not(workspace, tmp_path, monkeypatch):
     settings = Settings(workspace.root, allow_hub=True)
-    assert place_of("google-bert/bert-base-uncased", settings) == "google-bert/bert-base-uncased"
+    assert model_source("google-bert/bert-base-uncased", settings) == "google-bert/bert-base-uncased"
     monkeypatch.chdir(tmp_path)
     (tmp_path / "org" / "model").mkdir(parents=True)
     for name in ("org/model", "../outside", "outside", "org/.."):
         with pytest.raises(ModelError):
-            place_of(name, settings)
+            model_source(name, settings)
 
 
 def test_the_apps_own_model_comes_first_and_may_lie_anywhere(workspace, tmp_path):
     settings = Settings(workspace.root, model=str(tmp_path / "outside"))
     assert next(iter(choices(settings).items())) == ("outside", str(tmp_path / "outside"))
-    assert place_of("outside", settings) == str(tmp_path / "outside")
+    assert model_source("outside", settings) == str(tmp_path / "outside")
 
 
 def test_what_a_killed_app_left_half_written_is_swept_and_nothing_else(workspace, tmp_path):

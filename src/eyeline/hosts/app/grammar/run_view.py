@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from eyeline.heads import HeadRef
 from eyeline.hosts.app.figures import figures, tables
 from eyeline.hosts.app.figures.tables import Column
 from eyeline.hosts.app.grammar import card as grammar_card
@@ -16,6 +17,7 @@ from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.plain import escaped
 from eyeline.plots.figures import available
 from eyeline.plots.probes.probes import kind_of
+from eyeline.results.relations import baseline_of, gain, relation_rows
 from eyeline.results.run import Run
 from eyeline.results.table import Cell
 from eyeline.sample.treebank import NAME
@@ -28,6 +30,8 @@ FIGURES = {
 }
 TYPES = ("all", "pronoun", "proper", "nominal")
 PERCENT = "%.1f %%"
+#: Columns of table 1 that have an explanation.
+EXPLAINED = ("accuracy", "held_out", "baseline", "offset", "baseline_any", "offset_any", "gain")
 
 
 @st.fragment
@@ -77,7 +81,7 @@ def _figure(say: Say, run: Run, figure: str, name: str) -> None:
 
 def _syntax(say: Say, run: Run, name: str) -> None:
     """Table 1: the best head of each relation beside the best fixed offset, most ahead of it first; a row clicked opens the relation."""
-    rows = sorted(run.table("syntax").rows(), key=lambda row: (row["relation"] != "all", float(row["baseline"]) - float(row["accuracy"])))
+    rows = relation_rows(run)
     meanings = say.part("grammar.relation")
     columns: dict[str, list[Any]] = {
         say("grammar.column_relation"): [str(row["relation"]) for row in rows],
@@ -88,9 +92,11 @@ def _syntax(say: Say, run: Run, name: str) -> None:
         say("grammar.column_held_out"): [float(row["accuracy_held_out"]) for row in rows],
         say("grammar.column_baseline"): [float(row["baseline"]) for row in rows],
         say("grammar.column_offset"): [f"{int(row['offset']):+d}" for row in rows],
-        say("grammar.column_gain"): [float(row["accuracy"]) - float(row["baseline"]) for row in rows],
+        say("grammar.column_baseline_any"): [baseline_of(row) for row in rows],
+        say("grammar.column_offset_any"): [f"{int(row.get('offset_any', row['offset'])):+d}" for row in rows],
+        say("grammar.column_gain"): [gain(row) for row in rows],
     }
-    helped = {key: say(f"grammar.column_{key}_help") for key in ("accuracy", "held_out", "baseline", "offset", "gain")}
+    helped = {key: say(f"grammar.column_{key}_help") for key in EXPLAINED}
     event: Any = st.dataframe(
         columns, hide_index=True, on_select="rerun", selection_mode="single-row", key=f"table-{name}-{say.language}",
         column_config={
@@ -102,6 +108,8 @@ def _syntax(say: Say, run: Run, name: str) -> None:
             say("grammar.column_held_out"): st.column_config.NumberColumn(format=PERCENT, help=helped["held_out"]),
             say("grammar.column_baseline"): st.column_config.NumberColumn(format=PERCENT, help=helped["baseline"]),
             say("grammar.column_offset"): st.column_config.TextColumn(help=helped["offset"]),
+            say("grammar.column_baseline_any"): st.column_config.NumberColumn(format=PERCENT, help=helped["baseline_any"]),
+            say("grammar.column_offset_any"): st.column_config.TextColumn(help=helped["offset_any"]),
             say("grammar.column_gain"): st.column_config.NumberColumn(format="%+.1f", help=helped["gain"]),
         },
     )  # fmt: skip
@@ -137,7 +145,7 @@ def _coreference(say: Say, run: Run, name: str) -> None:
 
 
 def _head(row: dict[str, Cell]) -> str:
-    return f"L{int(row['layer'])}·H{int(row['head'])}"
+    return str(HeadRef("", int(row["layer"]), int(row["head"])))
 
 
 def _percent(value: Cell) -> str:

@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import typer
 
 from eyeline.errors import EyelineError, install_hint
-from eyeline.hosts.app.runs.workspace import Workspace
 from eyeline.hosts.app.settings import Limits, Settings, use
+from eyeline.hosts.app.workspace import Workspace
 
 EVERYWHERE, HERE = ("0.0.0.0", "::"), ("127.0.0.1", "localhost", "::1")  # noqa: S104 - what a person may ask for
 
@@ -47,11 +47,11 @@ def app(
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     from streamlit.web import bootstrap
 
-    from eyeline.hosts.app.jobs import desk
+    from eyeline.hosts.app.jobs.queue import job_queue
     from eyeline.hosts.app.models import warm_up
-    from eyeline.hosts.app.opening import open_when_ready
+    from eyeline.hosts.app.serve.open_browser import open_when_ready
 
-    desk()
+    job_queue()
     warm_up(model)
     bootstrap.load_config_options(options := _options(host, port))
     address = f"http://{'localhost' if host in EVERYWHERE else f'[{host}]' if ':' in host else host}:{port}"
@@ -76,7 +76,7 @@ def _free(host: str, port: int) -> None:
 
 def _options(host: str, port: int) -> dict[str, Any]:
     """Streamlit's options: nothing is sent anywhere, nothing of the code is shown, and our own look."""
-    from eyeline.hosts.app.theme import THEME
+    from eyeline.hosts.app.serve.theme import THEME
 
     server = {
         "address": host,

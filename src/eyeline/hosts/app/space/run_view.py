@@ -9,13 +9,13 @@ import numpy as np
 import streamlit as st
 
 from eyeline.errors import EyelineError
+from eyeline.heads import HeadRef
 from eyeline.hosts.app import mounted
+from eyeline.hosts.app.cache import Cache
 from eyeline.hosts.app.figures import figures
-from eyeline.hosts.app.figures.figures import Head
 from eyeline.hosts.app.messages import Say
-from eyeline.hosts.app.models import turn, views_kept
+from eyeline.hosts.app.models import compute_slot, view_cache
 from eyeline.hosts.app.plain import escaped, refuse
-from eyeline.hosts.app.shelf import Shelf
 from eyeline.measures.project import METHODS
 from eyeline.plots.figures import available
 from eyeline.results.facts import SpaceOptions
@@ -23,13 +23,14 @@ from eyeline.results.folder import FACTS_FILE
 from eyeline.results.run import Run
 from eyeline.results.space.ask import HeadPicture
 from eyeline.results.space.file import FILE, open_space
+from eyeline.results.space.one_head import head_space, picture_space
 from eyeline.results.space.space import Space
 from eyeline.views.space import space_view
 from eyeline.views.view import View
 
 GAUGES = ("attentionviz", "lifted", "none")
 #: Spaces, their views, and pictures of single heads that are kept.
-_SPACES, _VIEWS, _PICTURES = Shelf(2), Shelf(4), Shelf(48)
+_SPACES, _VIEWS, _PICTURES = Cache(2), Cache(4), Cache(48)
 
 
 def opened(path: Path) -> Space:
@@ -81,7 +82,7 @@ def fidelity(say: Say, run: Run) -> None:
         say(
             "space.fidelity",
             **{key: f"{100 * share:.0f}" for key, share in shares.items()},
-            **{key: f"L{table['layer'][place]}·H{table['head'][place]}" for key, place in heads.items()},
+            **{key: str(HeadRef("", table["layer"][index], table["head"][index])) for key, index in heads.items()},
         )
     )
     st.caption(say(f"space.project_{run.facts.options_as(SpaceOptions).project}_about"))
@@ -92,22 +93,22 @@ def stamped(folder: Path) -> tuple[str, int]:
     return str(folder), (folder / FACTS_FILE).stat().st_mtime_ns
 
 
-def view(say: Say, spaces: dict[str, Space], folder: Path, begin: Head | None = None) -> Head | None:
+def view(say: Say, spaces: dict[str, Space], folder: Path, begin: HeadRef | None = None) -> HeadRef | None:
     """The live view of one space or of two side by side; the head that its reader has open. It begins where a figure was clicked."""
     name, key = folder.name, (*stamped(folder), *spaces)
-    start: Head | None = st.session_state.get(f"space-start-{name}", begin)
+    start: HeadRef | None = st.session_state.get(f"space-start-{name}", begin)
     whole = _VIEWS.get(key, lambda: space_view(*spaces.values()), lambda _: 1)
     stack, layers, heads = _numbers(whole, 0)
     begun = whole
-    if start is not None and start[1] in layers and start[2] in heads:
-        begun = whole.starting(layer=layers.index(start[1]), heads=[heads.index(start[2])], opened=True)
-    data = views_kept().get(("space", *key, start, say.language), lambda: mounted.packed(begun, say.part("view")), len)
+    if start is not None and start.layer in layers and start.head in heads:
+        begun = whole.starting(layer=layers.index(start.layer), heads=[heads.index(start.head)], opened=True)
+    data = view_cache().get(("space", *key, start, say.language), lambda: mounted.packed(begun, say.part("view")), len)
     state = {**begun.spec["state"], **mounted.show(data, key=f"space-view-{name}")}
     if not state.get("opened"):
         return None
     stack, layers, heads = _numbers(whole, int(state.get("stack", 0)))
     place, head = int(state.get("layer", 0)), (state.get("heads") or [0])[0]
-    return stack, layers[min(place, len(layers) - 1)], heads[min(int(head), len(heads) - 1)]
+    return HeadRef(stack, layers[min(place, len(layers) - 1)], heads[min(int(head), len(heads) - 1)])
 
 
 def _numbers(whole: View, stack: int) -> tuple[str, list[int], list[int]]:
@@ -116,26 +117,28 @@ def _numbers(whole: View, stack: int) -> tuple[str, list[int], list[int]]:
     return record["name"], [layer["layer"] for layer in record["layers"]], list(record["heads"])
 
 
-def open_clicked(chosen: Head | None, name: str, figure: str) -> None:
+def open_clicked(chosen: HeadRef | None, name: str, figure: str) -> None:
     """Begin the view with the head that was clicked in a figure just now."""
     if chosen is not None and st.session_state.get(f"clicked-{name}-{figure}") != chosen:
         st.session_state[f"clicked-{name}-{figure}"] = chosen
         st.session_state[f"space-start-{name}"] = chosen
 
 
-def _other_projections(say: Say, space: Space, folder: Path, head: Head | None) -> None:
+def _other_projections(say: Say, space: Space, folder: Path, head: HeadRef | None) -> None:
     """One head by PCA, UMAP or t-SNE beside the picture above, made when it is asked for, then kept."""
     name = folder.name
     st.subheader(say("space.others"), anchor=False)
     st.caption(say("space.others_about"))
-    every: list[Head] = [(stack.name, layer, number) for stack in space.stacks.values() for layer in stack.layers for number in stack.heads]
+    every: list[HeadRef] = [
+        HeadRef(stack.name, layer, number) for stack in space.stacks.values() for layer in stack.layers for number in stack.heads
+    ]
     key = f"space-head-{name}"
     if head is not None and st.session_state.get(f"space-seen-{name}") != head:
         st.session_state[f"space-seen-{name}"] = st.session_state[key] = head
     if st.session_state.get(key) not in every:
         st.session_state[key] = every[0]
     with st.container(horizontal=True, vertical_alignment="bottom", key="space-others"):
-        at: Head = st.selectbox(say("corpus.head"), every, format_func=lambda one: f"L{one[1]}·H{one[2]}", key=key, width=160)
+        at: HeadRef = st.selectbox(say("corpus.head"), every, format_func=str, key=key, width=160)
         gauge = st.selectbox(
             say("space.gauge"), GAUGES, format_func=lambda one: say(f"space.gauge_{one}"), key=f"space-other-gauge-{name}", width=240
         )
@@ -144,7 +147,7 @@ def _other_projections(say: Say, space: Space, folder: Path, head: Head | None) 
         )
     if how is None or at is None or gauge is None:
         return
-    if space.stacks[at[0]].vectors is None:
+    if space.stacks[at.stack].vectors is None:
         st.info(say("space.no_vectors_kept"), icon=":material/info:")
         return
     try:
@@ -152,12 +155,12 @@ def _other_projections(say: Say, space: Space, folder: Path, head: Head | None) 
             picture = _picture(space, folder, at, how, gauge)
         st.caption(say("space.other_fidelity", how=say(f"space.project_{how}"), one=_percent(picture.top1), five=_percent(picture.top5)))
         pair = (
-            replace(of_head(space, at), model=say(f"space.project_{space.project}")),
-            replace(pictured(space, picture), model=say(f"space.project_{how}")),
+            replace(head_space(space, at), model=say(f"space.project_{space.project}")),
+            replace(picture_space(space, picture), model=say(f"space.project_{how}")),
         )
-        data = views_kept().get(
+        data = view_cache().get(
             ("picture", *stamped(folder), at, how, gauge, say.language),
-            lambda: mounted.packed(space_view(*pair, layer=at[1], head=at[2]), say.part("view")),
+            lambda: mounted.packed(space_view(*pair, layer=at.layer, head=at.head), say.part("view")),
             len,
         )
         mounted.show(data, key=f"space-other-{name}")
@@ -165,39 +168,13 @@ def _other_projections(say: Say, space: Space, folder: Path, head: Head | None) 
         refuse(say("look.failed"), error)
 
 
-def _picture(space: Space, folder: Path, at: Head, how: str, gauge: str) -> HeadPicture:
+def _picture(space: Space, folder: Path, at: HeadRef, how: str, gauge: str) -> HeadPicture:
     def make() -> HeadPicture:
-        with turn():
-            return space.project_head(at[1], at[2], how, gauge=gauge, stack=at[0])
+        with compute_slot():
+            return space.project_head(at.layer, at.head, how, gauge=gauge, stack=at.stack)
 
     return _PICTURES.get((*stamped(folder), at, how, gauge), make, lambda _: 1)
 
 
 def _percent(share: float) -> str:
     return "–" if np.isnan(share) else f"{100 * share:.0f} %"
-
-
-def of_head(space: Space, at: Head) -> Space:
-    """The space of one head alone."""
-    stack = space.stacks[at[0]]
-    i, j = stack.place(at[1], at[2])
-
-    def cut(array: np.ndarray | None) -> np.ndarray | None:
-        return None if array is None else array[i : i + 1, j : j + 1]
-
-    arrays = {
-        what: cut(getattr(stack, what)) for what in ("queries", "keys", "query_norms", "key_norms", "top_keys", "top_weights", "maps")
-    }
-    facts = {what: values[i : i + 1, j : j + 1] for what, values in stack.facts.items()}
-    one = replace(stack, layers=(at[1],), heads=(at[2],), facts=facts, linear=None, vectors=None, pairs={}, **arrays)  # type: ignore[arg-type]
-    return replace(space, stacks={stack.name: one})
-
-
-def pictured(space: Space, picture: HeadPicture) -> Space:
-    """The space of one head alone, as another projection has it."""
-    plain = of_head(space, (picture.stack, picture.layer, picture.head))
-    stack = plain.stacks[picture.stack]
-    told = {"top1_projected": picture.top1, "top5_projected": picture.top5, "rank_correlation": picture.rank_correlation}
-    facts = {what: np.array([[value]]) for what, value in told.items()} | {"entropy": stack.facts["entropy"]}
-    points = {"queries": None if space.of == "values" else picture.queries[None, None], "keys": picture.keys[None, None]}
-    return replace(plain, project=picture.project, gauge=picture.gauge, stacks={stack.name: replace(stack, facts=facts, **points)})  # type: ignore[arg-type]

@@ -1,0 +1,97 @@
+"""A page's analysis while it waits and runs, and how it ended."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from eyeline.errors import EyelineError
+from eyeline.hosts.app.jobs.queue import Job, JobRefusedError, Work, job_queue
+from eyeline.hosts.app.messages import Say
+from eyeline.hosts.app.plain import refuse
+from eyeline.hosts.app.runs.ownership import remove_expired, share_of
+from eyeline.hosts.app.runs.run_parts import open_cached, show_parts
+from eyeline.hosts.app.settings import current
+from eyeline.hosts.app.visitor import visitor
+from eyeline.hosts.app.workspace import Workspace
+
+
+def is_running(page: str) -> bool:
+    """Whether the visitor's analysis on this page has not ended yet."""
+    job = _job(page)
+    return job is not None and not job.ended
+
+
+def submit(say: Say, page: str, work: Work) -> None:
+    """Submit an analysis and draw the page anew; where the visitor's share or the queue is full, say which limit it is."""
+    workspace, limits = Workspace(current().workspace), current().limits
+    remove_expired(workspace, limits)
+    excess = share_of(workspace, visitor()).excess(limits)
+    if excess is not None:
+        refuse(say(f"jobs.{excess[0]}", **excess[1]))
+        return
+    try:
+        job = job_queue().submit(workspace.new_run(), work, visitor(), page)
+    except JobRefusedError as refusal:
+        refuse(say(f"jobs.{refusal.reason}", **refusal.values))
+        return
+    st.session_state[f"{page}-job"] = job.id
+    st.rerun()
+
+
+def show_job(say: Say, page: str) -> None:
+    """The progress bar and the button that stops; or how it ended, and the run that was saved."""
+    job = _job(page)
+    if job is None:
+        return
+    if not job.ended:
+        _progress(say, page)
+    elif job.state == "done":
+        st.success(say("corpus.saved"), icon=":material/check:")
+        try:
+            show_parts(say, open_cached(job.folder), job.folder)
+        except EyelineError as error:
+            refuse(say("corpus.failed"), error)
+    elif job.state == "failed":
+        refuse(say("corpus.failed"), job.error)
+    elif job.state == "stopped":
+        st.info(say("corpus.stopped"), icon=":material/stop_circle:")
+    else:
+        st.warning(say(f"jobs.{job.state}", minutes=f"{current().limits.gone_minutes:g}"), icon=":material/info:")
+        st.button(say("jobs.understood"), on_click=job_queue().forget, args=(job,), key=f"{page}-understood")
+
+
+def _job(page: str) -> Job | None:
+    """The job of this visit; after a reload, the one that still runs or that ended while nobody looked."""
+    queue = job_queue()
+    queue.visitor_seen(visitor())
+    job = queue.job(st.session_state.get(f"{page}-job", ""))
+    if job is None and (latest := queue.latest(visitor(), page)) is not None and latest.state not in ("stopped", "failed"):
+        st.session_state[f"{page}-job"] = latest.id
+        return latest
+    return job
+
+
+@st.fragment(run_every=0.5)
+def _progress(say: Say, page: str) -> None:
+    job = _job(page)
+    if job is None or job.ended:
+        st.rerun()
+    bar, button = st.columns([4, 1], vertical_alignment="center")
+    bar.progress(min(1.0, job.done / job.of) if job.of else 0.0, text=_step(say, page, job))
+    if button.button(say("corpus.stop"), icon=":material/stop_circle:", width="stretch", key=f"{page}-stop"):
+        job.stop.set()
+    st.caption(say("jobs.rule", minutes=f"{current().limits.gone_minutes:g}"))
+
+
+@st.fragment(run_every=30)
+def keep_alive() -> None:
+    """On the other pages: while one of them is open, the visitor's analyses go on."""
+    job_queue().visitor_seen(visitor())
+
+
+def _step(say: Say, page: str, job: Job) -> str:
+    if job.state == "waiting":
+        return say("corpus.waiting")
+    if job.step:
+        return say(f"{page}.doing_{job.step}")
+    return say("corpus.running", n=job.done, of=job.of) if job.of else say("corpus.reading")

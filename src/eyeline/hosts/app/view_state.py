@@ -1,0 +1,23 @@
+"""The three views of a text, opened in a state that may come from an old or made-up link."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from eyeline.errors import TraceError
+from eyeline.views import head_view, model_view, neuron_view
+from eyeline.views.view import View
+
+#: Views by the name that addresses and messages use.
+VIEWS: Mapping[str, Callable[..., View]] = {"head": head_view, "model": model_view, "neuron": neuron_view}
+
+
+def with_state(view: View, state: Mapping[str, Any]) -> View:
+    """The view, opened with every part of a state that it accepts; the rest is ignored."""
+    for key in sorted(state, key=("stack", "layer").__contains__, reverse=True):
+        try:
+            view = view.starting(**{key: state[key]})
+        except (TraceError, TypeError, ValueError):
+            continue
+    return view
