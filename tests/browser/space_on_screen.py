@@ -1,0 +1,44 @@
+"""A space view on screen: where its points are, and what its pixels show."""
+
+from __future__ import annotations
+
+import base64
+
+import numpy as np
+
+from . import made_up_space as made_up
+
+SCENE = "document.getElementById('view').eyeline.scene().spaces[0]"
+
+
+def canvas_box(shown):
+    return shown.page.locator("canvas").first.bounding_box()
+
+
+def point_on_screen(shown, point: int) -> tuple[float, float]:
+    box = canvas_box(shown)
+    x, y = shown.page.evaluate(f"{SCENE}.places[{point}]")
+    return box["x"] + x, box["y"] + y
+
+
+def opened(show, **made):
+    state = {"opened": True, "layer": 1, "heads": [2], **made.pop("state", {})}
+    return show(made_up.view(state=state, **made))
+
+
+def pixels(shown) -> np.ndarray:
+    return pixels_of(shown.page)
+
+
+def pixels_of(page) -> np.ndarray:
+    """[row, column, RGB] of the drawing."""
+    width, height, data = page.evaluate(
+        """() => {
+          const canvas = document.getElementById('view').firstElementChild.shadowRoot.querySelector('canvas');
+          const {width, height, data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+          let text = '';
+          for (let i = 0; i < data.length; i += 8192) text += String.fromCharCode(...data.subarray(i, i + 8192));
+          return [width, height, btoa(text)];
+        }"""
+    )
+    return np.frombuffer(base64.b64decode(data), dtype=np.uint8).reshape(height, width, 4)[..., :3]
