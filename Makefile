@@ -12,7 +12,7 @@ OPTIONS ?=
 WORKERS ?= 2
 EXTRAS := gguf,notebook,plots,app,embed,dev
 
-.PHONY: run sample comes-up test test-all test-families test-lowest check format frontend bench setup system clean
+.PHONY: run sample comes-up test test-all test-families test-lowest check format frontend bench setup system clean attack
 
 # The app, until Ctrl-C.
 run: $(READY)
@@ -59,6 +59,10 @@ format: $(READY)
 # Rebuild the front end's one bundle, which is committed.
 frontend: $(NODE_READY)
 	cd frontend && npm run build
+
+# Attacks on everything that reads what others wrote; writes the table of docs/trust.md. Loopback only.
+attack: $(READY)
+	$(BIN)/python -m tests.attack
 
 bench: $(READY)
 	$(BIN)/python benchmarks/capture.py

@@ -22,7 +22,7 @@ def facts_from_json(data: Any, *, form: int = FORMAT) -> RunFacts:
     if not isinstance(data, Mapping):
         raise ValueError(f"the facts are {type(data).__name__}, not a mapping")
     kind = data.get("kind", "analyse" if form == 1 else None)
-    if kind not in OPTIONS:
+    if not isinstance(kind, str) or kind not in OPTIONS:
         raise ValueError(f"a run of kind {kind!r}")
     data = _upgraded(data) if form == 1 else data
     options = from_json(OPTIONS[kind], data.get("options"), "options")

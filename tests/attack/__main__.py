@@ -1,0 +1,71 @@
+"""Run every family of attacks and write the table of docs/trust.md: `make attack`. Exit 1 if any attack did not hold."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+from tests.attack.app import attack_app
+from tests.attack.damage import attack_files
+from tests.attack.family import Family
+from tests.attack.runs import attack_runs
+from tests.attack.terminal import attack_terminal
+from tests.attack.texts import attack_texts
+
+PAGE = Path(__file__).parents[2] / "docs" / "trust.md"
+BEGIN, END = "<!-- attacks -->", "<!-- end of attacks -->"
+
+
+def main() -> int:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--count", type=int, default=200, help="mutations of each file")
+    options.add_argument("--only", default="", help="one room: files, texts, runs, terminal or app")
+    options.add_argument("--no-page", action="store_true", help="leave docs/trust.md as it is")
+    given = options.parse_args()
+    logging.getLogger("eyeline").setLevel(logging.ERROR)
+    rooms: dict[str, Callable[[Path], list[Family]]] = {
+        "files": lambda folder: attack_files(folder, given.count),
+        "texts": lambda folder: attack_texts(folder, given.count),
+        "runs": lambda folder: attack_runs(folder, max(4, given.count // 10)),
+        "terminal": attack_terminal,
+        "app": attack_app,
+    }
+    families: list[Family] = []
+    for name, attack in rooms.items():
+        if given.only in ("", name):
+            started = time.monotonic()
+            with tempfile.TemporaryDirectory() as folder:
+                families += attack(Path(folder))
+            print(f"{name}: {time.monotonic() - started:.0f} s", flush=True)
+    print(table(families))
+    for family in families:
+        for failure in family.failures[:20]:
+            print(f"FAILED  {family.name}: {failure}".encode("ascii", "backslashreplace").decode())
+    if not given.only and not given.no_page:
+        write(table(families))
+    return 1 if any(family.failures for family in families) else 0
+
+
+def table(families: list[Family]) -> str:
+    rows = [f"| {one.name} | {one.rule} | {one.tried:,} | {one.held:,} | {len(one.failures):,} |" for one in families]
+    tried, held = sum(one.tried for one in families), sum(one.held for one in families)
+    rows.append(f"| **all** | | **{tried:,}** | **{held:,}** | **{tried - held:,}** |")
+    return "\n".join(["| attack | holds if it ends in | tried | held | failed |", "|---|---|---:|---:|---:|", *rows])
+
+
+def write(text: str) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    before, rest = page.split(BEGIN)
+    PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
