@@ -11,7 +11,7 @@ import { labelsWith, type Labels } from "./core/labels";
 import { Reader } from "./core/reading";
 import { Redraw } from "./core/schedule";
 import { change, settle, shownKind } from "./core/state";
-import { themeOf } from "./core/theme";
+import { themeOf, watchTheme } from "./core/theme";
 import { savePicture } from "./marks/picture";
 import { framed } from "./marks/scene";
 import { type Stage, type Summary, type ViewInstance, viewKind } from "./registry";
@@ -62,6 +62,9 @@ export function refuse(element: HTMLElement, reason: string, labels = labelsWith
   return { accept: () => undefined, destroy: () => message.remove() };
 }
 
+const RETRIES = 5;
+const RETRY_AFTER = 100; // ms
+
 class Frame {
   private host = el("div", { "data-lm-suppress-shortcuts": "true" }); // JupyterLab would take the arrow keys
   private box = el("div", { class: "view", tabindex: "-1" });
@@ -79,8 +82,10 @@ class Frame {
   private instance!: ViewInstance;
   private shown: Kind | null = null;
   private watch: ResizeObserver;
-  private dark = matchMedia("(prefers-color-scheme: dark)");
-  private hostTheme: MutationObserver;
+  private drawnWidth = 0;
+  private retries = RETRIES;
+  private retry: ReturnType<typeof setTimeout> | undefined;
+  private stopWatchingTheme: () => void;
   private markReady!: () => void;
 
   constructor(
@@ -96,21 +101,12 @@ class Frame {
     const ready = new Promise<void>((resolve) => (this.markReady = resolve));
     const inspect: Inspectable = { state: () => structuredClone(this.state), scene: () => this.instance.summary(), ready };
     (element as HTMLElement & { eyeline?: Inspectable }).eyeline = inspect;
-    let width = 0;
     this.watch = new ResizeObserver(([entry]) => {
-      if (Math.abs(entry.contentRect.width - width) < 1) return;
-      width = entry.contentRect.width;
-      this.redraw.request();
+      const { width } = entry.contentRect;
+      if (width > 0 && Math.abs(width - this.drawnWidth) >= 1) this.redraw.request();
     });
     this.watch.observe(this.host);
-    this.dark.addEventListener("change", this.onTheme);
-    this.hostTheme = new MutationObserver(this.onTheme);
-    for (const watched of [document.documentElement, document.body])
-      if (watched)
-        this.hostTheme.observe(watched, {
-          attributes: true,
-          attributeFilter: ["class", "data-theme", "data-jp-theme-light", "data-vscode-theme-kind"],
-        });
+    this.stopWatchingTheme = watchTheme(this.onTheme);
     if (options.wholePage) {
       document.addEventListener("keydown", this.onPageKey);
       addEventListener("resize", this.onResize); // the width is watched already; here the height counts too
@@ -208,7 +204,20 @@ class Frame {
     return innerHeight - (top + scrollY) - below - parseFloat(body.paddingBottom) - parseFloat(body.marginBottom);
   }
 
+  /** A hidden view is not drawn: its width is 0. It is tried again a few times, since a notebook hides a view while its theme changes. */
+  private isHidden(): boolean {
+    const { width } = this.element.getBoundingClientRect(); // the host itself is never narrower than its smallest width
+    this.drawnWidth = width > 0 ? this.host.clientWidth : 0;
+    if (this.drawnWidth > 0) {
+      this.retries = RETRIES;
+      return false;
+    }
+    if (this.retries-- > 0) this.retry = setTimeout(() => this.redraw.request(), RETRY_AFTER);
+    return true;
+  }
+
   private async draw(current: () => boolean): Promise<void> {
+    if (this.isHidden()) return;
     try {
       this.show(shownKind(this.view.kind, this.state));
       this.box.dataset.theme = themeOf(this.state.theme).dark ? "dark" : "light";
@@ -273,9 +282,9 @@ class Frame {
 
   destroy(): void {
     this.redraw.stop();
+    clearTimeout(this.retry);
     this.watch.disconnect();
-    this.hostTheme.disconnect();
-    this.dark.removeEventListener("change", this.onTheme);
+    this.stopWatchingTheme();
     document.removeEventListener("keydown", this.onPageKey);
     removeEventListener("resize", this.onResize);
     this.instance?.destroy();

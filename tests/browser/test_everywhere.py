@@ -168,3 +168,63 @@ def test_pointing_at_one_of_512_tokens_draws_its_own_lines_only(show):
     shown = show(made_up.view("head", 512, layers=1, heads=12, state={"as": "lines"}))
     shown.hover("queries", 5)
     shown.until("scene.lines.length <= 12 * 512 && scene.lines.every((line) => line.from === 5)")
+
+
+@pytest.mark.parametrize("words", ["Hide special tokens", "Hide the most attended token", "Let rows sum to 1 again"])
+def test_the_words_of_a_reading_control_tick_its_box(show, words):
+    shown = show(made_up.view("head", 12, layers=1, heads=2))
+    shown.reading()
+    box = shown.page.get_by_text(words, exact=True).bounding_box()
+    shown.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    assert shown.page.get_by_label(words).is_checked()
+    assert shown.page.get_by_text(words, exact=True).is_visible()  # the menu stays open
+    name = {"Hide special tokens": "hide_special", "Hide the most attended token": "hide_sink"}.get(words, "renormalise")
+    shown.until(f"state.{name} === true")
+
+
+CANVAS_WIDTH = "document.getElementById('view').firstElementChild.shadowRoot.querySelector('canvas').getBoundingClientRect().width"
+
+
+def test_a_view_that_is_hidden_while_the_theme_changes_keeps_its_width(show):
+    """JupyterLab hides its cells while it changes the theme."""
+    shown = show(made_up.view("head", 12, layers=1, heads=2))
+    wide = shown.page.evaluate(CANVAS_WIDTH)
+    assert wide > 500
+    shown.page.evaluate(
+        """() => {
+          const { body } = document;
+          body.style.display = 'none';
+          body.setAttribute('data-jp-theme-light', 'false');
+          return new Promise((done) => setTimeout(() => { body.style.display = ''; done(); }, 300));
+        }"""
+    )
+    shown.wait(f"{CANVAS_WIDTH} === {wide}")
+    shown.wait("document.getElementById('view').firstElementChild.shadowRoot.querySelector('.view').dataset.theme === 'dark'")
+
+
+def test_a_view_that_is_hidden_and_shown_within_a_frame_is_drawn_at_its_width(show):
+    shown = show(made_up.view("head", 12, layers=1, heads=2))
+    wide = shown.page.evaluate(CANVAS_WIDTH)
+    shown.page.evaluate(
+        """() => {
+          const { body } = document;
+          body.style.display = 'none';
+          body.setAttribute('data-jp-theme-light', 'false');
+          let frames = 0;
+          const step = () => (frames++ < 1 ? requestAnimationFrame(step) : (body.style.display = ''));
+          return Promise.resolve().then(() => requestAnimationFrame(step));
+        }"""
+    )
+    shown.wait("document.getElementById('view').firstElementChild.shadowRoot.querySelector('.view').dataset.theme === 'dark'")
+    shown.page.wait_for_timeout(300)
+    assert shown.page.evaluate(CANVAS_WIDTH) == wide
+
+
+def test_a_view_of_no_width_is_drawn_when_it_gets_one(show):
+    shown = show(made_up.view("head", 12, layers=1, heads=2))
+    shown.page.evaluate("document.getElementById('view').style.width = '0px'")
+    shown.page.evaluate("document.body.setAttribute('data-jp-theme-light', 'false')")
+    shown.page.wait_for_timeout(300)
+    assert shown.page.evaluate(CANVAS_WIDTH) > 500  # not drawn again
+    shown.page.evaluate("document.getElementById('view').style.width = '700px'")
+    shown.wait(f"{CANVAS_WIDTH} > 400")

@@ -202,7 +202,8 @@ export function menu(
     title,
     badge,
   );
-  const panel = el("div", { class: "panel", id, role: "group", "aria-label": title, hidden: true });
+  // Focusable, so that pressing on the words of a label does not move the focus out of the menu, which would close it.
+  const panel = el("div", { class: "panel", id, role: "group", "aria-label": title, tabindex: "-1", hidden: true });
   panel.append(...inside.map((part) => ("sync" in part ? (part as Control).element : (part as HTMLElement))));
   const element = el("span", { class: "menu" }, button, panel);
   const open = (yes: boolean) => {

@@ -56,6 +56,21 @@ export function hostIsDark(): boolean {
   return matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
+const THEME_ATTRIBUTES = ["class", "data-theme", "data-jp-theme-light", "data-vscode-theme-kind"];
+
+/** Calls back whenever the system's or the host's theme may have changed; returns a function that ends this. */
+export function watchTheme(changed: () => void): () => void {
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  system.addEventListener("change", changed);
+  const host = new MutationObserver(changed);
+  for (const element of [document.documentElement, document.body])
+    if (element) host.observe(element, { attributes: true, attributeFilter: THEME_ATTRIBUTES });
+  return () => {
+    system.removeEventListener("change", changed);
+    host.disconnect();
+  };
+}
+
 export const themeOf = (choice: State["theme"]): Theme => ((choice === "system" ? hostIsDark() : choice === "dark") ? DARK : LIGHT);
 
 export const SANS = 'system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Noto Sans CJK JP", sans-serif';
