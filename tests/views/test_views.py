@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +12,6 @@ from eyeline.capture.trace import Stack, Trace
 from eyeline.errors import TraceError
 from eyeline.text.tokenized import TokenizedText
 from eyeline.views import head_view, model_view, neuron_view
-from eyeline.views.state import KEYS
 
 TOKENS = ["[CLS]", "un", "##do", "[SEP]"]
 
@@ -225,15 +222,6 @@ def test_one_head_may_stand_without_a_list() -> None:
 def test_heads_that_are_no_numbers_are_refused(heads: object) -> None:
     with pytest.raises(TraceError):
         head_view(bert(), heads=heads)  # type: ignore[arg-type]
-
-
-def test_every_key_of_the_documented_state_is_known() -> None:
-    page = Path(__file__).resolve().parents[2] / "docs/view-format.md"
-    if not page.exists():
-        pytest.skip("the documentation is not here")
-    table = page.read_text(encoding="utf-8").split("## state")[1].split("## The front end")[0]
-    names = {name for row in re.findall(r"^\| (`.*?) \|", table, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
-    assert names == set(KEYS)
 
 
 def test_the_model_view_opens_a_head_or_shows_a_row() -> None:

@@ -1,5 +1,7 @@
 // The types of docs/view-format.md: what Python writes, and what the reader did.
 
+import type { State } from "./state-schema";
+
 export interface TextSpec {
   tokens: string[];
   special: boolean[];
@@ -73,55 +75,11 @@ export interface Spec {
   state?: Partial<State>;
 }
 
-export interface Zoom {
-  x: number;
-  y: number;
-  k: number;
-}
-
-export interface Turn {
-  yaw: number;
-  pitch: number;
-}
-
-export type ColourPoints = "kind" | "position" | "position5" | "token" | "tag" | "text" | "norm";
-export type Links = "chosen" | "best" | "top" | "none";
-
-export interface State {
-  stack: number;
-  layer: number;
-  heads: number[];
-  as: "lines" | "heatmap";
-  level: "token" | "word";
-  direction: "from" | "to";
-  segments: "all" | "aa" | "ab" | "ba" | "bb";
-  hide_special: boolean;
-  hide_sink: boolean;
-  renormalise: boolean;
-  threshold: number;
-  rescale: boolean;
-  combine: "each" | "mean" | "max";
-  combine_layers: number[];
-  locked: number[];
-  query: number;
-  expanded: number | null;
-  rows: number[];
-  columns: number[];
-  colour_by: "head" | "layer";
-  opened: boolean;
-  find: string;
-  theme: "system" | "light" | "dark";
-  zoom: Zoom;
-  colour_points: ColourPoints;
-  links: Links;
-  links_top: number;
-  point: number | null;
-  text: number | null;
-  lasso: number[];
-  pairs: string;
-  tool: "move" | "lasso";
-  turn: Turn;
-}
+export type { State } from "./state-schema";
+export type Zoom = State["zoom"];
+export type Turn = State["turn"];
+export type ColourPoints = State["colour_points"];
+export type Links = State["links"];
 
 export type Bytes = string | ArrayBuffer | ArrayBufferView;
 

@@ -1,30 +1,7 @@
 // The part of the state that only the space of queries and keys has.
 
 import type { Spec, State } from "./contract";
-
-type SpaceKeys = "colour_points" | "links" | "links_top" | "point" | "text" | "lasso" | "pairs" | "tool" | "turn";
-export type SpaceState = Pick<State, SpaceKeys>;
-
-/** The most pairs of a sentence that are drawn when asked for the strongest. */
-export const MOST_PAIRS = 200;
-
-export const spaceDefaults = (): SpaceState => ({
-  colour_points: "kind",
-  links: "chosen",
-  links_top: 20,
-  point: null,
-  text: null,
-  lasso: [],
-  pairs: "",
-  tool: "move",
-  turn: { yaw: 0.6, pitch: 0.35 },
-});
-
-export const SPACE_CHOICES: { [K in SpaceKeys]?: readonly State[K][] } = {
-  colour_points: ["kind", "position", "position5", "token", "tag", "text", "norm"],
-  links: ["chosen", "best", "top", "none"],
-  tool: ["move", "lasso"],
-};
+import { BOUNDS, defaultValues } from "./state-schema";
 
 const place = (value: unknown, n: number): number | null =>
   Number.isInteger(value) && (value as number) >= 0 && (value as number) < n ? (value as number) : null;
@@ -44,7 +21,7 @@ export function fitSpace(
   stack: number,
   given: Partial<State>,
 ): Pick<State, "point" | "text" | "lasso" | "links_top" | "turn"> {
-  const base = spaceDefaults();
+  const base = defaultValues();
   const { texts, points } = counts(spec, stack);
   const number = (value: unknown, low: number, high: number, otherwise: number) =>
     typeof value === "number" && Number.isFinite(value) ? Math.min(high, Math.max(low, value)) : otherwise;
@@ -53,8 +30,11 @@ export function fitSpace(
     point: place(given.point, points),
     text: place(given.text, texts),
     lasso,
-    links_top: Math.round(number(given.links_top, 1, MOST_PAIRS, base.links_top)),
-    turn: { yaw: number(given.turn?.yaw, -1e4, 1e4, base.turn.yaw), pitch: number(given.turn?.pitch, -1.5708, 1.5708, base.turn.pitch) },
+    links_top: Math.round(number(given.links_top, ...BOUNDS.links_top, base.links_top)),
+    turn: {
+      yaw: number(given.turn?.yaw, ...BOUNDS.turn_yaw, base.turn.yaw),
+      pitch: number(given.turn?.pitch, ...BOUNDS.turn_pitch, base.turn.pitch),
+    },
   };
 }
 

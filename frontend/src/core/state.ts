@@ -2,7 +2,8 @@
 
 import { axes } from "./axes";
 import type { Kind, Spec, State } from "./contract";
-import { SPACE_CHOICES, fitSpace, spaceDefaults } from "./space-state";
+import { BOUNDS, CHOICES, defaultValues, NULLABLE } from "./state-schema";
+import { fitSpace } from "./space-state";
 
 /** Above this many tokens a head opens as a heatmap. */
 export const LINES_UP_TO = 256;
@@ -20,46 +21,14 @@ export function defaults(spec: Spec, stackIndex = 0): State {
   const stack = spec.stacks[stackIndex];
   const most = Math.max(0, ...stack.layers.map((layer) => layer.n_heads));
   return {
+    ...defaultValues(),
     stack: stackIndex,
-    layer: 0,
     heads: single(spec) ? [0] : range(stack.layers[0]?.n_heads ?? 0),
     as: longest(spec) > LINES_UP_TO ? "heatmap" : "lines",
-    level: "token",
-    direction: "from",
-    segments: "all",
-    hide_special: false,
-    hide_sink: false,
-    renormalise: false,
-    threshold: 0,
-    rescale: false,
-    combine: "each",
-    combine_layers: [],
-    locked: [],
-    query: 0,
-    expanded: null,
     rows: range(stack.layers.length),
     columns: range(most),
-    colour_by: "head",
-    opened: false,
-    find: "",
-    theme: "system",
-    zoom: { x: 0, y: 0, k: 1 },
-    ...spaceDefaults(),
   };
 }
-
-const CHOICES: { [K in keyof State]?: readonly State[K][] } = {
-  as: ["lines", "heatmap"],
-  level: ["token", "word"],
-  direction: ["from", "to"],
-  segments: ["all", "aa", "ab", "ba", "bb"],
-  combine: ["each", "mean", "max"],
-  colour_by: ["head", "layer"],
-  theme: ["system", "light", "dark"],
-  ...SPACE_CHOICES,
-};
-
-const NULLABLE: (keyof State)[] = ["expanded", "point", "text"];
 
 const within = (list: unknown, n: number): number[] =>
   Array.isArray(list) ? [...new Set(list.filter((i) => Number.isInteger(i) && i >= 0 && i < n) as number[])] : [];
@@ -95,14 +64,14 @@ function repaired(spec: Spec, state: State, base: State, given: Partial<State>):
     stack: base.stack,
     layer,
     heads: single(spec) && heads.length === 0 ? [0] : heads,
-    threshold: clamp(given.threshold, 0, 1, 0),
+    threshold: clamp(given.threshold, ...BOUNDS.threshold, 0),
     combine_layers: within(given.combine_layers, stack.layers.length),
     locked: within(given.locked, state.direction === "from" ? nQuery : nKey),
     query: spec.kind === "neuron" ? allowedQuery(spec, state, query) : query,
     expanded: typeof given.expanded === "number" && given.expanded >= 0 && given.expanded < nKey ? given.expanded : null,
     rows: given.rows === undefined ? base.rows : within(given.rows, base.rows.length),
     columns: given.columns === undefined ? base.columns : within(given.columns, base.columns.length),
-    zoom: { x: clamp(zoom.x, 0, 1, 0), y: clamp(zoom.y, 0, 1, 0), k: clamp(zoom.k, 1, 4096, 1) },
+    zoom: { x: clamp(zoom.x, ...BOUNDS.zoom_x, 0), y: clamp(zoom.y, ...BOUNDS.zoom_y, 0), k: clamp(zoom.k, ...BOUNDS.zoom_k, 1) },
     ...fitSpace(spec, base.stack, given),
   };
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from eyeline.errors import EyelineError, TraceError, install_hint
 from eyeline.views import View
@@ -17,6 +17,11 @@ def check_action(html_action: str) -> None:
 def check_mode(display_mode: str) -> None:
     if display_mode not in ("light", "dark"):
         raise TraceError(f"display_mode={display_mode!r}.", "Choices: light, dark.")
+
+
+def theme_of(display_mode: str) -> Literal["light", "dark"]:
+    """The theme that a checked mode means."""
+    return "light" if display_mode == "light" else "dark"
 
 
 def deliver(view: View, html_action: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from eyeline.bertviz.deliver import check_action, check_mode, deliver
+from eyeline.bertviz.deliver import check_action, check_mode, deliver, theme_of
 from eyeline.bertviz.traces import included_layers, trace_of
 from eyeline.views.model import model_view as our_model_view
 
@@ -35,4 +35,6 @@ def model_view(
     )
     # BertViz reads an empty list as all heads.
     heads = include_heads or None
-    return deliver(our_model_view(trace, layers=included_layers(trace, include_layers), heads=heads, theme=display_mode), html_action)
+    return deliver(
+        our_model_view(trace, layers=included_layers(trace, include_layers), heads=heads, theme=theme_of(display_mode)), html_action
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from eyeline.bertviz.deliver import check_action, check_mode, deliver
+from eyeline.bertviz.deliver import check_action, check_mode, deliver, theme_of
 from eyeline.errors import TextError
 from eyeline.models.wrap import wrap
 from eyeline.views.neuron import neuron_view as our_neuron_view
@@ -37,7 +37,7 @@ def show(
         if before is not None:
             model.set_attn_implementation(before)
         model.train(training)
-    return deliver(our_neuron_view(trace, layer=layer or 0, head=head or 0, theme=display_mode), html_action)
+    return deliver(our_neuron_view(trace, layer=layer or 0, head=head or 0, theme=theme_of(display_mode)), html_action)
 
 
 #: BertViz has this function under the name `show` only.

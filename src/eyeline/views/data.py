@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 
 from eyeline.errors import TraceError
 from eyeline.views.encode import Encoded
+from eyeline.views.options import StateOptions
 from eyeline.views.state import checked
 
 KINDS = ("head", "model", "neuron", "space")
@@ -42,10 +43,10 @@ class ViewData:
         live = self._live.get("widget")
         return {**self.spec["state"], **(live.state if live is not None else {})}
 
-    def starting(self, **state: Any) -> Self:
+    def starting(self, **state: Unpack[StateOptions]) -> Self:
         """The same view with another starting state, for a page: `view.starting(theme="dark").save("x.html")`."""
         now = self.spec["state"]
-        return replace(self, spec={**self.spec, "state": {**now, **checked(state, self.spec, now)}})
+        return replace(self, spec={**self.spec, "state": {**now, **checked(dict(state), self.spec, now)}})
 
     def weights(self, stack: int = 0, layer: int = 0) -> np.ndarray:
         """[head, query, key] of the layer with this index in the view, as a reader sees them: right to three decimals."""

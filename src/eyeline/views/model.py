@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Unpack
 
 from eyeline.capture.trace import Trace
+from eyeline.views.options import ModelViewOptions
 from eyeline.views.spec import lay_out
 from eyeline.views.view import View
 
@@ -18,7 +19,7 @@ def model_view(
     heads: Sequence[int] | int | None = None,
     layer: int | None = None,
     head: int | None = None,
-    **state: Any,
+    **options: Unpack[ModelViewOptions],
 ) -> View:
     """A grid of all heads, a row a layer.
 
@@ -26,10 +27,10 @@ def model_view(
     layers        the layers to include (all): fewer make a smaller page
     heads         the columns shown first (all); the others stay a click away
     layer, head   the head to open; one of them alone is the row or the column shown first
-    state         any other key of the state in docs/view-format.md, such as `theme="dark"`
+    options       any other key of the state in docs/view-format.md, such as `theme="dark"`
     """
     begin = heads if head is None else [head]
-    view = lay_out("model", trace, stack=stack, layers=layers, start=layer, heads=begin, state=state)
+    view = lay_out("model", trace, stack=stack, layers=layers, start=layer, heads=begin, state=dict(options))
     if layer is not None and head is not None:
         return view.starting(opened=True)
     shown = view if layer is None else view.starting(rows=[view.state["layer"]])

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Unpack
 
 from eyeline.capture.trace import Trace
 from eyeline.errors import TraceError
+from eyeline.views.options import NeuronViewOptions
 from eyeline.views.spec import lay_out
 from eyeline.views.view import View
 
 
 def neuron_view(
-    trace: Trace, *, layer: int = 0, head: int = 0, stack: str | None = None, layers: Sequence[int] | None = None, **state: Any
+    trace: Trace,
+    *,
+    layer: int = 0,
+    head: int = 0,
+    stack: str | None = None,
+    layers: Sequence[int] | None = None,
+    **options: Unpack[NeuronViewOptions],
 ) -> View:
     """The query vector, every key vector, their product by dimension, the scaled dot product and the softmax.
 
@@ -31,4 +38,4 @@ def neuron_view(
                 f"The neuron view needs the scale of q·k, and the {one.name} has {len(one.scales)} for {len(one.layers)} layers.",
                 "Give one number a layer, usually 1/√dim.",
             )
-    return lay_out("neuron", trace, stack=stack, layers=layers, start=layer, heads=[head], state=state)
+    return lay_out("neuron", trace, stack=stack, layers=layers, start=layer, heads=[head], state=dict(options))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from eyeline.results.space.space import Space, SpaceStack
 from eyeline.results.space.tokens import SpaceTokens
 from eyeline.text.tokenized import TokenizedText
 from eyeline.views.encode import Encoded, encode_bytes, encode_fractions, encode_places, encode_weights
+from eyeline.views.options import SpaceViewOptions
 from eyeline.views.spec import FORMAT, text_record
 from eyeline.views.state import checked
 from eyeline.views.view import View
@@ -27,14 +28,20 @@ Texts = dict[tuple[TokenizedText, tuple[str, ...]], int]
 
 
 def space_view(
-    space: Space, beside: Space | None = None, *, stack: str | None = None, layer: int | None = None, head: int | None = None, **state: Any
+    space: Space,
+    beside: Space | None = None,
+    *,
+    stack: str | None = None,
+    layer: int | None = None,
+    head: int | None = None,
+    **options: Unpack[SpaceViewOptions],
 ) -> View:
     """All heads as small scatters; a click opens one, a click on a point shows its sentence.
 
     beside        a second space of the same corpus, shown side by side with the same sentence selected; layers and heads in both are kept
     stack         where the reader begins: encoder, decoder or cross
     layer, head   the head to open; without them the view begins with all heads
-    state         any other key of the state in docs/view-format.md, such as `colour_points="position"` or `theme="dark"`
+    options       any other key of the state in docs/view-format.md, such as `colour_points="position"` or `theme="dark"`
     """
     spaces = [space] if beside is None else [space, beside]
     names = [name for name in space.stacks if all(name in one.stacks for one in spaces)]
@@ -69,7 +76,7 @@ def space_view(
     }
     begin = names.index(stack) if stack else 0
     start = {"stack": begin, **opened(spec["stacks"][begin], shared[names[begin]], layer, head)}
-    spec["state"] = {**checked(state, spec, start), **start}
+    spec["state"] = {**checked(dict(options), spec, start), **start}
     return View("space", spec, arrays)
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from eyeline.views.data import ViewData
 from eyeline.views.notebook import live_widget, mimebundle, show
+from eyeline.views.options import StateOptions
 from eyeline.views.page import page, save
 from eyeline.views.state import checked
 
@@ -17,9 +18,9 @@ class View(ViewData):
     The last expression of a notebook cell shows it; `save("x.html")` writes a page that works offline.
     """
 
-    def update(self, **changes: Any) -> None:
+    def update(self, **changes: Unpack[StateOptions]) -> None:
         """Change the state of the live widget, as if the reader had: `view.update(layer=3, heads=[7])`."""
-        self.widget().state = {**self.state, **checked(changes, self.spec, self.state)}
+        self.widget().state = {**self.state, **checked(dict(changes), self.spec, self.state)}
 
     def html(self) -> str:
         """One self-contained page, as a string."""

@@ -3,7 +3,7 @@
 import { el, on } from "../../controls/dom";
 import type { State } from "../../core/contract";
 import type { SpaceData, Tops } from "../../core/space";
-import { MOST_PAIRS } from "../../core/space-state";
+import { BOUNDS } from "../../core/state-schema";
 import { paint } from "../../marks/canvas";
 import { placed, type Camera, type Cloud } from "../../marks/cloud";
 import type { Clouds, Scene } from "../../marks/scene";
@@ -216,7 +216,7 @@ export class Pane {
     const pairsKey = this.pairsKey(state);
     if (pairsKey !== null && this.strongest?.key !== pairsKey) {
       const { weights } = await this.data.map(layer, head, state.text!);
-      this.strongest = { key: pairsKey, links: topLinks(this.data, weights, state.text!, MOST_PAIRS) };
+      this.strongest = { key: pairsKey, links: topLinks(this.data, weights, state.text!, BOUNDS.links_top[1]) };
     }
     const wantsNorms = state.colour_points === "norm";
     const key = `${layer}.${head}.${wantsNorms}`;

@@ -1,0 +1,87 @@
+"""The options of each view, as types: what `head_view(trace, theme="dark")` may say. The state's keys are those of state_schema.json."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypedDict
+
+
+class Zoom(TypedDict, total=False):
+    x: float
+    y: float
+    k: float
+
+
+class Turn(TypedDict, total=False):
+    yaw: float
+    pitch: float
+
+
+class EveryViewOptions(TypedDict, total=False):
+    find: str
+    theme: Literal["system", "light", "dark"]
+
+
+class ReadingOptions(EveryViewOptions, total=False):
+    """Which weights are left in, for views of a trace."""
+
+    segments: Literal["all", "aa", "ab", "ba", "bb"]
+    hide_special: bool
+    hide_sink: bool
+    renormalise: bool
+    threshold: float
+    rescale: bool
+
+
+#: `as` is a word of Python's own, which a class cannot have as a field.
+Shape = TypedDict("Shape", {"as": Literal["lines", "heatmap"]}, total=False)
+
+
+class HeadViewOptions(ReadingOptions, Shape, total=False):
+    level: Literal["token", "word"]
+    direction: Literal["from", "to"]
+    combine: Literal["each", "mean", "max"]
+    combine_layers: Sequence[int]
+    locked: Sequence[int]
+    zoom: Zoom
+
+
+class ModelViewOptions(HeadViewOptions, total=False):
+    rows: Sequence[int]
+    columns: Sequence[int]
+    colour_by: Literal["head", "layer"]
+    opened: bool
+
+
+class NeuronViewOptions(ReadingOptions, total=False):
+    query: int
+    expanded: int | None
+
+
+class PointOptions(TypedDict, total=False):
+    """What only a space has."""
+
+    colour_points: Literal["kind", "position", "position5", "token", "tag", "text", "norm"]
+    links: Literal["chosen", "best", "top", "none"]
+    links_top: int
+    point: int | None
+    text: int | None
+    lasso: Sequence[int]
+    pairs: str
+    tool: Literal["move", "lasso"]
+    turn: Turn
+
+
+class SpaceViewOptions(EveryViewOptions, PointOptions, total=False):
+    zoom: Zoom
+    opened: bool
+
+
+class StateOptions(ModelViewOptions, PointOptions, total=False):
+    """Every key of a state, as `view.starting(…)` and `view.update(…)` take them."""
+
+    stack: int
+    layer: int
+    heads: Sequence[int] | int
+    query: int
+    expanded: int | None
