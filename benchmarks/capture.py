@@ -64,7 +64,7 @@ def candidates(tokens: int, layers: int) -> dict[str, Way]:
         "own": ("eager", run_own),
         "weights": ("eyeline", lambda: model.trace_inputs(ids, keep={"weights"})),
         "everything": ("eyeline", lambda: model.trace_inputs(ids)),
-        "dropped": ("eyeline", lambda: model._forward(ids, None, lambda layer: seen.append(layer.layer))),
+        "dropped": ("eyeline", lambda: model._passes.layers(ids, None, lambda layer: seen.append(layer.layer))),
     }
     return {name: Way(partial(model.hf.set_attn_implementation, function), run) for name, (function, run) in ways.items()}
 

@@ -16,6 +16,7 @@ import torch
 import eyeline as el
 from eyeline.errors import StorageError
 from eyeline.models import trace_cache as cache_module
+from eyeline.models.passes import Passes
 from tests.capture.families import FAMILIES, tiny_tokenizer
 
 TEXT = "the cat sat on the mat"
@@ -33,8 +34,8 @@ def entries(model: el.Model):
 
 def forward_passes(model: el.Model, monkeypatch) -> list[int]:
     calls: list[int] = []
-    original = model._forward
-    monkeypatch.setattr(model, "_forward", lambda *a: (calls.append(1), original(*a))[1])
+    original = Passes.layers
+    monkeypatch.setattr(Passes, "layers", lambda *a: (calls.append(1), original(*a))[1])
     return calls
 
 

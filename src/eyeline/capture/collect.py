@@ -13,9 +13,6 @@ from eyeline.capture.layout import Layout
 from eyeline.capture.trace import KEEPABLE, Stack
 from eyeline.text.tokenized import TokenizedText
 
-#: Outside the attention interface there is nothing but weights.
-WEIGHTS_ONLY = "this model's attention stands outside transformers' attention interface, so only its weights can be had"
-
 
 @dataclass(frozen=True)
 class Sides:
@@ -69,12 +66,12 @@ class Collector:
             return
         dtype = np.float64 if tensor.dtype == torch.float64 else np.float32
         shape = tuple(tensor.shape)
-        if not arrays:
+        if key not in self._blocks:
             self._blocks[key] = np.empty((n_layers, *shape), dtype=dtype)  # [layer, …]; pages are touched only as layers come
         block = self._blocks[key]
-        place = block[len(arrays)] if block.shape[1:] == shape else np.empty(shape, dtype=dtype)
-        torch.from_numpy(place).copy_(tensor)
-        arrays.append(place)
+        copy = block[len(arrays)] if block.shape[1:] == shape and block.dtype == dtype else np.empty(shape, dtype=dtype)
+        torch.from_numpy(copy).copy_(tensor)
+        arrays.append(copy)
 
     def _take_terms(self, attention: LayerAttention, text: int) -> None:
         mask, bias = _split_terms(
@@ -90,11 +87,11 @@ class Collector:
 
     def stacks(self, text: int, sides: Sides) -> dict[str, Stack]:
         """What was collected for one text of the batch, with its tokens."""
-        found = {}
+        stacks = {}
         for stack in self.layout.stacks:
             arrays = {f"{what}_by_layer": tuple(self._arrays.get((stack, text, what), ())) for what in KEEPABLE}
             query_text, key_text = sides.of(stack)
-            made = Stack(
+            collected = Stack(
                 name=stack,
                 query_text=query_text,
                 key_text=key_text,
@@ -105,8 +102,8 @@ class Collector:
                 plain=self.layout.plain(stack),
                 **arrays,  # type: ignore[arg-type]
             )
-            found[stack] = made if self.layout.recorded else replace(made, why_missing=WEIGHTS_ONLY)
-        return found
+            stacks[stack] = collected if self.layout.recorded else replace(collected, why_missing=self.layout.why_weights_only)
+        return stacks
 
 
 def _is_ours_alone(tensor: torch.Tensor) -> bool:

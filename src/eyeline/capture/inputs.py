@@ -1,4 +1,4 @@
-"""The tensors a model wants: a tiny probe for loading, padded batches of texts, and how long a text may be."""
+"""The tensors a model reads: padded batches of texts, and how long a text may be."""
 
 from __future__ import annotations
 
@@ -16,36 +16,14 @@ from eyeline.text.tokenized import TokenizedText
 
 #: Above this a tokeniser's limit means "none was set".
 NO_LIMIT = 10**9
-PROBE_TEXT = "The cat sat on the mat."
-PROBE_TARGET_LENGTH = 4
-
-
-def probe_inputs(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None) -> dict[str, torch.Tensor]:
-    """A small input of the kind this model takes; encoder and decoder get different lengths so that their maps differ in shape."""
-    config, main = model.config, model.main_input_name
-    generator = torch.Generator().manual_seed(0)
-    inputs: dict[str, torch.Tensor]
-    if main == "input_ids":
-        ids = tokenizer(PROBE_TEXT).input_ids if tokenizer is not None else list(range(3, 11))
-        inputs = {"input_ids": torch.tensor([ids]), "attention_mask": torch.ones(1, len(ids), dtype=torch.long)}
-    elif main == "pixel_values":
-        size = getattr(config, "image_size", 224)
-        height, width = size if isinstance(size, list | tuple) else (size, size)
-        inputs = {main: torch.randn(1, getattr(config, "num_channels", 3), height, width, generator=generator)}
-    elif main == "input_features":
-        inputs = {main: torch.randn(1, config.num_mel_bins, 2 * config.max_source_positions, generator=generator)}
-    elif main == "input_values":
-        inputs = {main: torch.randn(1, 16_000, generator=generator)}
-    else:
-        raise ModelError(
-            f"{type(model).__name__} reads {main!r}.",
-            "eyeline can open models that read token ids (input_ids), images (pixel_values) or sound (input_features, input_values).",
-        )
-    if config.is_encoder_decoder:
-        start = decoder_start(model)
-        inputs["decoder_input_ids"] = torch.tensor([[start, *range(3, 3 + PROBE_TARGET_LENGTH)]])
-    parameter = next(model.parameters())
-    return {name: tensor.to(parameter.device, parameter.dtype if tensor.is_floating_point() else None) for name, tensor in inputs.items()}
+#: Names under which configurations say how many tokens a text may have.
+LIMITS = (
+    "max_position_embeddings",
+    "max_encoder_position_embeddings",
+    "max_decoder_position_embeddings",
+    "max_seq_len",
+    "max_target_positions",
+)
 
 
 def decoder_start(model: PreTrainedModel) -> int:
@@ -61,20 +39,26 @@ def decoder_start(model: PreTrainedModel) -> int:
 def longest_text(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None) -> int | None:
     """How many tokens the model takes, special tokens included; None where there is no limit."""
     config = model.config.get_text_config()
-    limits = [getattr(tokenizer, "model_max_length", None)]
-    limits += [getattr(config, f"max_{side}position_embeddings", None) for side in ("", "encoder_", "decoder_")]
+    limits = [getattr(tokenizer, "model_max_length", None), *(getattr(config, name, None) for name in LIMITS)]
     for name, module in model.named_modules():
         if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
             limits.append(len(module.weight) - module.padding_idx - 1)  # RoBERTa counts positions from padding_idx + 1
-    known = [int(limit) for limit in limits if limit is not None and 0 < limit < NO_LIMIT]
+    known = [int(limit) for limit in limits if isinstance(limit, int | float) and 0 < limit < NO_LIMIT]
     return min(known) if known else None
 
 
-def batch_inputs(
-    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None, sides: Sequence[Sides], pad_id: int
-) -> dict[str, torch.Tensor]:
+def vocabulary_size(model: PreTrainedModel) -> int | None:
+    """How many tokens the model knows; None where it does not read tokens."""
+    try:
+        size = getattr(model.get_input_embeddings(), "num_embeddings", None)
+    except (NotImplementedError, AttributeError):
+        size = None
+    return size if isinstance(size, int) else getattr(model.config.get_text_config(), "vocab_size", None)
+
+
+def batch_inputs(model: PreTrainedModel, sides: Sequence[Sides], pad_id: int) -> dict[str, torch.Tensor]:
     """Token ids padded on the right, with their masks, and token types where the tokeniser gives them."""
-    known = getattr(model.get_input_embeddings(), "num_embeddings", None)
+    known = vocabulary_size(model)
     largest = max(number for side in sides for number in side.source.ids)
     if known is not None and largest >= known:
         raise ModelError(f"The tokeniser gives token {largest}, but the model knows {known} tokens.", "It is another model's tokeniser.")

@@ -1,4 +1,4 @@
-"""One layer's attention on one batch: what capture hands on, one at a time."""
+"""One layer's attention on one batch: what capture gives to a receiver, one at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from eyeline.errors import TraceError
 class LayerAttention:
     """Tensors of one layer, still padded, on the model's device. Copy what you keep: the next layer overwrites nothing, but frees it.
 
-    stack, layer    "encoder", "decoder" or "cross", and the zero-based layer in it
+    stack, layer    "encoder", "decoder" or "cross", and the number that the model gives to the layer
     weights         [batch, head, query, key]
     queries         [batch, head, query, dim], after rotary embedding; None outside the attention interface, as keys and values
     keys, values    [batch, key head, key, dim]
@@ -29,14 +29,14 @@ class LayerAttention:
     stack: str
     layer: int
     weights: torch.Tensor
-    queries: torch.Tensor | None
-    keys: torch.Tensor | None
-    values: torch.Tensor | None
-    mask: torch.Tensor | None
-    bias: torch.Tensor | None
-    scale: float | None
     n_queries: tuple[int, ...]
     n_keys: tuple[int, ...]
+    queries: torch.Tensor | None = None
+    keys: torch.Tensor | None = None
+    values: torch.Tensor | None = None
+    mask: torch.Tensor | None = None
+    bias: torch.Tensor | None = None
+    scale: float | None = None
     first: int = 0
     in_blocks: bool = False
 

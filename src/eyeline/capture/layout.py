@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from transformers import PreTrainedModel
 
+from eyeline.capture.layer_numbers import layer_numbers, watching_layers
 from eyeline.capture.recorder import IMPLEMENTATION, Call, recording
-from eyeline.capture.tiny_pass import check_attention, no_cache, run_probe, same_but_for_padding, with_padding
+from eyeline.capture.tiny_pass import OwnMaps, check_attention, no_cache, own_maps, run_tiny, same_but_for_padding, with_padding
 from eyeline.errors import ModelError
 
+#: Why a model outside the attention interface gives nothing but weights.
+OUTSIDE = "this model's attention stands outside transformers' attention interface, so only its weights can be had"
 #: How far a family's weights may lie from softmax(q·kᵀ·scale + mask + bias) and still count as plain softmax attention.
 PLAIN_WITHIN = 1e-5
 #: Standard deviation of the scores with which plainness is tried: large enough for a softcap of 50 to show.
@@ -22,7 +26,7 @@ HIDDEN_BELOW = -1e4
 
 @dataclass(frozen=True)
 class Slot:
-    """One layer of one stack."""
+    """One layer of one stack. `layer` is its number in the model, which counts layers without attention too (Jamba: 4, 12, …)."""
 
     stack: str
     layer: int
@@ -40,6 +44,8 @@ class Layout:
     recorded False for models outside the attention interface: only weights, through `output_attentions`
     outputs  the names under which the model reports the maps of each stack
     padding_shows  whether padding changes the maps (convolutions, landmarks): then only texts of one length share a batch
+    notices  what a user should know of this model's attention, such as maps that cannot be shown
+    why_weights_only   why there are no queries, keys and values; empty where there are
     """
 
     calls: tuple[Slot | None, ...]
@@ -47,6 +53,8 @@ class Layout:
     outputs: Mapping[str, str]
     padding_shows: bool = False
     causal: tuple[bool, ...] = ()
+    notices: tuple[str, ...] = ()
+    why_weights_only: str = ""
 
     @property
     def slots(self) -> tuple[Slot, ...]:
@@ -59,6 +67,14 @@ class Layout:
     def n_layers(self, stack: str) -> int:
         return sum(slot.stack == stack for slot in self.slots)
 
+    def layers(self, stack: str) -> tuple[int, ...]:
+        """The numbers that the model gives to the stack's layers, ascending."""
+        return tuple(slot.layer for slot in self.slots if slot.stack == stack)
+
+    def heads_by_layer(self, stack: str) -> dict[int, int]:
+        """Number of a layer → how many heads it has."""
+        return {slot.layer: slot.n_heads for slot in self.slots if slot.stack == stack}
+
     def n_heads(self, stack: str) -> tuple[int, ...]:
         return tuple(slot.n_heads for slot in self.slots if slot.stack == stack)
 
@@ -70,64 +86,84 @@ class Layout:
         return all(slot.plain for slot in self.slots if slot.stack == stack) if self.recorded else None
 
 
-def settle_layout(model: PreTrainedModel, probe: Mapping[str, torch.Tensor]) -> Layout:
-    """Run a tiny text twice, once the model's own way and once recorded, and match every recorded call to one of its own maps.
+@dataclass(frozen=True)
+class _RecordedCall:
+    """An attention call of the tiny pass: whether it is plain softmax attention, and which layer of the model was running."""
 
-    A map of the model that no call reproduces is an error here, never a wrong picture later.
+    call: Call
+    plain: bool
+    layer: int | None
+
+
+def settle_layout(model: PreTrainedModel, tiny: Mapping[str, torch.Tensor]) -> Layout:
+    """Run a tiny input twice, once the model's own way and once recorded, and match every recorded call to one of its own maps.
+
+    Where recording would change the output, or does not reproduce the maps, only the model's own maps are used: its weights alone.
     """
+    name = type(model).__name__
     model.set_attn_implementation("eager")
-    reference = run_probe(model, probe)
-    own = own_maps(reference)
+    with watching_layers(model) as watch:
+        reference = run_tiny(model, tiny)
+    own, notices = own_maps(reference, watch)
     if not own:
         raise ModelError(
-            f"{type(model).__name__} reports no attention weights.",
+            f"{name} reports no attention weights.",
+            *notices,
             "It may have no softmax attention at all (state-space and convolutional models), or hide it. There is nothing to look at.",
         )
-    for stack, (_, maps) in own.items():
-        check_attention(type(model).__name__, stack, maps, probe)
-    padded = own_maps(run_probe(model, with_padding(probe))) if "input_ids" in probe else own
-    padding_shows = not all(same_but_for_padding(maps, padded[stack][1]) for stack, (_, maps) in own.items() if stack in padded)
-    calls: list[tuple[Call, bool]] = []
+    for stack, maps in own.items():
+        check_attention(name, stack, maps.maps, tiny)
+    padding_shows = _padding_shows(model, tiny, own)
+    calls: list[_RecordedCall] = []
+    why_weights_only = OUTSIDE
     if can_record(model):
         model.set_attn_implementation(IMPLEMENTATION)
-        with torch.no_grad(), recording(lambda call: calls.append((call, is_plain(call)))):
-            recorded = model(**probe, **no_cache(model))
+        try:
+            recorded, calls = _record(model, tiny)
+        except Exception as error:  # noqa: BLE001 - any model's code runs here, and its own maps can still be used
+            reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            why_weights_only = f"this model cannot be recorded ({reason}), so only its weights can be had"
         if calls and not torch.equal(recorded[0], reference[0]):
             if bool(reference[0].isnan().any()):
                 raise ModelError(
-                    f"{type(model).__name__} computes nan, on a tiny text, by itself.",
+                    f"{name} computes nan, on a tiny text, by itself.",
                     "Its weights are damaged, or its precision is too small for it. Load it in float32, or fetch it again.",
                 )
-            raise ModelError(
-                f"{type(model).__name__} computes something else when it is recorded.",
-                "Please report this model to eyeline; its attention would not be the true one.",
-            )
-    outputs = {stack: name for stack, (name, _) in own.items()}
-    if not calls:
-        slots = [Slot(stack, i, m.shape[1], m.shape[1], False) for stack, (_, maps) in own.items() for i, m in enumerate(maps)]
-        return Layout(tuple(slots), recorded=False, outputs=outputs, padding_shows=padding_shows)
-    return Layout(
-        _match(type(model).__name__, own, calls),
-        recorded=True,
-        outputs=outputs,
-        padding_shows=padding_shows,
-        causal=tuple(is_causal(call.mask) for call, _ in calls),
+            calls, why_weights_only = [], "recording this model would change its output, so only its weights can be had"
+    slots = _match(own, calls) if calls else None
+    if calls and slots is None:
+        why_weights_only = "the calls that were recorded do not reproduce the maps that this model reports, so only its weights can be had"
+    outputs = {stack: maps.name for stack, maps in own.items()}
+    if slots is not None:
+        causal = tuple(is_causal(recorded_call.call.mask) for recorded_call in calls)
+        return Layout(slots, recorded=True, outputs=outputs, padding_shows=padding_shows, causal=causal, notices=notices)
+    model.set_attn_implementation("eager")
+    slots = tuple(
+        Slot(stack, layer, weights.shape[1], weights.shape[1], False)
+        for stack, maps in own.items()
+        for layer, weights in zip(maps.layers, maps.maps, strict=True)
     )
+    return Layout(slots, recorded=False, outputs=outputs, padding_shows=padding_shows, notices=notices, why_weights_only=why_weights_only)
 
 
-def own_maps(output: Mapping[str, tuple[torch.Tensor, ...]]) -> dict[str, tuple[str, tuple[torch.Tensor, ...]]]:
-    """The maps in a model's output, by stack, in the order encoder, decoder, cross: stack → (name in the output, maps).
+def _record(model: PreTrainedModel, tiny: Mapping[str, torch.Tensor]) -> tuple[Any, list[_RecordedCall]]:
+    """The model's output while it is recorded, and its attention calls in order."""
+    calls: list[_RecordedCall] = []
+    with watching_layers(model) as watch:
 
-    A model with a single tower reports `attentions`: it counts as a decoder where no token looks ahead.
-    """
-    named = {"encoder_attentions": "encoder", "decoder_attentions": "decoder", "attentions": "", "cross_attentions": "cross"}
-    found = {}
-    for name, stack in named.items():
-        maps = tuple(m for m in output.get(name) or () if m is not None)
-        if maps and all(isinstance(m, torch.Tensor) and m.ndim == 4 for m in maps):
-            looks_ahead = any(m.triu(1).any() for m in maps)
-            found[stack or ("encoder" if looks_ahead else "decoder")] = (name, maps)
-    return found
+        def keep(call: Call) -> None:
+            calls.append(_RecordedCall(call, is_plain(call), watch.current))
+
+        with torch.no_grad(), recording(keep):
+            return model(**tiny, **no_cache(model)), calls
+
+
+def _padding_shows(model: PreTrainedModel, tiny: Mapping[str, torch.Tensor], own: Mapping[str, OwnMaps]) -> bool:
+    if "input_ids" not in tiny:
+        return False
+    with watching_layers(model) as watch:
+        padded, _ = own_maps(run_tiny(model, with_padding(tiny)), watch)
+    return not all(same_but_for_padding(maps.maps, padded[stack].maps) for stack, maps in own.items() if stack in padded)
 
 
 def can_record(model: PreTrainedModel) -> bool:
@@ -165,27 +201,26 @@ def _scores(queries: torch.Tensor, call: Call) -> torch.Tensor:
     return queries @ keys.transpose(2, 3) * call.scale  # [batch, head, query, key]
 
 
-def _match(name: str, own: Mapping[str, tuple[str, tuple[torch.Tensor, ...]]], calls: list[tuple[Call, bool]]) -> tuple[Slot | None, ...]:
-    """Walk the calls in order; each takes the first stack whose next map it reproduces."""
-    taken = dict.fromkeys(own, 0)
-    slots: list[Slot | None] = []
-    for call, plain in calls:
-        slot = None
-        for stack, (_, maps) in own.items():
-            layer = taken[stack]
-            if layer < len(maps) and _same(maps[layer], call.weights):
-                slot = Slot(stack, layer, call.weights.shape[1], call.keys.shape[1], plain)
-                taken[stack] += 1
-                break
-        slots.append(slot)
-    for stack, (_, maps) in own.items():
-        if taken[stack] != len(maps):
-            raise ModelError(
-                f"{name} reports {len(maps)} {stack} attention maps, but its recorded calls reproduce {taken[stack]} of them.",
-                "Please report this model to eyeline; its attention would not be the true one.",
-            )
+def _match(own: Mapping[str, OwnMaps], calls: list[_RecordedCall]) -> tuple[Slot | None, ...] | None:
+    """Walk the calls in order; each takes the first stack whose next map it reproduces. None: some map has no call."""
+    stacks: list[str | None] = []
+    for recorded in calls:
+        taken = {stack: stacks.count(stack) for stack in own}
+        fits = (s for s, maps in own.items() if taken[s] < len(maps.maps) and _same(maps.maps[taken[s]], recorded.call.weights))
+        stacks.append(next(fits, None))
+    slots: list[Slot | None] = [None] * len(calls)
+    for stack, maps in own.items():
+        indices = [index for index, name in enumerate(stacks) if name == stack]
+        if len(indices) != len(maps.maps):
+            return None
+        numbers = layer_numbers([calls[index].layer for index in indices], maps.layers)
+        for index, layer in zip(indices, numbers, strict=True):
+            call = calls[index].call
+            slots[index] = Slot(stack, layer, call.weights.shape[1], call.keys.shape[1], calls[index].plain)
     return tuple(slots)
 
 
-def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
+def _same(one: torch.Tensor, other: torch.Tensor | None) -> bool:
+    if other is None:
+        return False
     return one.shape == other.shape and torch.allclose(one.float(), other.float(), rtol=0, atol=1e-6)

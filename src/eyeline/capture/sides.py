@@ -12,6 +12,7 @@ from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerB
 
 from eyeline.capture.collect import Sides
 from eyeline.capture.inputs import decoder_start
+from eyeline.capture.model_state import EvaluationMode
 from eyeline.errors import ModelError, TextError
 from eyeline.text.encode import describe, encode
 from eyeline.text.tokenized import TokenizedText
@@ -69,12 +70,18 @@ class SidesReader:
     tokenizer: PreTrainedTokenizerBase | None
     name: str
     max_tokens: int | None
+    evaluation: EvaluationMode
     lock: threading.Lock
 
     def read(self, source: Source, truncate: bool) -> Sides:
         """The tokens of a text; of an encoder-decoder model's text, also what the decoder has written."""
         if self.tokenizer is None:
             raise ModelError(f"{self.name} has no tokeniser.", "Give it tensors: model.trace_inputs({...}).")
+        if self.hf.main_input_name != "input_ids":
+            raise ModelError(
+                f"{self.name} reads {self.hf.main_input_name!r}, not a text.",
+                f"Give it tensors: model.trace_inputs({{{self.hf.main_input_name!r}: …}}).",
+            )
         if not self.hf.config.is_encoder_decoder:
             return Sides(self._encode(source, truncate))
         read = self._encode(Source(source.text, words=source.words), truncate)
@@ -120,7 +127,7 @@ class SidesReader:
             )
         ids = torch.tensor([read.ids], device=self.hf.device)
         room = WRITES_AT_MOST if self.max_tokens is None else min(WRITES_AT_MOST, self.max_tokens - 1)
-        with torch.inference_mode():
+        with self.evaluation.for_a_pass(), torch.inference_mode():
             written = self.hf.generate(
                 input_ids=ids,
                 attention_mask=torch.ones_like(ids),

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from transformers import PreTrainedModel
 
+from eyeline.capture.layer_numbers import LayerWatch, layer_numbers
 from eyeline.errors import ModelError
+
+#: Names under which models report maps → the stack; of a model with one tower the maps themselves say which it is.
+REPORTED = {"encoder_attentions": "encoder", "decoder_attentions": "decoder", "attentions": "", "cross_attentions": "cross"}
 
 #: How far rows may sum above 1 (half precision), and how far padding may move a weight before it counts as seen.
 ROWS_WITHIN, PADDING_WITHIN = 1e-2, 1e-5
 PADDING = 3  # tokens of padding to try with
 
 
-def run_probe(model: PreTrainedModel, inputs: Mapping[str, torch.Tensor]) -> Any:
+def run_tiny(model: PreTrainedModel, inputs: Mapping[str, torch.Tensor]) -> Any:
     """The model's own answer with its own maps; whatever it raises on a tiny input becomes an error that says so."""
     try:
         with torch.no_grad():
@@ -30,9 +35,40 @@ def run_probe(model: PreTrainedModel, inputs: Mapping[str, torch.Tensor]) -> Any
         ) from error
 
 
-def check_attention(name: str, stack: str, maps: tuple[torch.Tensor, ...], probe: Mapping[str, torch.Tensor]) -> None:
+@dataclass(frozen=True)
+class OwnMaps:
+    """The maps that a model reports of one stack: under which name, and of which of its layers."""
+
+    name: str
+    maps: tuple[torch.Tensor, ...]
+    layers: tuple[int, ...]
+
+
+def own_maps(output: Mapping[str, Any], watch: LayerWatch) -> tuple[dict[str, OwnMaps], tuple[str, ...]]:
+    """The maps in a model's output, by stack, in the order encoder, decoder, cross; and a notice for each stack that is left out.
+
+    A model with a single tower reports `attentions`: it counts as a decoder where no token looks ahead.
+    """
+    stacks, notices = {}, []
+    for name, stack in REPORTED.items():
+        reported = [(index, weights) for index, weights in enumerate(output.get(name) or ()) if weights is not None]
+        maps = tuple(weights for _, weights in reported)
+        if not maps:
+            continue
+        if not all(isinstance(weights, torch.Tensor) and weights.ndim == 4 for weights in maps):
+            notices.append(
+                f"The {stack or 'model'}'s attention is computed in blocks: it has no weight for every pair of tokens, so it is not shown."
+            )
+            continue
+        looks_ahead = any(weights.triu(1).any() for weights in maps)
+        numbers = layer_numbers([watch.layer_of(weights) for weights in maps], [index for index, _ in reported])
+        stacks[stack or ("encoder" if looks_ahead else "decoder")] = OwnMaps(name, maps, numbers)
+    return stacks, tuple(notices)
+
+
+def check_attention(name: str, stack: str, maps: tuple[torch.Tensor, ...], tiny: Mapping[str, torch.Tensor]) -> None:
     """Refuse maps that are not one weight for every query and key: windows, pooled or hashed attention, scores before the softmax."""
-    lengths = {side: probe[key].shape[1] for side, key in (("read", "input_ids"), ("written", "decoder_input_ids")) if key in probe}
+    lengths = {side: tiny[key].shape[1] for side, key in (("read", "input_ids"), ("written", "decoder_input_ids")) if key in tiny}
     n_query, n_key = {"encoder": ("read", "read"), "decoder": ("written", "written"), "cross": ("written", "read")}[stack]
     if "written" not in lengths:
         n_query, n_key = "read", "read"
@@ -51,13 +87,13 @@ def check_attention(name: str, stack: str, maps: tuple[torch.Tensor, ...], probe
             )
 
 
-def with_padding(probe: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+def with_padding(tiny: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
     """The same input with padding behind it."""
-    padded = dict(probe)
+    padded = dict(tiny)
     for ids, mask in (("input_ids", "attention_mask"), ("decoder_input_ids", "decoder_attention_mask")):
-        if ids in probe:
-            shown = probe.get(mask, torch.ones_like(probe[ids]))
-            padded[ids] = torch.nn.functional.pad(probe[ids], (0, PADDING), value=0)
+        if ids in tiny:
+            shown = tiny.get(mask, torch.ones_like(tiny[ids]))
+            padded[ids] = torch.nn.functional.pad(tiny[ids], (0, PADDING), value=0)
             padded[mask] = torch.nn.functional.pad(shown, (0, PADDING), value=0)
     return padded
 

@@ -66,7 +66,7 @@ def load(
         known = embedded(str(name))
         if known is not None and known.update:
             hf = masked_lm(hf, known.update)
-        return Model(hf.to(target), tokenizer, name=shown, revision=getattr(hf.config, "_commit_hash", None), cache=as_cache(cache))
+        return Model(hf.to(target).eval(), tokenizer, name=shown, revision=getattr(hf.config, "_commit_hash", None), cache=as_cache(cache))
     finally:
         transformers_logging.set_verbosity(verbosity)
         transformers_logging.enable_progress_bar()

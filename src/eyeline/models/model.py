@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import logging
 import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,21 +13,24 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from eyeline.capture.collect import Collector, Sides
-from eyeline.capture.inputs import batch_inputs, check_memory, check_tensors, longest_text, probe_inputs
-from eyeline.capture.layer import LayerAttention, LayerScores, Receive, ReceiveScores
-from eyeline.capture.layout import Slot, settle_layout
-from eyeline.capture.recorder import Call, ScoreTerms, recording, recording_scores
+from eyeline.capture.inputs import check_memory, check_tensors, longest_text
+from eyeline.capture.layer import Receive, ReceiveScores
+from eyeline.capture.layout import settle_layout
+from eyeline.capture.model_state import EvaluationMode, restored_on_failure
 from eyeline.capture.selection import check_keep, check_layers
 from eyeline.capture.sides import SidesReader, Source, as_source, as_sources, as_words, label_positions
-from eyeline.capture.tiny_pass import lean_pass
+from eyeline.capture.tiny_inputs import tiny_inputs
 from eyeline.capture.trace import KEEPABLE, Trace
-from eyeline.errors import EyelineError, ModelError
+from eyeline.errors import ModelError
 from eyeline.models.fingerprint import Fingerprint
+from eyeline.models.passes import Passes
 from eyeline.text.batches import batches
 from eyeline.version import __version__
 
 if TYPE_CHECKING:
     from eyeline.models.trace_cache import TraceCache
+
+log = logging.getLogger("eyeline")
 
 #: Texts go through the model in batches of at most this many texts and tokens, padding included.
 BATCH_TEXTS, BATCH_TOKENS = 32, 4096
@@ -59,15 +64,39 @@ class Model:
         revision: str | None = None,
         cache: TraceCache | None = None,
     ) -> None:
-        self.hf = hf.eval()
+        _check_weights_are_here(hf, name)
+        self.hf = hf
         self.tokenizer = tokenizer
         self.name = name
         self.revision = revision
         self.cache = cache
-        self.layout = settle_layout(self.hf, probe_inputs(self.hf, tokenizer))
-        self.max_tokens = longest_text(self.hf, tokenizer)
-        self.fingerprint = Fingerprint(self.hf, tokenizer)
-        self._sides = SidesReader(self.hf, tokenizer, self.name, self.max_tokens, threading.Lock())
+        evaluation = EvaluationMode(hf)
+        with restored_on_failure(hf), evaluation.for_a_pass():
+            self.layout = settle_layout(hf, tiny_inputs(hf, tokenizer))
+        self.max_tokens = longest_text(hf, tokenizer)
+        self._connect(evaluation)
+
+    def _connect(self, evaluation: EvaluationMode) -> None:
+        """What belongs to this process: locks, and what holds them."""
+        self.evaluation = evaluation
+        self.fingerprint = Fingerprint(self.hf, self.tokenizer)
+        self._passes = Passes(self.hf, self.tokenizer, self.name, self.layout, evaluation)
+        self._sides = SidesReader(self.hf, self.tokenizer, self.name, self.max_tokens, evaluation, threading.Lock())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Model:
+        """A model of its own, with weights of its own; it is not checked again."""
+        other = object.__new__(Model)
+        other.hf, other.tokenizer = copy.deepcopy(self.hf, memo), copy.deepcopy(self.tokenizer, memo)
+        other.name, other.revision, other.cache = self.name, self.revision, self.cache
+        other.layout, other.max_tokens = self.layout, self.max_tokens
+        other._connect(EvaluationMode(other.hf))
+        return other
+
+    def __reduce__(self) -> Any:
+        raise ModelError(
+            f"{self.name}: an open model cannot be pickled.",
+            "Save its weights (model.hf.save_pretrained(folder), model.tokenizer.save_pretrained(folder)) and open them: el.load(folder).",
+        )
 
     def __repr__(self) -> str:
         stacks = ", ".join(f"{stack} {n} x {heads}" for stack, (n, heads, _) in self.gives.stacks.items())
@@ -121,10 +150,10 @@ class Model:
         *,
         truncate: bool = False,
     ) -> None:
-        """Hand every layer of every batch to `receive` as it comes, and keep none: memory does not grow with the layers."""
+        """Give every layer of every batch to `receive` as it comes, and keep none: memory does not grow with the layers."""
         read = [self._sides.read(source, truncate) for source in as_sources(texts)]
         for batch in self.in_batches(read):
-            self._run([read[i] for i in batch], receive)
+            self.stream_layers([read[i] for i in batch], receive)
 
     def read(self, item: str | tuple[str, str] | list[str], *, truncate: bool = False) -> Sides:
         """The tokens of a text, a pair or a list of words, as the model reads them."""
@@ -134,7 +163,7 @@ class Model:
         """One forward pass over one batch of texts that were read; each layer goes to `receive` while it is there.
 
         With `rows`, a layer with more queries comes so many rows at a time and its map is never whole (models that can be recorded)."""
-        self._run(sides, receive, rows)
+        self._passes.layers(self._passes.inputs(sides), sides, receive, rows)
 
     def stream_scores(self, sides: Sequence[Sides], receive: ReceiveScores) -> None:
         """The same without ever forming a map: for models whose attention is plain softmax, and that transformers itself lets run through
@@ -144,19 +173,7 @@ class Model:
                 f"transformers runs {self.name} through no fused kernel (SDPA)" if self.gives.plain else "it is more than a softmax of q·k"
             )
             raise ModelError(f"The attention of {self.name} cannot be streamed: {why}.", "Ask for its maps: model.stream_layers.")
-        done = iter(self.layout.calls)
-
-        def receive_call(seen: ScoreTerms) -> None:
-            slot = next(done, None)
-            if slot is not None:
-                texts = [side.of(slot.stack) for side in sides]
-                lengths = tuple(len(query) for query, _ in texts), tuple(len(key) for _, key in texts)
-                terms = (seen.queries, seen.keys, seen.mask, seen.bias, seen.scale, seen.causal)
-                receive(LayerScores(slot.stack, slot.layer, *terms, *lengths))
-
-        pad = getattr(self.tokenizer, "pad_token_id", None) or 0
-        with torch.inference_mode(), recording_scores(receive_call, self.layout.causal):
-            self.hf(**batch_inputs(self.hf, self.tokenizer, sides, pad), **lean_pass(self.hf))
+        self._passes.scores(sides, receive)
 
     def trace_inputs(
         self,
@@ -173,43 +190,42 @@ class Model:
         chosen, keep = check_layers(self.layout, layers), check_keep(keep, self.layout)
         collector = Collector(self.layout, chosen, keep)
         tensors = check_tensors(inputs)
-        try:
-            self._forward({name: tensor.to(self.hf.device) for name, tensor in tensors.items()}, None, collector.receive)
-        except (TypeError, ValueError, RuntimeError, IndexError) as error:
-            if isinstance(error, EyelineError):
-                raise
-            raise ModelError(
-                f"{self.name} could not be run on these tensors.",
-                f"{type(error).__name__}: {' '.join(str(error).split())[:300]}",
-                f"It reads {self.hf.main_input_name!r}, a batch of one.",
-            ) from error
+        self._passes.layers({name: tensor.to(self.hf.device) for name, tensor in tensors.items()}, None, collector.receive)
         sides = label_positions(collector.sizes, inputs, tokens, self.tokenizer)
         return Trace(self.name, collector.stacks(0, sides), self._about(sides))
 
     def _traces(self, sources: Sequence[Source], layers: Iterable[int] | None, keep: Collection[str], truncate: bool) -> list[Trace]:
         chosen, keep = check_layers(self.layout, layers), check_keep(keep, self.layout)
-        found: dict[int, Trace] = {}
+        traces: dict[int, Trace] = {}
         keys: list[str] = []
-        if self.cache is not None:
+        cache = self._usable_cache()
+        if cache is not None:
             options = {"layers": chosen, "keep": sorted(keep), "truncate": truncate, "longest": self.max_tokens}
             if self.hf.can_generate():
                 options["writes"] = self.hf.generation_config.to_dict()
-            keys = [self.cache.key(self.fingerprint, source, options) for source in sources]
-            hits = {i: trace for i, key in enumerate(keys) if (trace := self.cache.get(key)) is not None}
-            found = {i: replace(trace, model=self.name, about={**trace.about, "model": self.name}) for i, trace in hits.items()}
-        missing = [i for i in range(len(sources)) if i not in found]
+            keys = [cache.key(self.fingerprint, source, options) for source in sources]
+            hits = {i: trace for i, key in enumerate(keys) if (trace := cache.get(key)) is not None}
+            traces = {i: replace(trace, model=self.name, about={**trace.about, "model": self.name}) for i, trace in hits.items()}
+        missing = [i for i in range(len(sources)) if i not in traces]
         read = {i: self._sides.read(sources[i], truncate) for i in missing}
         check_memory(self.layout, chosen, keep, read.values())
         for batch in self.in_batches([read[i] for i in missing]):
             indices = [missing[i] for i in batch]
             sides = [read[i] for i in indices]
             collector = Collector(self.layout, chosen, keep)
-            self._run(sides, collector.receive)
-            for place, i in enumerate(indices):
-                found[i] = Trace(self.name, collector.stacks(place, sides[place]), self._about(sides[place]))
-                if self.cache is not None:
-                    self.cache.put(keys[i], found[i])
-        return [found[i] for i in range(len(sources))]
+            self.stream_layers(sides, collector.receive)
+            for position, i in enumerate(indices):
+                traces[i] = Trace(self.name, collector.stacks(position, sides[position]), self._about(sides[position]))
+                if cache is not None:
+                    cache.put(keys[i], traces[i])
+        return [traces[i] for i in range(len(sources))]
+
+    def _usable_cache(self) -> TraceCache | None:
+        """The cache, unless code of the user takes part in a pass: a later pass without it would be answered with these traces."""
+        if self.cache is not None and self.fingerprint.has_hooks:
+            log.warning("%s has forward hooks. What they change cannot be known, so its traces are not cached.", self.name)
+            return None
+        return self.cache
 
     def in_batches(self, read: Sequence[Sides], max_tokens: int = BATCH_TOKENS) -> list[list[int]]:
         """Indices of texts that may go through the model together: of similar length, or of one length where padding would show."""
@@ -224,38 +240,6 @@ class Model:
             for batch in batches([len(read[i].source) for i in same], max_batch=BATCH_TEXTS, max_tokens=max_tokens)
         ]
 
-    def _run(self, sides: Sequence[Sides], receive: Receive, rows: int | None = None) -> None:
-        pad = getattr(self.tokenizer, "pad_token_id", None) or 0
-        self._forward(batch_inputs(self.hf, self.tokenizer, sides, pad), sides, receive, rows)
-
-    def _forward(
-        self, inputs: Mapping[str, torch.Tensor], sides: Sequence[Sides] | None, receive: Receive, rows: int | None = None
-    ) -> None:
-        """One forward pass; each layer goes to `receive` while it is there."""
-        done = iter(self.layout.calls)
-        slot: Slot | None = None
-
-        def receive_call(call: Call) -> None:
-            nonlocal slot
-            slot = next(done, None) if call.first == 0 else slot
-            if slot is not None:
-                receive(_layer(slot.stack, slot.layer, call.weights, sides, call))
-
-        options = lean_pass(self.hf)
-        with torch.inference_mode():
-            if self.layout.recorded:
-                with recording(receive_call, rows):
-                    self.hf(**inputs, **options)
-                if next(done, "end") != "end":
-                    raise ModelError(
-                        f"{self.name} left out attention calls that it made when it was opened.", "Its layers cannot be told apart."
-                    )
-                return
-            output = self.hf(**inputs, **options, output_attentions=True)
-            for stack, name in self.layout.outputs.items():
-                for layer, weights in enumerate(m for m in output[name] if m is not None):
-                    receive(_layer(stack, layer, weights, sides, None))
-
     def _about(self, sides: Sides) -> dict[str, Any]:
         return {
             "model": self.name,
@@ -267,12 +251,11 @@ class Model:
         }
 
 
-def _layer(stack: str, layer: int, weights: torch.Tensor, sides: Sequence[Sides] | None, call: Call | None) -> LayerAttention:
-    texts = [] if sides is None else [side.of(stack) for side in sides]
-    # without sides: tensors of one input, without padding
-    n_queries = tuple(len(query) for query, _ in texts) or (weights.shape[2],)
-    n_keys = tuple(len(key) for _, key in texts) or (weights.shape[3],)
-    if call is None:
-        return LayerAttention(stack, layer, weights, None, None, None, None, None, None, n_queries, n_keys)
-    terms = (call.queries, call.keys, call.values, call.mask, call.bias, call.scale)
-    return LayerAttention(stack, layer, weights, *terms, n_queries, n_keys, call.first, call.in_blocks)
+def _check_weights_are_here(hf: PreTrainedModel, name: str) -> None:
+    """Refuse a model whose weights are elsewhere (offloaded to disk or to another device's memory): its layers are there only in turn."""
+    away = next((parameter for parameter, tensor in hf.named_parameters() if tensor.is_meta), None)
+    if away is not None:
+        raise ModelError(
+            f"The weights of {name} are not in memory: {away} is offloaded (device meta).",
+            "Load the model whole, without offloading: el.load(name), or from_pretrained without device_map.",
+        )

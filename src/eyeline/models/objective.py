@@ -9,6 +9,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, PreTrainedModel
 from transformers.utils import logging as transformers_logging
 
+from eyeline.capture.model_state import EvaluationMode
 from eyeline.capture.recorder import Call, recording
 from eyeline.capture.tiny_pass import no_cache
 from eyeline.errors import ModelError
@@ -93,14 +94,14 @@ def logits_and_calls(
     objective: Objective, model: Model, inputs: dict[str, torch.Tensor]
 ) -> tuple[torch.Tensor, dict[tuple[str, int], Call]]:
     """Logits [text, token, vocabulary] and every layer's call: its weights [text, head, query, key] are of one graph with them."""
-    found: dict[tuple[str, int], Call] = {}
-    done = iter(model.layout.calls)
+    calls: dict[tuple[str, int], Call] = {}
+    slots = iter(model.layout.calls)
 
     def keep(call: Call) -> None:
-        slot = next(done, None)
+        slot = next(slots, None)
         if slot is not None:
-            found[slot.stack, slot.layer] = call
+            calls[slot.stack, slot.layer] = call
 
-    with torch.enable_grad(), recording(keep):
+    with EvaluationMode(objective.hf).for_a_pass(), torch.enable_grad(), recording(keep):
         logits = objective.hf(**inputs, **no_cache(objective.hf)).logits
-    return logits, found
+    return logits, calls

@@ -22,6 +22,7 @@ from eyeline.analyses.space.run import STEPS_OF_A_STACK, check_seed
 from eyeline.analyses.space.run import space as joint_space
 from eyeline.analyses.tables import head_table
 from eyeline.capture.collect import Sides
+from eyeline.capture.selection import listed
 from eyeline.errors import ModelError, TextError
 from eyeline.measures.divergence import jensen_shannon
 from eyeline.models.model import Model
@@ -122,27 +123,27 @@ def _in_common(first: Model, second: Model, layers: Iterable[int] | None) -> tup
     chosen: dict[str, tuple[int, ...]] = {}
     left_out: dict[str, str] = {}
     for name in stacks:
-        depths = first.layout.n_layers(name), second.layout.n_layers(name)
-        numbers = tuple(layer for layer in range(min(depths)) if wanted is None or layer in wanted)
+        own, other = first.layout.heads_by_layer(name), second.layout.heads_by_layer(name)
+        numbers = tuple(layer for layer in own if layer in other and (wanted is None or layer in wanted))
         for layer in numbers:
-            heads = first.layout.n_heads(name)[layer], second.layout.n_heads(name)[layer]
-            if heads[0] != heads[1]:
+            if own[layer] != other[layer]:
                 raise ModelError(
-                    f"Layer {layer} of the {name} has {heads[0]} heads in {first.name} and {heads[1]} in {second.name}.",
+                    f"Layer {layer} of the {name} has {own[layer]} heads in {first.name} and {other[layer]} in {second.name}.",
                     "Heads can be compared where there are as many: choose other layers, or models of one shape.",
                 )
         if numbers:
             chosen[name] = numbers
-        missing = [layer for layer in range(min(depths), max(depths)) if wanted is None or layer in wanted]
-        if missing:
-            deeper = first.name if depths[0] > depths[1] else second.name
-            which = f"{missing[0]} to {missing[-1]}" if wanted is None else ", ".join(map(str, missing))
-            left_out[f"{name} layers {which}"] = f"Only {deeper} has them."
-    deepest = max(model.layout.n_layers(name) for model in (first, second) for name in stacks)
-    if not chosen or any(not 0 <= layer < deepest for layer in wanted or ()):
-        common = max(min(model.layout.n_layers(name) for model in (first, second)) for name in stacks)
+        for model, here, there in ((first, own, other), (second, other, own)):
+            missing = [layer for layer in here if layer not in there and (wanted is None or layer in wanted)]
+            if missing:
+                which = f"{missing[0]} to {missing[-1]}" if wanted is None else ", ".join(map(str, missing))
+                left_out[f"{name} layers {which}"] = f"Only {model.name} has them."
+    existing = {layer for model in (first, second) for name in stacks for layer in model.layout.layers(name)}
+    if not chosen or not set(wanted or ()) <= existing:
+        common = [tuple(n for n in first.layout.layers(name) if n in second.layout.layers(name)) for name in stacks]
         raise ModelError(
-            f"Layers {wanted} of {first.name} and {second.name}.", f"They have layers 0…{common - 1} in common. Layers count from zero."
+            f"Layers {wanted} of {first.name} and {second.name}.",
+            f"They have layers {listed(max(common, key=len)) or 'none'} in common. Layers count from zero.",
         )
     for name in (*first.layout.stacks, *second.layout.stacks):
         if name not in stacks:

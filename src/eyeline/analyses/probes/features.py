@@ -95,7 +95,7 @@ def is_punctuation(relation: str) -> bool:
 def heads_of(model: Model, layers: Iterable[int] | None) -> Heads:
     """The heads of the stack that reads the text, layer by layer."""
     stack = reading_stack(model)
-    counts = model.layout.n_heads(stack)
+    counts = model.layout.heads_by_layer(stack)
     named = [(layer, head) for layer in check_layers_of(model.layout, stack, layers) for head in range(counts[layer])]
     return Heads(tuple(layer for layer, _ in named), tuple(head for _, head in named))
 

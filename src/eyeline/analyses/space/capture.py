@@ -10,7 +10,7 @@ import numpy as np
 
 from eyeline.analyses.prepare import Preparation, documents_of
 from eyeline.analyses.progress import ReportStep
-from eyeline.capture.collect import WEIGHTS_ONLY, Collector, Sides
+from eyeline.capture.collect import Collector, Sides
 from eyeline.capture.selection import check_layers
 from eyeline.capture.trace import Stack
 from eyeline.errors import ModelError, TextError, TraceError
@@ -72,7 +72,9 @@ def capture_space(
 ) -> Captured:
     """Run the texts through the model, batch by batch, and keep what is needed of them."""
     if not model.gives.recorded:
-        raise ModelError(f"No queries and keys of {model.name}: {WEIGHTS_ONLY}.", "Its attention can be analysed: eyeline analyse.")
+        raise ModelError(
+            f"No queries and keys of {model.name}: {model.layout.why_weights_only}.", "Its attention can be analysed: eyeline analyse."
+        )
     chosen = check_layers(model.layout, layers)
     numbers = {stack: _check_heads(model, stack, chosen[stack], heads) for stack in chosen}
     preparation = Preparation(model, max_tokens)
@@ -109,7 +111,7 @@ def capture_space(
 
 
 def _check_heads(model: Model, stack: str, layers: Sequence[int], heads: Collection[int] | None) -> tuple[int, ...]:
-    counts = {model.layout.n_heads(stack)[layer] for layer in layers}
+    counts = {model.layout.heads_by_layer(stack)[layer] for layer in layers}
     if len(counts) > 1:
         raise ModelError(
             f"The layers of the {stack} of {model.name} have different numbers of heads: {', '.join(map(str, sorted(counts)))}.",

@@ -70,7 +70,7 @@ class Importance(Statistic):
 
     def _gradients(self, model: Model, objective: Objective, batch: Batch) -> None:
         pad = getattr(model.tokenizer, "pad_token_id", None) or 0
-        inputs = batch_inputs(model.hf, model.tokenizer, batch.sides, pad)
+        inputs = batch_inputs(model.hf, batch.sides, pad)
         labels = self._labels(objective, batch, inputs)  # [text, token], -100 where nothing is predicted
         logits, calls = logits_and_calls(objective, model, inputs)
         losses = torch.nn.functional.cross_entropy(logits.float().transpose(1, 2), labels, reduction="none")  # [text, token]

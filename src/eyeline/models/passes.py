@@ -1,0 +1,171 @@
+"""Forward passes of a model whose attention goes to a receiver, layer by layer: in evaluation mode, without gradients."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+import torch
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from eyeline.capture.collect import Sides
+from eyeline.capture.inputs import batch_inputs
+from eyeline.capture.layer import LayerAttention, LayerScores, Receive, ReceiveScores
+from eyeline.capture.layout import Layout, Slot
+from eyeline.capture.model_state import EvaluationMode
+from eyeline.capture.recorder import Call, ScoreTerms, recording, recording_scores
+from eyeline.capture.tiny_pass import lean_pass
+from eyeline.errors import EyelineError, ModelError, nearest
+
+Layer = TypeVar("Layer")
+
+
+class _ReceiverError(Exception):
+    """Carries an error of a receiver through the model's code."""
+
+    def __init__(self, reason: Exception) -> None:
+        super().__init__(str(reason))
+        self.reason = reason
+
+
+def _named(receive: Callable[[Layer], None]) -> Callable[[Layer], None]:
+    """The same receiver, whose errors can be told from those of the model."""
+
+    def receive_or_raise(layer: Layer) -> None:
+        try:
+            receive(layer)
+        except Exception as error:
+            raise _ReceiverError(error) from error
+
+    return receive_or_raise
+
+
+@dataclass(frozen=True)
+class Passes:
+    """Runs one model. Every pass is made in evaluation mode, whatever mode the model is in before and after."""
+
+    hf: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase | None
+    name: str
+    layout: Layout
+    evaluation: EvaluationMode
+
+    def inputs(self, sides: Sequence[Sides]) -> dict[str, torch.Tensor]:
+        """The padded tensors of one batch of texts."""
+        pad = getattr(self.tokenizer, "pad_token_id", None) or 0
+        return batch_inputs(self.hf, sides, pad)
+
+    def layers(self, inputs: Mapping[str, torch.Tensor], sides: Sequence[Sides] | None, receive: Receive, rows: int | None = None) -> None:
+        """One forward pass; each layer goes to `receive` while it is there."""
+        with self._our_errors(inputs), self.evaluation.for_a_pass(), torch.inference_mode():
+            if self.layout.recorded:
+                self._recorded(inputs, sides, _named(receive), rows)
+            else:
+                self._reported(inputs, sides, _named(receive))
+
+    @contextmanager
+    def _our_errors(self, inputs: Mapping[str, torch.Tensor]) -> Iterator[None]:
+        """What a model's own code raises becomes an error that names the model; what a receiver raises stays as it is."""
+        try:
+            yield
+        except _ReceiverError as error:
+            raise error.reason from error.reason.__cause__
+        except EyelineError:
+            raise
+        except Exception as error:
+            takes = inspect.signature(self.hf.forward).parameters
+            unknown = [name for name in inputs if name not in takes]
+            raise ModelError(
+                f"{self.name} could not be run on {'these tensors' if 'input_ids' not in inputs else 'this text'}.",
+                f"{type(error).__name__}: {' '.join(str(error).split())[:300]}",
+                *(f"It takes no {name!r}. {nearest(name, takes)}" for name in unknown),
+                f"It reads {self.hf.main_input_name!r}.",
+            ) from error
+
+    def _recorded(self, inputs: Mapping[str, torch.Tensor], sides: Sequence[Sides] | None, receive: Receive, rows: int | None) -> None:
+        slots = iter(self.layout.calls)
+        slot: Slot | None = None
+
+        def receive_call(call: Call) -> None:
+            nonlocal slot
+            slot = next(slots, None) if call.first == 0 else slot
+            if slot is not None:
+                receive(_layer(slot, call.weights, sides, call))
+
+        with recording(receive_call, rows):
+            self.hf(**inputs, **lean_pass(self.hf))
+        if next(slots, "end") != "end":
+            raise ModelError(
+                f"{self.name} made fewer attention calls than when it was opened.",
+                "Its layers cannot be told apart. Was its attention implementation changed? Wrap it again: el.wrap(hf, tokenizer).",
+            )
+
+    def _reported(self, inputs: Mapping[str, torch.Tensor], sides: Sequence[Sides] | None, receive: Receive) -> None:
+        """The maps that the model reports itself, where its calls cannot be recorded."""
+        output = self.hf(**inputs, **lean_pass(self.hf), output_attentions=True)
+        for stack, name in self.layout.outputs.items():
+            slots = [slot for slot in self.layout.slots if slot.stack == stack]
+            maps = [weights for weights in output[name] if weights is not None]
+            for slot, weights in zip(slots, maps, strict=True):
+                receive(_layer(slot, weights, sides, None))
+
+    def scores(self, sides: Sequence[Sides], receive: ReceiveScores) -> None:
+        """One forward pass in which no map is formed."""
+        slots = iter(self.layout.calls)
+        named_receive = _named(receive)
+
+        def receive_terms(terms: ScoreTerms) -> None:
+            slot = next(slots, None)
+            if slot is None:
+                return
+            texts = [side.of(slot.stack) for side in sides]
+            named_receive(
+                LayerScores(
+                    stack=slot.stack,
+                    layer=slot.layer,
+                    queries=terms.queries,
+                    keys=terms.keys,
+                    mask=terms.mask,
+                    bias=terms.bias,
+                    scale=terms.scale,
+                    causal=terms.causal,
+                    n_queries=tuple(len(query) for query, _ in texts),
+                    n_keys=tuple(len(key) for _, key in texts),
+                )
+            )
+
+        inputs = self.inputs(sides)
+        with (
+            self._our_errors(inputs),
+            self.evaluation.for_a_pass(),
+            torch.inference_mode(),
+            recording_scores(receive_terms, self.layout.causal),
+        ):
+            self.hf(**inputs, **lean_pass(self.hf))
+
+
+def _layer(slot: Slot, weights: torch.Tensor, sides: Sequence[Sides] | None, call: Call | None) -> LayerAttention:
+    """The record of one layer. Without sides: tensors of one input, without padding."""
+    texts = [] if sides is None else [side.of(slot.stack) for side in sides]
+    n_queries = tuple(len(query) for query, _ in texts) or (weights.shape[2],)
+    n_keys = tuple(len(key) for _, key in texts) or (weights.shape[3],)
+    if call is None:
+        return LayerAttention(slot.stack, slot.layer, weights, n_queries=n_queries, n_keys=n_keys)
+    return LayerAttention(
+        stack=slot.stack,
+        layer=slot.layer,
+        weights=weights,
+        queries=call.queries,
+        keys=call.keys,
+        values=call.values,
+        mask=call.mask,
+        bias=call.bias,
+        scale=call.scale,
+        n_queries=n_queries,
+        n_keys=n_keys,
+        first=call.first,
+        in_blocks=call.in_blocks,
+    )
