@@ -30,10 +30,11 @@ from eyeline.analyses.space.capture import CapturedStack, capture_space
 from eyeline.analyses.space.facts import fidelity, mean_entropy
 from eyeline.analyses.space.fit import head_texts
 from eyeline.analyses.space.gauge import GAUGES, gauge_layer, shared_scale, some_pairs
-from eyeline.measures.fit import fit_maps
-from eyeline.measures.free import free_texts
-from eyeline.measures.picture import divergence
+from eyeline.analyses.space.parallel import Parallel
+from eyeline.measures.fitted_projection import fit_projections
+from eyeline.measures.freed_points import free_texts
 from eyeline.measures.project import METHODS, project
+from eyeline.measures.projection_loss import divergence
 from eyeline.results.space.space import Vectors
 from eyeline.results.space.tokens import SpaceTokens
 from results import markdown_table, put_section
@@ -178,7 +179,7 @@ def fitted(stack: CapturedStack, other: CapturedStack | None, *, dims: int = 2) 
     texts = head_texts(stack)
     scales = torch.tensor(stack.vectors.scales).repeat_interleave(shape[1])
     with timed(spent):
-        maps = fit_maps(texts, scales, dims=dims)
+        maps = fit_projections(texts, scales, dims=dims, run=Parallel())
 
     def seen(where: CapturedStack, those: list[Any], placed: list[tuple[torch.Tensor, torch.Tensor]]) -> Numbers:
         queries, keys = (torch.cat(side, 1).numpy().reshape(*shape, -1, dims) for side in zip(*placed, strict=True))
@@ -188,14 +189,14 @@ def fitted(stack: CapturedStack, other: CapturedStack | None, *, dims: int = 2) 
         return {name: float(np.nanmean(values)) for name, values in found.items()} | {"kl": kl}
 
     entropy = {"entropy": float(np.nanmean(mean_entropy(stack)))}
-    found = {"fitted": spent | entropy | seen(stack, texts, [maps.place(text) for text in texts])}
+    found = {"fitted": spent | entropy | seen(stack, texts, [maps.project(text) for text in texts])}
     if other is not None:
         unseen = head_texts(other)
-        beside = seen(other, unseen, [maps.place(text) for text in unseen])
+        beside = seen(other, unseen, [maps.project(text) for text in unseen])
         found["fitted"] |= {f"held_out_{name}": value for name, value in beside.items()}
     if dims == 2:
         with timed(spent):  # on top of the fit
-            points = free_texts(texts, maps)
+            points = free_texts(texts, maps, run=Parallel())
         found["freed"] = spent | entropy | seen(stack, texts, points)
     return found
 

@@ -11,7 +11,7 @@ import pytest
 import eyeline as el
 from eyeline.analyses.progress import Progress, StopRequestedError
 from eyeline.analyses.space import fit as space_fit
-from eyeline.measures.fit import fit_maps
+from eyeline.measures.fitted_projection import fit_projections
 from eyeline.text.coreference.mention import MarkedDocument, Mention
 from eyeline.text.treebank.read import Sentence
 from tests.laws.statistics import tiny_model
@@ -40,7 +40,7 @@ ANALYSES: dict[str, Callable[..., Any]] = {
 
 @pytest.fixture(autouse=True)
 def quick_fit(monkeypatch):
-    monkeypatch.setattr(space_fit, "fit_maps", partial(fit_maps, starts=1, steps=2))
+    monkeypatch.setattr(space_fit, "fit_projections", partial(fit_projections, starts=1, steps=2))
 
 
 @pytest.mark.parametrize("name", ANALYSES)

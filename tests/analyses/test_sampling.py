@@ -13,7 +13,7 @@ from eyeline.analyses import prepare, word_maps
 from eyeline.analyses.coreference import windows
 from eyeline.analyses.sampling import sample_indices
 from eyeline.analyses.space import fit as space_fit
-from eyeline.measures.fit import fit_maps
+from eyeline.measures.fitted_projection import fit_projections
 from eyeline.text.coreference.mention import MarkedDocument, Mention
 from eyeline.text.encode import encode
 from eyeline.text.treebank.read import Sentence
@@ -50,7 +50,7 @@ ANALYSES: dict[str, Callable[..., Any]] = {
 
 @pytest.mark.parametrize("name", ANALYSES)
 def test_every_analysis_draws_the_same_items(name, monkeypatch):
-    monkeypatch.setattr(space_fit, "fit_maps", partial(fit_maps, starts=1, steps=2))
+    monkeypatch.setattr(space_fit, "fit_projections", partial(fit_projections, starts=1, steps=2))
     lengths: set[int] = set()
 
     def recorded(tokenizer: Any, text: str = "", pair: str | None = None, **given: Any) -> Any:

@@ -13,7 +13,7 @@ import transformers as t
 import eyeline as el
 from eyeline.analyses.space import fit as space_fit
 from eyeline.errors import EyelineError
-from eyeline.measures.fit import fit_maps
+from eyeline.measures.fitted_projection import fit_projections
 from tests.capture.families import FAMILIES, SPECIAL, TINY, WORDS, tiny_tokenizer
 from tests.laws.statistics import tiny_model
 
@@ -24,7 +24,7 @@ PAIRS = [(TEXTS[0], TEXTS[1]), (TEXTS[3], TEXTS[2])]  # what an encoder-decoder 
 @pytest.fixture(autouse=True)
 def quick_fit(monkeypatch):
     """What is compared here is attention; the pictures beside it may be rough."""
-    monkeypatch.setattr(space_fit, "fit_maps", partial(fit_maps, starts=1, steps=10))
+    monkeypatch.setattr(space_fit, "fit_projections", partial(fit_projections, starts=1, steps=10))
 
 
 def bert(seed: int = 0, name: str = "bert", **changed: int) -> el.Model:

@@ -12,7 +12,7 @@ import transformers as t
 import eyeline as el
 from eyeline.analyses.space import fit as space_fit
 from eyeline.errors import EyelineError
-from eyeline.measures.fit import fit_maps
+from eyeline.measures.fitted_projection import fit_projections
 from tests.capture.families import FAMILIES, VOCAB, tiny_tokenizer
 from tests.laws.statistics import new_tiny_model, tiny_model
 
@@ -33,7 +33,7 @@ def family(name: str) -> el.Model:
 @pytest.fixture
 def quick_fit(monkeypatch):
     """Where what is asked does not depend on how true the picture is."""
-    monkeypatch.setattr(space_fit, "fit_maps", partial(fit_maps, starts=2, steps=20))
+    monkeypatch.setattr(space_fit, "fit_projections", partial(fit_projections, starts=2, steps=20))
 
 
 def broken(how: str) -> el.Model:

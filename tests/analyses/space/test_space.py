@@ -12,7 +12,7 @@ import eyeline as el
 from eyeline.analyses.space import fit as space_fit
 from eyeline.analyses.space.capture import capture_space
 from eyeline.errors import EyelineError
-from eyeline.measures.fit import fit_maps
+from eyeline.measures.fitted_projection import fit_projections
 from eyeline.measures.gauge import lifted
 from eyeline.results.space.space import FACTS
 from tests.capture.families import FAMILIES, tiny_tokenizer
@@ -41,7 +41,7 @@ def family(name: str) -> el.Model:
 @pytest.fixture
 def quick_fit(monkeypatch):
     """Where what is asked does not depend on how true the picture is."""
-    monkeypatch.setattr(space_fit, "fit_maps", partial(fit_maps, starts=2, steps=20))
+    monkeypatch.setattr(space_fit, "fit_projections", partial(fit_projections, starts=2, steps=20))
 
 
 @pytest.fixture(scope="module")

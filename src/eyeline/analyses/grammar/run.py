@@ -21,7 +21,7 @@ from eyeline.analyses.tables import head_name
 from eyeline.analyses.word_maps import MAX_TOKENS, WordMaps, each_word_map, read_words, reading_stack
 from eyeline.capture.selection import check_layers_of
 from eyeline.errors import TextError, nearest
-from eyeline.measures.heads import OFFSETS, WIDE_OFFSETS, at_offset, best_offset, most_attended
+from eyeline.measures.governors import OFFSETS, WIDE_OFFSETS, at_offset, best_offset, most_attended
 from eyeline.models.model import Model
 from eyeline.results.facts import CorpusFacts, SyntaxOptions
 from eyeline.results.run import Run

@@ -7,10 +7,11 @@ import torch
 
 from eyeline.analyses.progress import Steps
 from eyeline.analyses.space.capture import CapturedStack
-from eyeline.measures.fit import fit_maps
-from eyeline.measures.free import free_texts
-from eyeline.measures.picture import HeadText, Maps, divergence
-from eyeline.results.space.space import LinearMaps
+from eyeline.analyses.space.parallel import Parallel
+from eyeline.measures.fitted_projection import fit_projections
+from eyeline.measures.freed_points import free_texts
+from eyeline.measures.projection_loss import HeadText, Projections, divergence
+from eyeline.results.space.space import LinearProjections
 
 
 def head_texts(stack: CapturedStack) -> list[HeadText]:
@@ -35,25 +36,27 @@ def head_texts(stack: CapturedStack) -> list[HeadText]:
 
 def fitted(
     stack: CapturedStack, *, free: bool, dims: int, seed: int, steps: Steps
-) -> tuple[np.ndarray, np.ndarray, LinearMaps, np.ndarray]:
-    """Where the fitted maps put the queries and keys (freed: where they went from there), the maps, and the nats lost by each head.
+) -> tuple[np.ndarray, np.ndarray, LinearProjections, np.ndarray]:
+    """Where the fitted projections put the queries and keys (freed: where they went from there), the projections, and the nats lost by each
+    head.
 
-    → [layer, head, query, dims], [layer, head, key, dims], maps, [layer, head]
+    → [layer, head, query, dims], [layer, head, key, dims], projections, [layer, head]
     """
     texts, shape = head_texts(stack), (len(stack.layers), len(stack.heads))
     scales = torch.tensor(stack.vectors.scales).repeat_interleave(shape[1])
-    maps = fit_maps(texts, scales, dims=dims, seed=seed, progress=steps.begin("fitting"))
-    points = free_texts(texts, maps, progress=steps.begin("freeing")) if free else [maps.place(text) for text in texts]
+    projections = fit_projections(texts, scales, dims=dims, seed=seed, run=Parallel(steps.begin("fitting")))
+    points = free_texts(texts, projections, run=Parallel(steps.begin("freeing"))) if free else list(map(projections.project, texts))
     rows = sum(text.queries.shape[1] for text in texts)
     kl = torch.stack([divergence(text, x, y).sum(-1) for text, (x, y) in zip(texts, points, strict=True)]).sum(0) / rows
     queries, keys = (torch.cat(side, 1).numpy() for side in zip(*points, strict=True))
     return (
         queries.reshape(*shape, *queries.shape[1:]),
         keys.reshape(*shape, *keys.shape[1:]),
-        _linear(maps, shape),
+        _linear(projections, shape),
         kl.numpy().reshape(shape),
     )
 
 
-def _linear(maps: Maps, shape: tuple[int, int]) -> LinearMaps:
-    return LinearMaps(*(one.numpy().reshape(*shape, *one.shape[1:]) for one in (maps.query, maps.key, maps.offset)))
+def _linear(projections: Projections, shape: tuple[int, int]) -> LinearProjections:
+    parts = (projections.query, projections.key, projections.offset)
+    return LinearProjections(*(part.numpy().reshape(*shape, *part.shape[1:]) for part in parts))

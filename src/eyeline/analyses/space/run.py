@@ -18,7 +18,7 @@ from eyeline.errors import TraceError, nearest
 from eyeline.measures.project import METHODS, check_method, principal_axes, project
 from eyeline.models.model import Model
 from eyeline.results.facts import GaugeCheck, RunFacts, SpaceOptions, StackCheck
-from eyeline.results.space.space import KINDS, LinearMaps, Space, SpaceStack
+from eyeline.results.space.space import KINDS, LinearProjections, Space, SpaceStack
 from eyeline.text.corpora.corpus import Corpus, Item
 
 PROJECTIONS = ("fitted", "freed", *METHODS)
@@ -204,7 +204,7 @@ def _made(
     query_vectors: np.ndarray | None,
     key_vectors: np.ndarray,
     facts: dict[str, np.ndarray],
-    linear: LinearMaps | None,
+    linear: LinearProjections | None,
     pairs: dict[str, np.ndarray] | None = None,
 ) -> SpaceStack:
     top_keys, top_weights = most_attended(stack)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from eyeline.results.facts_json import facts_from_json, facts_to_json
-from eyeline.results.space.space import LinearMaps, Space, SpaceStack, Vectors
+from eyeline.results.space.space import LinearProjections, Space, SpaceStack, Vectors
 from eyeline.results.space.tokens import SpaceTokens
 from eyeline.storage.records import from_json
 from eyeline.storage.sealed import FileKind, read_sealed, write_sealed
@@ -87,7 +87,7 @@ def _restore(data: dict[str, Any], arrays: dict[str, np.ndarray]) -> SpaceStack:
     query_tokens = _tokens_from_json(data["query_tokens"])
     linear = vectors = None
     if f"{prefix}.linear.query" in arrays:
-        linear = LinearMaps(*(arrays[f"{prefix}.linear.{name}"] for name in LINEAR))
+        linear = LinearProjections(*(arrays[f"{prefix}.linear.{name}"] for name in LINEAR))
     if f"{prefix}.vectors.queries" in arrays:
         vectors = Vectors(
             arrays[f"{prefix}.vectors.queries"],

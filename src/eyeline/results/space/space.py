@@ -34,7 +34,7 @@ LEVELS = 255
 
 
 @dataclass(frozen=True)
-class LinearMaps:
+class LinearProjections:
     """The fitted maps of every head, which put any token into the picture: x = q · query + offset, y = k · key.
 
     query   [layer, head, dim, dims]
@@ -95,7 +95,7 @@ class SpaceStack:
     top_weights: np.ndarray = field(repr=False)
     maps: np.ndarray | None = field(repr=False)
     facts: Mapping[str, np.ndarray] = field(repr=False)
-    linear: LinearMaps | None = field(default=None, repr=False)
+    linear: LinearProjections | None = field(default=None, repr=False)
     vectors: Vectors | None = field(default=None, repr=False)
     pairs: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
 

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from eyeline.measures.fidelity import nearness, rank_of_most_attended
-from eyeline.measures.fit import fit_maps
-from eyeline.measures.free import free_texts
-from eyeline.measures.picture import HeadText, Maps, divergence, gradients_of, in_chunks
+from eyeline.measures.fitted_projection import fit_projections
+from eyeline.measures.freed_points import free_texts
+from eyeline.measures.projection_loss import HeadText, Projections, divergence, gradients_of, in_chunks
 
 HEADS, DIM = 3, 6
 
@@ -48,17 +48,17 @@ def nearest(where: list[HeadText], placed) -> float:
 @pytest.mark.parametrize("causal", [False, True])
 def test_a_head_that_is_a_picture_is_found_and_unseen_texts_are_placed_in_it(causal):
     shown, unseen = texts(12, causal=causal), texts(6, seed=1, causal=causal)
-    maps = fit_maps(shown, torch.ones(HEADS), starts=6, steps=300)
+    maps = fit_projections(shown, torch.ones(HEADS), starts=6, steps=300)
     for where in (shown, unseen):
-        placed = [maps.place(text) for text in where]
+        placed = [maps.project(text) for text in where]
         assert mean_divergence(where, placed).max() < 0.05
         assert nearest(where, placed) > 0.9
 
 
 def test_freed_points_lose_less_than_the_maps_and_stay_in_order():
     shown = texts(6, flat=False)
-    maps = fit_maps(shown, torch.ones(HEADS), starts=4, steps=200)
-    fitted, freed = [maps.place(text) for text in shown], free_texts(shown, maps)
+    maps = fit_projections(shown, torch.ones(HEADS), starts=4, steps=200)
+    fitted, freed = [maps.project(text) for text in shown], free_texts(shown, maps)
     assert (mean_divergence(shown, freed) < mean_divergence(shown, fitted)).all()
     assert nearest(shown, freed) > nearest(shown, fitted)
 
@@ -80,12 +80,12 @@ def test_the_same_seed_gives_the_same_maps_whatever_the_threads():
     try:
         for threads in (1, 2):
             torch.set_num_threads(threads)
-            found.append(fit_maps(shown, torch.ones(HEADS), starts=2, steps=20, seed=5))
+            found.append(fit_projections(shown, torch.ones(HEADS), starts=2, steps=20, seed=5))
     finally:
         torch.set_num_threads(before)
     assert torch.equal(found[0].query, found[1].query)
     assert torch.equal(found[0].offset, found[1].offset)
-    other = fit_maps(shown, torch.ones(HEADS), starts=2, steps=20, seed=6)
+    other = fit_projections(shown, torch.ones(HEADS), starts=2, steps=20, seed=6)
     assert not torch.equal(found[0].query, other.query)
 
 
@@ -99,8 +99,8 @@ def test_a_dead_head_is_fitted_without_nonsense_and_leaves_the_others_alone(dead
         return HeadText(queries, keys, weights)
 
     shown = [killed(text) for text in texts(6)]
-    maps = fit_maps(shown, torch.ones(HEADS), starts=4, steps=250)
-    placed = [maps.place(text) for text in shown]
+    maps = fit_projections(shown, torch.ones(HEADS), starts=4, steps=250)
+    placed = [maps.project(text) for text in shown]
     lost = mean_divergence(shown, placed)
     assert torch.isfinite(lost).all()
     assert lost.max() < 0.05
@@ -110,8 +110,8 @@ def test_a_dead_head_is_fitted_without_nonsense_and_leaves_the_others_alone(dead
 def test_one_token_texts_change_nothing_but_are_placed():
     one = HeadText(torch.randn(HEADS, 1, DIM), torch.randn(HEADS, 1, DIM), torch.ones(HEADS, 1, 1))
     shown = [*texts(3), one]
-    maps = fit_maps(shown, torch.ones(HEADS), starts=2, steps=30)
-    assert divergence(one, *maps.place(one)).abs().max() < 1e-6
+    maps = fit_projections(shown, torch.ones(HEADS), starts=2, steps=30)
+    assert divergence(one, *maps.project(one)).abs().max() < 1e-6
 
 
 def test_a_row_that_sees_nothing_costs_nothing():
@@ -119,8 +119,8 @@ def test_a_row_that_sees_nothing_costs_nothing():
     visible = torch.ones(1, 5, 5, dtype=torch.bool)
     visible[:, 2] = False
     blind = HeadText(text.queries, text.keys, text.weights * visible, visible)
-    maps = Maps(torch.randn(HEADS, DIM, 2), torch.randn(HEADS, DIM, 2), torch.zeros(HEADS, 2))
-    x, y = maps.place(blind)
+    maps = Projections(torch.randn(HEADS, DIM, 2), torch.randn(HEADS, DIM, 2), torch.zeros(HEADS, 2))
+    x, y = maps.project(blind)
     gx, _, rows = gradients_of(blind, x, y)
     assert rows == 4
     assert gx[:, 2].abs().max() == 0

@@ -1,6 +1,6 @@
-"""A picture as an attention head of two or three dimensions: what it says of attention, and how to make it say less wrong, in torch.
+"""How far a picture in two or three dimensions is from the attention it shows, and the gradient of that; in torch.
 
-A query at x and a key at y: near means attends.
+A query lies at x, a key at y, and near means attends:
 
     KL( α_i ‖ softmax_j( −‖x_i − y_j‖² ) )        softmax over the keys of i's own text that it may see
 """
@@ -8,11 +8,9 @@ A query at x and a key at y: near means attends.
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import torch
 
@@ -22,6 +20,12 @@ TOGETHER = 24
 Tensors = list[torch.Tensor]
 J = TypeVar("J")
 T = TypeVar("T")
+
+
+class RunParts(Protocol):
+    """Runs `work` on every job and gives the results in order, as the built-in `map` does."""
+
+    def __call__(self, work: Callable[[J], T], jobs: Sequence[J], /) -> Iterator[T]: ...
 
 
 @dataclass(frozen=True)
@@ -40,14 +44,14 @@ class HeadText:
 
 
 @dataclass(frozen=True)
-class Maps:
+class Projections:
     """x = q · query + offset, y = k · key: query, key [head, dim, dims], offset [head, dims]."""
 
     query: torch.Tensor
     key: torch.Tensor
     offset: torch.Tensor
 
-    def place(self, text: HeadText) -> tuple[torch.Tensor, torch.Tensor]:
+    def project(self, text: HeadText) -> tuple[torch.Tensor, torch.Tensor]:
         """[head, query, dims], [head, key, dims]"""
         return torch.baddbmm(self.offset[:, None], text.queries, self.query), text.keys @ self.key
 
@@ -98,18 +102,3 @@ def in_chunks(n_heads: int) -> list[slice]:
     parts = -(-n_heads // TOGETHER)
     size = -(-n_heads // (parts + parts % 2 if parts > 1 else parts))
     return [slice(first, min(first + size, n_heads)) for first in range(0, n_heads, size)]
-
-
-def in_parallel(work: Callable[[J], T], jobs: Sequence[J], progress: Callable[[int, int], None] | None) -> list[T]:
-    """Each job on a core of its own: torch's own threads would wait for each other after each of many small steps."""
-    threads, found = torch.get_num_threads(), []
-    torch.set_num_threads(1)
-    try:
-        with ThreadPoolExecutor(max(1, min(threads, os.cpu_count() or 1))) as pool:
-            for one in pool.map(work, jobs):
-                found.append(one)
-                if progress is not None:
-                    progress(len(found), len(jobs))
-    finally:
-        torch.set_num_threads(threads)
-    return found

@@ -1,12 +1,12 @@
-"""Pictures whose points were let go: from where the fitted maps put them to where they show the attention of these texts best, in torch."""
+"""Pictures whose points may leave the linear projection, so that they show the attention of these texts better; in torch."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 
-from eyeline.measures.picture import HeadText, Maps, Tensors, adam, gradients_of, in_chunks, in_parallel
+from eyeline.measures.projection_loss import HeadText, Projections, RunParts, Tensors, adam, gradients_of, in_chunks
 
 #: Steps, rate (of the points' spread) and pull of the freed points.
 FREE_STEPS, FREE_RATE, PULL = 120, 0.1, 0.002
@@ -15,27 +15,26 @@ FREE_STEPS, FREE_RATE, PULL = 120, 0.1, 0.002
 FOCUS = 0.2
 
 
-def free_texts(
-    texts: Sequence[HeadText], maps: Maps, *, progress: Callable[[int, int], None] | None = None
-) -> list[tuple[torch.Tensor, torch.Tensor]]:
+def free_texts(texts: Sequence[HeadText], projections: Projections, *, run: RunParts = map) -> list[tuple[torch.Tensor, torch.Tensor]]:
     """The points of every text, freed: each text by itself, since no query looks beyond its own."""
-    n_heads = len(maps.offset)
+    n_heads = len(projections.offset)
     jobs = [(text, heads) for text in texts for heads in in_chunks(n_heads)]
 
     def free(job: tuple[HeadText, slice]) -> tuple[torch.Tensor, torch.Tensor]:
         text, heads = job[0].of(job[1]), job[1]
-        return free_points(text, *Maps(maps.query[heads], maps.key[heads], maps.offset[heads]).place(text))
+        part = Projections(projections.query[heads], projections.key[heads], projections.offset[heads])
+        return free_points(text, *part.project(text))
 
-    found = in_parallel(free, jobs, progress)
+    parts = list(run(free, jobs))
     each = len(jobs) // len(texts)
     return [
-        (torch.cat([x for x, _ in found[first : first + each]]), torch.cat([y for _, y in found[first : first + each]]))
-        for first in range(0, len(found), each)
+        (torch.cat([x for x, _ in parts[first : first + each]]), torch.cat([y for _, y in parts[first : first + each]]))
+        for first in range(0, len(parts), each)
     ]
 
 
 def free_points(text: HeadText, x: torch.Tensor, y: torch.Tensor, *, steps: int = FREE_STEPS) -> tuple[torch.Tensor, torch.Tensor]:
-    """The points of one text, freed from the linear maps that put them at x [head, query, dims] and y [head, key, dims].
+    """The points of one text, freed from the linear projections that put them at x [head, query, dims] and y [head, key, dims].
 
         Σ_i KL( α'_i ‖ softmax_j( −‖x_i − y_j‖² ) )  +  pull · (Σ ‖x − x⁰‖² + Σ ‖y − y⁰‖²) / spread²
 

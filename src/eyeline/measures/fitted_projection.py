@@ -4,17 +4,18 @@ Every query becomes x = q·W_q + c and every key y = k·W_k in the picture, such
 
     mean_i KL( α_i ‖ softmax_j( −‖x_i − y_j‖² ) )        softmax over the keys of i's own text that it may see
 
-is least: near means attends. The maps are linear, so that they place unseen tokens too. Seeded; the same whatever the number of threads.
+is least: near means attends. The projections are linear, so that they apply to unseen tokens too. Seeded; the number of threads does not
+matter.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 
-from eyeline.measures.picture import HeadText, Maps, Tensors, adam, divergence, gradients_of, in_chunks, in_parallel
+from eyeline.measures.projection_loss import HeadText, Projections, RunParts, Tensors, adam, divergence, gradients_of, in_chunks
 
 #: First several starts for a few steps each, then the best of them to the end: the loss has many valleys.
 STARTS, FIRST_STEPS, LAST_STEPS = 12, 60, 500
@@ -25,7 +26,7 @@ STEP_TOKENS = 400
 FLAT = 1e-4
 
 
-def fit_maps(
+def fit_projections(
     texts: Sequence[HeadText],
     scales: torch.Tensor,
     *,
@@ -33,18 +34,18 @@ def fit_maps(
     seed: int = 0,
     starts: int = STARTS,
     steps: int = LAST_STEPS,
-    progress: Callable[[int, int], None] | None = None,
-) -> Maps:
-    """The maps of every head. scales: [head], what q·k is multiplied with; progress: called with parts done, parts in all."""
+    run: RunParts = map,
+) -> Projections:
+    """The projections of every head. scales: [head], what q·k is multiplied with; run: how parts of the heads are computed."""
     n_heads, _, dim = texts[0].queries.shape
-    made = torch.Generator().manual_seed(seed)
-    directions = torch.randn(starts, n_heads, dim, dims, generator=made)  # drawn for all heads, however they are split up
+    generator = torch.Generator().manual_seed(seed)
+    directions = torch.randn(starts, n_heads, dim, dims, generator=generator)  # drawn for all heads, however they are split up
 
-    def fit(heads: slice) -> Maps:
+    def fit(heads: slice) -> Projections:
         return _Fit([text.of(heads) for text in texts], scales[heads], dims, seed).run(directions[:, heads], steps)
 
-    found = in_parallel(fit, in_chunks(n_heads), progress)
-    return Maps(*(torch.cat([getattr(maps, name) for maps in found]) for name in ("query", "key", "offset")))
+    parts = list(run(fit, in_chunks(n_heads)))
+    return Projections(*(torch.cat([getattr(part, name) for part in parts]) for name in ("query", "key", "offset")))
 
 
 class _Fit:
@@ -67,7 +68,7 @@ class _Fit:
         self.left, strengths, right = torch.linalg.svd(query_root @ key_root.mT * scales[:, None, None])
         self.right, self.roots = right.mT, (strengths / 2).sqrt()[:, None]
 
-    def run(self, directions: torch.Tensor, steps: int) -> Maps:
+    def run(self, directions: torch.Tensor, steps: int) -> Projections:
         tried = []
         for number, direction in enumerate(directions):
             turn, _ = torch.linalg.qr(direction)  # [head, dim, dims]
@@ -79,7 +80,7 @@ class _Fit:
         chosen = [torch.stack(parts)[best, every] for parts in zip(*tried, strict=True)]
         query, key, offset = self._descend(chosen, steps, LAST_RATE, self.seed, 0.0)
         query, key = self.query_white @ query, self.key_white @ key
-        return Maps(query, key, offset - (self.query_mean @ query)[:, 0] + (self.key_mean @ key)[:, 0])
+        return Projections(query, key, offset - (self.query_mean @ query)[:, 0] + (self.key_mean @ key)[:, 0])
 
     def _descend(self, parameters: Tensors, steps: int, rate: float, seed: int, end: float) -> Tensors:
         """Adam on mini-batches of whole texts; the rate falls as a cosine to `end` of itself."""
@@ -102,9 +103,9 @@ class _Fit:
         return parameters
 
     def _loss(self, parameters: Tensors) -> torch.Tensor:
-        """Cross-entropy of every head: the divergence, less what does not depend on the maps."""
-        maps = Maps(parameters[0], parameters[1], parameters[2])
-        return torch.stack([divergence(text, *maps.place(text)).sum(-1) for text in self.texts]).sum(0)
+        """Cross-entropy of every head: the divergence, less what does not depend on the projections."""
+        projections = Projections(parameters[0], parameters[1], parameters[2])
+        return torch.stack([divergence(text, *projections.project(text)).sum(-1) for text in self.texts]).sum(0)
 
 
 def _batches(lengths: Sequence[int], made: torch.Generator) -> Iterator[list[int]]:
