@@ -27,7 +27,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("-m") or any("::" in argument for argument in config.args):
         return
     counts: dict[str, int] = {}
-    kept, left = [], []
+    kept: list[pytest.Item] = []
+    left: list[pytest.Item] = []
     for item in items:
         marker = next((name for name in TIERS[config.getoption("--tier")] if item.get_closest_marker(name)), None)
         (left if marker else kept).append(item)

@@ -56,7 +56,8 @@ def trace_of(path: Path) -> object:
 
 def space_of(path: Path) -> object:
     space = el.open_space(path)
-    return space.model, [(name, stack.queries.tobytes(), stack.keys.tobytes()) for name, stack in space.stacks.items()]
+    stacks = [(name, stack.queries, stack.keys) for name, stack in space.stacks.items()]
+    return space.model, [(name, None if queries is None else queries.tobytes(), keys.tobytes()) for name, queries, keys in stacks]
 
 
 def attack_files(folder: Path, count: int) -> list[Family]:
@@ -95,7 +96,7 @@ def attack_swaps(folder: Path) -> Family:
     (folder / "zip").write_bytes(b"PK\x03\x04" + bytes(200))
     (folder / "pickle").write_bytes(b"\x80\x04\x95\x1d\x00\x00\x00\x00\x00\x00\x00\x8c\x05posix\x94\x8c\x06system\x94\x93\x94.")
     sources = ["cat.safetensors", "space.safetensors", f"run/{STATE}", f"run/{FACTS_FILE}", "empty", "zip", "pickle"]
-    openers = {
+    openers: dict[str, Callable[[Path], object]] = {
         "cat.safetensors": el.open_trace,
         "space.safetensors": el.open_space,
         f"run/{FACTS_FILE}": lambda path: el.open_run(path.parent),
@@ -106,7 +107,7 @@ def attack_swaps(folder: Path) -> Family:
             if source == target:
                 continue
             shutil.copyfile(folder / source, folder / target)
-            family.check(f"{source} as {target}", lambda opens=opens, path=folder / target: opens(path) and "opened")
+            family.check(f"{source} as {target}", lambda opens=opens, path=folder / target: "opened" if opens(path) else None)
             (folder / target).write_bytes(kept)
     return family
 

@@ -96,13 +96,18 @@ def show(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Shown]]:
 
         def decide(route: Any) -> None:
             if route.request.url == path.as_uri():
-                return route.continue_()
-            shown.requests.append(route.request.url)
-            return route.abort()
+                route.continue_()
+            else:
+                shown.requests.append(route.request.url)
+                route.abort()
+
+        def refuse(dialog: Any) -> None:
+            shown.errors.append(dialog.message)
+            dialog.dismiss()
 
         shown.page.route("**/*", decide)
         shown.page.on("pageerror", lambda error: shown.errors.append(str(error)))
-        shown.page.on("dialog", lambda dialog: (shown.errors.append(dialog.message), dialog.dismiss()))
+        shown.page.on("dialog", refuse)
         shown.page.goto(path.as_uri())
         shown.page.wait_for_selector("#view[data-drawn], #view[data-failed]", state="attached")
         return shown

@@ -6,7 +6,9 @@ python -m tests.browser.made_up OUT
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -143,11 +145,11 @@ def neurons(n: int, state: dict[str, Any] | None = None, **made: Any) -> View:
 
 
 SENTENCE = "The keys that the old librarian had forgotten on the table were found by the cleaner, who gave them back."
-PAGES = {
-    **{f"{kind}-{n}": lambda kind=kind, n=n: view(kind, n) for kind in VIEWS for n in (8, 30, 128, 512)},
+PAGES: dict[str, Callable[[], View]] = {
+    **{f"{kind}-{n}": partial(view, kind, n) for kind in VIEWS for n in (8, 30, 128, 512)},
     "head-pair": lambda: view("head", 24, pair=True),
     "head-strange": lambda: view("head", 18, strange=True, layers=2),
-    **{f"{kind}-{n}-heads": lambda kind=kind, n=n: view(kind, 20, layers=4, heads=n, causal=True) for kind in VIEWS for n in (16, 32, 40)},
+    **{f"{kind}-{n}-heads": partial(view, kind, 20, layers=4, heads=n, causal=True) for kind in VIEWS for n in (16, 32, 40)},
     "head-4096": lambda: view("head", 4096, layers=1, heads=1),
     "cross": crossed,
     "model-cross": lambda: crossed("model"),

@@ -3,34 +3,37 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from . import made_up_space as made_up
+from .conftest import Shown
 
 SCENE = "document.getElementById('view').eyeline.scene().spaces[0]"
 
 
-def canvas_box(shown):
+def canvas_box(shown: Shown) -> Any:
     return shown.page.locator("canvas").first.bounding_box()
 
 
-def point_on_screen(shown, point: int) -> tuple[float, float]:
+def point_on_screen(shown: Shown, point: int) -> tuple[float, float]:
     box = canvas_box(shown)
     x, y = shown.page.evaluate(f"{SCENE}.places[{point}]")
     return box["x"] + x, box["y"] + y
 
 
-def opened(show, **made):
+def opened(show: Callable[..., Shown], **made: Any) -> Shown:
     state = {"opened": True, "layer": 1, "heads": [2], **made.pop("state", {})}
     return show(made_up.view(state=state, **made))
 
 
-def pixels(shown) -> np.ndarray:
+def pixels(shown: Shown) -> np.ndarray:
     return pixels_of(shown.page)
 
 
-def pixels_of(page) -> np.ndarray:
+def pixels_of(page: Any) -> np.ndarray:
     """[row, column, RGB] of the drawing."""
     width, height, data = page.evaluate(
         """() => {

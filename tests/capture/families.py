@@ -84,6 +84,7 @@ SEQ2SEQ = {
     "decoder_start_token_id": 1,
     "forced_eos_token_id": None,
 }
+ROPE = {"rope_type": "default", "rope_theta": 10000.0}
 ENCODER, DECODER = {"encoder": 3}, {"decoder": 3}
 GPT = {"vocab_size": VOCAB, "n_embd": 32, "n_layer": 3, "n_head": 4, "bos_token_id": 1, "eos_token_id": 2}
 
@@ -199,7 +200,6 @@ FAMILIES = (
     Family("gpt-j", lambda: t.GPTJConfig(**GPT, rotary_dim=4), DECODER, recorded=False),
     Family("bloom", lambda: t.BloomConfig(vocab_size=VOCAB, hidden_size=32, n_layer=3, n_head=4), DECODER, recorded=False),
 )
-ROPE = {"rope_type": "default", "rope_theta": 10000.0}
 
 
 def inputs_for(family: Family) -> dict[str, torch.Tensor]:

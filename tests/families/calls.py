@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -60,8 +61,12 @@ def outcomes(hf: t.PreTrainedModel, name: str, folder: Path) -> list[Outcome]:
     for trace in traces:
         if trace is None:
             continue
-        attempt("head_view", lambda trace=trace: el.head_view(trace).save(folder / "view.html"))
-        attempt("save", lambda trace=trace: trace.save(folder / "trace.safetensors"))
+        attempt("head_view", partial(_view_page, trace, folder / "view.html"))
+        attempt("save", partial(trace.save, folder / "trace.safetensors"))
         attempt("open_trace", lambda: el.open_trace(folder / "trace.safetensors"))
-    attempt("analyse", lambda: el.analyse(model, texts, [el.Entropy()]))
+    attempt("analyse", lambda: el.analyse(model, texts, [el.statistics.Entropy()]))
     return seen
+
+
+def _view_page(trace: el.Trace, path: Path) -> None:
+    el.head_view(trace).save(path)

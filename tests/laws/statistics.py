@@ -28,7 +28,7 @@ EVERY = [
     HeadDistances(),
     Importance(),
 ]
-TEXTS = [
+TEXTS: list[str | tuple[str, str]] = [
     "the cat sat on the mat .",
     "a dog ran home",
     "it purred , and sat on a very long mat , and ran , and purred .",

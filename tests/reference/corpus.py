@@ -51,4 +51,4 @@ def entropy(traces: list[el.Trace], *, smoothing: float = 0.0, causal: bool = Fa
                 rows = [-sum(a * math.log(a) for a in row if a > 0) for row in smooth]
                 even = [math.log(i + 1) if causal else math.log(n) for i in range(n)]
                 found.setdefault((layer, head), []).append((sum(rows) / n, rows[-1 if causal else 0], sum(even) / n))
-    return {key: tuple(float(x) for x in np.mean(values, axis=0)) for key, values in found.items()}  # type: ignore[misc]
+    return {key: tuple(float(x) for x in np.mean(values, axis=0)) for key, values in found.items()}

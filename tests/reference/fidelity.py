@@ -31,5 +31,5 @@ def mean_rank_correlation(queries: np.ndarray, keys: np.ndarray, weights: np.nda
         by_distance = sorted(seen, key=lambda j: float(np.sum((query - keys[j]) ** 2)))
         by_weight = sorted(seen, key=lambda j: -weights[i, j])
         ranks = [[order.index(j) for j in seen] for order in (by_distance, by_weight)]
-        found.append(float(np.corrcoef(ranks)[0, 1]))
+        found.append(float(np.asarray(np.corrcoef(ranks))[0, 1]))
     return float(np.mean(found))

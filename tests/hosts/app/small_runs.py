@@ -36,6 +36,7 @@ def save_shallow(model: el.Model, folder: Path) -> Path:
         del layers[-1]
     cut.config.num_hidden_layers = 2
     cut.save_pretrained(folder)
+    assert model.tokenizer is not None
     model.tokenizer.save_pretrained(folder)
     return folder
 
