@@ -35,7 +35,7 @@ def reinitialised(model: Model, seed: int = 0) -> Model:
         for parameter, trained in zip(hf.parameters(), model.hf.parameters(), strict=True):
             if parameter in kept:  # some families' own code does not heed the mark
                 parameter.copy_(trained)
-    return Model(hf.to(device), model.tokenizer, name=f"{model.name}, random init")
+    return Model(hf.to(device), model.tokenizer, name=f"{model.name}, untrained")
 
 
 def embedding_parts(hf: PreTrainedModel) -> list[nn.Module]:

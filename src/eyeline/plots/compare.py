@@ -1,4 +1,4 @@
-"""Two models side by side: how far the attention of each head lies apart, and how its breadth has changed."""
+"""Two models side by side: how different the attention of each head is, and how its breadth has changed."""
 
 from __future__ import annotations
 
@@ -6,37 +6,44 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from eyeline.plots.head_grid import head_grid
-from eyeline.plots.style import stacks_of, styled
+from eyeline.plots.figure import Figure
+from eyeline.plots.head_grid import grid_axes, head_grid
+from eyeline.plots.stacks import part_of, stacks_in
+from eyeline.plots.style import Style, colour_bar, finish
 from eyeline.results.facts import present
 from eyeline.results.run import Run
 
 
-def compare(run: Run) -> go.Figure:
+def draw(run: Run, style: Style, stack: str) -> go.Figure:
     """For each stack a grid of divergences, and a grid of changes in entropy."""
-    table = run.table("compare")
-    stacks = stacks_of(table)
-    titles = [f"{stack} · {title}".lstrip(" ·") for stack in stacks for title in ("divergence", "change of entropy")]
-    figure = make_subplots(rows=len(stacks), cols=2, subplot_titles=titles, horizontal_spacing=0.16)
+    words, table = style.words, run.table("compare")
+    stacks = stacks_in(table)
+    titles = [style.in_stack(name, words(f"figure.compare.{panel}")) for name in stacks for panel in ("divergence", "entropy_change")]
+    figure = make_subplots(rows=len(stacks), cols=2, subplot_titles=titles, horizontal_spacing=0.16, vertical_spacing=0.24 / len(stacks))
     change = max(1e-6, float(np.nanmax(np.abs(table["entropy_change"].astype(float)), initial=0)))
-    for row, stack in enumerate(stacks, 1):
-        part = table.where(stack=stack) if stack else table
-        looks = (
-            ("js", {"zmin": 0, "colorbar": {"title": {"text": "nats"}, "x": 0.43, "thickness": 12, "outlinewidth": 0}}),
-            (
-                "entropy_change",
-                {
-                    "zmin": -change,
-                    "zmax": change,
-                    "colorscale": "RdBu",
-                    "colorbar": {"title": {"text": "nats"}, "thickness": 12, "outlinewidth": 0},
-                },
-            ),
+    nats = style.label("nats")
+    for row, name in enumerate(stacks, 1):
+        part = part_of(table, name)
+        divergence = head_grid(
+            part, "js", style, hover=f"%{{z:.4f}} {nats}", stack=name, zmin=0, showscale=row == 1, colorbar=colour_bar(nats, x=0.43)
         )
-        for column, (name, look) in enumerate(looks, 1):
-            figure.add_trace(head_grid(part, name, hover="%{z:.4f} nats", showscale=row == 1, **look), row=row, col=column)
-    figure.update_yaxes(autorange="reversed", title_text="layer", dtick=1)
-    figure.update_xaxes(title_text="head", dtick=1 if len(set(table["head"])) <= 12 else 4, showgrid=False)
-    layers = len(set(table["layer"]))
-    title = f"{run.facts.model.name} against {present(run.facts.other, 'second model').name}"
-    return styled(figure, run, title, height=180 + len(stacks) * max(220, 22 * layers), margin={"l": 64, "r": 24, "t": 120, "b": 56})
+        entropy_change = head_grid(
+            part, "entropy_change", style, hover=f"%{{z:+.4f}} {nats}", stack=name, zmin=-change, zmax=change, showscale=row == 1,
+            colorscale=style.theme.signed, colorbar=colour_bar(nats),
+        )  # fmt: skip
+        figure.add_trace(divergence, row=row, col=1)
+        figure.add_trace(entropy_change, row=row, col=2)
+    figure.update_yaxes(title_text=style.label("layer"))
+    grid_axes(figure, style, table)
+    n_layers = len(set(table["layer"].tolist()))
+    heading = words("figure.compare.heading", first=run.facts.model.name, second=present(run.facts.other, "second model").name)
+    return finish(figure, run, style, heading, height=180 + len(stacks) * max(220, 22 * n_layers), above=48)
+
+
+FIGURE = Figure(
+    "compare",
+    "compare",
+    "D(h) = ⟨ JS( α_{h,a}(q, ·), α_{h,b}(q, ·) ) ⟩,  ΔH(h) = H_b(h) − H_a(h)",
+    draw,
+    clickable="cells",
+)

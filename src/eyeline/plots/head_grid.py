@@ -7,17 +7,28 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
+from eyeline.heads import HeadRef
+from eyeline.plots.style import Style
 from eyeline.results.table import Table
 
 
-def head_grid(table: Table, column: str, *, hover: str, **look: Any) -> go.Heatmap:
-    """A heat map of one column of a table with layer and head; heads that the table has not stay empty."""
-    layers = sorted({int(layer) for layer in table["layer"]})
-    heads = sorted({int(head) for head in table["head"]})
+def head_grid(table: Table, column: str, style: Style, *, hover: str, stack: str = "", **look: Any) -> go.Heatmap:
+    """A heat map of one column of a table with layer and head; cells of heads that the table does not have stay empty.
+
+    The text of each cell is the label of its head, with its stack: a click reads it.
+    """
+    layers, heads = (sorted({int(value) for value in table[name]}) for name in ("layer", "head"))
     values = np.full((len(layers), len(heads)), np.nan)  # [layer, head]
     for layer, head, value in zip(table["layer"], table["head"], table[column].astype(float), strict=True):
         values[layers.index(int(layer)), heads.index(int(head))] = value
-    look = {"colorscale": "Blues", **look}
-    return go.Heatmap(
-        z=values.round(4), x=heads, y=layers, hovertemplate=f"L%{{y}}·H%{{x}}: {hover}<extra></extra>", xgap=1, ygap=1, **look
-    )
+    labels = [[HeadRef(stack, layer, head).full_label for head in heads] for layer in layers]
+    template = f"%{{text}}: {hover}<extra></extra>"
+    look = {"colorscale": style.theme.sequential, "xgap": 1, "ygap": 1, "hoverongaps": False, **look}
+    return go.Heatmap(z=values.round(4), x=heads, y=layers, text=labels, hovertemplate=template, **look)
+
+
+def grid_axes(figure: go.Figure, style: Style, table: Table) -> None:
+    """Axes for grids: layers down with their title at the left column, heads across."""
+    n_layers, n_heads = (len(set(table[name].tolist())) for name in ("layer", "head"))
+    figure.update_yaxes(autorange="reversed", dtick=max(1, n_layers // 12), showgrid=False)
+    figure.update_xaxes(title_text=style.label("head"), dtick=1 if n_heads <= 12 else 4, showgrid=False)

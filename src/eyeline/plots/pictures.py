@@ -10,6 +10,7 @@ from typing import Any
 
 from eyeline.errors import EyelineError, StorageError, install_hint
 from eyeline.plots.figures import figure
+from eyeline.plots.style import Style
 from eyeline.results.run import Run
 
 KINDS = ("png", "svg", "pdf")
@@ -18,9 +19,9 @@ WIDTH, HEIGHT = 1000, 500
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
 
-def save_figure(run: Run, name: str, path: str | Path) -> None:
+def save_figure(run: Run, name: str, path: str | Path, style: Style | None = None) -> None:
     """Draw one figure of a run into a .png, .svg or .pdf file, where a Chromium is present."""
-    save_pictures({Path(path): figure(run, name)})
+    save_pictures({Path(path): figure(run, name, style)})
 
 
 def save_pictures(figures: Mapping[Path, Any]) -> None:

@@ -7,7 +7,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from eyeline.hosts.report.text import PAGES, PARTS, SHOWN, STYLE, Shown, meaning_of, title_of
+from eyeline.hosts.report.text import PAGES, PARTS, SHOWN, STYLE, Shown
+from eyeline.plots.figures import record_of
+from eyeline.plots.formula import formula_html
 from eyeline.plots.style import provenance
 from eyeline.results.facts_json import facts_to_json
 from eyeline.results.left_out import left_out
@@ -15,6 +17,7 @@ from eyeline.results.notable import Notable
 from eyeline.results.run import Run
 from eyeline.results.table import Cell, Table
 from eyeline.text.printable import printable
+from eyeline.words import Words
 
 VIEWS = "views"
 #: Nothing may be requested from anywhere; Plotly draws with inline styles and makes pictures of its own.
@@ -62,10 +65,11 @@ def report_page(parts: Sequence[Part]) -> Iterator[str]:
 
 
 def _part(part: Part, *, titled: bool) -> Iterator[str]:
+    words = Words()
     yield f'<div class=part id="part-{part.kind}">\n'
     if titled:
         yield f"<h1>{_plain(PARTS.get(part.kind, part.kind))}</h1>\n"
-    yield f"<p class=quiet>{_plain(provenance(part.run))}</p>\n{_notices(part.run)}"
+    yield f"<p class=quiet>{_plain(provenance(part.run, words))}</p>\n{_notices(part.run)}"
     if part.paged:
         file, link, said = PAGES[part.kind]
         yield f'<p><a href="{file}">{html.escape(link)}</a><br>{html.escape(said)}</p>\n'
@@ -80,7 +84,10 @@ def _part(part: Part, *, titled: bool) -> Iterator[str]:
         if name in SHOWN and len(table):
             yield from _table(name, table, SHOWN[name])
     for figure, div in part.figures.items():
-        yield f"<section>\n<h2>{html.escape(title_of(figure))}</h2>\n<p>{html.escape(meaning_of(figure))}</p>\n"
+        record, stack = record_of(figure)
+        yield f"<section>\n<h2>{html.escape(record.title(words, stack))}</h2>\n<p>{html.escape(record.meaning(words))}</p>\n"
+        symbols = formula_html(record.symbols(words))
+        yield f"<p class=formula><span>{formula_html(record.formula)}</span> {symbols}</p>\n"
         yield f"<div class=figure>{div}</div>\n</section>\n"
     yield "</div>\n"
 

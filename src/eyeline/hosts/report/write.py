@@ -6,13 +6,15 @@ import html
 from pathlib import Path
 
 from eyeline.hosts.report.page import POLICY, VIEWS, Part, report_page
-from eyeline.hosts.report.text import PAGES, title_of
+from eyeline.hosts.report.text import PAGES
 from eyeline.plots.figures import FIGURES as CATALOGUE
-from eyeline.plots.figures import available, figure, in_stack
+from eyeline.plots.figures import available, figure, record_of
+from eyeline.plots.stacks import STACKS
 from eyeline.results.notable import Notable, notable_heads
 from eyeline.results.run import Run, open_run
 from eyeline.storage.files import make_folder, write_whole
 from eyeline.views import head_view
+from eyeline.words import Words
 
 FIGURES, REPORT = "figures", "report.html"
 
@@ -34,8 +36,9 @@ def _write_part(kind: str, run: Run, folder: Path) -> Part:
     figures = {name: figure(run, name) for name in available(run)}
     heads = notable_heads(run)
     for name, drawn in figures.items():
+        title = record_of(name)[0].title(Words(), record_of(name)[1])
         page = drawn.to_html(full_html=True, include_plotlyjs=True, config=_config(name))
-        write_whole(folder / FIGURES / f"{name}.html", [_with_policy(page, title_of(name)).encode()])
+        write_whole(folder / FIGURES / f"{name}.html", [_with_policy(page, title).encode()])
     links = _write_views(kind, run, heads, folder)
     divs = {
         name: drawn.to_html(full_html=False, include_plotlyjs=False, config=_config(name), div_id=f"figure-{name}")
@@ -76,6 +79,7 @@ def _write_views(kind: str, run: Run, heads: list[Notable], folder: Path) -> dic
 
 def _remove_old(folder: Path, figures: set[str]) -> None:
     """Remove figures of a run that was replaced. Files that are not ours stay."""
+    known = {name for base in CATALOGUE for name in (base, *(f"{base}_{stack}" for stack in STACKS))}
     for path in (folder / FIGURES).glob("*.html"):
-        if in_stack(path.stem)[0] in CATALOGUE and path.stem not in figures:
+        if path.stem in known and path.stem not in figures:
             path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""The best head on a text: arcs from each mention's head word to the word that it attends to most, red where that is an antecedent."""
+"""The best head on a text: arcs from each mention to the mention that it attends to most, red where that is an antecedent."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from eyeline.plots.style import GOLD, INK, MONO, QUIET, plain, styled
+from eyeline.heads import HeadRef
+from eyeline.plots.figure import Figure
+from eyeline.plots.style import MONO, Style, finish, plain
 from eyeline.results.facts import present
 from eyeline.results.run import Run
 from eyeline.results.table import Cell, Table
 from eyeline.text.printable import printable
+from eyeline.words import Words
 
 WRONG = "#8a93a1"
 #: Characters on a line, and the pixels of a character and of a line with the arcs above it.
@@ -28,50 +31,57 @@ class _Word:
     line: int
 
 
-def coreference_example(run: Run) -> go.Figure:
+def draw(run: Run, style: Style, stack: str) -> go.Figure:
     """The words of a window, in lines, and an arc for every mention that has an antecedent in it."""
+    words, theme = style.words, style.theme
     table, shown = run.table("coreference_example"), present(run.facts.coreference, "coreference").example
-    words = lay_out([printable(str(word)) for word in table.columns["word"]])
-    told = {int(row["place"]): row for row in table.rows() if row["mention"] != ""}
-    ends = {int(row[name]) for row in told.values() for name in ("attended", "antecedent")}
+    text = lay_out([printable(str(word)) for word in table.columns["word"]])
+    mentions = {int(row["place"]): row for row in table.rows() if row["mention"] != ""}
+    ends = {int(row[name]) for row in mentions.values() for name in ("attended", "antecedent")}
     figure = go.Figure()
-    for row in told.values():
-        start = words[int(row["place"])]
+    for row in mentions.values():
+        start = text[int(row["place"])]
         right = bool(row["right"])
-        figure.add_shape(_arc(start, words[int(row["attended"])], GOLD if right else WRONG, 1 + 4 * float(row["weight"]) ** 0.5))
+        colour = theme.gold if right else WRONG
+        figure.add_shape(_arc(start, text[int(row["attended"])], colour, 1 + 4 * float(row["weight"]) ** 0.5))
         if not right:
-            figure.add_shape(_arc(start, words[int(row["antecedent"])], GOLD, 1, dash="dot"))
-    marked = set(told) | ends
-    for places, colour, weight in (
-        ([i for i in range(len(words)) if i not in marked], QUIET, "normal"),
-        (sorted(marked), INK, "bold"),
+            figure.add_shape(_arc(start, text[int(row["antecedent"])], theme.gold, 1, dash="dot"))
+    marked = set(mentions) | ends
+    for indices, colour, weight in (
+        ([i for i in range(len(text)) if i not in marked], theme.quiet, "normal"),
+        (sorted(marked), theme.ink, "bold"),
     ):
         figure.add_scatter(
-            x=[words[i].middle for i in places],
-            y=[-words[i].line for i in places],
+            x=[text[i].middle for i in indices],
+            y=[-text[i].line for i in indices],
             mode="text",
-            text=[plain(words[i].text) for i in places],
+            text=[plain(text[i].text) for i in indices],
             textfont={"family": MONO, "size": 12, "color": colour, "weight": weight},
-            hovertext=[_hover(told.get(i), table) for i in places],
+            hovertext=[_hover(words, mentions.get(i), table) for i in indices],
             hoverinfo="text",
             showlegend=False,
         )
-    for label, colour, dash in (("attends most to its antecedent", GOLD, "solid"), ("attends most to another mention", WRONG, "solid")):
-        if any(bool(row["right"]) == (colour == GOLD) for row in told.values()):
-            figure.add_scatter(x=[None], y=[None], mode="lines", line={"color": colour, "width": 3, "dash": dash}, name=label)
-    if any(not row["right"] for row in told.values()):
-        figure.add_scatter(
-            x=[None], y=[None], mode="lines", line={"color": GOLD, "width": 1, "dash": "dot"}, name="the antecedent it missed"
-        )
-    lines = words[-1].line + 1
-    title = f"What mentions attend to: L{shown.layer}·H{shown.head} on {printable(shown.document)}"
-    figure = styled(
-        figure, run, title, height=LINE * (lines + 1) + 150, width=int(COLUMNS * CHARACTER) + 2 * SIDE, autosize=False,
-        margin={"l": SIDE, "r": SIDE, "t": 96, "b": 16}, legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
+    _legend(figure, style, {bool(row["right"]) for row in mentions.values()})
+    lines = text[-1].line + 1
+    head = HeadRef("", shown.layer, shown.head)
+    heading = words("figure.coreference_example.heading", head=head, document=printable(shown.document))
+    figure = finish(
+        figure, run, style, heading, height=LINE * (lines + 1) + 150, width=int(COLUMNS * CHARACTER) + 2 * SIDE, autosize=False,
+        margin={"l": SIDE, "r": SIDE, "b": 16}, legend={"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
     )  # fmt: skip
     figure.update_xaxes(visible=False, range=[0, COLUMNS], fixedrange=True)
     figure.update_yaxes(visible=False, range=[-lines + 0.4, 0.9], fixedrange=True)
     return figure
+
+
+def _legend(figure: go.Figure, style: Style, outcomes: set[bool]) -> None:
+    """A line for each kind of arc that occurs. outcomes: whether any mention is right, whether any is wrong."""
+    gold = style.theme.gold
+    kinds = [("right", gold, 3, "solid")] if True in outcomes else []
+    kinds += [("wrong", WRONG, 3, "solid"), ("missed", gold, 1, "dot")] if False in outcomes else []
+    for key, colour, width, dash in kinds:
+        line = {"color": colour, "width": width, "dash": dash}
+        figure.add_scatter(x=[None], y=[None], mode="lines", line=line, name=style.words(f"figure.coreference_example.{key}"))
 
 
 def lay_out(words: list[str]) -> list[_Word]:
@@ -80,16 +90,16 @@ def lay_out(words: list[str]) -> list[_Word]:
     >>> [(word.middle, word.line) for word in lay_out(["The", "cat", "猫"])]
     [(1.5, 0), (5.5, 0), (9.0, 0)]
     """
-    found: list[_Word] = []
+    placed: list[_Word] = []
     column, line = 0, 0
     for word in words:
         text = word if _width(word) <= COLUMNS else word[: COLUMNS // 2 - 1] + "…"
         width = _width(text)
         if column and column + width > COLUMNS:
             column, line = 0, line + 1
-        found.append(_Word(text, column + width / 2, line))
+        placed.append(_Word(text, column + width / 2, line))
         column += width + 1
-    return found
+    return placed
 
 
 def _width(text: str) -> int:
@@ -109,10 +119,13 @@ def _arc(start: _Word, end: _Word, colour: str, width: float, dash: str = "solid
     return {"type": "path", "path": path, "line": {"color": colour, "width": width, "dash": dash}, "opacity": 0.85, "layer": "below"}
 
 
-def _hover(row: dict[str, Cell] | None, table: Table) -> str:
+def _hover(words: Words, row: dict[str, Cell] | None, table: Table) -> str:
     if row is None:
         return ""
-    words = table.columns["word"]
-    attended, antecedent = (printable(str(words[int(row[name])])) for name in ("attended", "antecedent"))
-    said = f"{row['mention']} → {attended}: {float(row['weight']):.3f}"
-    return plain(said if row["right"] else f"{said}; its antecedent is {antecedent}")
+    text = table.columns["word"]
+    attended, antecedent = (printable(str(text[int(row[name])])) for name in ("attended", "antecedent"))
+    values = {"mention": row["mention"], "attended": attended, "weight": f"{float(row['weight']):.3f}", "antecedent": antecedent}
+    return plain(words(f"figure.coreference_example.{'hover' if row['right'] else 'hover_wrong'}", **values))
+
+
+FIGURE = Figure("coreference_example", "coreference_example", "argmax_{a < m} α_h(m, a)", draw)

@@ -1,4 +1,4 @@
-"""Where heads look: one panel a target, one dot a head, a line through the layer means."""
+"""Where heads look: one panel for each target, one dot for each head, a line through the means of the layers."""
 
 from __future__ import annotations
 
@@ -6,83 +6,69 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from eyeline.plots.style import HAIRLINE, INK, head_colour, stacks_of, styled
+from eyeline.heads import HeadRef
+from eyeline.plots.clickable_cells import head_data
+from eyeline.plots.figure import Figure
+from eyeline.plots.stacks import part_of, stacks_in
+from eyeline.plots.style import Style, finish, head_colour, layer_step
 from eyeline.results.run import Run
 from eyeline.results.table import Table
 
-NAMES = {
-    "cls": "[CLS]", "sep": "separators", "bos": "beginning token", "eos": "ending token", "punctuation": "full stops and commas",
-    "next": "next token", "previous": "previous token", "self": "itself", "first": "first token", "special": "all special tokens",
-    "other": "all other tokens", "sep_from_sep": "separator → separator", "sep_from_other": "other → separator",
-}  # fmt: skip
-ACROSS = 3
+COLUMNS = 3
 
 
-def average_attention(run: Run) -> go.Figure:
+def draw(run: Run, style: Style, stack: str) -> go.Figure:
     """The mean share of attention that each head gives to each target."""
-    table = run.table("average_attention")
-    panels = [(stack, target) for stack in stacks_of(table) for target in _targets(table, stack)]
-    down = -(-len(panels) // ACROSS)
-    titles = [_title(stack, NAMES.get(target, target)) for stack, target in panels]
+    words, table = style.words, run.table("average_attention")
+    panels = [(name, target) for name in stacks_in(table) for target in _targets(part_of(table, name))]
+    rows = -(-len(panels) // COLUMNS)
+    titles = [style.in_stack(name, words.name("to", target)) for name, target in panels]
     figure = make_subplots(
-        down, ACROSS, subplot_titles=titles, shared_xaxes="all", shared_yaxes="all", vertical_spacing=0.28 / down, horizontal_spacing=0.04
+        rows, COLUMNS, subplot_titles=titles, shared_xaxes="all", shared_yaxes="all", vertical_spacing=0.28 / rows, horizontal_spacing=0.04
     )
-    for place, (stack, target) in enumerate(panels):
-        part = _part(table, stack, target)
-        row, column = place // ACROSS + 1, place % ACROSS + 1
-        layers, heads, means = part["layer"].astype(int), part["head"].astype(int), part["mean"].astype(float)
-        figure.add_scatter(
-            x=layers,
-            y=means,
-            mode="markers",
-            marker={"color": [head_colour(int(head)) for head in heads], "size": 6, "opacity": 0.8},
-            customdata=[[int(layer), int(head), stack] for layer, head in zip(layers, heads, strict=True)],
-            hovertemplate="L%{customdata[0]}·H%{customdata[1]}: %{y:.3f}<extra></extra>",
-            showlegend=False,
-            row=row,
-            col=column,
-        )
+    for index, (name, target) in enumerate(panels):
+        cell = {"row": index // COLUMNS + 1, "col": index % COLUMNS + 1}
+        part = part_of(table, name).where(target=target)
+        layers, means = part["layer"].astype(int), part["mean"].astype(float)
+        add_heads(figure, part, means, name, "%{text}: %{y:.3f}", size=6, **cell)
         numbers = sorted(set(layers.tolist()))
         figure.add_scatter(
             x=numbers,
             y=[float(np.mean(means[layers == number])) for number in numbers],
             mode="lines",
-            line={"color": INK, "width": 1.5},
-            hovertemplate="mean of layer %{x}: %{y:.3f}<extra></extra>",
+            line={"color": style.theme.ink, "width": 1.5},
+            hovertemplate=style.label("layer_mean_at", digits=".3f", unit="") + "<extra></extra>",
             showlegend=False,
-            row=row,
-            col=column,
+            **cell,
         )
-        figure.update_xaxes(
-            title_text="layer" if place >= len(panels) - ACROSS else None,
-            showticklabels=True,
-            dtick=layer_step(numbers),
-            row=row,
-            col=column,
-        )
-        if column == 1:
-            figure.update_yaxes(title_text="share of attention", row=row, col=column)
+        last = index >= len(panels) - COLUMNS
+        figure.update_xaxes(title_text=style.label("layer") if last else None, showticklabels=True, dtick=layer_step(len(numbers)), **cell)
+        if cell["col"] == 1:
+            figure.update_yaxes(title_text=style.label("share"), **cell)
     figure.update_annotations(font={"size": 12}, yshift=2)
     figure.update_yaxes(rangemode="tozero", tickformat=".1f")
-    figure.update_xaxes(gridcolor=HAIRLINE)
-    return styled(figure, run, "Where heads look: one dot a head, the line is the layer's mean", height=150 + 190 * down)
+    return finish(figure, run, style, words("figure.average_attention.heading"), height=150 + 190 * rows)
 
 
-def _title(stack: str, name: str) -> str:
-    """`to the next token`, `cross: to the first token`; names that say both ends stand as they are."""
-    said = name if "→" in name else f"to {name}"
-    return f"{stack}: {said}" if stack else said
+def add_heads(figure: go.Figure, part: Table, values: np.ndarray, stack: str, hover: str, *, size: int, row: int, col: int) -> None:
+    """One dot for each head over its layer, in the colour of the head."""
+    heads = [HeadRef(stack, int(layer), int(head)) for layer, head in zip(part["layer"], part["head"], strict=True)]
+    figure.add_scatter(
+        x=part["layer"].astype(int),
+        y=values,
+        mode="markers",
+        marker={"color": [head_colour(head.head) for head in heads], "size": size, "opacity": 0.85},
+        text=[str(head) for head in heads],
+        customdata=[head_data(head) for head in heads],
+        hovertemplate=f"{hover}<extra></extra>",
+        showlegend=False,
+        row=row,
+        col=col,
+    )
 
 
-def _targets(table: Table, stack: str) -> list[str]:
-    part = table.where(stack=stack) if stack else table
-    return list(dict.fromkeys(map(str, part.columns["target"])))
+def _targets(table: Table) -> list[str]:
+    return list(dict.fromkeys(map(str, table.columns["target"])))
 
 
-def _part(table: Table, stack: str, target: str) -> Table:
-    return table.where(stack=stack, target=target) if stack else table.where(target=target)
-
-
-def layer_step(numbers: list[int]) -> int:
-    """A tick a layer where they fit, else every second, fifth or tenth."""
-    return next((step for step in (1, 2, 5, 10) if len(numbers) / step <= 13), 20)
+FIGURE = Figure("average_attention", "average_attention", "a(h, T) = ⟨ Σ_{k ∈ T} α_h(q, k) ⟩", draw, clickable="points")

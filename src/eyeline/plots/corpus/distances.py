@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 import plotly.graph_objects as go
 
-from eyeline.plots.figures import tables_of
-from eyeline.plots.style import styled
+from eyeline.plots.figure import Figure
+from eyeline.plots.stacks import table_of
+from eyeline.plots.style import Style, colour_bar, finish
 from eyeline.results.run import Run
 
-#: Above this many heads only some of the names are written; hover gives them all.
-NAMED = 72
+#: With more heads than this, only some of the names are written; hovering gives them all.
+MAX_NAMES = 72
 
 
-def distances(run: Run, stack: str | None = None) -> go.Figure:
-    """A heatmap, dark where heads are alike. Of several stacks the one that is named, or the first."""
-    tables = tables_of(run, "distances")
-    stack = next(iter(tables)) if stack is None else stack
-    table = tables[stack]
+def draw(run: Run, style: Style, stack: str) -> go.Figure:
+    """A heatmap, strongest in colour where heads are alike. Of several stacks the one that is named, or the first."""
+    words = style.words
+    stack, table = table_of(run, "distances", stack)
     names = list(map(str, table.columns["head"]))
     square = np.array([table[name] for name in names], dtype=float)  # [head, head]
     order = by_cluster(square)
@@ -27,19 +27,21 @@ def distances(run: Run, stack: str | None = None) -> go.Figure:
             z=square[np.ix_(order, order)].round(5),
             x=ordered,
             y=ordered,
-            colorscale="Blues",
+            colorscale=style.theme.sequential,
             reversescale=True,
             zmin=0,
-            colorbar={"title": {"text": "divergence<br>(nats)"}, "thickness": 14, "outlinewidth": 0},
-            hovertemplate="%{y} and %{x}: %{z:.3f} nats<extra></extra>",
+            colorbar=colour_bar(style.label("divergence")),
+            hovertemplate=words("figure.distances.hover") + "<extra></extra>",
         )
     )
-    step = -(-len(names) // NAMED)
+    step = -(-len(names) // MAX_NAMES)
     ticks = {"tickmode": "array", "tickvals": ordered[::step], "tickfont": {"size": 9}, "showgrid": False}
-    figure.update_xaxes(title_text="head, similar ones together", tickangle=-90, constrain="domain", **ticks)
-    figure.update_yaxes(title_text="head", autorange="reversed", scaleanchor="x", constrain="domain", **ticks)
-    title = f"How far {stack + ' ' if stack else ''}heads lie apart: dark blocks attend alike"
-    return styled(figure, run, title, height=860, margin={"l": 80, "r": 24, "t": 96, "b": 80})
+    figure.update_xaxes(title_text=words("figure.distances.axis"), tickangle=-90, constrain="domain", **ticks)
+    figure.update_yaxes(title_text=style.label("head"), autorange="reversed", scaleanchor="x", constrain="domain", **ticks)
+    heading = words("figure.distances.heading")
+    if stack:
+        heading = words("figure.distances.heading_stack", stack=words.name("stack", stack))
+    return finish(figure, run, style, heading, height=860, margin={"l": 80, "b": 80})
 
 
 def by_cluster(square: np.ndarray) -> list[int]:
@@ -49,6 +51,14 @@ def by_cluster(square: np.ndarray) -> list[int]:
 
     if len(square) < 3:
         return list(range(len(square)))
-    near = (square + square.T) / 2
-    np.fill_diagonal(near, 0)
-    return [int(i) for i in leaves_list(linkage(squareform(near, checks=False), "average", optimal_ordering=True))]
+    symmetric = (square + square.T) / 2
+    np.fill_diagonal(symmetric, 0)
+    return [int(i) for i in leaves_list(linkage(squareform(symmetric, checks=False), "average", optimal_ordering=True))]
+
+
+FIGURE = Figure(
+    "distances",
+    "distances",
+    "D(h, h′) = ⟨ JS( α_h(q, ·), α_{h′}(q, ·) ) ⟩,  JS(p, r) = H((p + r) / 2) − H(p) / 2 − H(r) / 2",
+    draw,
+)

@@ -1,14 +1,15 @@
-"""How much attention matters: the mean size of the loss's gradient by layer, a line a target."""
+"""How much attention matters: the mean size of the gradient of the loss by layer, one line for each target."""
 
 from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from eyeline.plots.corpus.average_attention import NAMES, layer_step
-from eyeline.plots.style import HEADS, stacks_of, styled
+from eyeline.plots.figure import Figure
+from eyeline.plots.stacks import part_of, stacks_in
+from eyeline.plots.style import HEADS, Style, finish, layer_step
 from eyeline.results.run import Run
 
-#: Lines in the order of the palette's most distinct colours.
+#: The most distinct colours of the palette.
 COLOURS = {
     "sep": HEADS[8],
     "cls": HEADS[6],
@@ -21,37 +22,36 @@ COLOURS = {
 DASHES = ("solid", "dash", "dot")
 
 
-def importance(run: Run) -> go.Figure:
+def draw(run: Run, style: Style, stack: str) -> go.Figure:
     """Mean |∂L/∂α| by layer and target."""
-    table = run.table("importance")
+    words, table = style.words, run.table("importance")
     figure = go.Figure()
-    numbers: list[int] = []
-    for dash, stack in zip(DASHES, stacks_of(table), strict=False):
-        part = table.where(stack=stack) if stack else table
-        names = list(dict.fromkeys(map(str, part.columns["target"])))
-        for place, name in enumerate(name for name in names if _shown(name, names)):
-            line = part.where(target=name)
-            numbers = sorted({*numbers, *line["layer"].astype(int).tolist()})
-            label = NAMES.get(name, name)
+    numbers: set[int] = set()
+    for dash, name in zip(DASHES, stacks_in(table), strict=False):
+        part = part_of(table, name)
+        targets = list(dict.fromkeys(map(str, part.columns["target"])))
+        for index, target in enumerate(target for target in targets if _shown(target, targets)):
+            line = part.where(target=target)
+            numbers |= set(line["layer"].astype(int).tolist())
+            label = words.name("to", target)
             figure.add_scatter(
                 x=line["layer"],
                 y=line["mean"].astype(float),
                 mode="lines+markers",
-                name=f"{stack} to {label}".strip(),
-                line={"color": COLOURS.get(name, HEADS[(place + 4) % 12]), "width": 2, "dash": dash},
+                name=style.in_stack(name, label),
+                line={"color": COLOURS.get(target, HEADS[(index + 4) % 12]), "width": 2, "dash": dash},
                 marker={"size": 7},
-                hovertemplate=f"layer %{{x}}, to {label}: %{{y:.2e}}<extra></extra>",
+                hovertemplate=words("figure.importance.hover", target=label) + "<extra></extra>",
             )
-    figure.update_xaxes(title_text="layer", dtick=layer_step(numbers))
-    figure.update_yaxes(
-        title_text="mean |∂L/∂α| (nats per unit of attention)", rangemode="tozero", exponentformat="power", showexponent="all"
-    )
-    legend = {"title": {"text": "attention"}, "x": 1.02, "y": 1}
-    return styled(
-        figure, run, "How much attention matters to the loss", height=440, legend=legend, margin={"l": 80, "r": 24, "t": 96, "b": 56}
-    )
+    figure.update_xaxes(title_text=style.label("layer"), dtick=layer_step(len(numbers)))
+    figure.update_yaxes(title_text=words("figure.importance.axis"), rangemode="tozero", exponentformat="power", showexponent="all")
+    legend = {"title": {"text": style.label("attention")}, "x": 1.02, "y": 1}
+    return finish(figure, run, style, words("figure.importance.heading"), height=440, legend=legend, margin={"l": 80})
 
 
 def _shown(name: str, names: list[str]) -> bool:
-    """`special` is the sum of what is shown; `first` is [CLS] where there is one."""
+    """`special` is the sum of targets that are shown; `first` is [CLS] where there is one."""
     return name != "special" and not (name == "first" and ("cls" in names or "bos" in names))
+
+
+FIGURE = Figure("importance", "importance", "g(T) = ⟨ |∂L / ∂α(q, k)| ⟩,  k ∈ T", draw)

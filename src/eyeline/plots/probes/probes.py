@@ -1,15 +1,16 @@
-"""What the probes find: a bar each, its interval, and the paper's value beside it."""
+"""What the probes find: a bar for each, its interval, and the value of the paper beside it."""
 
 from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from eyeline.plots.style import ACCENT, GROUND, HAIRLINE, INK, QUIET, styled
+from eyeline.plots.figure import Figure
+from eyeline.plots.style import ACCENT, GROUND, ORANGE, Style, finish
 from eyeline.results.run import Run
+from eyeline.words import Words
 
 #: Published by Clark et al. 2019, table 3: BERT-base, Penn Treebank (WSJ), GloVe.
 PAPER = {"right-branching": 26.0, "distances": 58.0, "attention-only": 61.0, "attention": 77.0, "random init": 30.0}
-PAPER_NAME = "BERT-base on the Penn Treebank (Clark et al. 2019)"
 
 
 def kind_of(name: str) -> str:
@@ -21,15 +22,20 @@ def kind_of(name: str) -> str:
     return "random init" if name.endswith("random init") else name.partition(" + ")[0]
 
 
-def colour_of(name: str) -> str:
-    """Attention in the accent, baselines in grey."""
-    return {"attention": ACCENT, "attention-only": ACCENT}.get(kind_of(name), QUIET)
+def label_of(words: Words, name: str) -> str:
+    """A probe as the reader sees it, the same in tables, figures and menus.
+
+    >>> label_of(Words(), "distances + model embeddings")
+    'distances and words, no attention'
+    """
+    return words.name("probe", kind_of(name))
 
 
-def probes(run: Run) -> go.Figure:
-    """The share of heads found, in percent, without punctuation."""
-    table = run.table("probes")
-    names = list(map(str, table.columns["probe"]))
+def draw(run: Run, style: Style, stack: str) -> go.Figure:
+    """The share of words whose governor is found, in percent, without punctuation. Attention in the accent colour, baselines in grey."""
+    words, theme, table = style.words, style.theme, run.table("probes")
+    kinds = [kind_of(str(name)) for name in table.columns["probe"]]
+    names = [label_of(words, kind) for kind in kinds]
     uas, low, high = (table[column].astype(float) for column in ("uas", "low", "high"))
     with_punctuation = table["uas_with_punctuation"].astype(float)
     figure = go.Figure(
@@ -38,34 +44,36 @@ def probes(run: Run) -> go.Figure:
             x=uas,
             orientation="h",
             width=0.55,
-            marker={"color": [colour_of(name) for name in names]},
-            error_x={"type": "data", "array": high - uas, "arrayminus": uas - low, "color": INK, "thickness": 1.5, "width": 5},
-            text=[f"{value:.1f} %" for value in uas],
+            marker={"color": [ACCENT if kind in ("attention", "attention-only") else "#5b6472" for kind in kinds]},
+            error_x={"type": "data", "array": high - uas, "arrayminus": uas - low, "color": theme.ink, "thickness": 1.5, "width": 5},
+            text=[style.label("percent", value=f"{value:.1f}") for value in uas],
             textposition="inside",
             insidetextanchor="start",
             textangle=0,
             textfont={"color": GROUND},
             customdata=list(zip(low, high, with_punctuation, table["n"].astype(int), strict=True)),
-            hovertemplate=(
-                "%{y}: %{x:.1f} %, 95 % between %{customdata[0]:.1f} and %{customdata[1]:.1f}"
-                "<br>with punctuation %{customdata[2]:.1f} %; %{customdata[3]:,} words<extra></extra>"
-            ),
-            name=str(run.facts.model.name),
+            hovertemplate=words("figure.probes.hover") + "<extra></extra>",
             showlegend=False,
         )
     )
-    published = [(name, PAPER[kind_of(name)]) for name in names if kind_of(name) in PAPER]
+    published = [(name, PAPER[kind]) for name, kind in zip(names, kinds, strict=True) if kind in PAPER]
     figure.add_scatter(
         x=[value for _, value in published],
         y=[name for name, _ in published],
         mode="markers",
-        marker={"symbol": "line-ns", "size": 26, "line": {"width": 2.5, "color": "#ea580c"}},
-        name=PAPER_NAME,
-        hovertemplate=f"{PAPER_NAME}: %{{x:.0f}} %<extra></extra>",
+        marker={"symbol": "line-ns", "size": 26, "line": {"width": 2.5, "color": ORANGE}},
+        name=words("figure.probes.paper"),
+        hovertemplate=words("figure.probes.paper_hover") + "<extra></extra>",
     )
-    figure.update_xaxes(title_text="words whose head is found (%), without punctuation", range=[0, 100], ticksuffix=" %")
-    figure.update_yaxes(autorange="reversed", showgrid=False, automargin=True, linecolor=HAIRLINE)
-    legend = {"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top", "font": {"color": QUIET}}
-    return styled(
-        figure, run, "How much grammar all heads know together", height=420, legend=legend, margin={"l": 16, "r": 24, "t": 96, "b": 104}
-    )
+    figure.update_xaxes(title_text=words("figure.probes.axis"), range=[0, 100], ticksuffix=" %")
+    figure.update_yaxes(autorange="reversed", showgrid=False, linecolor=theme.hairline)
+    legend = {"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top", "font": {"color": theme.quiet}}
+    return finish(figure, run, style, words("figure.probes.heading"), height=420, legend=legend, margin={"l": 16, "b": 104})
+
+
+FIGURE = Figure(
+    "probes",
+    "probes",
+    "p(g | w) = softmax_g Σ_h [ u_h · α_h(w, g) + v_h · α_h(g, w) ],  UAS = 100 · |{w : argmax_g p(g | w) = g(w)}| / |{w}|",
+    draw,
+)

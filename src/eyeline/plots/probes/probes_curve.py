@@ -4,39 +4,44 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-from eyeline.plots.probes.probes import kind_of
-from eyeline.plots.style import ACCENT, HEADS, INK, QUIET, styled
+from eyeline.plots.figure import Figure
+from eyeline.plots.probes.probes import kind_of, label_of
+from eyeline.plots.style import ACCENT, HEADS, Style, finish
 from eyeline.results.run import Run
 
-COLOURS = {"attention": ACCENT, "attention-only": HEADS[2], "distances": HEADS[1], "random init": QUIET}
+COLOURS = {"attention": ACCENT, "attention-only": HEADS[2], "distances": HEADS[1], "random init": "#8a93a1"}
 
 
-def probes_curve(run: Run) -> go.Figure:
-    """The share of heads found by the number of training sentences, on a logarithmic axis."""
-    table = run.table("probes_curve")
+def draw(run: Run, style: Style, stack: str) -> go.Figure:
+    """The share of governors found by the number of training sentences, on a logarithmic axis."""
+    words, table = style.words, run.table("probes_curve")
     figure = go.Figure()
     sizes = sorted({int(size) for size in table["sentences"]})
     for name in dict.fromkeys(map(str, table.columns["probe"])):
-        line = table.where(probe=name)
+        line, label = table.where(probe=name), label_of(words, name)
         figure.add_scatter(
             x=line["sentences"],
             y=line["uas"].astype(float),
             mode="lines+markers",
-            name=name,
+            name=label,
             line={"color": COLOURS.get(kind_of(name), HEADS[0]), "width": 2},
             marker={"size": 7},
-            hovertemplate=f"{name}, %{{x:,}} sentences: %{{y:.1f}} %<extra></extra>",
+            hovertemplate=words("figure.probes_curve.hover", probe=label) + "<extra></extra>",
         )
-    guess = run.table("probes").where(probe="right-branching")
-    if len(guess):
+    baseline = run.table("probes").where(probe="right-branching")
+    if len(baseline):
         figure.add_scatter(
             x=[sizes[0], sizes[-1]],
-            y=[float(guess["uas"][0])] * 2,
+            y=[float(baseline["uas"][0])] * 2,
             mode="lines",
-            name="right-branching",
-            line={"color": INK, "width": 1, "dash": "dot"},
-            hovertemplate="right-branching: %{y:.1f} %<extra></extra>",
+            name=label_of(words, "right-branching"),
+            line={"color": style.theme.ink, "width": 1, "dash": "dot"},
+            hovertemplate=f"{label_of(words, 'right-branching')}: %{{y:.1f}} %<extra></extra>",
         )
-    figure.update_xaxes(title_text="training sentences", type="log", tickvals=sizes, ticktext=[f"{size:,}" for size in sizes])
-    figure.update_yaxes(title_text="words whose head is found (%)", rangemode="tozero", ticksuffix=" %")
-    return styled(figure, run, "What the probes find after so many sentences", height=440, legend={"x": 1.02, "y": 1})
+    figure.update_xaxes(title_text=words("figure.probes_curve.axis"), type="log", tickvals=sizes, ticktext=[f"{size:,}" for size in sizes])
+    figure.update_yaxes(title_text=words("figure.probes_curve.share"), rangemode="tozero", ticksuffix=" %")
+    legend = {"orientation": "h", "x": 0, "y": -0.2, "yanchor": "top"}
+    return finish(figure, run, style, words("figure.probes_curve.heading"), height=460, legend=legend, margin={"b": 110})
+
+
+FIGURE = Figure("probes_curve", "probes_curve", "UAS(n)", draw)

@@ -6,50 +6,59 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from eyeline.plots.figures import tables_of
-from eyeline.plots.style import head_colour, styled
+from eyeline.heads import HeadRef
+from eyeline.plots.figure import Figure
+from eyeline.plots.stacks import table_of
+from eyeline.plots.style import Style, finish, head_colour
 from eyeline.results.facts import SpaceOptions
 from eyeline.results.run import Run
 
 
-def space_pairs(run: Run, stack: str = "") -> go.Figure:
-    """A column for each head that is shown, before above and after below, of this stack, or of the first that has pairs."""
-    tables = tables_of(run, "space_pairs")
-    table = tables[stack] if stack else next(iter(tables.values()))
-    heads = list(dict.fromkeys(zip(table["layer"].tolist(), table["head"].tolist(), strict=True)))
-    titles = [_title(run, stack or next(iter(tables)), layer, head) for layer, head in heads]
+def draw(run: Run, style: Style, stack: str) -> go.Figure:
+    """A column for each head, before above and after below, of this stack, or of the first that has pairs."""
+    words = style.words
+    named, (stack, table) = stack, table_of(run, "space_pairs", stack)
+    heads = [
+        HeadRef(stack, layer, head) for layer, head in dict.fromkeys(zip(table["layer"].tolist(), table["head"].tolist(), strict=True))
+    ]
     figure = make_subplots(
-        rows=2, cols=len(heads), column_titles=titles, row_titles=["before", "after"], horizontal_spacing=0.02, vertical_spacing=0.12
-    )
-    for column, (layer, head) in enumerate(heads, 1):
-        part = table.where(layer=layer, head=head)
+        rows=2, cols=len(heads), column_titles=[_title(run, style, head) for head in heads],
+        row_titles=[words("figure.space_pairs.before"), words("figure.space_pairs.after")], horizontal_spacing=0.02, vertical_spacing=0.12,
+    )  # fmt: skip
+    for column, head in enumerate(heads, 1):
+        part = table.where(layer=head.layer, head=head.head)
         size = 3 + 9 * np.sqrt(np.clip(part["weight"].astype(float), 0, 1))
         for row, when in enumerate(("before", "after"), 1):
             figure.add_trace(
-                go.Scatter(  # not Scattergl: a report must draw where there is no WebGL, too
+                go.Scatter(  # not Scattergl: a report must also draw where there is no WebGL
                     x=part[f"distance_{when}"],
                     y=part[f"dot_{when}"],
                     mode="markers",
-                    marker={"size": size, "color": head_colour(int(head)), "opacity": 0.5, "line": {"width": 0}},
+                    marker={"size": size, "color": head_colour(head.head), "opacity": 0.5, "line": {"width": 0}},
                     customdata=part["weight"],
-                    hovertemplate="distance %{x:.2f}, dot product %{y:.2f}<br>attention %{customdata:.3f}<extra></extra>",
+                    hovertemplate=words("figure.space_pairs.hover") + "<extra></extra>",
                     showlegend=False,
                 ),
                 row=row,
                 col=column,
             )
     figure.update_annotations(font_size=12)
-    figure.update_xaxes(title_text="distance", row=2)
+    figure.update_xaxes(title_text=words("figure.space_pairs.distance"), row=2)
     figure.update_xaxes(nticks=3)
     figure.update_yaxes(nticks=4, tickfont={"size": 10})
-    figure.update_yaxes(title_text="dot product", col=1)
-    gauge = run.facts.options_as(SpaceOptions).gauge
-    title = f"Dot product against distance, gauge {gauge}" + (f": {stack}" if stack else "")
-    return styled(figure, run, title, height=480, margin={"l": 64, "r": 40, "t": 120, "b": 56})
+    figure.update_yaxes(title_text=words("figure.space_pairs.dot"), col=1)
+    gauge = words.name("gauge", run.facts.options_as(SpaceOptions).gauge)
+    heading = words("figure.space_pairs.heading", gauge=gauge)
+    if named:
+        heading = words("figure.space_pairs.heading_stack", gauge=gauge, stack=words.name("stack", named))
+    return finish(figure, run, style, heading, height=510, above=72, margin={"r": 40})
 
 
-def _title(run: Run, stack: str, layer: int, head: int) -> str:
-    """The head's name, and its correlation of dot product and distance before and after."""
-    row = next(run.table("space").where(layer=layer, head=head, **({"stack": stack} if stack else {})).rows())
-    before, after = (float(row[f"correlation_{when}"]) for when in ("before", "after"))
-    return f"L{layer}·H{head}<br>{before:.2f} → {after:.2f}"
+def _title(run: Run, style: Style, head: HeadRef) -> str:
+    """The label of the head, and its correlation of dot product and distance before and after."""
+    row = next(run.table("space").where(layer=head.layer, head=head.head, **({"stack": head.stack} if head.stack else {})).rows())
+    before, after = (f"{float(row[f'correlation_{when}']):.2f}".replace("-", "−") for when in ("before", "after"))
+    return style.words("figure.space_pairs.correlation", head=head, before=before, after=after)
+
+
+FIGURE = Figure("space_pairs", "space_pairs", "r = corr_α( q · k, ‖q − k‖ )", draw)

@@ -1,71 +1,21 @@
-"""The figures of a run in the visitor's language, on light and on dark."""
+"""The figures of a run on the page: a click names a head, and a head has its card."""
 
 from __future__ import annotations
 
 import json
-import re
 
 import pytest
 
 import eyeline as el
-from eyeline.hosts.app.figures.figures import clicked, translated
-from eyeline.hosts.app.messages import Say
-from eyeline.plots.figures import available
-from eyeline.plots.style import INK, in_dark
+from eyeline.hosts.app.figures.figures import clicked
 from eyeline.results.head_card import head_card, heads_of
 from eyeline.sample.text import sample_text
-
-#: English that stays: names, units in formulas, and what Plotly writes itself.
-KEPT = re.compile(r"\[CLS\]|minilm|texts|L\d+·H\d+|<[^>]*>|%\{[^}]*\}|\|∂L/∂α\||\b(nats|br|extra|cls|sep)\b")
 
 
 @pytest.fixture(scope="module")
 def run(minilm):
     texts = sample_text().split("\n\n")[:4]
     return el.analyse(minilm, texts, [el.statistics.AverageAttention(), el.statistics.Entropy(), el.statistics.HeadDistances()])
-
-
-def words(figure) -> list[str]:
-    """Every text that a reader can see."""
-    found: list[str] = []
-
-    def walk(value, key=""):
-        if isinstance(value, dict):
-            for name, one in value.items():
-                walk(one, name)
-        elif isinstance(value, list):
-            for one in value:
-                walk(one, key)
-        elif isinstance(value, str) and key in ("text", "name", "label", "hovertemplate"):
-            found.append(value)
-
-    walk(json.loads(figure.to_json()))
-    return found
-
-
-@pytest.mark.parametrize("language", ["ja", "ko"])
-@pytest.mark.parametrize("name", ["average_attention", "entropy", "head_map", "distances"])
-def test_no_english_is_left_in_a_figure(run, name, language):
-    left = [text for text in words(translated(el.figure(run, name), Say(language))) if re.search(r"[A-Za-z]{3,}", KEPT.sub("", text))]
-    assert not left
-
-
-def test_every_phrase_of_the_figures_is_one_that_a_figure_says(run):
-    """A phrase that no figure says any more would leave that figure in English."""
-    said = "\n".join(text for name in available(run) for text in words(el.figure(run, name)))
-    for key in ("where", "to_cls", "to_next", "share", "mean_of", "broadly", "from_all", "from_cls", "entropy", "even", "alike", "axes",
-                "stress", "by_layer", "by_behaviour", "apart", "similar"):  # fmt: skip
-        assert Say("en")(f"figure.{key}") in said, key
-
-
-def test_english_figures_are_left_as_they_are(run):
-    figure = el.figure(run, "entropy")
-    assert translated(figure, Say("en")) is figure
-
-
-def test_a_dark_figure_has_no_dark_ink(run):
-    for name in available(run):
-        assert INK not in in_dark(el.figure(run, name)).to_json()
 
 
 @pytest.mark.parametrize("name", ["average_attention", "entropy", "head_map"])

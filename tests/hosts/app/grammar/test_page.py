@@ -69,9 +69,10 @@ def test_the_built_in_sentences_give_three_tables_which_are_found_among_the_runs
     run = el.open_run(job.folder)
     assert list(run.parts) == ["syntax", "coreference", "probe"]
     _table_1(say, run, at.dataframe[0].value)
-    methods, probes, _ = tables_on(at)
+    methods, _ = tables_on(in_tab(at, say, "coreference", job.folder.name))
     assert [row[2] for row in methods] == [f"{share:.1f} %" for share in run.table("coreference")["all"]]
-    assert methods[3][0] == say("grammar.method.best_head")
+    assert methods[3][0] == say.name("method", "best head")
+    probes, _ = tables_on(in_tab(at, say, "probe", job.folder.name))
     assert [row[1] for row in probes] == [f"{share:.1f} %" for share in run.table("probes")["uas"]]
     runs = script("runs", "ja", model=str(shallow))
     runs.session_state["visitor"] = at.session_state["visitor"]
@@ -80,7 +81,16 @@ def test_the_built_in_sentences_give_three_tables_which_are_found_among_the_runs
     assert runs.selectbox(key="run-name").value == job.folder.name
     assert "文法、40 文" in runs.selectbox(key="run-name").options[0]
     assert len(runs.dataframe) == 1
-    assert len(tables_on(runs)) == 3
+    assert len(tables_on(runs)) == 1
+    assert len(tables_on(in_tab(runs, say, "probe", job.folder.name))) == 2
+
+
+def in_tab(at, say, kind, name):
+    """The page after a click on one of the tabs of a run: only that tab is drawn."""
+    at.session_state[f"tabs-grammar-{name}-{say.language}"] = say(f"grammar.analysis_{kind}")
+    at.run()
+    assert errors(at) == []
+    return at
 
 
 def _table_1(say, run, shown) -> None:
@@ -111,7 +121,7 @@ def test_a_relation_shows_its_best_head_whose_card_opens_from_there(script, shal
     at.button(key="best-mine").click().run()
     assert errors(at) == []
     assert at.selectbox(key="grammar-head-mine").value == ("", best["layer"], best["head"])
-    assert "det" in [row[0] for row in tables_on(at)[2]]
+    assert "det" in [row[0] for row in tables_on(at)[0]]
 
 
 def test_a_treebank_without_mentions_is_measured_and_reference_is_left_out_with_the_reason(script, shallow):

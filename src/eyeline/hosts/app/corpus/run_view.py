@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -16,7 +17,7 @@ from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.models import choices, trace_of
 from eyeline.hosts.app.plain import escaped, refuse
 from eyeline.hosts.app.settings import current
-from eyeline.plots.figures import available
+from eyeline.plots.figures import available, record_of
 from eyeline.results.head_card import HeadCard, head_card, heads_of
 from eyeline.results.notable import notable_heads
 from eyeline.results.run import Run
@@ -29,8 +30,9 @@ SENTENCES = ("The cat sat on the mat because it was tired.", "Mary told Anna tha
 
 
 @st.fragment
-def show_run(say: Say, run: Run, name: str) -> None:
+def show_run(say: Say, run: Run, folder: Path) -> None:
     """Everything of a run that can be looked at."""
+    name = folder.name
     counts, names = run.facts.counts, (run.facts.model.name, run.facts.corpus.name)
     model, corpus = (escaped(str(one)) for one in names)
     st.caption(say("corpus.provenance", model=model, corpus=corpus, texts=f"{counts['texts']:,}", tokens=f"{counts['tokens']:,}"))
@@ -38,11 +40,15 @@ def show_run(say: Say, run: Run, name: str) -> None:
         st.warning(say("corpus.left_out", name=say(f"corpus.analysis_{left}")), icon=":material/info:")
         st.code(why, language=None, wrap_lines=True)
     _notable(say, run, name)
-    drawn = [one for one in ORDER if one in available(run)]
-    for tab, figure in zip(st.tabs([say(f"corpus.figure_{one}") for one in drawn]) if drawn else (), drawn, strict=True):
+    shown = [figure for figure in available(run) if record_of(figure)[0].name in ORDER]
+    shown.sort(key=lambda figure: ORDER.index(record_of(figure)[0].name))
+    titles = [record.title(say, stack) for record, stack in map(record_of, shown)]
+    tabs = st.tabs(titles, on_change="rerun", key=f"tabs-{name}-{say.language}") if shown else ()
+    for tab, figure in zip(tabs, shown, strict=True):
+        if not tab.open:  # only what is seen is drawn
+            continue
         with tab:
-            st.caption(say(f"corpus.figure_{figure}_about"))
-            chosen = figures.show(say, run, figure, key=f"figure-{name}-{figure}-{say.language}")
+            chosen = figures.show(say, run, figure, folder, titled=False)
             if chosen is not None and st.session_state.get(f"clicked-{name}-{figure}") != chosen:
                 st.session_state[f"clicked-{name}-{figure}"] = chosen
                 _open(name, chosen)
@@ -97,11 +103,10 @@ def _facts(say: Say, card: HeadCard, name: str, every: list[HeadRef]) -> None:
     if card.entropy is not None:
         st.caption(say("corpus.entropy", value=f"{card.entropy:.2f}"))
     if card.shares:
-        known = say.part("corpus.target")
         order = sorted(card.shares, key=card.shares.__getitem__, reverse=True)
         shares = [card.shares[target] for target in order]
         tables.show(
-            Column(say("corpus.column_target"), [known.get(target, target) for target in order], "word"),
+            Column(say("corpus.column_target"), [say.name("target", target) for target in order], "word"),
             Column(say("corpus.column_share"), [f"{share:.3f}" for share in shares], parts=shares),
         )
     if card.nearest:

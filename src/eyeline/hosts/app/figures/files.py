@@ -19,6 +19,7 @@ from eyeline.hosts.app.messages import Say
 from eyeline.plots.graph.attention_graph import attention_graph
 from eyeline.plots.style import head_colour
 from eyeline.views.view import View
+from eyeline.words import Words
 
 #: Weaker lines could hardly be seen, and are nearly all of the work.
 LEAST = 0.01
@@ -35,8 +36,9 @@ def graph_file(say: Say, trace: Trace, key: tuple[Hashable, ...], ending: str) -
         with _drawing, tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"head.{ending}"
             graph = attention_graph(trace, layer, head, stack=stack)
+            n = len(graph.query_tokens)
             seen = np.where(graph.weights >= LEAST, graph.weights, 0.0)  # [query, key]
-            title = f"{graph.title.replace(Say('en')('figure.tokens'), say('figure.tokens'))} · ≥ {LEAST}"
+            title = f"{graph.title.replace(Words().count('tokens', n), say.count('tokens', n))} · ≥ {LEAST}"
             replace(graph, weights=seen, title=title, colour=head_colour(head)).save(path)
             return path.read_bytes()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -16,7 +17,7 @@ from eyeline.hosts.app.grammar import relation as grammar_relation
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.plain import escaped
 from eyeline.plots.figures import available
-from eyeline.plots.probes.probes import kind_of
+from eyeline.plots.probes.probes import label_of
 from eyeline.results.relations import baseline_of, gain, relation_rows
 from eyeline.results.run import Run
 from eyeline.results.table import Cell
@@ -35,19 +36,22 @@ EXPLAINED = ("accuracy", "held_out", "baseline", "offset", "baseline_any", "offs
 
 
 @st.fragment
-def show_grammar(say: Say, parts: Mapping[str, Run], name: str) -> None:
+def show_grammar(say: Say, parts: Mapping[str, Run], folder: Path) -> None:
     """The tables that a run holds, a tab each, and below them the card of one head."""
     kinds = [kind for kind in FIGURES if kind in parts]
-    for tab, kind in zip(st.tabs([say(f"grammar.analysis_{kind}") for kind in kinds]), kinds, strict=True):
+    tabs = st.tabs([say(f"grammar.analysis_{kind}") for kind in kinds], on_change="rerun", key=f"tabs-grammar-{folder.name}-{say.language}")
+    for tab, kind in zip(tabs, kinds, strict=True):
+        if not tab.open:  # only what is seen is drawn
+            continue
         with tab:
             run = parts[kind]
             st.caption(say(f"grammar.about_{kind}"))
             _provenance(say, kind, run)
-            TABLES[kind](say, run, name)
+            TABLES[kind](say, run, folder)
             for figure in FIGURES[kind]:
                 if figure in available(run):
-                    _figure(say, run, figure, name)
-    grammar_card.show_card(say, parts, name)
+                    _figure(say, run, figure, folder)
+    grammar_card.show_card(say, parts, folder.name)
 
 
 def _provenance(say: Say, kind: str, run: Run) -> None:
@@ -69,17 +73,14 @@ def _provenance(say: Say, kind: str, run: Run) -> None:
         st.caption(" ".join(said))
 
 
-def _figure(say: Say, run: Run, figure: str, name: str) -> None:
-    st.subheader(say(f"grammar.figure_{figure}"), anchor=False)
-    st.caption(say(f"grammar.figure_{figure}_about"))
-    with st.container(key=f"wide-{figure}"):
-        chosen = figures.show(say, run, figure, key=f"figure-{name}-{figure}-{say.language}")
+def _figure(say: Say, run: Run, figure: str, folder: Path) -> None:
+    name, chosen = folder.name, figures.show(say, run, figure, folder)
     if chosen is not None and st.session_state.get(f"clicked-{name}-{figure}") != chosen:
         st.session_state[f"clicked-{name}-{figure}"] = chosen
         grammar_card.open_card(name, chosen)
 
 
-def _syntax(say: Say, run: Run, name: str) -> None:
+def _syntax(say: Say, run: Run, folder: Path) -> None:
     """Table 1: the best head of each relation beside the best fixed offset, most ahead of it first; a row clicked opens the relation."""
     rows = relation_rows(run)
     meanings = say.part("grammar.relation")
@@ -98,7 +99,7 @@ def _syntax(say: Say, run: Run, name: str) -> None:
     }
     helped = {key: say(f"grammar.column_{key}_help") for key in EXPLAINED}
     event: Any = st.dataframe(
-        columns, hide_index=True, on_select="rerun", selection_mode="single-row", key=f"table-{name}-{say.language}",
+        columns, hide_index=True, on_select="rerun", selection_mode="single-row", key=f"table-{folder.name}-{say.language}",
         column_config={
             say("grammar.column_meaning"): st.column_config.TextColumn(width="medium"),
             say("grammar.column_count"): st.column_config.NumberColumn(format="localized"),
@@ -117,7 +118,7 @@ def _syntax(say: Say, run: Run, name: str) -> None:
         st.info(say("grammar.no_relation"), icon=":material/info:")
     else:
         known = [str(row["relation"]) for row in rows if row["relation"] != "all"]
-        grammar_relation.show_relation(say, run, name, known, _picked(event, rows, name))
+        grammar_relation.show_relation(say, run, folder, known, _picked(event, rows, folder.name))
 
 
 def _picked(event: Any, rows: list[dict[str, Cell]], name: str) -> str | None:
@@ -130,16 +131,16 @@ def _picked(event: Any, rows: list[dict[str, Cell]], name: str) -> str | None:
     return None if relation == "all" else relation
 
 
-def _coreference(say: Say, run: Run, name: str) -> None:
+def _coreference(say: Say, run: Run, folder: Path) -> None:
     """Table 2: rules beside the best head, by the type of mention."""
     rows = list(run.table("coreference").rows())
     shares = [float(row["all"]) for row in rows]
-    others = [Column(say(f"grammar.type_{kind}"), [_percent(row[kind]) for row in rows]) for kind in TYPES[1:]]
+    others = [Column(say.name("mention", kind), [_percent(row[kind]) for row in rows]) for kind in TYPES[1:]]
     with st.container(key="wide-table-coreference"):
         tables.show(
-            Column(say("grammar.column_method"), [_named(say, "method", str(row["method"])) for row in rows], "word"),
+            Column(say("grammar.column_method"), [say.name("method", str(row["method"])) for row in rows], "word"),
             Column(say("grammar.column_head"), ["" if _unknown(row["layer"]) else _head(row) for row in rows], "token"),
-            Column(say("grammar.type_all"), [_percent(share) for share in shares], parts=[share / 100 for share in shares]),
+            Column(say.name("mention", "all"), [_percent(share) for share in shares], parts=[share / 100 for share in shares]),
             *others,
         )
 
@@ -156,18 +157,13 @@ def _percent(value: Cell) -> str:
     return "–" if _unknown(value) else f"{float(value):.1f} %"
 
 
-def _named(say: Say, what: str, name: str) -> str:
-    """A method or a probe as the visitor reads it; one that we do not know by its own name."""
-    return say.part(f"grammar.{what}").get(name.replace(", ", "_").replace(" ", "_").replace("-", "_"), name)
-
-
-def _probe(say: Say, run: Run, name: str) -> None:
+def _probe(say: Say, run: Run, folder: Path) -> None:
     """Table 3: how many words' heads each probe finds."""
     rows = list(run.table("probes").rows())
     shares = [float(row["uas"]) for row in rows]
     with st.container(key="wide-table-probes"):
         tables.show(
-            Column(say("grammar.column_probe"), [_named(say, "probe", kind_of(str(row["probe"]))) for row in rows], "word"),
+            Column(say("grammar.column_probe"), [label_of(say, str(row["probe"])) for row in rows], "word"),
             Column(say("grammar.column_found"), [_percent(share) for share in shares], parts=[share / 100 for share in shares]),
             Column(say("grammar.column_interval"), [f"{float(row['low']):.1f} – {_percent(row['high'])}" for row in rows]),
             Column(say("grammar.column_punctuation"), [_percent(row["uas_with_punctuation"]) for row in rows]),

@@ -27,17 +27,17 @@ def open_cached(folder: Path) -> Run:
 
 def show_parts(say: Say, run: Run, folder: Path) -> None:
     """Every part of a run, those of grammar together, and what was left out of it."""
-    name, parts = folder.name, run.parts
+    parts = run.parts
     for part in parts.values():
         if part.facts.kind in GRAMMAR:
             for left, why in part.facts.left_out.items():
                 st.warning(say("grammar.left_out", name=say(f"grammar.analysis_{left}")), icon=":material/info:")
                 st.code(why, language=None, wrap_lines=True)
     if "analyse" in parts:
-        show_run(say, parts["analyse"], name)
+        show_run(say, parts["analyse"], folder)
     grammar = {kind: part for kind, part in parts.items() if kind in GRAMMAR}
     if grammar:
-        show_grammar(say, grammar, name)
+        show_grammar(say, grammar, folder)
     if "space" in parts:
         show_space(say, parts["space"], folder)
     if "compare" in parts:

@@ -36,10 +36,7 @@ def show_comparison(say: Say, run: Run, folder: Path) -> None:
     head = HeadRef("", int(table["layer"][most]), int(table["head"][most]))
     level = say(f"space.level_{run.facts.level}")
     st.markdown(say("space.apart", mean=f"{np.nanmean(js):.3f}", most=f"{js[most]:.3f}", head=str(head), level=level))
-    st.subheader(say("space.figure_compare"), anchor=False)
-    st.caption(say("space.figure_compare_about"))
-    with st.container(key="wide-compare"):
-        open_clicked(figures.show(say, run, "compare", key=f"figure-{name}-compare-{say.language}"), name, "compare")
+    open_clicked(figures.show(say, run, "compare", folder), name, "compare")
     _table(say, run, name)
     if not all((folder / file).is_file() for file in FILES):
         return
@@ -56,14 +53,13 @@ def _table(say: Say, run: Run, name: str) -> None:
     """A row a head, the furthest apart first: what the second model does more or less of."""
     rows = sorted(run.table("compare").rows(), key=lambda row: -float(row["js"]))
     targets = [column.removesuffix("_change") for column in rows[0] if column.endswith("_change") and column != "entropy_change"]
-    known = say.part("corpus.target")
     divergence, entropy = say("space.column_js"), say("space.column_entropy")
     columns: dict[str, list[Any]] = {
         say("corpus.head"): [HeadRef(str(row.get("stack", "")), int(row["layer"]), int(row["head"])).full_label for row in rows],
         divergence: [float(row["js"]) for row in rows],
         entropy: [float(row["entropy_change"]) for row in rows],
     }
-    columns |= {f"→ {known.get(target, target)}": [float(row[f"{target}_change"]) for row in rows] for target in targets}
+    columns |= {f"→ {say.name('target', target)}": [float(row[f"{target}_change"]) for row in rows] for target in targets}
     config: dict[str, Any] = {one: st.column_config.NumberColumn(format="%+.3f") for one in columns if one.startswith("→")}
     config[divergence] = st.column_config.ProgressColumn(format="%.3f", min_value=0, max_value=float(np.log(2)))
     config[entropy] = st.column_config.NumberColumn(format="%+.2f")

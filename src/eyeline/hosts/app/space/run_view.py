@@ -13,13 +13,13 @@ from eyeline.heads import HeadRef
 from eyeline.hosts.app import mounted
 from eyeline.hosts.app.cache import Cache
 from eyeline.hosts.app.figures import figures
+from eyeline.hosts.app.figures.figures import version_of
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.models import compute_slot, view_cache
 from eyeline.hosts.app.plain import escaped, refuse
 from eyeline.measures.project import METHODS
 from eyeline.plots.figures import available
 from eyeline.results.facts import SpaceOptions
-from eyeline.results.folder import FACTS_FILE
 from eyeline.results.run import Run
 from eyeline.results.space.ask import HeadPicture
 from eyeline.results.space.file import FILE, open_space
@@ -51,10 +51,7 @@ def show_space(say: Say, run: Run, folder: Path) -> None:
     pictures, others = st.container(), st.container()
     for figure in ("space", "space_pairs"):
         if figure in available(run):
-            st.subheader(say(f"space.figure_{figure}"), anchor=False)
-            st.caption(say(f"space.figure_{figure}_about"))
-            with st.container(key=f"wide-{figure}"):
-                open_clicked(figures.show(say, run, figure, key=f"figure-{name}-{figure}-{say.language}"), name, figure)
+            open_clicked(figures.show(say, run, figure, folder), name, figure)
     try:  # after the figures: a cell clicked there is the head that the pictures begin with
         space = opened(folder / FILE)
         with pictures:
@@ -88,14 +85,9 @@ def fidelity(say: Say, run: Run) -> None:
     st.caption(say(f"space.project_{run.facts.options_as(SpaceOptions).project}_about"))
 
 
-def stamped(folder: Path) -> tuple[str, int]:
-    """What pictures of a run are kept by: its folder, and when it was written."""
-    return str(folder), (folder / FACTS_FILE).stat().st_mtime_ns
-
-
 def view(say: Say, spaces: dict[str, Space], folder: Path, begin: HeadRef | None = None) -> HeadRef | None:
     """The live view of one space or of two side by side; the head that its reader has open. It begins where a figure was clicked."""
-    name, key = folder.name, (*stamped(folder), *spaces)
+    name, key = folder.name, (*version_of(folder), *spaces)
     start: HeadRef | None = st.session_state.get(f"space-start-{name}", begin)
     whole = _VIEWS.get(key, lambda: space_view(*spaces.values()), lambda _: 1)
     stack, layers, heads = _numbers(whole, 0)
@@ -159,7 +151,7 @@ def _other_projections(say: Say, space: Space, folder: Path, head: HeadRef | Non
             replace(picture_space(space, picture), model=say(f"space.project_{how}")),
         )
         data = view_cache().get(
-            ("picture", *stamped(folder), at, how, gauge, say.language),
+            ("picture", *version_of(folder), at, how, gauge, say.language),
             lambda: mounted.packed(space_view(*pair, layer=at.layer, head=at.head), say.part("view")),
             len,
         )
@@ -173,7 +165,7 @@ def _picture(space: Space, folder: Path, at: HeadRef, how: str, gauge: str) -> H
         with compute_slot():
             return space.project_head(at.layer, at.head, how, gauge=gauge, stack=at.stack)
 
-    return _PICTURES.get((*stamped(folder), at, how, gauge), make, lambda _: 1)
+    return _PICTURES.get((*version_of(folder), at, how, gauge), make, lambda _: 1)
 
 
 def _percent(share: float) -> str:

@@ -1,0 +1,204 @@
+"""Every figure of a run: in every language, on light and dark, and clicked."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import plotly.graph_objects as go
+import pytest
+
+import eyeline as el
+from eyeline.heads import HeadRef
+from eyeline.plots.clickable_cells import head_from
+from eyeline.plots.figures import FIGURES, available, figure, record_of
+from eyeline.plots.grammar.syntax_examples import draw_relation
+from eyeline.plots.style import DARK, LIGHT, Style
+from eyeline.results.run import Run
+from eyeline.sample.text import sample_text
+from eyeline.words import LANGUAGES, Words, catalogue
+from tests.hosts.app.small_runs import compare_run, grammar_run, save_shallow, space_run
+
+#: What stays as it is in every language: names of the models and files of these runs, tags and blanks of Plotly, names of methods.
+KEPT = re.compile(
+    r"<[^>]*>|%\{[^}]*\}|L\d+·H\d+|\[CLS\]|shallow|small\.conllu|texts|BERT-base|Penn Treebank|Clark|n = |synthetic-[\d-]+|AttentionViz"
+)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory, minilm: el.Model) -> list[Run]:
+    """Runs of every kind, which together have every figure but that of gradients."""
+    folder = tmp_path_factory.mktemp("runs")
+    model = el.load(save_shallow(minilm, folder / "shallow"))
+    texts = sample_text().split("\n\n")[:3]
+    el.analyse(model, texts, [el.statistics.AverageAttention(), el.statistics.Entropy(), el.statistics.HeadDistances()]).save(
+        folder / "corpus"
+    )
+    grammar_run(model, folder / "grammar")
+    space_run(model, folder / "space")
+    compare_run(model, folder / "compare")
+    return [el.open_run(folder / name) for name in ("corpus", "grammar", "space", "compare")]
+
+
+def with_figure(runs: list[Run], name: str) -> Run:
+    return next(run for run in runs if name in available(run))
+
+
+#: The figure of gradients needs a model with a loss; the tests of the report draw it.
+DRAWN = [name for name in FIGURES if name != "importance"]
+
+
+def words_in(drawing: go.Figure) -> list[str]:
+    """Every text that a reader can see: titles, names, labels, hover texts, ticks and names of bars."""
+    texts: list[str] = []
+
+    def walk(value: Any, key: str = "") -> None:
+        if isinstance(value, dict):
+            for name, part in value.items():
+                walk(part, name)
+        elif isinstance(value, list):
+            for part in value:
+                walk(part, key)
+        elif isinstance(value, str) and key in ("text", "name", "label", "hovertemplate", "hovertext", "ticktext", "x", "y"):
+            texts.append(value)
+
+    walk(json.loads(drawing.to_json()))
+    return texts
+
+
+def own_words(run: Run) -> set[str]:
+    """Words of the corpus itself, and names of its relations."""
+    words: set[str] = set()
+    if "syntax" in run.tables:
+        words |= {str(name) for name in run.table("syntax").columns["relation"]} - {"all"}
+        for text in run.table("syntax_examples").columns["words"]:
+            words |= set(json.loads(str(text)))
+        words |= {str(word) for name in ("word", "mention") for word in run.table("coreference_example").columns[name]}
+    return words
+
+
+@pytest.mark.parametrize("language", ["ja", "ko"])
+@pytest.mark.parametrize("name", DRAWN)
+def test_no_english_is_left_in_a_figure(runs: list[Run], name: str, language: str) -> None:
+    run = with_figure(runs, name)
+    own = sorted(own_words(run), key=len, reverse=True)
+    kept = re.compile("|".join([KEPT.pattern, *(rf"\b{re.escape(word)}\b" for word in own if word.strip())]))
+    texts = words_in(figure(run, name, Style(Words(language), clickable=True)))
+    assert texts
+    assert [text for text in texts if re.search(r"[A-Za-z]{3,}", kept.sub("", text))] == []
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_record_has_a_title_a_meaning_and_its_symbols_in_every_language(name: str) -> None:
+    record = FIGURES[name]
+    assert record.formula
+    for language in LANGUAGES:
+        assert all(text(Words(language)) for text in (record.title, record.meaning, record.symbols))
+
+
+def test_every_message_of_a_figure_belongs_to_a_record() -> None:
+    groups = {key.split(".")[1] for key in catalogue("eyeline.words", "en") if key.startswith("figure.")}
+    assert groups == {*FIGURES, "label"}
+
+
+def test_a_figure_of_one_stack_is_found_by_its_name() -> None:
+    assert record_of("head_map_cross") == (FIGURES["head_map"], "cross")
+    assert record_of("syntax_examples") == (FIGURES["syntax_examples"], "")
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_dark_figure_has_no_colour_of_the_light_page(runs: list[Run], name: str) -> None:
+    text = figure(with_figure(runs, name), name, Style(dark=True)).to_json()
+    assert not [colour for colour in (LIGHT.ink, LIGHT.hairline) if colour in text]
+    assert DARK.ground in text
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_numbers_of_both_signs_are_blue_below_zero_and_orange_above_with_one_range(runs: list[Run], dark: bool) -> None:
+    for name in ("compare", "probe_weights"):
+        drawing = figure(with_figure(runs, name), name, Style(dark=dark))
+        signed = [trace for trace in drawing.data if isinstance(trace, go.Heatmap) and trace.zmin < 0]
+        assert signed
+        for trace in signed:
+            assert trace.zmin == -trace.zmax
+            below, zero, above = ([int(trace.colorscale[i][1][j : j + 2], 16) for j in (1, 3, 5)] for i in (0, 1, 2))
+            assert below[2] > below[0]
+            assert above[0] > above[2]
+            assert zero == [int((DARK if dark else LIGHT).ground[j : j + 2], 16) for j in (1, 3, 5)]
+
+
+@pytest.mark.parametrize("name", [name for name, record in FIGURES.items() if record.clickable == "cells"])
+def test_every_cell_of_a_grid_gives_its_head_and_its_number(runs: list[Run], name: str) -> None:
+    drawing = figure(with_figure(runs, name), name, Style(clickable=True))
+    cells = sum(len(trace.x) * len(trace.y) for trace in drawing.data if isinstance(trace, go.Heatmap))
+    points = [trace for trace in drawing.data if isinstance(trace, go.Scatter) and trace.customdata is not None]
+    assert sum(len(trace.x) for trace in points) == cells
+    for trace in points:
+        head = head_from(list(trace.customdata[-1]))
+        assert head is not None
+        assert str(head) in trace.text[-1]
+    for menu in drawing.layout.updatemenus:
+        assert all(len(button.args[0]["visible"]) == len(drawing.data) for button in menu.buttons)
+
+
+@pytest.mark.parametrize("name", [name for name, record in FIGURES.items() if record.clickable == "points"])
+def test_every_point_of_a_figure_gives_its_head(runs: list[Run], name: str) -> None:
+    points = [trace for trace in figure(with_figure(runs, name), name).data if trace.customdata is not None]
+    heads = {head_from(list(data)) for trace in points for data in trace.customdata}
+    assert heads == {HeadRef("", layer, head) for layer in (0, 1) for head in range(12)}
+
+
+@pytest.mark.parametrize("name", [name for name, record in FIGURES.items() if record.clickable == "cells"])
+def test_the_title_of_a_colour_bar_stands_a_line_above_its_numbers(runs: list[Run], name: str) -> None:
+    drawing = figure(with_figure(runs, name), name)
+    bars = [trace.colorbar for trace in drawing.data if trace.type == "heatmap"] + [drawing.layout.coloraxis.colorbar]
+    titles = [bar.title for bar in bars if bar.title.text]
+    assert titles
+    assert all(title.side == "top" and "<br>" in title.text for title in titles)
+
+
+def test_the_head_map_shows_the_layer_by_colour_and_the_behaviour_by_marker_at_once(runs: list[Run]) -> None:
+    run = with_figure(runs, "head_map")
+    drawing = figure(run, "head_map")
+    behaviours = {str(row["behaviour"]) for row in run.table("head_map").rows()}
+    points = [trace for trace in drawing.data if trace.customdata is not None]
+    assert len({trace.marker.symbol for trace in points}) == len(points) == len(behaviours)
+    for trace in points:
+        assert list(trace.marker.color) == [data[0] for data in trace.customdata]  # the layer
+    assert not drawing.layout.updatemenus
+
+
+def test_correlations_of_a_space_are_labelled(runs: list[Run]) -> None:
+    titles = [note.text for note in figure(with_figure(runs, "space_pairs"), "space_pairs").layout.annotations if "→" in note.text]
+    assert titles
+    assert all("correlation" in title for title in titles)
+
+
+def test_a_probe_has_one_name_in_every_figure(runs: list[Run]) -> None:
+    run = with_figure(runs, "probes")
+    bars = set(figure(run, "probes").data[0].y)
+    lines = {trace.name for trace in figure(run, "probes_curve").data}
+    assert lines <= bars
+    assert "distances and words, no attention" in bars
+
+
+def test_the_words_of_a_text_are_never_translated(runs: list[Run]) -> None:
+    """`head` and `all` are words of figures too."""
+    run = with_figure(runs, "coreference_example")
+    shown = [[trace.text for trace in figure(run, "coreference_example", Style(Words(language))).data] for language in ("en", "ja")]
+    assert shown[0] == shown[1]
+    drawing = draw_relation(run.parts["syntax"], Style(Words("ko")), "det")
+    texts = [word for trace in drawing.data if trace.mode == "text" for word in trace.text]
+    row = next(row for row in run.table("syntax_examples").rows() if row["relation"] == "det")
+    assert set(json.loads(str(row["words"]))) <= set(texts)
+    assert Words("ko")("figure.label.gold") in texts
+    assert not drawing.layout.updatemenus
+
+
+def test_a_figure_without_a_heading_is_shorter_by_it(runs: list[Run]) -> None:
+    run = with_figure(runs, "entropy")
+    titled, bare = figure(run, "entropy"), figure(run, "entropy", Style(titled=False))
+    assert titled.layout.title.text.startswith("How broadly")
+    assert bare.layout.title.text is None
+    assert bare.layout.height < titled.layout.height

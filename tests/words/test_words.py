@@ -1,0 +1,44 @@
+"""The words of figures and reports: complete in every language, and counted with their grammar."""
+
+from __future__ import annotations
+
+import string
+
+import pytest
+
+from eyeline.words import LANGUAGES, Words, catalogue
+
+ENGLISH = catalogue("eyeline.words", "en")
+OTHERS = [language for language in LANGUAGES if language != "en"]
+#: Names and symbols that are the same in every language.
+SAME = {"names.target.cls", "names.behaviour.cls", "figure.label.percent", "figure.coreference.group", "figure.probe_weights.hover"} | {
+    f"names.project.{name}" for name in ("pca", "umap", "tsne")
+} | {"names.gauge.attentionviz", "figure.coreference_example.hover", "figure.label.in_stack", "figure.probe_weights.panel"}  # fmt: skip
+
+
+def blanks(text: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(text) if name}
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_every_message_exists_in_every_language(language: str) -> None:
+    assert Words(language).messages.keys() == ENGLISH.keys()
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_a_message_has_the_same_blanks_in_every_language(language: str) -> None:
+    assert {key for key, text in ENGLISH.items() if blanks(text) != blanks(Words(language)(key))} == set()
+
+
+@pytest.mark.parametrize("language", OTHERS)
+def test_no_message_is_left_in_english(language: str) -> None:
+    assert {key for key, text in ENGLISH.items() if Words(language)(key) == text} <= SAME
+
+
+def test_a_count_of_one_is_singular() -> None:
+    assert [Words().count("mentions", n) for n in (0, 1, 2)] == ["0 mentions", "1 mention", "2 mentions"]
+    assert Words("ko").count("texts", 8) == "글 8개"
+
+
+def test_a_name_without_a_message_is_shown_as_it_is() -> None:
+    assert Words("ja").name("target", "animal") == "animal"
