@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eyeline.errors import install_hint
+from eyeline.errors import EyelineError, install_hint
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -31,3 +31,8 @@ def test_the_install_hint_is_written_in_one_place():
 def test_no_page_installs_eyeline_from_the_package_index(page):
     for line in re.findall(r"pip install[^`\n]*", page.read_text(encoding="utf-8")):
         assert "eyeline" not in line, "eyeline is not on PyPI: pip install from a clone"
+
+
+def test_an_error_shows_control_characters_and_sends_none():
+    message = str(EyelineError("x\x1b[31m.txt: no such file.", "a\x07b\u202ec"))
+    assert message == "x\\x1b[31m.txt: no such file.\n  a\\x07b\\u202ec"

@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from collections.abc import Iterable
+
+#: Marks that turn the direction of the text after them.
+DIRECTIONS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def visible(text: str) -> str:
+    """The text with control characters and marks of writing direction as escapes: a name from a file cannot steer a terminal.
+
+    >>> visible("a\\x1b[31mb\\nc")
+    'a\\\\x1b[31mb\\nc'
+    """
+    return "".join(char if char == "\n" or not _steers(char) else char.encode("unicode_escape").decode("ascii") for char in text)
+
+
+def _steers(char: str) -> bool:
+    return unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") or char in DIRECTIONS
 
 
 class EyelineError(Exception):
     """What we saw, what we needed, what to do: one line each."""
 
     def __init__(self, saw: str, *details: str) -> None:
-        super().__init__("\n".join([saw, *(f"  {line}" for line in details)]))
+        super().__init__(visible("\n".join([saw, *(f"  {line}" for line in details)])))
 
 
 class TextError(EyelineError, ValueError):

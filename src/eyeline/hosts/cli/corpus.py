@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from eyeline.hosts.cli.progress import progress_bars
+from eyeline.hosts.cli.terminal import console
 
 if TYPE_CHECKING:
     from eyeline.results.run import Run
 
-console = Console()
 #: Analyses by the name under which --only takes them.
 ANALYSES = ("average_attention", "entropy", "distances", "importance")
 

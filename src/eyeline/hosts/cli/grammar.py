@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Printed
 
 from eyeline.hosts.cli.corpus import numbers
 from eyeline.hosts.cli.progress import progress_bars
+from eyeline.hosts.cli.terminal import console
 
-console = Console()
 #: So many relations are printed; the rest is in the table.
 PRINTED = 16
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from eyeline.errors import EyelineError
@@ -20,6 +19,7 @@ from eyeline.hosts.cli import probe as probe_command
 from eyeline.hosts.cli import space as space_commands
 from eyeline.hosts.cli import view as view_command
 from eyeline.hosts.cli.corpus import numbers
+from eyeline.hosts.cli.terminal import console, new_console
 from eyeline.version import __version__
 
 app = typer.Typer(
@@ -42,7 +42,6 @@ app.command(no_args_is_help=True)(probe_command.probe)
 app.command(no_args_is_help=True)(space_commands.space)
 app.command(no_args_is_help=True)(space_commands.compare)
 app.command()(app_command.app)
-console = Console()
 #: Set by --traceback, read by `main`.
 _show_traceback = False
 
@@ -100,5 +99,5 @@ def main() -> None:
     except EyelineError as error:
         if _show_traceback:
             raise
-        Console(stderr=True).print(f"[bold red]Error[/bold red] {escape(str(error))}", highlight=False, soft_wrap=True)
+        new_console(stderr=True).print(f"[bold red]Error[/bold red] {escape(str(error))}", highlight=False, soft_wrap=True)
         sys.exit(2)

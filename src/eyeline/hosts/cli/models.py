@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
+from eyeline.hosts.cli.terminal import console
+
 app = typer.Typer(help="Models at hand: list them, install an embedded one, see what one can give.")
-console = Console()
 
 
 @app.callback(invoke_without_command=True)

@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from eyeline.hosts.cli.corpus import numbers
 from eyeline.hosts.cli.progress import progress_bars
-
-console = Console()
+from eyeline.hosts.cli.terminal import console
 
 
 def probe(

@@ -8,14 +8,13 @@ from typing import Annotated
 
 import numpy as np
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from eyeline.hosts.cli.corpus import numbers
 from eyeline.hosts.cli.progress import progress_bars
+from eyeline.hosts.cli.terminal import console
 from eyeline.hosts.report.text import PAGES
 
-console = Console()
 #: The pages with the pictures, in the folder of the run.
 PAGE, COMPARE_PAGE = (PAGES[kind][0] for kind in ("space", "compare"))
 

@@ -7,15 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from eyeline.errors import EyelineError
+from eyeline.hosts.cli.terminal import console
 
 if TYPE_CHECKING:
     from eyeline.capture.trace import Trace
 
-console = Console()
 
 PICTURES = (".svg", ".pdf")
 

@@ -1,0 +1,34 @@
+"""The terminal that commands print to. Control characters from files and names are shown as escapes, never sent to it."""
+
+from __future__ import annotations
+
+from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
+from rich.segment import Segment
+
+from eyeline.errors import visible
+
+
+class _Visible:
+    """A renderable whose text has no control characters; the colours that rich adds itself stay."""
+
+    def __init__(self, renderable: ConsoleRenderable) -> None:
+        self.renderable = renderable
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for segment in console.render(self.renderable, options):
+            yield segment if segment.control else Segment(visible(segment.text), segment.style)
+
+
+class _ShowControls(RenderHook):
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        return [_Visible(renderable) for renderable in renderables]
+
+
+def new_console(*, stderr: bool = False) -> Console:
+    console = Console(stderr=stderr)
+    console.push_render_hook(_ShowControls())
+    return console
+
+
+#: Standard output, of every command.
+console = new_console()
