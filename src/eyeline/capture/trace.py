@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eyeline.errors import TraceError
+from eyeline.measures.outputs import head_outputs
 from eyeline.measures.pooling import pool_to_words
 from eyeline.text.tokenized import TokenizedText
 
@@ -107,6 +108,13 @@ class Stack:
     def values(self) -> np.ndarray:
         """[layer, key head, key, dim]"""
         return self._stacked("values")
+
+    @property
+    def outputs(self) -> np.ndarray:
+        """[layer, head, query, dim]: o_i = Σ_j a_ij · v_j, what each head writes, before the output projection"""
+        self._stacked_exists("weights")
+        self._stacked_exists("values")
+        return np.stack([head_outputs(*pair) for pair in zip(self.weights_by_layer, self.values_by_layer, strict=True)])
 
     @property
     def n_heads(self) -> int:
@@ -219,6 +227,11 @@ class Trace:
     def values(self) -> np.ndarray:
         """[layer, key head, key, dim]"""
         return self.only.values
+
+    @property
+    def outputs(self) -> np.ndarray:
+        """[layer, head, query, dim]: o_i = Σ_j a_ij · v_j, what each head writes, before the output projection"""
+        return self.only.outputs
 
     @property
     def scales(self) -> tuple[float, ...]:
