@@ -80,15 +80,26 @@ class Shown:
         self.page.mouse.move(2, 2)
 
 
+@pytest.fixture(scope="module")
+def contexts(browser: Any) -> Iterator[dict[str, Any]]:
+    """The browser's contexts of a module's tests, one for each kind of window: a page is new for each test, its context need not be."""
+    opened: dict[str, Any] = {}
+    yield opened
+    for context in opened.values():
+        context.close()
+
+
 @pytest.fixture
-def show(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Shown]]:
-    contexts = []
+def show(browser: Any, contexts: dict[str, Any], tmp_path: Path) -> Iterator[Callable[..., Shown]]:
+    pages = []
 
     def open_page(view: View | str, *, width: int = 1000, height: int = 900, scheme: str = "light", **options: Any) -> Shown:
-        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, **options)
-        contexts.append(context)
-        shown = Shown(context.new_page())
-        path = tmp_path / f"{len(contexts)}.html"
+        window = {"viewport": {"width": width, "height": height}, "color_scheme": scheme, **options}
+        if repr(window) not in contexts:
+            contexts[repr(window)] = browser.new_context(**window)
+        shown = Shown(contexts[repr(window)].new_page())
+        pages.append(shown.page)
+        path = tmp_path / f"{len(pages)}.html"
         if isinstance(view, str):
             path.write_text(view, encoding="utf-8")
         else:
@@ -113,5 +124,5 @@ def show(browser: Any, tmp_path: Path) -> Iterator[Callable[..., Shown]]:
         return shown
 
     yield open_page
-    for context in contexts:
-        context.close()
+    for page in pages:
+        page.close()

@@ -73,13 +73,14 @@ def test_an_unknown_projection_names_the_nearest():
         check_method("tnse")
 
 
-@pytest.mark.parametrize("how", ["pca", "umap", "tsne"])
+@pytest.mark.parametrize("how", ["pca", pytest.param("umap", marks=pytest.mark.slow), pytest.param("tsne", marks=pytest.mark.slow)])
 def test_constant_points_are_one_place(how):
     found = project(np.ones((100, 5)), how)
     assert found.shape == (100, 2)
     assert np.ptp(found, axis=0).max() < 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("how", "dims"), [("umap", 2), ("tsne", 2), ("tsne", 3)])
 def test_the_same_seed_gives_the_same_picture_and_groups_stay_together(how, dims):
     made = np.random.default_rng(0)

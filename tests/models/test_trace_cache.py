@@ -129,6 +129,7 @@ def writer(folder, max_bytes: int, seed: int, rounds: int) -> subprocess.Popen:
     return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 def test_processes_that_share_a_small_cache_never_read_a_wrong_entry(tmp_path):
     processes = [writer(tmp_path, 2_500_000, seed, 40) for seed in range(3)]
     for process in processes:
@@ -138,6 +139,7 @@ def test_processes_that_share_a_small_cache_never_read_a_wrong_entry(tmp_path):
     assert el.traces.TraceCache(tmp_path).size() <= 2_500_000
 
 
+@pytest.mark.slow
 def test_a_process_killed_while_writing_leaves_nothing_that_is_read(tmp_path):
     cache = el.traces.TraceCache(tmp_path)
     for seed in range(6):

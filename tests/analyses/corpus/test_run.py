@@ -60,6 +60,7 @@ def in_small_batches(folder: Path, kill_after: int = -1, *, resume: bool = False
     return batches
 
 
+@pytest.mark.slow
 def test_a_killed_run_resumes_to_the_same_numbers(tmp_path: Path) -> None:
     kills = (1, 4)  # within the first group, and in a later one
     root = str(Path(__file__).parents[3])

@@ -72,7 +72,7 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) if name in ("umap", "tsne") else name for name in OPTIONS])
 def test_every_option_makes_its_space(eyeline, corpus, tmp_path, name):  # noqa: F811
     done = eyeline("space", corpus, "--layers", "1", *OPTIONS[name], "-o", tmp_path)
     assert done.returncode == 0, done.stderr

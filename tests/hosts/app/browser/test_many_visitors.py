@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.hosts.app.browser.crowd import TEXT, WORDS, crowd
 from tests.hosts.app.browser.socket_visitor import SocketVisitor
 
@@ -24,6 +26,7 @@ def test_the_words_that_tell_visitors_apart_are_the_visitors_own(served, minilm)
         assert me.was_sent("violin")
 
 
+@pytest.mark.slow
 def test_the_same_visit_again_takes_no_more_memory_than_its_texts(served):
     """A session that has gone leaves nothing behind but what the shelves may keep."""
     import psutil

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+import pytest
+
 import eyeline as el
 from tests.hosts.app.browser.serving import serving
 from tests.hosts.app.browser.socket_visitor import SocketVisitor
@@ -15,6 +17,7 @@ def visitor(url: str, who: str) -> SocketVisitor:
     return SocketVisitor(url, Cookie=f"eyeline_visitor={who}")
 
 
+@pytest.mark.slow
 def test_a_restart_loses_no_finished_run_and_keeps_no_half_one(tmp_path):
     workspace = tmp_path / "workspace"
     with serving(workspace) as app, visitor(app.url, ME) as me:
