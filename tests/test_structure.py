@@ -79,3 +79,8 @@ def test_the_old_name_is_left_only_where_its_files_are_read():
     paths = {path for path in done.stdout.splitlines() if path not in MAY_NAME_THE_OLD}
     others = {path for path in paths if "old_name" not in path and "compat" not in path}
     assert others == set()
+
+
+def test_the_label_of_a_head_is_written_in_one_place():
+    written = [f"{path.relative_to(PACKAGE)}" for path in MODULES if "·H{" in path.read_text(encoding="utf-8") and path.name != "heads.py"]
+    assert written == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from eyeline.heads import HeadRef
 from eyeline.results.table import Cell, Table
 
 
@@ -18,4 +19,4 @@ def head_table(records: Sequence[tuple[Cell, ...]], columns: Sequence[str]) -> T
 
 def head_name(layer: int, head: int, stack: str = "") -> str:
     """L3·H7, with its stack before it where a model has several."""
-    return f"{stack} L{layer}·H{head}".strip()
+    return HeadRef(stack, layer, head).full_label

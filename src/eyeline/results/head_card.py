@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eyeline.errors import TraceError
+from eyeline.heads import HeadRef
 from eyeline.results.notable import CLAIMS
 from eyeline.results.run import Run
 from eyeline.results.table import Table
@@ -35,7 +36,7 @@ class HeadCard:
 
     @property
     def name(self) -> str:
-        return f"{self.stack} L{self.layer}·H{self.head}".strip()
+        return HeadRef(self.stack, self.layer, self.head).full_label
 
 
 def head_card(run: Run, layer: int, head: int, stack: str = "") -> HeadCard:
@@ -49,9 +50,9 @@ def head_card(run: Run, layer: int, head: int, stack: str = "") -> HeadCard:
     if "entropy" in run.tables:
         part = _rows(run.table("entropy"), at, stack)
         spread = float(part["all"][0]) if len(part) else None
-    near = _nearest(run, f"L{layer}·H{head}", stack)
+    near = _nearest(run, str(HeadRef(stack, layer, head)), stack)
     if not shares and spread is None and not near:
-        raise TraceError(f"This run says nothing of {stack} L{layer}·H{head}.".replace("  ", " "), "Choose a head of its tables.")
+        raise TraceError(f"This run says nothing of {HeadRef(stack, layer, head).full_label}.", "Choose a head of its tables.")
     named = {target: shares[target] for target, (_, least) in CLAIMS.items() if shares.get(target, 0.0) >= least}
     does = tuple(sorted(named, key=named.__getitem__, reverse=True))
     return HeadCard(stack, layer, head, shares, spread, does, near)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from eyeline.heads import HeadRef
 from eyeline.results.run import Run
 from eyeline.results.table import Table
 
@@ -35,7 +36,7 @@ class Notable:
 
     @property
     def name(self) -> str:
-        return f"{self.stack} L{self.layer}·H{self.head}".strip()
+        return HeadRef(self.stack, self.layer, self.head).full_label
 
     @property
     def file(self) -> str:

@@ -22,6 +22,7 @@ from eyeline.analyses.sampling import sample_indices
 from eyeline.analyses.word_maps import MAX_TOKENS, WordTexts, each_word_map, reading_stack, sides_of
 from eyeline.capture.selection import check_layers_of
 from eyeline.errors import ModelError, TextError
+from eyeline.heads import HeadRef
 from eyeline.models.model import Model
 from eyeline.results.facts import CoreferenceFacts, CoreferenceOptions, CorpusFacts, ExampleFacts, HeldOutFacts
 from eyeline.results.run import Run
@@ -169,4 +170,4 @@ def _left_out(counts: Mapping[str, int]) -> list[str]:
 def _held_out_facts(apart: HeldOut | None) -> HeldOutFacts:
     if apart is None:
         return HeldOutFacts(why="only one document has a mention with an antecedent")
-    return HeldOutFacts(tuple(f"L{layer}·H{head}" for layer, head in apart.heads))
+    return HeldOutFacts(tuple(str(HeadRef("", layer, head)) for layer, head in apart.heads))

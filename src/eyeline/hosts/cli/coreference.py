@@ -10,6 +10,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from eyeline.heads import HeadRef
 from eyeline.hosts.cli.corpus import numbers
 from eyeline.hosts.cli.progress import progress_bars
 from eyeline.hosts.cli.terminal import console
@@ -54,7 +55,7 @@ def coreference(
     report = write_report(run.save(output))
     table = Table("method", "head", *(f"{name} (%)" for name in ("all", "pronoun", "proper", "nominal")), box=None, header_style="bold")
     for row in run.table("coreference").rows():
-        head = "" if math.isnan(float(row["layer"])) else f"L{int(row['layer'])}·H{int(row['head'])}"
+        head = "" if math.isnan(float(row["layer"])) else str(HeadRef("", int(row["layer"]), int(row["head"])))
         scores = (float(row[name]) for name in ("all", "pronoun", "proper", "nominal"))
         table.add_row(str(row["method"]), head, *("–" if math.isnan(score) else f"{score:.1f}" for score in scores))
     console.print(table)

@@ -10,6 +10,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table as Printed
 
+from eyeline.heads import HeadRef
 from eyeline.hosts.cli.corpus import numbers
 from eyeline.hosts.cli.progress import progress_bars
 from eyeline.hosts.cli.terminal import console
@@ -66,7 +67,7 @@ def syntax(
     for name in ("relation", "words", "head", "direction", "accuracy", "held out", "baseline"):
         printed.add_column(name, justify="left" if name in ("relation", "head", "direction") else "right")
     for row in list(table.rows())[:PRINTED]:
-        head, baseline = f"L{row['layer']}·H{row['head']}", f"{row['baseline']:.1f} % ({row['offset']:+d})"
+        head, baseline = str(HeadRef("", int(row["layer"]), int(row["head"]))), f"{row['baseline']:.1f} % ({row['offset']:+d})"
         apart = float(row["accuracy_held_out"])
         shares = (f"{row['accuracy']:.1f} %", "–" if math.isnan(apart) else f"{apart:.1f} %", baseline)
         printed.add_row(escape(str(row["relation"])), f"{row['count']:,}", head, str(row["direction"]), *shares)

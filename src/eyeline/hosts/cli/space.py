@@ -10,6 +10,7 @@ import numpy as np
 import typer
 from rich.markup import escape
 
+from eyeline.heads import HeadRef
 from eyeline.hosts.cli.corpus import numbers
 from eyeline.hosts.cli.progress import progress_bars
 from eyeline.hosts.cli.terminal import console
@@ -140,7 +141,7 @@ def compare(
         console.print(f"[bold]Left out[/bold] {escape(name)}: {escape(reason)}", highlight=False)
     js = found.table["js"].astype(float)
     most = int(np.nanargmax(js))
-    where = f"L{found.table['layer'][most]}·H{found.table['head'][most]}"
+    where = HeadRef("", int(found.table["layer"][most]), int(found.table["head"][most]))
     console.print(
         f"Divergence between {found.facts.level}s, in nats: mean {np.nanmean(js):.4f}, most {js[most]:.4f} ({where}).", highlight=False
     )

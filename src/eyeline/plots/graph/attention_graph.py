@@ -10,6 +10,7 @@ import numpy as np
 
 from eyeline.capture.trace import Stack, Trace
 from eyeline.errors import StorageError, TraceError, nearest
+from eyeline.heads import HeadRef
 from eyeline.storage.files import write_whole
 from eyeline.text.tokenized import TokenizedText
 
@@ -114,7 +115,7 @@ def attention_graph(
 
 
 def title_of(model: str, stack: str, layer: int, head: int, text: Sized, unit: str) -> str:
-    return " · ".join(part for part in (model, stack, f"L{layer}·H{head}", f"{len(text)} {unit}s") if part)
+    return " · ".join(part for part in (model, stack, str(HeadRef("", layer, head)), f"{len(text)} {unit}s") if part)
 
 
 def stack_of(trace: Trace, name: str) -> Stack:

@@ -10,6 +10,7 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
+from eyeline.heads import HeadRef
 from eyeline.text.printable import printable
 from eyeline.views.data import ViewData
 from eyeline.views.pictures.shown import heads_of, shown
@@ -52,7 +53,7 @@ def head(view: ViewData) -> str:
     record = stack["layers"][layer]
     seen = shown(view, layer)
     heads = heads_of(view, len(seen.weights))
-    named = f"L{record['layer']}·H{heads[0]}" if len(heads) == 1 else f"layer {record['layer']}, {len(heads)} heads"
+    named = str(HeadRef("", record["layer"], heads[0])) if len(heads) == 1 else f"layer {record['layer']}, {len(heads)} heads"
     title = f"{view.spec['model']} · {stack['name']} · {named} · {len(seen.queries)} {seen.unit}s"
     if not seen.queries or not seen.keys:
         return svg(0, TOP + 16, title + " · nothing left to show", "")
@@ -72,7 +73,8 @@ def bars(view: ViewData) -> str:
     weights = view.weights(at, layer)[one, query]  # [key]
     rows = sorted(np.argsort(-weights, kind="stable")[:MOST_TOKENS].tolist())
     few = f", the {MOST_TOKENS} strongest of {len(keys)} keys" if len(keys) > len(rows) else ""
-    title = f"{view.spec['model']} · {stack['name']} · L{stack['layers'][layer]['layer']}·H{one} · query {query}: {queries[query]}{few}"
+    name = HeadRef("", stack["layers"][layer]["layer"], one)
+    title = f"{view.spec['model']} · {stack['name']} · {name} · query {query}: {queries[query]}{few}"
     left = 16 + max(width(keys[key]) for key in rows)
     colour = HEAD_COLOURS[one % len(HEAD_COLOURS)]
     parts = []

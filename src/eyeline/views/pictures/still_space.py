@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from eyeline.heads import HeadRef
 from eyeline.views.data import ViewData
 
 #: As in frontend/src/core/theme.ts: queries, keys; a value is drawn in the colour of its head.
@@ -40,7 +41,7 @@ def plots(view: ViewData) -> tuple[str, float, float, str]:
 
 
 def name(stack: dict[str, Any], layer: int, head: int) -> str:
-    return f"L{stack['layers'][layer]['layer']}·H{stack['heads'][head]}"
+    return str(HeadRef("", stack["layers"][layer]["layer"], stack["heads"][head]))
 
 
 def decoded(view: ViewData, stack: dict[str, Any], layer: int) -> np.ndarray:
