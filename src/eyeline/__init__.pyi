@@ -13,7 +13,7 @@ from .analyses.grammar.run import syntax as syntax
 from .analyses.probes.run import probe as probe
 from .analyses.space.run import space as space
 from .capture.trace import Trace as Trace
-from .capture.trace_file import open_trace as open_trace
+from .capture.trace_read import open_trace as open_trace
 from .errors import EyelineError as EyelineError
 from .heads import HeadRef as HeadRef
 from .hosts.report.write import write_report as write_report
@@ -25,7 +25,7 @@ from .plots.graph.attention_graph import attention_graph as attention_graph
 from .plots.pictures import save_figure as save_figure
 from .results.run import Run as Run
 from .results.run import open_run as open_run
-from .results.space.file import open_space as open_space
+from .results.space.read import open_space as open_space
 from .results.space.space import Space as Space
 from .results.table import Table as Table
 from .version import __version__ as __version__

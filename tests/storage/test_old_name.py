@@ -16,11 +16,11 @@ from eyeline.analyses.corpus.state import load_state
 from eyeline.analyses.corpus.statistics.average_attention import AverageAttention
 from eyeline.analyses.corpus.statistics.entropy import Entropy
 from eyeline.analyses.corpus.statistics.head_distances import HeadDistances
-from eyeline.capture.trace_file import open_trace
+from eyeline.capture.trace_read import open_trace
 from eyeline.errors import StorageError
 from eyeline.models.trace_cache import TraceCache
 from eyeline.results.facts import AnalyseOptions
-from eyeline.results.space.file import open_space
+from eyeline.results.space.read import open_space
 from tests.laws.statistics import tiny_model
 
 OLD = Path(__file__).parent / "written_by_sightline"

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eyeline.capture.trace_file import KEEPABLE as KEEPABLE
+from eyeline.capture.trace_file import save_trace
 from eyeline.errors import TraceError
 from eyeline.measures.outputs import head_outputs
 from eyeline.measures.pooling import pool_to_words
@@ -18,8 +20,6 @@ if TYPE_CHECKING:
 
 Layers = tuple[np.ndarray, ...]
 
-#: What a trace can keep. With queries or keys come the mask and the bias, since the weights are made of all four.
-KEEPABLE = ("weights", "queries", "keys", "values")
 STACKS = ("encoder", "decoder", "cross")
 
 
@@ -244,8 +244,6 @@ class Trace:
 
     def save(self, path: str | Path) -> None:
         """Write to a safetensors file, whole or not at all. `el.open_trace` reads it, without torch."""
-        from eyeline.capture.trace_file import save_trace
-
         save_trace(self, path)
 
     @classmethod

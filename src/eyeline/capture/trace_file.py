@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from eyeline.capture.trace import KEEPABLE, Stack, Trace
-from eyeline.storage.sealed import FileKind, read_sealed, write_sealed
+from eyeline.storage.sealed import FileKind, write_sealed
 from eyeline.text.tokenized import TokenizedText
+
+if TYPE_CHECKING:
+    from eyeline.capture.trace import Stack, Trace
 
 TRACE = FileKind(
     "trace",
@@ -17,6 +19,8 @@ TRACE = FileKind(
     written_by="Traces are written by trace.save(path) or: eyeline trace TEXT -o FILE.safetensors",
     otherwise="Does it hold a model's weights? el.load opens those.",
 )
+#: What a trace can keep. With queries or keys come the mask and the bias, since the weights are made of all four.
+KEEPABLE = ("weights", "queries", "keys", "values")
 ARRAYS = (*KEEPABLE, "mask", "bias")
 
 
@@ -27,19 +31,6 @@ def save_trace(trace: Trace, path: str | Path) -> None:
     stacks = {name: _describe(stack, texts, arrays) for name, stack in trace.stacks.items()}
     header = {"model": trace.model, "about": dict(trace.about), "texts": [text.to_json() for text in texts], "stacks": stacks}
     write_sealed(path, TRACE, header, arrays)
-
-
-def open_trace(path: str | Path) -> Trace:
-    """Read a trace that `trace.save` wrote. Damaged, truncated or foreign files are refused by name, never half-read."""
-    path = Path(path)
-    sealed = read_sealed(path, TRACE)
-    header, arrays = sealed.header, sealed.arrays
-    try:
-        texts = [TokenizedText.from_json(text) for text in header["texts"]]
-        stacks = {name: _restore(name, data, texts, arrays) for name, data in header["stacks"].items()}
-        return Trace(header["model"], stacks, header["about"])
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-        raise TRACE.damaged(path, f"{type(error).__name__}: {error}") from error
 
 
 def _describe(stack: Stack, texts: list[TokenizedText], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
@@ -81,25 +72,3 @@ def _describe(stack: Stack, texts: list[TokenizedText], arrays: dict[str, np.nda
         "why_missing": stack.why_missing,
         "kept": kept,
     }
-
-
-def _restore(name: str, data: dict[str, Any], texts: list[TokenizedText], arrays: dict[str, np.ndarray]) -> Stack:
-    by_layer: dict[str, tuple[np.ndarray | None, ...]] = {}
-    for what, places in data["kept"].items():
-        if what not in ARRAYS:
-            raise ValueError(f"unknown array {what!r}")
-        if places == "stacked":
-            by_layer[f"{what}_by_layer"] = tuple(arrays[f"{name}.{what}"])
-        else:
-            by_layer[f"{what}_by_layer"] = tuple(None if i < 0 else arrays[f"{name}.{what}.{i}"] for i in places)
-    return Stack(
-        name=name,
-        query_text=texts[data["query_text"]],
-        key_text=texts[data["key_text"]],
-        layers=tuple(data["layers"]),
-        scales=tuple(data["scales"]),
-        plain=data["plain"],
-        level=data["level"],
-        why_missing=data["why_missing"],
-        **by_layer,  # type: ignore[arg-type]
-    )

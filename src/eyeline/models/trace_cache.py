@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import platformdirs
 import transformers
 
-from eyeline.capture.trace_file import open_trace, save_trace
+from eyeline.capture.trace_file import save_trace
+from eyeline.capture.trace_read import open_trace
 from eyeline.errors import StorageError
 from eyeline.storage.cache import FolderCache
 from eyeline.storage.old_name import old_cache_path

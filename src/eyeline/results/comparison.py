@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from eyeline.results.facts import RunFacts
+from eyeline.results.folder import write_parts
 from eyeline.results.run import Run
+from eyeline.results.space.file import save_space
 from eyeline.results.space.space import Space
 from eyeline.results.table import Table
 
@@ -35,7 +38,10 @@ class Comparison:
 
     def save(self, folder: str | Path) -> Path:
         """Write the run's tables and the two spaces; the folder. `el.write_report(folder)` adds figures and report.html."""
-        self.run.save(folder)
-        for space, name in zip(self.spaces or (), FILES, strict=False):
-            space.save(Path(folder) / name, vectors=False)
+        spaces = dict(zip(FILES, self.spaces or (), strict=False))
+        files = {name: partial(save_space, space, vectors=False) for name, space in spaces.items()}
+        write_parts(Path(folder), self.run.sections, files)
+        if not spaces:
+            for name in FILES:  # of a comparison that was replaced
+                (Path(folder) / name).unlink(missing_ok=True)
         return Path(folder)

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import filelock
-
 from eyeline.capture.trace import Trace
-from eyeline.capture.trace_file import open_trace
+from eyeline.capture.trace_read import open_trace
 from eyeline.errors import StorageError, TraceError
 from eyeline.results.facts import KINDS, RunFacts
 from eyeline.results.facts_json import FORMAT, facts_from_json, facts_to_json
 from eyeline.results.table import Table, open_table
-from eyeline.storage.files import write_whole
+from eyeline.storage.files import make_folder, write_whole
 from eyeline.storage.names import path_in
 from eyeline.storage.sealed_json import digest_of, read_json, write_sealed_json
+from eyeline.storage.together import READY, finish, replacing_together
 
 #: A run's files, within its folder.
 FACTS_FILE, TABLES, EXAMPLE = "run.json", "tables", "example.safetensors"
-#: A second save waits so many seconds for the first.
-WAIT = 120
+#: A run that another process replaces while it is read is read again, so many times.
+READS = 5
 
 
 @dataclass(frozen=True)
@@ -42,10 +40,11 @@ class RunPart:
 
 @dataclass(frozen=True)
 class _Listed:
-    """A run as run.json lists it. tables: name → the checksum of its file, None where the version that wrote it kept none."""
+    """A run as run.json lists it. tables: name → the checksum of its file; example: whether it has one. None: run.json does not say."""
 
     facts: RunFacts
     tables: Mapping[str, str | None]
+    example: bool | None = None
 
 
 def example_file(kind: str) -> str:
@@ -60,6 +59,7 @@ def table_file(folder: Path, name: str) -> Path:
 
 def kinds_in(folder: Path) -> list[str]:
     """The kinds of runs that a folder holds; none where it holds no finished run."""
+    finish(folder, FACTS_FILE)
     return list(_listed(folder)) if (folder / FACTS_FILE).is_file() else []
 
 
@@ -73,45 +73,79 @@ def check_free(folder: Path, kind: str, *, overwrite: bool = False) -> None:
 
 def read_parts(folder: Path, leave_out: Collection[str] = ()) -> list[RunPart]:
     """The runs that a folder holds, one of each kind, except those of the kinds that are left out."""
-    parts = []
-    for kind, listed in _listed(folder).items():
-        if kind not in leave_out:
-            tables = {name: _read_table(table_file(folder, name), digest) for name, digest in listed.tables.items()}
-            example = folder / example_file(kind)
-            parts.append(RunPart(listed.facts, tables, open_trace(example) if example.is_file() else None))
-    return parts
+    for _ in range(READS):
+        finish(folder, FACTS_FILE)
+        before = _bytes(folder / FACTS_FILE)
+        try:
+            return [_read_part(folder, kind, one) for kind, one in _listed(folder).items() if kind not in leave_out]
+        except StorageError as error:
+            problem = error
+            if _bytes(folder / FACTS_FILE) == before and not (folder / READY).exists():
+                break  # else another process has just replaced the run
+    raise problem
 
 
-def write_parts(folder: Path, parts: Sequence[RunPart]) -> None:
-    """Write runs into a folder, run.json last. Runs of other kinds in the folder stay; runs of the same kinds are replaced."""
+def write_parts(folder: Path, parts: Sequence[RunPart], files: Mapping[str, Callable[[Path], None]] | None = None) -> None:
+    """Write runs into a folder, all files together. Runs of other kinds in the folder stay; runs of the same kinds are replaced.
+
+    files: further files of these runs by name, and the function that writes each.
+    """
     for part in parts:
         for name in part.tables:
             table_file(folder, name)  # refused before anything is written
-    with _only_writer(folder):
+    kinds = [part.kind for part in parts]
+    with replacing_together(folder, FACTS_FILE) as new:
         before = _listed(folder) if (folder / FACTS_FILE).is_file() else {}
-        kept = {kind: listed for kind, listed in before.items() if kind not in [part.kind for part in parts]}
-        _check_distinct(folder, kept, parts)
-        listed = {kind: _with_digests(folder, one) for kind, one in kept.items()}
+        listed = {kind: _with_digests(folder, one) for kind, one in before.items() if kind not in kinds}
+        _check_distinct(folder, listed, parts)
+        make_folder(new / TABLES)
         for part in parts:
-            digests = {}
+            digests: dict[str, str | None] = {}
             for name, table in part.tables.items():
                 text = table.to_csv().encode()
-                write_whole(table_file(folder, name), [text])
+                write_whole(table_file(new, name), [text])
                 digests[name] = hashlib.sha256(text).hexdigest()
             if part.example is not None:
-                part.example.save(folder / example_file(part.kind))
-            listed[part.kind] = _Listed(part.facts, digests)
+                part.example.save(new / example_file(part.kind))
+            listed[part.kind] = _Listed(part.facts, digests, part.example is not None)
+        for name, write in (files or {}).items():
+            write(path_in(new, name))
         listed = {kind: listed[kind] for kind in KINDS if kind in listed}
-        entries = {kind: {**facts_to_json(one.facts), "tables": dict(one.tables)} for kind, one in listed.items()}
-        write_sealed_json(folder / FACTS_FILE, {"format": FORMAT, "parts": entries})
-        now = {name for one in listed.values() for name in one.tables}
-        for name in {name for one in before.values() for name in one.tables} - now:
-            table_file(folder, name).unlink(missing_ok=True)
+        entries = {kind: {**facts_to_json(one.facts), "tables": dict(one.tables), "example": one.example} for kind, one in listed.items()}
+        write_sealed_json(new / FACTS_FILE, {"format": FORMAT, "parts": entries})
+    _remove_old(folder, before, listed)
+
+
+def _remove_old(folder: Path, before: Mapping[str, _Listed], now: Mapping[str, _Listed]) -> None:
+    """Remove the tables and examples of runs that were replaced."""
+    names = {name for one in now.values() for name in one.tables}
+    for kind, one in before.items():
+        for name in one.tables:
+            if name not in names:
+                table_file(folder, name).unlink(missing_ok=True)
+        if kind in now and not now[kind].example:
+            (folder / example_file(kind)).unlink(missing_ok=True)
+
+
+def _read_part(folder: Path, kind: str, listed: _Listed) -> RunPart:
+    tables = {name: _read_table(table_file(folder, name), digest) for name, digest in listed.tables.items()}
+    example = folder / example_file(kind)
+    wanted = example.is_file() if listed.example is None else listed.example
+    return RunPart(listed.facts, tables, open_trace(example) if wanted else None)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except (OSError, ValueError):
+        return b""
 
 
 def _with_digests(folder: Path, listed: _Listed) -> _Listed:
     """The same with a checksum for every table, where the version that wrote it kept none."""
-    return _Listed(listed.facts, {name: digest or digest_of(table_file(folder, name)) for name, digest in listed.tables.items()})
+    tables = {name: digest or digest_of(table_file(folder, name)) for name, digest in listed.tables.items()}
+    example = (folder / example_file(listed.facts.kind)).is_file() if listed.example is None else listed.example
+    return _Listed(listed.facts, tables, example)
 
 
 def _check_distinct(folder: Path, kept: Mapping[str, _Listed], parts: Sequence[RunPart]) -> None:
@@ -127,23 +161,6 @@ def _read_table(path: Path, digest: str | None) -> Table:
     return open_table(path)
 
 
-@contextmanager
-def _only_writer(folder: Path) -> Iterator[None]:
-    """Two commands that end together write one after the other, so that neither's tables are lost."""
-    try:
-        (folder / TABLES).mkdir(parents=True, exist_ok=True)
-        lock = filelock.FileLock(folder / ".save.lock")
-        lock.acquire(timeout=WAIT)
-    except filelock.Timeout as error:
-        raise StorageError(f"{folder}: another run has been saving here for {WAIT} s.", "Wait for it, or choose another folder.") from error
-    except OSError as error:
-        raise StorageError(f"{folder}: cannot be written ({error.strerror}).", "Choose another folder, or free some space.") from error
-    try:
-        yield
-    finally:
-        lock.release()
-
-
 def _listed(folder: Path) -> dict[str, _Listed]:
     """What run.json lists, by kind, in reading order."""
     try:
@@ -154,7 +171,7 @@ def _listed(folder: Path) -> dict[str, _Listed]:
         parts = data["parts"] if "parts" in data else {data.get("kind", "analyse"): data}
         if not isinstance(parts, dict) or not parts:
             raise ValueError("it lists no runs")
-        listed = {kind: _Listed(facts_from_json(part, form=form), _tables_of(part)) for kind, part in parts.items()}
+        listed = {kind: _Listed(facts_from_json(part, form=form), _tables_of(part), _example_of(part)) for kind, part in parts.items()}
         wrong = [kind for kind, one in listed.items() if one.facts.kind != kind]
         if wrong:
             raise ValueError(f"a run of {listed[wrong[0]].facts.kind} listed as {wrong[0]}")
@@ -176,3 +193,10 @@ def _tables_of(part: Mapping[str, Any]) -> dict[str, str | None]:
     if isinstance(tables, list) and all(isinstance(name, str) for name in tables):
         return dict.fromkeys(tables)
     raise ValueError("its list of tables is damaged")
+
+
+def _example_of(part: Mapping[str, Any]) -> bool | None:
+    example = part.get("example")
+    if example is not None and not isinstance(example, bool):
+        raise ValueError("its entry on the example is damaged")
+    return example

@@ -42,17 +42,18 @@ def coreference(
     from eyeline.hosts.report.write import write_report
     from eyeline.models.load import load
     from eyeline.results.folder import check_free
+    from eyeline.results.status import writing_run
     from eyeline.text.coreference.read import read_coreference
 
     check_free(output, "coreference", overwrite=overwrite)
     corpus = read_coreference(file, kind=kind, strict=strict)
     loaded = load(model)
-    with progress_bars() as report_progress:
+    with writing_run(output, "coreference", overwrite=overwrite), progress_bars() as report_progress:
         run = score(
             loaded, corpus, limit=limit, max_tokens=max_tokens, first_window=first_window, layers=chosen, seed=seed, strict=strict,
             progress=report_progress,
         )  # fmt: skip
-    report = write_report(run.save(output))
+        report = write_report(run.save(output))
     table = Table("method", "head", *(f"{name} (%)" for name in ("all", "pronoun", "proper", "nominal")), box=None, header_style="bold")
     for row in run.table("coreference").rows():
         head = "" if math.isnan(float(row["layer"])) else str(HeadRef("", int(row["layer"]), int(row["head"])))

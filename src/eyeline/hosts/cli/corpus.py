@@ -58,17 +58,18 @@ def analyse(
     from eyeline.hosts.report.write import write_report
     from eyeline.models.load import load
     from eyeline.results.run import amounts
+    from eyeline.results.status import writing_run
     from eyeline.text.corpora.read import read_corpus
 
     statistics = statistics_named(only or ANALYSES, targets)
     opened = read_corpus(corpus, kind=kind, paragraphs=paragraphs)
     loaded = load(model)
-    with progress_bars() as report_progress:
+    with writing_run(output, "analyse", overwrite=resume), progress_bars() as report_progress:
         run = run_analysis(
             loaded, opened, statistics, limit=limit, max_tokens=max_tokens, pairs=pairs, window=window, layers=chosen, seed=seed,
             folder=output, resume=resume, progress=report_progress,
         )  # fmt: skip
-    report = write_report(run.save(output))
+        report = write_report(run.save(output))
     if pictures:
         _draw(run, output, pictures)
     counts = run.facts.counts

@@ -44,12 +44,13 @@ def syntax(
     from eyeline.models.load import load
     from eyeline.results.folder import check_free
     from eyeline.results.left_out import left_out
+    from eyeline.results.status import writing_run
     from eyeline.text.treebank.read import read_treebank
 
     check_free(output, "syntax", overwrite=overwrite)
     opened = read_treebank(treebank, strict=strict)
     loaded = load(model)
-    with progress_bars() as report_progress:
+    with writing_run(output, "syntax", overwrite=overwrite), progress_bars() as report_progress:
         run = run_syntax(
             loaded,
             opened,
@@ -61,7 +62,7 @@ def syntax(
             seed=seed,
             progress=report_progress,
         )
-    report = write_report(run.save(output))
+        report = write_report(run.save(output))
     table = run.table("syntax")
     printed = Printed(box=None, pad_edge=False)
     for name in ("relation", "words", "head", "direction", "accuracy", "held out", "baseline"):

@@ -45,18 +45,19 @@ def probe(
     from eyeline.models.load import load
     from eyeline.results.folder import check_free
     from eyeline.results.left_out import left_out
+    from eyeline.results.status import writing_run
     from eyeline.text.treebank.read import read_treebank
 
     check_free(output, "probe", overwrite=overwrite)
     scored = read_treebank(treebank, strict=strict)
     learnt = None if train is None else read_treebank(train, strict=strict)
     loaded = load(model)
-    with progress_bars() as report_progress:
+    with writing_run(output, "probe", overwrite=overwrite), progress_bars() as report_progress:
         run = run_probe(
             loaded, scored, train=learnt, glove=glove, limit=limit, max_tokens=max_tokens, layers=chosen, seeds=seeds, epochs=epochs,
             seed=seed, progress=report_progress,
         )  # fmt: skip
-    report = write_report(run.save(output))
+        report = write_report(run.save(output))
     table = Table("probe", "heads found", "95 %", "with punctuation")
     for row in run.table("probes").rows():
         interval = f"{row['low']:.1f} – {row['high']:.1f}"

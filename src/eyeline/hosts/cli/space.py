@@ -59,22 +59,20 @@ def space(
     from eyeline.models.load import load
     from eyeline.results.facts import present
     from eyeline.results.folder import check_free
-    from eyeline.results.space.file import FILE
-    from eyeline.storage.files import make_folder
+    from eyeline.results.status import writing_run
     from eyeline.text.corpora.read import read_corpus
     from eyeline.views.space import space_view
 
     check_free(output, "space", overwrite=overwrite)
     opened, loaded = read_corpus(corpus, kind=kind), load(model)
-    with progress_bars() as report_progress:
+    with writing_run(output, "space", overwrite=overwrite), progress_bars() as report_progress:
         found = joint_space(
             loaded, opened, of=of, project=project, gauge=gauge, dims=dims, shared_scale=shared_scale, limit=limit, max_tokens=max_tokens,
             seed=seed, progress=report_progress, **chosen,
         )  # fmt: skip
-    make_folder(output)
-    found.save(output / FILE, vectors=vectors)
-    space_view(found).save(output / PAGE)
-    report = write_report(found.run().save(output))  # last: it links to the page
+        found.save(output, vectors=vectors)
+        space_view(found).save(output / PAGE)
+        report = write_report(output)  # last: it links to the page
     for name, stack in found.stacks.items():
         if of == "queries-keys":
             console.print(f"{escape(name)}: {_said(stack.facts)}", highlight=False)
@@ -121,22 +119,22 @@ def compare(
     from eyeline.models.load import load
     from eyeline.models.reinitialise import reinitialised
     from eyeline.results.folder import check_free
-    from eyeline.storage.files import make_folder
+    from eyeline.results.status import writing_run
     from eyeline.text.corpora.read import read_corpus
     from eyeline.views.space import space_view
 
     check_free(output, "compare", overwrite=overwrite)
     opened, first = read_corpus(corpus, kind=kind), load(model)
     second = reinitialised(first, seed) if other is None else load(other)
-    with progress_bars() as report_progress:
+    with writing_run(output, "compare", overwrite=overwrite), progress_bars() as report_progress:
         found = run_compare(
             first, second, opened, layers=chosen, limit=limit, max_tokens=max_tokens, seed=seed, spaces=spaces, progress=report_progress
         )
-    make_folder(output)
-    (output / COMPARE_PAGE).unlink(missing_ok=True)
-    if found.spaces is not None:
-        space_view(*found.spaces).save(output / COMPARE_PAGE)
-    report = write_report(found.save(output))  # last: it links to the page
+        found.save(output)
+        (output / COMPARE_PAGE).unlink(missing_ok=True)
+        if found.spaces is not None:
+            space_view(*found.spaces).save(output / COMPARE_PAGE)
+        report = write_report(output)  # last: it links to the page
     for name, reason in found.facts.left_out.items():
         console.print(f"[bold]Left out[/bold] {escape(name)}: {escape(reason)}", highlight=False)
     js = found.table["js"].astype(float)

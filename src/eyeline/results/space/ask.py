@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,7 +12,9 @@ from eyeline.errors import TraceError
 from eyeline.measures.fidelity import nearness, rank_correlation, rank_of_most_attended
 from eyeline.measures.gauge import distance_correlation, find_scale, lifted, shift_keys
 from eyeline.measures.project import check_method, project
-from eyeline.results.space.space import Space, SpaceStack, Vectors
+
+if TYPE_CHECKING:
+    from eyeline.results.space.space import Space, SpaceStack, Vectors
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,14 @@ import numpy as np
 
 from eyeline.errors import TraceError, nearest
 from eyeline.results.facts import RunFacts, present
+from eyeline.results.folder import write_parts
+from eyeline.results.run import Run
+from eyeline.results.space.file import ENDING, FILE, save_space
 from eyeline.results.space.tokens import SpaceTokens
 from eyeline.results.table import Cell, Table
 
 if TYPE_CHECKING:
     from eyeline.capture.trace import Trace
-    from eyeline.results.run import Run
     from eyeline.results.space.ask import Found, HeadPicture, Placed
 
 #: What the points are: the queries and keys of a head in one picture, or its value vectors.
@@ -201,8 +203,6 @@ class Space:
 
     def run(self) -> Run:
         """The tables of this space with its provenance, to be saved and reported as every run is."""
-        from eyeline.results.run import Run
-
         tables = {"space": self.table()}
         for stack in self.stacks.values():
             if stack.pairs:
@@ -238,8 +238,15 @@ class Space:
 
         return place_trace(self, trace, stack)
 
-    def save(self, path: str | Path, *, vectors: bool = True) -> None:
-        """Write to a safetensors file, whole or not at all. `el.open_space` reads it, without torch."""
-        from eyeline.results.space.file import save_space
+    def save(self, path: str | Path, *, vectors: bool = True) -> Path:
+        """Write the space, whole or not at all; the path. `el.open` reads it back, without torch.
 
-        save_space(self, path, vectors=vectors)
+        path      FILE.safetensors for the space alone; any other name is a folder, for its tables and facts too
+        vectors   without them the file is some ten times smaller, and can be looked at but not searched or projected anew
+        """
+        path = Path(path)
+        if path.suffix == ENDING:
+            save_space(self, path, vectors=vectors)
+        else:
+            write_parts(path, self.run().sections, {FILE: lambda file: save_space(self, file, vectors=vectors)})
+        return path

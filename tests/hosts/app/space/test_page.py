@@ -15,8 +15,9 @@ from eyeline.hosts.app.settings import Limits, Settings, current, use
 from eyeline.hosts.app.space.job import SpaceOptions, comparison_work, space_work
 from eyeline.hosts.app.space.run_view import fidelity
 from eyeline.hosts.app.texts.source import Source
-from eyeline.results.space.file import FILE, open_space
+from eyeline.results.space.file import FILE
 from eyeline.results.space.one_head import head_space, picture_space
+from eyeline.results.space.read import open_space
 from eyeline.views import space_view
 from tests.hosts.app.grammar.test_page import ended
 from tests.hosts.app.small_runs import TEXTS

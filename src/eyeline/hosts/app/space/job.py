@@ -50,12 +50,7 @@ def space_work(say: Say, model: Model, corpus: Corpus, options: SpaceOptions) ->
             max_tokens=options.max_tokens, progress=report,
         )  # fmt: skip
         job.report_progress(Progress("saving", 1, 1))
-
-        def save(folder: Path) -> None:
-            space.run().save(folder)
-            space.save(folder / FILE)
-
-        save_run(job, save)
+        save_run(job, space.save)
 
     return work
 

@@ -22,8 +22,9 @@ from eyeline.plots.figures import available
 from eyeline.results.facts import SpaceOptions
 from eyeline.results.run import Run
 from eyeline.results.space.ask import HeadPicture
-from eyeline.results.space.file import FILE, open_space
+from eyeline.results.space.file import FILE
 from eyeline.results.space.one_head import head_space, picture_space
+from eyeline.results.space.read import open_space
 from eyeline.results.space.space import Space
 from eyeline.views.space import space_view
 from eyeline.views.view import View

@@ -1,0 +1,94 @@
+"""The status of runs in a folder (running, finished, failed, killed), and the lock that lets one run of a kind write there at a time."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+import filelock
+
+from eyeline.errors import StorageError
+from eyeline.results.facts import KINDS
+from eyeline.results.folder import check_free, kinds_in
+from eyeline.storage.files import make_folder, write_whole
+
+Status = Literal["running", "finished", "failed", "killed"]
+
+
+@contextmanager
+def writing_run(folder: Path, kind: str, *, overwrite: bool = False) -> Iterator[None]:
+    """Hold a folder for a run of one kind while it is computed and saved. A second run of the same kind is refused.
+
+    What the folder held before stays until the new run is saved. The system releases the lock when the process ends, however it ends.
+    """
+    check_free(folder, kind, overwrite=overwrite)
+    make_folder(folder)
+    lock = filelock.FileLock(folder / f".{kind}.lock")
+    try:
+        lock.acquire(timeout=0)
+    except filelock.Timeout as error:
+        raise StorageError(
+            f"{folder}: another run of {kind} is writing here.", "Wait for it, stop it, or choose another folder."
+        ) from error
+    except OSError as error:
+        raise StorageError(
+            f"{folder}: cannot be written ({error.strerror or error}).", "Choose another folder, or free some space."
+        ) from error
+    try:
+        check_free(folder, kind, overwrite=overwrite)  # another run may have ended since
+        _mark(folder, kind, "running")
+        try:
+            yield
+        except BaseException as error:
+            _mark(folder, kind, "failed" if isinstance(error, Exception) else "killed")
+            raise
+        _marker(folder, kind).unlink(missing_ok=True)
+    finally:
+        lock.release()
+
+
+def statuses(folder: Path) -> dict[str, Status]:
+    """Kind → the status of the latest run of that kind in a folder. A run of before that it was to replace can still be opened."""
+    finished = kinds_in(folder)
+    found: dict[str, Status] = {}
+    for kind in KINDS:
+        if _marker(folder, kind).is_file():
+            found[kind] = _marked(folder, kind)
+        elif kind in finished:
+            found[kind] = "finished"
+    return found
+
+
+def _marker(folder: Path, kind: str) -> Path:
+    return folder / f".{kind}.status.json"
+
+
+def _mark(folder: Path, kind: str, status: Status) -> None:
+    write_whole(_marker(folder, kind), [json.dumps({"status": status}).encode()])
+
+
+def _marked(folder: Path, kind: str) -> Status:
+    """What the file says; a run that says that it is running, but does not hold the lock, was killed."""
+    try:
+        data = json.loads(_marker(folder, kind).read_bytes())
+        status = data.get("status") if isinstance(data, dict) else None
+    except (OSError, ValueError, RecursionError):
+        status = None
+    if status == "failed":
+        return "failed"
+    return "running" if status == "running" and _is_held(folder / f".{kind}.lock") else "killed"
+
+
+def _is_held(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    lock = filelock.FileLock(path)
+    try:
+        lock.acquire(timeout=0)
+    except (filelock.Timeout, OSError):
+        return True
+    lock.release()
+    return False
