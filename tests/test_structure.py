@@ -77,7 +77,7 @@ def test_the_old_name_is_left_only_where_its_files_are_read():
     if done.returncode > 1:
         pytest.skip(f"not a clone: {done.stderr.strip()}")
     paths = {path for path in done.stdout.splitlines() if path not in MAY_NAME_THE_OLD}
-    others = {path for path in paths if "old_name" not in path and "compat" not in path}
+    others = {path for path in paths if "old_name" not in path and f"written_by_{OLD_NAME}" not in path}
     assert others == set()
 
 

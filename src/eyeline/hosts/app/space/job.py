@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eyeline.analyses.progress import Progress
@@ -13,7 +12,6 @@ from eyeline.hosts.app.jobs.queue import Job, Work
 from eyeline.hosts.app.jobs.saving import save_run
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.settings import current
-from eyeline.results.space.file import FILE
 
 if TYPE_CHECKING:
     from eyeline.models.model import Model
