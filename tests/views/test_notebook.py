@@ -116,4 +116,8 @@ def test_an_executed_notebook_shows_the_picture_without_a_kernel(keep_widget_sta
     ).execute()
     html, _ = HTMLExporter().from_notebook_node(made)
     assert "cat" in picture_in(html)
-    assert any(WIDGET in output.get("data", {}) for output in made.cells[0].outputs)
+    picture, widget = (output["data"] for output in made.cells[0].outputs)
+    assert WIDGET in widget
+    assert WIDGET not in picture
+    name = re.findall(r'<img class="([\w-]+)"', picture["text/html"])[0]
+    assert f".jp-OutputArea-child:has(.{name}) + .jp-OutputArea-child:not(:has([data-eyeline-live]))" in picture["text/html"]

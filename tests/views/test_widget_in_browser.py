@@ -82,3 +82,24 @@ def test_what_the_reader_does_is_sent(cell: Any) -> None:
     menu.select_option("1")
     cell.wait_for_function("model.sent.length > 0", timeout=5000)
     assert cell.evaluate("model.sent.at(-1).layer") == 1
+
+
+OUTPUTS = """<div class="jp-OutputArea-child"><div class="jp-OutputArea-output">{picture}<style>{style}</style></div></div>
+<div class="jp-OutputArea-child"><div class="jp-OutputArea-output jupyter-widgets" id="widget">Error displaying widget: model not found</div></div>
+<div class="jp-OutputArea-child" id="after">another output</div>"""
+
+
+def test_without_a_kernel_the_error_in_place_of_the_widget_is_not_seen(view: View, browser: Any) -> None:
+    """As JupyterLab lays out the two outputs; a live view in the second makes it visible."""
+    shown = browser.new_page()
+    shown.set_content(OUTPUTS.format(picture=picture(view), style=notebook.HIDE_ERROR.format(still=notebook.still_class(view))))
+    assert shown.locator("img").is_visible()
+    assert not shown.get_by_text("model not found").is_visible()
+    assert shown.locator("#after").is_visible()
+    shown.evaluate("document.getElementById('widget').innerHTML = '<div data-eyeline-live>drawn</div>'")
+    assert shown.get_by_text("drawn").is_visible()
+    shown.close()
+
+
+def test_a_live_view_says_that_it_is_one(cell: Any) -> None:
+    assert cell.locator("#cell[data-eyeline-live]").count() == 1

@@ -31,6 +31,7 @@ function hideStill(model: WidgetModel): void {
 
 function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => void {
   hideStill(model);
+  el.setAttribute("data-eyeline-live", "");
   let waiting: ReturnType<typeof setTimeout> | undefined;
   const handle = mount(el, viewOf(model), {
     onState(state) {

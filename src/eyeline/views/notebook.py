@@ -18,6 +18,9 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 #: A page beyond this is not put into a notebook file: the still picture stands in for it.
 LARGEST_FRAME = 8_000_000
 
+#: JupyterLab's outputs are siblings: the one after the picture is shown while a live view is in it, which marks itself by this attribute.
+HIDE_ERROR = ".jp-OutputArea-child:has(.{still}) + .jp-OutputArea-child:not(:has([data-eyeline-live])) {{ display: none }}"
+
 
 def live_widget(view: ViewData) -> Any:
     """The view's anywidget, created once: its arrays as binary buffers, and a `state` that follows the reader, both ways."""
@@ -60,7 +63,8 @@ def has_anywidget() -> bool:
 def show(view: ViewData) -> None:
     """Display in IPython: the still picture and the live widget as two outputs; the widget hides the picture when it draws.
 
-    Two, because a notebook opened without a kernel shows an error in place of a widget, whatever else that output holds.
+    Two, because a notebook opened without a kernel shows an error in place of a widget, whatever else that output holds. The picture's
+    style hides the second output as long as no live view is in it.
     """
     import IPython.display as screen
 
@@ -69,7 +73,9 @@ def show(view: ViewData) -> None:
     if not has_anywidget():
         display(mimebundle(view), raw=True)
         return
-    display({"text/html": picture(view), "text/plain": repr(view)}, raw=True)
+    display(
+        {"text/html": picture(view) + f"<style>{HIDE_ERROR.format(still=still_class(view))}</style>", "text/plain": repr(view)}, raw=True
+    )
     display({WIDGET: widget_data(view), "text/plain": ""}, raw=True)
 
 
