@@ -123,3 +123,15 @@ def test_a_search_that_finds_nothing_says_so(show, kind):
     shown.until("state.find === 'quick'")
     shown.page.get_by_text("0 matches").wait_for(state="detached")
     assert said.inner_text() == ""
+
+
+def test_on_a_phone_a_sign_says_that_there_are_more_heads(show):
+    shown = show(made_up.view("model", 12), width=360, height=740, has_touch=True, is_mobile=True)
+    assert shown.page.locator(".more").is_visible()
+    shown.page.locator(".scroll").evaluate("e => { e.scrollLeft = e.scrollWidth; }")
+    shown.wait("document.getElementById('view').firstElementChild.shadowRoot.querySelector('.more').hidden")
+
+
+def test_in_a_wide_window_no_sign_says_so(show):
+    shown = show(made_up.view("model", 12))
+    assert not shown.page.locator(".more").is_visible()

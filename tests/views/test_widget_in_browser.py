@@ -85,7 +85,7 @@ def test_what_the_reader_does_is_sent(cell: Any) -> None:
 
 
 OUTPUTS = """<div class="jp-OutputArea-child"><div class="jp-OutputArea-output">{picture}<style>{style}</style></div></div>
-<div class="jp-OutputArea-child"><div class="jp-OutputArea-output jupyter-widgets" id="widget">Error displaying widget: model not found</div></div>
+<div class="jp-OutputArea-child"><div class="jp-OutputArea-output" id="widget">Error displaying widget: model not found</div></div>
 <div class="jp-OutputArea-child" id="after">another output</div>"""
 
 

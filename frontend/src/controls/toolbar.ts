@@ -3,9 +3,11 @@
 import { axes, isPair, matches } from "../core/axes";
 import type { Kind, Spec, State } from "../core/contract";
 import type { Labels } from "../core/labels";
-import { checkbox, menu, numbers, search, segmented, select, slider, stepper, type Control } from "./controls";
+import { menu, numbers, search, segmented, select, stepper, type Control } from "./controls";
 import { el, on } from "./dom";
 import { headBoxes } from "./heads";
+import { lineZoom } from "./line-zoom";
+import { readingMenu } from "./reading-menu";
 
 export interface ToolbarHost {
   spec: Spec;
@@ -39,7 +41,7 @@ export function toolbar(host: ToolbarHost, kind: Kind, inside: Kind): Toolbar {
           { value: "heatmap", label: labels.heatmap },
         ],
         (s) => s.as,
-        (v) => set({ as: v as State["as"] }),
+        (v) => set({ as: v as State["as"], zoom: { x: 0, y: 0, k: 1 } }),
       ),
     );
   if (kind === "model") bar.push(colourBy(host), chooseRows(host));
@@ -82,6 +84,7 @@ export function toolbar(host: ToolbarHost, kind: Kind, inside: Kind): Toolbar {
       (s) => isFound(host.spec, s, kind),
     ),
   );
+  if (kind === "head") bar.push(lineZoom(host));
   const rows: Control[] = kind === "head" ? [headBoxes(host.spec, labels, host.state, set)] : [];
   return {
     element: el(
@@ -210,72 +213,6 @@ function pairMenu({ labels, set }: ToolbarHost): Control {
     (s) => s.segments,
     (v) => set({ segments: v as State["segments"], zoom: { x: 0, y: 0, k: 1 } }),
   );
-}
-
-function readingMenu({ spec, labels, set }: ToolbarHost, kind: Kind): Control {
-  const controls: Control[] = [
-    checkbox(
-      "hide_special",
-      labels.hide_special,
-      (s) => s.hide_special,
-      (v) => set({ hide_special: v }),
-    ),
-    checkbox(
-      "hide_sink",
-      labels.hide_sink,
-      (s) => s.hide_sink,
-      (v) => set({ hide_sink: v }),
-    ),
-    checkbox(
-      "renormalise",
-      labels.renormalise,
-      (s) => s.renormalise,
-      (v) => set({ renormalise: v }),
-    ),
-    slider(
-      "threshold",
-      labels.threshold,
-      (s) => s.threshold,
-      (v) => set({ threshold: v }),
-    ),
-    checkbox(
-      "rescale",
-      labels.rescale,
-      (s) => s.rescale,
-      (v) => set({ rescale: v }),
-    ),
-  ];
-  if (kind === "head") {
-    controls.push(
-      segmented(
-        "combine",
-        labels.combine,
-        (["each", "mean", "max"] as const).map((value) => ({ value, label: labels[value] })),
-        (s) => s.combine,
-        (v) => set({ combine: v as State["combine"] }),
-      ),
-    );
-    const layers = numbers(
-      "combine_layers",
-      labels.combine_layers,
-      labels,
-      (s) => spec.stacks[s.stack].layers.length,
-      (s, i) => String(spec.stacks[s.stack].layers[i].layer),
-      (s) => s.combine_layers,
-      (combine_layers) => set({ combine_layers }),
-    );
-    controls.push({
-      element: layers.element,
-      sync(state) {
-        layers.sync(state);
-        layers.element.hidden = state.combine === "each";
-      },
-    });
-  }
-  const used = (s: State) =>
-    [s.hide_special, s.hide_sink, s.renormalise, s.threshold > 0, s.rescale, kind === "head" && s.combine !== "each"].filter(Boolean)
-      .length;
-  return menu(labels.reading, "reading", controls, used);
 }
 
 const themeMenu = ({ labels, set }: ToolbarHost): Control =>

@@ -2,7 +2,8 @@
 
 import { MONO, SANS } from "../core/theme";
 import { paintClouds } from "./clouds";
-import { batches, ends } from "./lines";
+import { arrowhead, paintArrowhead } from "./arrows";
+import { batches, ends, FAINT_ARROW } from "./lines";
 import { paintSegments } from "./segments";
 import type { Bitmap, Item, Lines, Rect, Scene, Text } from "./scene";
 
@@ -134,6 +135,12 @@ function paintLines(context: Context, item: Lines): void {
         else context.lineTo(x2, y2);
       }
       context.stroke();
+    }
+    if (!item.arrows || batch.opacity < FAINT_ARROW) continue;
+    context.fillStyle = batch.colour;
+    for (const i of batch.members) {
+      const [, , x2, y2] = ends(item, i);
+      paintArrowhead(context, arrowhead(x2 - 1, y2, x2, y2, batch.width));
     }
   }
 }

@@ -15,6 +15,8 @@ export interface LineSet {
 /** Fainter than this cannot be told from the ground. */
 export const FAINTEST = 2.5 / 255;
 export const LEVELS = 24;
+/** Fainter lines have no arrowhead. */
+export const FAINT_ARROW = 0.06;
 
 export const strength = (weight: number, max: number, rescale: boolean): number =>
   rescale ? (max > 0 ? weight / max : 0) : Math.min(1, weight);

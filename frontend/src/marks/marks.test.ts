@@ -1,3 +1,4 @@
+import { arrowhead } from "./arrows";
 import { describe, expect, it } from "vitest";
 import { coarser, cut, pyramid, shades, shrink } from "./heatmap";
 import { batches, ends, lineSet, strongest } from "./lines";
@@ -143,5 +144,29 @@ describe("SVG", () => {
       x2: 3,
       y2: 4,
     });
+  });
+});
+
+describe("arrowheads", () => {
+  it("end at the key, wider for wider lines", () => {
+    const [x, y, ax, ay, bx, by] = arrowhead(0, 0, 100, 0, 2);
+    expect([x, y]).toEqual([100, 0]);
+    expect(ax).toBe(bx);
+    expect(ax).toBeLessThan(100);
+    expect(ay).toBe(-by);
+    expect(Math.abs(arrowhead(0, 0, 100, 0, 4)[3])).toBeGreaterThan(Math.abs(ay));
+  });
+
+  it("are written into a picture where they are seen", async () => {
+    const segments: Scene["items"][number] = {
+      type: "segments",
+      ends: Float32Array.of(0, 0, 100, 0),
+      weights: Float32Array.of(1),
+      colour: "#000000",
+      widest: 3,
+    };
+    const write = (arrows: boolean) => toSvg({ width: 100, height: 20, background: "#fff", items: [{ ...segments, arrows }] }, png);
+    expect(await write(true)).toContain("Z");
+    expect(await write(false)).not.toContain("Z");
   });
 });

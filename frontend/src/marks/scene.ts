@@ -49,6 +49,8 @@ export interface Lines {
   colours: string[];
   widest: number;
   curved: boolean;
+  /** Heads at the key side, where few lines are drawn. */
+  arrows?: boolean;
 }
 /** Pixels stretched over a rectangle without smoothing: [row, column] as RGBA words. */
 export interface Bitmap {
@@ -78,6 +80,8 @@ export interface Segments {
   colour: string;
   widest: number;
   opacity?: number;
+  /** Heads at the second end. */
+  arrows?: boolean;
 }
 export interface Clip {
   type: "clip";

@@ -2,7 +2,8 @@
 
 import { MONO, SANS } from "../core/theme";
 import { asBitmap, pointsOf, writeClouds } from "./clouds";
-import { batches, ends } from "./lines";
+import { arrowhead, writeArrowhead } from "./arrows";
+import { batches, ends, FAINT_ARROW } from "./lines";
 import { writeSegments } from "./segments";
 import type { Bitmap, Item, Lines, Scene, Text } from "./scene";
 
@@ -83,7 +84,13 @@ function writeLines(item: Lines): string {
   return batches(item)
     .map((b) => {
       const look = `stroke="${b.colour}" stroke-opacity="${n(b.opacity)}" stroke-width="${n(b.width)}"`;
-      return `<path d="${b.members.map(path).join("")}" fill="none" ${look}/>`;
+      const drawn = `<path d="${b.members.map(path).join("")}" fill="none" ${look}/>`;
+      if (!item.arrows || b.opacity < FAINT_ARROW) return drawn;
+      const heads = b.members.map((i) => {
+        const [, , x2, y2] = ends(item, i);
+        return writeArrowhead(arrowhead(x2 - 1, y2, x2, y2, b.width));
+      });
+      return `${drawn}<path d="${heads.join("")}" fill="${b.colour}" fill-opacity="${n(b.opacity)}"/>`;
     })
     .join("");
 }

@@ -23,17 +23,23 @@ export interface LinesNeeds {
   widest: [number, number]; // widest token at 12 px, left and right
   maps: number;
   coarse?: boolean; // a finger needs 44 px
+  zoom?: number; // 1: as much as fits well; larger: larger rows and text
 }
 
 const GAP = 8;
 const TOP = 26;
 const LEAST = 60; // between the columns
+const WIDEST = 1800;
+const LARGEST_TEXT = 32;
+/** The largest magnification of lines. */
+export const MOST_ZOOM = 4;
 
 export function linesLayout(needs: LinesNeeds): LinesLayout {
-  const width = Math.max(280, Math.min(needs.width, 960));
+  const width = Math.max(280, Math.min(needs.width, WIDEST));
   const longest = Math.max(needs.rows, needs.cols, 1);
-  const row = needs.coarse ? 44 : longest <= 24 ? 24 : longest <= 48 ? 20 : 18;
-  const size = needs.coarse || longest <= 24 ? 14 : 12;
+  const zoom = Math.max(1, Math.min(MOST_ZOOM, needs.zoom ?? 1));
+  const row = Math.round((needs.coarse ? 44 : longest <= 24 ? 24 : longest <= 48 ? 20 : 18) * zoom);
+  const size = Math.min(LARGEST_TEXT, Math.round((needs.coarse || longest <= 24 ? 14 : 12) * zoom));
   const all = TOP + longest * row;
   const window = Math.max(240, needs.window);
   const fits = all + 8 <= window;
@@ -45,7 +51,7 @@ export function linesLayout(needs: LinesNeeds): LinesLayout {
   const side = numbers + strip;
   const room = Math.max(40, Math.min((width - 2 * side) * (narrow ? 0.36 : 0.28), (width - 2 * side - 2 * GAP - LEAST) / 2));
   const tokens = needs.widest.map((w) => Math.ceil(Math.min(room, (w * size) / 12 + 2))) as [number, number];
-  const between = Math.max(LEAST, Math.min(440, width - 2 * side - tokens[0] - tokens[1] - 2 * GAP));
+  const between = Math.max(LEAST, width - 2 * side - tokens[0] - tokens[1] - 2 * GAP);
   const x1 = side + tokens[0] + GAP;
   return {
     width: x1 + between + GAP + tokens[1] + side,

@@ -9,7 +9,7 @@ import { paint } from "../../marks/canvas";
 import type { Lines, Scene } from "../../marks/scene";
 import type { DrawnLine, Stage, Summary } from "../../registry";
 import { focusOf, lockedPlaces, numbersShown, sideOf, spoken, toggled, type Side } from "./focus";
-import { linesLayout, rowAt, rowY, visibleRows, type LinesLayout } from "./layout";
+import { linesLayout, MOST_ZOOM, rowAt, rowY, visibleRows, type LinesLayout } from "./layout";
 import { isCoarse } from "../pointer";
 import { TokenOptions } from "../options";
 import { linesItem, linesScene, widestToken } from "./scene-lines";
@@ -31,6 +31,8 @@ export class LinesPart {
   private found = "";
   private match = -1;
   private resting = 0;
+  private apart = 0; // between two fingers, px
+  private keep: { row: number; y: number } | null = null;
 
   constructor(private stage: Stage) {
     this.canvas.setAttribute("aria-label", stage.labels.drawing);
@@ -45,6 +47,9 @@ export class LinesPart {
     this.scroll.append(this.spacer);
     stage.element.append(this.scroll);
     on(this.scroll, "scroll", () => this.scrolled(), { passive: true });
+    on(this.scroll, "wheel", (event) => this.wheel(event), { passive: false });
+    on(this.scroll, "touchstart", (event) => this.touch(event), { passive: true });
+    on(this.scroll, "touchmove", (event) => this.touch(event), { passive: false });
     on(this.canvas, "pointermove", (event) => this.hover(event.pointerType === "touch" ? null : this.at(event)));
     on(this.canvas, "pointerleave", () => this.hover(null));
     on(this.canvas, "click", (event) => {
@@ -59,6 +64,8 @@ export class LinesPart {
     this.reading = reading;
     this.whole = null;
     this.measure();
+    if (this.keep) this.scroll.scrollTop = this.keep.row * this.layout!.row - this.keep.y;
+    this.keep = null;
     this.bringFound();
     this.render();
   }
@@ -88,12 +95,53 @@ export class LinesPart {
       cols: cols.labels.length,
       widest: [widestToken(rows), widestToken(cols)],
       maps: maps.length,
+      zoom: this.stage.state().zoom.k,
       coarse: isCoarse(),
     });
     this.layout = layout;
     this.scroll.style.height = `${layout.height}px`;
     this.spacer.style.height = `${layout.full}px`;
     this.spacer.style.width = `${layout.width}px`;
+  }
+
+  /** With Ctrl (or a pinch on a touchpad, which says the same) the wheel zooms; without, the list scrolls. */
+  private wheel(event: WheelEvent): void {
+    if (!event.ctrlKey && !event.metaKey) return;
+    event.preventDefault();
+    this.zoomBy(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.005)), event.clientY);
+  }
+
+  private touch(event: TouchEvent): void {
+    if (event.touches.length !== 2) {
+      this.apart = 0;
+      return;
+    }
+    const [a, b] = event.touches;
+    const apart = Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY);
+    if (event.type === "touchmove" && this.apart > 0) {
+      event.preventDefault();
+      this.zoomBy(apart / this.apart, (a.clientY + b.clientY) / 2);
+    }
+    this.apart = apart;
+  }
+
+  /** Larger or smaller rows; the row under the pointer (or the first one) keeps its place. */
+  zoomBy(factor: number, clientY?: number): void {
+    const { layout } = this;
+    if (!layout) return;
+    const before = this.stage.state().zoom.k;
+    const k = Math.max(1, Math.min(MOST_ZOOM, before * factor));
+    if (k === before) return;
+    const y = clientY === undefined ? 0 : Math.max(0, clientY - this.scroll.getBoundingClientRect().top - layout.top);
+    this.keep = { row: (this.scroll.scrollTop + y) / layout.row, y };
+    this.stage.set({ zoom: { x: 0, y: 0, k } });
+  }
+
+  key(event: KeyboardEvent): boolean {
+    const factors: Record<string, number> = { "+": 1.25, "=": 1.25, "-": 1 / 1.25, "0": 0 };
+    if (!(event.key in factors)) return false;
+    this.zoomBy(factors[event.key]);
+    return true;
   }
 
   /** While the list moves the strongest lines are enough; all of them when it rests. */

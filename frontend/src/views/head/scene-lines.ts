@@ -47,6 +47,7 @@ export function linesItem({ reading, state, theme, layout, scroll }: LinesInput,
     colours,
     widest: focus ? 4 : 3,
     curved: true,
+    arrows: focus !== null,
   };
 }
 

@@ -70,7 +70,7 @@ export function headView(stage: Stage): ViewInstance {
       return `${stage.spec.model} · ${name}${what} · ${size} ${stage.labels.token.toLowerCase()}`;
     },
     key(event) {
-      return part instanceof HeatmapPart && part.key(event);
+      return part?.key(event) ?? false;
     },
     find: (by) => part?.find(by),
     destroy: clear,

@@ -25,7 +25,11 @@ export function modelView(stage: Stage): ViewInstance {
   const sides = el("div", { class: "sides", "aria-hidden": "true" }, el("div"));
   const scroll = el("div", { class: "scroll" }, sides, canvas, ring);
   const large = new Large(stage);
-  stage.element.append(scroll, large.element);
+  // Says that there are heads beyond the right edge.
+  const more = el("div", { class: "more", hidden: true, title: stage.labels.more_heads, "aria-hidden": "true" }, "›");
+  const showMore = () => (more.hidden = scroll.scrollLeft + scroll.clientWidth >= scroll.scrollWidth - 2);
+  on(scroll, "scroll", showMore, { passive: true });
+  stage.element.append(scroll, more, large.element);
   let grid: GridLayout = gridLayout(0, 0, 0);
   let current: Scene | null = null;
   let drawn: DrawnThumbnail[] = [];
@@ -194,6 +198,7 @@ export function modelView(stage: Stage): ViewInstance {
       message = null;
       const empty = !state.rows.length || !state.columns.length;
       scroll.hidden = empty;
+      if (empty) more.hidden = true;
       if (empty) {
         drawn = [];
         current = null;
@@ -206,6 +211,7 @@ export function modelView(stage: Stage): ViewInstance {
       point(null);
       placeSides(state);
       render();
+      showMore();
       let last = performance.now();
       for (const row of state.rows) {
         if (state.columns.every((head) => head >= stage.spec.stacks[state.stack].layers[row].n_heads || made.has(`${row}.${head}`)))
@@ -258,6 +264,7 @@ export function modelView(stage: Stage): ViewInstance {
     },
     destroy() {
       scroll.remove();
+      more.remove();
       large.element.remove();
     },
   };

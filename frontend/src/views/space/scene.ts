@@ -67,12 +67,22 @@ export function pointLook(count: number, box: { w: number; h: number }, k: numbe
   return { size, opacity: Math.max(0.4, Math.min(0.8, room / 9)) };
 }
 
+/** More lines than this have no arrowheads: they would hide the points. */
+const MOST_ARROWS = 400;
+
 function segments(links: Link[], at: Float32Array, box: PlotBox, colour: string, widest: number): Segments {
   const ends = new Float32Array(4 * links.length);
   links.forEach(({ from, to }, i) =>
     ends.set([box.x + at[2 * from], box.y + at[2 * from + 1], box.x + at[2 * to], box.y + at[2 * to + 1]], 4 * i),
   );
-  return { type: "segments", ends, weights: Float32Array.from(links, (link) => link.weight), colour, widest };
+  return {
+    type: "segments",
+    ends,
+    weights: Float32Array.from(links, (link) => link.weight),
+    colour,
+    widest,
+    arrows: links.length <= MOST_ARROWS,
+  };
 }
 
 /** Who gets a label, the most important first. */
