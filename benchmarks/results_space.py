@@ -31,10 +31,10 @@ from eyeline.analyses.space.facts import fidelity, mean_entropy
 from eyeline.analyses.space.fit import head_texts
 from eyeline.analyses.space.gauge import GAUGES, gauge_layer, shared_scale, some_pairs
 from eyeline.analyses.space.parallel import Parallel
-from eyeline.measures.fitted_projection import fit_projections
-from eyeline.measures.freed_points import free_texts
-from eyeline.measures.project import METHODS, project
-from eyeline.measures.projection_loss import divergence
+from eyeline.measures.space.fitted_projection import fit_projections
+from eyeline.measures.space.freed_points import free_texts
+from eyeline.measures.space.project import METHODS, project
+from eyeline.measures.space.projection_loss import divergence
 from eyeline.results.space.space import Vectors
 from eyeline.results.space.tokens import SpaceTokens
 from results import markdown_table, put_section

@@ -11,7 +11,7 @@ import pytest
 import eyeline as el
 from eyeline.analyses.progress import Progress, StopRequestedError
 from eyeline.analyses.space import fit as space_fit
-from eyeline.measures.fitted_projection import fit_projections
+from eyeline.measures.space.fitted_projection import fit_projections
 from eyeline.text.coreference.mention import MarkedDocument, Mention
 from eyeline.text.treebank.read import Sentence
 from tests.laws.statistics import tiny_model

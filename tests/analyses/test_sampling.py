@@ -13,7 +13,7 @@ from eyeline.analyses import prepare, word_maps
 from eyeline.analyses.coreference import windows
 from eyeline.analyses.sampling import sample_indices
 from eyeline.analyses.space import fit as space_fit
-from eyeline.measures.fitted_projection import fit_projections
+from eyeline.measures.space.fitted_projection import fit_projections
 from eyeline.text.coreference.mention import MarkedDocument, Mention
 from eyeline.text.encode import encode
 from eyeline.text.treebank.read import Sentence

@@ -13,7 +13,7 @@ import transformers as t
 import eyeline as el
 from eyeline.analyses.space import fit as space_fit
 from eyeline.errors import EyelineError
-from eyeline.measures.fitted_projection import fit_projections
+from eyeline.measures.space.fitted_projection import fit_projections
 from tests.capture.families import FAMILIES, SPECIAL, TINY, WORDS, tiny_tokenizer
 from tests.laws.statistics import tiny_model
 

@@ -12,7 +12,7 @@ import transformers as t
 import eyeline as el
 from eyeline.analyses.space import fit as space_fit
 from eyeline.errors import EyelineError
-from eyeline.measures.fitted_projection import fit_projections
+from eyeline.measures.space.fitted_projection import fit_projections
 from tests.capture.families import FAMILIES, VOCAB, tiny_tokenizer
 from tests.laws.statistics import new_tiny_model, tiny_model
 

@@ -12,8 +12,8 @@ import eyeline as el
 from eyeline.analyses.space import fit as space_fit
 from eyeline.analyses.space.capture import capture_space
 from eyeline.errors import EyelineError
-from eyeline.measures.fitted_projection import fit_projections
-from eyeline.measures.gauge import lifted
+from eyeline.measures.space.fitted_projection import fit_projections
+from eyeline.measures.space.gauge import lifted
 from eyeline.results.space.space import FACTS
 from tests.capture.families import FAMILIES, tiny_tokenizer
 from tests.laws.statistics import tiny_model

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from eyeline.analyses.space.capture import CapturedStack
-from eyeline.measures.fidelity import nearness, rank_correlation, rank_of_most_attended
 from eyeline.measures.focus import entropy
+from eyeline.measures.space.fidelity import nearness, rank_correlation, rank_of_most_attended
 from eyeline.results.space.space import LEVELS, TOP
 
 #: Maps of at most so many bytes are kept whole.

@@ -8,9 +8,9 @@ import torch
 from eyeline.analyses.progress import Steps
 from eyeline.analyses.space.capture import CapturedStack
 from eyeline.analyses.space.parallel import Parallel
-from eyeline.measures.fitted_projection import fit_projections
-from eyeline.measures.freed_points import free_texts
-from eyeline.measures.projection_loss import HeadText, Projections, divergence
+from eyeline.measures.space.fitted_projection import fit_projections
+from eyeline.measures.space.freed_points import free_texts
+from eyeline.measures.space.projection_loss import HeadText, Projections, divergence
 from eyeline.results.space.space import LinearProjections
 
 

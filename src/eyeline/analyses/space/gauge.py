@@ -8,7 +8,7 @@ import numpy as np
 
 from eyeline.analyses.space.capture import CapturedStack
 from eyeline.errors import TraceError, nearest
-from eyeline.measures.gauge import distance_correlation, find_scale, lifted, shift_keys, weighted_correlation
+from eyeline.measures.space.gauge import distance_correlation, find_scale, lifted, shift_keys, weighted_correlation
 
 GAUGES = ("attentionviz", "lifted", "none")
 #: So many pairs of a query and a key of its text are looked at in each head.

@@ -15,7 +15,7 @@ from eyeline.analyses.space.facts import fidelity, mean_entropy, most_attended, 
 from eyeline.analyses.space.fit import fitted
 from eyeline.analyses.space.gauge import check_gauge, gauge_error, gauge_layer, pair_rows, shared_scale, some_pairs
 from eyeline.errors import TraceError, nearest
-from eyeline.measures.project import METHODS, check_method, principal_axes, project
+from eyeline.measures.space.project import METHODS, check_method, principal_axes, project
 from eyeline.models.model import Model
 from eyeline.results.facts import GaugeCheck, RunFacts, SpaceOptions, StackCheck
 from eyeline.results.space.space import KINDS, LinearProjections, Space, SpaceStack

@@ -9,9 +9,9 @@ import numpy as np
 
 from eyeline.capture.trace import Trace
 from eyeline.errors import TraceError
-from eyeline.measures.fidelity import nearness, rank_correlation, rank_of_most_attended
-from eyeline.measures.gauge import distance_correlation, find_scale, lifted, shift_keys
-from eyeline.measures.project import check_method, project
+from eyeline.measures.space.fidelity import nearness, rank_correlation, rank_of_most_attended
+from eyeline.measures.space.gauge import distance_correlation, find_scale, lifted, shift_keys
+from eyeline.measures.space.project import check_method, project
 
 if TYPE_CHECKING:
     from eyeline.results.space.space import Space, SpaceStack, Vectors

@@ -17,7 +17,7 @@ from eyeline.hosts.app.figures.figures import version_of
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.models import compute_slot, view_cache
 from eyeline.hosts.app.plain import escaped, refuse
-from eyeline.measures.project import METHODS
+from eyeline.measures.space.project import METHODS
 from eyeline.plots.figures import available
 from eyeline.results.facts import SpaceOptions
 from eyeline.results.run import Run

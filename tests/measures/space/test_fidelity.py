@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eyeline.errors import EyelineError
-from eyeline.measures.fidelity import nearness, rank_correlation, rank_of_most_attended
-from eyeline.measures.project import check_method, principal_axes, project
+from eyeline.measures.space.fidelity import nearness, rank_correlation, rank_of_most_attended
+from eyeline.measures.space.project import check_method, principal_axes, project
 from tests.reference.fidelity import mean_rank_correlation, share_of_nearest
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyeline.measures.gauge import balance, distance_correlation, find_scale, lift, lifted, shift_keys, weighted_correlation
+from eyeline.measures.space.gauge import balance, distance_correlation, find_scale, lift, lifted, shift_keys, weighted_correlation
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:

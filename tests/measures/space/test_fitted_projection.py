@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 import torch
 
-from eyeline.measures.fidelity import nearness, rank_of_most_attended
-from eyeline.measures.fitted_projection import fit_projections
-from eyeline.measures.freed_points import free_texts
-from eyeline.measures.projection_loss import HeadText, Projections, divergence, gradients_of, in_chunks
+from eyeline.measures.space.fidelity import nearness, rank_of_most_attended
+from eyeline.measures.space.fitted_projection import fit_projections
+from eyeline.measures.space.freed_points import free_texts
+from eyeline.measures.space.projection_loss import HeadText, Projections, divergence, gradients_of, in_chunks
 
 HEADS, DIM = 3, 6
 

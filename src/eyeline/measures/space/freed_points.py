@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-from eyeline.measures.projection_loss import HeadText, Projections, RunParts, Tensors, adam, gradients_of, in_chunks
+from eyeline.measures.space.projection_loss import HeadText, Projections, RunParts, Tensors, adam, gradients_of, in_chunks
 
 #: Steps, rate (of the points' spread) and pull of the freed points.
 FREE_STEPS, FREE_RATE, PULL = 120, 0.1, 0.002

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
-from eyeline.measures.projection_loss import HeadText, Projections, RunParts, Tensors, adam, divergence, gradients_of, in_chunks
+from eyeline.measures.space.projection_loss import HeadText, Projections, RunParts, Tensors, adam, divergence, gradients_of, in_chunks
 
 #: First several starts for a few steps each, then the best of them to the end: the loss has many valleys.
 STARTS, FIRST_STEPS, LAST_STEPS = 12, 60, 500
