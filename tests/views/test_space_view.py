@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from eyeline.errors import EyelineError
+from eyeline.results.facts import CorpusFacts, ModelFacts, RunFacts, SpaceOptions
 from eyeline.results.space.space import Space
 from eyeline.views import space, space_view
 from eyeline.views.pictures.still import still
@@ -148,7 +149,8 @@ def test_long_texts_and_many_points_keep_their_numbers():
 
 
 def test_spaces_of_other_texts_in_like_number_are_not_compared():
-    one, other = (replace(made_up.space([12, 9]), about={"corpus": {"name": "a.txt", "sha256": sha}}) for sha in ("1", "2"))
+    facts = [RunFacts(ModelFacts("made up"), CorpusFacts("a.txt", sha), SpaceOptions()) for sha in ("1", "2")]
+    one, other = (replace(made_up.space([12, 9]), facts=each) for each in facts)
     assert space_view(one, one)
     with pytest.raises(EyelineError, match="Make both from the same corpus"):
         space_view(one, other)

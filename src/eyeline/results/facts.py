@@ -86,7 +86,7 @@ class ProbeOptions:
 
 @dataclass(frozen=True)
 class SpaceOptions:
-    """The arguments of `joint_space`."""
+    """The arguments of `space`."""
 
     of: str = "queries-keys"
     project: str = "fitted"
