@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import eyeline as el
+from eyeline.capture.trace import Trace
 from eyeline.errors import TextError, TraceError
 from eyeline.measures.pooling import pool_to_words
 from tests.reference.pooling import pool_by_loops
@@ -199,3 +201,9 @@ def test_an_empty_second_text_is_no_second_text(minilm, second):
     assert empty.text == alone.text
     assert np.array_equal(empty.weights, alone.weights)
     assert minilm.traces([("The cat sat.", "")])[0].text == alone.text
+
+
+def test_why_something_is_missing_is_never_read_as_a_format_string():
+    stack = replace(Trace.from_arrays(np.ones((1, 1, 1, 1)), ["a"]).only, why_missing="{name.__class__} {0} {x!r} {name}")
+    with pytest.raises(TraceError, match=r"has no queries: \{name.__class__\} \{0\} \{x!r\} queries"):
+        _ = stack.queries

@@ -15,6 +15,7 @@ from eyeline.text.corpora.corpus import Corpus, Document, Item
 from eyeline.text.encode import encode
 from eyeline.text.pairs import build_pairs
 from eyeline.text.tokenized import TokenizedText
+from eyeline.text.unknown import count_unknown
 
 #: A text with more characters than this for each token that fits is too long without asking the tokeniser.
 CHARACTERS_A_TOKEN = 64
@@ -27,7 +28,7 @@ class Preparation:
     """Tokenises documents for one model and counts what happened to them.
 
     counts   documents, texts, tokens, too_long, windows, unreadable (documents), unreadable_pieces (of documents that are else read),
-             dropped (tokens that a window had no room for)
+             dropped (tokens that a window had no room for), unknown (tokens that the tokeniser does not know)
     """
 
     model: Model
@@ -76,6 +77,9 @@ class Preparation:
             return None
         self.counts["texts"] += len(found)
         self.counts["tokens"] += sum(len(side.source) + (len(side.target) if side.target else 0) for side in found)
+        unknown, _ = count_unknown((side.source for side in found), self.model.tokenizer)
+        if unknown:
+            self.counts["unknown"] += unknown
         return found
 
     def _encode(self, item: Item) -> TokenizedText:

@@ -23,7 +23,7 @@ def provenance(model: Model, corpus: CorpusFacts, options: Options) -> RunFacts:
         "transformers": transformers.__version__,
         "numpy": np.__version__,
     }
-    return RunFacts(model_facts(model), corpus, options, versions=versions)
+    return RunFacts(model_facts(model), corpus, options, versions=versions, notices=model.notices)
 
 
 def model_facts(model: Model) -> ModelFacts:

@@ -17,8 +17,9 @@ from eyeline.capture.layer import LayerAttention
 from eyeline.capture.selection import check_layers_of
 from eyeline.errors import ModelError, TextError
 from eyeline.models.model import Model
-from eyeline.text.encode import describe, encode
+from eyeline.text.encode import encode
 from eyeline.text.tokenized import TokenizedText
+from eyeline.text.written import describe
 
 #: The paper drops sentences of more word pieces than this.
 MAX_TOKENS = 128

@@ -47,6 +47,20 @@ class Call:
         function = own_eager(type(self.module))
         return function(self.module, queries, self.keys, self.values, self.mask, **self.options)[1]
 
+    def last_rows(self, rows: int) -> Call:
+        """The same call for the last queries alone."""
+        if self.queries.shape[2] <= rows:
+            return self
+        bias = None if self.bias is None else self.bias[:, :, -rows:]
+        return replace(
+            self,
+            weights=self.weights[:, :, -rows:],
+            queries=self.queries[:, :, -rows:],
+            mask=None if self.mask is None else self.mask[:, :, -rows:],
+            bias=bias,
+            options=self.options if bias is None else {**self.options, "position_bias": bias},
+        )
+
     def in_single_precision(self) -> Call:
         """The same call, of a model in half precision too, so that rounding is not taken for something else."""
         single: dict[str, Any] = {name: _single(getattr(self, name)) for name in ("queries", "keys", "values", "mask", "bias")}

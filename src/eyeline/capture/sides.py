@@ -14,8 +14,9 @@ from eyeline.capture.collect import Sides
 from eyeline.capture.inputs import decoder_start
 from eyeline.capture.model_state import EvaluationMode
 from eyeline.errors import ModelError, TextError
-from eyeline.text.encode import describe, encode
+from eyeline.text.encode import encode
 from eyeline.text.tokenized import TokenizedText
+from eyeline.text.written import describe
 
 #: The longest text that an encoder-decoder model writes by itself when no second text is given.
 WRITES_AT_MOST = 64

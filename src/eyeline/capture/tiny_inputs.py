@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
@@ -9,8 +11,14 @@ from eyeline.capture.inputs import decoder_start, longest_text, vocabulary_size
 from eyeline.capture.tiny_pass import PADDING
 from eyeline.errors import ModelError
 
+log = logging.getLogger("eyeline")
+
 TINY_TEXT = "The cat sat on the mat."
 TINY_LENGTH, TINY_TARGET_LENGTH = 8, 5
+PATCHES = 4  # a side of the image
+#: Names under which configurations say how many features a frame of sound has, and how many frames are tried.
+SOUND_FEATURES = ("num_mel_bins", "input_feat_per_channel", "feature_projection_input_dim", "num_features", "input_dim")
+SOUND_FRAMES = 64
 FIRST_ID = 3  # ids below are most often special tokens
 
 
@@ -23,11 +31,9 @@ def tiny_inputs(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | Non
         ids = _text_ids(model, tokenizer)
         inputs = {"input_ids": torch.tensor([ids]), "attention_mask": torch.ones(1, len(ids), dtype=torch.long)}
     elif main == "pixel_values":
-        size = getattr(config, "image_size", 224)
-        height, width = size if isinstance(size, list | tuple) else (size, size)
-        inputs = {main: torch.randn(1, getattr(config, "num_channels", 3), height, width, generator=generator)}
+        inputs = {main: _image(model, generator)}
     elif main == "input_features":
-        inputs = {main: torch.randn(1, config.num_mel_bins, 2 * config.max_source_positions, generator=generator)}
+        inputs = {main: torch.randn(1, *_sound_shape(model), generator=generator)}
     elif main == "input_values":
         inputs = {main: torch.randn(1, 16_000, generator=generator)}
     else:
@@ -40,6 +46,39 @@ def tiny_inputs(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | Non
         inputs["decoder_input_ids"] = torch.tensor([[start, *plain_ids(model, TINY_TARGET_LENGTH)[1:]]])
     parameter = next(model.parameters())
     return {name: tensor.to(parameter.device, parameter.dtype if tensor.is_floating_point() else None) for name, tensor in inputs.items()}
+
+
+def _image(model: PreTrainedModel, generator: torch.Generator) -> torch.Tensor:
+    """A few patches where the model takes any size (it then opens in a fraction of the time), else an image of its own size."""
+    size, patch = getattr(model.config, "image_size", None) or 224, getattr(model.config, "patch_size", None)
+    height, width = size if isinstance(size, list | tuple) else (size, size)
+    channels = getattr(model.config, "num_channels", None) or 3
+    if isinstance(patch, int) and 0 < PATCHES * patch < min(height, width):
+        image = torch.randn(1, channels, PATCHES * patch, PATCHES * patch, generator=generator)
+        parameter = next(model.parameters())
+        try:
+            with torch.no_grad():
+                model(pixel_values=image.to(parameter.device, parameter.dtype))
+            return image
+        except Exception as error:  # noqa: BLE001 - any model's code runs here; most families take one size only
+            log.debug("%s takes no image of %d patches: %s", type(model).__name__, PATCHES**2, error)
+    return torch.randn(1, channels, height, width, generator=generator)
+
+
+def _sound_shape(model: PreTrainedModel) -> tuple[int, int]:
+    """[mel bins, frames] as Whisper reads them, or [frames, features]."""
+    config = model.config
+    length = getattr(config, "max_source_positions", None)
+    if length is not None and getattr(config, "num_mel_bins", None) is not None:
+        return config.num_mel_bins, 2 * length
+    sizes = [getattr(config, name, None) for name in SOUND_FEATURES]
+    known = next((size for size in sizes if isinstance(size, int)), None)
+    if known is None:
+        raise ModelError(
+            f"{type(model).__name__} reads sound, but its configuration does not say how many features a frame has.",
+            "Sound models with num_mel_bins and max_source_positions (Whisper) and those that read input_values can be opened.",
+        )
+    return SOUND_FRAMES, known
 
 
 def _text_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None) -> list[int]:

@@ -48,7 +48,7 @@ class Stack:
     scales: tuple[float, ...] = ()
     plain: bool | None = None
     level: str = "token"
-    why_missing: str = "it was not kept; trace again with keep={{'{name}'}} added"
+    why_missing: str = "it was not kept; trace again with keep={{'{name}'}} added"  # {name}: what is missing
 
     def __post_init__(self) -> None:
         if self.name not in STACKS:
@@ -75,7 +75,7 @@ class Stack:
     def _stacked(self, what: str) -> np.ndarray:
         arrays: Layers = getattr(self, f"{what}_by_layer")
         if not arrays:
-            raise TraceError(f"This trace has no {what}: {self.why_missing.format(name=what)}.")
+            raise TraceError(f"This trace has no {what}: {self._why(what)}.")
         base = arrays[0].base
         if isinstance(base, np.ndarray) and base.shape == (len(arrays), *arrays[0].shape) and all(a.base is base for a in arrays):
             return base
@@ -148,9 +148,13 @@ class Stack:
             why_missing="at word level only weights are defined; use the trace of tokens",
         )
 
+    def _why(self, what: str) -> str:
+        """Why something is missing. Not `str.format`: the sentence may come from a file."""
+        return self.why_missing.replace("{{", "{").replace("}}", "}").replace("{name}", what)
+
     def _stacked_exists(self, what: str) -> None:
         if not self.has(what):
-            raise TraceError(f"This trace has no {what}: {self.why_missing.format(name=what)}.")
+            raise TraceError(f"This trace has no {what}: {self._why(what)}.")
 
 
 @dataclass(frozen=True)
@@ -174,6 +178,11 @@ class Trace:
             f"{name} {len(s.layers)} layers, {len(s.query_text)} x {len(s.key_text)} {s.level}s" for name, s in self.stacks.items()
         )
         return f"<trace of {self.model}: {stacks}>"
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a reader should know: attention that cannot be shown, a text that the tokeniser does not know."""
+        return tuple(map(str, self.about.get("notices", ())))
 
     def _stack(self, name: str) -> Stack:
         if name not in self.stacks:

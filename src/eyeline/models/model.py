@@ -25,6 +25,7 @@ from eyeline.errors import ModelError
 from eyeline.models.fingerprint import Fingerprint
 from eyeline.models.passes import Passes
 from eyeline.text.batches import batches
+from eyeline.text.unknown import count_unknown, unknown_notice
 from eyeline.version import __version__
 
 if TYPE_CHECKING:
@@ -240,7 +241,14 @@ class Model:
             for batch in batches([len(read[i].source) for i in same], max_batch=BATCH_TEXTS, max_tokens=max_tokens)
         ]
 
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What a user should know of this model's attention, such as maps that cannot be shown."""
+        return self.layout.notices
+
     def _about(self, sides: Sides) -> dict[str, Any]:
+        texts = [sides.source, *([] if sides.target is None else [sides.target])]
+        unknown = unknown_notice(*count_unknown(texts, self.tokenizer), self.tokenizer)
         return {
             "model": self.name,
             "revision": self.revision,
@@ -248,6 +256,7 @@ class Model:
             "dtype": str(self.hf.dtype).removeprefix("torch."),
             "tokens": len(sides.source) + (len(sides.target) if sides.target else 0),
             "eyeline": __version__,
+            "notices": [*self.notices, *([] if unknown is None else [unknown])],
         }
 
 

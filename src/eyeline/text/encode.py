@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from eyeline.errors import TextError
 from eyeline.text.checks import check_choice, check_text, check_words
 from eyeline.text.given import assign, join
-from eyeline.text.pieces import Pieces, read, show_ids
+from eyeline.text.pieces import Pieces, read
 from eyeline.text.segment import segment
 from eyeline.text.tokenized import Span, TokenizedText
 from eyeline.text.words import Words, group, group_by_marks
@@ -82,22 +82,6 @@ def encode(
         spans=spans if len(spans) == len(pieces.ids) else (),
         sources=tuple(side.text for side in sides),
         types=pieces.types,
-    )
-
-
-def describe(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int]) -> TokenizedText:
-    """Ids that did not come from a text (a decoder's start, what a model wrote): words follow the pieces' marks."""
-    shown = tuple(show_ids(tokenizer, ids))
-    special = tuple(number in set(tokenizer.all_special_ids) for number in ids)
-    found = group_by_marks([piece for piece, is_special in zip(shown, special, strict=True) if not is_special])
-    rest = iter(found.of)
-    return TokenizedText(
-        tokens=shown,
-        words=tuple(None if is_special else next(rest) for is_special in special),
-        word_texts=found.texts,
-        segments=(0,) * len(shown),
-        special=special,
-        ids=tuple(ids),
     )
 
 

@@ -52,7 +52,14 @@ class Pieces:
 
 def read(tokenizer: PreTrainedTokenizerBase, text: str, pair: str | None = None) -> Pieces:
     """Tokenise one text or a pair; each text must give at least one token."""
-    pieces = _read_fast(tokenizer, text, pair) if tokenizer.is_fast else _read_slow(tokenizer, text, pair)
+    try:
+        pieces = _read_fast(tokenizer, text, pair) if tokenizer.is_fast else _read_slow(tokenizer, text, pair)
+    except TextError:
+        raise
+    except Exception as error:  # any tokeniser's code runs here
+        raise TextError(
+            f"{type(tokenizer).__name__} cannot read {text[:40]!r}.", f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+        ) from error
     for number, source in enumerate([text] if pair is None else [text, pair]):
         if number not in pieces.texts:
             raise TextError(

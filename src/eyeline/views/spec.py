@@ -61,6 +61,8 @@ def lay_out(
         "texts": [text_record(text) for text in texts],
         "stacks": records,
     }
+    if trace.notices:
+        spec["notices"] = list(trace.notices)
     spec["state"] = {**checked(state, spec, shown), **shown}
     return View(kind, spec, arrays)
 

@@ -43,12 +43,18 @@ def merge_runs(folders: Sequence[str | Path], own: Sequence[type[Statistic]] = (
         runs[0].facts,
         corpus=_together(corpora),
         counts=dict(counts),
-        notices=tuple(notices(counts, whole)),
+        notices=(*_of_the_model(runs[0], statistics[0]), *notices(counts, whole)),
         stress=stress,
         streamed=all(run.facts.streamed for run in runs),
         seconds={"all": round(sum(run.facts.total_seconds for run in runs), 3)},
     )
     return Run(facts, tables, next((run.example for run in runs if run.example is not None), None))
+
+
+def _of_the_model(run: Run, statistics: Sequence[Statistic]) -> list[str]:
+    """The notices of a run that are not about its texts."""
+    of_the_texts = notices(Counter(run.facts.counts), statistics)
+    return [notice for notice in run.facts.notices if notice not in of_the_texts]
 
 
 def _open(folder: Path, own: Sequence[type[Statistic]]) -> tuple[Run, list[Statistic]]:

@@ -205,7 +205,7 @@ def _finish(loop: _Loop, statistics: list[Statistic], left_out: dict[str, str]) 
     facts = replace(
         loop.facts,
         counts=dict(loop.counts),
-        notices=tuple(notices(loop.counts, statistics)),
+        notices=(*loop.facts.notices, *notices(loop.counts, statistics)),
         left_out=left_out,
         stress=stress,
         streamed=loop.streamed,

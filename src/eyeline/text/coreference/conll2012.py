@@ -17,8 +17,8 @@ LEAST_COLUMNS = 6
 WRITTEN = {
     "-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}", "``": '"', "''": '"', "/.": ".", "/?": "?",
 }  # fmt: skip
-_BEGIN = re.compile(r"#begin document \(?(.*?)\)?(?:; part (\d+))?\s*$")
-_PART = re.compile(r"\((\d+)\)|\((\d+)|(\d+)\)")
+_BEGIN = re.compile(r"#begin document \(?(.*?)\)?(?:; part (\d{1,9}))?\s*$")
+_PART = re.compile(r"\((\d{1,18})\)|\((\d{1,18})(?!\d)|(?<!\d)(\d{1,18})\)")
 
 
 def read_conll2012(path: Path, problems: Problems) -> Iterator[MarkedDocument]:
@@ -29,8 +29,8 @@ def read_conll2012(path: Path, problems: Problems) -> Iterator[MarkedDocument]:
         if line.startswith("#begin document"):
             if part is not None:
                 yield part.close()
-            found = _BEGIN.match(line)
-            name, piece = found.groups() if found else (line, None)
+            begin = _BEGIN.match(line)
+            name, piece = begin.groups() if begin else (line, None)
             part = _Part(f"{name}, part {int(piece)}" if piece is not None else name, problems)
         elif line.startswith("#end document"):
             if part is not None:

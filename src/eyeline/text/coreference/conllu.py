@@ -17,6 +17,8 @@ from eyeline.text.treebank.spaces import spaces_of
 
 #: Where a file does not say what the fields are: the entity's number first, as in GUM.
 DEFAULT_FIELDS = ("GRP",)
+#: A number of more digits is none.
+LONGEST_NUMBER = 10
 _BRACKET = re.compile(r"\(([^()]*)\)|\(([^()]*)|([^()]+)\)")
 _PART_OF = re.compile(r"\[\d+/\d+\]$")
 
@@ -107,7 +109,7 @@ class _Reading:
     def _mention(self, start: int, end: int, cluster: int, said: str | None) -> Mention:
         """CorefUD says which word is the head (from 1); elsewhere the dependencies tell, and where there are none, the tags."""
         heads = [head for head in self.heads[start : end + 1] if head is not None]
-        if said is not None and said.isdecimal() and 1 <= int(said) <= end - start + 1:
+        if said is not None and said.isdecimal() and len(said) < LONGEST_NUMBER and 1 <= int(said) <= end - start + 1:
             head = start + int(said) - 1
         elif len(heads) == end - start + 1:
             head = start + head_by_dependencies(0, end - start, [other - start for other in heads])
@@ -120,5 +122,5 @@ class _Reading:
 
 
 def _tag(token: Any, *columns: str) -> str:
-    """What the first of these columns says that says anything; empty where none does."""
+    """The first of these columns that is not empty, or an empty string."""
     return next((str(token[name]) for name in columns if token[name] not in (None, "_")), "")

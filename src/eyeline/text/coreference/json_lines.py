@@ -23,10 +23,12 @@ def read_json(path: Path, problems: Problems) -> Iterator[MarkedDocument]:
             continue
         where = f"{path}, line {number}"
         try:
-            data = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
+            document = _document(where, json.loads(line), problems)
+        except TextError:
+            raise
+        except (ValueError, RecursionError) as error:  # bad JSON, numbers of thousands of digits, lists within lists without end
             raise TextError(f"{where}: not JSON ({error}).", NEEDED) from error
-        yield _document(where, data, problems)
+        yield document
 
 
 def _document(where: str, data: Any, problems: Problems) -> MarkedDocument:
@@ -76,8 +78,8 @@ def _mention(record: Any, words: Sequence[str], data: Mapping[str, Any]) -> Ment
     type_ = record.get("type") or derived
     if type_ not in TYPES:
         raise TextError(f"type {type_!r}")
-    told = zip(("number", "gender", "person"), features(words[head], tag, type_), strict=True)
-    return Mention(start, end, head, cluster, type_, *(_text(record[name]) if name in record else own for name, own in told))
+    derived_features = zip(("number", "gender", "person"), features(words[head], tag, type_), strict=True)
+    return Mention(start, end, head, cluster, type_, *(_text(record[name]) if name in record else own for name, own in derived_features))
 
 
 def _text(value: Any) -> str | None:

@@ -14,7 +14,7 @@ from eyeline.text.coreference.conll2012 import read_conll2012
 from eyeline.text.coreference.conllu import read_entities
 from eyeline.text.coreference.json_lines import read_json
 from eyeline.text.coreference.mention import MarkedDocument, Problems
-from eyeline.text.corpora.lines import file_hash, numbered_lines
+from eyeline.text.corpora.lines import check_is_file, file_hash, file_name, numbered_lines
 
 READERS = {"conll2012": read_conll2012, "conllu": read_entities, "jsonl": read_json}
 KINDS = "A coreference corpus is CoNLL-2012 (#begin document), CoNLL-U with Entity= in MISC, or JSON lines; plain or .gz."
@@ -41,8 +41,8 @@ class MarkedCorpus:
     def __iter__(self) -> Iterator[MarkedDocument]:
         return iter(self.documents)
 
-    def __getitem__(self, place: int) -> MarkedDocument:
-        return self.documents[place]
+    def __getitem__(self, index: int) -> MarkedDocument:
+        return self.documents[index]
 
 
 def read_coreference(path: str | Path, *, kind: str | None = None, strict: bool = False) -> MarkedCorpus:
@@ -54,8 +54,7 @@ def read_coreference(path: str | Path, *, kind: str | None = None, strict: bool 
     A mention that is marked twice (the same words, the same cluster) counts once. A file without a single mention is refused.
     """
     path = Path(path)
-    if not path.is_file():
-        raise TextError(f"{path}: {'a folder' if path.is_dir() else 'no such file'}.", KINDS)
+    check_is_file(path, KINDS)
     kind = kind or _kind_of(path)
     if kind not in READERS:
         raise TextError(f"A coreference corpus of kind {kind!r}.", nearest(kind, READERS))
@@ -71,7 +70,7 @@ def read_coreference(path: str | Path, *, kind: str | None = None, strict: bool 
                 "jsonl": "Each document lists its mentions: [{start, end, cluster, …}].",
             }[kind],
         )
-    return MarkedCorpus(path.name, file_hash(path), documents, Counter(problems.counts), problems.first)
+    return MarkedCorpus(file_name(path), file_hash(path), documents, Counter(problems.counts), problems.first)
 
 
 def _kind_of(path: Path) -> str:

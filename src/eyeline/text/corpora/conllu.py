@@ -11,6 +11,8 @@ from eyeline.errors import TextError
 from eyeline.text.corpora.corpus import Document
 from eyeline.text.corpora.lines import numbered_lines
 
+_RENAMES_COLUMNS = re.compile(r"#\s*global\.columns\b")
+
 
 def read_sentences(path: Path) -> Iterator[Document]:
     article = ""
@@ -48,8 +50,9 @@ def parse_conllu(path: Path | str, line: int, block: list[str]) -> Any:
     """One sentence as the conllu library gives it: a list of tokens with `metadata`."""
     import conllu
 
-    lines = (row if row.startswith("#") else re.sub(" {2,}", " ", row) for row in block)  # the library takes two spaces for a tab
+    # The library takes two spaces for a tab, and lets a comment rename the columns.
+    lines = (row if row.startswith("#") else re.sub(" {2,}", " ", row) for row in block if not _RENAMES_COLUMNS.match(row))
     try:
         return conllu.parse("\n".join(lines) + "\n\n")[0]
-    except (conllu.exceptions.ParseException, IndexError) as error:
+    except Exception as error:  # the library raises what its parts raise, such as ValueError for a number of thousands of digits
         raise TextError(f"{path}, line {line}: not CoNLL-U ({error}).", "Each word has ten columns with tabs between them.") from error

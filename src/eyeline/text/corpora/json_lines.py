@@ -18,7 +18,7 @@ def read_json_lines(path: Path) -> Iterator[Document]:
             continue
         try:
             data = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             raise TextError(f"{path}, line {number}: not JSON ({error}).", "Each line is a JSON string or object.") from error
         item = _item(data)
         if item is None:

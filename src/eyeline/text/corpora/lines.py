@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import os
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,9 +12,27 @@ from typing import IO
 
 from eyeline.errors import TextError
 
+#: A longer line is refused before it fills the memory: a small packed file can hold one of any length.
+LONGEST_LINE = 1 << 27
+
 
 def _open(path: Path) -> IO[bytes]:
     return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
+
+
+def file_name(path: Path) -> str:
+    """The file's name as text: bytes that are no UTF-8 are shown as �."""
+    return os.fsencode(path.name).decode("utf-8", "replace")
+
+
+def check_is_file(path: Path, what: str) -> None:
+    """Refuse what is no file: a name with NUL in it, a folder, a name that does not exist."""
+    try:
+        is_file, is_folder = path.is_file(), path.is_dir()
+    except (OSError, ValueError) as error:
+        raise TextError(f"{str(path)[:200]!r} is not the name of a file ({error}).", what) from error
+    if not is_file:
+        raise TextError(f"{str(path)[:200]}: {'a folder' if is_folder else 'no such file'}.", what)
 
 
 def file_hash(path: Path) -> str:
@@ -25,7 +44,11 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Lines from 1; a line that is not UTF-8 is named."""
     try:
         with _open(path) as file:
-            for number, line in enumerate(file, 1):
+            for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), b""), 1):
+                if len(line) > LONGEST_LINE:
+                    raise TextError(
+                        f"{path}, line {number}: longer than {LONGEST_LINE:,} bytes.", "Is it a text file? Break its lines, or cut it."
+                    )
                 try:
                     yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
                 except UnicodeDecodeError as error:

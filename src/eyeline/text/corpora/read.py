@@ -9,7 +9,7 @@ from eyeline.errors import TextError, nearest
 from eyeline.text.corpora.conllu import read_sentences
 from eyeline.text.corpora.corpus import Corpus, Document
 from eyeline.text.corpora.json_lines import read_json_lines
-from eyeline.text.corpora.lines import file_hash
+from eyeline.text.corpora.lines import check_is_file, file_hash, file_name
 from eyeline.text.corpora.plain_text import guess_paragraphs, read_paragraphs
 
 KINDS = ("text", "jsonl", "conllu")
@@ -25,8 +25,7 @@ def read_corpus(path: str | Path, *, paragraphs: str = "auto", kind: str | None 
     JSON lines: each a string, or an object with `text` (and `pair`), `tokens` or `words`. CoNLL-U: a sentence is a document of words.
     """
     path = Path(path)
-    if not path.is_file():
-        raise TextError(f"{path}: no such file.", "A corpus is a .txt, .jsonl or .conllu file, plain or .gz.")
+    check_is_file(path, "A corpus is a .txt, .jsonl or .conllu file, plain or .gz.")
     kind = kind or _kind_of(path)
     if kind not in KINDS:
         raise TextError(f"A corpus of kind {kind!r}.", nearest(kind, KINDS))
@@ -44,7 +43,7 @@ def read_corpus(path: str | Path, *, paragraphs: str = "auto", kind: str | None 
     if count == 0:
         raise TextError(f"{path}: an empty corpus.", "It holds no document with anything but white space in it.")
     unit = {"jsonl": "text", "conllu": "sentence"}.get(kind) or ("line" if paragraphs == "line" else "paragraph")
-    return Corpus(path.name, file_hash(path), count, read, unit)
+    return Corpus(file_name(path), file_hash(path), count, read, unit)
 
 
 def _kind_of(path: Path) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from eyeline.errors import TextError
 from eyeline.text.corpora.conllu import conllu_blocks, parse_conllu
-from eyeline.text.corpora.lines import file_hash, numbered_lines
+from eyeline.text.corpora.lines import check_is_file, file_hash, file_name, numbered_lines
 from eyeline.text.treebank.sentence import Sentence
 from eyeline.text.treebank.spaces import spaces_of
 from eyeline.text.treebank.treebank import Treebank
@@ -38,9 +38,8 @@ def read_treebank(path: str | Path, *, strict: bool = False) -> Treebank:
     a governor that does not exist is skipped and named in `skipped`; with `strict` it is an error.
     """
     path = Path(path)
-    if not path.is_file():
-        raise TextError(f"{path}: {'a folder' if path.is_dir() else 'no such file'}.", "A treebank is a .conllu file, plain or .gz.")
-    return _collect(path, path.name, file_hash(path), numbered_lines(path), strict=strict)
+    check_is_file(path, "A treebank is a .conllu file, plain or .gz.")
+    return _collect(path, file_name(path), file_hash(path), numbered_lines(path), strict=strict)
 
 
 def parse_treebank(text: str, name: str = "treebank", *, strict: bool = False) -> Treebank:

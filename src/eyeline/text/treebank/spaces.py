@@ -26,6 +26,8 @@ def spaces_of(forms: Sequence[str], parsed: Any) -> tuple[bool, ...] | None:
     for token in parsed:  # the parts of don't are written together, those of im (in dem) are not; its own mark is that of its last part
         if isinstance(token["id"], tuple) and token["id"][1] == "-":
             first, _, last = token["id"]
+            if not 1 <= first <= last <= len(forms):  # a range of words that are not there
+                continue
             joined = "".join(forms[first - 1 : last]) == token["form"]
             marks[first - 1 : last - 1] = [not joined] * (last - first)
             marks[last - 1] = token["id"] not in together

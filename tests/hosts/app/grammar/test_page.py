@@ -204,4 +204,5 @@ def test_a_file_from_which_nothing_can_be_made_says_every_reason():
 def test_what_a_packed_file_would_grow_to_is_counted_within_bounds():
     assert unpacked_size(gzip.compress(bytes(1000)), 10_000) == 1000
     assert 10_000 < unpacked_size(gzip.compress(bytes(50_000_000)), 10_000) < 3_000_000
+    assert unpacked_size(gzip.compress(b"") + bytes(10) + gzip.compress(bytes(50_000_000)), 10_000) > 10_000  # members after zero padding
     assert unpacked_size(b"\x1f\x8b damaged", 10_000) == 0

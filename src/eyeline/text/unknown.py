@@ -1,0 +1,34 @@
+"""A notice for texts that a tokeniser does not know: another alphabet, or capital letters in a model of small ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from eyeline.text.tokenized import TokenizedText
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+#: From this share of unknown tokens on, a text is hardly read at all.
+MOSTLY = 0.5
+
+
+def count_unknown(texts: Iterable[TokenizedText], tokenizer: PreTrainedTokenizerBase | None) -> tuple[int, int]:
+    """How many tokens of the texts are unknown, and how many there are, special ones left out."""
+    unknown_id = getattr(tokenizer, "unk_token_id", None)
+    plain = [number for text in texts for number, is_special in zip(text.ids, text.special, strict=False) if not is_special]
+    # Many decoders name their end token as the unknown one, though they know every byte.
+    end_id = getattr(tokenizer, "eos_token_id", None)
+    return sum(number == unknown_id and number != end_id for number in plain), len(plain)
+
+
+def unknown_notice(unknown: int, tokens: int, tokenizer: PreTrainedTokenizerBase | None) -> str | None:
+    """A sentence where most tokens are unknown, else None."""
+    if not tokens or unknown / tokens < MOSTLY:
+        return None
+    token = getattr(tokenizer, "unk_token", None)
+    return (
+        f"{unknown:,} of {tokens:,} tokens are unknown to this model's tokeniser ({token}): it does not read this alphabet or case, "
+        "so its attention says nothing about the words."
+    )
