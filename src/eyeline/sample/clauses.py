@@ -51,9 +51,11 @@ class Clauses:
         before = self.d.mention(subject)
         auxiliaries, head = self._verb(verb, subject)
         taken = self.d.person(subject) if to_person else self.d.thing(verb.takes)
-        said = self._noun_phrase(taken, "object", None if to_person else self._owner(subject))
+        object_phrase = self._noun_phrase(taken, "object", None if to_person else self._owner(subject))
         adverb = self._adverb(head)
-        return Phrase((*before.under(head, "nsubj"), *auxiliaries, *adverb, head, *said.under(head, "obj"), *self._place(head)), head)
+        return Phrase(
+            (*before.under(head, "nsubj"), *auxiliaries, *adverb, head, *object_phrase.under(head, "obj"), *self._place(head)), head
+        )
 
     def _particle(self, subject: Entity) -> Phrase:
         verb = self.d.pick(w.WITH_PARTICLE)
@@ -61,10 +63,12 @@ class Clauses:
         auxiliaries, head = self._verb(verb, subject)
         taken = self.d.thing(verb.takes)
         split = self.d.chance(0.4)
-        said = self.d.mention(taken, "object", self._owner(subject)) if split else self._noun_phrase(taken, "object", self._owner(subject))
+        object_phrase = (
+            self.d.mention(taken, "object", self._owner(subject)) if split else self._noun_phrase(taken, "object", self._owner(subject))
+        )
         particle = leaf(verb.particle, verb.particle, "ADP", head, "compound:prt")
-        pronoun = said.head.upos == "PRON"
-        behind = (*said.under(head, "obj"), particle) if split or pronoun else (particle, *said.under(head, "obj"))
+        pronoun = object_phrase.head.upos == "PRON"
+        behind = (*object_phrase.under(head, "obj"), particle) if split or pronoun else (particle, *object_phrase.under(head, "obj"))
         return Phrase((*before.under(head, "nsubj"), *auxiliaries, head, *behind, *self._time(head)), head)
 
     def _passive(self, subject: Entity) -> Phrase:
@@ -124,10 +128,10 @@ class Clauses:
         wanted = self.d.pick(w.WITH_PARTICLE if self.d.chance(0.4) else w.TAKES_THING)
         inner = Node(wanted.lemma, wanted.lemma, "VERB", "VerbForm=Inf")
         to = leaf("to", "to", "PART", inner, "mark")
-        said = self._noun_phrase(self.d.thing(wanted.takes), "object", self._owner(subject))
+        object_phrase = self._noun_phrase(self.d.thing(wanted.takes), "object", self._owner(subject))
         particle = (leaf(wanted.particle, wanted.particle, "ADP", inner, "compound:prt"),) if wanted.particle else ()
-        pronoun = said.head.upos == "PRON"
-        behind = (*said.under(inner, "obj"), *particle) if pronoun else (*particle, *said.under(inner, "obj"))
+        pronoun = object_phrase.head.upos == "PRON"
+        behind = (*object_phrase.under(inner, "obj"), *particle) if pronoun else (*particle, *object_phrase.under(inner, "obj"))
         complement = Phrase((to, inner, *behind), inner)
         return Phrase((*before.under(head, "nsubj"), *auxiliaries, head, *complement.under(head, "xcomp")), head)
 
@@ -234,28 +238,28 @@ class Clauses:
     def _to(self, verb: Verb, head: Node, *but: Entity) -> tuple[Node, ...]:
         """to the station: where a verb leads, or where it happens."""
         place = self.d.thing("place", *but)
-        said = self.d.mention(place, "object")
+        object_phrase = self.d.mention(place, "object")
         form = verb.to if verb.to != "in" or place.noun.inside else "near"
-        return leaf(form, form, "ADP", said.head, "case"), *said.under(head, "obl")
+        return leaf(form, form, "ADP", object_phrase.head, "case"), *object_phrase.under(head, "obl")
 
     def _place(self, head: Node) -> tuple[Node, ...]:
         if not self.d.chance(0.4):
             return self._time(head)
         place = self.d.thing("place")
         word = self.d.pick(w.INSIDE) if place.noun.inside else "near"
-        said = self._noun_phrase(place, "object", None)
-        return leaf(word, word, "ADP", said.head, "case"), *said.under(head, "obl")
+        object_phrase = self._noun_phrase(place, "object", None)
+        return leaf(word, word, "ADP", object_phrase.head, "case"), *object_phrase.under(head, "obl")
 
     def _not_a_pronoun(self, kind: str) -> Entity:
         """One that would not be called it or them here: gave her it."""
-        found = self.d.thing(kind)
+        drawn = self.d.thing(kind)
         for _ in range(8):
-            if self.d.last.get(found.form) is not found:
+            if self.d.last.get(drawn.form) is not drawn:
                 break
-            found = self.d.thing(kind)
-        if self.d.last.get(found.form) is found:
-            del self.d.last[found.form]
-        return found
+            drawn = self.d.thing(kind)
+        if self.d.last.get(drawn.form) is drawn:
+            del self.d.last[drawn.form]
+        return drawn
 
     def _adverb(self, head: Node) -> tuple[Node, ...]:
         word = self.d.pick(w.MANNERS)

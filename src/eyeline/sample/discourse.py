@@ -35,7 +35,7 @@ class Entity:
     noun: Noun
     name: tuple[str, ...] = ()
     adjective: str = ""
-    said: int = 0  # how often it was mentioned
+    n_mentions: int = 0  # how often it was mentioned
     sentence: int = -9  # where last
 
     @property
@@ -100,8 +100,8 @@ class Discourse:
         return self._said(entity, phrase, link)
 
     def _said(self, entity: Entity, phrase: Phrase, link: str) -> Phrase:
-        marked = mark(phrase, Mention(entity.number, entity.kind, "giv" if entity.said else "new", link))
-        entity.said, entity.sentence = entity.said + 1, self.sentence
+        marked = mark(phrase, Mention(entity.number, entity.kind, "giv" if entity.n_mentions else "new", link))
+        entity.n_mentions, entity.sentence = entity.n_mentions + 1, self.sentence
         self.last[entity.form] = entity
         return marked
 
@@ -113,14 +113,14 @@ class Discourse:
 
     def _proper(self, entity: Entity) -> Phrase:
         first = Node(entity.name[0], entity.name[0], "PROPN", "Number=Sing")
-        family = (leaf(entity.name[1], entity.name[1], "PROPN", first, "flat", "Number=Sing"),) if not entity.said else ()
+        family = (leaf(entity.name[1], entity.name[1], "PROPN", first, "flat", "Number=Sing"),) if not entity.n_mentions else ()
         return Phrase((first, *family), first)
 
     def _common(self, entity: Entity, owner: Entity | None) -> Phrase:
         many = entity.form == "many"
         noun = entity.noun
         head = Node(noun.many if many else noun.lemma, noun.lemma, "NOUN", f"Number={'Plur' if many else 'Sing'}")
-        new = entity.said == 0
+        new = entity.n_mentions == 0
         inner: list[Node] = []
         if many and new and self.chance(0.5):
             number = self.pick(NUMBERS)
@@ -140,10 +140,10 @@ class Discourse:
 
     def _article(self, entity: Entity, head: Node, following: str) -> Node:
         many = entity.form == "many"
-        if entity.said == 0 and entity.noun.kind != "place" and not many and self.chance(0.6):
+        if entity.n_mentions == 0 and entity.noun.kind != "place" and not many and self.chance(0.6):
             form = "an" if following[0] in "aeiou" else "a"
             return leaf(form, "a", "DET", head, "det", "Definite=Ind|PronType=Art")
-        if entity.said == 0 and many and self.chance(0.4):
+        if entity.n_mentions == 0 and many and self.chance(0.4):
             return leaf("some", "some", "DET", head, "det", "PronType=Ind")
         return leaf("the", "the", "DET", head, "det", "Definite=Def|PronType=Art")
 

@@ -84,6 +84,6 @@ def _entity(word: Node) -> str:
     closing = [f"{mention.entity})" for mention in word.closes if mention not in single]
     opening = []
     for mention in word.opens:
-        said = f"({mention.entity}-{mention.kind}-{mention.status}-cf1-{mention.head}-{mention.link}"
-        opening.append(said + (")" if mention in single else ""))
+        bracket = f"({mention.entity}-{mention.kind}-{mention.status}-cf1-{mention.head}-{mention.link}"
+        opening.append(bracket + (")" if mention in single else ""))
     return "".join([*opening, *closing])

@@ -34,18 +34,18 @@ def sample_conllu(n: int = 500, seed: int = 0) -> str:
     if n < 1:
         raise TextError(f"A treebank of {n} sentences.", "Give -n 1 or more.")
     draw = random.Random(seed)  # noqa: S311 - a seeded choice, not a secret
-    made: list[str] = []
+    sentences: list[str] = []
     document = 0
-    while len(made) < n:
+    while len(sentences) < n:
         document += 1
         discourse = Discourse(draw)
-        for number in range(min(draw.randint(SHORTEST, LONGEST), n - len(made))):
+        for number in range(min(draw.randint(SHORTEST, LONGEST), n - len(sentences))):
             discourse.sentence = number
             clause = Clauses(discourse).main()
             clause.words[-1].space_after = False
             stop = leaf(".", ".", "PUNCT", clause.head, "punct")
-            made.append(to_conllu((*clause.words, stop), _comments(document, number, first=not made, n=n, seed=seed)))
-    return "".join(made)
+            sentences.append(to_conllu((*clause.words, stop), _comments(document, number, first=not sentences, n=n, seed=seed)))
+    return "".join(sentences)
 
 
 def write_sample(path: str | Path, n: int = 500, seed: int = 0) -> None:

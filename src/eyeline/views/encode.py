@@ -145,10 +145,10 @@ def encode_bytes(values: np.ndarray) -> Encoded:
     return Encoded("uint8", steps.shape, zlib.compress(np.ascontiguousarray(steps).tobytes(), 6))
 
 
-def encode_places(places: np.ndarray) -> Encoded:
+def encode_positions(positions: np.ndarray) -> Encoded:
     """Positions in a text, in one byte where all of them fit.
 
     >>> encode_places(np.array([3, 255])).dtype, encode_places(np.array([3, 256])).dtype
     ('uint8', 'uint16')
     """
-    return encode_bytes(places.astype(np.uint8)) if places.size == 0 or int(places.max()) < 256 else encode_words(places)
+    return encode_bytes(positions.astype(np.uint8)) if positions.size == 0 or int(positions.max()) < 256 else encode_words(positions)

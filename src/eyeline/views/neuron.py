@@ -26,16 +26,16 @@ def neuron_view(
     layer, head, stack   where the reader begins
     layers               the layers to include (all): fewer make a smaller page
     """
-    for one in trace.stacks.values():
-        missing = [what for what in ("queries", "keys") if not one.has(what)]
+    for part in trace.stacks.values():
+        missing = [what for what in ("queries", "keys") if not part.has(what)]
         if missing:
             raise TraceError(
-                f"The neuron view needs queries and keys, and this trace has no {' and no '.join(missing)} ({one.name}).",
-                f"Why: {one.why_missing.format(name=missing[0])}.",
+                f"The neuron view needs queries and keys, and this trace has no {' and no '.join(missing)} ({part.name}).",
+                f"Why: {part.why_missing.format(name=missing[0])}.",
             )
-        if len(one.scales) != len(one.layers):
+        if len(part.scales) != len(part.layers):
             raise TraceError(
-                f"The neuron view needs the scale of q·k, and the {one.name} has {len(one.scales)} for {len(one.layers)} layers.",
+                f"The neuron view needs the scale of q·k, and the {part.name} has {len(part.scales)} for {len(part.layers)} layers.",
                 "Give one number a layer, usually 1/√dim.",
             )
     return lay_out("neuron", trace, stack=stack, layers=layers, start=layer, heads=[head], state=dict(options))

@@ -10,7 +10,7 @@ from eyeline.errors import TraceError, nearest
 from eyeline.results.space.space import Space, SpaceStack
 from eyeline.results.space.tokens import SpaceTokens
 from eyeline.text.tokenized import TokenizedText
-from eyeline.views.encode import Encoded, encode_bytes, encode_fractions, encode_places, encode_weights
+from eyeline.views.encode import Encoded, encode_bytes, encode_fractions, encode_positions, encode_weights
 from eyeline.views.options import SpaceViewOptions
 from eyeline.views.spec import FORMAT, text_record
 from eyeline.views.state import checked
@@ -44,32 +44,32 @@ def space_view(
     options       any other key of the state in docs/view-format.md, such as `colour_points="position"` or `theme="dark"`
     """
     spaces = [space] if beside is None else [space, beside]
-    names = [name for name in space.stacks if all(name in one.stacks for one in spaces)]
+    names = [name for name in space.stacks if all(name in each.stacks for each in spaces)]
     if beside is not None:
         check_comparable(space, beside, names)
     if stack is not None and stack not in names:
         raise TraceError(f"No {stack} attention in this view.", nearest(stack, names))
     texts: Texts = {}
     arrays: dict[str, Encoded] = {}
-    shared = {name: in_common([one.stacks[name] for one in spaces]) for name in names}
+    shared = {name: in_common([each.stacks[name] for each in spaces]) for name in names}
     records: list[dict[str, Any]] = [
         {
-            "model": one.model,
-            "of": one.of,
-            "project": one.project,
-            "gauge": one.gauge,
-            "dims": one.dims,
+            "model": each.model,
+            "of": each.of,
+            "project": each.project,
+            "gauge": each.gauge,
+            "dims": each.dims,
             "stacks": [
-                stack_record(one.stacks[name], *shared[name], prefix=f"{number}.{name}", texts=texts, arrays=arrays) for name in names
+                stack_record(each.stacks[name], *shared[name], prefix=f"{number}.{name}", texts=texts, arrays=arrays) for name in names
             ],
         }
-        for number, one in enumerate(spaces)
+        for number, each in enumerate(spaces)
     ]
     add_maps(spaces, records, shared, arrays)
     spec: dict[str, Any] = {
         "format": FORMAT,
         "kind": "space",
-        "model": " · ".join(dict.fromkeys(one.model for one in spaces)),
+        "model": " · ".join(dict.fromkeys(each.model for each in spaces)),
         "texts": [{**text_record(text), **({"tags": list(tags)} if tags else {})} for text, tags in texts],
         "stacks": [grid_record(name, record, *shared[name]) for name, record in zip(names, records[0]["stacks"], strict=True)],
         "spaces": records,
@@ -86,11 +86,11 @@ def check_comparable(space: Space, other: Space, names: list[str]) -> None:
         raise TraceError(
             f"{space.model} has {', '.join(space.stacks)} attention, {other.model} has {', '.join(other.stacks)}: none in common."
         )
-    corpora = [one.facts.corpus for one in (space, other) if one.facts is not None]
+    corpora = [each.facts.corpus for each in (space, other) if each.facts is not None]
     if len({corpus.sha256 for corpus in corpora}) > 1:
         raise TraceError(f"Spaces of {corpora[0].name} and of another {corpora[1].name}.", "Make both from the same corpus.")
     for name in names:
-        counts = [len(one.stacks[name].query_tokens.texts) for one in (space, other)]
+        counts = [len(each.stacks[name].query_tokens.texts) for each in (space, other)]
         if counts[0] != counts[1]:
             raise TraceError(
                 f"{counts[0]} texts on one side, {counts[1]} on the other.", "Make both spaces from the same corpus, without a limit."
@@ -99,8 +99,8 @@ def check_comparable(space: Space, other: Space, names: list[str]) -> None:
 
 def in_common(stacks: list[SpaceStack]) -> tuple[list[int], list[int]]:
     """The numbers of the layers and heads that all of them have."""
-    layers = [layer for layer in stacks[0].layers if all(layer in one.layers for one in stacks)]
-    heads = [head for head in stacks[0].heads if all(head in one.heads for one in stacks)]
+    layers = [layer for layer in stacks[0].layers if all(layer in each.layers for each in stacks)]
+    heads = [head for head in stacks[0].heads if all(head in each.heads for each in stacks)]
     if not layers or not heads:
         raise TraceError(f"No {'layer' if not layers else 'head'} of the {stacks[0].name} is in both spaces.")
     return layers, heads
@@ -132,8 +132,8 @@ def layer_record(stack: SpaceStack, at: int, heads: list[int], prefix: str, arra
     arrays[record["norms"]] = encode_bytes((norms - low[:, None]) / reach[:, None])
     tops, weights = stack.top_keys[at, heads], stack.top_weights[at, heads]  # [head, query, rank]
     first = stack.key_tokens.starts[stack.query_tokens.text]  # [query]: the first key of its text
-    place = np.where(tops < 0, 0, tops - first[:, None] + 1)
-    arrays[record["tops"]] = encode_places(place.swapaxes(1, 2))
+    position = np.where(tops < 0, 0, tops - first[:, None] + 1)
+    arrays[record["tops"]] = encode_positions(position.swapaxes(1, 2))
     arrays[record["top_weights"]] = encode_weights(np.ascontiguousarray(weights.swapaxes(1, 2)), levels=255, near=0.0005)
     facts = [{name: number(stack.facts[name][at, head]) for name in SHOWN if name in stack.facts} for head in heads]
     ranges = [[number(a), number(b)] for a, b in zip(low, high, strict=True)]
@@ -165,7 +165,7 @@ def add_maps(
 ) -> None:
     """Every weight of every text, where that fits the page; otherwise the views make do with each query's strongest keys."""
     room = ROOM - sum(len(array.data) for array in arrays.values())
-    made: dict[str, Encoded] = {}
+    encoded: dict[str, Encoded] = {}
     for number_, space in enumerate(spaces):
         for record in records[number_]["stacks"]:
             stack = space.stacks[record["name"]]
@@ -175,10 +175,10 @@ def add_maps(
             columns = [stack.heads.index(head) for head in heads]
             for layer in layers:
                 name = f"{number_}.{record['name']}.{layer}.maps"
-                made[name] = encode_steps(stack.maps[stack.layers.index(layer), columns])
-                if sum(len(array.data) for array in made.values()) > room:
+                encoded[name] = encode_steps(stack.maps[stack.layers.index(layer), columns])
+                if sum(len(array.data) for array in encoded.values()) > room:
                     return
-    arrays.update(made)
+    arrays.update(encoded)
     for number_, space in enumerate(spaces):
         for record in records[number_]["stacks"]:
             for layer in record["layers"] if space.stacks[record["name"]].maps is not None else ():
@@ -205,16 +205,16 @@ def grid_record(name: str, record: dict[str, Any], layers: list[int], heads: lis
 
 def opened(grid: dict[str, Any], shared: tuple[list[int], list[int]], layer: int | None, head: int | None) -> dict[str, Any]:
     """The state's `layer`, `heads` and `opened`, from the numbers of a layer and a head."""
-    found: dict[str, Any] = {}
+    begins: dict[str, Any] = {}
     for key, wanted, have in (("layer", layer, shared[0]), ("heads", head, shared[1])):
         if wanted is None:
             continue
         if wanted not in have:
             what = "Layer" if key == "layer" else "Head"
             raise TraceError(f"{what} {wanted} is not in this view.", f"It has {', '.join(map(str, have))}.")
-        place = have.index(wanted)
-        found[key] = place if key == "layer" else [place]
-    return {**found, "opened": layer is not None and head is not None} if found else {}
+        position = have.index(wanted)
+        begins[key] = position if key == "layer" else [position]
+    return {**begins, "opened": layer is not None and head is not None} if begins else {}
 
 
 def number(value: Any) -> float | None:

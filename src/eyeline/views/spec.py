@@ -29,10 +29,10 @@ def lay_out(
     state: dict[str, Any],
 ) -> View:
     """Build a view. `stack`, `start` (a layer number) and `heads` are where the reader begins; `layers` are those included."""
-    stacks = {name: chosen_layers(one, layers) for name, one in trace.stacks.items()}
+    stacks = {name: chosen_layers(each_stack, layers) for name, each_stack in trace.stacks.items()}
     stacks = {name: chosen for name, chosen in stacks.items() if chosen}
     if not stacks:
-        have = "; ".join(f"{name}: {', '.join(map(str, one.layers))}" for name, one in trace.stacks.items())
+        have = "; ".join(f"{name}: {', '.join(map(str, each_stack.layers))}" for name, each_stack in trace.stacks.items())
         raise TraceError(f"None of the layers {', '.join(map(str, layers or ()))} is in this trace.", f"It has {have}.")
     if stack is not None and stack not in stacks:
         raise TraceError(f"No {stack} attention in this view.", nearest(stack, stacks))
@@ -45,13 +45,13 @@ def lay_out(
     arrays: dict[str, Encoded] = {}
     records = []
     for name, chosen in stacks.items():
-        one = trace.stacks[name]
+        each_stack = trace.stacks[name]
         records.append(
             {
                 "name": name,
-                "query_text": place_of(one.query_text, texts),
-                "key_text": place_of(one.key_text, texts),
-                "layers": [layer_record(one, index, arrays, vectors=kind == "neuron") for index in chosen],
+                "query_text": index_of(each_stack.query_text, texts),
+                "key_text": index_of(each_stack.key_text, texts),
+                "layers": [layer_record(each_stack, index, arrays, vectors=kind == "neuron") for index in chosen],
             }
         )
     spec: dict[str, Any] = {
@@ -78,7 +78,7 @@ def position(stack: Stack, chosen: Sequence[int], start: int | None, heads: Iter
     if start is not None and start not in numbers:
         raise TraceError(f"Layer {start} is not in this view.", f"The {stack.name} has layers {', '.join(map(str, numbers))}.")
     at = 0 if start is None else numbers.index(start)
-    found: dict[str, Any] = {"layer": at}
+    begins: dict[str, Any] = {"layer": at}
     if heads is not None:
         count = n_heads(stack, chosen[at])
         if isinstance(heads, str | bytes) or not isinstance(heads, Iterable | Integral):
@@ -87,8 +87,8 @@ def position(stack: Stack, chosen: Sequence[int], start: int | None, heads: Iter
         wrong = [head for head in each if isinstance(head, bool) or not isinstance(head, Integral) or not 0 <= head < count]
         if wrong:
             raise TraceError(f"Head {wrong[0]} is not in layer {numbers[at]}.", f"It has {count} heads, 0 to {count - 1}.")
-        found["heads"] = [int(head) for head in each]
-    return found
+        begins["heads"] = [int(head) for head in each]
+    return begins
 
 
 def n_heads(stack: Stack, index: int) -> int:
@@ -141,7 +141,7 @@ def named_mask(mask: np.ndarray | None, prefix: str, arrays: dict[str, Encoded])
     return f"{prefix}.mask"
 
 
-def place_of(text: TokenizedText, texts: list[TokenizedText]) -> int:
+def index_of(text: TokenizedText, texts: list[TokenizedText]) -> int:
     """The text's place in the list, put there when it is new."""
     if text not in texts:
         texts.append(text)

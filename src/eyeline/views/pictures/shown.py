@@ -33,14 +33,14 @@ def shown(view: ViewData, layer: int) -> Shown:
     weights = view.weights(at, layer)  # [head, query, key]
     query_text, key_text = (text_of(view.spec["texts"][stack[side]]) for side in ("query_text", "key_text"))
     sink = int(np.nansum(weights, axis=(0, 1)).argmax()) if state.get("hide_sink") else None
-    groups = key_text.word_groups if state.get("level") == "word" else [(place,) for place in range(len(key_text))]
+    groups = key_text.word_groups if state.get("level") == "word" else [(index,) for index in range(len(key_text))]
     if state.get("level") == "word":
         weights = pool_to_words(weights, query_text.word_groups, key_text.word_groups)
         query_text, key_text = query_text.at_word_level(), key_text.at_word_level()
     segments = state.get("segments", "all")
     sides = (None, None) if segments == "all" else (SIDE[segments[0]], SIDE[segments[1]])
     rows = left_in(query_text, state, sides[0])
-    columns = [place for place in left_in(key_text, state, sides[1]) if sink is None or sink not in groups[place]]
+    columns = [index for index in left_in(key_text, state, sides[1]) if sink is None or sink not in groups[index]]
     weights = weights[:, rows][:, :, columns]
     if state.get("renormalise"):
         sums = weights.sum(axis=-1, keepdims=True)
@@ -55,9 +55,9 @@ def text_of(record: Mapping[str, Any]) -> TokenizedText:
 
 def left_in(text: TokenizedText, state: Mapping[str, Any], side: int | None) -> list[int]:
     return [
-        place
-        for place in range(len(text))
-        if not (state.get("hide_special") and text.special[place]) and side in (None, text.segments[place])
+        index
+        for index in range(len(text))
+        if not (state.get("hide_special") and text.special[index]) and side in (None, text.segments[index])
     ]
 
 

@@ -68,15 +68,15 @@ def bars(view: ViewData) -> str:
     at, layer = view.state.get("stack", 0), view.state.get("layer", 0)
     stack = view.spec["stacks"][at]
     queries, keys = (view.spec["texts"][stack[side]]["tokens"] for side in ("query_text", "key_text"))
-    one = (view.state.get("heads") or [0])[0]
+    head_number = (view.state.get("heads") or [0])[0]
     query = min(view.state.get("query", 0), len(queries) - 1)
-    weights = view.weights(at, layer)[one, query]  # [key]
+    weights = view.weights(at, layer)[head_number, query]  # [key]
     rows = sorted(np.argsort(-weights, kind="stable")[:MOST_TOKENS].tolist())
     few = f", the {MOST_TOKENS} strongest of {len(keys)} keys" if len(keys) > len(rows) else ""
-    name = HeadRef("", stack["layers"][layer]["layer"], one)
+    name = HeadRef("", stack["layers"][layer]["layer"], head_number)
     title = f"{view.spec['model']} · {stack['name']} · {name} · query {query}: {queries[query]}{few}"
     left = 16 + max(width(keys[key]) for key in rows)
-    colour = HEAD_COLOURS[one % len(HEAD_COLOURS)]
+    colour = HEAD_COLOURS[head_number % len(HEAD_COLOURS)]
     parts = []
     for row, key in enumerate(rows):
         y, long = TOP + 16 + row * ROW, BAR * float(weights[key])
@@ -92,8 +92,8 @@ def lines(weights: np.ndarray, heads: list[int], queries: list[str], keys: list[
     every = weights[heads]  # [head, query, key]
     strongest = np.argsort(-every, axis=None, kind="stable")[:MOST_LINES]
     parts = []
-    for place in strongest[::-1]:
-        head, query, key = np.unravel_index(place, every.shape)
+    for index in strongest[::-1]:
+        head, query, key = np.unravel_index(index, every.shape)
         if (weight := float(every[head, query, key])) < 0.02:
             continue
         line = f"M{left + 6:.0f} {TOP + 12 + query * ROW}L{right - 6:.0f} {TOP + 12 + key * ROW}"
@@ -124,20 +124,23 @@ def thumbnails(view: ViewData) -> str:
     rows = list(range(len(stack["layers"]))) if rows is None else rows
     columns = list(range(max(layer["n_heads"] for layer in stack["layers"]))) if columns is None else columns
     step = THUMB + 4
-    parts = [f'<text x="{52 + at * step}" y="{TOP + 8}" fill="{QUIET}" font-size="10">H{one}</text>' for at, one in enumerate(columns)]
+    parts = [
+        f'<text x="{52 + at * step}" y="{TOP + 8}" fill="{QUIET}" font-size="10">H{head_number}</text>'
+        for at, head_number in enumerate(columns)
+    ]
     count, unit = 0, "token"
-    for row, place in enumerate(rows):
+    for row, index in enumerate(rows):
         y = TOP + 14 + row * step
-        parts.append(f'<text x="40" y="{y + 18}" text-anchor="end" fill="{QUIET}" font-size="10">L{stack["layers"][place]["layer"]}</text>')
-        seen = shown(view, place)
+        parts.append(f'<text x="40" y="{y + 18}" text-anchor="end" fill="{QUIET}" font-size="10">L{stack["layers"][index]["layer"]}</text>')
+        seen = shown(view, index)
         count, unit = len(seen.queries), seen.unit
         if not columns or not seen.queries or not seen.keys:
             continue
         strip = np.zeros((THUMB, len(columns) * step), dtype=np.float32)
-        for at, one in enumerate(columns):
-            if one >= len(seen.weights):
+        for at, head_number in enumerate(columns):
+            if head_number >= len(seen.weights):
                 continue
-            thumb = pooled(seen.weights[one], THUMB)
+            thumb = pooled(seen.weights[head_number], THUMB)
             stretch = -(-THUMB // max(thumb.shape))
             thumb = np.kron(thumb, np.ones((stretch, stretch), dtype=np.float32))[:THUMB, :THUMB]
             strip[: thumb.shape[0], at * step : at * step + thumb.shape[1]] = thumb
