@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import tempfile
+from pathlib import Path
 
 import streamlit as st
 
 from eyeline.errors import EyelineError
+from eyeline.hosts.app.settings import current
 from eyeline.text.printable import printable
 
 
@@ -23,4 +26,13 @@ def refuse(lead: str, error: EyelineError | str = "") -> None:
     """What went wrong, in the visitor's language, and below it the exact words."""
     st.error(lead, icon=":material/error:")
     if error:
-        st.code("\n".join(printable(line) for line in str(error).splitlines()), language=None, wrap_lines=True)
+        st.code("\n".join(printable(line) for line in without_paths(str(error)).splitlines()), language=None, wrap_lines=True)
+
+
+def without_paths(text: str) -> str:
+    """The text without the folders of this machine: visitors read the names of files, not where they are."""
+    workspace = current().workspace
+    for folder, name in ((str(workspace.resolve()), workspace.name), (tempfile.gettempdir(), "…"), (str(Path.home()), "~")):
+        if len(folder) > 1:
+            text = text.replace(folder, name)
+    return text

@@ -16,7 +16,8 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from eyeline.errors import EyelineError
 from eyeline.hosts.app.jobs.queue import job_queue
 from eyeline.hosts.app.models import open_model
-from eyeline.hosts.app.serve.command import _free, _options
+from eyeline.hosts.app.serve.command import check_port_is_free
+from eyeline.hosts.app.serve.options import streamlit_options
 from eyeline.hosts.app.settings import Limits
 from tests.hosts.app.browser.serving import free_port
 from tests.hosts.app.browser.socket_visitor import SocketVisitor
@@ -61,8 +62,10 @@ def test_no_usage_statistics_are_asked_for_and_nobody_is_asked_at_the_start(serv
         me.open()
         begun = next(message.new_session for data in me.seen if (message := ForwardMsg.FromString(data)).HasField("new_session"))
     assert begun.config.gather_usage_stats is False
-    assert _options("0.0.0.0", 1)["logger_hideWelcomeMessage"] is True  # noqa: S104 - Streamlit's welcome would ask for the address outside
-    assert _options("127.0.0.1", 1)["runner_postScriptGC"] is False, "a full collection after every run of a script holds up everybody"
+    assert streamlit_options("0.0.0.0", 1)["logger.hideWelcomeMessage"] is True  # noqa: S104 - Streamlit's welcome would ask for the address outside
+    assert streamlit_options("127.0.0.1", 1)["runner.postScriptGC"] is False, (
+        "a full collection after every run holds up everybody"
+    )
     printed = served.log.read_text()
     assert f"eyeline is at {served.url}" in printed
     assert "Streamlit" not in printed
@@ -148,5 +151,5 @@ def test_a_port_that_is_taken_is_named_with_another(tmp_path: Path):
         taken.bind(("127.0.0.1", port))
         taken.listen()
         with pytest.raises(EyelineError, match=f"port {port} .*\n.*--port {port + 1}"):
-            _free("127.0.0.1", port)
-    _free("127.0.0.1", port)
+            check_port_is_free("127.0.0.1", port)
+    check_port_is_free("127.0.0.1", port)

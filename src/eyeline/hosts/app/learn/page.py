@@ -171,6 +171,10 @@ def _own_sentence(say: Say) -> Looking | None:
     if not text:
         st.info(say("look.empty"), icon=":material/edit:")
         return None
+    most = current().limits.characters  # checked here too: not everybody who sends a text has our page
+    if len(text) > most:
+        refuse(say("look.too_long", n=f"{len(text):,}", most=f"{most:,}"))
+        return None
     words = len(text.split())
     if not FEWEST <= words <= MOST:
         st.caption(say("learn.exercise.few" if words < FEWEST else "learn.exercise.many", n=words))

@@ -15,10 +15,10 @@ from collections.abc import Mapping
 PATIENCE, BETWEEN = 60.0, 0.2
 
 
-def open_when_ready(address: str) -> None:
+def open_when_ready(address: str, link: str) -> None:
     """Wait in a thread of its own: the app itself runs in this one."""
     if has_screen(sys.platform, os.environ):
-        threading.Thread(target=_wait_and_open, args=(address,), name="opening", daemon=True).start()
+        threading.Thread(target=_wait_and_open, args=(address, link), name="opening", daemon=True).start()
 
 
 def has_screen(platform: str, environment: Mapping[str, str]) -> bool:
@@ -30,11 +30,11 @@ def has_screen(platform: str, environment: Mapping[str, str]) -> bool:
     return platform != "linux" or bool(environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY"))
 
 
-def _wait_and_open(address: str) -> None:
+def _wait_and_open(address: str, link: str) -> None:
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         if answers(f"{address}/_stcore/health"):
-            webbrowser.open(address)
+            webbrowser.open(link)
             return
         time.sleep(BETWEEN)
 
