@@ -91,8 +91,23 @@ def _described(model: nn.Module) -> list[str]:
     lines = []
     for name, module in model.named_modules():
         plain = {key: value for key, value in vars(module).items() if key not in BOOKKEEPING and _is_plain(value)}
-        lines.append(f"{name} {type(module).__module__}.{type(module).__qualname__} {sorted(plain.items())!r}")
-    return lines + [f"{name} {value!r}" for name, value in model.state_dict(keep_vars=True).items() if _is_plain(value)]
+        lines.append(f"{name} {type(module).__module__}.{type(module).__qualname__} {_stable(plain)}")
+    return lines + [f"{name} {_stable(value)}" for name, value in model.state_dict(keep_vars=True).items() if _is_plain(value)]
+
+
+def _stable(value: Any) -> str:
+    """A plain value as text that is the same in every process: the order of a set depends on the process.
+
+    >>> _stable({"b": {"y", "x"}, "a": [1, None]})
+    "{'a': [1, None], 'b': {'x', 'y'}}"
+    """
+    if isinstance(value, dict):
+        return "{" + ", ".join(sorted(f"{_stable(key)}: {_stable(item)}" for key, item in value.items())) + "}"
+    if isinstance(value, set | frozenset):
+        return "{" + ", ".join(sorted(_stable(item) for item in value)) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_stable(item) for item in value) + "]"
+    return repr(value)
 
 
 def _is_plain(value: Any) -> bool:

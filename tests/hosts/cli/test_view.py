@@ -75,3 +75,18 @@ def test_what_a_kind_of_file_cannot_show_is_refused(
 def test_a_picture_still_takes_its_own_options(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert run(monkeypatch, "--layer", 2, "--head", 3, "--red", "sat:cat", "-o", tmp_path / "x.svg") == 0
     assert "L2·H3" in (tmp_path / "x.svg").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("ending", "begins"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF"), ("html", b"<!doctype html>")])
+def test_a_view_is_written_as_any_kind_of_file_and_opened_when_asked(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ending: str, begins: bytes
+) -> None:
+    use_small_front_end(monkeypatch)
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    path = tmp_path / f"x.{ending}"
+    assert run(monkeypatch, "-o", path) == 0
+    assert path.read_bytes()[:15].lower().startswith(begins.lower())
+    assert opened == []
+    assert run(monkeypatch, "-o", path, "--open") == 0
+    assert opened == [path.as_uri()]

@@ -16,9 +16,10 @@ from eyeline.analyses.corpus.batch import Batch, roles_of
 from eyeline.analyses.corpus.fold import fold
 from eyeline.analyses.corpus.state import Position, check_same, load_state, only_run, save_state
 from eyeline.analyses.corpus.statistic import Statistic
+from eyeline.analyses.corpus.statistics.catalogue import STATISTICS, statistics_named
 from eyeline.analyses.corpus.summary import notices, summarise
 from eyeline.analyses.prepare import Preparation, characters, documents_of
-from eyeline.analyses.progress import Progress, ReportProgress
+from eyeline.analyses.progress import Progress, ReportProgress, StopRequestedError
 from eyeline.analyses.provenance import corpus_facts, provenance
 from eyeline.capture.collect import Sides
 from eyeline.capture.selection import check_layers
@@ -40,7 +41,7 @@ EXAMPLE_TOKENS, EXAMPLE_CHARACTERS = 48, 80
 def analyse(
     model: Model,
     corpus: Corpus | Sequence[Item],
-    statistics: Sequence[Statistic],
+    statistics: Sequence[Statistic] | None = None,
     *,
     limit: int | None = None,
     max_tokens: int | None = None,
@@ -55,6 +56,7 @@ def analyse(
     """Fold a corpus into statistics.
 
     corpus      what read_corpus opened, or a list of texts, pairs or word lists
+    statistics  what to measure; without it everything that `eyeline analyse` measures
     limit       so many documents, chosen at random with the seed; of pairs, so many segments
     max_tokens  longer documents are skipped and counted; the model's own limit always holds
     pairs       build the paper's segments of two parts, of `max_tokens` tokens (128)
@@ -63,6 +65,7 @@ def analyse(
     progress    called after each batch (`analyses.progress`)
     """
     corpus = Corpus.of(corpus)
+    statistics = statistics_named(STATISTICS) if statistics is None else statistics
     if not statistics:
         raise TextError("No statistics to compute.", "Give some, such as [el.statistics.AverageAttention(), el.statistics.Entropy()].")
     chosen = check_layers(model.layout, layers)
@@ -138,7 +141,12 @@ class _Loop:
                 if self.progress is not None:
                     share = (place + 1) / len(cut)
                     tokens = self.counts["tokens"] - int(self.preparation.counts["tokens"] * (1 - share))
-                    self.progress(Progress("documents", number * GROUP + int(len(group) * share), self.total, tokens, self.seconds))
+                    progress = Progress("documents", number * GROUP + int(len(group) * share), self.total, tokens, self.seconds)
+                    try:
+                        self.progress(progress)
+                    except StopRequestedError:
+                        self.save((number, place + 1))  # a batch is folded whole, so that --resume can go on from here
+                        raise
         return self.statistics
 
     def _batch_tokens(self) -> int:

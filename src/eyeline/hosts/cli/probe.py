@@ -35,7 +35,7 @@ def probe(
     strict: Annotated[bool, typer.Option("--strict", help="Stop at a sentence that is no tree, instead of skipping it.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the probe run that the folder holds.")] = False,
 ) -> None:
-    """Find every word's head from all heads' attention at once: a small classifier, beside baselines without attention.
+    """Find the governor of every word from the attention of all heads at once: a small classifier, beside baselines without attention.
 
     [dim]eyeline probe dev.conllu --train train.conllu --limit 3000 --model minilm --glove glove -o run[/dim]
     """

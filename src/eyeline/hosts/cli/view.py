@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import webbrowser
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from eyeline.capture.trace import Trace
 
 
-PICTURES = (".svg", ".pdf")
+PICTURES = (".svg", ".pdf", ".png")
 
 
 class Kind(StrEnum):
@@ -36,7 +37,7 @@ class Layout(StrEnum):
 
 def view(
     text: Annotated[str, typer.Argument(help="The text to look at.", show_default=False)],
-    output: Annotated[Path, typer.Option("-o", "--output", help="x.html: a page; x.svg or x.pdf: the graph of one layer and head.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="x.html: a page; x.svg, x.pdf or x.png: the graph of one layer and head.")],
     pair: Annotated[str | None, typer.Option(help="A second text (or what an encoder-decoder model has written).")] = None,
     model: Annotated[str, typer.Option(help="An embedded model, a local folder, or a hub id.")] = "minilm",
     kind: Annotated[Kind, typer.Option("--view", help="Which view the page shows.")] = Kind.head,
@@ -47,6 +48,7 @@ def view(
     red: Annotated[list[str] | None, typer.Option(help="Pictures: a pair to draw in red, as QUERY:KEY (tokens or positions).")] = None,
     layout: Annotated[Layout, typer.Option(help="Pictures: two columns, or tokens placed by their value vectors.")] = Layout.columns,
     truncate: Annotated[bool, typer.Option("--truncate", help="Cut a text that is longer than the model takes.")] = False,
+    open_file: Annotated[bool, typer.Option("--open", help="Open the file when it is written.")] = False,
 ) -> None:
     """Show one text's attention: a page that works offline, or a picture of one head for a paper.
 
@@ -60,7 +62,9 @@ def view(
         _save_picture(trace, output, layer or 0, head or 0, stack, words, red or [], layout)
     else:
         _save_page(trace.words() if words else trace, output, kind, layer, head, stack)
-    console.print(f"Saved to {escape(str(output))}", highlight=False)
+    console.print(f"Saved to {escape(str(output))}", highlight=False, soft_wrap=True)
+    if open_file:
+        webbrowser.open(output.resolve().as_uri())
 
 
 def _check(output: Path, kind: Kind, red: list[str], layout: Layout) -> None:
@@ -73,7 +77,7 @@ def _check(output: Path, kind: Kind, red: list[str], layout: Layout) -> None:
         )
     if ending not in PICTURES and (red or layout is not Layout.columns):
         option = "--red" if red else f"--layout {layout.value}"
-        raise EyelineError(f"{option} with {output.name}.", "Only pictures have it: write to .svg or .pdf, or leave it out.")
+        raise EyelineError(f"{option} with {output.name}.", "Only pictures have it: write to .svg, .pdf or .png, or leave it out.")
 
 
 def _save_page(trace: Trace, output: Path, kind: Kind, layer: int | None, head: int | None, stack: str | None) -> None:

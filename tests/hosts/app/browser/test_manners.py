@@ -63,9 +63,7 @@ def test_no_usage_statistics_are_asked_for_and_nobody_is_asked_at_the_start(serv
         begun = next(message.new_session for data in me.seen if (message := ForwardMsg.FromString(data)).HasField("new_session"))
     assert begun.config.gather_usage_stats is False
     assert streamlit_options("0.0.0.0", 1)["logger.hideWelcomeMessage"] is True  # noqa: S104 - Streamlit's welcome would ask for the address outside
-    assert streamlit_options("127.0.0.1", 1)["runner.postScriptGC"] is False, (
-        "a full collection after every run holds up everybody"
-    )
+    assert streamlit_options("127.0.0.1", 1)["runner.postScriptGC"] is False, "a full collection after every run holds up everybody"
     printed = served.log.read_text()
     assert f"eyeline is at {served.url}" in printed
     assert "Streamlit" not in printed

@@ -1,0 +1,40 @@
+"""Help that shows options as people type them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typer.core import TyperCommand, TyperGroup
+
+#: The name of an option's value, by the name of its type.
+VALUES = {"path": "PATH", "int": "NUMBER", "float": "NUMBER", "str": "TEXT"}
+
+
+class PlainCommand(TyperCommand):
+    """A command whose help has no `<bool>` after a flag, and NUMBER, TEXT or PATH after an option that takes a value."""
+
+    def get_params(self, ctx: Any) -> Any:
+        return with_plain_values(super().get_params(ctx), ctx)
+
+
+class PlainGroup(TyperGroup):
+    """The same for the options before the command."""
+
+    def get_params(self, ctx: Any) -> Any:
+        return with_plain_values(super().get_params(ctx), ctx)
+
+
+def with_plain_values(params: Any, ctx: Any) -> Any:
+    for param in params:
+        if param.param_type_name == "option" and param.metavar is None:
+            param.metavar = "" if param.is_flag else _value_name(str(param.display_type(ctx) or ""))
+    return params
+
+
+def _value_name(kind: str) -> str:
+    """
+    >>> [_value_name(kind) for kind in ("<str>", "<list[str]>", "<path>", "<int>", "<head|model>")]
+    ['TEXT', 'TEXT', 'PATH', 'NUMBER', 'head|model']
+    """
+    name = kind.strip("<>").removeprefix("list[").removesuffix("]")
+    return VALUES.get(name, name)

@@ -1,0 +1,84 @@
+"""The command line as a person uses it: plain help, advice that can be typed, and Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import eyeline as el
+from eyeline.hosts.cli.advice import for_the_command_line
+from eyeline.hosts.cli.main import app
+from eyeline.sample.text import sample_text
+
+COMMANDS = [command.name or command.callback.__name__.replace("_", "-") for command in app.registered_commands if command.callback]
+
+
+def test_file_names_in_errors_cannot_move_the_cursor(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "eyeline", "analyse", "no\x1b[2Jsuch.txt", "-o", str(tmp_path / "run")], capture_output=True, check=False
+    )
+    assert done.returncode == 2
+    assert b"such.txt" in done.stderr
+    assert b"\x1b" not in done.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_options_as_people_type_them(command):
+    shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"})
+    assert shown.exit_code == 0, shown.output
+    options = shown.output.partition("Options")[2].partition("\n")[2]
+    assert not [kind for kind in ("<bool>", "<list[", "<str>", "<int>", "<path>") if kind in options]
+
+
+def test_commands_stand_in_groups():
+    shown = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
+    groups = ["One text", "A corpus", "Grammar and coreference", "Texts to start with", "In the browser", "Models"]
+    assert [shown.index(group) for group in groups] == sorted(shown.index(group) for group in groups)
+    assert "<bool>" not in shown
+
+
+@pytest.mark.parametrize(
+    ("message", "advice"),
+    [
+        ("Take trace.encoder.", "Take --stack encoder."),
+        ("Give stack='cross'.", "Give --stack cross."),
+        ("pass truncate=True (--truncate) to", "pass --truncate to"),
+        ("Cut: --window (window=True).", "Cut: --window."),
+        ("A text about trace elements.", "A text about trace elements."),
+    ],
+)
+def test_advice_names_options_of_the_command(message, advice):
+    assert for_the_command_line(message) == advice
+
+
+def test_control_c_saves_what_was_measured_and_resume_goes_on_to_the_same_numbers(tmp_path):
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text("\n\n".join([sample_text()] * 12), encoding="utf-8")
+
+    def command(folder: Path, *more: str) -> list[str]:
+        return [sys.executable, "-m", "eyeline", "analyse", str(corpus), "--only", "entropy", "-o", str(folder), *more]
+
+    process = subprocess.Popen(command(tmp_path / "run"), stderr=subprocess.PIPE, env={**os.environ, "COLUMNS": "200"})
+    end = time.monotonic() + 120
+    while not list((tmp_path / "run").glob(".*lock*")):
+        assert process.poll() is None
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 130, err.decode()
+    assert b"add --resume" in err
+    assert b"Traceback" not in err
+    done = subprocess.run(command(tmp_path / "run", "--resume"), capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+    whole = subprocess.run(command(tmp_path / "whole"), capture_output=True, check=False)
+    assert whole.returncode == 0
+    assert el.open_run(tmp_path / "run").table("entropy").to_csv() == el.open_run(tmp_path / "whole").table("entropy").to_csv()
