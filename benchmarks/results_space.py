@@ -27,9 +27,9 @@ import torch
 
 import eyeline as el
 from eyeline.analyses.space.capture import CapturedStack, capture_space
-from eyeline.analyses.space.facts import fidelity, mean_entropy
+from eyeline.analyses.space.facts import mean_entropy, stack_fidelity
 from eyeline.analyses.space.fit import head_texts
-from eyeline.analyses.space.gauge import GAUGES, gauge_layer, shared_scale, some_pairs
+from eyeline.analyses.space.gauge import GAUGES, gauge_layer, shared_scale
 from eyeline.analyses.space.parallel import Parallel
 from eyeline.measures.space.fitted_projection import fit_projections
 from eyeline.measures.space.freed_points import free_texts
@@ -154,18 +154,17 @@ def projected(stacks: list[CapturedStack], gauge: str, how: str) -> Numbers:
     found: list[Numbers] = []
     for stack in stacks:
         seconds: Numbers = {}
-        pairs = some_pairs(stack, 0)
         with timed(seconds):
-            c = shared_scale(stack, pairs) if gauge == "shared" else None
+            c = shared_scale(stack) if gauge == "shared" else None
         for layer in range(len(stack.layers)):
             with timed(seconds):
-                gauged = gauge_layer(stack, layer, "attentionviz" if gauge == "shared" else gauge, pairs, c)
+                gauged = gauge_layer(stack, layer, "attentionviz" if gauge == "shared" else gauge, c)
                 queries, keys = gauged.queries, gauged.keys
                 if how != "before":
                     both = np.concatenate([queries, keys], 1)  # [head, point, dim]
                     points = np.stack([project(one, how) for one in both])
                     queries, keys = points[:, : queries.shape[1]], points[:, queries.shape[1] :]
-            seen = fidelity(stack, slice(layer, layer + 1), queries[None], keys[None], order=True)
+            seen = vars(stack_fidelity(stack, slice(layer, layer + 1), queries[None], keys[None]))
             correlation = {"correlation_before": gauged.before, "correlation_after": gauged.after}
             found.append({name: float(np.nanmean(values)) for name, values in (seen | correlation).items()} | seconds)
             seconds = {}
@@ -185,7 +184,7 @@ def fitted(stack: CapturedStack, other: CapturedStack | None, *, dims: int = 2) 
         queries, keys = (torch.cat(side, 1).numpy().reshape(*shape, -1, dims) for side in zip(*placed, strict=True))
         rows = sum(text.queries.shape[1] for text in those)
         kl = sum(float(divergence(text, *at).sum(-1).mean()) for text, at in zip(those, placed, strict=True)) / rows
-        found = fidelity(where, slice(None), queries, keys, order=True)
+        found = vars(stack_fidelity(where, slice(None), queries, keys))
         return {name: float(np.nanmean(values)) for name, values in found.items()} | {"kl": kl}
 
     entropy = {"entropy": float(np.nanmean(mean_entropy(stack)))}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyeline.measures.space.gauge import balance, distance_correlation, find_scale, lift, lifted, shift_keys, weighted_correlation
+from eyeline.measures.space.gauge import balance, lift, lifted, shift_keys
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
@@ -85,34 +85,3 @@ def test_the_shift_brings_the_centroids_together():
     made = np.random.default_rng(0)
     queries, keys = made.normal(size=(3, 20, 4)), made.normal(size=(3, 30, 4)) + 7
     assert shift_keys(queries, keys).mean(-2) == pytest.approx(queries.mean(-2))
-
-
-def test_the_scale_that_is_found_is_better_than_any_on_a_grid():
-    made = np.random.default_rng(1)
-    queries, keys = made.normal(size=(4, 50, 8)) * 6, made.normal(size=(4, 50, 8)) * 0.3  # [head, pair, dim]
-    numbers = (queries * keys).sum(-1), np.square(queries).sum(-1), np.square(keys).sum(-1)
-    weights = made.uniform(size=(4, 50))
-
-    def correlation(c):
-        return distance_correlation(*numbers, weights, c)
-
-    c, best = find_scale(correlation, (4,))
-    grid = np.stack([correlation(np.full(4, step)) for step in np.exp(np.linspace(-4, 4, 200))])
-    assert (best <= grid.min(0) + 1e-4).all()
-    assert best == pytest.approx(correlation(c))
-    assert (c < 0.5).all()  # queries are twenty times as long
-
-
-def test_a_correlation_is_pearsons_where_weights_are_alike_and_weights_are_counts():
-    made = np.random.default_rng(2)
-    x, y = made.normal(size=(2, 40))
-    assert weighted_correlation(x, y, np.full(40, 0.3)) == pytest.approx(np.corrcoef(x, y)[0, 1])
-    counts = made.integers(0, 4, size=40)
-    assert weighted_correlation(x, y, counts) == pytest.approx(np.corrcoef(np.repeat(x, counts), np.repeat(y, counts))[0, 1])
-
-
-def test_constant_vectors_have_no_correlation_and_keep_their_scale():
-    ones = np.ones((1, 12))
-    c, found = find_scale(lambda at: distance_correlation(ones, ones, ones, ones, at), (1,))
-    assert c.tolist() == [1.0]
-    assert np.isnan(found).all()

@@ -2,44 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from eyeline.analyses.space.capture import CapturedStack
 from eyeline.measures.focus import entropy
-from eyeline.measures.space.fidelity import nearness, rank_correlation, rank_of_most_attended
+from eyeline.measures.space.fidelity import Fidelity, TextPicture, fidelity
 from eyeline.results.space.space import LEVELS, TOP
 
 #: Maps of at most so many bytes are kept whole.
 MAPS_ROOM = 256 << 20
 
 
-def fidelity(stack: CapturedStack, layers: slice, queries: np.ndarray, keys: np.ndarray, *, order: bool) -> dict[str, np.ndarray]:
-    """How often the nearest key of a query (top1), or one of the five nearest (top5), is its most attended; with `order` also the mean
-    rank correlation of nearness and attention.
+def stack_fidelity(stack: CapturedStack, layers: slice, queries: np.ndarray, keys: np.ndarray, *, order: bool = True) -> Fidelity:
+    """The fidelity of a picture of these layers: queries [layer, head, query, dims], keys [layer, head, key, dims] → [layer, head].
 
-    queries: [layer, head, query, dims], keys: [layer, head, key, dims] of these layers → name → [layer, head]. Own text, keys that a query
-    may see; queries that attend to no key more than to another are not asked, and a head without any other (a dead one) has nan.
+    A query is asked about the keys of its own text that it may see.
     """
-    heads = queries.shape[:2]
-    hits = {name: np.zeros(heads) for name in ("top1", "top5", "rank")}
-    asked, ordered = np.zeros(heads), np.zeros(heads)
-    for text, all_weights in enumerate(stack.weights):
-        rows, columns = stack.rows(text)
-        weights = all_weights[layers]  # [layer, head, query, key]
-        visible = stack.visible[text]
-        seen = None if visible is None else visible[layers][:, None]  # [layer, 1, query, key]
-        near = nearness(queries[:, :, rows], keys[:, :, columns])
-        ranks = rank_of_most_attended(near, weights, seen)
-        hits["top1"] += (ranks == 0).sum(-1)
-        hits["top5"] += ((ranks >= 0) & (ranks < 5)).sum(-1)
-        asked += (ranks >= 0).sum(-1)
-        if order:
-            found = rank_correlation(near, weights, seen)
-            ordered += np.isfinite(found).sum(-1)
-            hits["rank"] += np.nan_to_num(found).sum(-1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        facts = {"top1": hits["top1"] / asked, "top5": hits["top5"] / asked}
-        return {**facts, "rank": hits["rank"] / ordered} if order else facts
+
+    def pictures() -> Iterator[TextPicture]:
+        for text, weights in enumerate(stack.weights):
+            rows, columns = stack.rows(text)
+            visible = stack.visible[text]
+            seen = None if visible is None else visible[layers][:, None]  # [layer, 1, query, key]
+            yield TextPicture(queries[:, :, rows], keys[:, :, columns], weights[layers], seen)
+
+    return fidelity(pictures(), queries.shape[:2], order=order)
 
 
 def mean_entropy(stack: CapturedStack) -> np.ndarray:

@@ -8,12 +8,10 @@ import numpy as np
 
 from eyeline.analyses.space.capture import CapturedStack
 from eyeline.errors import TraceError, nearest
-from eyeline.measures.space.gauge import distance_correlation, find_scale, lifted, shift_keys, weighted_correlation
+from eyeline.measures.space.gauge import GAUGES, find_scale, gauged, shift_keys
+from eyeline.measures.space.pairs import AllPairs, TextPairs
 
-GAUGES = ("attentionviz", "lifted", "none")
-#: So many pairs of a query and a key of its text are looked at in each head.
-PAIRS = 6_000
-#: The figure shows so many of them in so many heads, spread over the model.
+#: The figure shows so many pairs of a query and a key in so many heads, spread over the model.
 SHOWN_PAIRS, SHOWN_HEADS = 300, 9
 
 
@@ -24,7 +22,7 @@ def check_gauge(gauge: str) -> None:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Queries and keys of one text each, some thousands of them, with the attention between them.
+    """Some queries and keys of one text each, with the attention between them: what a figure shows.
 
     query, key  [pair]: rows of the stack's vectors
     weights     [layer, head, pair]
@@ -53,12 +51,12 @@ class LayerGauge:
 
 def some_pairs(stack: CapturedStack, seed: int) -> Pairs:
     """All keys of some queries, drawn with the seed; queries that see one key alone say nothing."""
-    made = np.random.default_rng(seed)
+    draw = np.random.default_rng(seed)
     query: list[np.ndarray] = []
     key: list[np.ndarray] = []
     weights: list[np.ndarray] = []
     size = 0
-    for row in made.permutation(len(stack.query_tokens)):
+    for row in draw.permutation(len(stack.query_tokens)):
         text, place = int(stack.query_tokens.text[row]), int(stack.query_tokens.position[row])
         visible = stack.visible[text]
         seen = np.flatnonzero(visible[0, place]) if visible is not None else np.arange(stack.weights[text].shape[-1])
@@ -68,45 +66,49 @@ def some_pairs(stack: CapturedStack, seed: int) -> Pairs:
         key.append(seen + int(stack.key_tokens.starts[text]))
         weights.append(stack.weights[text][:, :, place, seen])
         size += len(seen)
-        if size >= PAIRS:
+        if size >= SHOWN_PAIRS:
             break
     if not query:
         raise TraceError("No query of these texts sees two keys.", "A picture needs texts of at least two tokens.")
     return Pairs(np.concatenate(query), np.concatenate(key), np.concatenate(weights, -1).astype(np.float64))
 
 
-def shared_scale(stack: CapturedStack, pairs: Pairs) -> float:
+def text_pairs(stack: CapturedStack, layer: int) -> list[TextPairs]:
+    """Every text with the attention of one layer, [head, query, key]; queries that see fewer than two keys count nothing."""
+    texts = []
+    for text, all_weights in enumerate(stack.weights):
+        rows, columns = stack.rows(text)
+        weights = np.nan_to_num(all_weights[layer])  # [head, query, key]
+        visible = stack.visible[text]
+        n_seen = visible[layer].sum(-1) if visible is not None else np.full(weights.shape[1], weights.shape[2])  # [query]
+        if (n_seen < 2).any():
+            weights = weights * (n_seen >= 2)[:, None]
+        texts.append(TextPairs(rows, columns, weights))
+    return texts
+
+
+def shared_scale(stack: CapturedStack) -> float:
     """One c for every layer and head: the mean over heads of the correlation is nearest −1."""
-    layers = [_shifted_numbers(stack, layer, pairs) for layer in range(len(stack.layers))]
 
     def mean(c: np.ndarray) -> np.ndarray:
-        found = [distance_correlation(*layer, pairs.weights[i], np.broadcast_to(c, layer[0].shape[:-1])) for i, layer in enumerate(layers)]
-        return np.asarray(np.nanmean(np.stack(found))) if np.isfinite(found).any() else np.asarray(np.nan)
+        correlations = []
+        for layer in range(len(stack.layers)):  # one layer at a time: the dot products of all of them would not fit
+            queries, keys = _vectors(stack, layer)
+            correlations.append(AllPairs(queries, shift_keys(queries, keys), text_pairs(stack, layer)).correlation(c))
+        return np.asarray(np.nanmean(correlations) if np.isfinite(correlations).any() else np.nan)
 
     return float(find_scale(mean, ())[0])
 
 
-def gauge_layer(stack: CapturedStack, layer: int, gauge: str, pairs: Pairs, c: float | None = None) -> LayerGauge:
-    """Layer at this place in the gauge; `c` where one scale was found for all."""
-    queries, keys = stack.vectors.queries[layer].astype(np.float64), stack.vectors.keys[layer].astype(np.float64)
-    weights = pairs.weights[layer]
-    before = distance_correlation(*pairs.numbers(queries, keys), weights, np.ones(len(queries)))
-    scale = np.ones(len(queries))
-    if gauge == "attentionviz":
-        numbers = _shifted_numbers(stack, layer, pairs)
-        scale = (
-            np.full(len(queries), c)
-            if c is not None
-            else find_scale(lambda at: distance_correlation(*numbers, weights, at), (len(queries),))[0]
-        )
-        keys = shift_keys(queries, keys) / scale[:, None, None]
-        queries = queries * scale[:, None, None]
-    elif gauge == "lifted":
-        scale = np.full(len(queries), np.nan)  # not one number: every direction has its own
-        queries, keys = lifted(queries, keys)
-    dots, query_squares, key_squares = pairs.numbers(queries, keys)
-    distances = np.sqrt(np.maximum(query_squares + key_squares - 2 * dots, 0))
-    return LayerGauge(queries, keys, scale, before, weighted_correlation(dots, distances, weights))
+def gauge_layer(stack: CapturedStack, layer: int, gauge: str, c: float | None = None) -> LayerGauge:
+    """The layer at this index in the gauge; `c` where one scale was found for all."""
+    queries, keys = _vectors(stack, layer)
+    texts = text_pairs(stack, layer)
+    before = AllPairs(queries, keys, texts).correlation()
+    scale = None if c is None else np.full(len(queries), c)
+    new_queries, new_keys, scale = gauged(queries, keys, gauge, texts, scale)
+    after = before if gauge == "none" else AllPairs(new_queries, new_keys, texts).correlation()
+    return LayerGauge(new_queries, new_keys, scale, before, after)
 
 
 def shown_heads(stack: CapturedStack) -> list[tuple[int, int]]:
@@ -116,7 +118,7 @@ def shown_heads(stack: CapturedStack) -> list[tuple[int, int]]:
     return [(int(step) // n_heads, int(step) % n_heads) for step in steps]
 
 
-def pair_rows(stack: CapturedStack, layer: int, gauged: LayerGauge, pairs: Pairs) -> list[dict[str, float]]:
+def pair_rows(stack: CapturedStack, layer: int, layer_gauge: LayerGauge, pairs: Pairs) -> list[dict[str, float]]:
     """Dot product and distance, as the model has them and in the gauge, of some pairs of the heads of this layer that are shown."""
     few = Pairs(pairs.query[:SHOWN_PAIRS], pairs.key[:SHOWN_PAIRS], pairs.weights[..., :SHOWN_PAIRS])
     rows: list[dict[str, float]] = []
@@ -124,7 +126,7 @@ def pair_rows(stack: CapturedStack, layer: int, gauged: LayerGauge, pairs: Pairs
         if at != layer:
             continue
         raw = few.numbers(stack.vectors.queries[layer, head].astype(np.float64), stack.vectors.keys[layer, head].astype(np.float64))
-        new = few.numbers(gauged.queries[head], gauged.keys[head])
+        new = few.numbers(layer_gauge.queries[head], layer_gauge.keys[head])
         columns = {"layer": np.full(len(raw[0]), stack.layers[layer]), "head": np.full(len(raw[0]), stack.heads[head])}
         columns |= {"weight": few.weights[layer, head]}
         for name, (dots, query_squares, key_squares) in (("before", raw), ("after", new)):
@@ -134,7 +136,7 @@ def pair_rows(stack: CapturedStack, layer: int, gauged: LayerGauge, pairs: Pairs
     return rows
 
 
-def gauge_error(stack: CapturedStack, layer: int, gauged: LayerGauge) -> float:
+def gauge_error(stack: CapturedStack, layer: int, layer_gauge: LayerGauge) -> float:
     """The largest difference between the model's attention and attention recomputed from the gauged vectors.
 
     Where attention is more than a softmax of q·k (a position bias, a softcap), what is added to the model's own scores is taken as it was.
@@ -143,7 +145,7 @@ def gauge_error(stack: CapturedStack, layer: int, gauged: LayerGauge) -> float:
     for text, all_weights in enumerate(stack.weights):
         rows, columns = stack.rows(text)
         weights = all_weights[layer].astype(np.float64)  # [head, query, key]
-        scores = scale * gauged.queries[:, rows] @ np.swapaxes(gauged.keys[:, columns], -1, -2)
+        scores = scale * layer_gauge.queries[:, rows] @ np.swapaxes(layer_gauge.keys[:, columns], -1, -2)
         if not stack.plain:
             q, k = stack.vectors.queries[layer][:, rows], stack.vectors.keys[layer][:, columns]
             with np.errstate(divide="ignore"):
@@ -162,6 +164,5 @@ def gauge_error(stack: CapturedStack, layer: int, gauged: LayerGauge) -> float:
     return worst
 
 
-def _shifted_numbers(stack: CapturedStack, layer: int, pairs: Pairs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    queries, keys = stack.vectors.queries[layer].astype(np.float64), stack.vectors.keys[layer].astype(np.float64)
-    return pairs.numbers(queries, shift_keys(queries, keys))
+def _vectors(stack: CapturedStack, layer: int) -> tuple[np.ndarray, np.ndarray]:
+    return stack.vectors.queries[layer].astype(np.float64), stack.vectors.keys[layer].astype(np.float64)

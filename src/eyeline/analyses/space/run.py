@@ -11,7 +11,7 @@ import numpy as np
 from eyeline.analyses.progress import ReportProgress, ReportStep, Steps
 from eyeline.analyses.provenance import corpus_facts, provenance
 from eyeline.analyses.space.capture import Captured, CapturedStack, capture_space
-from eyeline.analyses.space.facts import fidelity, mean_entropy, most_attended, whole_maps
+from eyeline.analyses.space.facts import mean_entropy, most_attended, stack_fidelity, whole_maps
 from eyeline.analyses.space.fit import fitted
 from eyeline.analyses.space.gauge import check_gauge, gauge_error, gauge_layer, pair_rows, shared_scale, some_pairs
 from eyeline.errors import TraceError, nearest
@@ -127,7 +127,7 @@ def _stack(stack: CapturedStack, options: SpaceOptions, steps: Steps) -> tuple[S
     if n_points < 2 * (options.dims + 1):
         raise TraceError(f"{n_points // 2} tokens are too few for a picture in {options.dims} dimensions.", "Give more text.")
     pairs = some_pairs(stack, options.seed)
-    c = shared_scale(stack, pairs) if options.shared_scale and options.gauge == "attentionviz" else None
+    c = shared_scale(stack) if options.shared_scale and options.gauge == "attentionviz" else None
     shape = (len(stack.layers), len(stack.heads))
     facts = {name: np.full(shape, np.nan) for name in ("scale", "correlation_before", "correlation_after", "top1_full", "top5_full", "kl")}
     projected: list[tuple[np.ndarray, np.ndarray]] = []
@@ -135,15 +135,15 @@ def _stack(stack: CapturedStack, options: SpaceOptions, steps: Steps) -> tuple[S
     shown: list[dict[str, float]] = []
     error = 0.0
     for layer in range(len(stack.layers)):
-        gauged = gauge_layer(stack, layer, options.gauge, pairs, c)
+        gauged = gauge_layer(stack, layer, options.gauge, c)
         error = max(error, gauge_error(stack, layer, gauged))
         facts["scale"][layer], facts["correlation_before"][layer], facts["correlation_after"][layer] = (
             gauged.scale,
             gauged.before,
             gauged.after,
         )
-        full = fidelity(stack, slice(layer, layer + 1), gauged.queries[None], gauged.keys[None], order=False)
-        facts["top1_full"][layer], facts["top5_full"][layer] = full["top1"][0], full["top5"][0]
+        full = stack_fidelity(stack, slice(layer, layer + 1), gauged.queries[None], gauged.keys[None], order=False)
+        facts["top1_full"][layer], facts["top5_full"][layer] = full.top1[0], full.top5[0]
         shown += pair_rows(stack, layer, gauged, pairs)
         if options.project in METHODS:
             projected.append(_projected(gauged.queries, gauged.keys, options, report, layer, shape[0]))
@@ -154,11 +154,11 @@ def _stack(stack: CapturedStack, options: SpaceOptions, steps: Steps) -> tuple[S
         queries, keys, linear, facts["kl"] = fitted(
             stack, free=options.project == "freed", dims=options.dims, seed=options.seed, steps=steps
         )
-    seen = fidelity(stack, slice(None), queries, keys, order=True)
+    seen = stack_fidelity(stack, slice(None), queries, keys)
     facts |= {
-        "top1_projected": seen["top1"],
-        "top5_projected": seen["top5"],
-        "rank_correlation": seen["rank"],
+        "top1_projected": seen.top1,
+        "top5_projected": seen.top5,
+        "rank_correlation": seen.rank,
         "entropy": mean_entropy(stack),
     }
     check = StackCheck(error, stack.plain)

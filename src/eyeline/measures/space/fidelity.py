@@ -2,7 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+
 import numpy as np
+
+
+@dataclass(frozen=True)
+class TextPicture:
+    """One text in a picture. queries: [..., query, dims], keys: [..., key, dims], weights: [..., query, key]; visible: broadcast to them,
+    True where a query may look; None: everywhere."""
+
+    queries: np.ndarray
+    keys: np.ndarray
+    weights: np.ndarray
+    visible: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Fidelity:
+    """Of each head [...]; nan where no query attends to some key more than to another.
+
+    top1, top5   how often the nearest key of a query, or one of the five nearest, is its most attended
+    rank         the mean rank correlation of nearness and attention
+    """
+
+    top1: np.ndarray
+    top5: np.ndarray
+    rank: np.ndarray
+
+
+def fidelity(texts: Iterable[TextPicture], heads: tuple[int, ...] = (), *, order: bool = True) -> Fidelity:
+    """How far a picture can be trusted, over all queries of these texts. order: whether the rank correlation is wanted."""
+    first, five, ranks, asked, ordered = (np.zeros(heads) for _ in range(5))
+    for text in texts:
+        near = nearness(text.queries, text.keys)
+        rank = rank_of_most_attended(near, text.weights, text.visible)
+        first += (rank == 0).sum(-1)
+        five += ((rank >= 0) & (rank < 5)).sum(-1)
+        asked += (rank >= 0).sum(-1)
+        if order:
+            correlation = rank_correlation(near, text.weights, text.visible)
+            ordered += np.isfinite(correlation).sum(-1)
+            ranks += np.nan_to_num(correlation).sum(-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return Fidelity(np.asarray(first / asked), np.asarray(five / asked), np.asarray(ranks / ordered))
 
 
 def nearness(queries: np.ndarray, keys: np.ndarray) -> np.ndarray:

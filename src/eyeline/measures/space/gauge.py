@@ -5,10 +5,13 @@ softmax_j(q·k_j) does not move when every key is shifted by one vector, when q 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from eyeline.measures.space.pairs import AllPairs, TextPairs
+
+GAUGES = ("attentionviz", "lifted", "none")
 #: Where the scale is searched: log c from −4 to 4, then by golden section around the best of these.
 COARSE = np.linspace(-4.0, 4.0, 17)
 FINER = 24
@@ -28,38 +31,6 @@ def shift_keys(queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
            [2., 1.]])
     """
     return np.asarray(keys + (queries.mean(-2, keepdims=True) - keys.mean(-2, keepdims=True)))
-
-
-def weighted_correlation(x: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Pearson's correlation over the last axis, each pair counted with its weight; nan where either side does not vary.
-
-    x, y, weights: [..., pair] → [...]
-
-    >>> float(weighted_correlation(np.array([0.0, 1, 9]), np.array([1.0, 0, 9]), np.array([1.0, 1, 0])))
-    -1.0
-    """
-    with np.errstate(invalid="ignore", divide="ignore"):
-        share = weights / weights.sum(-1, keepdims=True)
-        dx, dy = x - (share * x).sum(-1, keepdims=True), y - (share * y).sum(-1, keepdims=True)
-        vx, vy = (share * dx * dx).sum(-1), (share * dy * dy).sum(-1)
-        found = (share * dx * dy).sum(-1) / np.sqrt(vx * vy)
-        # what rounding leaves of a constant is no variation
-        flat = (vx <= 1e-12 * (share * x * x).sum(-1)) | (vy <= 1e-12 * (share * y * y).sum(-1))
-    return np.asarray(np.where(flat, np.nan, found))
-
-
-def distance_correlation(
-    dots: np.ndarray, query_squares: np.ndarray, key_squares: np.ndarray, weights: np.ndarray, c: np.ndarray
-) -> np.ndarray:
-    """How dot product and distance go together when queries are multiplied and keys divided by c: −1 is best.
-
-        ρ(c) = corr_w( q·k, ‖c·q − k/c‖ )        ‖c·q − k/c‖² = c²‖q‖² + ‖k‖²/c² − 2 q·k
-
-    dots, query_squares, key_squares, weights: [..., pair]; c: [...] → [...]
-    """
-    squared = np.square(c)[..., None]
-    distances = np.sqrt(np.maximum(squared * query_squares + key_squares / squared - 2 * dots, 0))
-    return weighted_correlation(dots, distances, weights)
 
 
 def find_scale(correlation: Callable[[np.ndarray], np.ndarray], heads: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
@@ -89,6 +60,24 @@ def find_scale(correlation: Callable[[np.ndarray], np.ndarray], heads: tuple[int
     middle = np.where(at(middle) <= tried.min(0), middle, best)
     c = np.exp(np.where(np.isinf(tried).all(0), 0.0, middle))
     return c, correlation(c)
+
+
+def gauged(
+    queries: np.ndarray, keys: np.ndarray, gauge: str, texts: Sequence[TextPairs], scale: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Queries and keys of some heads in a gauge, and the scale of each head, nan where the gauge has none.
+
+    gauge   none · attentionviz: keys shifted, then the scale that is searched on all pairs of these texts, or the one given · lifted
+    queries: [..., query, dim], keys: [..., key, dim] → the same, [...]
+    """
+    if gauge == "lifted":
+        return *lifted(queries, keys), np.full(queries.shape[:-2], np.nan)  # not one number: every direction has its own
+    if gauge == "none":
+        return queries, keys, np.ones(queries.shape[:-2])
+    keys = shift_keys(queries, keys)
+    if scale is None:
+        scale = find_scale(AllPairs(queries, keys, texts).correlation, queries.shape[:-2])[0]
+    return queries * scale[..., None, None], keys / scale[..., None, None], scale
 
 
 def balance(queries: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

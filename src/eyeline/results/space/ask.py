@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from eyeline.capture.trace import Trace
-from eyeline.errors import TraceError
-from eyeline.measures.space.fidelity import nearness, rank_correlation, rank_of_most_attended
-from eyeline.measures.space.gauge import distance_correlation, find_scale, lifted, shift_keys
+from eyeline.errors import TraceError, nearest
+from eyeline.measures.space.fidelity import TextPicture, fidelity
+from eyeline.measures.space.gauge import GAUGES, gauged
+from eyeline.measures.space.pairs import TextPairs
 from eyeline.measures.space.project import check_method, project
 
 if TYPE_CHECKING:
@@ -63,19 +65,12 @@ def project_head(space: Space, layer: int, head: int, how: str, gauge: str, stac
         return _project_values(space, chosen, layer, head, how, seed)
     queries, keys = vectors.queries[place].astype(np.float64), vectors.keys[place].astype(np.float64)
     check_method(how, len(queries) + len(keys))
-    if gauge == "lifted":
-        queries, keys = lifted(queries, keys)
-    elif gauge == "attentionviz":
-        keys = shift_keys(queries, keys)
-        rows, columns, weights = _top_pairs(chosen, place)
-        dots = (queries[rows] * keys[columns]).sum(-1)
-        squares = np.square(queries).sum(-1)[rows], np.square(keys).sum(-1)[columns]
-        # the scale that the table has where the space was made in this gauge, else one found on the most attended pairs
-        known = float(chosen.facts["scale"][place]) if space.gauge == "attentionviz" and "scale" in chosen.facts else None
-        c = known or float(find_scale(lambda at: distance_correlation(dots, *squares, weights, at), ())[0])
-        queries, keys = queries * c, keys / c
-    elif gauge != "none":
-        raise TraceError(f"A gauge named {gauge!r}.", "Choices: attentionviz, lifted, none.")
+    if gauge not in GAUGES:
+        raise TraceError(f"A gauge named {gauge!r}.", nearest(gauge, GAUGES))
+    # the scale that the table has where the space was made in this gauge, else the one that its attention gives
+    known = chosen.facts["scale"][place] if space.gauge == gauge == "attentionviz" and "scale" in chosen.facts else None
+    texts = [TextPairs(*_rows(chosen, text), _weights(chosen, layer, head, text)) for text in range(len(chosen.query_tokens.texts))]
+    queries, keys, _ = gauged(queries, keys, gauge, texts, None if known is None else np.asarray(known))
     points = project(np.concatenate([queries, keys]), how, dims=space.dims, seed=seed)
     made = points[: len(queries)], points[len(queries) :]
     return HeadPicture(chosen.name, layer, head, how, gauge, *made, *_fidelity(chosen, layer, head, *made))
@@ -148,33 +143,35 @@ def needed(stack: SpaceStack, what: str) -> Vectors:
     return stack.vectors
 
 
-def _top_pairs(stack: SpaceStack, place: tuple[int, int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    columns = stack.top_keys[place]  # [query, TOP]
-    rows = np.broadcast_to(np.arange(len(columns))[:, None], columns.shape)
-    there = columns >= 0
-    return rows[there], columns[there], stack.top_weights[place][there].astype(np.float64)
+def _rows(stack: SpaceStack, text: int) -> tuple[slice, slice]:
+    """Where the queries and keys of a text lie."""
+    return slice(*stack.query_tokens.starts[text : text + 2]), slice(*stack.key_tokens.starts[text : text + 2])
+
+
+def _weights(stack: SpaceStack, layer: int, head: int, text: int) -> np.ndarray:
+    """The attention of one text, [query, key]: its map where maps were kept, with the largest weights as they are, not in steps."""
+    rows, columns = _rows(stack, text)
+    kept = stack.map(layer, head, text)
+    weights = np.zeros((rows.stop - rows.start, columns.stop - columns.start)) if kept is None else kept.astype(np.float64)
+    place = (*stack.place(layer, head), rows)
+    top, values = stack.top_keys[place], stack.top_weights[place]  # [query, TOP]
+    np.minimum(weights, values[:, -1:], out=weights)  # no weight that was rounded up passes one of the largest
+    query, rank = np.nonzero(top >= 0)
+    weights[query, top[query, rank] - columns.start] = values[query, rank]
+    return weights
 
 
 def _fidelity(stack: SpaceStack, layer: int, head: int, queries: np.ndarray, keys: np.ndarray) -> tuple[float, float, float]:
-    """top1, top5, rank correlation over the queries that attend to some key more than to another."""
+    """top1, top5, rank correlation; nan where maps were not kept."""
     if stack.maps is None:
         return float("nan"), float("nan"), float("nan")
-    ranks, orders = [], []
-    for text in range(len(stack.query_tokens.texts)):
-        rows = slice(*stack.query_tokens.starts[text : text + 2])
-        columns = slice(*stack.key_tokens.starts[text : text + 2])
-        weights = stack.map(layer, head, text)
-        near = nearness(queries[rows], keys[columns])
-        visible = np.tril(np.ones(near.shape, dtype=bool)) if stack.name == "decoder" else None
-        assert weights is not None  # noqa: S101 - maps were kept
-        exact = weights.copy()
-        place = (*stack.place(layer, head), rows)
-        top = stack.top_keys[place][:, 0] - columns.start  # [query]
-        seen = np.flatnonzero(stack.top_weights[place][:, 0] > stack.top_weights[place][:, 1])
-        exact[seen, top[seen]] += 1  # the map's bytes may tie at the top, the list of top keys does not
-        ranks.append(rank_of_most_attended(near, exact, visible))
-        orders.append(rank_correlation(near, exact, visible))
-    rank, order = np.concatenate(ranks), np.concatenate(orders)
-    rank, order = rank[rank >= 0], order[np.isfinite(order)]
-    means = [float(numbers.mean()) if len(numbers) else float("nan") for numbers in (rank == 0, rank < 5, order)]
-    return means[0], means[1], means[2]
+
+    def pictures() -> Iterator[TextPicture]:
+        for text in range(len(stack.query_tokens.texts)):
+            rows, columns = _rows(stack, text)
+            weights = _weights(stack, layer, head, text)
+            visible = np.tril(np.ones(weights.shape, dtype=bool)) if stack.name == "decoder" else None
+            yield TextPicture(queries[rows], keys[columns], weights, visible)
+
+    seen = fidelity(pictures())
+    return float(seen.top1), float(seen.top5), float(seen.rank)

@@ -1,0 +1,36 @@
+"""AttentionViz' gauge counts every pair of a query and a key: the seed does not matter, and a slow reference agrees."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import eyeline as el
+from tests.laws.statistics import tiny_model
+from tests.reference import gauge as slow
+
+TEXTS = ["the cat sat on the mat .", "a dog ran home , and it purred .", "the dog and the cat ran a very long way home ."]
+
+
+def test_two_seeds_give_the_same_scale_and_correlations():
+    one, other = (el.space(tiny_model(), TEXTS, project="pca", gauge="attentionviz", seed=seed).only.facts for seed in (0, 1))
+    for name in ("scale", "correlation_before", "correlation_after"):
+        np.testing.assert_array_equal(one[name], other[name])
+
+
+@pytest.mark.parametrize("gauge", ["attentionviz", "none"])
+def test_correlations_are_those_of_all_pairs(gauge):
+    model = tiny_model()
+    stack = el.space(model, TEXTS, project="pca", gauge=gauge).only
+    traces = model.traces(TEXTS)
+    for layer, head in ((0, 1), (2, 3)):
+        raw = [(trace.queries[layer, head], trace.keys[layer, head], trace.weights[layer, head]) for trace in traces]
+        raw = [tuple(array.astype(np.float64) for array in text) for text in raw]
+        assert stack.facts["correlation_before"][layer, head] == pytest.approx(slow.distance_correlation(raw), abs=1e-6)
+        if gauge == "none":
+            assert stack.facts["correlation_after"][layer, head] == pytest.approx(slow.distance_correlation(raw), abs=1e-6)
+            continue
+        shift = np.concatenate([q for q, _, _ in raw]).mean(0) - np.concatenate([k for _, k, _ in raw]).mean(0)
+        shifted = [(q, k + shift, w) for q, k, w in raw]
+        scale = float(stack.facts["scale"][layer, head])
+        assert stack.facts["correlation_after"][layer, head] == pytest.approx(slow.distance_correlation(shifted, scale), abs=1e-6)
