@@ -213,7 +213,8 @@ def test_dot_product_against_distance_is_drawn_without_webgl_and_says_each_corre
     figure = el.figure(fitted.run(), "space_pairs")
     assert {trace.type for trace in figure.data} == {"scatter"}
     facts = fitted.only.facts
-    expected = f"L0·H0<br>{facts['correlation_before'][0, 0]:.2f} → {facts['correlation_after'][0, 0]:.2f}"
+    numbers = f"{facts['correlation_before'][0, 0]:.2f} → {facts['correlation_after'][0, 0]:.2f}".replace("-", "\N{MINUS SIGN}")
+    expected = f"L0·H0<br>correlation<br>{numbers}"
     assert expected in [annotation.text for annotation in figure.layout.annotations]
 
 
