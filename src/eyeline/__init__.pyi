@@ -23,6 +23,7 @@ from .models.wrap import wrap as wrap
 from .plots.figures import figure as figure
 from .plots.graph.attention_graph import attention_graph as attention_graph
 from .plots.pictures import save_figure as save_figure
+from .results.open_any import open as open
 from .results.run import Run as Run
 from .results.run import open_run as open_run
 from .results.space.read import open_space as open_space

@@ -15,6 +15,9 @@ from eyeline.errors import EyelineError, StorageError, TraceError, nearest
 from eyeline.storage.files import write_whole
 
 Cell = str | int | float
+#: What a formula begins with in a spreadsheet; and what may stand behind an apostrophe of ours.
+FORMULA = frozenset("=+-@\t\r")
+ESCAPED = FORMULA | {"'"}
 
 
 @dataclass(frozen=True)
@@ -50,10 +53,10 @@ class Table:
         return Table({name: [values[i] for i in kept] for name, values in self.columns.items()})
 
     def to_csv(self) -> str:
-        """Numbers with nine significant digits; an unknown number is an empty cell."""
+        """Numbers with nine significant digits; an unknown number is an empty cell; see `escape_cell` for texts."""
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.columns)
+        writer.writerow([escape_cell(name) for name in self.columns])
         for row in self.rows():
             writer.writerow([_cell(value) for value in row.values()])
         return text.getvalue()
@@ -77,17 +80,35 @@ def open_table(path: str | Path) -> Table:
     try:
         with Path(path).open(newline="", encoding="utf-8") as file:
             header, *lines = list(csv.reader(file))
-    except (OSError, ValueError, UnicodeDecodeError) as error:
-        raise StorageError(f"{path}: cannot be read as a table ({error}).", "Make the run again.") from error
-    if any(len(line) != len(header) for line in lines):
-        raise StorageError(f"{path}: its rows differ in length.", "It was changed or cut off. Make the run again.")
-    return Table({name: _read([line[i] for line in lines]) for i, name in enumerate(header)})
+    except (OSError, ValueError, csv.Error) as error:
+        raise StorageError(f"{path}: cannot be read as a table ({error}).", "Delete it and make the run again.") from error
+    if any(len(line) != len(header) for line in lines) or len(set(header)) != len(header):
+        raise StorageError(f"{path}: its rows differ in length, or a column is there twice.", "Delete it and make the run again.")
+    return Table({name: _read([line[i] for line in lines]) for i, name in enumerate(map(plain_cell, header))})
 
 
 def _cell(value: Cell) -> str:
     if isinstance(value, float | np.floating):
         return "" if np.isnan(value) else f"{value:.9g}"
-    return str(value)
+    return escape_cell(str(value))
+
+
+def escape_cell(text: str) -> str:
+    """A text that a spreadsheet would take for a formula gets an apostrophe before it; `open_table` removes it. Numbers stay numbers.
+
+    >>> [escape_cell(text) for text in ("=1+1", "-", "cat", "'s", "'=")]
+    ["'=1+1", "'-", 'cat', "'s", "''="]
+    """
+    return f"'{text}" if text[:1] in FORMULA or (text[:1] == "'" and text[1:2] in ESCAPED) else text
+
+
+def plain_cell(text: str) -> str:
+    """The text of a cell of a file.
+
+    >>> [plain_cell(text) for text in ("'=1+1", "'-", "cat", "'s", "''=")]
+    ['=1+1', '-', 'cat', "'s", "'="]
+    """
+    return text[1:] if text[:1] == "'" and text[1:2] in ESCAPED else text
 
 
 def _read(cells: list[str]) -> list[Cell]:
@@ -96,4 +117,4 @@ def _read(cells: list[str]) -> list[Cell]:
             return [float("nan") if cell == "" and kind is float else kind(cell) for cell in cells]
         except ValueError:
             continue
-    return list(cells)
+    return [plain_cell(cell) for cell in cells]

@@ -13,6 +13,7 @@ from eyeline.plots.stacks import STACKS
 from eyeline.results.notable import Notable, notable_heads
 from eyeline.results.run import Run, open_run
 from eyeline.storage.files import make_folder, write_whole
+from eyeline.storage.names import path_in
 from eyeline.views import head_view
 from eyeline.words import Words
 
@@ -70,10 +71,10 @@ def _write_views(kind: str, run: Run, heads: list[Notable], folder: Path) -> dic
         return links
     for head in heads:
         stack = head.stack or next(iter(run.example.stacks))
-        if head.layer in run.example.stacks[stack].layers:
+        if stack in run.example.stacks and head.layer in run.example.stacks[stack].layers:
             links[head] = _view_file(kind, head)
             view = head_view(run.example, stack=stack, layer=head.layer, heads=[head.head], layers=[head.layer])
-            view.save(folder / VIEWS / links[head])
+            view.save(path_in(folder / VIEWS, links[head]))
     return links
 
 

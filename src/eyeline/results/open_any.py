@@ -1,0 +1,41 @@
+"""One function that opens whatever `save` or a command wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from eyeline.capture.trace import Trace
+from eyeline.capture.trace_read import open_trace
+from eyeline.errors import StorageError
+from eyeline.results.comparison import FILES, Comparison
+from eyeline.results.run import Run, open_run
+from eyeline.results.space.file import FILE, SPACE
+from eyeline.results.space.read import open_space
+from eyeline.results.space.space import Space
+from eyeline.storage.sealed import kind_of
+
+
+def open(path: str | Path) -> Trace | Space | Run | Comparison:
+    """Open a trace, a space, a run or a comparison, without torch.
+
+    A file is a trace or a space. A folder is the space or comparison that it holds alone, else a run: its tables, of all kinds.
+    """
+    path = Path(path)
+    try:
+        is_folder, exists = path.is_dir(), path.exists()
+    except (OSError, ValueError):
+        is_folder = exists = False
+    if not exists:
+        raise StorageError(
+            f"{str(path)[:200]!r}: no such file or folder.", "Give what trace.save, run.save, space.save or a command wrote."
+        )
+    if not is_folder:
+        return open_space(path) if kind_of(path) == SPACE.name else open_trace(path)
+    run = open_run(path)
+    kinds = list(run.parts)
+    if kinds == ["space"] and (path / FILE).is_file():
+        return open_space(path)
+    if kinds == ["compare"]:
+        first, second = (path / name for name in FILES)
+        return Comparison(run, (open_space(first), open_space(second)) if first.is_file() and second.is_file() else None)
+    return run
