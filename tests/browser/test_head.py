@@ -360,3 +360,13 @@ def test_on_a_phone_the_reading_panel_leaves_its_button_free(show):
     assert panel["y"] >= button["y"] + button["height"]
     shown.reading()
     assert shown.page.locator(".panel:visible").count() == 0
+
+
+def test_the_fainter_lines_follow_by_themselves(show):
+    """A page draws its strongest lines at once, so that it opens quickly; `scene` would draw what is missing, and finds nothing to do."""
+    shown = show(made_up.view("head", 40, layers=1, heads=12))
+    picture = "document.getElementById('view').firstElementChild.shadowRoot.querySelector('canvas').toDataURL()"
+    shown.page.wait_for_timeout(1000)
+    before = shown.page.evaluate(picture)
+    assert len(shown.scene["lines"]) > 1500
+    assert shown.page.evaluate(picture) == before

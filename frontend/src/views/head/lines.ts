@@ -15,6 +15,8 @@ import { TokenOptions } from "../options";
 import { linesItem, linesScene, widestToken } from "./scene-lines";
 
 const MOVING = 5000; // lines drawn while scrolling
+const FIRST = 1500; // lines drawn at once when a page opens; the fainter ones follow
+const REST = 140; // ms
 
 export class LinesPart {
   private canvas = el("canvas", { class: "plot points", role: "img" });
@@ -31,6 +33,8 @@ export class LinesPart {
   private found = "";
   private match = -1;
   private resting = 0;
+  private opening = true;
+  private isPartial = false;
   private apart = 0; // between two fingers, px
   private keep: { row: number; y: number } | null = null;
 
@@ -67,7 +71,9 @@ export class LinesPart {
     if (this.keep) this.scroll.scrollTop = this.keep.row * this.layout!.row - this.keep.y;
     this.keep = null;
     this.bringFound();
-    this.render();
+    this.render(this.opening ? FIRST : Infinity);
+    if (this.opening) this.finishSoon();
+    this.opening = false;
   }
 
   /** What was just searched for is brought into the window, if no match is there already. */
@@ -148,8 +154,18 @@ export class LinesPart {
   private scrolled(): void {
     if (this.drawnAt === this.scroll.scrollTop) return;
     this.render(MOVING);
+    this.finishSoon();
+  }
+
+  private finishSoon(): void {
     clearTimeout(this.resting);
-    this.resting = window.setTimeout(() => this.render(), 140);
+    this.resting = window.setTimeout(() => this.finish(), REST);
+  }
+
+  /** Draws the lines that were left out for speed. */
+  private finish(): void {
+    clearTimeout(this.resting);
+    if (this.isPartial) this.render();
   }
 
   private render(budget = Infinity): void {
@@ -161,6 +177,7 @@ export class LinesPart {
     const key = `${scroll} ${layout.width} ${input.theme.dark}`;
     if (!focus && budget === Infinity && this.whole?.key !== key) this.whole = { key, lines: linesItem(input, null) };
     this.lines = focus || this.whole?.key !== key ? linesItem(input, focus, budget) : this.whole.lines;
+    this.isPartial = budget !== Infinity;
     this.drawnAt = scroll;
     this.current = linesScene(input, focus, this.lines);
     paint(this.canvas, this.current);
@@ -227,10 +244,12 @@ export class LinesPart {
   }
 
   scene(): Scene | null {
+    this.finish();
     return this.current;
   }
 
   summary(): Summary {
+    this.finish();
     const { reading, lines } = this;
     if (!reading || !lines) return { kind: "head", as: "lines", lines: [] };
     const { set } = lines;
