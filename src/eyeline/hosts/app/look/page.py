@@ -47,7 +47,8 @@ def page(say: Say) -> None:
         label_visibility="collapsed", required=True,
     )  # fmt: skip
     looking = replace(looking, view=kind or looking.view)
-    st.caption(say(f"look.view_{looking.view}_about"))
+    as_heatmap = looking.view == "head" and looking.state.get("as") == "heatmap"
+    st.caption(say(f"look.view_{'heatmap' if as_heatmap else looking.view}_about"))
     _show(say, looking, trace)
 
 
