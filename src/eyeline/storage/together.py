@@ -53,7 +53,7 @@ def replacing_together(folder: Path, last: str) -> Iterator[Path]:
 
 def finish(folder: Path, last: str) -> None:
     """Complete a replacement that a killed process began. Nothing is done, and nothing needs to be writable, where there is none."""
-    if not (folder / READY).is_dir():
+    if not os.path.isdir(folder / READY):  # False for a name that no folder can have
         return
     with _only_writer(folder):
         try:

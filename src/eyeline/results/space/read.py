@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from eyeline.text.tokenized import TokenizedText
 def open_space(path: str | Path) -> Space:
     """Read a space: its file, or the folder of a run that holds one. Damaged or foreign files are refused by name."""
     path = Path(path)
-    path = path / FILE if path.is_dir() else path
+    path = path / FILE if os.path.isdir(path) else path  # False for a name that no folder can have
     sealed = read_sealed(path, SPACE)
     header, arrays = sealed.header, sealed.arrays
     try:
