@@ -40,5 +40,14 @@ def test_a_count_of_one_is_singular() -> None:
     assert Words("ko").count("texts", 8) == "글 8개"
 
 
+def test_counts_of_what_was_left_out_have_their_grammar() -> None:
+    def scored(n: int, total: int) -> str:
+        return Words()(f"report.left_out.scored.{'one' if n == 1 else 'many'}", n=n, total=Words().count("mentions", total))
+
+    assert scored(1, 2) == "1 of 2 mentions is scored."
+    assert scored(2, 3) == "2 of 3 mentions are scored."
+    assert scored(1, 1) == "1 of 1 mention is scored."
+
+
 def test_a_name_without_a_message_is_shown_as_it_is() -> None:
     assert Words("ja").name("target", "animal") == "animal"

@@ -8,7 +8,7 @@ import numpy as np
 
 from eyeline.errors import TraceError
 from eyeline.heads import HeadRef
-from eyeline.results.notable import CLAIMS
+from eyeline.results.notable import LEAST_SHARES
 from eyeline.results.run import Run
 from eyeline.results.table import Table
 
@@ -22,7 +22,7 @@ class HeadCard:
 
     shares     target → the mean share of its attention
     entropy    of its attention, in nats; None where the run did not measure it
-    does       the targets that it gives enough to be named for it (CLAIMS), most first
+    does       the targets that it gives enough to be named for it (LEAST_SHARES), most first
     nearest    (layer, head, divergence in nats) of the heads that attend most like it
     """
 
@@ -53,7 +53,7 @@ def head_card(run: Run, layer: int, head: int, stack: str = "") -> HeadCard:
     near = _nearest(run, str(HeadRef(stack, layer, head)), stack)
     if not shares and spread is None and not near:
         raise TraceError(f"This run says nothing of {HeadRef(stack, layer, head).full_label}.", "Choose a head of its tables.")
-    named = {target: shares[target] for target, (_, least) in CLAIMS.items() if shares.get(target, 0.0) >= least}
+    named = {target: shares[target] for target, least in LEAST_SHARES.items() if shares.get(target, 0.0) >= least}
     does = tuple(sorted(named, key=named.__getitem__, reverse=True))
     return HeadCard(stack, layer, head, shares, spread, does, near)
 

@@ -9,78 +9,76 @@ import numpy as np
 from eyeline.heads import HeadRef
 from eyeline.results.run import Run
 from eyeline.results.table import Table
+from eyeline.words import Words
 
-#: target → (what to say of the head that gives it most, the least share worth a mention)
-CLAIMS = {
-    "previous": ("looks at the previous token", 0.4),
-    "next": ("looks at the next token", 0.4),
-    "self": ("looks at the token itself", 0.4),
-    "punctuation": ("looks at full stops and commas", 0.3),
-    "sep": ("looks at separators", 0.4),
-    "cls": ("looks at [CLS]", 0.4),
-    "first": ("looks at the first token", 0.4),
-    "other": ("looks at ordinary words", 0.5),
-}
+#: Target → the least share of attention for which a head is named.
+LEAST_SHARES = {
+    "previous": 0.4, "next": 0.4, "self": 0.4, "punctuation": 0.3, "sep": 0.4, "cls": 0.4, "first": 0.4, "other": 0.5,
+}  # fmt: skip
 #: A head that finds a relation is worth a look where it beats the best fixed offset by so many points.
 CLEAR = 10.0
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a head stands out: the key of a message under `report.notable`, and what fills its blanks."""
+
+    key: str
+    values: tuple[tuple[str, str], ...]
+
+    def text(self, words: Words) -> str:
+        return words(f"report.notable.{self.key}", **dict(self.values))
 
 
 @dataclass(frozen=True)
 class Notable:
     """A head and what stands out about it."""
 
-    stack: str
-    layer: int
-    head: int
-    why: str
+    head: HeadRef
+    reasons: tuple[Reason, ...]
 
-    @property
-    def name(self) -> str:
-        return HeadRef(self.stack, self.layer, self.head).full_label
+    def why(self, words: Words) -> str:
+        """The reasons in one sentence."""
+        return "; ".join(reason.text(words) for reason in self.reasons)
 
     @property
     def file(self) -> str:
-        return f"{self.stack}-L{self.layer}-H{self.head}".lstrip("-")
+        """The label of the head as part of a file's name: cross-L3-H7."""
+        return f"{self.head.stack}-L{self.head.layer}-H{self.head.head}".lstrip("-")
 
 
 def notable_heads(run: Run) -> list[Notable]:
-    """For each target the head that gives it most, and the broadest and the narrowest head; a head comes once."""
-    found: list[Notable] = []
-    seen: dict[tuple[str, int, int], int] = {}
+    """For each target the head that gives it most, and the broadest and the narrowest head; each head once, with all its reasons."""
+    reasons: dict[HeadRef, list[Reason]] = {}
 
-    def add(table: Table, place: int, why: str) -> None:
-        stack = str(table.columns["stack"][place]) if "stack" in table.columns else ""
-        key = (stack, int(table["layer"][place]), int(table["head"][place]))
-        if key in seen:
-            known = found[seen[key]]
-            found[seen[key]] = Notable(*key, f"{known.why}; {why}")
-            return
-        seen[key] = len(found)
-        found.append(Notable(*key, why))
+    def add(table: Table, index: int, key: str, **values: str) -> None:
+        stack = str(table.columns["stack"][index]) if "stack" in table.columns else ""
+        head = HeadRef(stack, int(table["layer"][index]), int(table["head"][index]))
+        reasons.setdefault(head, []).append(Reason(key, tuple(values.items())))
 
     if "average_attention" in run.tables:
         table = run.table("average_attention")
-        for target, (claim, least) in CLAIMS.items():
+        for target, least in LEAST_SHARES.items():
             part = table.where(target=target)
             if target == "first" and len(table.where(target="cls")):
                 continue  # the first token is [CLS]
             means = part["mean"].astype(float) if len(part) else np.zeros(0)
             if len(means) and np.nanmax(means) >= least:
-                place = int(np.nanargmax(means))
-                add(part, place, f"{claim}: {means[place]:.3f} of its attention, more than any other head")
+                index = int(np.nanargmax(means))
+                add(part, index, target, share=f"{means[index]:.3f}")
     if "entropy" in run.tables and len(run.table("entropy")):
         table = run.table("entropy")
         values = table["all"].astype(float)
-        for place, what in ((int(np.nanargmax(values)), "the broadest head"), (int(np.nanargmin(values)), "the narrowest head")):
-            add(table, place, f"{what}: {values[place]:.2f} nats")
+        for index, key in ((int(np.nanargmax(values)), "broadest"), (int(np.nanargmin(values)), "narrowest")):
+            add(table, index, key, entropy=f"{values[index]:.2f}")
     if "syntax" in run.tables:
         table = run.table("syntax")
-        for place, row in enumerate(table.rows()):
+        for index, row in enumerate(table.rows()):
             accuracy, baseline = float(row["accuracy"]), float(row["baseline"])
             if row["relation"] != "all" and accuracy - baseline >= CLEAR:
-                add(table, place, f"finds {row['relation']}: {accuracy:.1f} %, a fixed offset {baseline:.1f} %")
+                add(table, index, "relation", relation=str(row["relation"]), accuracy=f"{accuracy:.1f}", baseline=f"{baseline:.1f}")
     if "coreference" in run.tables:
         table = run.table("coreference").where(method="best head")
         if len(table):
-            add(table, 0, f"finds an antecedent of {table['all'][0]:.1f} % of {table['n'][0]:,} mentions, more than any other head")
-    return found
+            add(table, 0, "antecedent", share=f"{table['all'][0]:.1f}", n=f"{table['n'][0]:,}")
+    return [Notable(head, tuple(why)) for head, why in reasons.items()]

@@ -61,7 +61,7 @@ def test_a_corpus_in_a_report_out(tmp_path: Path, text: str | None) -> None:
     result = CliRunner().invoke(app, ["coreference", corpus(tmp_path, text), "-o", str(out), "--layers", "0,2", "--seed", "1"])
     assert result.exit_code == 0, result.output
     assert re.search(r"rule-based +\d", result.output)
-    assert "Of 18 mentions, 9 are scored. 9 have no antecedent" in result.output
+    assert "9 of 18 mentions are scored. 9 have no antecedent" in result.output
     with (out / "tables" / "coreference.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert list(rows[0]) == ["method", "layer", "head", "all", "pronoun", "proper", "nominal", "n"]

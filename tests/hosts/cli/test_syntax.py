@@ -57,7 +57,7 @@ def test_a_treebank_in_a_report_out(treebank: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     result = run_command("syntax", treebank, "-o", out, "--min-count", 2, "--layers", "0,2")
     assert result.exit_code == 0, result.output
-    assert "1 of 9 sentences are no trees and are not in these numbers. The first: two, two roots, words 1 and 2." in result.output
+    assert "1 of 9 sentences is not a tree and is not in these numbers. The first: two, two roots, words 1 and 2." in result.output
     assert "nsubj" in result.output
     with (out / "tables" / "syntax.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -70,7 +70,7 @@ def test_a_treebank_in_a_report_out(treebank: Path, tmp_path: Path) -> None:
     assert about["kind"] == "syntax"
     assert sorted(path.stem for path in (out / "figures").iterdir()) == ["syntax", "syntax_examples"]
     page = (out / "report.html").read_text(encoding="utf-8")
-    assert "1 of 9 sentences are no trees" in page
+    assert "1 of 9 sentences is not a tree" in page
     assert 'id="table-syntax"' in page
 
 
@@ -120,7 +120,7 @@ def test_the_report_draws_and_text_stays_text(tmp_path: Path, width: int, browse
     page.locator("#figure-syntax .main-svg").first.wait_for()
     page.locator("#figure-syntax_examples .textpoint").first.wait_for()
     shown = page.locator("#figure-syntax_examples").text_content()
-    assert "gold" in shown
+    assert "treebank" in shown
     assert page.locator("#table-syntax td", has_text="<i>odd</i>").count() == 1
     page.locator("#figure-syntax_examples .updatemenu-header").click()
     page.locator("#figure-syntax_examples .updatemenu-dropdown-button", has_text="conj").click()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import html
 import re
+import shutil
 import struct
 from pathlib import Path
 from typing import Any
@@ -16,8 +18,11 @@ import eyeline as el
 from eyeline.errors import EyelineError, StorageError, TraceError
 from eyeline.hosts.cli import corpus as corpus_commands
 from eyeline.hosts.cli.main import app
+from eyeline.plots.figures import FIGURES as CATALOGUE
+from eyeline.plots.formula import formula_html
 from eyeline.plots.pictures import WIDTH
 from eyeline.statistics import AverageAttention, Entropy, HeadDistances, Importance
+from eyeline.words import Words, catalogue
 from tests.capture.families import FAMILIES, tiny_tokenizer
 from tests.laws.statistics import tiny_model
 from tests.views.front_end import use_small_front_end
@@ -143,6 +148,32 @@ def test_figures_say_what_they_are_made_of(folder: Path) -> None:
         title = el.figure(run, name).layout.title.text
         assert "tiny" in title
         assert "3 texts" in title
+
+
+@pytest.mark.parametrize("language", ["ja", "ko"])
+def test_the_report_is_written_in_another_language(language: str, folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path / "run")
+    page = el.write_report(tmp_path / "run", language).read_text(encoding="utf-8")
+    words, body = Words(language), page.split("</head>")[1].split("<pre>")[0]
+    assert f'<html lang="{language}">' in page
+    text = re.sub(r"<script.*?</script>|<style.*?</style>", "", body, flags=re.DOTALL)
+    for name in FIGURES:
+        record = CATALOGUE[name]
+        assert html.escape(record.title(words)) in text
+        assert html.escape(record.meaning(words)) in text
+        assert formula_html(record.formula) in text
+    english = catalogue("eyeline.words", "en")
+    phrases = [
+        english[key] for key in english if key.startswith(("report.", "figure.")) and "{" not in english[key] and len(english[key]) > 6
+    ]
+    assert [phrase for phrase in phrases if phrase not in words.messages.values() and re.search(rf"\b{re.escape(phrase)}\b", text)] == []
+    figure_page = (tmp_path / "run" / "figures" / "entropy.html").read_text(encoding="utf-8")
+    assert CATALOGUE["entropy"].title(words) in figure_page
+
+
+def test_a_language_that_is_not_there_is_refused(folder: Path) -> None:
+    with pytest.raises(EyelineError, match="en, ja, ko"):
+        el.write_report(folder, "fr")
 
 
 @pytest.mark.browser

@@ -145,11 +145,6 @@ def _by_rules(corpus: MarkedCorpus, asked: Asked) -> dict[str, np.ndarray]:
 def _notices(found: AntecedentAttention, corpus: MarkedCorpus, counts: Mapping[str, int]) -> list[str]:
     """What is not in the tables, counted, and why."""
     said = [f"{kind.replace('_', ' ')}: {number:,}. The first: {corpus.first[kind]}." for kind, number in corpus.problems.items()]
-    said.append(
-        f"Of {counts['mentions_marked']:,} mentions, {counts['mentions']:,} are scored. {counts['mentions_first']:,} have no antecedent in"
-        f" their document, {counts['mentions_apart']:,} have one, but not in the same window."
-    )
-    said += _left_out(counts)
     missing = [name for name in TYPES if not (found.asked.type == name).any()]
     if missing:
         said.append(f"No scored mention is of type {' or '.join(missing)}.")

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from eyeline.heads import HeadRef
 from eyeline.hosts.cli.corpus import numbers
+from eyeline.hosts.cli.language import Language
 from eyeline.hosts.cli.progress import progress_bars
 from eyeline.hosts.cli.terminal import console
 
@@ -32,6 +33,7 @@ def coreference(
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at what cannot be used, instead of counting it.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the coreference run that the folder holds.")] = False,
+    language: Language = "en",
 ) -> None:
     """How often each head attends from a mention to its antecedent, beside three rules.
 
@@ -42,6 +44,7 @@ def coreference(
     from eyeline.hosts.report.write import write_report
     from eyeline.models.load import load
     from eyeline.results.folder import check_free
+    from eyeline.results.left_out import left_out
     from eyeline.results.status import writing_run
     from eyeline.text.coreference.read import read_coreference
 
@@ -53,13 +56,13 @@ def coreference(
             loaded, corpus, limit=limit, max_tokens=max_tokens, first_window=first_window, layers=chosen, seed=seed, strict=strict,
             progress=report_progress,
         )  # fmt: skip
-        report = write_report(run.save(output))
+        report = write_report(run.save(output), language)
     table = Table("method", "head", *(f"{name} (%)" for name in ("all", "pronoun", "proper", "nominal")), box=None, header_style="bold")
     for row in run.table("coreference").rows():
         head = "" if math.isnan(float(row["layer"])) else str(HeadRef("", int(row["layer"]), int(row["head"])))
         scores = (float(row[name]) for name in ("all", "pronoun", "proper", "nominal"))
         table.add_row(str(row["method"]), head, *("–" if math.isnan(score) else f"{score:.1f}" for score in scores))
     console.print(table)
-    for notice in run.facts.notices:
+    for notice in [*left_out(run), *run.facts.notices]:
         console.print(f"[dim]{escape(notice)}[/dim]", highlight=False)
     console.print(f"Report: {escape(str(report))}", highlight=False, soft_wrap=True)

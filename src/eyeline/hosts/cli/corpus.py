@@ -9,6 +9,7 @@ import typer
 from rich.markup import escape
 
 from eyeline.analyses.progress import StopRequestedError
+from eyeline.hosts.cli.language import Language
 from eyeline.hosts.cli.progress import progress_bars
 from eyeline.hosts.cli.terminal import console
 
@@ -43,6 +44,7 @@ def analyse(
         list[str] | None, typer.Option(help="Also draw the figures as png, svg or pdf; may be repeated. Needs a Chromium.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
+    language: Language = "en",
 ) -> None:
     """Where a model's heads look, how broadly, and which are alike, over a corpus.
 
@@ -71,13 +73,13 @@ def analyse(
                 loaded, opened, statistics, limit=limit, max_tokens=max_tokens, pairs=pairs, window=window, layers=chosen, seed=seed,
                 folder=output, resume=resume, progress=report_progress,
             )  # fmt: skip
-            report = write_report(run.save(output))
+            report = write_report(run.save(output), language)
     except StopRequestedError:
         raise StopRequestedError(
             f"Stopped. What was measured so far is saved in {output}: add --resume to the same command to go on."
         ) from None
     if pictures:
-        _draw(run, output, pictures)
+        _draw(run, output, pictures, language)
     counts = run.facts.counts
     for name, reason in run.facts.left_out.items():
         console.print(f"[bold]Left out[/bold] {escape(name)}: {escape(reason)}", highlight=False)
@@ -96,6 +98,7 @@ def merge(
     runs: Annotated[list[Path], typer.Argument(help="Folders of finished runs, each over another part of the corpus.", show_default=False)],
     output: Annotated[Path, typer.Option("-o", "--output", help="The merged run's folder, made if need be.", show_default=False)],
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run that the folder holds.")] = False,
+    language: Language = "en",
 ) -> None:
     """Merge runs of `analyse` over parts of a corpus, for example from several machines, into one run over all of it.
 
@@ -108,7 +111,7 @@ def merge(
 
     check_free(output, "analyse", overwrite=overwrite)
     run = merge_runs(runs)
-    console.print(f"{amounts(run)}. Report: {escape(str(write_report(run.save(output))))}", highlight=False)
+    console.print(f"{amounts(run)}. Report: {escape(str(write_report(run.save(output), language)))}", highlight=False)
 
 
 def sample_text(
@@ -124,11 +127,14 @@ def sample_text(
     console.print(f"Forty paragraphs: {escape(str(output))}", highlight=False)
 
 
-def _draw(run: Run, folder: Path, kinds: list[str]) -> None:
+def _draw(run: Run, folder: Path, kinds: list[str], language: str) -> None:
     from eyeline.plots.figures import available, figure
     from eyeline.plots.pictures import save_pictures
+    from eyeline.plots.style import Style
+    from eyeline.words import Words
 
-    save_pictures({folder / "figures" / f"{name}.{kind}": figure(run, name) for name in available(run) for kind in kinds})
+    style = Style(Words(language))
+    save_pictures({folder / "figures" / f"{name}.{kind}": figure(run, name, style) for name in available(run) for kind in kinds})
 
 
 def numbers(text: str | None) -> list[int] | None:

@@ -12,6 +12,7 @@ from rich.table import Table as Printed
 
 from eyeline.heads import HeadRef
 from eyeline.hosts.cli.corpus import numbers
+from eyeline.hosts.cli.language import Language
 from eyeline.hosts.cli.progress import progress_bars
 from eyeline.hosts.cli.terminal import console
 
@@ -33,6 +34,7 @@ def syntax(
     seed: Annotated[int, typer.Option(help="For the choice of sentences and the two halves.")] = 0,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at a sentence that is no tree, instead of skipping it.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the syntax run that the folder holds.")] = False,
+    language: Language = "en",
 ) -> None:
     """How well single heads find the governor of a word (the word it depends on), for every relation of a treebank.
 
@@ -62,7 +64,7 @@ def syntax(
             seed=seed,
             progress=report_progress,
         )
-        report = write_report(run.save(output))
+        report = write_report(run.save(output), language)
     table = run.table("syntax")
     printed = Printed(box=None, pad_edge=False)
     for name in ("relation", "words", "head", "direction", "accuracy", "held out", "baseline"):

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from eyeline.hosts.cli.corpus import numbers
+from eyeline.hosts.cli.language import Language
 from eyeline.hosts.cli.progress import progress_bars
 from eyeline.hosts.cli.terminal import console
 
@@ -34,6 +35,7 @@ def probe(
     seed: Annotated[int, typer.Option(help="For everything that is drawn at random.")] = 0,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at a sentence that is no tree, instead of skipping it.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the probe run that the folder holds.")] = False,
+    language: Language = "en",
 ) -> None:
     """Find the governor of every word from the attention of all heads at once: a small classifier, beside baselines without attention.
 
@@ -57,7 +59,7 @@ def probe(
             loaded, scored, train=learnt, glove=glove, limit=limit, max_tokens=max_tokens, layers=chosen, seeds=seeds, epochs=epochs,
             seed=seed, progress=report_progress,
         )  # fmt: skip
-        report = write_report(run.save(output))
+        report = write_report(run.save(output), language)
     table = Table("probe", "heads found", "95 %", "with punctuation")
     for row in run.table("probes").rows():
         interval = f"{row['low']:.1f} – {row['high']:.1f}"

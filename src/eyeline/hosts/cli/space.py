@@ -12,12 +12,13 @@ from rich.markup import escape
 
 from eyeline.heads import HeadRef
 from eyeline.hosts.cli.corpus import numbers
+from eyeline.hosts.cli.language import Language
 from eyeline.hosts.cli.progress import progress_bars
 from eyeline.hosts.cli.terminal import console
 from eyeline.hosts.report.text import PAGES
 
 #: The pages with the pictures, in the folder of the run.
-PAGE, COMPARE_PAGE = (PAGES[kind][0] for kind in ("space", "compare"))
+PAGE, COMPARE_PAGE = (PAGES[kind] for kind in ("space", "compare"))
 
 Corpus = Annotated[Path, typer.Argument(help="A .txt, .jsonl or .conllu file, plain or .gz.", show_default=False)]
 Output = Annotated[Path, typer.Option("-o", "--output", help="The run's folder, made if need be.", show_default=False)]
@@ -48,6 +49,7 @@ def space(
     kind: Kind = None,
     vectors: Annotated[bool, typer.Option(help="Keep the vectors too, for search and other projections (large).")] = True,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the space that the folder holds.")] = False,
+    language: Language = "en",
 ) -> None:
     """The queries and keys of every head in one picture, so that near means attends, and how far each picture can be trusted.
 
@@ -72,7 +74,7 @@ def space(
         )  # fmt: skip
         found.save(output, vectors=vectors)
         space_view(found).save(output / PAGE)
-        report = write_report(output)  # last: it links to the page
+        report = write_report(output, language)  # last: it links to the page
     for name, stack in found.stacks.items():
         if of == "queries-keys":
             console.print(f"{escape(name)}: {_said(stack.facts)}", highlight=False)
@@ -105,6 +107,7 @@ def compare(
     kind: Kind = None,
     spaces: Annotated[bool, typer.Option(help="Also make the two spaces of queries and keys, side by side in one page.")] = True,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the comparison that the folder holds.")] = False,
+    language: Language = "en",
 ) -> None:
     """How far the attention of two models lies apart, head by head: for example before and after fine-tuning.
 
@@ -134,7 +137,7 @@ def compare(
         (output / COMPARE_PAGE).unlink(missing_ok=True)
         if found.spaces is not None:
             space_view(*found.spaces).save(output / COMPARE_PAGE)
-        report = write_report(output)  # last: it links to the page
+        report = write_report(output, language)  # last: it links to the page
     for name, reason in found.facts.left_out.items():
         console.print(f"[bold]Left out[/bold] {escape(name)}: {escape(reason)}", highlight=False)
     js = found.table["js"].astype(float)

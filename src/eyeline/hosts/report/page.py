@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from eyeline.hosts.report.text import PAGES, PARTS, SHOWN, STYLE, Shown
+from eyeline.hosts.report.text import PAGES, STYLE, TABLES, cell_text, column_title
 from eyeline.plots.figures import record_of
 from eyeline.plots.formula import formula_html
 from eyeline.plots.style import provenance
@@ -15,7 +15,7 @@ from eyeline.results.facts_json import facts_to_json
 from eyeline.results.left_out import left_out
 from eyeline.results.notable import Notable
 from eyeline.results.run import Run
-from eyeline.results.table import Cell, Table
+from eyeline.results.table import Table
 from eyeline.text.printable import printable
 from eyeline.words import Words
 
@@ -40,79 +40,80 @@ class Part:
     paged: bool = False
 
 
-def report_page(parts: Sequence[Part]) -> Iterator[str]:
+def report_page(parts: Sequence[Part], words: Words) -> Iterator[str]:
     from plotly.offline import get_plotlyjs
 
-    names = " and ".join(dict.fromkeys(_plain(str(part.run.facts.model.name)) for part in parts))
+    names = words("report.and").join(dict.fromkeys(_plain(part.run.facts.model.name) for part in parts))
     yield (
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<!doctype html>\n<html lang="{words.language}">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="referrer" content="no-referrer">\n'
-        f"<title>{names} · attention report · eyeline</title>\n<style>{STYLE}</style>\n"
+        f"<title>{words('report.title', models=names)}</title>\n<style>{STYLE}</style>\n"
     )
     yield f"<script>{get_plotlyjs().replace('</script', chr(92) + 'x3c/script')}</script>\n</head>\n<body>\n<main>\n"
-    yield f"<h1>What {names} looks at</h1>\n"
+    yield f"<h1>{words('report.heading', models=names)}</h1>\n"
     if len(parts) > 1:
-        links = (f'<a href="#part-{part.kind}">{_plain(PARTS.get(part.kind, part.kind))}</a>' for part in parts)
+        links = (f'<a href="#part-{part.kind}">{_part_title(words, part)}</a>' for part in parts)
         yield f"<nav>{' · '.join(links)}</nav>\n"
-    yield "<p>Attention shows where information may flow, not why the model decided. Heads are named layer·head, both from zero.</p>\n"
+    yield f"<p>{words('report.about')}</p>\n"
     for part in parts:
-        yield from _part(part, titled=len(parts) > 1)
-    yield "<h2>Where these numbers come from</h2>\n"
+        yield from _part(part, words, titled=len(parts) > 1)
+    yield f"<h2>{words('report.sources')}</h2>\n"
     for part in parts:
         yield f"<pre>{_lines(json.dumps(facts_to_json(part.run.facts), indent=1, ensure_ascii=False))}</pre>\n"
     yield "</main>\n</body>\n</html>\n"
 
 
-def _part(part: Part, *, titled: bool) -> Iterator[str]:
-    words = Words()
+def _part_title(words: Words, part: Part) -> str:
+    return html.escape(words(f"report.part.{part.kind}"))
+
+
+def _part(part: Part, words: Words, *, titled: bool) -> Iterator[str]:
     yield f'<div class=part id="part-{part.kind}">\n'
     if titled:
-        yield f"<h1>{_plain(PARTS.get(part.kind, part.kind))}</h1>\n"
-    yield f"<p class=quiet>{_plain(provenance(part.run, words))}</p>\n{_notices(part.run)}"
+        yield f"<h1>{_part_title(words, part)}</h1>\n"
+    yield f"<p class=quiet>{_plain(provenance(part.run, words))}</p>\n{_notices(part.run, words)}"
     if part.paged:
-        file, link, said = PAGES[part.kind]
-        yield f'<p><a href="{file}">{html.escape(link)}</a><br>{html.escape(said)}</p>\n'
+        link, about = (html.escape(words(f"report.page.{part.kind}{suffix}")) for suffix in ("", "_about"))
+        yield f'<p><a href="{PAGES[part.kind]}">{link}</a><br>{about}</p>\n'
     if part.heads:
-        yield "<h2>Heads worth a look</h2>\n<table>\n"
-        yield "<thead><tr><th>head</th><th>what stands out</th><th>on an example</th></tr></thead>\n<tbody>\n"
-        for head in part.heads:
-            link = f'<a href="{VIEWS}/{part.links[head]}">look at it</a>' if head in part.links else "—"
-            yield f"<tr><td class=mono>{html.escape(head.name)}</td><td>{_plain(head.why)}</td><td>{link}</td></tr>\n"
-        yield "</tbody>\n</table>\n"
+        yield from _heads(part, words)
     for name, table in part.run.tables.items():
-        if name in SHOWN and len(table):
-            yield from _table(name, table, SHOWN[name])
+        if name in TABLES and len(table):
+            yield from _table(name, table, words)
     for figure, div in part.figures.items():
         record, stack = record_of(figure)
         yield f"<section>\n<h2>{html.escape(record.title(words, stack))}</h2>\n<p>{html.escape(record.meaning(words))}</p>\n"
-        symbols = formula_html(record.symbols(words))
-        yield f"<p class=formula><span>{formula_html(record.formula)}</span> {symbols}</p>\n"
+        yield f"<p class=formula><span>{formula_html(record.formula)}</span> {formula_html(record.symbols(words))}</p>\n"
         yield f"<div class=figure>{div}</div>\n</section>\n"
     yield "</div>\n"
 
 
-def _table(name: str, table: Table, shown: Shown) -> Iterator[str]:
-    columns = [column for column in shown.columns if column in table.columns]
-    yield f'<section id="table-{name}">\n<h2>{html.escape(shown.title)}</h2>\n<p>{html.escape(shown.meaning)}</p>\n'
+def _heads(part: Part, words: Words) -> Iterator[str]:
+    titles = "".join(f"<th>{words(f'report.{name}')}</th>" for name in ("head", "reason", "example"))
+    yield f"<h2>{words('report.heads')}</h2>\n<table>\n<thead><tr>{titles}</tr></thead>\n<tbody>\n"
+    for head in part.heads:
+        link = f'<a href="{VIEWS}/{part.links[head]}">{words("report.look")}</a>' if head in part.links else "—"
+        yield f"<tr><td class=mono>{html.escape(head.head.full_label)}</td><td>{_plain(head.why(words))}</td><td>{link}</td></tr>\n"
+    yield "</tbody>\n</table>\n"
+
+
+def _table(name: str, table: Table, words: Words) -> Iterator[str]:
+    columns = {column: form for column, form in TABLES[name].items() if column in table.columns}
+    title, about = (html.escape(words(f"report.table.{name}{suffix}")) for suffix in ("", "_about"))
+    yield f'<section id="table-{name}">\n<h2>{title}</h2>\n<p>{about}</p>\n'
     yield "<div class=wide><table class=numbers>\n<thead><tr>"
-    yield "".join(f"<th>{html.escape(column.replace('_', ' '))}</th>" for column in columns) + "</tr></thead>\n<tbody>\n"
+    yield "".join(f"<th>{html.escape(column_title(words, column))}</th>" for column in columns) + "</tr></thead>\n<tbody>\n"
     for row in table.rows():
-        cells = (f"<td>{_cell(row[column], shown.columns[column])}</td>" for column in columns)
+        cells = (f"<td>{_plain(cell_text(words, column, row, form))}</td>" for column, form in columns.items())
         yield f"<tr>{''.join(cells)}</tr>\n"
     yield "</tbody>\n</table></div>\n</section>\n"
 
 
-def _cell(value: Cell, form: str) -> str:
-    if value == "" or value != value:  # an unknown number
-        return "—"
-    return _plain(form.format(value) if form else str(value))
-
-
-def _notices(run: Run) -> str:
+def _notices(run: Run, words: Words) -> str:
     """What was left out, and what else must be known of these numbers."""
-    lines = [f"{name}: {reason}" for name, reason in run.facts.left_out.items()]
-    lines += [*left_out(run), *run.facts.notices]
+    lines = [words("report.left_out.analysis", name=name, reason=reason) for name, reason in run.facts.left_out.items()]
+    lines += [*left_out(run, words), *run.facts.notices]
     return "".join(f"<p class=notice>{_lines(line)}</p>\n" for line in lines)
 
 

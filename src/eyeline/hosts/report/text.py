@@ -1,80 +1,47 @@
-"""The words and the style of the report."""
+"""What the report shows beside the figures: pages it links to, tables it prints, and its style. Its words: eyeline/words/*/report.toml."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from eyeline.heads import HeadRef
+from eyeline.plots.probes.probes import label_of
+from eyeline.results.table import Cell
+from eyeline.words import Words
+
+#: Kind of run → the interactive page that its command writes into the folder.
+PAGES = {"space": "space.html", "compare": "compare.html"}
+PERCENT = "{:.1f} %"
+#: Tables that the report prints → their columns, and how a number of each is written. `head` is the label of the row's layer and head.
+TABLES: dict[str, dict[str, str]] = {
+    "syntax": {
+        "relation": "", "count": "{:,}", "head": "", "direction": "", "accuracy": PERCENT, "accuracy_held_out": PERCENT,
+        "baseline": PERCENT, "offset": "{:+d}", "baseline_any": PERCENT, "offset_any": "{:+d}",
+    },
+    "coreference": {"method": "", "head": "", **dict.fromkeys(("all", "pronoun", "proper", "nominal"), "{:.1f}"), "n": "{:,}"},
+    "probes": {
+        "probe": "", "uas": PERCENT, "low": PERCENT, "high": PERCENT, "uas_with_punctuation": PERCENT, "spread": "{:.2f}", "n": "{:,}",
+    },
+}  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Shown:
-    """A table that the report prints: which columns, and how a cell of each is written."""
-
-    title: str
-    meaning: str
-    columns: Mapping[str, str]
+def column_title(words: Words, column: str) -> str:
+    """What stands over a column of a printed table."""
+    return words.messages.get(f"report.column.{column}") or words.name("mention", column)
 
 
-#: Kind of run → what its part of a report of several is called.
-PARTS = {
-    "analyse": "Where heads look",
-    "syntax": "What heads know of grammar",
-    "coreference": "What heads know of reference",
-    "probe": "What all heads know together",
-    "space": "Queries and keys in one space",
-    "compare": "Two models side by side",
-}
-#: Kind of run → the interactive page that its command writes into the folder, and what the report says of it.
-PAGES = {
-    "space": ("space.html", "Open the pictures", "All heads as small scatters, one head large, and the sentence of any point."),
-    "compare": ("compare.html", "Open both spaces side by side", "The same sentence is selected in both."),
-}
-#: Tables that are printed in the report, by name.
-SHOWN: dict[str, Shown] = {
-    "syntax": Shown(
-        "The best head for each relation",
-        "A head predicts, for each word, the word that it attends to most (dependent to head), or the word that attends most to it (head to"
-        " dependent); special tokens and the word itself do not count. The baseline is the best fixed offset: -1 is always the word before."
-        " The best of so many heads, chosen on the data it is scored on, flatters: “held out” is chosen on one half of the sentences and"
-        " scored on the other. “all” counts root, which attention never predicts, and punctuation.",
-        {
-            "relation": "",
-            "count": "{:,}",
-            "layer": "",
-            "head": "",
-            "direction": "",
-            "accuracy": "{:.1f} %",
-            "accuracy_held_out": "{:.1f} %",
-            "baseline": "{:.1f} %",
-            "offset": "{:+d}",
-        },
-    ),
-    "coreference": Shown(
-        "Antecedents found, in per cent",
-        "Of the mentions with an antecedent in the same window, how many each method answers rightly; n of them in all.",
-        {
-            "method": "",
-            "layer": "{:.0f}",
-            "head": "{:.0f}",
-            **dict.fromkeys(("all", "pronoun", "proper", "nominal"), "{:.1f}"),
-            "n": "{:,}",
-        },
-    ),
-    "probes": Shown(
-        "What each probe finds",
-        "The share of words whose head is found, without punctuation (uas), and the interval that holds it with 95 % confidence when the"
-        " test sentences are drawn anew; n words were scored. Spread is the standard deviation over seeds.",
-        {
-            "probe": "",
-            "uas": "{:.1f} %",
-            "low": "{:.1f} %",
-            "high": "{:.1f} %",
-            "uas_with_punctuation": "{:.1f} %",
-            "spread": "{:.2f}",
-            "n": "{:,}",
-        },
-    ),
-}
+def cell_text(words: Words, column: str, row: dict[str, Cell], form: str) -> str:
+    """A cell of a printed table; a dash for an unknown number."""
+    value = row[column]
+    if value == "" or value != value:
+        return "—"
+    if column == "head":
+        return str(HeadRef("", int(row["layer"]), int(row["head"])))
+    if column == "probe":
+        return label_of(words, str(value))
+    if column in ("direction", "method", "relation"):
+        return words.name(column, str(value))
+    return form.format(value) if form else str(value)
+
+
 STYLE = """
 :root { color-scheme: light }
 body { margin: 0; background: #ffffff; color: #1a1d23; font: 14px/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, Arial, sans-serif }
@@ -85,6 +52,8 @@ p { max-width: 70ch; margin: 8px 0 }
 a { color: #2563eb; display: inline-block; padding: 12px 0 }
 .quiet { color: #5b6472 }
 .notice { border-left: 3px solid #ba6412; padding-left: 12px; white-space: pre-line }
+.formula { font-size: 12px; color: #5b6472; max-width: 90ch }
+.formula span { font-size: 14px; color: #1a1d23; margin-right: 12px }
 .mono, pre { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace; font-variant-numeric: tabular-nums }
 table { border-collapse: collapse; margin: 8px 0 }
 th { text-align: left; font-weight: 600 }

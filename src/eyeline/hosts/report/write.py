@@ -5,59 +5,67 @@ from __future__ import annotations
 import html
 from pathlib import Path
 
+from eyeline.errors import EyelineError
 from eyeline.hosts.report.page import POLICY, VIEWS, Part, report_page
 from eyeline.hosts.report.text import PAGES
 from eyeline.plots.figures import FIGURES as CATALOGUE
 from eyeline.plots.figures import available, figure, record_of
 from eyeline.plots.stacks import STACKS
+from eyeline.plots.style import Style
 from eyeline.results.notable import Notable, notable_heads
 from eyeline.results.run import Run, open_run
 from eyeline.storage.files import make_folder, write_whole
 from eyeline.storage.names import path_in
 from eyeline.views import head_view
-from eyeline.words import Words
+from eyeline.words import LANGUAGES, Words
 
 FIGURES, REPORT = "figures", "report.html"
 
 
-def write_report(folder: str | Path) -> Path:
-    """Read a run folder and write figures/*.html, views/*.html and report.html into it; the report's path."""
+def write_report(folder: str | Path, language: str = "en") -> Path:
+    """Read a run folder and write figures/*.html, views/*.html and report.html into it; the report's path.
+
+    language   of figures and report: en, ja or ko
+    """
+    if language not in LANGUAGES:
+        raise EyelineError(f"No reports in the language {language!r}.", f"Choose one of {', '.join(LANGUAGES)}.")
+    words = Words(language)
     folder = Path(folder)
     run = open_run(folder)
     for name in (FIGURES, VIEWS):
         make_folder(folder / name)
-    parts = [_write_part(kind, part, folder) for kind, part in run.parts.items()]
-    write_whole(folder / REPORT, (piece.encode() for piece in report_page(parts)))
+    parts = [_write_part(kind, part, folder, words) for kind, part in run.parts.items()]
+    write_whole(folder / REPORT, (piece.encode() for piece in report_page(parts, words)))
     _remove_old(folder, {name for part in parts for name in part.figures})
     return folder / REPORT
 
 
-def _write_part(kind: str, run: Run, folder: Path) -> Part:
+def _write_part(kind: str, run: Run, folder: Path, words: Words) -> Part:
     """The figures and views of a run of one kind."""
-    figures = {name: figure(run, name) for name in available(run)}
+    figures = {name: figure(run, name, Style(words)) for name in available(run)}
     heads = notable_heads(run)
     for name, drawn in figures.items():
-        title = record_of(name)[0].title(Words(), record_of(name)[1])
+        record, stack = record_of(name)
         page = drawn.to_html(full_html=True, include_plotlyjs=True, config=_config(name))
-        write_whole(folder / FIGURES / f"{name}.html", [_with_policy(page, title).encode()])
+        write_whole(folder / FIGURES / f"{name}.html", [_with_policy(page, record.title(words, stack), words.language).encode()])
     links = _write_views(kind, run, heads, folder)
     divs = {
         name: drawn.to_html(full_html=False, include_plotlyjs=False, config=_config(name), div_id=f"figure-{name}")
         for name, drawn in figures.items()
     }
-    return Part(kind, run, divs, heads, links, paged=kind in PAGES and (folder / PAGES[kind][0]).is_file())
+    return Part(kind, run, divs, heads, links, paged=kind in PAGES and (folder / PAGES[kind]).is_file())
 
 
 def _config(name: str) -> dict[str, object]:
     return {"displaylogo": False, "responsive": True, "toImageButtonOptions": {"format": "svg", "filename": name}}
 
 
-def _with_policy(page: str, title: str) -> str:
+def _with_policy(page: str, title: str, language: str) -> str:
     head = (
         f'<head><meta http-equiv="Content-Security-Policy" content="{POLICY}">'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{html.escape(title)}</title>'
     )
-    return "<!doctype html>\n" + page.replace("<html>", '<html lang="en">', 1).replace("<head>", head, 1)
+    return "<!doctype html>\n" + page.replace("<html>", f'<html lang="{language}">', 1).replace("<head>", head, 1)
 
 
 def _view_file(kind: str, head: Notable) -> str:
@@ -70,10 +78,10 @@ def _write_views(kind: str, run: Run, heads: list[Notable], folder: Path) -> dic
     if run.example is None:
         return links
     for head in heads:
-        stack = head.stack or next(iter(run.example.stacks))
-        if stack in run.example.stacks and head.layer in run.example.stacks[stack].layers:
+        stack, layer = head.head.stack or next(iter(run.example.stacks)), head.head.layer
+        if stack in run.example.stacks and layer in run.example.stacks[stack].layers:
             links[head] = _view_file(kind, head)
-            view = head_view(run.example, stack=stack, layer=head.layer, heads=[head.head], layers=[head.layer])
+            view = head_view(run.example, stack=stack, layer=layer, heads=[head.head.head], layers=[layer])
             view.save(path_in(folder / VIEWS, links[head]))
     return links
 

@@ -69,6 +69,7 @@ def test_the_built_in_sentences_give_three_tables_which_are_found_among_the_runs
     run = el.open_run(job.folder)
     assert list(run.parts) == ["syntax", "coreference", "probe"]
     _table_1(say, run, at.dataframe[0].value)
+    assert '<html lang="ja">' in (job.folder / "report.html").read_text(encoding="utf-8")[:200]
     methods, _ = tables_on(in_tab(at, say, "coreference", job.folder.name))
     assert [row[2] for row in methods] == [f"{share:.1f} %" for share in run.table("coreference")["all"]]
     assert methods[3][0] == say.name("method", "best head")

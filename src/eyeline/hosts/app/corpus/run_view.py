@@ -67,8 +67,10 @@ def _notable(say: Say, run: Run, name: str) -> None:
     st.markdown(f"**{say('corpus.notable')}**")
     with st.container(horizontal=True, key="notable"):
         for head in found:
-            at = HeadRef(head.stack, head.layer, head.head)
-            st.button(escaped(at.full_label), key=f"notable-{name}-{at.full_label}", on_click=_open, args=(name, at))
+            at = head.head
+            st.button(
+                escaped(at.full_label), key=f"notable-{name}-{at.full_label}", on_click=_open, args=(name, at), help=escaped(head.why(say))
+            )
 
 
 def _card(say: Say, run: Run, name: str) -> None:
@@ -76,7 +78,7 @@ def _card(say: Say, run: Run, name: str) -> None:
     every = [HeadRef(*head) for head in heads_of(run)]
     if not every:
         return
-    best = next((HeadRef(head.stack, head.layer, head.head) for head in notable_heads(run)), every[0])
+    best = next((head.head for head in notable_heads(run)), every[0])
     if st.session_state.get(f"head-{name}") not in every:
         st.session_state[f"head-{name}"] = best
     st.divider()

@@ -18,6 +18,7 @@ from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.plain import escaped
 from eyeline.plots.figures import available
 from eyeline.plots.probes.probes import label_of
+from eyeline.results.left_out import left_out
 from eyeline.results.relations import baseline_of, gain, relation_rows
 from eyeline.results.run import Run
 from eyeline.results.table import Cell
@@ -63,14 +64,11 @@ def _provenance(say: Say, kind: str, run: Run) -> None:
     if kind == "coreference":
         n["documents"] = f"{run.facts.corpus.documents or 0:,}"
     st.caption(say(f"grammar.provenance_{kind}", model=model, corpus=corpus, **n))
-    said = [say(f"grammar.{what}", n=f"{counts[what]:,}") for what in ("no_tree", "too_long", "unreadable") if counts.get(what)]
-    if kind == "coreference":
-        marked, first, apart = (f"{counts.get(what, 0):,}" for what in ("mentions_marked", "mentions_first", "mentions_apart"))
-        said.append(say("grammar.mentions", marked=marked, scored=n["mentions"], first=first, apart=apart))
+    lines = [escaped(line) for line in left_out(run, say)]
     if names[1].startswith(NAME):
-        said.append(say("grammar.synthetic"))
-    if said:
-        st.caption(" ".join(said))
+        lines.append(say("grammar.synthetic"))
+    if lines:
+        st.caption(" ".join(lines))
 
 
 def _figure(say: Say, run: Run, figure: str, folder: Path) -> None:

@@ -30,7 +30,7 @@ def submit(say: Say, page: str, work: Work) -> None:
         refuse(say(f"jobs.{excess[0]}", **excess[1]))
         return
     try:
-        job = job_queue().submit(workspace.new_run(), work, visitor(), page)
+        job = job_queue().submit(workspace.new_run(), work, visitor(), page, language=say.language)
     except JobRefusedError as refusal:
         refuse(say(f"jobs.{refusal.reason}", **refusal.values))
         return

@@ -35,6 +35,7 @@ class Job:
 
     folder        where the finished run will be
     owner, page   the visitor, and the page that shows the job
+    language      of that page, and so of the report
     state         waiting or running; then done, stopped (by the visitor), abandoned (the visitor is gone), failed, or interrupted (by a
                   restart of the app)
     done, of      how many documents, or another count of the work
@@ -44,6 +45,7 @@ class Job:
     folder: Path
     owner: str = ""
     page: str = ""
+    language: str = "en"
     state: str = "waiting"
     done: int = 0
     of: int | None = None
@@ -85,7 +87,7 @@ class JobQueue:
         self._lock, self._turn = threading.Lock(), threading.Lock()
         if workspace is not None:
             for record in read_records(workspace):
-                job = Job(Path(), record.owner, record.page, "interrupted", id=record.id)
+                job = Job(Path(), record.owner, record.page, state="interrupted", id=record.id)
                 self._jobs[job.id] = job
 
     def job(self, job_id: str) -> Job | None:
@@ -109,7 +111,7 @@ class JobQueue:
         if self._workspace is not None:
             remove_record(self._workspace, job.id)
 
-    def submit(self, folder: Path, work: Work, owner: str = "", page: str = "") -> Job:
+    def submit(self, folder: Path, work: Work, owner: str = "", page: str = "", *, language: str = "en") -> Job:
         """Start a job in a thread of its own, or raise JobRefusedError where the visitor's share or the queue is full."""
         self.visitor_seen(owner)
         with self._lock:
@@ -120,7 +122,7 @@ class JobQueue:
                 raise JobRefusedError("too_many_own", most=self.limits.jobs_each)
             if sum(not job.ended for job in self._jobs.values()) > self.limits.waiting:
                 raise JobRefusedError("too_many_waiting")
-            job = Job(folder, owner, page)
+            job = Job(folder, owner, page, language=language)
             job.is_wanted = lambda: self._is_present(owner)
             self._jobs[job.id] = job
         if self._workspace is not None:

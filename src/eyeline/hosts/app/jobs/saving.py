@@ -16,7 +16,7 @@ def save_run(job: Job, save: Callable[[Path], object]) -> None:
     unfinished = job.folder.with_name(f".{job.folder.name}")
     try:
         save(unfinished)
-        write_report(unfinished)
+        write_report(unfinished, job.language)
         write_ownership(unfinished, Ownership(job.owner))
         job.check()
         unfinished.replace(job.folder)

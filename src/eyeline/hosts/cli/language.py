@@ -1,0 +1,18 @@
+"""The language of reports, as an option of every command that writes one."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from eyeline.words import LANGUAGES
+
+
+def _known(language: str) -> str:
+    if language not in LANGUAGES:
+        raise typer.BadParameter(f"{language!r}: choose one of {', '.join(LANGUAGES)}.")
+    return language
+
+
+Language = Annotated[str, typer.Option(help=f"Language of figures and report: {', '.join(LANGUAGES)}.", callback=_known)]
