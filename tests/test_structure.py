@@ -30,7 +30,7 @@ def test_no_folder_has_more_than_15_modules():
     assert {folder: count for folder, count in counts.items() if count > 15} == {}
 
 
-@pytest.mark.xfail(strict=True, reason="a trace and a space save themselves through modules that read them; rows and fused rows")
+@pytest.mark.xfail(strict=True, reason="a trace and the module that makes one from arrays; rows and fused rows")
 def test_no_modules_import_each_other_in_a_circle():
     """Imports inside functions count; those for the type checker alone do not: they never run."""
     graph = grimp.build_graph("eyeline", exclude_type_checking_imports=True, cache_dir=None)

@@ -9,7 +9,7 @@ from eyeline.errors import StorageError
 #: Longer names do not fit into most file systems once an ending is added.
 LONGEST = 120
 #: Separators, drive letters and what Windows does not allow in a name.
-REFUSED = frozenset('/\\:*?"<>|')
+REFUSED = frozenset('/\\:*?"<>|~')
 
 
 def is_plain_name(name: object) -> bool:
@@ -23,7 +23,7 @@ def is_plain_name(name: object) -> bool:
         and 0 < len(name) <= LONGEST
         and name.isprintable()
         and name == name.strip()
-        and name[0] not in ".~"
+        and name[0] != "."
         and not REFUSED & set(name)
     )
 

@@ -234,11 +234,12 @@ def test_a_run_that_holds_a_link_out_of_the_workspace_is_not_read(script, minilm
     assert "leads out of the workspace" in at.code[0].value
 
 
-def test_a_damaged_run_is_named_and_the_page_goes_on(script, tmp_path):
+@pytest.mark.parametrize("text", ["{}", '{"parts": {}}', "[" * 100_000])
+def test_a_damaged_run_is_named_and_the_page_goes_on(script, tmp_path, text):
     at = script("runs")
     folder = tmp_path / "workspace" / "runs" / "broken"
     folder.mkdir()
-    (folder / "run.json").write_text("{}")
+    (folder / "run.json").write_text(text)
     at.run()
     assert errors(at) == [Say("en")("runs.damaged")]
     assert "not a finished run" in at.code[0].value

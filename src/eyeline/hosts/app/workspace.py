@@ -11,6 +11,7 @@ from pathlib import Path
 
 from eyeline.errors import StorageError
 from eyeline.results.folder import FACTS_FILE
+from eyeline.storage.names import is_plain_name
 
 MODELS, RUNS = "models", "runs"
 #: What a run is called while it is written, and seconds after which nobody writes it any more.
@@ -35,7 +36,7 @@ class Workspace:
         path = root
         for name in names:
             path = path / name
-            if not plain_name(name) or not path.resolve().is_relative_to(root):
+            if not is_plain_name(name) or not path.resolve().is_relative_to(root):
                 raise StorageError(
                     f"{name[:80]!r} is not a name inside the workspace.",
                     "Give the name of something in it, without slashes or dots before it.",
@@ -72,14 +73,5 @@ class Workspace:
         place = root / kind
         if not place.resolve().is_relative_to(root) or not place.is_dir():
             return []
-        every = (path for path in place.iterdir() if plain_name(path.name) and path.is_dir())
+        every = (path for path in place.iterdir() if is_plain_name(path.name) and path.is_dir())
         return sorted(path for path in every if path.resolve().is_relative_to(root))
-
-
-def plain_name(name: str) -> bool:
-    """Whether a name is one step down and nothing else.
-
-    >>> [plain_name(name) for name in ("bert", "..", "a/b", "/etc", ".hidden", "")]
-    [True, False, False, False, False, False]
-    """
-    return bool(name) and len(name) <= 120 and name.isprintable() and not name.startswith(".") and not set(name) & set('/\\:*?"<>|~')

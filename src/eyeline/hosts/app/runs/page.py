@@ -18,10 +18,11 @@ from eyeline.hosts.app.runs import ownership
 from eyeline.hosts.app.runs.run_parts import open_cached, run_label, show_parts
 from eyeline.hosts.app.settings import current
 from eyeline.hosts.app.visitor import visitor
-from eyeline.hosts.app.workspace import RUNS, Workspace, plain_name
+from eyeline.hosts.app.workspace import RUNS, Workspace
 from eyeline.hosts.report.write import REPORT
 from eyeline.plots.figures import FIGURES
 from eyeline.results.folder import EXAMPLE, FACTS_FILE
+from eyeline.storage.names import is_plain_name
 
 
 def page(say: Say) -> None:
@@ -65,7 +66,7 @@ def _workspace() -> Workspace:
 def _requested() -> str:
     """The run that the visitor has chosen, or that the address names."""
     requested = st.query_params.get("run", "")
-    if "run-name" not in st.session_state and plain_name(requested):
+    if "run-name" not in st.session_state and is_plain_name(requested):
         st.session_state["run-name"] = requested
     return str(st.session_state.get("run-name", ""))
 
@@ -78,7 +79,7 @@ def listed_runs(who: str) -> dict[str, Path]:
 
 def linked_run(name: str) -> Path | None:
     """A run by its whole name, which cannot be guessed: a visitor who has it was given the link."""
-    return _workspace().runs().get(name) if plain_name(name) else None
+    return _workspace().runs().get(name) if is_plain_name(name) else None
 
 
 def label(say: Say, folder: Path) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 from eyeline.errors import TextError
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.settings import current
-from eyeline.hosts.app.workspace import plain_name
+from eyeline.storage.names import is_plain_name
 
 #: A packed file may grow to so many times what may be uploaded.
 GROWS = 4
@@ -32,7 +32,7 @@ def received(say: Say, upload: Any, endings: Sequence[str], called: str) -> tupl
         raise TextError(say("grammar.bad_ending", ending=shown, known=", ".join(f".{one}" for one in endings)))
     if ending.endswith("gz") and unpacked_size(data, GROWS * most) > GROWS * most:
         raise TextError(say("grammar.too_large_unpacked", most=f"{GROWS * most:,}"))
-    return (name if plain_name(name) else f"{called}.{ending}"), data
+    return (name if is_plain_name(name) else f"{called}.{ending}"), data
 
 
 def unpacked_size(data: bytes, most: int) -> int:
