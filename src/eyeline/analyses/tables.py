@@ -11,10 +11,9 @@ from eyeline.results.table import Cell, Table
 def head_table(records: Sequence[tuple[Cell, ...]], columns: Sequence[str]) -> Table:
     """Records (stack, layer, head, …) as a table; the column `stack` only where there are several."""
     names = ("stack", "layer", "head", *columns)
-    found = {name: [record[i] for record in records] for i, name in enumerate(names)}
-    if len(set(found["stack"])) < 2:
-        del found["stack"]
-    return Table(found)
+    several = len({record[0] for record in records}) > 1
+    rows = [dict(zip(names, record, strict=True)) for record in records]
+    return Table.from_rows(rows, names if several else names[1:])
 
 
 def head_name(layer: int, head: int, stack: str = "") -> str:

@@ -58,14 +58,14 @@ def head_card(run: Run, layer: int, head: int, stack: str = "") -> HeadCard:
     return HeadCard(stack, layer, head, shares, spread, does, near)
 
 
-def heads_of(run: Run) -> list[tuple[str, int, int]]:
-    """(stack, layer, head) of every head that the run's tables know, in order."""
+def heads_of(run: Run) -> list[HeadRef]:
+    """Every head that the run's tables know, in order."""
     table = next((run.tables[name] for name in ("average_attention", "entropy", "head_map") if name in run.tables), None)
     if table is None:
         return []
     stacks = [str(stack) for stack in table.columns["stack"]] if "stack" in table.columns else [""] * len(table)
-    found = zip(stacks, table["layer"].astype(int).tolist(), table["head"].astype(int).tolist(), strict=True)
-    return list(dict.fromkeys(found))
+    heads = map(HeadRef, stacks, table["layer"].astype(int).tolist(), table["head"].astype(int).tolist())
+    return list(dict.fromkeys(heads))
 
 
 def _rows(table: Table, at: dict[str, int], stack: str) -> Table:

@@ -30,6 +30,16 @@ class Table:
 
     columns: Mapping[str, Sequence[Cell]]
 
+    @classmethod
+    def from_rows(cls, rows: Sequence[Mapping[str, Any]], columns: Sequence[str] | None = None) -> Table:
+        """A table of rows that all have the same columns; columns: their names, where there may be no rows.
+
+        >>> Table.from_rows([{"layer": 0, "mean": 0.25}, {"layer": 1, "mean": 0.5}]).columns["mean"]
+        [0.25, 0.5]
+        """
+        names = columns if columns is not None else list(rows[0]) if rows else []
+        return cls({name: [row[name] for row in rows] for name in names})
+
     def __post_init__(self) -> None:
         lengths = {name: len(values) for name, values in self.columns.items()}
         if len(set(lengths.values())) > 1:

@@ -24,6 +24,7 @@ from eyeline.analyses.tables import head_table
 from eyeline.capture.collect import Sides
 from eyeline.capture.selection import listed
 from eyeline.errors import ModelError, TextError
+from eyeline.heads import HeadRef
 from eyeline.measures.divergence import jensen_shannon
 from eyeline.models.model import Model
 from eyeline.results.comparison import Comparison
@@ -207,27 +208,24 @@ def _distances(
     return {name: np.divide(total, asked[name], out=np.full(total.shape, np.nan), where=asked[name] > 0) for name, total in sums.items()}
 
 
-Place = tuple[str, int, int]
-
-
 @dataclass(frozen=True)
 class _Means:
     """What the statistics say of every head of one model: its entropy, and its average attention to each target."""
 
-    entropy: dict[Place, float]
-    targets: dict[str, dict[Place, float]]
+    entropy: dict[HeadRef, float]
+    targets: dict[str, dict[HeadRef, float]]
 
 
 def _means(model: Model, run: Run) -> _Means:
     only = next(iter(model.layout.stacks))  # tables of a model with one kind of attention do not name it
 
-    def place(row: dict[str, Cell]) -> Place:
-        return str(row.get("stack", only)), int(row["layer"]), int(row["head"])
+    def head_of(row: dict[str, Cell]) -> HeadRef:
+        return HeadRef(str(row.get("stack", only)), int(row["layer"]), int(row["head"]))
 
-    targets: dict[str, dict[Place, float]] = {}
+    targets: dict[str, dict[HeadRef, float]] = {}
     for row in run.table("average_attention").rows():
-        targets.setdefault(str(row["target"]), {})[place(row)] = float(row["mean"])
-    return _Means({place(row): float(row["all"]) for row in run.table("entropy").rows()}, targets)
+        targets.setdefault(str(row["target"]), {})[head_of(row)] = float(row["mean"])
+    return _Means({head_of(row): float(row["all"]) for row in run.table("entropy").rows()}, targets)
 
 
 def _table(sums: dict[str, np.ndarray], chosen: dict[str, tuple[int, ...]], one: _Means, other: _Means) -> Table:
@@ -237,8 +235,8 @@ def _table(sums: dict[str, np.ndarray], chosen: dict[str, tuple[int, ...]], one:
     for stack, values in sums.items():
         for layer, row in zip(chosen[stack], values, strict=True):
             for head, js in enumerate(row):
-                place = (stack, layer, head)
-                entropy = other.entropy.get(place, math.nan) - one.entropy.get(place, math.nan)
-                changes = [other.targets[target].get(place, math.nan) - one.targets[target].get(place, math.nan) for target in targets]
-                records.append((*place, float(js), entropy, *changes))
+                ref = HeadRef(stack, layer, head)
+                entropy = other.entropy.get(ref, math.nan) - one.entropy.get(ref, math.nan)
+                changes = [other.targets[target].get(ref, math.nan) - one.targets[target].get(ref, math.nan) for target in targets]
+                records.append((*ref, float(js), entropy, *changes))
     return head_table(records, ("js", "entropy_change", *(f"{target}_change" for target in targets)))

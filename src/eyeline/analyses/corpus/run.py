@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -74,8 +74,7 @@ def analyse(
     facts = replace(provenance(model, corpus_facts(corpus), options), statistics={one.name: one.options() for one in ready})
     place = None if folder is None else Path(folder)
     with only_run(place) if place is not None else nullcontext():
-        done, counts, seconds = (0, 0), Counter[str](), 0.0
-        streamed = None if model.gives.streamed else False
+        start = Position(done=(0, 0), counts={}, seconds=0.0, streamed=None if model.gives.streamed else False, complete=False)
         if place is not None:
             saved = load_state(place, ready)
             if saved is not None and not resume:
@@ -84,40 +83,42 @@ def analyse(
                 raise StorageError(f"{place} holds {kind} run.", f"{does}: --resume (resume=True). Or choose another folder.")
             if saved is not None:
                 check_same(place, saved.facts, facts)
-                ready, position = saved.statistics, saved.position
-                done = (1 << 60, 0) if position.complete else position.done
-                counts, seconds, streamed = Counter(position.counts), position.seconds, position.streamed
+                ready, start = saved.statistics, saved.position
         documents = documents_of(corpus, model, pairs=pairs, limit=limit, max_tokens=max_tokens, seed=seed)
         total = limit if pairs else min(len(corpus), limit or len(corpus))
-        loop = _Loop(model, Preparation(model, max_tokens, window), ready, chosen, facts, place, progress, total, counts, seconds, streamed)
-        return Run(*_finish(loop, loop.run(documents, done), left_out), example=loop.example(corpus))
+        loop = _Loop(_Plan(model, Preparation(model, max_tokens, window), chosen, facts, place, progress, total), ready, start)
+        return Run(*_finish(loop, loop.run(documents), left_out), example=loop.example(corpus))
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What a run does, from its beginning to its end. total: of documents, where that is known."""
+
+    model: Model
+    preparation: Preparation
+    layers: dict[str, tuple[int, ...]]
+    facts: RunFacts
+    folder: Path | None
+    progress: ReportProgress | None
+    total: int | None
 
 
 class _Loop:
     """The state of a run between two batches."""
 
-    def __init__(
-        self,
-        model: Model,
-        preparation: Preparation,
-        statistics: list[Statistic],
-        layers: dict[str, tuple[int, ...]],
-        facts: RunFacts,
-        folder: Path | None,
-        progress: ReportProgress | None,
-        total: int | None,
-        counts: Counter[str],
-        seconds: float,
-        streamed: bool | None,
-    ) -> None:
-        self.model, self.preparation, self.statistics, self.layers = model, preparation, statistics, layers
-        self.facts, self.folder, self.progress, self.total = facts, folder, progress, total
-        self.counts, self.seconds = counts, seconds  # of what has been folded
-        self.roles = roles_of(model.tokenizer) if model.tokenizer is not None else {}
-        self.streamed = streamed  # None: to be tried on the first batch
+    def __init__(self, plan: _Plan, statistics: list[Statistic], start: Position) -> None:
+        self.model, self.preparation, self.layers, self.facts = plan.model, plan.preparation, plan.layers, plan.facts
+        self.folder, self.progress, self.total = plan.folder, plan.progress, plan.total
+        self.statistics, self.start = statistics, start
+        self.counts, self.seconds = Counter(start.counts), start.seconds  # of what has been folded
+        self.roles = roles_of(plan.model.tokenizer) if plan.model.tokenizer is not None else {}
+        self.streamed = start.streamed  # None: to be tried on the first batch
 
-    def run(self, documents: Iterator[Document], done: tuple[int, int]) -> list[Statistic]:
-        """Fold every batch after `done` = (groups, batches of the open group)."""
+    def run(self, documents: Iterator[Document]) -> list[Statistic]:
+        """Fold every batch after the position at which the run starts."""
+        if self.start.complete:
+            return self.statistics
+        done = self.start.done
         started, saved = time.monotonic() - self.seconds, time.monotonic()
         for number in itertools.count():
             group = list(itertools.islice(documents, GROUP))

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -188,7 +187,7 @@ def _best_table(tally: Tally, rows: Sequence[str]) -> Table:
                 "offset_any": any_offset,
             }
         )
-    return _table(records)
+    return Table.from_rows(records)
 
 
 def _heads_table(tally: Tally, rows: Sequence[str]) -> Table:
@@ -209,8 +208,4 @@ def _heads_table(tally: Tally, rows: Sequence[str]) -> Table:
                         "accuracy": 100 * float(right / totals[number]),
                     }
                 )
-    return _table(records)
-
-
-def _table(records: Sequence[dict[str, Any]]) -> Table:
-    return Table({name: [record[name] for record in records] for name in records[0]})
+    return Table.from_rows(records)

@@ -59,7 +59,7 @@ def probes_table(found: Sequence[Found], seed: int) -> Table:
         spread = float(np.std([score.uas for score in one.scores], ddof=1)) if len(one.scores) > 1 else float("nan")
         scores = {"uas": mean.uas, "uas_with_punctuation": mean.uas_with_punctuation, "low": 100 * low, "high": 100 * high}
         rows.append({"probe": one.name, **scores, "n": int(mean.of.sum()), "spread": spread})
-    return _table(rows)
+    return Table.from_rows(rows)
 
 
 def curve_table(found: Sequence[Found]) -> Table:
@@ -70,7 +70,7 @@ def curve_table(found: Sequence[Found]) -> Table:
             values = [score.uas for score in scores]
             spread = float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
             rows.append({"sentences": sentences, "probe": one.name, "uas": float(np.mean(values)), "spread": spread})
-    return _table(rows)
+    return Table.from_rows(rows)
 
 
 def weights_table(found: Sequence[Found], heads: Heads) -> Table:
@@ -83,8 +83,4 @@ def weights_table(found: Sequence[Found], heads: Heads) -> Table:
         for direction, weights in zip(DIRECTIONS, mean, strict=True):
             for layer, head, weight in zip(heads.layers, heads.heads, weights, strict=True):
                 rows.append({"probe": one.name, "layer": layer, "head": head, "direction": direction, "weight": float(weight)})
-    return _table(rows)
-
-
-def _table(rows: Sequence[Mapping[str, Cell]]) -> Table:
-    return Table({name: [row[name] for row in rows] for name in rows[0]})
+    return Table.from_rows(rows)
