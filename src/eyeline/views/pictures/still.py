@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import base64
-import struct
 import unicodedata
-import zlib
 from xml.sax.saxutils import escape
 
 import numpy as np
@@ -13,6 +11,7 @@ import numpy as np
 from eyeline.heads import HeadRef
 from eyeline.text.printable import printable
 from eyeline.views.data import ViewData
+from eyeline.views.pictures.png import png_bytes
 from eyeline.views.pictures.shown import heads_of, shown
 from eyeline.views.pictures.still_space import plots
 
@@ -169,14 +168,7 @@ def png(weights: np.ndarray) -> bytes:
     """White to dark blue by the square root of the weight, as a PNG with a palette."""
     steps = np.clip(np.rint(np.sqrt(np.clip(weights, 0, 1)) * 255), 0, 255).astype(np.uint8)  # [row, column]
     ramp = np.linspace((255, 255, 255), (23, 37, 84), 256).round().astype(np.uint8)
-    rows = np.pad(steps, ((0, 0), (1, 0)))  # each row begins with its filter: none
-
-    def chunk(name: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
-
-    header = struct.pack(">IIBBBBB", steps.shape[1], steps.shape[0], 8, 3, 0, 0, 0)
-    body = chunk(b"IHDR", header) + chunk(b"PLTE", ramp.tobytes()) + chunk(b"IDAT", zlib.compress(rows.tobytes(), 9)) + chunk(b"IEND", b"")
-    return b"\x89PNG\r\n\x1a\n" + body
+    return png_bytes(steps, ramp)
 
 
 def svg(wide: float, high: float, title: str, body: str) -> str:

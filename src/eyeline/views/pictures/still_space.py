@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import base64
-import struct
-import zlib
 from typing import Any
 
 import numpy as np
 
 from eyeline.heads import HeadRef
 from eyeline.views.data import ViewData
+from eyeline.views.pictures.png import png_bytes
 
 #: As in frontend/src/core/theme.ts: queries, keys; a value is drawn in the colour of its head.
 QUERY, KEY = (37, 99, 235), (234, 88, 12)
-SMALL, LARGE = 56, 440
+SMALL, LARGE = 76, 440
 #: More heads than this are not drawn one by one.
 MOST_ROWS, MOST_COLUMNS = 32, 32
 
@@ -53,7 +52,7 @@ def cell(stack: dict[str, Any], layer: int, head: int, points: np.ndarray, queri
     """One head: its name, how often the nearest key is the most attended one, and its points [point, 2], queries first."""
     fidelity = stack["layers"][layer]["facts"][head].get("top1_projected")
     written = "" if fidelity is None else f'<text x="{x + size}" y="{y - 5}" text-anchor="end" opacity="0.7">{100 * fidelity:.0f}%</text>'
-    data = base64.b64encode(rgb_png(shaded(points, queries, size))).decode()
+    data = base64.b64encode(png_bytes(shaded(points, queries, size))).decode()
     return (
         f'<g font-size="{10 if size == SMALL else 12}"><text x="{x}" y="{y - 5}">{name(stack, layer, head)}</text>{written}</g>'
         f'<image x="{x}" y="{y}" width="{size}" height="{size}" href="data:image/png;base64,{data}"/>'
@@ -74,14 +73,3 @@ def shaded(points: np.ndarray, keys_from: int, size: int) -> np.ndarray:
     colour = (queries[:, None] * np.array(QUERY) + keys[:, None] * np.array(KEY)) / both
     cover = (1 - np.exp(-0.8 * (queries + keys)))[:, None]
     return np.asarray(np.rint(255 * (1 - cover) + colour * cover).astype(np.uint8).reshape(size, size, 3))
-
-
-def rgb_png(pixels: np.ndarray) -> bytes:
-    """pixels: [row, column, 3], bytes."""
-    rows = np.pad(pixels.reshape(len(pixels), -1), ((0, 0), (1, 0)))  # each row begins with its filter: none
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    header = struct.pack(">IIBBBBB", pixels.shape[1], pixels.shape[0], 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows.tobytes(), 9)) + chunk(b"IEND", b"")

@@ -8,6 +8,8 @@ import pytest
 
 import eyeline as el
 from eyeline.hosts.app.figures.figures import clicked
+from eyeline.hosts.app.messages import Say
+from eyeline.plots.figures import figure
 from eyeline.results.head_card import head_card, heads_of
 from eyeline.sample.text import sample_text
 
@@ -44,3 +46,22 @@ def test_the_card_of_a_head_holds_its_numbers_role_and_nearest_heads(run):
 def test_a_head_that_the_run_does_not_know_is_an_error(run):
     with pytest.raises(el.EyelineError, match="says nothing of L9·H9"):
         head_card(run, 9, 9)
+
+
+def test_only_the_open_tab_is_drawn_and_nothing_is_drawn_twice(script, run, tmp_path, monkeypatch):
+    drawn: list[str] = []
+
+    def draw(run, name, style):
+        drawn.append(name)
+        return figure(run, name, style)
+
+    monkeypatch.setattr("eyeline.hosts.app.figures.figures.figure", draw)
+    at = script("runs")
+    run.save(tmp_path / "workspace" / "runs" / "mine")
+    at.run()
+    assert drawn == ["average_attention"]
+    at.selectbox(key="head-mine").select_index(5).run()  # what a click on a point does
+    assert drawn == ["average_attention"]
+    at.session_state["tabs-mine-en"] = Say("en")("figure.entropy.title")
+    at.run()
+    assert drawn == ["average_attention", "entropy"]
