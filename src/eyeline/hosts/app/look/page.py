@@ -47,8 +47,6 @@ def page(say: Say) -> None:
         label_visibility="collapsed", required=True,
     )  # fmt: skip
     looking = replace(looking, view=kind or looking.view)
-    as_heatmap = looking.view == "head" and looking.state.get("as") == "heatmap"
-    st.caption(say(f"look.view_{'heatmap' if as_heatmap else looking.view}_about"))
     _show(say, looking, trace)
 
 
@@ -129,7 +127,10 @@ def _show(say: Say, looking: Looking, trace: Trace) -> None:
     except EyelineError as error:
         refuse(say("look.failed"), error)
         return
+    about = st.empty()  # above the view, and written after it: the words follow what the reader chose there
     state = {**looking.state, **valid_state(mounted.show(data, key=f"look-shown-{looking.view}"))}
+    as_heatmap = looking.view == "head" and state.get("as") == "heatmap"
+    about.caption(say(f"look.view_{'heatmap' if as_heatmap else looking.view}_about"))
     looking = replace(looking, state=state)
     st.session_state.looking = looking
     parameters, whole = write_address(looking)
