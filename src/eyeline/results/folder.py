@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -80,7 +81,7 @@ def read_parts(folder: Path, leave_out: Collection[str] = ()) -> list[RunPart]:
             return [_read_part(folder, kind, one) for kind, one in _listed(folder).items() if kind not in leave_out]
         except StorageError as error:
             problem = error
-            if _bytes(folder / FACTS_FILE) == before and not (folder / READY).exists():
+            if _bytes(folder / FACTS_FILE) == before and not os.path.exists(folder / READY):
                 break  # else another process has just replaced the run
     raise problem
 
