@@ -44,3 +44,9 @@ def test_a_table_that_was_cut_off_is_refused(tmp_path: Path) -> None:
     (tmp_path / "y.csv").write_bytes(b"")
     with pytest.raises(StorageError, match="cannot be read"):
         open_table(tmp_path / "y.csv")
+
+
+def test_negative_numbers_stay_numbers_in_a_file(tmp_path):
+    Table({"offset": [1, -3], "relation": ["det", "-dash"]}).save(tmp_path / "x.csv")
+    table = open_table(tmp_path / "x.csv")
+    assert table.columns == {"offset": [1, -3], "relation": ["det", "-dash"]}

@@ -100,7 +100,7 @@ def open_table(path: str | Path) -> Table:
 def _cell(value: Cell) -> str:
     if isinstance(value, float | np.floating):
         return "" if np.isnan(value) else f"{value:.9g}"
-    return escape_cell(str(value))
+    return str(value) if isinstance(value, int | np.integer) else escape_cell(value)
 
 
 def escape_cell(text: str) -> str:

@@ -53,6 +53,10 @@ def parse_conllu(path: Path | str, line: int, block: list[str]) -> Any:
     # The library takes two spaces for a tab, and lets a comment rename the columns.
     lines = (row if row.startswith("#") else re.sub(" {2,}", " ", row) for row in block if not _RENAMES_COLUMNS.match(row))
     try:
-        return conllu.parse("\n".join(lines) + "\n\n")[0]
+        sentence = conllu.parse("\n".join(lines) + "\n\n")[0]
     except Exception as error:  # the library raises what its parts raise, such as ValueError for a number of thousands of digits
         raise TextError(f"{path}, line {line}: not CoNLL-U ({error}).", "Each word has ten columns with tabs between them.") from error
+    for token in sentence:  # a line that was cut off has fewer columns
+        for column in conllu.parser.DEFAULT_FIELDS:
+            token.setdefault(column, None)
+    return sentence
