@@ -47,7 +47,11 @@ class Preparation:
     def read(self, document: Document) -> list[Sides]:
         """The texts of a document: one, several windows, or none."""
         self.counts["documents"] += 1
-        if not self.window and self.longest is not None and characters(document.item) > CHARACTERS_A_TOKEN * self.longest:
+        if (
+            not self.window
+            and self.longest is not None
+            and characters(document.item) > CHARACTERS_A_TOKEN * self.longest * (2 if isinstance(document.item, tuple) else 1)
+        ):
             self.counts["too_long"] += 1
             return []
         if self.window and isinstance(document.item, str) and len(document.item) > AT_ONCE:
@@ -62,6 +66,8 @@ class Preparation:
     def _texts(self, item: Item) -> list[Sides] | None:
         """The texts that an item makes, none where it is too long; None: it cannot be read."""
         try:
+            if self.model.hf.config.is_encoder_decoder and isinstance(item, tuple):
+                return self._read_and_written(item)
             sides = Sides(self._encode(item))
             if self.longest is None or len(sides.source) <= self.longest:
                 found = [sides]
@@ -75,6 +81,16 @@ class Preparation:
                 found = [self.model.read(self._again(side.source, item)) for side in found]
         except TextError:
             return None
+        return self._counted(found)
+
+    def _read_and_written(self, item: tuple[str, str]) -> list[Sides]:
+        """What an encoder reads and what its decoder has written: each may be as long as the model takes."""
+        if self.longest is not None and max(len(encode(self.model.tokenizer, text)) for text in item) > self.longest:
+            self.counts["too_long"] += 1
+            return []
+        return self._counted([self.model.read(item)])
+
+    def _counted(self, found: list[Sides]) -> list[Sides]:
         self.counts["texts"] += len(found)
         self.counts["tokens"] += sum(len(side.source) + (len(side.target) if side.target else 0) for side in found)
         unknown, _ = count_unknown((side.source for side in found), self.model.tokenizer)

@@ -47,6 +47,20 @@ def longest_text(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | No
     return min(known) if known else None
 
 
+def longest_input(model: PreTrainedModel, max_tokens: int | None) -> str:
+    """What the model reads at most, in words."""
+    main, config = model.main_input_name, model.config
+    if main == "input_ids":
+        return "a text without limit" if max_tokens is None else f"a text of {max_tokens:,} tokens"
+    writes = "" if max_tokens is None or not config.is_encoder_decoder else f"; it writes {max_tokens:,} tokens"
+    if main == "pixel_values":
+        size = getattr(config, "image_size", None)
+        height, width = size if isinstance(size, list | tuple) else (size, size)
+        return ("an image" if height is None else f"an image of {height} x {width} pixels") + writes
+    frames = getattr(config, "max_source_positions", None)
+    return ("sound" if frames is None else f"sound of {2 * frames:,} frames") + writes
+
+
 def vocabulary_size(model: PreTrainedModel) -> int | None:
     """How many tokens the model knows; None where it does not read tokens."""
     try:

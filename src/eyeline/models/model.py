@@ -13,7 +13,7 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from eyeline.capture.collect import Collector, Sides
-from eyeline.capture.inputs import check_memory, check_tensors, longest_text
+from eyeline.capture.inputs import check_memory, check_tensors, longest_input, longest_text
 from eyeline.capture.layer import Receive, ReceiveScores
 from eyeline.capture.layout import settle_layout
 from eyeline.capture.model_state import EvaluationMode, restored_on_failure
@@ -240,6 +240,11 @@ class Model:
             for same in alike.values()
             for batch in batches([len(read[i].source) for i in same], max_batch=BATCH_TEXTS, max_tokens=max_tokens)
         ]
+
+    @property
+    def longest_input(self) -> str:
+        """What it reads at most, in words: a text of 512 tokens, an image of 224 x 224 pixels."""
+        return longest_input(self.hf, self.max_tokens)
 
     @property
     def notices(self) -> tuple[str, ...]:

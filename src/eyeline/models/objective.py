@@ -36,6 +36,8 @@ def objective_of(model: Model) -> Objective:
             f"{model.name} reads one text and writes another.",
             "Importance is measured for encoders with a masked language-modelling head and for decoders.",
         )
+    if not model.layout.recorded:  # first of all: another checkpoint of the same family would not help
+        raise ModelError(f"No importance of {model.name}: {model.layout.why_weights_only}.", "Its weights cannot be followed by gradients.")
     mask_id = getattr(model.tokenizer, "mask_token_id", None)
     if model.hf.get_output_embeddings() is not None:  # wrapped or opened with its head on
         kind: Kind = "masked" if "encoder" in model.layout.stacks else "next"
@@ -80,11 +82,6 @@ def _with_head(auto: Any, source: str, model: Model) -> PreTrainedModel | None:
 
 
 def _checked(model: Model, hf: PreTrainedModel, kind: Kind, mask_id: int | None) -> Objective:
-    if not model.layout.recorded:
-        raise ModelError(
-            f"The attention of {model.name} stands outside transformers' attention interface.",
-            "Its weights cannot be followed by gradients.",
-        )
     if kind == "masked" and mask_id is None:
         raise ModelError(f"The tokeniser of {model.name} has no mask token.", "Masked language modelling needs one.")
     return Objective(hf, kind, mask_id)

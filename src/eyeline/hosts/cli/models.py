@@ -53,6 +53,8 @@ def show(name: Annotated[str, typer.Argument(help="An embedded model, a local fo
     table.add_row("gives", str(gives))
     if gives.recorded:
         table.add_row("attention", "plain softmax of q·k" if gives.plain else "more than softmax of q·k (a softcap or a sink)")
-    table.add_row("longest text", f"{model.max_tokens} tokens" if model.max_tokens else "no limit")
-    table.add_row("checked", "its recorded attention equals its own")
+    table.add_row("reads at most", model.longest_input)
+    table.add_row("checked", "its recorded attention equals its own" if gives.recorded else model.layout.why_weights_only)
+    for notice in model.notices:
+        table.add_row("notice", notice)
     console.print(table)
