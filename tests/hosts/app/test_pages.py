@@ -243,3 +243,45 @@ def test_a_damaged_run_is_named_and_the_page_goes_on(script, tmp_path, text):
     at.run()
     assert errors(at) == [Say("en")("runs.damaged")]
     assert "not a finished run" in at.code[0].value
+
+
+def test_after_an_empty_text_the_view_that_was_chosen_is_still_marked(script):
+    at = script("look").run()
+    at.segmented_control(key="look-view").set_value("model").run()
+    typed(at, "")
+    assert at.info[0].value == Say("en")("look.empty")
+    typed(at, "The cat sat.")
+    assert errors(at) == []
+    assert at.segmented_control(key="look-view").value in ("head", "model", "neuron")
+
+
+def test_the_exercise_keeps_its_sentence_over_a_reload(script):
+    at = script("learn")
+    at.query_params["step"] = "9"
+    at.run()
+    at.text_input(key="exercise-text").set_value("Tom thanked Lisa before he left.").run()
+    again = script("learn")
+    for key in ("step", "text"):
+        value = at.query_params[key]
+        again.query_params[key] = value if isinstance(value, str) else value[0]
+    again.run()
+    assert errors(again) == []
+    assert again.text_input(key="exercise-text").value == "Tom thanked Lisa before he left."
+
+
+def test_a_visitor_renames_and_deletes_an_own_run_and_no_other(script, minilm, tmp_path):
+    at = script("runs")
+    for name, owner in (("2026-01-01-0123456789abcdef", "me"), ("2026-01-02-0123456789abcdef", "somebody")):
+        small_run(minilm, tmp_path / "workspace" / "runs" / name)
+        write_ownership(tmp_path / "workspace" / "runs" / name, Ownership(owner))
+    at.session_state["visitor"] = "me"
+    at.run()
+    at.text_input(key="title-2026-01-01-0123456789abcdef").set_value("My first")
+    at.button(key="rename-run").click().run()
+    assert at.selectbox(key="run-name").options[0].startswith("My first · ")
+    assert at.button(key="delete-run").disabled
+    at.checkbox(key="sure-2026-01-01-0123456789abcdef").check().run()
+    at.button(key="delete-run").click().run()
+    assert errors(at) == []
+    assert at.info[0].value == Say("en")("runs.none_of_yours")
+    assert [path.name for path in (tmp_path / "workspace" / "runs").iterdir()] == ["2026-01-02-0123456789abcdef"]

@@ -61,16 +61,16 @@ def _open(name: str, head: HeadRef) -> None:
 
 def _notable(say: Say, run: Run, name: str) -> None:
     """The heads that stand out, one click from their cards."""
-    found = notable_heads(run)
-    if not found:
+    heads = notable_heads(run)
+    if not heads:
         return
     st.markdown(f"**{say('corpus.notable')}**")
-    with st.container(horizontal=True, key="notable"):
-        for head in found:
-            at = head.head
-            st.button(
-                escaped(at.full_label), key=f"notable-{name}-{at.full_label}", on_click=_open, args=(name, at), help=escaped(head.why(say))
-            )
+    with st.container(key="notable", gap="xxsmall"):
+        for notable in heads:
+            head = notable.head
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                st.button(escaped(head.full_label), key=f"notable-{name}-{head.full_label}", on_click=_open, args=(name, head))
+                st.caption(escaped(notable.why(say)))
 
 
 def _card(say: Say, run: Run, name: str) -> None:

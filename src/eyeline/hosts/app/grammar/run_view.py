@@ -97,7 +97,8 @@ def _syntax(say: Say, run: Run, folder: Path) -> None:
     }
     helped = {key: say(f"grammar.column_{key}_help") for key in EXPLAINED}
     event: Any = st.dataframe(
-        columns, hide_index=True, on_select="rerun", selection_mode="single-row", key=f"table-{folder.name}-{say.language}",
+        columns, hide_index=True, on_select="rerun", selection_mode=["single-row", "single-cell"],
+        key=f"table-{folder.name}-{say.language}",
         column_config={
             say("grammar.column_meaning"): st.column_config.TextColumn(width="medium"),
             say("grammar.column_count"): st.column_config.NumberColumn(format="localized"),
@@ -120,9 +121,10 @@ def _syntax(say: Say, run: Run, folder: Path) -> None:
 
 
 def _picked(event: Any, rows: list[dict[str, Cell]], name: str) -> str | None:
-    """The relation of the row that was clicked just now."""
-    places = (event or {}).get("selection", {}).get("rows", [])
-    relation = str(rows[places[0]]["relation"]) if places and places[0] < len(rows) else None
+    """The relation of the row that was clicked just now, in any of its cells."""
+    selection = (event or {}).get("selection", {})
+    indices = [*selection.get("rows", []), *(cell[0] for cell in selection.get("cells", []))]
+    relation = str(rows[indices[0]]["relation"]) if indices and indices[0] < len(rows) else None
     if relation is None or st.session_state.get(f"row-{name}") == relation:
         return None
     st.session_state[f"row-{name}"] = relation

@@ -21,8 +21,8 @@ def _notes() -> Callable[..., Any]:
     return st.components.v2.component("eyeline_notes", js=code.joined("notes"), isolate_styles=False)
 
 
-def show(say: Say, looking: Looking) -> None:
-    """The notes, headed in their file by the sentence and a link to its view."""
+def show(say: Say, looking: Looking, step: int) -> None:
+    """The notes, headed in their file by the sentence and a link to this step with the sentence in it."""
     parameters, _ = write_address(looking)
     _notes()(
         key="exercise-notes",
@@ -31,7 +31,7 @@ def show(say: Say, looking: Looking) -> None:
             "hint": say("learn.exercise.notes_hint"),
             "save": say("learn.exercise.save"),
             "about": f"{say('learn.exercise.title')}\n\n{looking.text}\n{looking.model}\n",
-            "state": urlencode(parameters),
+            "state": urlencode({"step": step, **parameters}),
             "name": NAME,
         },
     )

@@ -29,6 +29,8 @@ FEWEST, MOST = 5, 10
 def page(say: Say) -> None:
     heading(say, "learn")
     number = _number()
+    if number != EXERCISE and "text" in st.query_params:
+        del st.query_params["text"]
     _choose_step(say)
     looking = None
     try:
@@ -159,15 +161,15 @@ def _exercise(say: Say) -> Looking | None:
         looking = _own_sentence(say)
         if looking is not None:
             _show(say, looking, trace(looking.text), "lesson-exercise")
-            notes.show(say, looking)
+            notes.show(say, looking, EXERCISE)
     return looking
 
 
 def _own_sentence(say: Say) -> Looking | None:
     """The sentence typed, where it can be shown."""
-    st.session_state.setdefault("exercise-text", st.session_state.get("exercise-kept", SENTENCES["plain"][0]))
+    st.session_state.setdefault("exercise-text", st.session_state.get("exercise-kept", _sentence_of_address()))
     text = st.text_input(say("learn.exercise.yours"), key="exercise-text", max_chars=2000).strip()
-    st.session_state["exercise-kept"] = text
+    st.session_state["exercise-kept"] = st.query_params["text"] = text  # the address keeps it over a reload
     if not text:
         st.info(say("look.empty"), icon=":material/edit:")
         return None
@@ -182,6 +184,11 @@ def _own_sentence(say: Say) -> Looking | None:
         refuse(say("look.too_many", n=count, most=current().limits.tokens))
         return None
     return Looking(text, "", MODEL, "head", {"layer": 5, "heads": [11]})
+
+
+def _sentence_of_address() -> str:
+    """The sentence that the address holds, as after a reload; else the first of the list."""
+    return st.query_params.get("text", "")[: current().limits.characters].strip() or SENTENCES["plain"][0]
 
 
 def _take(sentence: str) -> None:
