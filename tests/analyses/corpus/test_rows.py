@@ -11,7 +11,8 @@ from eyeline.analyses.corpus import fold as fold_module
 from eyeline.analyses.corpus.batch import Batch, roles_of
 from eyeline.analyses.corpus.fold import fold
 from eyeline.analyses.corpus.fused_rows import fused_rows
-from eyeline.analyses.corpus.rows import Rows, rows_of_scores
+from eyeline.analyses.corpus.rows import Rows
+from eyeline.analyses.corpus.score_rows import rows_of_scores
 from eyeline.analyses.corpus.statistics.average_attention import AverageAttention
 from eyeline.analyses.corpus.statistics.entropy import Entropy
 from eyeline.analyses.corpus.statistics.head_distances import HeadDistances
@@ -114,7 +115,7 @@ def test_rows_in_blocks_are_the_whole_map(family: Family, monkeypatch: pytest.Mo
 
 
 def test_streamed_statistics_of_a_text_cut_into_blocks_are_those_of_the_whole(smollm2: el.Model, monkeypatch: pytest.MonkeyPatch) -> None:
-    from eyeline.analyses.corpus import rows as rows_module
+    from eyeline.analyses.corpus import score_rows as rows_module
 
     sides = (smollm2.read("The cat sat on the mat, and then it slept. " * 12),)
     found = []

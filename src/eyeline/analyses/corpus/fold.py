@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 import torch
 
 from eyeline.analyses.corpus.batch import Batch
-from eyeline.analyses.corpus.rows import Rows, rows_of_map, rows_of_scores
+from eyeline.analyses.corpus.rows import Rows, rows_of_map
+from eyeline.analyses.corpus.score_rows import rows_of_scores
 from eyeline.analyses.corpus.statistic import Statistic
 from eyeline.capture.layer import LayerAttention, LayerScores
 from eyeline.models.model import Model
