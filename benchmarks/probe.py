@@ -19,20 +19,20 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from eyeline.analyses.probes.features import Gold, Heads, Maps
+from eyeline.analyses.probes.features import GoldSentences, Heads, Maps
 from eyeline.analyses.probes.scorers import AttentionAndWords, AttentionOnly, DistancesAndWords
-from eyeline.analyses.probes.training import Part, evaluate, train
-from eyeline.analyses.probes.vectors import Vectors
+from eyeline.analyses.probes.training import ProbeData, evaluate, train
+from eyeline.analyses.probes.vectors import WordVectors
 from eyeline.analyses.word_maps import WordTexts
 from results import give
 
 DIMS, VOCABULARY, TEST = 100, 10_000, 2000
 
 
-def made_up(name: str, n_sentences: int, heads: Heads, random: np.random.Generator) -> Part:
+def made_up(name: str, n_sentences: int, heads: Heads, random: np.random.Generator) -> ProbeData:
     """Sentences of random words, random trees and random attention."""
     lengths = np.clip(random.lognormal(2.45, 0.85, n_sentences).astype(int), 1, 100)
-    gold = Gold(
+    gold = GoldSentences(
         (),
         WordTexts((), (), Counter(), {}),
         tuple(torch.from_numpy(random.integers(0, n + 1, n)) for n in lengths),
@@ -46,7 +46,7 @@ def made_up(name: str, n_sentences: int, heads: Heads, random: np.random.Generat
         maps._of(place)[...] = random.random(shape, np.float32) / shape[1] * 2
     table = torch.from_numpy(random.normal(0, 0.5, (VOCABULARY, DIMS)).astype(np.float32))
     rows = {name: tuple(torch.from_numpy(random.integers(0, VOCABULARY, n)) for n in lengths)}
-    return Part(name, gold, maps, Vectors("made up", table, rows, 1.0))
+    return ProbeData(name, gold, maps, WordVectors("made up", table, rows, 1.0))
 
 
 def main() -> None:

@@ -1,7 +1,8 @@
 """The parts of a trace, and the cache that keeps traces: `eyeline.traces.TraceCache(folder)`."""
 
 from eyeline.capture.layer import LayerAttention
-from eyeline.capture.trace import Stack, Trace
+from eyeline.capture.stack import Stack
+from eyeline.capture.trace import Trace
 from eyeline.models.trace_cache import TraceCache
 from eyeline.text.tokenized import TokenizedText
 

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 import eyeline as el
-from eyeline.capture.trace import Stack, Trace
+from eyeline.capture.stack import Stack
+from eyeline.capture.trace import Trace
 from eyeline.text.tokenized import TokenizedText
 from eyeline.views import View, head_view, model_view, neuron_view
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from eyeline.capture.trace import Stack, Trace
+from eyeline.capture.stack import Stack
+from eyeline.capture.trace import Trace
 from eyeline.errors import TraceError
 from eyeline.text.tokenized import TokenizedText
 from eyeline.views import head_view, model_view, neuron_view

@@ -35,11 +35,11 @@ def deliver(view: View, html_action: str) -> Any:
         show(view)
         return None
 
-    class Page(display.HTML):
+    class FramedPage(display.HTML):
         """`.data` is a whole page, to be written to a file; in a cell it shows inside a frame, where its style touches nothing else."""
 
         def _repr_html_(self) -> str:
             return frame(self.data)
 
-    page_class: Any = Page
+    page_class: Any = FramedPage
     return page_class(view.html())

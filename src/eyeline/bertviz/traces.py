@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from eyeline.capture.arrays import stack_from_arrays
-from eyeline.capture.trace import Stack, Trace
+from eyeline.capture.stack import Stack
+from eyeline.capture.trace import Trace
 from eyeline.errors import TraceError
 from eyeline.text.tokenized import TokenizedText
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from eyeline.capture.trace import Layers, Stack
+from eyeline.capture.stack import Layers, Stack
 from eyeline.errors import TraceError
 from eyeline.text.tokenized import TokenizedText
 

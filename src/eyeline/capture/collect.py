@@ -10,7 +10,8 @@ import torch
 
 from eyeline.capture.layer import LayerAttention
 from eyeline.capture.layout import Layout
-from eyeline.capture.trace import KEEPABLE, Stack
+from eyeline.capture.stack import Stack
+from eyeline.capture.trace_file import KEEPABLE
 from eyeline.text.tokenized import TokenizedText
 
 

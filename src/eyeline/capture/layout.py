@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from transformers import PreTrainedModel
 
-from eyeline.capture.layer_numbers import layer_numbers, watching_layers
+from eyeline.capture.opening.layer_numbers import layer_numbers, watching_layers
+from eyeline.capture.opening.tiny_pass import OwnMaps, check_attention, no_cache, own_maps, run_tiny, same_but_for_padding, with_padding
 from eyeline.capture.recorder import IMPLEMENTATION, Call, recording
-from eyeline.capture.tiny_pass import OwnMaps, check_attention, no_cache, own_maps, run_tiny, same_but_for_padding, with_padding
 from eyeline.errors import ModelError
 
 #: Why a model outside the attention interface gives nothing but weights.

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Collection, Iterable
 
 from eyeline.capture.layout import Layout
-from eyeline.capture.trace import KEEPABLE
+from eyeline.capture.trace_file import KEEPABLE
 from eyeline.errors import ModelError, TraceError
 
 

@@ -11,7 +11,8 @@ from eyeline.storage.sealed import FileKind, write_sealed
 from eyeline.text.tokenized import TokenizedText
 
 if TYPE_CHECKING:
-    from eyeline.capture.trace import Stack, Trace
+    from eyeline.capture.stack import Stack
+    from eyeline.capture.trace import Trace
 
 TRACE = FileKind(
     "trace",

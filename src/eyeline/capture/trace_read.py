@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from eyeline.capture.trace import Stack, Trace
+from eyeline.capture.stack import Stack
+from eyeline.capture.trace import Trace
 from eyeline.capture.trace_file import ARRAYS, TRACE
 from eyeline.storage.sealed import read_sealed
 from eyeline.text.tokenized import TokenizedText

@@ -17,10 +17,11 @@ from eyeline.capture.inputs import check_memory, check_tensors, longest_input, l
 from eyeline.capture.layer import Receive, ReceiveScores
 from eyeline.capture.layout import settle_layout
 from eyeline.capture.model_state import EvaluationMode, restored_on_failure
+from eyeline.capture.opening.tiny_inputs import tiny_inputs
 from eyeline.capture.selection import check_keep, check_layers
 from eyeline.capture.sides import SidesReader, Source, as_source, as_sources, as_words, label_positions
-from eyeline.capture.tiny_inputs import tiny_inputs
-from eyeline.capture.trace import KEEPABLE, Trace
+from eyeline.capture.trace import Trace
+from eyeline.capture.trace_file import KEEPABLE
 from eyeline.errors import ModelError
 from eyeline.models.fingerprint import Fingerprint
 from eyeline.models.passes import Passes

@@ -10,8 +10,8 @@ from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, PreTrainedM
 from transformers.utils import logging as transformers_logging
 
 from eyeline.capture.model_state import EvaluationMode
+from eyeline.capture.opening.tiny_pass import no_cache
 from eyeline.capture.recorder import Call, recording
-from eyeline.capture.tiny_pass import no_cache
 from eyeline.errors import ModelError
 
 if TYPE_CHECKING:

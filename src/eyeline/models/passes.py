@@ -16,8 +16,8 @@ from eyeline.capture.inputs import batch_inputs
 from eyeline.capture.layer import LayerAttention, LayerScores, Receive, ReceiveScores
 from eyeline.capture.layout import Layout, Slot
 from eyeline.capture.model_state import EvaluationMode
+from eyeline.capture.opening.tiny_pass import lean_pass
 from eyeline.capture.recorder import Call, ScoreTerms, recording, recording_scores
-from eyeline.capture.tiny_pass import lean_pass
 from eyeline.errors import EyelineError, ModelError, nearest
 
 Layer = TypeVar("Layer")

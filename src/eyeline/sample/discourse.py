@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from eyeline.sample.tree import Mention, Node, Phrase, leaf, mark
+from eyeline.sample.tree import MentionMark, Node, Phrase, leaf, mark
 from eyeline.sample.words import ADJECTIVES, FEMALE, GROUPS, MALE, NUMBERS, PLACES, ROLES, SOURCES, SURNAMES, THINGS, Noun
 
 T = TypeVar("T")
@@ -100,7 +100,7 @@ class Discourse:
         return self._said(entity, phrase, link)
 
     def _said(self, entity: Entity, phrase: Phrase, link: str) -> Phrase:
-        marked = mark(phrase, Mention(entity.number, entity.kind, "giv" if entity.n_mentions else "new", link))
+        marked = mark(phrase, MentionMark(entity.number, entity.kind, "giv" if entity.n_mentions else "new", link))
         entity.n_mentions, entity.sentence = entity.n_mentions + 1, self.sentence
         self.last[entity.form] = entity
         return marked

@@ -17,12 +17,12 @@ class Node:
     relation: str = "root"
     head: Node | None = None
     space_after: bool = True
-    opens: list[Mention] = field(default_factory=list)
-    closes: list[Mention] = field(default_factory=list)
+    opens: list[MentionMark] = field(default_factory=list)
+    closes: list[MentionMark] = field(default_factory=list)
 
 
 @dataclass(eq=False)
-class Mention:
+class MentionMark:
     """A mention of an entity: where it begins and ends is marked at its words.
 
     entity   the number of what it refers to
@@ -55,7 +55,7 @@ def leaf(form: str, lemma: str, upos: str, head: Node, relation: str, feats: str
     return Node(form, lemma, upos, feats, relation, head)
 
 
-def mark(phrase: Phrase, mention: Mention) -> Phrase:
+def mark(phrase: Phrase, mention: MentionMark) -> Phrase:
     """The phrase as a mention of an entity."""
     mention.head = phrase.words.index(phrase.head) + 1
     phrase.words[0].opens.insert(0, mention)  # the outer mention opens first

@@ -12,7 +12,7 @@ from eyeline.text.given import assign, join
 from eyeline.text.pieces import Pieces, read
 from eyeline.text.segment import segment
 from eyeline.text.tokenized import Span, TokenizedText
-from eyeline.text.words import Words, group, group_by_marks
+from eyeline.text.words import TokenWords, group, group_by_marks
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -101,7 +101,7 @@ def _side(
     return _Side(joined.text, given, joined.segments, joined.pieces)
 
 
-def _words(side: _Side, pieces: Pieces, number: int, cut: bool) -> Words:
+def _words(side: _Side, pieces: Pieces, number: int, cut: bool) -> TokenWords:
     if side.given is not None:
         return assign(side.text, side.segments, side.given, pieces, number, cut=cut)
     positions = pieces.positions(number)

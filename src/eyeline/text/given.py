@@ -19,7 +19,7 @@ from eyeline.errors import TextError
 from eyeline.text.pieces import Pieces, read
 from eyeline.text.segment import written_together
 from eyeline.text.tokenized import Span
-from eyeline.text.words import Words, group_given
+from eyeline.text.words import TokenWords, group_given
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -62,7 +62,7 @@ def join(tokenizer: PreTrainedTokenizerBase, words: Sequence[str], spaces: Seque
     return Joined(text, tuple(segments))
 
 
-def assign(text: str, segments: Sequence[Span], words: Sequence[str], pieces: Pieces, number: int, *, cut: bool) -> Words:
+def assign(text: str, segments: Sequence[Span], words: Sequence[str], pieces: Pieces, number: int, *, cut: bool) -> TokenWords:
     """Each token's word; every word has a token, except those behind the place where the text was cut."""
     of, crossed = group_given(text, segments, _spans(pieces, number))
     if crossed:
@@ -78,7 +78,7 @@ def assign(text: str, segments: Sequence[Span], words: Sequence[str], pieces: Pi
             f"characters: {' '.join(f'U+{ord(c):04X}' for c in words[index][:8])}",
             "Leave the word out, or write it with characters that the model knows.",
         )
-    return Words(tuple(of), tuple(words[:reached]))
+    return TokenWords(tuple(of), tuple(words[:reached]))
 
 
 def _joined(words: Sequence[str], spaced: Collection[int]) -> tuple[str, list[Span]]:

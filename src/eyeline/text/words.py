@@ -15,7 +15,7 @@ from eyeline.text.tokenized import Span
 
 
 @dataclass(frozen=True)
-class Words:
+class TokenWords:
     """of     the word of each token, as an index into texts
     texts  the words, in order
     """
@@ -40,7 +40,7 @@ def covered(text: str, segments: Sequence[Span], spans: Sequence[Span]) -> list[
     return result
 
 
-def group(text: str, segments: Sequence[Span], spans: Sequence[Span], shown: Sequence[str], *, cut: bool = False) -> Words:
+def group(text: str, segments: Sequence[Span], spans: Sequence[Span], shown: Sequence[str], *, cut: bool = False) -> TokenWords:
     """Words of an ordinary text. Segments that one token spans become one word; segments without tokens are left out.
 
     A single space as a token of its own (SentencePiece's ▁) belongs to the word that follows; other white space that has tokens (line
@@ -74,7 +74,7 @@ def group(text: str, segments: Sequence[Span], spans: Sequence[Span], shown: Seq
             place_of[lead] = len(texts)
             texts.append(text[segments[lead][0] : ends[lead]])
         of.append(place_of[lead])
-    return Words(tuple(of), tuple(texts))
+    return TokenWords(tuple(of), tuple(texts))
 
 
 def _overlap(left: Span, right: Span) -> bool:
@@ -105,7 +105,7 @@ def group_given(text: str, segments: Sequence[Span], spans: Sequence[Span]) -> t
     return of[::-1], crossed
 
 
-def group_by_marks(shown: Sequence[str]) -> Words:
+def group_by_marks(shown: Sequence[str]) -> TokenWords:
     """Words from the tokeniser's marks alone: `##` and `@@` continue a word, `▁` begins one, `</w>` ends one; else a piece is a word."""
     hashes, spaces = any(p.startswith("##") for p in shown), any(p.startswith("▁") for p in shown)
     ends, continued = any(p.endswith("</w>") for p in shown), any(p.endswith("@@") for p in shown)
@@ -125,4 +125,4 @@ def group_by_marks(shown: Sequence[str]) -> Words:
         else:
             texts.append(bare)
         of.append(len(texts) - 1)
-    return Words(tuple(of), tuple(texts))
+    return TokenWords(tuple(of), tuple(texts))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from eyeline.text.pieces import show_ids
 from eyeline.text.segment import segment
 from eyeline.text.tokenized import Span, TokenizedText
-from eyeline.text.words import Words, group, group_by_marks
+from eyeline.text.words import TokenWords, group, group_by_marks
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -23,7 +23,7 @@ def describe(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int]) -> Tokenize
     plain = [number for number, is_special in zip(ids, special, strict=True) if not is_special]
     plain_shown = [piece for piece, is_special in zip(shown, special, strict=True) if not is_special]
     text, spans = spans_of_ids(tokenizer, plain)
-    words: Words = group_by_marks(plain_shown) if spans is None else group(text, segment(text), spans, plain_shown)
+    words: TokenWords = group_by_marks(plain_shown) if spans is None else group(text, segment(text), spans, plain_shown)
     word_of, span_of = iter(words.of), iter(spans or ())
     return TokenizedText(
         tokens=shown,

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from eyeline.capture.trace import Stack, Trace
+from eyeline.capture.stack import Stack
+from eyeline.capture.trace import Trace
 from eyeline.errors import TraceError, nearest
 from eyeline.text.tokenized import TokenizedText
 from eyeline.views.encode import NEAREST, Encoded, encode_mask, encode_vectors, encode_weights

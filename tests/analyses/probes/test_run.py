@@ -12,7 +12,7 @@ import eyeline as el
 from eyeline.analyses.grammar import relations
 from eyeline.analyses.probes.features import Maps, heads_of, read_gold
 from eyeline.analyses.probes.scorers import AttentionAndWords
-from eyeline.analyses.probes.training import Part, count, evaluate, mean_score, train
+from eyeline.analyses.probes.training import ProbeData, count, evaluate, mean_score, train
 from eyeline.analyses.probes.vectors import model_vectors
 from eyeline.errors import ModelError, TextError
 from tests.capture.families import FAMILIES, tiny_tokenizer
@@ -113,7 +113,7 @@ def test_training_finds_the_heads_of_the_sentences_it_has_seen():
     model = tiny_model()
     gold = read_gold(model, TRAIN.sentences, "training", 128)
     heads = heads_of(model, None)
-    part = Part("train", gold, Maps(gold, heads), model_vectors(model, {"train": gold, "test": gold}))
+    part = ProbeData("train", gold, Maps(gold, heads), model_vectors(model, {"train": gold, "test": gold}))
     part.maps.record(model, gold)
     random = torch.Generator().manual_seed(0)
     scorer = AttentionAndWords(len(heads), gold.n_special, part.vectors.n_dims, random)

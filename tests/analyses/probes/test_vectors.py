@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import eyeline as el
-from eyeline.analyses.probes.features import Gold, read_gold
+from eyeline.analyses.probes.features import GoldSentences, read_gold
 from eyeline.analyses.probes.vectors import glove_vectors, model_vectors, read_glove
 from eyeline.errors import StorageError, TextError
 from tests.laws.statistics import tiny_model
@@ -25,7 +25,7 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-def golds() -> dict[str, Gold]:
+def golds() -> dict[str, GoldSentences]:
     words = (el.treebanks.Sentence("a", ("The", "cat", "purred"), (1, 2, -1), ("det", "nsubj", "root")),)
     return {part: read_gold(tiny_model(), words, part, 128) for part in ("train", "test")}
 

@@ -14,7 +14,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from eyeline.capture.trace import Stack, Trace
+from eyeline.capture.stack import Stack
+from eyeline.capture.trace import Trace
 from eyeline.errors import EyelineError, StorageError, TraceError
 from eyeline.plots.graph.attention_graph import AttentionGraph, attention_graph, value_plane
 from eyeline.plots.graph.draw import beside, draw

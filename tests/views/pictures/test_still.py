@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eyeline.capture.trace import Stack, Trace
+from eyeline.capture.stack import Stack
+from eyeline.capture.trace import Trace
 from eyeline.text.tokenized import TokenizedText
 from eyeline.views import View, head_view, model_view, neuron_view
 from eyeline.views.pictures.still import HEAD_COLOURS, png, pooled, still

@@ -9,7 +9,7 @@ import numpy as np
 
 from eyeline.capture.collect import Collector, Sides
 from eyeline.capture.selection import check_layers
-from eyeline.capture.trace import Stack
+from eyeline.capture.stack import Stack
 from eyeline.measures.pooling import pool_to_words
 from eyeline.models.model import Model
 from eyeline.text.tokenized import TokenizedText

@@ -37,7 +37,7 @@ class Heads:
 
 
 @dataclass(frozen=True)
-class Gold:
+class GoldSentences:
     """The sentences of a treebank that a model can read, and their heads.
 
     texts     their tokens, and what was left out
@@ -57,7 +57,7 @@ class Gold:
         return len(self.heads)
 
 
-def read_gold(model: Model, sentences: Sequence[Sentence], what: str, max_tokens: int | None) -> Gold:
+def read_gold(model: Model, sentences: Sequence[Sentence], what: str, max_tokens: int | None) -> GoldSentences:
     """Tokenise sentences; `what` they are (training, test) is said where none can be used."""
     texts = read_words(model, [s.words for s in sentences], [s.spaces for s in sentences], max_tokens=max_tokens)
     kept = tuple(sentences[place] for place in texts.kept)
@@ -73,7 +73,7 @@ def read_gold(model: Model, sentences: Sequence[Sentence], what: str, max_tokens
         raise ModelError(
             f"{model.name} adds {sorted(n_special)} special tokens to a sentence.", "ROOT needs the same number in all of them."
         )
-    return Gold(
+    return GoldSentences(
         kept,
         texts,
         tuple(torch.tensor(sentence.governors) + 1 for sentence in kept),
@@ -103,7 +103,7 @@ def heads_of(model: Model, layers: Iterable[int] | None) -> Heads:
 class Maps:
     """The word-level maps of some sentences, each [unit, unit, head], words first and special tokens behind; half precision."""
 
-    def __init__(self, gold: Gold, heads: Heads, *, in_memory: int = IN_MEMORY) -> None:
+    def __init__(self, gold: GoldSentences, heads: Heads, *, in_memory: int = IN_MEMORY) -> None:
         units = [len(heads_of_words) + gold.n_special for heads_of_words in gold.heads]
         self.heads = heads
         self.shapes = [(n, n, len(heads)) for n in units]
@@ -114,7 +114,7 @@ class Maps:
         """[unit, unit, head], float32"""
         return torch.from_numpy(self._of(place)).float()
 
-    def record(self, model: Model, gold: Gold, report: ReportStep | None = None) -> None:
+    def record(self, model: Model, gold: GoldSentences, report: ReportStep | None = None) -> None:
         """Run a model over the sentences, overwriting what was there."""
         layers = sorted(set(self.heads.layers))
         places = {layer: self.heads.layers.index(layer) for layer in layers}

@@ -11,13 +11,13 @@ import torch
 from eyeline.analyses.grammar.relations import DIRECTIONS
 from eyeline.analyses.probes.features import Heads
 from eyeline.analyses.probes.scorers import AttentionAndWords, AttentionOnly, Scorer
-from eyeline.analyses.probes.training import Part, Score, mean_score
+from eyeline.analyses.probes.training import ProbeData, Score, mean_score
 from eyeline.measures.bootstrap import bootstrap_share
 from eyeline.results.table import Cell, Table
 
 
 @dataclass(frozen=True)
-class Found:
+class ProbeResult:
     """A probe and its scores, one a seed.
 
     curve     sentences learnt → the scores at that point
@@ -30,7 +30,7 @@ class Found:
     weights: Sequence[np.ndarray] = ()
 
 
-def weights_of(scorer: Scorer, test: Part) -> np.ndarray | None:
+def weights_of(scorer: Scorer, test: ProbeData) -> np.ndarray | None:
     """How much a probe makes of each head and direction: [direction, head]; None of a probe without attention.
 
     Of attention only: its weights. With words: the mean weight over the gold arcs of the test sentences (ROOT's vector is zero).
@@ -47,7 +47,7 @@ def weights_of(scorer: Scorer, test: Part) -> np.ndarray | None:
     return np.asarray(total / sum(map(len, test.gold.heads)))
 
 
-def probes_table(found: Sequence[Found], seed: int) -> Table:
+def probes_table(found: Sequence[ProbeResult], seed: int) -> Table:
     """A row a probe: scores in percent, the mean over seeds; low and high hold the first with 95 % confidence.
 
     n: words scored, without punctuation; spread: the standard deviation of uas over seeds.
@@ -62,7 +62,7 @@ def probes_table(found: Sequence[Found], seed: int) -> Table:
     return Table.from_rows(rows)
 
 
-def curve_table(found: Sequence[Found]) -> Table:
+def curve_table(found: Sequence[ProbeResult]) -> Table:
     """A row a probe and a number of sentences learnt."""
     rows: list[dict[str, Cell]] = []
     for one in found:
@@ -73,7 +73,7 @@ def curve_table(found: Sequence[Found]) -> Table:
     return Table.from_rows(rows)
 
 
-def weights_table(found: Sequence[Found], heads: Heads) -> Table:
+def weights_table(found: Sequence[ProbeResult], heads: Heads) -> Table:
     """A row a probe, head and direction: the mean weight over seeds."""
     rows: list[dict[str, Cell]] = []
     for one in found:

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from eyeline.analyses.probes.features import Gold, Heads, Maps, heads_of, read_gold
-from eyeline.analyses.probes.results import Found, curve_table, probes_table, weights_of, weights_table
+from eyeline.analyses.probes.features import GoldSentences, Heads, Maps, heads_of, read_gold
+from eyeline.analyses.probes.results import ProbeResult, curve_table, probes_table, weights_of, weights_table
 from eyeline.analyses.probes.scorers import AttentionAndWords, AttentionOnly, DistancesAndWords, Scorer, right_branching
-from eyeline.analyses.probes.training import Part, Score, count, curve_sizes, evaluate
+from eyeline.analyses.probes.training import ProbeData, Score, count, curve_sizes, evaluate
 from eyeline.analyses.probes.training import train as train_scorer
-from eyeline.analyses.probes.vectors import Vectors, glove_vectors, model_vectors
+from eyeline.analyses.probes.vectors import WordVectors, glove_vectors, model_vectors
 from eyeline.analyses.progress import ReportProgress, Steps
 from eyeline.analyses.provenance import provenance
 from eyeline.analyses.sampling import sample
@@ -109,8 +109,8 @@ def probe(
 class _Bench:
     """Everything that is trained and scored on one pair of treebanks."""
 
-    golds: dict[str, Gold]
-    vectors: Vectors
+    golds: dict[str, GoldSentences]
+    vectors: WordVectors
     heads: Heads
     seeds: int
     epochs: int
@@ -118,11 +118,11 @@ class _Bench:
     steps: Steps
     seconds: dict[str, float] = field(default_factory=lambda: {"recording": 0.0, "training": 0.0})
 
-    def run(self, model: Model) -> list[Found]:
+    def run(self, model: Model) -> list[ProbeResult]:
         """Every row of the table. The maps of the trained network make room for those of the random one."""
         words, n_special, n_heads = self.vectors.name, self.golds["test"].n_special, len(self.heads)
         guess = count(self.golds["test"], [right_branching(len(heads)) for heads in self.golds["test"].heads])
-        parts = {name: Part(name, gold, Maps(gold, self.heads), self.vectors) for name, gold in self.golds.items()}
+        parts = {name: ProbeData(name, gold, Maps(gold, self.heads), self.vectors) for name, gold in self.golds.items()}
         self.record(model, parts, "recording attention")
 
         def distances(random: torch.Generator) -> Scorer:
@@ -135,7 +135,7 @@ class _Bench:
             return AttentionAndWords(n_heads, n_special, self.vectors.n_dims, random)
 
         found = [
-            Found("right-branching", [guess]),
+            ProbeResult("right-branching", [guess]),
             self.fit(f"distances + {words}", distances, parts),
             self.fit("attention-only", attention, parts),
             self.fit(f"attention + {words}", both, parts),
@@ -143,7 +143,7 @@ class _Bench:
         self.record(reinitialised(model, self.seed), parts, "recording the random network")
         return [*found, replace(self.fit(f"attention + {words}, random init", both, parts), weights=())]
 
-    def record(self, model: Model, parts: dict[str, Part], step: str) -> None:
+    def record(self, model: Model, parts: dict[str, ProbeData], step: str) -> None:
         started, total, before, report = time.monotonic(), sum(map(len, parts.values())), 0, self.steps.begin(step)
         for part in parts.values():
 
@@ -154,7 +154,7 @@ class _Bench:
             before += len(part)
         self.seconds["recording"] += time.monotonic() - started
 
-    def fit(self, name: str, make: Callable[[torch.Generator], Scorer], parts: dict[str, Part]) -> Found:
+    def fit(self, name: str, make: Callable[[torch.Generator], Scorer], parts: dict[str, ProbeData]) -> ProbeResult:
         """Train and score a probe with every seed."""
         started, n, report = time.monotonic(), len(parts["train"]), self.steps.begin(f"training {name}")
         curve: dict[int, list[Score]] = {size: [] for size in curve_sizes(n)}
@@ -174,14 +174,14 @@ class _Bench:
             curve[n].append(evaluate(scorer, parts["test"]))
             weights.append(weights_of(scorer, parts["test"]))
         self.seconds["training"] += time.monotonic() - started
-        return Found(name, curve[n], curve, [one for one in weights if one is not None])
+        return ProbeResult(name, curve[n], curve, [one for one in weights if one is not None])
 
 
-def _counts(gold: Gold, treebank: Treebank) -> dict[str, int]:
+def _counts(gold: GoldSentences, treebank: Treebank) -> dict[str, int]:
     return {"given": gold.n_given + len(treebank.skipped), "no_tree": len(treebank.skipped), **gold.texts.counts}
 
 
-def _notices(golds: dict[str, Gold], learn: Treebank, vectors: Vectors) -> list[str]:
+def _notices(golds: dict[str, GoldSentences], learn: Treebank, vectors: WordVectors) -> list[str]:
     """What a reader must know of these numbers."""
     learnt, n_special = golds["train"], golds["test"].n_special
     root = (

@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from eyeline.analyses.probes.features import Gold, Maps
+from eyeline.analyses.probes.features import GoldSentences, Maps
 from eyeline.analyses.probes.scorers import Scorer
-from eyeline.analyses.probes.vectors import Vectors
+from eyeline.analyses.probes.vectors import WordVectors
 from eyeline.analyses.progress import ReportStep
 from eyeline.errors import ModelError
 
@@ -24,13 +24,13 @@ POINTS, FEWEST = 6, 10
 
 
 @dataclass(frozen=True)
-class Part:
+class ProbeData:
     """Training or test sentences as a probe reads them: maps, word vectors, and the gold heads."""
 
     name: str
-    gold: Gold
+    gold: GoldSentences
     maps: Maps
-    vectors: Vectors
+    vectors: WordVectors
 
     def __len__(self) -> int:
         return len(self.gold)
@@ -59,7 +59,7 @@ class Score:
         return float(100 * self.hits_with_punctuation.sum() / self.of_with_punctuation.sum())
 
 
-def count(gold: Gold, predicted: Sequence[Tensor]) -> Score:
+def count(gold: GoldSentences, predicted: Sequence[Tensor]) -> Score:
     """Compare predicted heads of each sentence [word] (0 for ROOT) with the gold ones."""
     right = [(found == heads) for found, heads in zip(predicted, gold.heads, strict=True)]
     return Score(
@@ -78,7 +78,7 @@ def mean_score(scores: Sequence[Score]) -> Score:
     return Score(hits, first.of, with_punctuation, first.of_with_punctuation)
 
 
-def evaluate(scorer: Scorer, test: Part) -> Score:
+def evaluate(scorer: Scorer, test: ProbeData) -> Score:
     """The best-scoring candidate of each word, without any constraint that they make a tree."""
     with torch.no_grad(), _one_thread():  # not inference_mode: distances are kept, and trained on afterwards
         return count(test.gold, [scorer(*test.inputs(place)).argmax(1) for place in range(len(test))])
@@ -86,7 +86,7 @@ def evaluate(scorer: Scorer, test: Part) -> Score:
 
 def train(
     scorer: Scorer,
-    part: Part,
+    part: ProbeData,
     *,
     epochs: int,
     generator: torch.Generator,

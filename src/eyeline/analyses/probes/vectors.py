@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from eyeline.analyses.probes.features import Gold
+from eyeline.analyses.probes.features import GoldSentences
 from eyeline.errors import ModelError, StorageError, TextError
 from eyeline.models.model import Model
 
@@ -22,7 +22,7 @@ WHAT = "Give a folder with vectors.float16.npy (or any one .npy) and vocab.txt, 
 
 
 @dataclass(frozen=True)
-class Vectors:
+class WordVectors:
     """Word vectors of some sentences: a table, and the row of each word.
 
     name      what they are: GloVe, or model embeddings
@@ -45,7 +45,7 @@ class Vectors:
         return self.table[self.rows[part][place]]
 
 
-def glove_vectors(path: str | Path, golds: Mapping[str, Gold]) -> Vectors:
+def glove_vectors(path: str | Path, golds: Mapping[str, GoldSentences]) -> WordVectors:
     """Vectors by lower-cased word; a word without one has zeros. A treebank that shares no word with them is an error."""
     words = {part: [[word.lower() for word in sentence.words] for sentence in gold.sentences] for part, gold in golds.items()}
     wanted = {word for sentences in words.values() for sentence in sentences for word in sentence}
@@ -59,7 +59,7 @@ def glove_vectors(path: str | Path, golds: Mapping[str, Gold]) -> Vectors:
     return _vectors("GloVe", torch.from_numpy(table), rows)
 
 
-def model_vectors(model: Model, golds: Mapping[str, Gold]) -> Vectors:
+def model_vectors(model: Model, golds: Mapping[str, GoldSentences]) -> WordVectors:
     """The mean of the input embeddings of a word's pieces, all scaled by one factor to a mean length of 5.5 over the training words."""
     module = model.hf.get_input_embeddings()
     if not isinstance(getattr(module, "weight", None), Tensor):
@@ -138,8 +138,8 @@ def _checked(path: Path, found: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return found
 
 
-def _vectors(name: str, table: Tensor, rows: Mapping[str, Sequence[Sequence[int]]]) -> Vectors:
+def _vectors(name: str, table: Tensor, rows: Mapping[str, Sequence[Sequence[int]]]) -> WordVectors:
     known: Iterable[bool] = (number > 0 for sentences in rows.values() for sentence in sentences for number in sentence)
     listed = list(known)
     as_tensors = {part: tuple(torch.tensor(sentence) for sentence in sentences) for part, sentences in rows.items()}
-    return Vectors(name, table, as_tensors, sum(listed) / len(listed))
+    return WordVectors(name, table, as_tensors, sum(listed) / len(listed))

@@ -12,7 +12,7 @@ from eyeline.analyses.prepare import Preparation, documents_of
 from eyeline.analyses.progress import ReportStep
 from eyeline.capture.collect import Collector, Sides
 from eyeline.capture.selection import check_layers
-from eyeline.capture.trace import Stack
+from eyeline.capture.stack import Stack
 from eyeline.errors import ModelError, TextError, TraceError
 from eyeline.models.model import Model
 from eyeline.results.space.space import Vectors

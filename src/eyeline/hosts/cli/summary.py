@@ -9,7 +9,8 @@ import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
-from eyeline.capture.trace import Stack, Trace
+from eyeline.capture.stack import Stack
+from eyeline.capture.trace import Trace
 from eyeline.measures.focus import entropy
 from eyeline.measures.targets import mass_at_offset, mass_on
 from eyeline.text.printable import printable

@@ -28,7 +28,7 @@ class Kind(StrEnum):
     neuron = "neuron"
 
 
-class Layout(StrEnum):
+class TokenLayout(StrEnum):
     """Where a picture places the tokens."""
 
     columns = "columns"
@@ -46,7 +46,9 @@ def view(
     stack: Annotated[str | None, typer.Option(help="encoder, decoder or cross, where a model has several.")] = None,
     words: Annotated[bool, typer.Option("--words", help="Attention between words rather than tokens.")] = False,
     red: Annotated[list[str] | None, typer.Option(help="Pictures: a pair to draw in red, as QUERY:KEY (tokens or positions).")] = None,
-    layout: Annotated[Layout, typer.Option(help="Pictures: two columns, or tokens placed by their value vectors.")] = Layout.columns,
+    layout: Annotated[
+        TokenLayout, typer.Option(help="Pictures: two columns, or tokens placed by their value vectors.")
+    ] = TokenLayout.columns,
     truncate: Annotated[bool, typer.Option("--truncate", help="Cut a text that is longer than the model takes.")] = False,
     open_file: Annotated[bool, typer.Option("--open", help="Open the file when it is written.")] = False,
 ) -> None:
@@ -67,7 +69,7 @@ def view(
         webbrowser.open(output.resolve().as_uri())
 
 
-def _check(output: Path, kind: Kind, red: list[str], layout: Layout) -> None:
+def _check(output: Path, kind: Kind, red: list[str], layout: TokenLayout) -> None:
     """Refuse options that the kind of file cannot show, before a model is loaded."""
     ending = output.suffix.lower()
     if ending in PICTURES and kind is not Kind.head:
@@ -75,7 +77,7 @@ def _check(output: Path, kind: Kind, red: list[str], layout: Layout) -> None:
             f"--view {kind.value} with {output.name}.",
             f"A {ending} picture is the graph of one head: leave --view out, or write the {kind.value} view to a page (.html).",
         )
-    if ending not in PICTURES and (red or layout is not Layout.columns):
+    if ending not in PICTURES and (red or layout is not TokenLayout.columns):
         option = "--red" if red else f"--layout {layout.value}"
         raise EyelineError(f"{option} with {output.name}.", "Only pictures have it: write to .svg, .pdf or .png, or leave it out.")
 
@@ -94,7 +96,7 @@ def _save_page(trace: Trace, output: Path, kind: Kind, layer: int | None, head: 
 
 
 def _save_picture(
-    trace: Trace, output: Path, layer: int, head: int, stack: str | None, words: bool, red: list[str], layout: Layout
+    trace: Trace, output: Path, layer: int, head: int, stack: str | None, words: bool, red: list[str], layout: TokenLayout
 ) -> None:
     from eyeline.plots.graph.attention_graph import attention_graph
 

@@ -28,7 +28,7 @@ POLICY = (
 
 
 @dataclass(frozen=True)
-class Part:
+class ReportPart:
     """A run of one kind as the report shows it: its figures as HTML, its heads worth a look, and the files in which they can be seen;
     paged: whether the folder holds its interactive page."""
 
@@ -40,7 +40,7 @@ class Part:
     paged: bool = False
 
 
-def report_page(parts: Sequence[Part], words: Words) -> Iterator[str]:
+def report_page(parts: Sequence[ReportPart], words: Words) -> Iterator[str]:
     from plotly.offline import get_plotlyjs
 
     names = words("report.and").join(dict.fromkeys(_plain(part.run.facts.model.name) for part in parts))
@@ -64,11 +64,11 @@ def report_page(parts: Sequence[Part], words: Words) -> Iterator[str]:
     yield "</main>\n</body>\n</html>\n"
 
 
-def _part_title(words: Words, part: Part) -> str:
+def _part_title(words: Words, part: ReportPart) -> str:
     return html.escape(words(f"report.part.{part.kind}"))
 
 
-def _part(part: Part, words: Words, *, titled: bool) -> Iterator[str]:
+def _part(part: ReportPart, words: Words, *, titled: bool) -> Iterator[str]:
     yield f'<div class=part id="part-{part.kind}">\n'
     if titled:
         yield f"<h1>{_part_title(words, part)}</h1>\n"
@@ -89,7 +89,7 @@ def _part(part: Part, words: Words, *, titled: bool) -> Iterator[str]:
     yield "</div>\n"
 
 
-def _heads(part: Part, words: Words) -> Iterator[str]:
+def _heads(part: ReportPart, words: Words) -> Iterator[str]:
     titles = "".join(f"<th>{words(f'report.{name}')}</th>" for name in ("head", "reason", "example"))
     yield f"<h2>{words('report.heads')}</h2>\n<table>\n<thead><tr>{titles}</tr></thead>\n<tbody>\n"
     for head in part.heads:

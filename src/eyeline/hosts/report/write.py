@@ -6,7 +6,7 @@ import html
 from pathlib import Path
 
 from eyeline.errors import EyelineError
-from eyeline.hosts.report.page import POLICY, VIEWS, Part, report_page
+from eyeline.hosts.report.page import POLICY, VIEWS, ReportPart, report_page
 from eyeline.hosts.report.text import PAGES
 from eyeline.plots.figures import FIGURES as CATALOGUE
 from eyeline.plots.figures import available, figure, record_of
@@ -40,7 +40,7 @@ def write_report(folder: str | Path, language: str = "en") -> Path:
     return folder / REPORT
 
 
-def _write_part(kind: str, run: Run, folder: Path, words: Words) -> Part:
+def _write_part(kind: str, run: Run, folder: Path, words: Words) -> ReportPart:
     """The figures and views of a run of one kind."""
     figures = {name: figure(run, name, Style(words)) for name in available(run)}
     heads = notable_heads(run)
@@ -53,7 +53,7 @@ def _write_part(kind: str, run: Run, folder: Path, words: Words) -> Part:
         name: drawn.to_html(full_html=False, include_plotlyjs=False, config=_config(name), div_id=f"figure-{name}")
         for name, drawn in figures.items()
     }
-    return Part(kind, run, divs, heads, links, paged=kind in PAGES and (folder / PAGES[kind]).is_file())
+    return ReportPart(kind, run, divs, heads, links, paged=kind in PAGES and (folder / PAGES[kind]).is_file())
 
 
 def _config(name: str) -> dict[str, object]:

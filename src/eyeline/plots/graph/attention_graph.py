@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from eyeline.capture.trace import Stack, Trace
+from eyeline.capture.stack import Stack
+from eyeline.capture.trace import Trace
 from eyeline.errors import StorageError, TraceError, nearest
 from eyeline.heads import HeadRef
 from eyeline.storage.files import write_whole

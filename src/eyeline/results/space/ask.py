@@ -38,7 +38,7 @@ class HeadPicture:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """One answer of a search: the text and position of a token, its string, and the score that it would have (see `search`)."""
 
     text: int
@@ -83,7 +83,7 @@ def _project_values(space: Space, stack: SpaceStack, layer: int, head: int, how:
     return HeadPicture(stack.name, layer, head, how, "none", points[:0], points, float("nan"), float("nan"), float("nan"))
 
 
-def search(space: Space, token: int, side: str, layer: int, head: int, text: int | None, stack: str | None, top: int) -> list[Found]:
+def search(space: Space, token: int, side: str, layer: int, head: int, text: int | None, stack: str | None, top: int) -> list[SearchResult]:
     """The queries anywhere that would most attend to a key, or the keys that a query would most attend to.
 
         score = scale · q·(k − k̄)        k̄ = the mean key of the head
@@ -111,7 +111,7 @@ def search(space: Space, token: int, side: str, layer: int, head: int, text: int
     scale = vectors.scales[place[0]]
     scores = scale * (queries @ keys[token] if side == "key" else keys @ queries[token])  # [other]
     order = np.argsort(-scores, kind="stable")[:top]
-    return [Found(int(others.text[i]), int(others.position[i]), others.strings[i], float(scores[i])) for i in order]
+    return [SearchResult(int(others.text[i]), int(others.position[i]), others.strings[i], float(scores[i])) for i in order]
 
 
 def place_trace(space: Space, trace: Trace, stack: str | None) -> Placed:

@@ -20,7 +20,7 @@ from eyeline.results.table import Cell, Table
 
 if TYPE_CHECKING:
     from eyeline.capture.trace import Trace
-    from eyeline.results.space.ask import Found, HeadPicture, Placed
+    from eyeline.results.space.ask import HeadPicture, Placed, SearchResult
 
 #: What the points are: the queries and keys of a head in one picture, or its value vectors.
 KINDS = ("queries-keys", "values")
@@ -223,7 +223,7 @@ class Space:
 
     def search(
         self, token: int, side: str, *, layer: int, head: int, text: int | None = None, stack: str | None = None, top: int = 10
-    ) -> list[Found]:
+    ) -> list[SearchResult]:
         """Across all texts: side="key": the queries that would most attend to it; side="query": the keys it would most attend to.
 
         token   a row of the space, or with `text` a position in that text. The score is scale · q·(k − mean key), exact.

@@ -13,7 +13,7 @@ from eyeline.hosts.app.grammar import recipe as grammar_recipe
 from eyeline.hosts.app.grammar.job import ANALYSES, GrammarOptions
 from eyeline.hosts.app.recipe import CorpusFile
 from eyeline.hosts.app.space import recipe as space_recipe
-from eyeline.hosts.app.space.job import SpaceOptions
+from eyeline.hosts.app.space.job import SpaceRequest
 from eyeline.hosts.cli.main import app
 from tests.hosts.app.small_runs import TEXTS
 
@@ -62,7 +62,7 @@ def test_the_recipe_for_a_file_of_ones_own_makes_no_sentences_and_holds_any_name
 
 
 def test_a_space_works_in_python_and_on_the_command_line(shallow, tmp_path):
-    options = SpaceOptions(2, 256, "pca", "lifted", 3)
+    options = SpaceRequest(2, 256, "pca", "lifted", 3)
     python(space_recipe.python(str(shallow), FILE, options))
     console(space_recipe.console(str(shallow), FILE, options))
     same_tables(("space",))
@@ -71,7 +71,7 @@ def test_a_space_works_in_python_and_on_the_command_line(shallow, tmp_path):
 
 
 def test_a_comparison_with_the_untrained_model_works_in_python_and_on_the_command_line(shallow, tmp_path):
-    options = SpaceOptions(1, 256)
+    options = SpaceRequest(1, 256)
     python(space_recipe.compare_python(str(shallow), None, FILE, options))
     console(space_recipe.compare_console(str(shallow), None, FILE, options))
     one, other = (el.open_run(folder).table("compare")["js"].astype(float) for folder in ("run", "again"))

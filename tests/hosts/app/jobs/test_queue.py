@@ -19,7 +19,7 @@ from eyeline.hosts.app.jobs.queue import Job, JobQueue, JobRefusedError
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.runs.ownership import read_ownership
 from eyeline.hosts.app.settings import Limits
-from eyeline.hosts.app.texts.source import Source
+from eyeline.hosts.app.texts.source import TextSource
 from eyeline.sample.text import sample_text
 
 
@@ -42,7 +42,7 @@ def until(job: Job, seconds: float = 60) -> None:
 
 
 def test_a_finished_analysis_is_a_run_of_its_owner(minilm, tmp_path):
-    corpus = Source("sample").corpus(Say("en"))
+    corpus = TextSource("sample").corpus(Say("en"))
     job = JobQueue(Limits()).submit(tmp_path / "run", corpus_work(minilm, corpus, ["average_attention", "entropy"], 6), "me")
     until(job)
     assert (job.state, job.error) == ("done", "")
@@ -53,7 +53,7 @@ def test_a_finished_analysis_is_a_run_of_its_owner(minilm, tmp_path):
 
 
 def test_a_stopped_analysis_leaves_nothing(minilm, tmp_path):
-    corpus = Source("paste", "\n\n".join([sample_text()] * 8)).corpus(Say("en"))
+    corpus = TextSource("paste", "\n\n".join([sample_text()] * 8)).corpus(Say("en"))
     job = JobQueue(Limits()).submit(tmp_path / "run", corpus_work(minilm, corpus, ["entropy"], 300), "me")
     while not job.done and not job.ended:
         time.sleep(0.005)
@@ -211,18 +211,18 @@ def test_stopping_is_not_taken_for_a_fault():
 )
 def test_a_bad_file_is_named_without_our_paths(name, data, said):
     with pytest.raises(TextError, match=said) as error:
-        Source("upload", upload=Uploaded(name, data)).corpus(Say("en"))
+        TextSource("upload", upload=Uploaded(name, data)).corpus(Say("en"))
     assert tempfile.gettempdir() not in str(error.value)
     assert name in str(error.value)
 
 
 def test_a_packed_text_is_read_and_called_as_its_file():
-    corpus = Source("upload", upload=Uploaded("猫.txt.gz", gzip.compress(b"A cat.\n\nA dog."))).corpus(Say("en"))
+    corpus = TextSource("upload", upload=Uploaded("猫.txt.gz", gzip.compress(b"A cat.\n\nA dog."))).corpus(Say("en"))
     assert (len(corpus), corpus.name) == (2, "猫.txt.gz")
 
 
 def test_the_sample_is_forty_paragraphs():
-    assert len(Source("sample").corpus(Say("en"))) == 40
+    assert len(TextSource("sample").corpus(Say("en"))) == 40
 
 
 def test_a_cache_stays_within_its_room_and_hands_out_what_was_asked_for():

@@ -12,9 +12,9 @@ from eyeline.heads import HeadRef
 from eyeline.hosts.app.jobs.queue import JobQueue, job_queue
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.settings import Limits, Settings, current, use
-from eyeline.hosts.app.space.job import SpaceOptions, comparison_work, space_work
+from eyeline.hosts.app.space.job import SpaceRequest, comparison_work, space_work
 from eyeline.hosts.app.space.run_view import fidelity
-from eyeline.hosts.app.texts.source import Source
+from eyeline.hosts.app.texts.source import TextSource
 from eyeline.results.space.file import FILE
 from eyeline.results.space.one_head import head_space, picture_space
 from eyeline.results.space.read import open_space
@@ -86,7 +86,7 @@ def test_a_text_too_large_for_all_is_refused_in_the_visitors_language(minilm, tm
     before = current()
     use(Settings(tmp_path, limits=Limits(points=72 * 20)))
     try:
-        job = JobQueue(Limits()).submit(tmp_path / "run", space_work(Say("ko"), minilm, corpus_of(TEXTS), SpaceOptions(3, 256)))
+        job = JobQueue(Limits()).submit(tmp_path / "run", space_work(Say("ko"), minilm, corpus_of(TEXTS), SpaceRequest(3, 256)))
         assert ended(job).state == "failed"
         assert job.error.startswith("헤드 72개마다")
     finally:
@@ -95,7 +95,7 @@ def test_a_text_too_large_for_all_is_refused_in_the_visitors_language(minilm, tm
 
 def test_a_model_beside_itself_does_not_differ_and_its_spaces_are_the_same(shallow, tmp_path):
     model = el.load(shallow)
-    work = comparison_work(Say("en"), model, lambda: model, corpus_of(TEXTS[:1]), SpaceOptions(1, 256))
+    work = comparison_work(Say("en"), model, lambda: model, corpus_of(TEXTS[:1]), SpaceRequest(1, 256))
     job = ended(JobQueue(Limits()).submit(tmp_path / "run", work))
     assert (job.state, job.error) == ("done", "")
     run = el.open_run(tmp_path / "run")
@@ -130,7 +130,7 @@ def test_parts_of_speech_come_along_from_an_uploaded_treebank():
         def getvalue(self) -> bytes:
             return b"1\tBirds\tbird\tNOUN\t_\t_\t2\tnsubj\t_\t_\n2\tsing\tsing\tVERB\t_\t_\t0\troot\t_\t_\n\n"
 
-    corpus = Source("upload", upload=Upload()).corpus(Say("en"))
+    corpus = TextSource("upload", upload=Upload()).corpus(Say("en"))
     assert corpus.name == "mine.conllu"
     assert next(iter(corpus)).tags == ("NOUN", "VERB")
 

@@ -15,7 +15,7 @@ from eyeline.hosts.app.models import choices, recipe_source
 from eyeline.hosts.app.recipe import show_recipe
 from eyeline.hosts.app.settings import current
 from eyeline.hosts.app.texts.opening import open_text_and_models
-from eyeline.hosts.app.texts.source import Source, text_source
+from eyeline.hosts.app.texts.source import TextSource, text_source
 
 #: Analyses by name, in the order of the page.
 ANALYSES = ("average_attention", "entropy", "distances", "importance")
@@ -25,7 +25,7 @@ ANALYSES = ("average_attention", "entropy", "distances", "importance")
 class CorpusForm:
     """What the visitor filled in."""
 
-    source: Source
+    source: TextSource
     model: str
     analyses: list[str]
     limit: int

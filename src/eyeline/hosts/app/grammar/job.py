@@ -25,7 +25,7 @@ OF = 1000
 
 
 @dataclass(frozen=True)
-class Gold:
+class GrammarFile:
     """What was read for the chosen analyses. left_out: the analyses that this file does not allow, and why."""
 
     treebank: Treebank | None = None
@@ -44,7 +44,7 @@ class GrammarOptions:
     seeds: int = 1
 
 
-def read_gold(name: str, data: bytes, analyses: tuple[str, ...]) -> Gold:
+def read_gold(name: str, data: bytes, analyses: tuple[str, ...]) -> GrammarFile:
     """Read a file as a treebank, as marked mentions, or both. Where it allows none of the analyses, raise an error that says why."""
     from eyeline.text.coreference.read import read_coreference
     from eyeline.text.treebank.read import read_treebank
@@ -63,7 +63,7 @@ def read_gold(name: str, data: bytes, analyses: tuple[str, ...]) -> Gold:
                 left_out[analysis] = str(error).replace(str(path), name)
     if len(left_out) == len(analyses):
         raise TextError("\n".join(dict.fromkeys(left_out.values())))
-    return Gold(treebank, marked, left_out)
+    return GrammarFile(treebank, marked, left_out)
 
 
 def _renamed(marked: MarkedCorpus, path: str, name: str) -> MarkedCorpus:
@@ -72,7 +72,7 @@ def _renamed(marked: MarkedCorpus, path: str, name: str) -> MarkedCorpus:
     return replace(marked, documents=documents, first={kind: text.replace(path, name) for kind, text in marked.first.items()})
 
 
-def grammar_work(model: Model, gold: Gold, options: GrammarOptions) -> Work:
+def grammar_work(model: Model, gold: GrammarFile, options: GrammarOptions) -> Work:
     """The work of a job: every analysis that can be made; one that fails is left out, and named in the run."""
 
     def work(job: Job) -> None:
@@ -98,7 +98,7 @@ def grammar_work(model: Model, gold: Gold, options: GrammarOptions) -> Work:
     return work
 
 
-def _syntax(model: Model, gold: Gold, options: GrammarOptions, progress: ReportProgress) -> Run:
+def _syntax(model: Model, gold: GrammarFile, options: GrammarOptions, progress: ReportProgress) -> Run:
     from eyeline.analyses.grammar.run import syntax
 
     assert gold.treebank is not None  # noqa: S101 - read for this
@@ -107,14 +107,14 @@ def _syntax(model: Model, gold: Gold, options: GrammarOptions, progress: ReportP
     )  # fmt: skip
 
 
-def _coreference(model: Model, gold: Gold, options: GrammarOptions, progress: ReportProgress) -> Run:
+def _coreference(model: Model, gold: GrammarFile, options: GrammarOptions, progress: ReportProgress) -> Run:
     from eyeline.analyses.coreference.run import coreference
 
     assert gold.marked is not None  # noqa: S101 - read for this
     return coreference(model, gold.marked, limit=options.limit, progress=progress)
 
 
-def _probe(model: Model, gold: Gold, options: GrammarOptions, progress: ReportProgress) -> Run:
+def _probe(model: Model, gold: GrammarFile, options: GrammarOptions, progress: ReportProgress) -> Run:
     from eyeline.analyses.probes.run import probe
 
     assert gold.treebank is not None  # noqa: S101 - read for this

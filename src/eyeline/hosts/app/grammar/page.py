@@ -10,7 +10,7 @@ import streamlit as st
 
 from eyeline.errors import EyelineError
 from eyeline.hosts.app.grammar import recipe
-from eyeline.hosts.app.grammar.job import ANALYSES, Gold, GrammarOptions, grammar_work, read_gold
+from eyeline.hosts.app.grammar.job import ANALYSES, GrammarFile, GrammarOptions, grammar_work, read_gold
 from eyeline.hosts.app.heading import heading
 from eyeline.hosts.app.jobs import panel
 from eyeline.hosts.app.messages import Say
@@ -115,7 +115,7 @@ def _submit(say: Say, form: GrammarForm) -> None:
     panel.submit(say, "grammar", grammar_work(model, gold, form.options))
 
 
-def _gold(say: Say, form: GrammarForm) -> Gold:
+def _gold(say: Say, form: GrammarForm) -> GrammarFile:
     if form.upload is None:
         return read_gold("sample-treebank.conllu", sample_conllu(form.options.limit).encode(), form.options.analyses)
     name, data = received(say, form.upload, ENDINGS, say("corpus.called_upload"))

@@ -10,7 +10,8 @@ from typing import Any
 
 import streamlit as st
 
-from eyeline.capture.trace import Stack, Trace
+from eyeline.capture.stack import Stack
+from eyeline.capture.trace import Trace
 from eyeline.errors import EyelineError
 from eyeline.hosts.app import mounted
 from eyeline.hosts.app.address import KINDS, Looking, read_address, valid_state, write_address

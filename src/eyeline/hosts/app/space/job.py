@@ -24,7 +24,7 @@ STEPS = ("texts", "fitting", "freeing")
 
 
 @dataclass(frozen=True)
-class SpaceOptions:
+class SpaceRequest:
     """project, gauge, dims: as el.space takes them; gauge: None where none is needed. limit: texts; max_tokens: of a text."""
 
     limit: int
@@ -34,7 +34,7 @@ class SpaceOptions:
     dims: int = 2
 
 
-def space_work(say: Say, model: Model, corpus: Corpus, options: SpaceOptions) -> Work:
+def space_work(say: Say, model: Model, corpus: Corpus, options: SpaceRequest) -> Work:
     """The work of a job: one space, its tables and its file."""
     from eyeline.analyses.space.run import space as joint_space
 
@@ -53,7 +53,7 @@ def space_work(say: Say, model: Model, corpus: Corpus, options: SpaceOptions) ->
     return work
 
 
-def comparison_work(say: Say, first: Model, second: Callable[[], Model], corpus: Corpus, options: SpaceOptions) -> Work:
+def comparison_work(say: Say, first: Model, second: Callable[[], Model], corpus: Corpus, options: SpaceRequest) -> Work:
     """The work of a job: two models head by head, then their two spaces. second: called when the job runs."""
     from eyeline.analyses.compare.run import compare
 

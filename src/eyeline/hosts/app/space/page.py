@@ -14,9 +14,9 @@ from eyeline.hosts.app.models import choices, recipe_source
 from eyeline.hosts.app.recipe import show_recipe
 from eyeline.hosts.app.settings import current
 from eyeline.hosts.app.space import recipe
-from eyeline.hosts.app.space.job import GAUGES, PROJECTIONS, SpaceOptions, comparison_work, space_work
+from eyeline.hosts.app.space.job import GAUGES, PROJECTIONS, SpaceRequest, comparison_work, space_work
 from eyeline.hosts.app.texts.opening import open_text_and_models
-from eyeline.hosts.app.texts.source import Source, text_source
+from eyeline.hosts.app.texts.source import TextSource, text_source
 
 if TYPE_CHECKING:
     from eyeline.models.model import Model
@@ -32,10 +32,10 @@ UNTRAINED = "/untrained"
 class SpaceForm:
     """What the visitor filled in. other: the second model, where two are compared."""
 
-    source: Source
+    source: TextSource
     model: str
     other: str | None
-    options: SpaceOptions
+    options: SpaceRequest
 
 
 def page(say: Say) -> None:
@@ -73,7 +73,7 @@ def _form(say: Say) -> SpaceForm:
         most = limits.documents
         suggested = min(TEXTS[task or "one"], most)
         limit = st.number_input(say("corpus.limit"), 1, most, suggested, key=f"space-limit-{task}", help=say("space.limit_help"))
-        form = SpaceForm(source, model, other, SpaceOptions(int(limit), limits.tokens, project, gauge, dims))
+        form = SpaceForm(source, model, other, SpaceRequest(int(limit), limits.tokens, project, gauge, dims))
         label = say("space.run") if task == "one" else say("space.run_two")
         if st.button(label, type="primary", width="stretch", disabled=panel.is_running("space"), key="space-run"):
             _submit(say, form)

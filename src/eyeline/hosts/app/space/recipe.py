@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 
 from eyeline.hosts.app.recipe import CorpusFile, console_opening, python_opening
-from eyeline.hosts.app.space.job import SpaceOptions
+from eyeline.hosts.app.space.job import SpaceRequest
 
 
-def python(source: str, file: CorpusFile, options: SpaceOptions) -> str:
+def python(source: str, file: CorpusFile, options: SpaceRequest) -> str:
     """As Python. source: what `el.load` takes."""
     gauge = "" if options.gauge is None else f", gauge={options.gauge!r}"
     how = f"project={options.project!r}{gauge}, dims={options.dims}, limit={options.limit}, max_tokens={options.max_tokens}"
@@ -23,14 +23,14 @@ def python(source: str, file: CorpusFile, options: SpaceOptions) -> str:
     )
 
 
-def console(source: str, file: CorpusFile, options: SpaceOptions) -> str:
+def console(source: str, file: CorpusFile, options: SpaceRequest) -> str:
     """As commands."""
     words = ["eyeline", "space", file.name, "--model", source, "--project", options.project]
     words += [] if options.gauge is None else ["--gauge", options.gauge]
     return "\n".join([*console_opening(file), shlex.join([*words, "--dims", str(options.dims), *_size(options), "-o", "run"])])
 
 
-def compare_python(source: str, other: str | None, file: CorpusFile, options: SpaceOptions) -> str:
+def compare_python(source: str, other: str | None, file: CorpusFile, options: SpaceRequest) -> str:
     """As Python. other: None stands for an untrained copy of the first model."""
     untrained = ["from eyeline.models.reinitialise import reinitialised"] if other is None else []
     size = f"limit={options.limit}, max_tokens={options.max_tokens}"
@@ -48,12 +48,12 @@ def compare_python(source: str, other: str | None, file: CorpusFile, options: Sp
     )
 
 
-def compare_console(source: str, other: str | None, file: CorpusFile, options: SpaceOptions) -> str:
+def compare_console(source: str, other: str | None, file: CorpusFile, options: SpaceRequest) -> str:
     """As commands. other: None stands for an untrained copy of the first model."""
     second = ["--untrained"] if other is None else ["--with", other]
     words = ["eyeline", "compare", file.name, "--model", source, *second, *_size(options), "-o", "run"]
     return "\n".join([*console_opening(file), shlex.join(words)])
 
 
-def _size(options: SpaceOptions) -> list[str]:
+def _size(options: SpaceRequest) -> list[str]:
     return ["--limit", str(options.limit), "--max-tokens", str(options.max_tokens)]

@@ -11,7 +11,7 @@ from eyeline.errors import EyelineError
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.models import model_named
 from eyeline.hosts.app.plain import escaped, refuse
-from eyeline.hosts.app.texts.source import Source
+from eyeline.hosts.app.texts.source import TextSource
 
 if TYPE_CHECKING:
     from eyeline.models.model import Model
@@ -26,7 +26,7 @@ class Opened:
     models: tuple[Model, ...]
 
 
-def open_text_and_models(say: Say, source: Source, *names: str) -> Opened | None:
+def open_text_and_models(say: Say, source: TextSource, *names: str) -> Opened | None:
     """Open them now, so that a bad file is named at once. None where something cannot be opened, which the page then says."""
     try:
         corpus = source.read(say)

@@ -25,7 +25,7 @@ TYPED = 5
 
 
 @dataclass(frozen=True)
-class Source:
+class TextSource:
     """What the visitor gave. kind: one of SOURCES."""
 
     kind: str
@@ -66,7 +66,7 @@ class Source:
         return replace(corpus, name=shown_name, _read=lambda: iter(documents))
 
 
-def text_source(say: Say, key: str) -> Source:
+def text_source(say: Say, key: str) -> TextSource:
     """The widgets: which kind, and what that kind needs."""
     limits = current().limits
     kind = st.segmented_control(
@@ -76,12 +76,12 @@ def text_source(say: Say, key: str) -> Source:
     if kind == "paste":
         most = TYPED * limits.pasted
         text = st.text_area(say("corpus.paste"), height=180, max_chars=most, help=say("corpus.paste_help"), key=f"{key}-text")
-        return Source("paste", text[:most])
+        return TextSource("paste", text[:most])
     if kind == "upload":
         size = max(1, limits.upload // (1024 * 1024))
         upload = st.file_uploader(
             say("corpus.upload", size=size), type=list(OFFERED), max_upload_size=size, help=say("corpus.upload_help"), key=f"{key}-file"
         )
-        return Source("upload", upload=upload)
+        return TextSource("upload", upload=upload)
     st.text_area(say("corpus.sample"), sample_text(), height=180, disabled=True, key=f"{key}-sample")
-    return Source("sample")
+    return TextSource("sample")

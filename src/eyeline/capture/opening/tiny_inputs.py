@@ -8,7 +8,7 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from eyeline.capture.inputs import decoder_start, longest_text, vocabulary_size
-from eyeline.capture.tiny_pass import PADDING
+from eyeline.capture.opening.tiny_pass import PADDING
 from eyeline.errors import ModelError
 
 log = logging.getLogger("eyeline")

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from transformers import PreTrainedModel
 
-from eyeline.capture.layer_numbers import LayerWatch, layer_numbers
+from eyeline.capture.opening.layer_numbers import LayerWatch, layer_numbers
 from eyeline.errors import ModelError
 
 #: Names under which models report maps → the stack; of a model with one tower the maps themselves say which it is.
