@@ -123,6 +123,7 @@ class Frame {
     this.corner = pictureControls(this.toolbarHost);
     this.box.append(
       el("div", { class: "top" }, this.heading, this.corner.element),
+      ...(this.view.spec.notices ?? []).map((notice) => el("p", { class: "notice", role: "note" }, notice)),
       this.slot,
       this.stageElement,
       this.note.line,

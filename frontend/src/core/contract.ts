@@ -70,6 +70,8 @@ export interface Spec {
   model: string;
   texts: TextSpec[];
   stacks: StackSpec[];
+  /** Sentences that a reader of this view must know, such as maps that cannot be shown. */
+  notices?: string[];
   /** Kind "space" only: one space, or two to be compared. */
   spaces?: SpaceSpec[];
   state?: Partial<State>;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from eyeline.analyses.sampling import check_limit, sample_indices
@@ -15,7 +15,7 @@ from eyeline.text.corpora.corpus import Corpus, Document, Item
 from eyeline.text.encode import encode
 from eyeline.text.pairs import build_pairs
 from eyeline.text.tokenized import TokenizedText
-from eyeline.text.unknown import count_unknown
+from eyeline.text.unknown import MOSTLY, count_unknown
 
 #: A text with more characters than this for each token that fits is too long without asking the tokeniser.
 CHARACTERS_A_TOKEN = 64
@@ -133,6 +133,14 @@ class Preparation:
                 read = shortened(read, longest)
             yield read
             start = end
+
+
+def unknown_tokens(counts: Mapping[str, int]) -> tuple[str, ...]:
+    """A notice where most of the tokens that were counted are unknown: one sentence, or none."""
+    unknown, tokens = counts.get("unknown", 0), counts.get("tokens", 0)
+    if not unknown or unknown < MOSTLY * tokens:
+        return ()
+    return (f"{unknown:,} of {tokens:,} tokens are unknown to this model's tokeniser: it does not read these texts.",)
 
 
 def shortened(text: TokenizedText, n: int) -> TokenizedText:

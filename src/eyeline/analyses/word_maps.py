@@ -19,6 +19,7 @@ from eyeline.errors import ModelError, TextError
 from eyeline.models.model import Model
 from eyeline.text.encode import encode
 from eyeline.text.tokenized import TokenizedText
+from eyeline.text.unknown import unknown_notices
 from eyeline.text.written import describe
 
 #: The paper drops sentences of more word pieces than this.
@@ -39,6 +40,10 @@ class WordTexts:
     kept: tuple[int, ...]
     counts: Counter[str]
     reasons: Mapping[str, Mapping[int, str]]
+
+    def notices(self, model: Model) -> tuple[str, ...]:
+        """What a reader must know of this model and of how it reads these sentences."""
+        return (*model.notices, *unknown_notices([side.source for side in self.sides], model.tokenizer))
 
     def dropped(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
         """too_long or unreadable → name → why; names: of the sentences that were given, of which two may have the same."""

@@ -26,7 +26,7 @@ from eyeline.errors import ModelError
 from eyeline.models.fingerprint import Fingerprint
 from eyeline.models.passes import Passes
 from eyeline.text.batches import batches
-from eyeline.text.unknown import count_unknown, unknown_notice
+from eyeline.text.unknown import unknown_notices
 from eyeline.version import __version__
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Model:
         evaluation = EvaluationMode(hf)
         with restored_on_failure(hf), evaluation.for_a_pass():
             self.layout = settle_layout(hf, tiny_inputs(hf, tokenizer))
-        self.max_tokens = longest_text(hf, tokenizer)
+            self.max_tokens = longest_text(hf, tokenizer)
         self._connect(evaluation)
 
     def _connect(self, evaluation: EvaluationMode) -> None:
@@ -254,7 +254,6 @@ class Model:
 
     def _about(self, sides: Sides) -> dict[str, Any]:
         texts = [sides.source, *([] if sides.target is None else [sides.target])]
-        unknown = unknown_notice(*count_unknown(texts, self.tokenizer), self.tokenizer)
         return {
             "model": self.name,
             "revision": self.revision,
@@ -262,7 +261,7 @@ class Model:
             "dtype": str(self.hf.dtype).removeprefix("torch."),
             "tokens": len(sides.source) + (len(sides.target) if sides.target else 0),
             "eyeline": __version__,
-            "notices": [*self.notices, *([] if unknown is None else [unknown])],
+            "notices": [*self.notices, *unknown_notices(texts, self.tokenizer)],
         }
 
 

@@ -23,6 +23,12 @@ def count_unknown(texts: Iterable[TokenizedText], tokenizer: PreTrainedTokenizer
     return sum(number == unknown_id and number != end_id for number in plain), len(plain)
 
 
+def unknown_notices(texts: Iterable[TokenizedText], tokenizer: PreTrainedTokenizerBase | None) -> tuple[str, ...]:
+    """The notice for these texts together: one sentence, or none."""
+    notice = unknown_notice(*count_unknown(texts, tokenizer), tokenizer)
+    return () if notice is None else (notice,)
+
+
 def unknown_notice(unknown: int, tokens: int, tokenizer: PreTrainedTokenizerBase | None) -> str | None:
     """A sentence where most tokens are unknown, else None."""
     if not tokens or unknown / tokens < MOSTLY:

@@ -74,6 +74,9 @@ def space_view(
         "stacks": [grid_record(name, record, *shared[name]) for name, record in zip(names, records[0]["stacks"], strict=True)],
         "spaces": records,
     }
+    notices = dict.fromkeys(notice for each in spaces if each.facts is not None for notice in each.facts.notices)
+    if notices:
+        spec["notices"] = list(notices)
     begin = names.index(stack) if stack else 0
     start = {"stack": begin, **opened(spec["stacks"][begin], shared[names[begin]], layer, head)}
     spec["state"] = {**checked(dict(options), spec, start), **start}

@@ -90,3 +90,17 @@ def test_a_view_is_written_as_any_kind_of_file_and_opened_when_asked(
     assert opened == []
     assert run(monkeypatch, "-o", path, "--open") == 0
     assert opened == [path.as_uri()]
+
+
+@pytest.mark.parametrize("command", ["view", "trace"])
+def test_a_text_that_the_tokeniser_does_not_know_is_named_as_such(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    use_small_front_end(monkeypatch)
+    for text in ("ᚠᚢᚦ ᚨᚱᚲ", TEXT):
+        target = tmp_path / ("x.html" if command == "view" else "x.safetensors")
+        monkeypatch.setattr(sys, "argv", ["eyeline", command, text, "-o", str(target)])
+        with pytest.raises(SystemExit, match="0"):
+            cli.main()
+        said = " ".join(capsys.readouterr().out.split())
+        assert ("tokens are unknown to this model's tokeniser" in said) is (text != TEXT)

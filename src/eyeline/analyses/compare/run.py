@@ -33,6 +33,7 @@ from eyeline.results.run import Run
 from eyeline.results.space.space import Space
 from eyeline.results.table import Cell, Table
 from eyeline.text.corpora.corpus import Corpus, Document, Item
+from eyeline.text.unknown import unknown_notices
 
 #: Texts that go through both models before the next are read.
 GROUP = 32
@@ -94,11 +95,19 @@ def compare(
         provenance(first, corpus_facts(corpus), options),
         other=model_facts(second),
         level=level,
+        notices=_notices(first, second, pairs),
         counts=dict(counts),
         left_out=left_out,
         seconds={"all": round(time.monotonic() - started, 3)},
     )
     return Comparison(Run(facts, {"compare": _table(sums, chosen, one, other)}), made)
+
+
+def _notices(first: Model, second: Model, pairs: Sequence[tuple[Sides, Sides]]) -> tuple[str, ...]:
+    """What a reader must know of the two models, each by its name, and of how they read these texts."""
+    both = zip((first, second), zip(*pairs, strict=True), strict=True)
+    every = [(model.name, (*model.notices, *unknown_notices([one.source for one in sides], model.tokenizer))) for model, sides in both]
+    return tuple(f"{name}: {notice}" for name, notices in every for notice in notices)
 
 
 def _within(report: ReportStep, number: int, n_texts: int) -> ReportStep:

@@ -89,7 +89,7 @@ def coreference(
         provenance(model, CorpusFacts(corpus.name, corpus.sha256, documents=len(corpus)), options),
         counts=dict(counts),
         seconds={"all": round(time.monotonic() - began, 3)},
-        notices=(*model.notices, *_notices(found, corpus, counts)),
+        notices=(*texts.notices(model), *_notices(found, corpus, counts)),
         coreference=CoreferenceFacts(
             n={name: int((asked.type == name).sum()) for name in TYPES},
             held_out=_held_out_facts(apart),

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from eyeline.analyses.corpus.statistic import Statistic
 from eyeline.analyses.corpus.statistics.head_map import head_map
+from eyeline.analyses.prepare import unknown_tokens
 from eyeline.results.table import Table
-from eyeline.text.unknown import MOSTLY
 
 
 def summarise(statistics: Sequence[Statistic], seed: int) -> tuple[dict[str, Table], dict[str, float]]:
@@ -35,8 +35,4 @@ def notices(counts: Counter[str], statistics: Sequence[Statistic]) -> list[str]:
         said.append(f"{counts['unreadable_pieces']:,} pieces of long documents cannot be read as text and are missing.")
     if counts["dropped"]:
         said.append(f"{counts['dropped']:,} tokens of words that are longer than a window found no room in one.")
-    if counts["unknown"] and counts["unknown"] >= MOSTLY * counts["tokens"]:
-        said.append(
-            f"{counts['unknown']:,} of {counts['tokens']:,} tokens are unknown to this model's tokeniser: it does not read these texts."
-        )
-    return said
+    return [*said, *unknown_tokens(counts)]

@@ -81,7 +81,7 @@ def syntax(
     counts = {"given": len(chosen) + len(bank.skipped), "no_tree": len(bank.skipped), **texts.counts}
     dropped = {"no_tree": dict(bank.skipped), **texts.dropped([one.id for one in chosen])}
     few = f"has {min_count:,} words in this treebank: lower --min-count" if min_count > 1 else "stands in this treebank but root and punct"
-    notices = facts.notices if len(rows) > 1 else (*facts.notices, f"No relation {few}.")
+    notices = (*texts.notices(model), *(() if len(rows) > 1 else (f"No relation {few}.",)))
     seconds = {"all": round(time.monotonic() - started, 3)}
     return Run(
         replace(facts, counts=counts, dropped=dropped, notices=notices, seconds=seconds), tables, example_trace(model, kept, tally.golds)

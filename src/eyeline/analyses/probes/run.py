@@ -94,7 +94,7 @@ def probe(
         counts=_counts(golds["test"], score),
         dropped={"no_tree": dict(score.skipped), **golds["test"].texts.dropped([one.id for one in score.sentences])},
         words=WordVectorFacts(vectors.name, vectors.n_dims, round(vectors.covered, 4)),
-        notices=(*model.notices, *_notices(golds, learn, vectors)),
+        notices=(*golds["test"].texts.notices(model), *_notices(golds, learn, vectors)),
         seconds={"all": round(time.monotonic() - started, 1), **{name: round(took, 1) for name, took in bench.seconds.items()}},
     )
     tables = {

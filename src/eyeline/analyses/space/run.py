@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from eyeline.analyses.prepare import unknown_tokens
 from eyeline.analyses.progress import ReportProgress, ReportStep, Steps
 from eyeline.analyses.provenance import corpus_facts, provenance
 from eyeline.analyses.space.capture import Captured, CapturedStack, capture_space
@@ -87,6 +88,7 @@ def space_of(captured: Captured, facts: RunFacts, options: SpaceOptions, steps: 
     facts = replace(
         facts,
         counts=dict(captured.counts),
+        notices=(*facts.notices, *unknown_tokens(captured.counts)),
         seconds={"capture": round(captured.seconds, 3), "space": round(time.monotonic() - started, 3)},
         gauge_check=GaugeCheck(max(errors), GAUGE_WITHIN, max(errors) <= GAUGE_WITHIN, checks) if errors else None,
     )

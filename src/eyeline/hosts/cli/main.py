@@ -23,7 +23,7 @@ from eyeline.hosts.cli import view as view_command
 from eyeline.hosts.cli.advice import for_the_command_line
 from eyeline.hosts.cli.corpus import numbers
 from eyeline.hosts.cli.plain_help import PlainCommand, PlainGroup
-from eyeline.hosts.cli.terminal import console, new_console
+from eyeline.hosts.cli.terminal import console, new_console, print_notices
 from eyeline.version import __version__
 
 app = typer.Typer(
@@ -93,6 +93,7 @@ def trace(
     for table in summary_tables(found):
         console.print(table)
     console.print("[dim]Means over heads and queries. Attention shows where information may flow, not why the model decided.[/dim]")
+    print_notices(found.notices)
     if output is not None:
         console.print(f"Saved to {escape(str(output))}", highlight=False)
 

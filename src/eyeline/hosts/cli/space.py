@@ -14,7 +14,7 @@ from eyeline.heads import HeadRef
 from eyeline.hosts.cli.corpus import numbers
 from eyeline.hosts.cli.language import Language
 from eyeline.hosts.cli.progress import progress_bars
-from eyeline.hosts.cli.terminal import console
+from eyeline.hosts.cli.terminal import console, print_notices
 from eyeline.hosts.report.text import PAGES
 
 #: The pages with the pictures, in the folder of the run.
@@ -86,6 +86,7 @@ def space(
         console.print(f"{said}{doubt}", highlight=False)
     counts = facts.counts
     _skipped(counts)
+    print_notices(facts.notices)
     console.print(f"{counts['texts']:,} texts, {counts['tokens']:,} tokens. Pictures: {escape(str(output / PAGE))}", highlight=False)
     console.print(f"Report: {escape(str(report))}", highlight=False)
 
@@ -140,6 +141,7 @@ def compare(
         report = write_report(output, language)  # last: it links to the page
     for name, reason in found.facts.left_out.items():
         console.print(f"[bold]Left out[/bold] {escape(name)}: {escape(reason)}", highlight=False)
+    print_notices(found.facts.notices)
     js = found.table["js"].astype(float)
     most = int(np.nanargmax(js))
     where = HeadRef("", int(found.table["layer"][most]), int(found.table["head"][most]))

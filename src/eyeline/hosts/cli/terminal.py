@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
+from rich.markup import escape
 from rich.segment import Segment
 
 from eyeline.errors import visible
@@ -32,3 +35,9 @@ def new_console(*, stderr: bool = False) -> Console:
 
 #: Standard output, of every command.
 console = new_console()
+
+
+def print_notices(notices: Iterable[str]) -> None:
+    """What a reader of the numbers or of the picture must know, a line each."""
+    for notice in notices:
+        console.print(f"[bold]Note[/bold] {escape(notice)}", highlight=False, soft_wrap=True)

@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 
 from eyeline.errors import EyelineError
-from eyeline.hosts.cli.terminal import console
+from eyeline.hosts.cli.terminal import console, print_notices
 
 if TYPE_CHECKING:
     from eyeline.capture.trace import Trace
@@ -64,6 +64,7 @@ def view(
         _save_picture(trace, output, layer or 0, head or 0, stack, words, red or [], layout)
     else:
         _save_page(trace.words() if words else trace, output, kind, layer, head, stack)
+    print_notices(trace.notices)
     console.print(f"Saved to {escape(str(output))}", highlight=False, soft_wrap=True)
     if open_file:
         webbrowser.open(output.resolve().as_uri())
