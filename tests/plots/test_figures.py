@@ -202,3 +202,25 @@ def test_a_figure_without_a_heading_is_shorter_by_it(runs: list[Run]) -> None:
     assert titled.layout.title.text.startswith("How broadly")
     assert bare.layout.title.text is None
     assert bare.layout.height < titled.layout.height
+
+
+def test_arcs_of_a_treebank_end_in_arrows_where_the_head_should_look(runs: list[Run]) -> None:
+    run = with_figure(runs, "syntax_examples")
+    row = next(row for row in run.table("syntax_examples").rows() if row["relation"] == "det")
+    drawing = draw_relation(run.parts.get("syntax", run), Style(), "det")
+    heads = [trace for trace in drawing.data if trace.meta == "arrowheads" and trace.xaxis == "x"]
+    gold = next(trace for trace in heads if trace.marker.symbol == "triangle-down")
+    centres = next(trace for trace in drawing.data if trace.mode == "text" and trace.xaxis == "x").x
+    to = 1 if str(row["direction"]).startswith("dependent") else 0
+    expected = [centres[pair[to]] for pair in json.loads(str(row["gold"])) if pair[1] >= 0]
+    assert list(gold.x) == pytest.approx(expected, abs=0.01)
+    assert any(len(trace.x) for trace in heads if trace.marker.symbol == "triangle-up")  # and those of attention
+
+
+def test_arcs_of_mentions_end_in_arrows_at_what_they_attend_to(runs: list[Run]) -> None:
+    run = with_figure(runs, "coreference_example")
+    drawing = figure(run, "coreference_example")
+    heads = next(trace for trace in drawing.data if trace.meta == "arrowheads")
+    assert len(heads.x) == len(drawing.layout.shapes)
+    ends = [float(shape.path.split()[-1].split(",")[0]) for shape in drawing.layout.shapes]
+    assert list(heads.x) == pytest.approx(ends)

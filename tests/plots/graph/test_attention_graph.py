@@ -236,3 +236,24 @@ def test_the_value_layouts_page_has_room_for_its_curves() -> None:
             assert curve[:, 0].max() <= wide - 2
             assert curve[:, 1].min() >= captions
             assert curve[:, 1].max() <= high - 2
+
+
+def tips(graph: AttentionGraph) -> list[tuple[float, float]]:
+    """The first corner of each arrowhead."""
+    group = next(group for group in tree(graph).iter(SVG + "g") if group.get("id") == "arrowheads")
+    return [tuple(map(float, re.findall(r"-?[\d.]+", path.get("d", ""))[:2])) for path in group.iter(SVG + "path")]  # type: ignore[misc]
+
+
+def test_an_arrowhead_points_at_the_key_of_every_edge_that_can_be_seen() -> None:
+    made = attention_graph(Trace.from_arrays([[[[0.97, 0.03], [0.5, 0.5]]]], ["a", "b"]), 0, 0)
+    assert len(made.edges()) == 4
+    assert len(tips(made)) == 3  # the faint one has none
+    assert len({x for x, _ in tips(made)}) == 1  # all in the column of keys
+    assert len(tips(attention_graph(Trace.from_arrays([[[[0.97, 0.03], [0.5, 0.5]]]], ["a", "b"]), 0, 0, red=[("a", "b")]))) == 4
+
+
+def test_two_tokens_that_attend_to_each_other_have_an_arrow_at_both_ends() -> None:
+    values = np.array([[[[0.0, 0.0], [9.0, 0.0]]]], dtype=np.float32)
+    made = attention_graph(Trace.from_arrays([[[[0.5, 0.5], [0.5, 0.5]]]], ["a", "b"], values=values), 0, 0, layout="values")
+    (first, _), (second, _) = sorted(tips(made))
+    assert second - first > 300

@@ -31,6 +31,17 @@ class _Word:
     line: int
 
 
+@dataclass(frozen=True)
+class _Arrowhead:
+    """The point of an arrow, where an arc meets the word that is attended to."""
+
+    x: float
+    y: float
+    symbol: str
+    colour: str
+    size: float
+
+
 def draw(run: Run, style: Style, stack: str) -> go.Figure:
     """The words of a window, in lines, and an arc for every mention that has an antecedent in it."""
     words, theme = style.words, style.theme
@@ -39,13 +50,19 @@ def draw(run: Run, style: Style, stack: str) -> go.Figure:
     mentions = {int(row["place"]): row for row in table.rows() if row["mention"] != ""}
     ends = {int(row[name]) for row in mentions.values() for name in ("attended", "antecedent")}
     figure = go.Figure()
+    heads: list[_Arrowhead] = []
     for row in mentions.values():
         start = text[int(row["place"])]
         right = bool(row["right"])
         colour = theme.gold if right else WRONG
-        figure.add_shape(_arc(start, text[int(row["attended"])], colour, 1 + 4 * float(row["weight"]) ** 0.5))
+        width = 1 + 4 * float(row["weight"]) ** 0.5
+        attended, antecedent = text[int(row["attended"])], text[int(row["antecedent"])]
+        figure.add_shape(_arc(start, attended, colour, width))
+        heads.append(_arrowhead(start, attended, colour, width))
         if not right:
-            figure.add_shape(_arc(start, text[int(row["antecedent"])], theme.gold, 1, dash="dot"))
+            figure.add_shape(_arc(start, antecedent, theme.gold, 1, dash="dot"))
+            heads.append(_arrowhead(start, antecedent, theme.gold, 1))
+    _add_arrowheads(figure, heads)
     marked = set(mentions) | ends
     for indices, colour, weight in (
         ([i for i in range(len(text)) if i not in marked], theme.quiet, "normal"),
@@ -117,6 +134,26 @@ def _arc(start: _Word, end: _Word, colour: str, width: float, dash: str = "solid
         bend = max(0.35, (y1 - y0) * 0.5)
         path = f"M {x0},{y0} C {x0},{y0 + bend} {x1},{y1 - bend} {x1},{y1}"
     return {"type": "path", "path": path, "line": {"color": colour, "width": width, "dash": dash}, "opacity": 0.85, "layer": "below"}
+
+
+def _arrowhead(start: _Word, end: _Word, colour: str, width: float) -> _Arrowhead:
+    """Downwards onto a word of the same line; upwards to the foot of a word of an earlier one."""
+    above = start.line == end.line
+    return _Arrowhead(
+        end.middle, -end.line + (0.18 if above else -0.18), "triangle-down" if above else "triangle-up", colour, 5 + 1.5 * width
+    )
+
+
+def _add_arrowheads(figure: go.Figure, heads: list[_Arrowhead]) -> None:
+    marker = {
+        "symbol": [head.symbol for head in heads],
+        "size": [head.size for head in heads],
+        "color": [head.colour for head in heads],
+    }
+    figure.add_scatter(
+        x=[head.x for head in heads], y=[head.y for head in heads], mode="markers", marker=marker, meta="arrowheads", hoverinfo="skip",
+        showlegend=False,
+    )  # fmt: skip
 
 
 def _hover(words: Words, row: dict[str, Cell] | None, table: Table) -> str:

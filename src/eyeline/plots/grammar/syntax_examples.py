@@ -83,13 +83,18 @@ def _traces(style: Style, row: dict[str, Cell], width: float, *, visible: bool) 
     gold_x: list[float | None] = []
     gold_y: list[float | None] = []
     gold = json.loads(str(row["gold"]))
+    forth = str(row["direction"]).startswith("dependent")  # arrows point where the head should look, so that both sides can be compared
+    tips: list[float] = []
     for dependent, governor in gold:
         if governor >= 0:
-            x, y = _arc(centres[dependent], centres[governor], reach, 1)
+            start, end = (dependent, governor) if forth else (governor, dependent)
+            x, y = _arc(centres[start], centres[end], reach, 1)
             gold_x.extend([*x, None])
             gold_y.extend([*y, None])
+            tips.append(x[-1])
     line = {"color": theme.gold, "width": 2}
     traces.append(go.Scatter(x=gold_x, y=gold_y, mode="lines", line=line, hoverinfo="skip", **shared))
+    traces.append(_arrowheads(tips, 1, 9, theme.gold, 1.0, shared))
     marked = {word for arc in gold for word in arc}
     text = {"family": MONO, "size": 12, "color": [theme.gold if i in marked else theme.ink for i in range(len(words))]}
     shown = [plain(word) for word in words]
@@ -128,9 +133,18 @@ def _attention(
         share = (number + 1) / SHADES
         line = {"color": colour, "width": 0.5 + 3 * share}
         traces.append(go.Scatter(x=xs, y=ys, mode="lines", line=line, opacity=0.25 + 0.75 * share, hoverinfo="skip", **shared))
+        tips = [x for x in xs[POINTS - 1 :: POINTS + 1] if x is not None]  # the last point of each arc, after which the line breaks
+        traces.append(_arrowheads(tips, -1, 6 + 5 * share, colour, 0.25 + 0.75 * share, shared))
     marker = {"size": 14, "color": colour, "opacity": 0}
     traces.append(go.Scatter(**tops, mode="markers", marker=marker, hoverinfo="text", **shared))
     return traces
+
+
+def _arrowheads(tips: list[float], side: int, size: float, colour: str, opacity: float, shared: dict[str, Any]) -> go.Scatter:
+    """The points of arrows where arcs meet the words: downwards over them (side 1), upwards under them (-1)."""
+    marker = {"symbol": "triangle-down" if side > 0 else "triangle-up", "size": size, "color": colour, "opacity": opacity}
+    place = {"x": tips, "y": [side * 0.14] * len(tips)}
+    return go.Scatter(**place, mode="markers", marker=marker, meta="arrowheads", hoverinfo="skip", **shared)
 
 
 def _centres(words: list[str]) -> tuple[np.ndarray, float]:

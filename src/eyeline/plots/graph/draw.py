@@ -42,6 +42,8 @@ PIXELS = 216  # of a .png, to the inch
 PLANE = 380.0
 #: How far aside of the line igraph puts the control points of two edges between the same tokens, in lengths of the line.
 CURVE = 0.25
+#: Weaker edges have no arrowhead; the radius of a token's dot in the plane, in points.
+FAINT_ARROW, DOT = 0.06, 2.5
 
 
 def draw(graph: AttentionGraph, ending: str) -> bytes:
@@ -84,6 +86,7 @@ def draw(graph: AttentionGraph, ending: str) -> bytes:
             edge_arrow_size=0,
             edge_arrow_width=0,
         )
+        axes.add_collection(arrowheads(graph, points))
         axes.set_xlim(0, wide)
         axes.set_ylim(high, 0)  # downwards, as one reads
         axes.set_aspect("auto")
@@ -193,11 +196,39 @@ def edges_of(graph: AttentionGraph, igraph: Any, n_points: int) -> Any:
     shift = len(graph.query_tokens) if graph.places is None else 0
     if shift == 0:  # a token's attention to itself has no length in the plane
         edges = [edge for edge in edges if edge[0] != edge[1]]
+    drawn = {edge[:2] for edge in edges}
     links = igraph.Graph(n=n_points, edges=[(query, key + shift) for query, key, _ in edges], directed=False)
     red, strong = set(graph.red), tuple(int(graph.colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
     links.es["width"] = [0.3 + 2.7 * weight for _, _, weight in edges]
     links.es["color"] = [RED if (query, key) in red else (*strong, max(0.02, min(1.0, weight))) for query, key, weight in edges]
+    links.es["curved"] = [
+        (2 * CURVE if link.tuple == (query, key + shift) else -2 * CURVE) if shift == 0 and (key, query) in drawn else 0.0
+        for link, (query, key, _) in zip(links.es, edges, strict=True)
+    ]  # two tokens that attend to each other: one curve to each side
     return links
+
+
+def arrowheads(graph: AttentionGraph, points: np.ndarray) -> Any:
+    """A filled tip at the key end of every edge that can be seen: attention goes from the query to the key."""
+    from matplotlib.collections import PolyCollection
+
+    shift = len(graph.query_tokens) if graph.places is None else 0
+    red, drawn = set(graph.red), {edge[:2] for edge in graph.edges()}
+    corners, colours = [], []
+    for query, key, weight in graph.edges():
+        start, end = points[query], points[key + shift]
+        along = end - start
+        if not along.any() or (weight < FAINT_ARROW and (query, key) not in red):
+            continue
+        bend = CURVE if shift == 0 and (key, query) in drawn else 0.0
+        tangent = along / 3 - np.array((along[1], -along[0])) * bend  # from the second control point of the curve to its end
+        forth = tangent / np.hypot(*tangent)
+        width = 0.3 + 2.7 * weight
+        tip = end - forth * (DOT if shift == 0 else 0.0)
+        back, aside = tip - forth * (3.5 + 1.2 * width), np.array((-forth[1], forth[0])) * (1.4 + 0.7 * width)
+        corners.append([tip, back + aside, back - aside])
+        colours.append(RED if (query, key) in red else (graph.colour, max(0.25, min(1.0, weight))))
+    return PolyCollection(corners, facecolors=colours, linewidths=0, zorder=2, gid="arrowheads")
 
 
 def installed(fonts: tuple[str, ...]) -> list[str]:
