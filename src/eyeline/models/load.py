@@ -12,7 +12,7 @@ from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM, AutoToken
 from transformers.utils import logging as transformers_logging
 
 from eyeline.errors import EyelineError, ModelError, install_hint, nearest
-from eyeline.models.embedded import DEFAULT, EMBEDDED, Embedded, embedded
+from eyeline.models.embedded import EMBEDDED, Embedded, default_model, embedded
 from eyeline.models.hub import only_local
 from eyeline.models.low_rank import masked_lm
 from eyeline.models.model import Model
@@ -32,7 +32,7 @@ TOKENIZER_FILES = ("tokenizer*", "vocab*", "merges*", "*.model", "spiece*", "*.s
 
 
 def load(
-    name: str | Path = DEFAULT,
+    name: str | Path | None = None,
     *,
     device: Device = "auto",
     dtype: torch.dtype | None = None,
@@ -42,13 +42,14 @@ def load(
 ) -> Model:
     """Open a model for looking inside.
 
-    name      an embedded model (`minilm`, `smollm2`), a local folder, or a hub id
+    name      an embedded model (`e5-small`, `minilm`, `smollm2` …), a local folder, or a hub id; without one, e5-small (or minilm)
     device    "auto" takes a GPU where there is one
     dtype     the checkpoint's own on a GPU, float32 on a CPU, unless given
     revision  a hub id's branch, tag or commit
     cache     True keeps traces on disk (EYELINE_CACHE, else the user's cache folder); or a folder, or a TraceCache of your own
     trust_remote_code  run Python code that came with the model: only for code that you have read
     """
+    name = default_model() if name is None else name
     if not isinstance(name, str | Path):
         raise ModelError(f"A model named {name!r}.", _choices())
     place, shown = _place(str(name))

@@ -45,7 +45,7 @@ def served(tmp_path_factory: pytest.TempPathFactory, minilm: el.Model) -> Iterat
         small_run(minilm, workspace / "runs" / name)
     renamed(workspace / "runs" / "with odd names", MARKUP, MARKUP)
     os.utime(workspace / "runs" / "with odd names" / "run.json", (0, 0))  # the oldest, so that it is not the one first shown
-    with serving(workspace) as app:
+    with serving(workspace, "--model", "minilm") as app:
         yield app
 
 
@@ -86,6 +86,7 @@ def script(tmp_path: Path) -> Iterator[Callable[..., Any]]:
     before = current()
 
     def start(page: str = "", language: str = "en", *, limits: Limits | None = None, **options: Any) -> Any:
+        options.setdefault("model", "minilm")  # the smaller encoder: pages are the same with either
         use(Settings(tmp_path / "workspace", limits=limits or Limits(), **options))
         for folder in ("models", "runs"):
             (tmp_path / "workspace" / folder).mkdir(parents=True, exist_ok=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from eyeline.models.embedded import DEFAULT
+from eyeline.models.embedded import default_model
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,12 @@ class Settings:
     """workspace: the only folder that the app reads and writes. model: what pages begin with. allow_hub: visitors may name hub ids."""
 
     workspace: Path = Path("eyeline-workspace")
-    model: str = DEFAULT
+    model: str = field(default_factory=default_model)
     allow_hub: bool = False
     limits: Limits = field(default_factory=Limits)
 
 
-_current = Settings()
+_current: Settings | None = None
 
 
 def use(settings: Settings) -> None:
@@ -59,4 +59,5 @@ def use(settings: Settings) -> None:
 
 
 def current() -> Settings:
-    return _current
+    """The settings in force: those given to `use`, else the defaults."""
+    return Settings() if _current is None else _current

@@ -13,6 +13,7 @@ from rich.table import Table
 from eyeline.heads import HeadRef
 from eyeline.hosts.cli.corpus import numbers
 from eyeline.hosts.cli.language import Language
+from eyeline.hosts.cli.models import ModelName
 from eyeline.hosts.cli.progress import progress_bars
 from eyeline.hosts.cli.terminal import console
 
@@ -22,7 +23,7 @@ def coreference(
         Path, typer.Argument(help="CoNLL-2012 columns, CoNLL-U with Entity= in MISC, or JSON lines; plain or .gz.", show_default=False)
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, made if need be.", show_default=False)],
-    model: Annotated[str, typer.Option(help="An embedded model, a local folder, or a hub id.")] = "minilm",
+    model: ModelName,
     max_tokens: Annotated[int, typer.Option(help="Read documents in windows of so many tokens, cut between sentences.")] = 128,
     first_window: Annotated[bool, typer.Option("--first-window", help="Only the first window of each document, as in the paper.")] = False,
     limit: Annotated[int | None, typer.Option(help="So many documents, chosen at random.", show_default=False)] = None,
@@ -37,7 +38,7 @@ def coreference(
 ) -> None:
     """How often each head attends from a mention to its antecedent, beside three rules.
 
-    [dim]eyeline coreference dev.v4_gold_conll --model minilm -o run[/dim]
+    [dim]eyeline coreference dev.v4_gold_conll -o run[/dim]
     """
     chosen = numbers(layers)
     from eyeline.analyses.coreference.run import coreference as score

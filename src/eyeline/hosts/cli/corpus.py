@@ -10,6 +10,7 @@ from rich.markup import escape
 
 from eyeline.analyses.progress import StopRequestedError
 from eyeline.hosts.cli.language import Language
+from eyeline.hosts.cli.models import ModelName
 from eyeline.hosts.cli.progress import progress_bars
 from eyeline.hosts.cli.terminal import console
 
@@ -23,7 +24,7 @@ ANALYSES = ("average_attention", "entropy", "distances", "importance")
 def analyse(
     corpus: Annotated[Path, typer.Argument(help="A .txt, .jsonl or .conllu file, plain or .gz.", show_default=False)],
     output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, made if need be.", show_default=False)],
-    model: Annotated[str, typer.Option(help="An embedded model, a local folder, or a hub id.")] = "minilm",
+    model: ModelName,
     only: Annotated[list[str] | None, typer.Option(help=f"Only this analysis; may be repeated: {', '.join(ANALYSES)}.")] = None,
     pairs: Annotated[bool, typer.Option("--pairs", help="Build segments of two parts, [CLS] A [SEP] B [SEP].")] = False,
     limit: Annotated[int | None, typer.Option(help="So many documents (of pairs: segments), chosen at random.", show_default=False)] = None,
@@ -48,7 +49,7 @@ def analyse(
 ) -> None:
     """Where a model's heads look, how broadly, and which are alike, over a corpus.
 
-    [dim]eyeline analyse articles.txt.gz --model minilm --pairs --limit 1000 -o run[/dim]
+    [dim]eyeline analyse articles.txt.gz --pairs --limit 1000 -o run[/dim]
     """
     chosen = numbers(layers)
     targets = dict(_target(one) for one in target or ())

@@ -13,6 +13,7 @@ from rich.table import Table as Printed
 from eyeline.heads import HeadRef
 from eyeline.hosts.cli.corpus import numbers
 from eyeline.hosts.cli.language import Language
+from eyeline.hosts.cli.models import ModelName
 from eyeline.hosts.cli.progress import progress_bars
 from eyeline.hosts.cli.terminal import console
 
@@ -23,7 +24,7 @@ PRINTED = 16
 def syntax(
     treebank: Annotated[Path, typer.Argument(help="A .conllu file, plain or .gz.", show_default=False)],
     output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, made if need be.", show_default=False)],
-    model: Annotated[str, typer.Option(help="An embedded model, a local folder, or a hub id.")] = "minilm",
+    model: ModelName,
     labels: Annotated[
         str, typer.Option(help="ud (subtypes cut but for nmod:poss, aux:pass …), stanford (its names, prep and pobj) or as-is.")
     ] = "ud",
@@ -38,7 +39,7 @@ def syntax(
 ) -> None:
     """How well single heads find the governor of a word (the word it depends on), for every relation of a treebank.
 
-    [dim]eyeline syntax en_ewt-dev.conllu.gz --model minilm -o run[/dim]
+    [dim]eyeline syntax en_ewt-dev.conllu.gz -o run[/dim]
     """
     chosen = numbers(layers)
     from eyeline.analyses.grammar.run import syntax as run_syntax

@@ -22,6 +22,7 @@ from eyeline.hosts.cli import space as space_commands
 from eyeline.hosts.cli import view as view_command
 from eyeline.hosts.cli.advice import for_the_command_line
 from eyeline.hosts.cli.corpus import numbers
+from eyeline.hosts.cli.models import ModelName
 from eyeline.hosts.cli.plain_help import PlainCommand, PlainGroup
 from eyeline.hosts.cli.terminal import console, new_console, print_notices
 from eyeline.version import __version__
@@ -70,8 +71,8 @@ def options(
 @app.command(no_args_is_help=True, cls=PlainCommand, rich_help_panel="One text")
 def trace(
     text: Annotated[str, typer.Argument(help="The text to look at.", show_default=False)],
+    model: ModelName,
     pair: Annotated[str | None, typer.Option(help="A second text (or what an encoder-decoder model has written).")] = None,
-    model: Annotated[str, typer.Option(help="An embedded model, a local folder, or a hub id.")] = "minilm",
     layers: Annotated[str | None, typer.Option(help="Layers to keep, from 0, such as 0,5. All otherwise.")] = None,
     words: Annotated[bool, typer.Option("--words", help="Attention between words rather than tokens.")] = False,
     truncate: Annotated[bool, typer.Option("--truncate", help="Cut a text that is longer than the model takes.")] = False,

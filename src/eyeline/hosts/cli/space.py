@@ -13,6 +13,7 @@ from rich.markup import escape
 from eyeline.heads import HeadRef
 from eyeline.hosts.cli.corpus import numbers
 from eyeline.hosts.cli.language import Language
+from eyeline.hosts.cli.models import ModelName
 from eyeline.hosts.cli.progress import progress_bars
 from eyeline.hosts.cli.terminal import console, print_notices
 from eyeline.hosts.report.text import PAGES
@@ -22,7 +23,6 @@ PAGE, COMPARE_PAGE = (PAGES[kind] for kind in ("space", "compare"))
 
 Corpus = Annotated[Path, typer.Argument(help="A .txt, .jsonl or .conllu file, plain or .gz.", show_default=False)]
 Output = Annotated[Path, typer.Option("-o", "--output", help="The run's folder, made if need be.", show_default=False)]
-ModelName = Annotated[str, typer.Option(help="An embedded model, a local folder, or a hub id.")]
 Layers = Annotated[str | None, typer.Option(help="Layers, from 0, such as 0,5. All otherwise.")]
 Limit = Annotated[int | None, typer.Option(help="So many documents, chosen at random.", show_default=False)]
 MaxTokens = Annotated[int | None, typer.Option(help="Skip longer documents.", show_default=False)]
@@ -33,7 +33,7 @@ Kind = Annotated[str | None, typer.Option(help="text, jsonl or conllu, where the
 def space(
     corpus: Corpus,
     output: Output,
-    model: ModelName = "minilm",
+    model: ModelName,
     of: Annotated[str, typer.Option(help="queries-keys or values.")] = "queries-keys",
     project: Annotated[str | None, typer.Option(help="fitted, freed, pca, umap or tsne.", show_default="fitted; of values pca")] = None,
     gauge: Annotated[
@@ -53,7 +53,7 @@ def space(
 ) -> None:
     """The queries and keys of every head in one picture, so that near means attends, and how far each picture can be trusted.
 
-    [dim]eyeline space articles.txt --model minilm --limit 50 -o run[/dim]
+    [dim]eyeline space articles.txt --limit 50 -o run[/dim]
     """
     chosen = {"layers": numbers(layers), "heads": numbers(heads)}
     from eyeline.analyses.space.run import space as joint_space
@@ -94,13 +94,13 @@ def space(
 def compare(
     corpus: Corpus,
     output: Output,
+    model: ModelName,
     other: Annotated[
         str | None, typer.Option("--with", help="The second model: embedded, a local folder, or a hub id.", show_default=False)
     ] = None,
     untrained: Annotated[
         bool, typer.Option("--untrained", help="Instead of --with: a copy of the model with its embeddings, all other weights random.")
     ] = False,
-    model: ModelName = "minilm",
     layers: Layers = None,
     limit: Limit = None,
     max_tokens: MaxTokens = None,
@@ -113,7 +113,7 @@ def compare(
     """How far the attention of two models lies apart, head by head: for example before and after fine-tuning.
 
     [dim]eyeline compare articles.txt --model base --with tuned -o run[/dim]
-    [dim]eyeline compare articles.txt --model minilm --untrained -o run[/dim]
+    [dim]eyeline compare articles.txt --untrained -o run[/dim]
     """
     chosen = numbers(layers)
     if (other is None) is not untrained:

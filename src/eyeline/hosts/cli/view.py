@@ -11,6 +11,7 @@ import typer
 from rich.markup import escape
 
 from eyeline.errors import EyelineError
+from eyeline.hosts.cli.models import ModelName
 from eyeline.hosts.cli.terminal import console, print_notices
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ class TokenLayout(StrEnum):
 def view(
     text: Annotated[str, typer.Argument(help="The text to look at.", show_default=False)],
     output: Annotated[Path, typer.Option("-o", "--output", help="x.html: a page; x.svg, x.pdf or x.png: the graph of one layer and head.")],
+    model: ModelName,
     pair: Annotated[str | None, typer.Option(help="A second text (or what an encoder-decoder model has written).")] = None,
-    model: Annotated[str, typer.Option(help="An embedded model, a local folder, or a hub id.")] = "minilm",
     kind: Annotated[Kind, typer.Option("--view", help="Which view the page shows.")] = Kind.head,
     layer: Annotated[int | None, typer.Option(help="The layer to start from, counted from 0 (model view: the row shown).")] = None,
     head: Annotated[int | None, typer.Option(help="The head to start from, counted from 0 (model view, with --layer: opened).")] = None,
@@ -54,7 +55,7 @@ def view(
 ) -> None:
     """Show one text's attention: a page that works offline, or a picture of one head for a paper.
 
-    [dim]eyeline view "The cat sat on the mat because it was tired." --layer 4 --head 2 -o cat.html[/dim]
+    [dim]eyeline view "The cat sat on the mat because it was tired." --layer 9 --head 7 -o cat.html[/dim]
     """
     _check(output, kind, red or [], layout)
     from eyeline.models.load import load

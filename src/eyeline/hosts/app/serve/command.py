@@ -18,17 +18,25 @@ from eyeline.hosts.app.runs.ownership import remove_expired
 from eyeline.hosts.app.serve.guard import Rules
 from eyeline.hosts.app.settings import Limits, Settings, use
 from eyeline.hosts.app.workspace import Workspace
+from eyeline.models.embedded import DEFAULTS, default_model
 
 EVERYWHERE, THIS_MACHINE = ("0.0.0.0", "::"), ("127.0.0.1", "localhost", "::1")  # noqa: S104 - what a person may choose
 
 
 def app(
+    model: Annotated[
+        str,
+        typer.Option(
+            help="The model that pages open with: embedded, a local folder, or a hub id.",
+            default_factory=default_model,
+            show_default=DEFAULTS[0],
+        ),
+    ],
     port: Annotated[int, typer.Option(help="The port it listens on.", min=1, max=65535)] = 8501,
     host: Annotated[str, typer.Option(help="The address it listens on; 0.0.0.0 lets others in your network come.")] = "127.0.0.1",
     workspace: Annotated[Path, typer.Option(help="The only folder that it reads and writes; created where it is missing.")] = Path(
         "eyeline-workspace"
     ),
-    model: Annotated[str, typer.Option(help="The model that pages open with: embedded, a local folder, or a hub id.")] = "minilm",
     allow_hub: Annotated[bool, typer.Option("--allow-hub", help="Visitors may name models of the hub, which are then fetched.")] = False,
     token: Annotated[
         bool | None,
