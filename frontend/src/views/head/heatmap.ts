@@ -11,10 +11,9 @@ import type { Scene } from "../../marks/scene";
 import type { Stage, Summary } from "../../registry";
 import { Tip } from "../tip";
 import { TokenOptions } from "../options";
-import { isCoarse } from "../pointer";
 import { focusOf, lockedPlaces, numbersShown, sideOf, spoken, toggled, topPlaces, type Side } from "./focus";
-import { bottomOf, heatmapScene, seen, type HeatmapInput } from "./scene-heatmap";
-import { widestToken } from "./scene-lines";
+import { cellAt, heatmapFrame, type Cell, type Margins } from "./heatmap-frame";
+import { heatmapScene, seen, type HeatmapInput } from "./scene-heatmap";
 import { cellSize, hold, panned, zoomed, type Frame } from "./zoom";
 
 export class HeatmapPart {
@@ -26,8 +25,8 @@ export class HeatmapPart {
   private built = "";
   private zoom: Zoom = { x: 0, y: 0, k: 1 };
   private frame: Frame = { width: 1, height: 1, cols: 1, rows: 1 };
-  private margins = { left: 0, top: 0, width: 0 };
-  private hovered: { row: number; col: number } | null = null;
+  private margins: Margins = { left: 0, top: 0, width: 0 };
+  private hovered: Cell | null = null;
   private current: Scene | null = null;
   private pointers = new Map<number, { x: number; y: number }>();
   private travelled = 0;
@@ -40,9 +39,9 @@ export class HeatmapPart {
     const { labels } = stage;
     this.canvas.setAttribute("aria-label", labels.drawing);
     const button = (text: string, label: string, act: () => void) => {
-      const made = el("button", { type: "button", "aria-label": label, title: label }, text);
-      on(made, "click", act);
-      return made;
+      const element = el("button", { type: "button", "aria-label": label, title: label }, text);
+      on(element, "click", act);
+      return element;
     };
     this.buttons.append(
       button("+", labels.zoom_in, () => this.by(1.6)),
@@ -76,24 +75,11 @@ export class HeatmapPart {
       this.pyramid = pyramid(shades(map.weights, cols, map.max, state.rescale, state.threshold));
     [this.built, this.weights] = [key, map.weights];
     if (this.found !== state.find) [this.found, this.match, this.hovered] = [state.find, -1, null];
-    this.measure();
+    [this.frame, this.margins] = heatmapFrame(reading, this.stage.element.clientWidth, innerHeight);
     this.zoom = hold(this.frame, state.zoom);
     this.render();
   }
   private weights: Float32Array | null = null;
-
-  private measure(): void {
-    const { rows, cols } = this.reading!;
-    const width = Math.max(280, Math.min(this.stage.element.clientWidth, 1200));
-    const label = (most: number) => Math.min(Math.max(48, most + 28), width < 560 ? 92 : 140);
-    const left = label(widestToken(rows));
-    const top = label(widestToken(cols));
-    const high = Math.max(240, Math.min(820, innerHeight * 0.78) - top - bottomOf(width));
-    const frame = { width: width - left - (isCoarse() ? 4 : 40), height: high, cols: cols.labels.length, rows: rows.labels.length };
-    frame.height = Math.max(60, Math.min(high, cellSize({ ...frame, height: Infinity }, 1) * frame.rows));
-    this.frame = frame;
-    this.margins = { left, top, width };
-  }
 
   private render(): void {
     if (!this.reading || !this.pyramid) return;
@@ -168,20 +154,7 @@ export class HeatmapPart {
   }
 
   /** The weight under a point, or null beside the map. */
-  private cellAt(x: number, y: number): { row: number; col: number } | null {
-    const cell = cellSize(this.frame, this.zoom.k);
-    const window = seen({ frame: this.frame, zoom: this.zoom });
-    const col = Math.floor(window.left + (x - this.margins.left) / cell);
-    const row = Math.floor(window.top + (y - this.margins.top) / cell);
-    const inside =
-      x >= this.margins.left &&
-      y >= this.margins.top &&
-      col < window.right &&
-      row < window.bottom &&
-      x < this.margins.left + this.frame.width &&
-      y < this.margins.top + this.frame.height;
-    return inside ? { row, col } : null;
-  }
+  private cellAt = (x: number, y: number): Cell | null => cellAt(this.frame, this.margins, this.zoom, x, y);
 
   private wheel(event: WheelEvent): void {
     const { x, y } = this.spot(event);
@@ -236,7 +209,7 @@ export class HeatmapPart {
     if (cell && this.reading) this.stage.set(toggled(this.reading, this.stage.state(), side, side === "query" ? cell.row : cell.col));
   }
 
-  private point(cell: { row: number; col: number } | null, x: number, y: number): void {
+  private point(cell: Cell | null, x: number, y: number): void {
     const moved = cell?.row !== this.hovered?.row || cell?.col !== this.hovered?.col;
     this.hovered = cell;
     if (moved) this.render();

@@ -12,6 +12,7 @@ import { isCoarse } from "../pointer";
 import { Tip } from "../tip";
 import { cameraOf, pannedBy, turnedBy, zoomedAt } from "./camera";
 import { attentionOf, colouring, pointColours, type Attention, type Colouring } from "./colouring";
+import { Gestures, type GestureActions } from "./gestures";
 import { linksFor, pairLinks, topLinks, type Link } from "./links";
 import { Nearest } from "./nearest";
 import { plotBox, plotScene, pointLook, type PlotBox } from "./scene";
@@ -32,7 +33,7 @@ export class Pane {
   private canvas = el("canvas", { class: "plot grab whole", role: "application", tabindex: "0" });
   private tip = new Tip();
   private loaded: Loaded | null = null;
-  private colouring: { key: string; made: Colouring } | null = null;
+  private colouring: { key: string; value: Colouring } | null = null;
   private colours: { key: string; words: Uint32Array; attention: Attention } | null = null;
   private clouds: { key: string; item: Clouds } | null = null;
   private index: { at: Float32Array; nearest: Nearest } | null = null;
@@ -44,9 +45,7 @@ export class Pane {
   private links: Link[] = [];
   private red: Link[] = [];
   private hovered = -1;
-  private drag: { x: number; y: number; moved: boolean; lasso: boolean } | null = null;
-  private pinch = new Map<number, { x: number; y: number }>();
-  private drawn: number[] = []; // the lasso while it is drawn
+  private gestures: Gestures;
   private resting = 0;
   height = 480;
 
@@ -58,9 +57,9 @@ export class Pane {
   ) {
     this.canvas.setAttribute("aria-label", stage.labels.drawing);
     const button = (name: string, label: string, text: string, act: () => void) => {
-      const made = el("button", { type: "button", "data-name": name, "aria-label": label, title: label }, text);
-      on(made, "click", act);
-      return made;
+      const element = el("button", { type: "button", "data-name": name, "aria-label": label, title: label }, text);
+      on(element, "click", act);
+      return element;
     };
     const { labels } = stage;
     const middle = (factor: number) => this.zoomTo(factor, this.box.w / 2, this.box.h / 2);
@@ -75,102 +74,37 @@ export class Pane {
       ),
       this.tip.element,
     );
-    this.listen();
+    this.gestures = new Gestures(this.canvas, this.actions());
   }
 
-  private listen(): void {
-    const { canvas } = this;
-    on(canvas, "pointerdown", (event) => this.down(event));
-    on(canvas, "pointermove", (event) => this.move(event));
-    on(canvas, "pointerup", (event) => this.up(event));
-    on(canvas, "pointercancel", () => this.letGo());
-    on(canvas, "pointerleave", () => !this.drag && this.hover(-1));
-    on(canvas, "dblclick", (event) => {
-      const [x, y] = this.place(event);
-      this.zoomTo(2, x, y);
-    });
-    on(
-      canvas,
-      "wheel",
-      (event) => {
-        event.preventDefault();
-        const [x, y] = this.place(event);
-        this.zoomTo(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.0016)), x, y);
+  /** What a gesture does to the state. */
+  private actions(): GestureActions {
+    const { stage } = this;
+    return {
+      corner: () => this.box,
+      drawsLasso: () => stage.state().tool === "lasso",
+      hover: (x, y) => this.hover(this.under(x, y)),
+      leave: () => this.hover(-1),
+      click: (x, y) => this.choose(this.under(x, y)),
+      zoom: (factor, x, y) => this.zoomTo(factor, x, y),
+      dragStart: () => {
+        this.hovered = -1;
+        this.tip.hide();
       },
-      { passive: false },
-    );
-  }
-
-  private place(event: MouseEvent): [number, number] {
-    const box = this.canvas.getBoundingClientRect();
-    return [event.clientX - box.left - this.box.x, event.clientY - box.top - this.box.y];
+      drag: (dx, dy) => {
+        const { zoom, turn } = stage.state();
+        stage.set(this.data.space.dims === 3 ? { turn: turnedBy(turn, dx, dy) } : { zoom: pannedBy(this.box, zoom, dx, dy) });
+      },
+      dragEnd: () => stage.redraw(),
+      lasso: () => this.render(),
+      lassoEnd: (outline) => stage.set({ lasso: outline.length >= 6 && this.same ? this.nearest().inside(outline) : [] }),
+      pinch: ({ dx, dy }, factor, x, y) =>
+        stage.set({ zoom: zoomedAt(this.box, pannedBy(this.box, stage.state().zoom, dx, dy), factor, x, y) }),
+    };
   }
 
   private zoomTo(factor: number, x: number, y: number): void {
     this.stage.set({ zoom: zoomedAt(this.box, this.stage.state().zoom, factor, x, y) });
-  }
-
-  private down(event: PointerEvent): void {
-    if (event.button !== 0) return;
-    const [x, y] = this.place(event);
-    this.canvas.setPointerCapture(event.pointerId);
-    this.pinch.set(event.pointerId, { x, y });
-    const lasso = event.shiftKey || this.stage.state().tool === "lasso";
-    this.drag = { x, y, moved: false, lasso };
-    this.drawn = lasso ? [x, y] : [];
-  }
-
-  private move(event: PointerEvent): void {
-    const [x, y] = this.place(event);
-    if (!this.drag) {
-      if (event.pointerType !== "touch") this.hover(this.under(x, y));
-      return;
-    }
-    const before = this.pinch.get(event.pointerId);
-    if (this.pinch.size === 2 && before) return this.pinched(event.pointerId, x, y);
-    const [dx, dy] = [x - this.drag.x, y - this.drag.y];
-    if (!this.drag.moved && Math.hypot(dx, dy) < 4) return;
-    this.drag = { ...this.drag, x, y, moved: true };
-    this.hovered = -1;
-    this.tip.hide();
-    const { zoom, turn } = this.stage.state();
-    if (this.drag.lasso) {
-      this.drawn.push(x, y);
-      this.render();
-    } else if (this.data.space.dims === 3) this.stage.set({ turn: turnedBy(turn, dx, dy) });
-    else this.stage.set({ zoom: pannedBy(this.box, zoom, dx, dy) });
-  }
-
-  /** Two fingers: the picture grows with their distance and goes with their middle. */
-  private pinched(id: number, x: number, y: number): void {
-    const far = () => {
-      const [a, b] = [...this.pinch.values()];
-      return { length: Math.hypot(a.x - b.x, a.y - b.y), x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 };
-    };
-    const old = far();
-    this.pinch.set(id, { x, y });
-    const now = far();
-    const zoom = pannedBy(this.box, this.stage.state().zoom, now.x - old.x, now.y - old.y);
-    if (this.drag) this.drag.moved = true;
-    this.stage.set({ zoom: zoomedAt(this.box, zoom, old.length > 0 ? now.length / old.length : 1, now.x, now.y) });
-  }
-
-  private up(event: PointerEvent): void {
-    const { drag } = this;
-    const lasso = this.drawn;
-    this.letGo(event.pointerId);
-    if (!drag) return;
-    const [x, y] = this.place(event);
-    if (drag.moved && drag.lasso) return this.stage.set({ lasso: lasso.length >= 6 && this.same ? this.nearest().inside(lasso) : [] });
-    if (drag.moved) return this.stage.redraw();
-    this.choose(this.under(x, y));
-  }
-
-  private letGo(id?: number): void {
-    if (id !== undefined) this.pinch.delete(id);
-    else this.pinch.clear();
-    this.drag = null;
-    this.drawn = [];
   }
 
   /** A click: this point and its sentence; on nothing, lets go. */
@@ -247,7 +181,7 @@ export class Pane {
     if (this.colouring?.key !== colourKey)
       this.colouring = {
         key: colourKey,
-        made: colouring(
+        value: colouring(
           data,
           state.colour_points,
           data.stack.heads[head],
@@ -256,10 +190,10 @@ export class Pane {
           loaded.norms && { of: loaded.norms, range },
         ),
       };
-    const made = this.colouring.made;
+    const colours = this.colouring.value;
     const width = Math.max(240, this.element.clientWidth);
     const facts = data.facts(layer, head);
-    this.box = plotBox(width, this.height, facts, made, data.values, state.colour_points === "kind", theme, stage.labels);
+    this.box = plotBox(width, this.height, facts, colours, data.values, state.colour_points === "kind", theme, stage.labels);
     const look = pointLook(data.count, this.box, state.zoom.k);
     const wordKey = [
       colourKey,
@@ -272,7 +206,7 @@ export class Pane {
     ].join();
     if (this.colours?.key !== wordKey) {
       const attention = attentionOf(data, state, this.same);
-      this.colours = { key: wordKey, attention, words: pointColours(data, made, attention, state.find, look.opacity) };
+      this.colours = { key: wordKey, attention, words: pointColours(data, colours, attention, state.find, look.opacity) };
     }
     this.placeCloud(loaded.cloud, cameraOf(data.space.dims, this.box, state.zoom, state.turn), look.size, wordKey);
     this.link(state, loaded.tops);
@@ -281,7 +215,7 @@ export class Pane {
       state,
       theme,
       labels: stage.labels,
-      colouring: made,
+      colouring: colours,
       attention: this.colours.attention,
       clouds: this.clouds!.item,
       at: this.at,
@@ -294,7 +228,7 @@ export class Pane {
       red: this.red,
       chosen: this.same ? state.point : null,
       hovered: this.hovered,
-      lasso: this.drawn,
+      lasso: this.gestures.outline,
       size: look.size,
     });
     this.current = scene;
@@ -326,7 +260,7 @@ export class Pane {
       isIn,
       this.strongest?.key === this.pairsKey(state) ? this.strongest.links : [],
     );
-    if (this.drag?.moved && links.length > MOVING) {
+    if (this.gestures.moving && links.length > MOVING) {
       links = [...links].sort((a, b) => b.weight - a.weight).slice(0, MOVING);
       clearTimeout(this.resting);
       this.resting = window.setTimeout(() => this.stage.redraw(), 200);

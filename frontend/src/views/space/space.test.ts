@@ -5,13 +5,12 @@ import { wordPairs } from "../../core/space-state";
 import { settle } from "../../core/state";
 import { LIGHT } from "../../core/theme";
 import { labelsWith } from "../../core/labels";
-import { drawingOrder, placed, type Cloud } from "../../marks/cloud";
+import { drawingOrder } from "../../marks/cloud";
 import { pixelsOf } from "../../marks/cloud-pixels";
 import { writeClouds } from "../../marks/clouds";
-import { cameraOf, pannedBy, turnedBy, zoomedAt } from "./camera";
+import { cameraOf } from "./camera";
 import { attentionOf, colouring, pointColours } from "./colouring";
 import { bestLinks, linksFor, linksOf, pairLinks, topLinks } from "./links";
-import { contains, Nearest } from "./nearest";
 import { context } from "./tips";
 
 const text = (tokens: string[]) => ({
@@ -152,72 +151,6 @@ describe("lines", () => {
     ]);
     expect(pairLinks(d, await d.tops(0, 0), "cat → the; dog → cat", null).map(({ from, to }) => [from, to])).toEqual([[2, 6]]);
     expect(pairLinks(d, await d.tops(0, 0), "cat → the", 1)).toEqual([]);
-  });
-});
-
-describe("the camera", () => {
-  const box = { w: 300, h: 200 };
-  const corners: Cloud = { coords: Uint16Array.of(0, 0, 65535, 65535), dims: 2, count: 2, keysFrom: 1 };
-
-  it("puts the square into the middle of the box, its top upwards", () => {
-    expect([...placed(corners, cameraOf(2, box, { x: 0, y: 0, k: 1 }, { yaw: 0, pitch: 0 }))]).toEqual([50, 200, 250, 0]);
-  });
-
-  it("keeps the point under the pointer while zooming", () => {
-    const before = { x: 0.1, y: 0.3, k: 2 };
-    const after = zoomedAt(box, before, 1.5, 120, 70);
-    const fraction = (zoom: typeof before, px: number, room: number, corner: number) => corner + (px - (room - 200) / 2) / 200 / zoom.k;
-    expect(fraction(after, 120, 300, after.x)).toBeCloseTo(fraction(before, 120, 300, before.x), 9);
-    expect(fraction(after, 70, 200, after.y)).toBeCloseTo(fraction(before, 70, 200, before.y), 9);
-  });
-
-  it("never loses the picture", () => {
-    expect(pannedBy(box, { x: 0.5, y: 0.5, k: 2 }, -9999, 9999)).toEqual({ x: 0.5, y: 0, k: 2 });
-    expect(zoomedAt(box, { x: 0.2, y: 0.2, k: 2 }, 0.01, 5, 5)).toEqual({ x: 0, y: 0, k: 1 });
-    expect(turnedBy({ yaw: 0, pitch: 1 }, 0, 9999).pitch).toBeCloseTo(Math.PI / 2, 3);
-  });
-
-  it("keeps distances of a cube when it turns", () => {
-    const cube: Cloud = { coords: Uint16Array.of(0, 0, 0, 65535, 0, 0, 0, 65535, 0, 0, 0, 65535), dims: 3, count: 4, keysFrom: 4 };
-    const length = (turn: { yaw: number; pitch: number }) => {
-      const camera = cameraOf(3, { w: 100, h: 100 }, { x: 0, y: 0, k: 1 }, turn);
-      return [0, 1, 2].map((axis) => Math.hypot(camera.x[axis], camera.y[axis], (camera.z[axis] * 110) / 2));
-    };
-    for (const turn of [
-      { yaw: 0, pitch: 0 },
-      { yaw: 1, pitch: 0.4 },
-      { yaw: -2, pitch: -1 },
-    ])
-      for (const side of length(turn)) expect(side).toBeCloseTo(110 / Math.sqrt(3), 4);
-    expect(placed(cube, cameraOf(3, { w: 100, h: 100 }, { x: 0, y: 0, k: 1 }, { yaw: 0.6, pitch: 0.3 })).every(Number.isFinite)).toBe(
-      true,
-    );
-  });
-});
-
-describe("the pointer", () => {
-  const at = Float32Array.of(10, 10, 14, 10, 200, 90, -5, -5);
-  const nearest = new Nearest(at, { w: 220, h: 100 });
-
-  it("finds what an obvious search finds", () => {
-    for (let trial = 0; trial < 200; trial++) {
-      const [x, y] = [(trial * 37) % 220, (trial * 53) % 100];
-      let [best, least] = [-1, 10];
-      for (let i = 0; i < 3; i++) {
-        const far = Math.hypot(at[2 * i] - x, at[2 * i + 1] - y);
-        if (far < least) [best, least] = [i, far];
-      }
-      expect(nearest.find(x, y, 10)).toBe(best);
-    }
-  });
-
-  it("prefers the points the reader looks at", () => {
-    expect(nearest.find(10, 10, 10, (i) => i === 1)).toBe(1);
-  });
-
-  it("lassoes what lies inside, also a hollow shape", () => {
-    expect(nearest.inside([0, 0, 30, 0, 30, 30, 0, 30])).toEqual([0, 1]);
-    expect(contains([0, 0, 10, 0, 10, 10, 5, 5, 0, 10], 5, 8)).toBe(false);
   });
 });
 
