@@ -58,6 +58,7 @@ export interface DrawnKey {
   bias: number | null;
   weight: number;
   masked: boolean;
+  contribution: number[];
 }
 export interface DrawnNumber {
   side: "query" | "key";
@@ -96,6 +97,8 @@ export interface Summary {
   thumbnails?: DrawnThumbnail[];
   keys_shown?: DrawnKey[];
   spaces?: DrawnSpace[];
+  /** Σ softmax × value over the keys shown. */
+  output?: number[];
   expanded?: { q: number; k: number; product: number }[];
 }
 

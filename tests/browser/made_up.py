@@ -114,14 +114,21 @@ def crossed(kind: str = "head") -> View:
 
 
 def neuron_trace(
-    n: int, heads: int = 8, key_heads: int = 8, dims: int = 64, causal: bool = False, bias: bool = False, pair: bool = False
+    n: int,
+    heads: int = 8,
+    key_heads: int = 8,
+    dims: int = 64,
+    causal: bool = False,
+    bias: bool = False,
+    pair: bool = False,
+    values: bool = True,
 ) -> Trace:
     """Two layers whose weights follow from their queries and keys."""
     rng = np.random.default_rng(2)
     side, scale = text(n, pair), dims**-0.5
     ahead = np.triu(np.ones((n, n), bool), 1)
     added = (-0.3 * np.abs(np.arange(n)[:, None] - np.arange(n)) * np.ones((heads, 1, 1))).astype(np.float32)
-    weights, queries, keys = [], [], []
+    weights, queries, keys, kept = [], [], [], []
     for _ in range(2):
         q, k = (rng.normal(size=(count, n, dims)).astype(np.float32) for count in (heads, key_heads))
         q *= 2
@@ -129,7 +136,8 @@ def neuron_trace(
         weights.append(softmax(np.where(causal & ahead, -np.inf, scores)))
         queries.append(q)
         keys.append(k)
-    made = Trace.from_arrays(weights, side.tokens, queries=queries, keys=keys, model="made up")
+        kept.append(rng.normal(size=(key_heads, n, dims)).astype(np.float32) if values else None)
+    made = Trace.from_arrays(weights, side.tokens, queries=queries, keys=keys, values=kept if values else None, model="made up")
     stack = replace(
         made.encoder,
         query_text=side,

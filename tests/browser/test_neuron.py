@@ -116,3 +116,23 @@ def test_what_is_shown_of_a_real_model_agrees_with_itself(show, smollm2, layer, 
     softmax = np.exp(total - total.max()) / np.exp(total - total.max()).sum()
     np.testing.assert_allclose([row["weight"] for row in seen], softmax, atol=5e-5)
     np.testing.assert_allclose([row["weight"] for row in rows], trace.weights[0, head, query], atol=3e-5)
+
+
+def test_weighted_values_of_the_chosen_query_add_up_to_the_heads_output(show):
+    trace = made_up.neuron_trace(10, heads=8, key_heads=2)
+    shown = show(neuron_view(trace, layer=1, head=6))
+    shown.click("[data-token='5']")
+    shown.until("state.query === 5 && scene.output.length === 64")
+    scene = shown.scene
+    values = trace.values[1, 1]
+    for row in scene["keys_shown"]:
+        np.testing.assert_allclose(row["contribution"], row["weight"] * values[row["key"]], atol=1e-4)
+    np.testing.assert_allclose(scene["output"], trace.outputs[1, 6, 5], atol=1e-3)
+    assert not shown.page.locator(".missing").is_visible()
+
+
+def test_a_view_without_values_keeps_its_steps_and_says_why_the_last_is_missing(show):
+    shown = show(made_up.neurons(10, values=False))
+    assert shown.scene["output"] == []
+    assert len(shown.scene["keys_shown"]) == 10
+    assert shown.page.locator(".missing").inner_text().startswith("The sum of values is not shown: ")

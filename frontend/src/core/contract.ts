@@ -19,6 +19,7 @@ export interface LayerSpec {
   weights: string;
   queries?: string | null;
   keys?: string | null;
+  values?: string | null;
   scale?: number | null;
   bias?: string | null;
   mask?: string | null;
@@ -29,6 +30,8 @@ export interface StackSpec {
   query_text: number;
   key_text: number;
   layers: LayerSpec[];
+  /** Neuron view: the reason, where the values were not kept. */
+  why_no_values?: string;
 }
 
 export type Kind = "head" | "model" | "neuron" | "space";

@@ -6,6 +6,7 @@ export interface KeyRow {
   bias: number | null;
   weight: number;
   masked: boolean;
+  contribution: Float32Array | null; // weight × value, a number a dimension; null where values were not kept
 }
 
 /** The key head that head h looks into; grouped-query models have fewer key heads than heads. */
@@ -26,6 +27,15 @@ export function product(q: Float32Array, k: Float32Array): Float32Array {
 }
 
 export const sum = (values: Float32Array): number => values.reduce((a, b) => a + b, 0);
+
+/** The sum of the contributions: what the head hands on for its query, before the output projection. */
+export function output(rows: Pick<KeyRow, "contribution">[]): Float32Array | null {
+  const [first] = rows;
+  if (!first?.contribution) return null;
+  const total = new Float32Array(first.contribution.length);
+  for (const { contribution } of rows) contribution?.forEach((value, d) => (total[d] += value));
+  return total;
+}
 
 /** The largest absolute value, at least a little, so that it can be divided by. */
 export function largest(...arrays: Float32Array[]): number {

@@ -1,4 +1,4 @@
-"""The neuron view: how one head's query and key vectors make its weights."""
+"""The neuron view: how one head's query and key vectors make its weights, and its weights the sum of values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ def neuron_view(
     layers: Sequence[int] | None = None,
     **options: Unpack[NeuronViewOptions],
 ) -> View:
-    """The query vector, every key vector, their product by dimension, the scaled dot product and the softmax.
+    """The query vector, every key vector, their product by dimension, the scaled dot product, the softmax, and the values weighted by it.
+
+    A trace without values gives the same view without its last step, and a line that says why.
 
     layer, head, stack   where the reader begins
     layers               the layers to include (all): fewer make a smaller page

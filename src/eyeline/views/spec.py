@@ -55,6 +55,8 @@ def lay_out(
                 "layers": [layer_record(each_stack, index, arrays, vectors=kind == "neuron") for index in chosen],
             }
         )
+        if kind == "neuron" and not each_stack.has("values"):
+            records[-1]["why_no_values"] = each_stack.why_missing.format(name="values")
     spec: dict[str, Any] = {
         "format": FORMAT,
         "kind": kind,
@@ -109,6 +111,9 @@ def layer_record(stack: Stack, index: int, arrays: dict[str, Encoded], *, vector
     for what in ("queries", "keys"):
         record[what] = f"{prefix}.{what}"
         arrays[record[what]] = encode_vectors(getattr(stack, f"{what}_by_layer")[index])
+    record["values"] = f"{prefix}.values" if stack.has("values") else None
+    if record["values"] is not None:
+        arrays[record["values"]] = encode_vectors(stack.values_by_layer[index])
     record["n_key_heads"] = len(stack.keys_by_layer[index])
     record["scale"] = stack.scales[index]
     bias = stack.bias_by_layer[index] if stack.bias_by_layer else None

@@ -17,7 +17,9 @@ from eyeline.capture.stack import Stack
 from eyeline.capture.trace import Trace
 from eyeline.text.tokenized import TokenizedText
 from eyeline.views import View, head_view, model_view, neuron_view
-from eyeline.views.pictures.still import HEAD_COLOURS, png, pooled, still
+from eyeline.views.pictures.drawing import HEAD_COLOURS, png, pooled
+from eyeline.views.pictures.still import still
+from eyeline.views.pictures.still_neuron import read
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -118,9 +120,29 @@ def test_the_dark_theme_has_a_dark_ground() -> None:
     assert "#ffffff" not in drawn
 
 
-def test_the_neuron_view_shows_its_query_and_a_number_for_each_key() -> None:
-    vectors = np.ones((1, 1, 2, 4))
-    made = Trace.from_arrays([[[[0.25, 0.75], [0.5, 0.5]]]], ["a", "b"], queries=vectors, keys=vectors)
-    texts = drawn_texts(neuron_view(made))
-    assert "query 0: a" in str(texts[0])
-    assert texts[1:] == ["a", "0.250", "b", "0.750"]
+def vectors_and_values(*, values: bool) -> Trace:
+    rng = np.random.default_rng(0)
+    queries, keys, kept = rng.normal(size=(3, 1, 2, 2, 4)).astype(np.float32)
+    weights = np.array([[[[0.25, 0.75], [0.5, 0.5]], [[1.0, 0.0], [0.0, 1.0]]]], dtype=np.float32)
+    return Trace.from_arrays(weights, ["a", "b"], queries=queries, keys=keys, **({"values": kept} if values else {}))
+
+
+def test_the_neuron_view_shows_every_step_from_the_query_to_the_sum_of_values() -> None:
+    trace = vectors_and_values(values=True)
+    texts = [str(text) for text in drawn_texts(neuron_view(trace))]
+    assert "query: a" in texts[0]
+    assert {"0.250", "0.750"} <= set(texts)
+    assert any("Σ softmax × value" in text for text in texts)
+    assert still(neuron_view(trace)).count("<image") == 2 + 2 * 3  # query and output; key, product and contribution of each key
+    view = neuron_view(trace)
+    step = read(view, view.spec["stacks"][0], view.spec["stacks"][0]["layers"][0], 0, 0)
+    assert step is not None
+    assert step.contributions is not None
+    np.testing.assert_allclose(step.output, trace.outputs[0, 0, 0], atol=1e-4)
+    np.testing.assert_allclose(step.contributions.sum(axis=0), trace.outputs[0, 0, 0], atol=1e-4)
+
+
+def test_a_neuron_view_without_values_says_why_the_sum_is_missing() -> None:
+    texts = [str(text) for text in drawn_texts(neuron_view(vectors_and_values(values=False)))]
+    assert not any("Σ" in text for text in texts)
+    assert any(text.startswith("The sum of values is not shown: ") for text in texts)

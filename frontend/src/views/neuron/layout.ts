@@ -12,6 +12,8 @@ export interface NeuronLayout {
   score: { x: number; w: number };
   bias: { x: number; w: number } | null;
   weight: { x: number; w: number };
+  /** Softmax × value; null where values were not kept. */
+  contribution: { x: number; w: number } | null;
   /** Rows and height of the opened key's numbers. */
   detail: { columns: number; rows: number; height: number };
 }
@@ -28,6 +30,7 @@ export function neuronLayout(needs: {
   dims: number;
   widest: number;
   bias: boolean;
+  values?: number; // dimensions of a value; absent or 0: not kept
   expanded: boolean;
   coarse?: boolean;
 }): NeuronLayout {
@@ -35,11 +38,12 @@ export function neuronLayout(needs: {
   const width = Math.max(296, Math.min(needs.width, 1200));
   const token = Math.min(width < 640 ? 76 : 160, needs.widest + 26);
   const numbers = needs.bias ? 3 : 2;
-  const narrow = width < 640 || width < token + numbers * (128 + 14) + 2 * (HEADING + 14); // no room for whole headings
-  const gap = narrow ? 8 : 14;
-  const number = narrow ? 52 : 128;
+  const count = needs.values ? 3 : 2; // of strips
+  const narrow = width < 640 || width < token + numbers * (128 + 14) + count * (HEADING + 14); // no room for whole headings
+  const gap = narrow ? (needs.values ? 6 : 8) : 14;
+  const number = narrow ? (needs.values ? 46 : 52) : 128;
   const ends = number * numbers + gap * numbers;
-  const strips = Math.max(narrow ? 40 : HEADING, Math.min(needs.dims * 6, (width - token - ends - 2 * gap) / 2));
+  const strips = Math.max(narrow ? (needs.values ? 24 : 40) : HEADING, Math.min(needs.dims * 6, (width - token - ends - count * gap) / count));
   let x = token + gap;
   const column = (w: number) => {
     const made = { x, w };
@@ -51,12 +55,14 @@ export function neuronLayout(needs: {
   const score = column(number);
   const bias = needs.bias ? column(number) : null;
   const weight = column(number);
+  const contribution = needs.values ? column(strips) : null;
   const total = x - gap;
   const columns = Math.max(1, Math.floor((total - 24) / 210));
   const rows = Math.ceil(needs.dims / columns);
   const detail = { columns, rows, height: needs.expanded ? rows * DETAIL_ROW + 36 : 0 };
   const full = TOP + needs.keys * row + detail.height + 8;
-  return { width: total, height: Math.min(full, needs.window), full, row, top: TOP, token, vector, product, score, bias, weight, detail };
+  const height = Math.min(full, needs.window);
+  return { width: total, height, full, row, top: TOP, token, vector, product, score, bias, weight, contribution, detail };
 }
 
 /** Top of a key's row; rows below the opened one are pushed down. */

@@ -23,7 +23,9 @@ export interface NeuronInput {
   query: { label: string; special: boolean; vector: Float32Array };
   keys: Float32Array[]; // vector of each key shown
   scale: number;
-  most: { vector: number; product: number; score: number; weight: number };
+  output: Float32Array | null; // Σ softmax × value over the keys shown
+  partial: boolean; // some keys are not shown, or weights were changed
+  most: { vector: number; product: number; score: number; weight: number; contribution: number };
   opened: number; // place of the opened key, or −1
   hovered: number;
   scroll: number;
@@ -46,7 +48,11 @@ export function neuronScene(input: NeuronInput): Scene {
     width: layout.width,
     height: layout.height,
     background: theme.ground,
-    items: [{ type: "clip", x: 0, y: layout.top, w: layout.width, h: layout.height - layout.top, items: body }, ...header(input)],
+    items: [
+      { type: "clip", x: 0, y: layout.top, w: layout.width, h: layout.height - layout.top, items: body },
+      ...header(input),
+      ...outputHeader(input),
+    ],
   };
 }
 
@@ -80,6 +86,20 @@ function header({ layout, theme, labels, query, most, scale }: NeuronInput): Ite
   ];
   if (layout.bias) items.push(heading(layout.bias.x, labels.bias));
   return items;
+}
+
+/** Above the contributions their sum, as the query stands above the keys. */
+function outputHeader({ layout, theme, labels, output, partial, most }: NeuronInput): Item[] {
+  if (!layout.contribution || !output) return [];
+  const { x, w } = layout.contribution;
+  const narrow = layout.score.w < 100;
+  const word = (y: number, text: string): Item => ({ type: "text", x, y, text, size: 12, fill: theme.muted });
+  return [
+    word(10, narrow ? "Σ αv" : partial ? labels.output_shown : labels.output),
+    strip(output, most.contribution, x, 20, w, 16, theme),
+    { type: "rect", x: x - 0.5, y: 19.5, w: w + 1, h: 17, stroke: theme.text },
+    word(layout.top - 12, narrow ? "α × v" : `${labels.contribution} · ±${most.contribution.toFixed(1)}`),
+  ];
 }
 
 const round = (value: number): string => String(Math.round(value * 1e4) / 1e4);
@@ -140,6 +160,8 @@ function keyRow(input: NeuronInput, place: number, top: number, found: boolean):
   items.push(...numberCell(row.score, most.score, layout.score, y, h, theme, faded));
   if (layout.bias && row.bias !== null) items.push(...numberCell(row.bias, most.score, layout.bias, y, h, theme, faded));
   items.push(...weightCell(row, layout.weight, y, h, most.weight, theme, labels));
+  if (layout.contribution && row.contribution)
+    items.push(strip(row.contribution, most.contribution, layout.contribution.x, y - h / 2, layout.contribution.w, h, theme));
   return items;
 }
 

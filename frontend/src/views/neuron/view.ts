@@ -4,7 +4,7 @@ import { el, on } from "../../controls/dom";
 import { axes, axis as axisFor, matches, placeOf, type Axis } from "../../core/axes";
 import { stepped } from "../../core/find";
 import { renormalise } from "../../core/filters";
-import { keyHeadOf, largest, lastUnderMask, product, sum } from "../../core/neuron";
+import { keyHeadOf, largest, lastUnderMask, output, product, sum } from "../../core/neuron";
 import { headName } from "../../core/reading";
 import { visible } from "../../core/tokens";
 import { paint } from "../../marks/canvas";
@@ -28,7 +28,8 @@ export function neuronView(stage: Stage): ViewInstance {
   const scroll = el("div", { class: "scroll" }, spacer);
   const sentence = new Sentence(stage.labels.query, (query) => stage.set({ query }));
   const message = el("div", { class: "message", role: "status", hidden: true });
-  stage.element.append(sentence.element, scroll, message);
+  const missing = el("p", { class: "missing", hidden: true });
+  stage.element.append(sentence.element, scroll, missing, message);
   let input: NeuronInput | null = null;
   let queries: Axis | null = null; // those that the reading controls leave in
   let current: Scene | null = null;
@@ -80,10 +81,11 @@ export function neuronView(stage: Stage): ViewInstance {
     if (!layer.queries || !layer.keys) return null;
     const [head] = state.heads;
     const get = (name: string) => stage.reader.arrays.get(name);
-    const [weightsAll, queriesAll, keysAll, biasAll, maskAll] = await Promise.all([
+    const [weightsAll, queriesAll, keysAll, valuesAll, biasAll, maskAll] = await Promise.all([
       get(layer.weights),
       get(layer.queries),
       get(layer.keys),
+      layer.values ? get(layer.values) : null,
       layer.bias ? get(layer.bias) : null,
       layer.mask ? get(layer.mask) : null,
     ]);
@@ -115,13 +117,17 @@ export function neuronView(stage: Stage): ViewInstance {
       (group) => left.has(group[0]) && (state.threshold === 0 || weights[group[0]] >= state.threshold),
     );
     const keys = axis.units.map(keyVector);
+    const valueDims = valuesAll?.shape[2] ?? 0;
+    const valueBlock = valuesAll?.block(keyHeadOf(head, layer.n_heads, valuesAll.shape[0])) ?? null; // [key, dim]
     const rows = axis.units.map((j) => ({
       key: j,
       score: scores[j],
       bias: bias ? bias[j] : null,
       weight: weights[j],
       masked: allowed !== null && !allowed[j],
+      contribution: valueBlock?.subarray(j * valueDims, (j + 1) * valueDims).map((value) => weights[j] * value) ?? null,
     }));
+    const total = output(rows);
     const opened = state.expanded === null ? -1 : placeOf(axis, state.expanded);
     const finite = (values: Float32Array | null) => (values ? values.filter((value) => value > -1e4) : new Float32Array());
     const window = Math.max(360, Math.min(820, innerHeight * 0.72));
@@ -133,6 +139,7 @@ export function neuronView(stage: Stage): ViewInstance {
         dims,
         widest: widestToken(axis),
         bias: bias !== null,
+        values: valueDims,
         expanded: opened >= 0,
         coarse: isCoarse(),
       }),
@@ -144,11 +151,14 @@ export function neuronView(stage: Stage): ViewInstance {
       query: { label: queryText.tokens[state.query], special: queryText.special[state.query], vector },
       keys,
       scale,
+      output: total,
+      partial: state.renormalise || rows.length < nKeys,
       most: {
         vector: largest(vector, ...keys),
         product: largest(...keys.map((key) => product(vector, key))),
         score: largest(finite(scores), finite(bias)),
         weight: state.rescale ? largest(Float32Array.from(rows, (row) => row.weight)) : 1,
+        contribution: largest(total ?? new Float32Array(), ...rows.map((row) => row.contribution ?? new Float32Array())),
       },
       opened,
       hovered: -1,
@@ -208,6 +218,9 @@ export function neuronView(stage: Stage): ViewInstance {
       );
       input = next;
       say(!next ? stage.labels.empty_neuron : next.rows.length && queries.units.length ? "" : stage.labels.empty_tokens);
+      const why = stage.spec.stacks[state.stack].why_no_values ?? "";
+      missing.hidden = !next || next.output !== null || why === "";
+      missing.textContent = missing.hidden ? "" : `${stage.labels.no_values} ${why}.`;
       if (!next) return;
       scroll.style.height = `${next.layout.height}px`;
       spacer.style.cssText = `height:${next.layout.full}px;width:${next.layout.width}px`;
@@ -226,7 +239,9 @@ export function neuronView(stage: Stage): ViewInstance {
       return {
         kind: "neuron",
         queries: queries?.labels ?? [],
-        keys_shown: input?.rows.map((row, i) => ({ ...row, token: input!.axis.labels[i] })) ?? [],
+        keys_shown:
+          input?.rows.map((row, i) => ({ ...row, token: input!.axis.labels[i], contribution: [...(row.contribution ?? [])] })) ?? [],
+        output: [...(input?.output ?? [])],
         expanded,
       };
     },
@@ -254,6 +269,7 @@ export function neuronView(stage: Stage): ViewInstance {
     destroy() {
       sentence.element.remove();
       scroll.remove();
+      missing.remove();
       message.remove();
     },
   };

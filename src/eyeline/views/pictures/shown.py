@@ -17,17 +17,19 @@ SIDE = {"a": 0, "b": 1}
 
 @dataclass(frozen=True)
 class Shown:
-    """weights [head, query, key] between the tokens or words that are left in."""
+    """weights [head, query, key] between the tokens or words that are left in; rows and columns are their indices in the text."""
 
     weights: np.ndarray
     queries: list[str]
     keys: list[str]
     unit: str
+    rows: list[int]
+    columns: list[int]
 
 
-def shown(view: ViewData, layer: int) -> Shown:
-    """What the view's state leaves of the layer at this position: words or tokens, without those that are hidden."""
-    state = view.state
+def shown(view: ViewData, layer: int, *, level: str | None = None) -> Shown:
+    """What the view's state leaves of the layer at this position: words or tokens, without those that are hidden. level: another one."""
+    state = view.state if level is None else {**view.state, "level": level}
     at = state.get("stack", 0)
     stack = view.spec["stacks"][at]
     weights = view.weights(at, layer)  # [head, query, key]
@@ -46,7 +48,7 @@ def shown(view: ViewData, layer: int) -> Shown:
         sums = weights.sum(axis=-1, keepdims=True)
         weights = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
     unit = "word" if state.get("level") == "word" else "token"
-    return Shown(weights, [query_text.tokens[row] for row in rows], [key_text.tokens[column] for column in columns], unit)
+    return Shown(weights, [query_text.tokens[row] for row in rows], [key_text.tokens[column] for column in columns], unit, rows, columns)
 
 
 def text_of(record: Mapping[str, Any]) -> TokenizedText:

@@ -1,0 +1,63 @@
+"""What the still pictures are drawn with: colours, text widths, pictures of weights, and the page around them."""
+
+from __future__ import annotations
+
+import base64
+import unicodedata
+from xml.sax.saxutils import escape
+
+import numpy as np
+
+from eyeline.text.printable import printable
+from eyeline.views.pictures.png import png_bytes
+
+#: As in frontend/src/core/colours.ts.
+HEAD_COLOURS = (
+    *("#9640ff", "#ba6412", "#07c7c6", "#117068", "#a79bff", "#6f8a5c", "#5b8eb2", "#a7ba04"),
+    *("#b0042a", "#e08995", "#ea2695", "#a00095", "#9e79f3", "#6d18c2", "#b69231", "#49aace"),
+    *("#e7aa79", "#616dc2", "#ce0079", "#9eb6f3", "#799e6d", "#920ce7", "#f355b6", "#245518"),
+    *("#b649db", "#aa5500", "#6d6d86", "#ceaaaa", "#b63daa", "#92aa61", "#c261db", "#db5549"),
+    *("#ce7992", "#79c261", "#aa61ff", "#55863d", "#559eb6", "#ce86e7", "#867992", "#aaaa31"),
+    *("#aa8600", "#92556d", "#aa86ff", "#ff92e7", "#8624aa", "#aa6d79", "#49316d", "#f361ce"),
+)
+INK, QUIET, GROUND = "#1a1d23", "#5b6472", "#ffffff"
+DARK = {INK: "#e6e8ec", QUIET: "#9aa3b2", GROUND: "#0f1115"}
+ROW, SIZE, CHAR, BAR = 17, 12, 7.3, 200
+TOP = 34
+
+
+def pooled(weights: np.ndarray, side: int) -> np.ndarray:
+    """The largest weight of each block, so that at most `side` rows and columns are left and no strong cell is lost."""
+    for axis in (0, 1):
+        if (count := weights.shape[axis]) > side:
+            weights = np.maximum.reduceat(weights, np.arange(side) * count // side, axis=axis)
+    return weights
+
+
+def image(weights: np.ndarray, x: float, y: float, wide: float, high: float) -> str:
+    data = base64.b64encode(png(weights)).decode()
+    return (
+        f'<image x="{x:.0f}" y="{y:.0f}" width="{wide:.0f}" height="{high:.0f}" preserveAspectRatio="none" '
+        f'style="image-rendering:pixelated" href="data:image/png;base64,{data}"/>'
+    )
+
+
+def png(weights: np.ndarray) -> bytes:
+    """White to dark blue by the square root of the weight, as a PNG with a palette."""
+    steps = np.clip(np.rint(np.sqrt(np.clip(weights, 0, 1)) * 255), 0, 255).astype(np.uint8)  # [row, column]
+    ramp = np.linspace((255, 255, 255), (23, 37, 84), 256).round().astype(np.uint8)
+    return png_bytes(steps, ramp)
+
+
+def svg(wide: float, high: float, title: str, body: str) -> str:
+    wide, high = max(round(wide), round(32 + width(title))), round(high)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide}" height="{high}" viewBox="0 0 {wide} {high}" '
+        f'font-family="system-ui, sans-serif" font-size="{SIZE}" fill="{INK}"><title>{escape(printable(title))}</title>'
+        f'<rect width="100%" height="100%" fill="{GROUND}"/><text x="16" y="20">{escape(printable(title))}</text>{body}</svg>'
+    )
+
+
+def width(text: str) -> float:
+    """About how wide the text is, in pixels: East Asian characters and emoji take two places."""
+    return CHAR * sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in printable(text))

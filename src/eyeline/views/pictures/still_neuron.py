@@ -1,0 +1,159 @@
+"""The still picture of a neuron view: from query and key to the weight, and from the weights to the sum of values."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from typing import Any
+from xml.sax.saxutils import escape
+
+import numpy as np
+
+from eyeline.heads import HeadRef
+from eyeline.measures.outputs import head_outputs
+from eyeline.text.printable import printable
+from eyeline.views.data import ViewData
+from eyeline.views.pictures.drawing import QUIET, ROW, TOP, svg, width
+from eyeline.views.pictures.png import png_bytes
+from eyeline.views.pictures.shown import shown
+
+#: Keys drawn at most, and the widths of a strip, a number and a bar.
+MOST_KEYS, STRIP, NUMBER, BAR, GAP = 48, 150, 76, 60, 14
+NEGATIVE, POSITIVE = (37, 99, 235), (234, 88, 12)
+
+
+@dataclass(frozen=True)
+class Step:
+    """Everything between one query and its keys. Arrays have a row a key that is shown.
+
+    contributions   weight x value, and None where values were not kept
+    output          their sum
+    """
+
+    query: str
+    vector: np.ndarray
+    tokens: list[str]
+    keys: np.ndarray
+    scores: np.ndarray
+    weights: np.ndarray
+    contributions: np.ndarray | None
+    output: np.ndarray | None
+    left_out: int
+
+
+def neuron(view: ViewData) -> str:
+    """Strips of the key, of query x key and of weight x value in a row a key; the query and the output above them."""
+    state, at = view.state, view.state.get("layer", 0)
+    stack = view.spec["stacks"][state.get("stack", 0)]
+    layer, head = stack["layers"][at], (state.get("heads") or [0])[0]
+    step = read(view, stack, layer, at, head)
+    name = HeadRef("", layer["layer"], head)
+    title = f"{view.spec['model']} · {stack['name']} · {name}"
+    if step is None:
+        return svg(0, TOP + 16, title + " · nothing left to show", "")
+    title += f" · query: {step.query}"
+    if step.left_out:
+        title += f", the {len(step.tokens)} strongest of {len(step.tokens) + step.left_out} keys"
+    return drawn(step, title, stack.get("why_no_values", ""), layer["scale"], dark=state.get("theme") == "dark")
+
+
+def read(view: ViewData, stack: dict[str, Any], layer: dict[str, Any], at: int, head: int) -> Step | None:
+    seen = shown(view, at, level="token")
+    if not seen.rows or not seen.columns:
+        return None
+    query = view.state.get("query", 0)
+    row = seen.rows.index(query) if query in seen.rows else 0
+    weights = seen.weights[head, row]  # [key]
+    above = np.flatnonzero(weights >= view.state.get("threshold", 0.0))
+    chosen = np.sort(above[np.argsort(-weights[above], kind="stable")[:MOST_KEYS]])
+    columns = [seen.columns[index] for index in chosen]
+    queries, keys = (view.arrays[layer[what]].decode() for what in ("queries", "keys"))  # [head, token, dim]
+    vector = queries[head, seen.rows[row]]
+    kept = keys[head * len(keys) // len(queries)][columns]
+    contributions = output = None
+    if layer.get("values"):
+        values = view.arrays[layer["values"]].decode()
+        every = values[head * len(values) // len(queries)]  # [key, dim]
+        contributions = weights[chosen][:, None] * every[columns]
+        output = head_outputs(weights[None, None], every[None, seen.columns])[0, 0]
+    return Step(
+        seen.queries[row], vector, [seen.keys[index] for index in chosen], kept, kept @ vector * layer["scale"], weights[chosen],
+        contributions, output, len(above) - len(chosen),
+    )  # fmt: skip
+
+
+def drawn(step: Step, title: str, why_no_values: str, scale: float, *, dark: bool) -> str:
+    left = 16 + max(map(width, [*step.tokens, step.query]))
+    xs = {"key": left + GAP}
+    xs["product"] = xs["key"] + STRIP + GAP
+    xs["score"] = xs["product"] + STRIP + GAP
+    xs["weight"] = xs["score"] + NUMBER + GAP
+    xs["value"] = xs["weight"] + NUMBER + BAR + GAP
+    right = xs["value"] + (STRIP if step.contributions is not None else 0)
+    products = step.keys * step.vector
+    most = {"key": largest(step.vector, step.keys), "product": largest(products)}
+    top = TOP + 4
+    body = [
+        *(quiet(xs[name], top + 8, words) for name, words in (("key", f"query · ±{most['key']:.1f}"), ("score", f"q·k × {scale:.4g}"))),
+        quiet(xs["product"], top + 8, f"query × key · ±{most['product']:.1f}"),
+        quiet(xs["weight"], top + 8, "softmax"),
+        token(left, top + 28, step.query, bold=True),
+        strip(step.vector, most["key"], xs["key"], top + 16, dark=dark),
+    ]
+    if step.contributions is not None and step.output is not None:
+        most["value"] = largest(step.contributions, step.output)
+        body.append(quiet(xs["value"], top + 8, f"output: Σ softmax × value · ±{most['value']:.1f}"))
+        body.append(strip(step.output, most["value"], xs["value"], top + 16, dark=dark))
+        right = max(right, xs["value"] + width("output: Σ softmax × value · ±10.0"))
+    for row, text in enumerate(step.tokens):
+        y = top + 44 + row * ROW
+        body.append(token(left, y + 12, text))
+        body.append(strip(step.keys[row], most["key"], xs["key"], y, dark=dark))
+        body.append(strip(products[row], most["product"], xs["product"], y, dark=dark))
+        body.append(quiet(xs["score"] + NUMBER, y + 12, f"{step.scores[row]:.2f}".replace("-", "−"), end=True))
+        body.append(quiet(xs["weight"] + 40, y + 12, f"{step.weights[row]:.3f}", end=True))
+        long = BAR * float(step.weights[row])
+        body.append(f'<rect x="{xs["weight"] + 46:.0f}" y="{y + 2:.0f}" width="{long:.1f}" height="10" fill="{QUIET}"/>')
+        if step.contributions is not None:
+            body.append(strip(step.contributions[row], most["value"], xs["value"], y, dark=dark))
+    high = top + 44 + ROW * len(step.tokens) + 8
+    if step.contributions is None and why_no_values:
+        why = f"The sum of values is not shown: {why_no_values}."
+        body.append(quiet(16, high + 10, why))
+        high, right = high + 20, max(right, 16 + width(why))
+    return svg(right + 16, high, title, "".join(body))
+
+
+def token(x: float, y: float, text: str, *, bold: bool = False) -> str:
+    weight = ' font-weight="600"' if bold else ""
+    return f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="end" font-family="monospace"{weight}>{escape(printable(text))}</text>'
+
+
+def quiet(x: float, y: float, text: str, *, end: bool = False) -> str:
+    anchor = ' text-anchor="end"' if end else ""
+    return f'<text x="{x:.0f}" y="{y:.0f}"{anchor} fill="{QUIET}">{escape(printable(text))}</text>'
+
+
+def strip(values: np.ndarray, most: float, x: float, y: float, *, dark: bool) -> str:
+    """One cell a dimension: blue negative, orange positive, the ground at zero."""
+    data = base64.b64encode(png_bytes(signed(values / most, dark=dark)[None])).decode()
+    return (
+        f'<image x="{x:.0f}" y="{y:.0f}" width="{STRIP}" height="{ROW - 3}" preserveAspectRatio="none" '
+        f'style="image-rendering:pixelated" href="data:image/png;base64,{data}"/>'
+    )
+
+
+def signed(values: np.ndarray, *, dark: bool) -> np.ndarray:
+    """values from -1 to 1 → [..., 3] bytes, as signedColour of frontend/src/core/colours.ts.
+
+    >>> signed(np.array([-1.0, 0.0, 1.0]), dark=False).tolist()
+    [[37, 99, 235], [255, 255, 255], [234, 88, 12]]
+    """
+    ground = np.array((15, 17, 21) if dark else (255, 255, 255), dtype=float)
+    share = np.minimum(1, np.abs(values))[..., None] ** 0.65
+    ends = np.where((values < 0)[..., None], NEGATIVE, POSITIVE)
+    return np.asarray(np.rint(ground + (ends - ground) * share).astype(np.uint8))
+
+
+def largest(*arrays: np.ndarray) -> float:
+    return max(1e-9, *(float(np.abs(array).max(initial=0)) for array in arrays))
