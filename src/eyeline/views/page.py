@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from eyeline.errors import StorageError, TraceError
+from eyeline.heads import HeadRef
 from eyeline.plots.graph.attention_graph import AttentionGraph, title_of
 from eyeline.storage.files import write_whole
 from eyeline.text.printable import printable
@@ -69,7 +70,7 @@ def graph_of_view(view: ViewData) -> AttentionGraph:
     if not seen.queries or not seen.keys:
         raise TraceError("Nothing is left to draw: the state hides every token.", "Say otherwise: view.starting(segments='all').")
     name = record["name"] if len(view.spec["stacks"]) > 1 else ""
-    title = title_of(view.spec["model"], name, layer["layer"], heads[0], seen.queries, seen.unit)
+    title = title_of(view.spec["model"], HeadRef(name, layer["layer"], heads[0]), seen.queries, seen.unit)
     weights, threshold = seen.weights[heads[0]], state.get("threshold", 0.0)
     return AttentionGraph(weights, tuple(seen.queries), tuple(seen.keys), title, threshold=threshold)
 

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 import eyeline as el
 from eyeline.errors import StorageError, TraceError
 from eyeline.hosts.cli.main import app
+from eyeline.results.status import writing_run
 from eyeline.statistics import AverageAttention, Entropy, HeadDistances, Importance, merge_runs
 from eyeline.text.corpora.corpus import Corpus
 from tests.laws.statistics import tiny_model
@@ -56,6 +57,11 @@ def test_runs_are_merged_from_the_command_line(tmp_path: Path, monkeypatch: pyte
     assert el.open_run(tmp_path / "whole").facts.counts["texts"] == len(TEXTS)
     with pytest.raises(StorageError, match="holds a run of analyse"):
         CliRunner().invoke(app, ["merge", *parts, "-o", str(tmp_path / "whole")], catch_exceptions=False)
+
+
+def test_merging_into_a_folder_that_a_run_writes_to_is_refused(tmp_path: Path) -> None:
+    with writing_run(tmp_path / "whole", "analyse"), pytest.raises(StorageError, match="another run of analyse is writing here"):
+        CliRunner().invoke(app, ["merge", str(tmp_path / "part"), "-o", str(tmp_path / "whole")], catch_exceptions=False)
 
 
 def test_what_cannot_be_merged_is_refused(tmp_path: Path) -> None:

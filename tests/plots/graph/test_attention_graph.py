@@ -176,10 +176,29 @@ def test_the_value_layout_puts_tokens_with_like_values_together() -> None:
     values = np.zeros((2, 3, 5, 8), dtype=np.float32)
     values[1, 2, :, 0] = [0, 0, 5, 5, -5]
     values[1, 2, :, 1] = [1, 1, 0, 0, 0]
-    places, explained = value_plane(trace(values=values).encoder, 1, 2, 3)
+    places, explained = value_plane(trace(values=values).encoder, 1, 2)
     np.testing.assert_allclose(places[2], places[3], atol=1e-9)
     assert np.linalg.norm(places[2] - places[4]) == pytest.approx(10)
     assert sum(explained) == pytest.approx(1)
+
+
+def test_the_value_layout_places_tokens_by_the_values_of_its_own_head() -> None:
+    """Also where there are more tokens than heads, or fewer."""
+    values = np.random.default_rng(1).normal(size=(2, 3, 2, 8)).astype(np.float32)
+    for tokens in (["a", "b"], TOKENS):
+        shown = trace(tokens, values=np.resize(values, (2, 3, len(tokens), 8)))
+        for head in range(3):
+            own = shown.encoder.values_by_layer[1][head].astype(np.float64)  # [token, dim]
+            places = attention_graph(shown, 1, head, layout="values").places
+            assert places is not None
+            assert np.linalg.norm(places - places.mean(0)) <= np.linalg.norm(own - own.mean(0)) + 1e-6
+            np.testing.assert_array_equal(places, value_plane(shown.encoder, 1, head)[0])
+            if len(tokens) == 2:  # two points lie in any plane at their own distance
+                assert np.linalg.norm(places[0] - places[1]) == pytest.approx(np.linalg.norm(own[0] - own[1]))
+
+
+def test_the_heading_is_in_the_language_asked_for() -> None:
+    assert attention_graph(trace(), 0, 0, threshold=0.05, language="ja").heading == "tiny · L0·H0 · 5 トークン · 重み 0.05 以上"
 
 
 def test_labels_of_close_tokens_do_not_cover_each_other() -> None:
@@ -193,8 +212,8 @@ def test_heads_that_share_values_are_laid_out_by_the_shared_ones() -> None:
     text = trace().text
     values = np.random.default_rng(0).normal(size=(2, 5, 8)).astype(np.float32)
     stack = Stack("decoder", text, text, (0,), (np.full((4, 5, 5), 0.2, dtype=np.float32),), values_by_layer=(values,))
-    first, last = (value_plane(stack, 0, head, 4)[0] for head in (0, 3))
-    np.testing.assert_array_equal(first, value_plane(stack, 0, 1, 4)[0])
+    first, last = (value_plane(stack, 0, head)[0] for head in (0, 3))
+    np.testing.assert_array_equal(first, value_plane(stack, 0, 1)[0])
     assert not np.allclose(first, last)
 
 

@@ -68,4 +68,4 @@ def example_table(model: Model, asked: Asked, number: int, best: tuple[int, int]
         (place, document.words[word], sentences[word], *told.get(place, ("", NOWHERE, NOWHERE, NOWHERE, NOWHERE, NOWHERE)))
         for place, word in enumerate(window.words)
     ]
-    return Table({name: [row[i] for row in rows] for i, name in enumerate(COLUMNS)})
+    return Table.from_rows([dict(zip(COLUMNS, row, strict=True)) for row in rows], COLUMNS)

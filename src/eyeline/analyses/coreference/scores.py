@@ -97,4 +97,4 @@ def head_table(scores: Scores) -> Table:
 
 
 def _table(names: tuple[str, ...], rows: list[tuple[Cell, ...]]) -> Table:
-    return Table({name: [row[i] for row in rows] for i, name in enumerate(names)})
+    return Table.from_rows([dict(zip(names, row, strict=True)) for row in rows], names)

@@ -70,23 +70,25 @@ def examples_table(model: Model, texts: WordTexts, sentences: Sequence[Sentence]
         if row["relation"] == ALL:
             continue
         number, direction = tally.names.index(str(row["relation"])), DIRECTIONS.index(str(row["direction"]))
-        found = tally.surest.sentences(number, int(row["layer"]), int(row["head"]), direction)
-        distinct = {tuple(word.lower() for word in sentences[place].words): place for place in reversed(found)}
-        wanted += [(row, place) for place in [one for one in found if one in distinct.values()][:DRAWN]]
+        surest = tally.surest.sentences(number, int(row["layer"]), int(row["head"]), direction)
+        first_of = {tuple(word.lower() for word in sentences[index].words): index for index in reversed(surest)}
+        distinct = [index for index in surest if index in first_of.values()]  # a sentence that occurs twice is drawn once
+        wanted += [(row, index) for index in distinct[:DRAWN]]
     maps = _maps(model, texts, wanted)
-    columns: dict[str, list[Cell]] = {
-        name: [] for name in ("relation", "layer", "head", "direction", "sentence", "words", "gold", "weights")
-    }
-    for (row, place), weights in zip(wanted, maps, strict=True):
-        gold = tally.golds[place]
+    rows: list[dict[str, Cell]] = []
+    for (row, index), weights in zip(wanted, maps, strict=True):
+        gold, sentence = tally.golds[index], sentences[index]
         arcs = [[word, head] for word, (head, name) in enumerate(zip(gold.heads, gold.relations, strict=True)) if name == row["relation"]]
-        for name in ("relation", "layer", "head", "direction"):
-            columns[name].append(row[name])
-        columns["sentence"].append(sentences[place].id)
-        columns["words"].append(json.dumps(sentences[place].words, ensure_ascii=False))
-        columns["gold"].append(json.dumps(arcs))
-        columns["weights"].append(json.dumps([[round(float(weight), 3) for weight in line] for line in weights]))
-    return Table(columns)
+        rows.append(
+            {
+                **{name: row[name] for name in ("relation", "layer", "head", "direction")},
+                "sentence": sentence.id,
+                "words": json.dumps(sentence.words, ensure_ascii=False),
+                "gold": json.dumps(arcs),
+                "weights": json.dumps([[round(float(weight), 3) for weight in line] for line in weights]),
+            }
+        )
+    return Table.from_rows(rows, ("relation", "layer", "head", "direction", "sentence", "words", "gold", "weights"))
 
 
 def _maps(model: Model, texts: WordTexts, wanted: Sequence[tuple[dict[str, Cell], int]]) -> list[np.ndarray]:

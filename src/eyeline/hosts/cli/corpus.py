@@ -107,12 +107,13 @@ def merge(
     """
     from eyeline.analyses.corpus.merge import merge_runs
     from eyeline.hosts.report.write import write_report
-    from eyeline.results.folder import check_free
     from eyeline.results.run import amounts
+    from eyeline.results.status import writing_run
 
-    check_free(output, "analyse", overwrite=overwrite)
-    run = merge_runs(runs)
-    console.print(f"{amounts(run)}. Report: {escape(str(write_report(run.save(output), language)))}", highlight=False)
+    with writing_run(output, "analyse", overwrite=overwrite):
+        run = merge_runs(runs)
+        report = write_report(run.save(output), language)
+    console.print(f"{amounts(run)}. Report: {escape(str(report))}", highlight=False)
 
 
 def sample_text(

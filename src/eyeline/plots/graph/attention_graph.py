@@ -14,6 +14,7 @@ from eyeline.errors import StorageError, TraceError, nearest
 from eyeline.heads import HeadRef
 from eyeline.storage.files import write_whole
 from eyeline.text.tokenized import TokenizedText
+from eyeline.words import Words
 
 Pair = tuple[int | str, int | str]
 LAYOUTS = ("columns", "values")
@@ -24,7 +25,7 @@ BLUE = "#2563eb"
 
 @dataclass(frozen=True)
 class AttentionGraph:
-    """What is drawn: weights [query, key] between two lists of tokens, the pairs in red, and for the value layout a place a token."""
+    """What is drawn: weights [query, key] between two lists of tokens, the pairs in red, and for the value layout a point a token."""
 
     weights: np.ndarray
     query_tokens: tuple[str, ...]
@@ -35,6 +36,7 @@ class AttentionGraph:
     places: np.ndarray | None = None  # [token, 2]
     explained: tuple[float, float] | None = None
     colour: str = BLUE
+    language: str = "en"
 
     def edges(self) -> list[tuple[int, int, float]]:
         """(query, key, weight) from weak to strong, so that the strong are drawn last; the red ones, however weak, after all."""
@@ -42,15 +44,16 @@ class AttentionGraph:
         order = np.argsort(self.weights, axis=None, kind="stable")[-MOST_EDGES - len(red) :]
         queries, keys = np.unravel_index(order, self.weights.shape)
         every = zip(queries.tolist(), keys.tolist(), self.weights.ravel()[order].tolist(), strict=True)
-        found = [edge for edge in every if edge[2] >= max(self.threshold, FAINTEST) and edge[:2] not in red]
-        return found[-MOST_EDGES:] + [(query, key, float(self.weights[query, key])) for query, key in self.red]
+        edges = [edge for edge in every if edge[2] >= max(self.threshold, FAINTEST) and edge[:2] not in red]
+        return edges[-MOST_EDGES:] + [(query, key, float(self.weights[query, key])) for query, key in self.red]
 
     @property
     def heading(self) -> str:
         """The title, and what was left out of the drawing."""
-        left_out = f"weights from {self.threshold:g}" if self.threshold else ""
+        words = Words(self.language)
+        left_out = words("figure.label.weights_from", threshold=f"{self.threshold:g}") if self.threshold else ""
         if int((self.weights >= max(self.threshold, FAINTEST)).sum()) > MOST_EDGES:
-            left_out = f"the {MOST_EDGES:,} strongest weights"
+            left_out = words("figure.label.strongest_weights", n=f"{MOST_EDGES:,}")
         return f"{self.title} · {left_out}" if left_out else self.title
 
     def save(self, path: str | Path) -> None:
@@ -80,6 +83,8 @@ def attention_graph(
     layout: str = "columns",
     words: bool = False,
     threshold: float = 0.0,
+    colour: str = BLUE,
+    language: str = "en",
 ) -> AttentionGraph:
     """One head's attention as a graph: `attention_graph(trace, 3, 7, red=[("she", "Mary")]).save("figure.pdf")`.
 
@@ -88,35 +93,41 @@ def attention_graph(
     red         (query, key) pairs drawn in red: positions, or tokens that occur once
     words       between words instead of tokens
     threshold   weaker edges are left out, and always all but the 5,000 strongest; the heading says so
+    colour      of the edges that are not red
+    language    of the heading: en, ja or ko
     """
     if layout not in LAYOUTS:
         raise TraceError(f"A layout called {layout!r}.", nearest(layout, LAYOUTS))
     if not 0 <= threshold <= 1:
         raise TraceError(f"A threshold of {threshold}.", "Weights are from 0 to 1.")
-    one = trace.only if stack is None else stack_of(trace, stack)
-    index = place_of_layer(one, layer)
+    tokens = trace.only if stack is None else stack_of(trace, stack)
+    index = index_of_layer(tokens, layer)
     if words and layout == "values":
         raise TraceError("A word has no value vector of its own.", "Use layout='columns' with words=True, or words=False.")
-    source = one.words() if words else one
-    weights = one_head(source, index, layer, head)
+    source = tokens.words() if words else tokens
+    ref = HeadRef(tokens.name if len(trace.stacks) > 1 else "", layer, head)
+    weights = weights_of_head(source, index, ref)
     graph = AttentionGraph(
         weights=weights,
         query_tokens=source.query_text.tokens,
         key_tokens=source.key_text.tokens,
-        title=title_of(trace.model, one.name if len(trace.stacks) > 1 else "", layer, head, source.query_text, source.level),
+        title=title_of(trace.model, ref, source.query_text, source.level, language),
         red=tuple((find(pair[0], source.query_text, "query"), find(pair[1], source.key_text, "key")) for pair in red),
         threshold=threshold,
+        colour=colour,
+        language=language,
     )
     if layout == "columns":
         return graph
-    if one.query_text != one.key_text:
+    if tokens.query_text != tokens.key_text:
         raise TraceError("The value layout needs the same tokens as queries and keys.", "For cross attention use layout='columns'.")
-    places, explained = value_plane(one, index, head, len(weights))
+    places, explained = value_plane(tokens, index, head)
     return replace(graph, places=places, explained=explained)
 
 
-def title_of(model: str, stack: str, layer: int, head: int, text: Sized, unit: str) -> str:
-    return " · ".join(part for part in (model, stack, str(HeadRef("", layer, head)), f"{len(text)} {unit}s") if part)
+def title_of(model: str, head: HeadRef, text: Sized, unit: str, language: str = "en") -> str:
+    """model · stack · L3·H7 · 12 tokens; the stack only where the model has several."""
+    return " · ".join(part for part in (model, head.stack, str(head), Words(language).count(f"{unit}s", len(text))) if part)
 
 
 def stack_of(trace: Trace, name: str) -> Stack:
@@ -125,44 +136,46 @@ def stack_of(trace: Trace, name: str) -> Stack:
     return trace.stacks[name]
 
 
-def place_of_layer(stack: Stack, layer: int) -> int:
+def index_of_layer(stack: Stack, layer: int) -> int:
     if layer not in stack.layers:
         raise TraceError(f"Layer {layer} is not in this trace.", f"It has {', '.join(map(str, stack.layers))}.")
     return stack.layers.index(layer)
 
 
-def one_head(stack: Stack, index: int, layer: int, head: int) -> np.ndarray:
+def weights_of_head(stack: Stack, index: int, ref: HeadRef) -> np.ndarray:
     if not stack.has("weights"):
         raise TraceError(f"This trace has no weights: {stack.why_missing.format(name='weights')}.")
     weights: np.ndarray = stack.weights_by_layer[index]
-    if not 0 <= head < len(weights):
-        raise TraceError(f"Head {head} is not in layer {layer}.", f"It has {len(weights)} heads, 0 to {len(weights) - 1}.")
-    return np.asarray(weights[head])  # [query, key]
+    if not 0 <= ref.head < len(weights):
+        raise TraceError(f"Head {ref.head} is not in layer {ref.layer}.", f"It has {len(weights)} heads, 0 to {len(weights) - 1}.")
+    return np.asarray(weights[ref.head])  # [query, key]
 
 
 def find(token: int | str, text: TokenizedText, side: str) -> int:
     """The position of a token given by number or by its text."""
     if isinstance(token, str):
-        places = [place for place, other in enumerate(text.tokens) if other == token]
-        if len(places) == 1:
-            return places[0]
-        if places:
-            raise TraceError(f"The {side} {token!r} occurs {len(places)} times.", f"Give its position: {', '.join(map(str, places))}.")
+        positions = [position for position, other in enumerate(text.tokens) if other == token]
+        if len(positions) == 1:
+            return positions[0]
+        if positions:
+            choices = ", ".join(map(str, positions))
+            raise TraceError(f"The {side} {token!r} occurs {len(positions)} times.", f"Give its position: {choices}.")
         raise TraceError(f"No {side} {token!r}.", nearest(token, dict.fromkeys(text.tokens)))
     if not 0 <= token < len(text):
         raise TraceError(f"No {side} at position {token}.", f"There are {len(text)}, 0 to {len(text) - 1}.")
     return int(token)
 
 
-def value_plane(stack: Stack, index: int, head: int, n_heads: int) -> tuple[np.ndarray, tuple[float, float]]:
+def value_plane(stack: Stack, index: int, head: int) -> tuple[np.ndarray, tuple[float, float]]:
     """Each token's value vector in the plane of the first two principal components of this head's values, and their shares of variance."""
     if not stack.has("values"):
         raise TraceError(f"The value layout needs values, and this trace has none: {stack.why_missing.format(name='values')}.")
     values = stack.values_by_layer[index]  # [key head, key, dim]
-    mine = values[head * len(values) // n_heads].astype(np.float64)  # [key, dim]; heads in a group share their values
-    centred = mine - mine.mean(axis=0)
+    n_heads = len(stack.weights_by_layer[index])
+    own = values[head * len(values) // n_heads].astype(np.float64)  # [key, dim]; heads in a group share their values
+    centred = own - own.mean(axis=0)
     left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
-    plane = np.zeros((len(mine), 2))
+    plane = np.zeros((len(own), 2))
     for axis in range(min(2, len(sizes))):
         column = left[:, axis] * sizes[axis]
         plane[:, axis] = column * (1 if column[np.abs(column).argmax()] >= 0 else -1)  # a sign that does not depend on the machine

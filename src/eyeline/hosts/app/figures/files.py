@@ -1,4 +1,4 @@
-"""What a visitor takes home, as bytes: made in memory or in a folder of the system's that is gone at once."""
+"""The files that a visitor can save, as bytes: made in memory, or in a temporary folder that is deleted at once."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ import tempfile
 import threading
 import zipfile
 from collections.abc import Hashable
-from dataclasses import replace
 from pathlib import Path
-
-import numpy as np
 
 from eyeline.capture.trace import Trace
 from eyeline.hosts.app.cache import Cache
@@ -19,11 +16,10 @@ from eyeline.hosts.app.messages import Say
 from eyeline.plots.graph.attention_graph import attention_graph
 from eyeline.plots.style import head_colour
 from eyeline.views.view import View
-from eyeline.words import Words
 
 #: Weaker lines could hardly be seen, and are nearly all of the work.
 LEAST = 0.01
-#: matplotlib draws for one at a time.
+#: matplotlib draws one picture at a time.
 _drawing = threading.Lock()
 _PICTURES = Cache(32_000_000)
 
@@ -35,11 +31,8 @@ def graph_file(say: Say, trace: Trace, key: tuple[Hashable, ...], ending: str) -
     def draw() -> bytes:
         with _drawing, tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"head.{ending}"
-            graph = attention_graph(trace, layer, head, stack=stack)
-            n = len(graph.query_tokens)
-            seen = np.where(graph.weights >= LEAST, graph.weights, 0.0)  # [query, key]
-            title = f"{graph.title.replace(Words().count('tokens', n), say.count('tokens', n))} · ≥ {LEAST}"
-            replace(graph, weights=seen, title=title, colour=head_colour(head)).save(path)
+            colour, language = head_colour(head), say.language
+            attention_graph(trace, layer, head, stack=stack, threshold=LEAST, colour=colour, language=language).save(path)
             return path.read_bytes()
 
     return _PICTURES.get((key, ending, say.language), draw, len)
@@ -65,9 +58,9 @@ def trace_file(trace: Trace) -> bytes:
 
 def zipped(folder: Path, pattern: str) -> bytes:
     """The plain files of a folder that match, in one archive; links are left out."""
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+    archived = io.BytesIO()
+    with zipfile.ZipFile(archived, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(folder.glob(pattern)):
             if path.is_file() and not path.is_symlink() and path.resolve().is_relative_to(folder.resolve()):
                 archive.write(path, path.relative_to(folder))
-    return made.getvalue()
+    return archived.getvalue()
