@@ -10,6 +10,7 @@ from .analyses.coreference.run import coreference as coreference
 from .analyses.corpus.run import analyse as analyse
 from .analyses.corpus.statistic import Statistic as Statistic
 from .analyses.grammar.run import syntax as syntax
+from .analyses.probes.parse import open_probe as open_probe
 from .analyses.probes.run import probe as probe
 from .analyses.space.run import space as space
 from .capture.trace import Trace as Trace
@@ -23,6 +24,7 @@ from .models.wrap import wrap as wrap
 from .plots.figures import figure as figure
 from .plots.graph.attention_graph import attention_graph as attention_graph
 from .plots.pictures import save_figure as save_figure
+from .plots.probes.probe_parses import draw_parse as draw_parse
 from .results.open_any import open as open
 from .results.run import Run as Run
 from .results.run import open_run as open_run

@@ -14,6 +14,8 @@ from eyeline.capture.trace_read import open_trace
 from eyeline.errors import StorageError, TraceError
 from eyeline.results.facts import KINDS, RunFacts
 from eyeline.results.facts_json import FORMAT, facts_from_json, facts_to_json
+from eyeline.results.probes.trained import FILE as PROBES_FILE
+from eyeline.results.probes.trained import TrainedProbes, open_trained_probes
 from eyeline.results.table import Table, open_table
 from eyeline.storage.files import make_folder, write_whole
 from eyeline.storage.names import path_in
@@ -28,11 +30,12 @@ READS = 5
 
 @dataclass(frozen=True)
 class RunPart:
-    """A run of one kind: what its numbers come from, its tables by name, and the attention on one text of its corpus."""
+    """A run of one kind: what its numbers come from, its tables by name, the attention on one text of its corpus, and trained probes."""
 
     facts: RunFacts
     tables: Mapping[str, Table] = field(repr=False)
     example: Trace | None = field(default=None, repr=False)
+    probes: TrainedProbes | None = field(default=None, repr=False)
 
     @property
     def kind(self) -> str:
@@ -41,11 +44,13 @@ class RunPart:
 
 @dataclass(frozen=True)
 class _Listed:
-    """A run as run.json lists it. tables: name → the checksum of its file; example: whether it has one. None: run.json does not say."""
+    """A run as run.json lists it. tables: name → the checksum of its file; example: whether it has one. None: run.json does not say.
+    probes: whether it has trained probes."""
 
     facts: RunFacts
     tables: Mapping[str, str | None]
     example: bool | None = None
+    probes: bool = False
 
 
 def example_file(kind: str) -> str:
@@ -108,13 +113,21 @@ def write_parts(folder: Path, parts: Sequence[RunPart], files: Mapping[str, Call
                 digests[name] = hashlib.sha256(text).hexdigest()
             if part.example is not None:
                 part.example.save(new / example_file(part.kind))
-            listed[part.kind] = _Listed(part.facts, digests, part.example is not None)
+            if part.probes is not None:
+                part.probes.save(new / PROBES_FILE)
+            listed[part.kind] = _Listed(part.facts, digests, part.example is not None, part.probes is not None)
         for name, write in (files or {}).items():
             write(path_in(new, name))
         listed = {kind: listed[kind] for kind in KINDS if kind in listed}
-        entries = {kind: {**facts_to_json(one.facts), "tables": dict(one.tables), "example": one.example} for kind, one in listed.items()}
+        entries = {kind: _entry(one) for kind, one in listed.items()}
         write_sealed_json(new / FACTS_FILE, {"format": FORMAT, "parts": entries})
     _remove_old(folder, before, listed)
+
+
+def _entry(listed: _Listed) -> dict[str, Any]:
+    """A run as run.json lists it."""
+    entry = {**facts_to_json(listed.facts), "tables": dict(listed.tables), "example": listed.example}
+    return {**entry, "probes": True} if listed.probes else entry
 
 
 def _remove_old(folder: Path, before: Mapping[str, _Listed], now: Mapping[str, _Listed]) -> None:
@@ -126,13 +139,16 @@ def _remove_old(folder: Path, before: Mapping[str, _Listed], now: Mapping[str, _
                 table_file(folder, name).unlink(missing_ok=True)
         if kind in now and not now[kind].example:
             (folder / example_file(kind)).unlink(missing_ok=True)
+        if one.probes and kind in now and not now[kind].probes:
+            (folder / PROBES_FILE).unlink(missing_ok=True)
 
 
 def _read_part(folder: Path, kind: str, listed: _Listed) -> RunPart:
     tables = {name: _read_table(table_file(folder, name), digest) for name, digest in listed.tables.items()}
     example = folder / example_file(kind)
     wanted = example.is_file() if listed.example is None else listed.example
-    return RunPart(listed.facts, tables, open_trace(example) if wanted else None)
+    probes = open_trained_probes(folder / PROBES_FILE) if listed.probes else None
+    return RunPart(listed.facts, tables, open_trace(example) if wanted else None, probes)
 
 
 def _bytes(path: Path) -> bytes:
@@ -146,7 +162,7 @@ def _with_digests(folder: Path, listed: _Listed) -> _Listed:
     """The same with a checksum for every table, where the version that wrote it kept none."""
     tables = {name: digest or digest_of(table_file(folder, name)) for name, digest in listed.tables.items()}
     example = (folder / example_file(listed.facts.kind)).is_file() if listed.example is None else listed.example
-    return _Listed(listed.facts, tables, example)
+    return _Listed(listed.facts, tables, example, listed.probes)
 
 
 def _check_distinct(folder: Path, kept: Mapping[str, _Listed], parts: Sequence[RunPart]) -> None:
@@ -172,7 +188,10 @@ def _listed(folder: Path) -> dict[str, _Listed]:
         parts = data["parts"] if "parts" in data else {data.get("kind", "analyse"): data}
         if not isinstance(parts, dict) or not parts:
             raise ValueError("it lists no runs")
-        listed = {kind: _Listed(facts_from_json(part, form=form), _tables_of(part), _example_of(part)) for kind, part in parts.items()}
+        listed = {
+            kind: _Listed(facts_from_json(part, form=form), _tables_of(part), _example_of(part), part.get("probes") is True)
+            for kind, part in parts.items()
+        }
         wrong = [kind for kind, one in listed.items() if one.facts.kind != kind]
         if wrong:
             raise ValueError(f"a run of {listed[wrong[0]].facts.kind} listed as {wrong[0]}")

@@ -8,6 +8,7 @@ from eyeline.capture.trace import Trace
 from eyeline.capture.trace_read import open_trace
 from eyeline.errors import StorageError
 from eyeline.results.comparison import FILES, Comparison
+from eyeline.results.probes.trained import PROBES, TrainedProbes, open_trained_probes
 from eyeline.results.run import Run, open_run
 from eyeline.results.space.file import FILE, SPACE
 from eyeline.results.space.read import open_space
@@ -15,10 +16,11 @@ from eyeline.results.space.space import Space
 from eyeline.storage.sealed import kind_of
 
 
-def open(path: str | Path) -> Trace | Space | Run | Comparison:
-    """Open a trace, a space, a run or a comparison, without torch.
+def open(path: str | Path) -> Trace | Space | Run | Comparison | TrainedProbes:
+    """Open a trace, a space, trained probes, a run or a comparison, without torch.
 
-    A file is a trace or a space. A folder is the space or comparison that it holds alone, else a run: its tables, of all kinds.
+    A file is a trace, a space or a set of trained probes.
+    A folder is the space or comparison that it holds alone, else a run: its tables, of all kinds.
     """
     path = Path(path)
     try:
@@ -30,7 +32,10 @@ def open(path: str | Path) -> Trace | Space | Run | Comparison:
             f"{str(path)[:200]!r}: no such file or folder.", "Give what trace.save, run.save, space.save or a command wrote."
         )
     if not is_folder:
-        return open_space(path) if kind_of(path) == SPACE.name else open_trace(path)
+        kind = kind_of(path)
+        if kind == PROBES.name:
+            return open_trained_probes(path)
+        return open_space(path) if kind == SPACE.name else open_trace(path)
     run = open_run(path)
     kinds = list(run.parts)
     if kinds == ["space"] and (path / FILE).is_file():

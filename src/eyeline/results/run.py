@@ -11,6 +11,7 @@ from eyeline.capture.trace import Trace
 from eyeline.errors import TraceError, nearest
 from eyeline.results.facts import KINDS, RunFacts
 from eyeline.results.folder import RunPart, read_parts, write_parts
+from eyeline.results.probes.trained import TrainedProbes
 from eyeline.results.table import Table
 
 #: What a run may have counted, in the order in which it is printed.
@@ -26,9 +27,11 @@ class Run:
 
     sections: tuple[RunPart, ...] = field()
 
-    def __init__(self, facts: RunFacts, tables: Mapping[str, Table], example: Trace | None = None) -> None:
-        """A run of one kind. example: the attention on one text of the corpus, to look at heads with."""
-        object.__setattr__(self, "sections", (RunPart(facts, tables, example),))
+    def __init__(
+        self, facts: RunFacts, tables: Mapping[str, Table], example: Trace | None = None, probes: TrainedProbes | None = None
+    ) -> None:
+        """A run of one kind. example: the attention on one text of the corpus, to look at heads with; probes: see `el.open_probe`."""
+        object.__setattr__(self, "sections", (RunPart(facts, tables, example, probes),))
 
     def __repr__(self) -> str:
         parts = (f"{', '.join(p.tables)} of {p.facts.model.name} on {amounts(p)} of {p.facts.corpus.name}" for p in self.parts.values())
@@ -54,9 +57,14 @@ class Run:
         return next((part.example for part in self.sections if part.example is not None), None)
 
     @property
+    def probes(self) -> TrainedProbes | None:
+        """The trained probes of a run of kind `probe`: `el.open_probe(run)` asks them about a sentence."""
+        return next((part.probes for part in self.sections if part.probes is not None), None)
+
+    @property
     def parts(self) -> dict[str, Run]:
         """The runs of one kind that this run consists of, by kind: of most runs, itself alone."""
-        return {part.kind: Run(part.facts, part.tables, part.example) for part in self.sections}
+        return {part.kind: _run_of(part) for part in self.sections}
 
     def join(self, *others: Run) -> Run:
         """A run that holds the tables of several runs of different kinds, to be saved or reported as one."""
@@ -64,7 +72,7 @@ class Run:
 
     def with_facts(self, **changes: Any) -> Run:
         """The same run of one kind with other facts: `run.with_facts(left_out={})`."""
-        return Run(replace(self.facts, **changes), self.tables, self.example)
+        return Run(replace(self.facts, **changes), self.tables, self.example, self.probes)
 
     def table(self, name: str) -> Table:
         if name not in self.tables:
@@ -88,7 +96,7 @@ def open_run(folder: str | Path) -> Run:
 
 def open_parts(folder: Path, leave_out: Collection[str] = ()) -> list[Run]:
     """The runs that a folder holds, one of each kind, except those of the kinds that are left out."""
-    return [Run(part.facts, part.tables, part.example) for part in read_parts(folder, leave_out)]
+    return [_run_of(part) for part in read_parts(folder, leave_out)]
 
 
 def amounts(run: Run) -> str:
@@ -96,6 +104,10 @@ def amounts(run: Run) -> str:
     counts = run.facts.counts
     names = [name for name in AMOUNTS if name in counts and not (name == "documents" and "texts" in counts)]
     return ", ".join(f"{counts[name]:,} {name if counts[name] != 1 else name.removesuffix('s')}" for name in names)
+
+
+def _run_of(part: RunPart) -> Run:
+    return Run(part.facts, part.tables, part.example, part.probes)
 
 
 def _joined(parts: Sequence[RunPart]) -> Run:
@@ -109,6 +121,6 @@ def _joined(parts: Sequence[RunPart]) -> Run:
     if shared:
         raise TraceError(f"Two of these runs have a table {shared[0]!r}.", "Save them to folders of their own.")
     ordered = tuple(sorted(parts, key=lambda part: KINDS.index(part.kind)))
-    run = Run(ordered[0].facts, ordered[0].tables, ordered[0].example)
+    run = _run_of(ordered[0])
     object.__setattr__(run, "sections", ordered)
     return run

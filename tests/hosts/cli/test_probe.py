@@ -23,12 +23,20 @@ def test_one_treebank_gives_tables_figures_and_a_report(eyeline, treebank, tmp_p
     assert "Trained on 30 sentences of one half of sample.conllu" in done.stdout
     assert f"Report: {tmp_path / 'run' / 'report.html'}\n" in done.stdout  # in one piece, however narrow the window
     run = el.open_run(tmp_path / "run")
-    assert set(run.tables) == {"probes", "probes_curve", "probe_weights"}
+    assert set(run.tables) == {"probes", "probes_curve", "probe_weights", "probe_parses"}
     assert sorted({int(layer) for layer in run.table("probe_weights")["layer"]}) == [2, 4]
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     for name in run.tables:
         assert (tmp_path / "run" / "figures" / f"{name}.html").is_file()
         assert f"figure-{name}" in page
+    parsed = eyeline("parse", "The cat sat.", "--run", tmp_path / "run", "--pair", "The:cat", "-o", tmp_path / "arcs.html")
+    assert parsed.returncode == 0, parsed.stderr
+    assert "dependent-to-head" in parsed.stdout
+    assert "ROOT" in parsed.stdout
+    assert "triangle-down" in (tmp_path / "arcs.html").read_text(encoding="utf-8")
+    twice = eyeline("parse", "The cat and the cat.", "--run", tmp_path / "run", "--pair", "cat:the")
+    assert twice.returncode == 2
+    assert "Give the index of a word" in twice.stderr
     again = eyeline("probe", treebank, "-o", tmp_path / "run")
     assert again.returncode == 2
     assert "--overwrite" in again.stderr

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from eyeline.analyses.probes.features import GoldSentences, Heads, Maps, heads_of, read_gold
+from eyeline.analyses.probes.parse import Probe, parses_table
 from eyeline.analyses.probes.results import ProbeResult, curve_table, probes_table, weights_of, weights_table
 from eyeline.analyses.probes.scorers import AttentionAndWords, AttentionOnly, DistancesAndWords, Scorer, right_branching
 from eyeline.analyses.probes.training import ProbeData, Score, count, curve_sizes, evaluate
@@ -24,6 +25,7 @@ from eyeline.errors import TextError
 from eyeline.models.model import Model
 from eyeline.models.reinitialise import reinitialised
 from eyeline.results.facts import CorpusFacts, ProbeOptions, TrainingFacts, WordVectorFacts
+from eyeline.results.probes.trained import ProbeWords, TrainedProbes
 from eyeline.results.run import Run
 from eyeline.text.treebank.read import as_treebank
 from eyeline.text.treebank.sentence import Sentence
@@ -102,7 +104,12 @@ def probe(
         "probes_curve": curve_table(found),
         "probe_weights": weights_table(found, bench.heads),
     }
-    return Run(facts, tables)
+    words = ProbeWords(vectors.name, vectors.scale, dict(vectors.by_word), vectors.table.numpy() if vectors.by_word else None)
+    heads, n_special = bench.heads, golds["test"].n_special
+    trained = TrainedProbes(model.name, facts.model.sha256, heads.layers, heads.heads, n_special, words, bench.parameters)
+    return Run(
+        facts, {**tables, "probe_parses": parses_table(Probe(trained.best, model, trained), golds["test"].sentences)}, probes=trained
+    )
 
 
 @dataclass
@@ -116,6 +123,7 @@ class _Bench:
     epochs: int
     seed: int
     steps: Steps
+    parameters: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)  # of the probes with attention, as the first seed left them
     seconds: dict[str, float] = field(default_factory=lambda: {"recording": 0.0, "training": 0.0})
 
     def run(self, model: Model) -> list[ProbeResult]:
@@ -141,7 +149,9 @@ class _Bench:
             self.fit(f"attention + {words}", both, parts),
         ]
         self.record(reinitialised(model, self.seed), parts, "recording the random network")
-        return [*found, replace(self.fit(f"attention + {words}, random init", both, parts), weights=())]
+        random = self.fit(f"attention + {words}, random init", both, parts)
+        del self.parameters[random.name]  # its network is gone: nothing can be asked of it
+        return [*found, replace(random, weights=())]
 
     def record(self, model: Model, parts: dict[str, ProbeData], step: str) -> None:
         started, total, before, report = time.monotonic(), sum(map(len, parts.values())), 0, self.steps.begin(step)
@@ -173,6 +183,8 @@ class _Bench:
             train_scorer(scorer, parts["train"], epochs=self.epochs, generator=random, at=at, report=report_seed)
             curve[n].append(evaluate(scorer, parts["test"]))
             weights.append(weights_of(scorer, parts["test"]))
+            if number == 0 and weights[0] is not None:
+                self.parameters[name] = {key: value.numpy().copy() for key, value in scorer.state_dict().items()}
         self.seconds["training"] += time.monotonic() - started
         return ProbeResult(name, curve[n], curve, [one for one in weights if one is not None])
 

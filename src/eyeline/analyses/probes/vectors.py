@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +15,7 @@ from torch import Tensor
 from eyeline.analyses.probes.features import GoldSentences
 from eyeline.errors import ModelError, StorageError, TextError
 from eyeline.models.model import Model
+from eyeline.text.tokenized import TokenizedText
 
 #: Model embeddings are scaled to this mean length, about that of GloVe's vectors, so that one learning rate serves both.
 LENGTH = 5.5
@@ -29,12 +30,16 @@ class WordVectors:
     table     [row, dim]; row 0 is zero, for words that have none
     rows      of the training and of the test sentences: for each sentence [word]
     covered   the share of the words that have a vector
+    scale     of model embeddings: the factor that all of them were multiplied by
+    by_word   of GloVe: word → row
     """
 
     name: str
     table: Tensor = field(repr=False)
     rows: Mapping[str, tuple[Tensor, ...]] = field(repr=False)
     covered: float
+    scale: float = 1.0
+    by_word: Mapping[str, int] = field(default_factory=dict, repr=False)
 
     @property
     def n_dims(self) -> int:
@@ -56,28 +61,45 @@ def glove_vectors(path: str | Path, golds: Mapping[str, GoldSentences]) -> WordV
     row = {word: place + 1 for place, word in enumerate(found)}
     table = np.stack([np.zeros_like(next(iter(found.values()))), *found.values()])
     rows = {part: [[row.get(word, 0) for word in sentence] for sentence in sentences] for part, sentences in words.items()}
-    return _vectors("GloVe", torch.from_numpy(table), rows)
+    return replace(_vectors("GloVe", torch.from_numpy(table), rows), by_word=row)
 
 
 def model_vectors(model: Model, golds: Mapping[str, GoldSentences]) -> WordVectors:
     """The mean of the input embeddings of a word's pieces, all scaled by one factor to a mean length of 5.5 over the training words."""
-    module = model.hf.get_input_embeddings()
-    if not isinstance(getattr(module, "weight", None), Tensor):
-        raise ModelError(f"{model.name} has no table of input embeddings.", "Give word vectors: --glove FOLDER.")
-    embeddings = module.weight.detach().float().cpu()  # [id, dim]
+    embeddings = _embeddings(model)
     row: dict[tuple[int, ...], int] = {}
     rows: dict[str, list[list[int]]] = {}
     for part, gold in golds.items():
         rows[part] = []
         for side in gold.texts.sides:
-            pieces: list[list[int]] = [[] for _ in side.source.word_texts]
-            for word, number in zip(side.source.words, side.source.ids, strict=True):
-                if word is not None:
-                    pieces[word].append(number)
-            rows[part].append([row.setdefault(tuple(numbers), len(row) + 1) for numbers in pieces])
+            rows[part].append([row.setdefault(tuple(numbers), len(row) + 1) for numbers in _pieces(side.source)])
     table = torch.stack([torch.zeros(embeddings.shape[1]), *(embeddings[list(numbers)].mean(0) for numbers in row)])
     lengths = table[torch.tensor([number for sentence in rows["train"] for number in sentence])].norm(dim=1)
-    return _vectors("model embeddings", table * (LENGTH / lengths.mean().clamp_min(1e-9)), rows)
+    scale = float(LENGTH / lengths.mean().clamp_min(1e-9))
+    return replace(_vectors("model embeddings", table * scale, rows), scale=scale)
+
+
+def piece_vectors(model: Model, text: TokenizedText) -> Tensor:
+    """The mean of the input embeddings of each word's pieces, not scaled: [word, dim]."""
+    embeddings = _embeddings(model)
+    return torch.stack([embeddings[numbers].mean(0) for numbers in _pieces(text)])
+
+
+def _embeddings(model: Model) -> Tensor:
+    """[id, dim]"""
+    module = model.hf.get_input_embeddings()
+    if not isinstance(getattr(module, "weight", None), Tensor):
+        raise ModelError(f"{model.name} has no table of input embeddings.", "Give word vectors: --glove FOLDER.")
+    return module.weight.detach().float().cpu()
+
+
+def _pieces(text: TokenizedText) -> list[list[int]]:
+    """The token ids of each word."""
+    pieces: list[list[int]] = [[] for _ in text.word_texts]
+    for word, number in zip(text.words, text.ids, strict=True):
+        if word is not None:
+            pieces[word].append(number)
+    return pieces
 
 
 def read_glove(path: str | Path, wanted: Collection[str]) -> dict[str, np.ndarray]:

@@ -17,6 +17,7 @@ from eyeline.hosts.cli import coreference as coreference_command
 from eyeline.hosts.cli import corpus as corpus_commands
 from eyeline.hosts.cli import grammar as grammar_commands
 from eyeline.hosts.cli import models as model_commands
+from eyeline.hosts.cli import parse as parse_command
 from eyeline.hosts.cli import probe as probe_command
 from eyeline.hosts.cli import space as space_commands
 from eyeline.hosts.cli import view as view_command
@@ -40,7 +41,7 @@ app = typer.Typer(
 GROUPS: dict[str, tuple[Callable[..., None], ...]] = {
     "One text": (view_command.view,),
     "A corpus": (corpus_commands.analyse, corpus_commands.merge, space_commands.space, space_commands.compare),
-    "Grammar and coreference": (grammar_commands.syntax, coreference_command.coreference, probe_command.probe),
+    "Grammar and coreference": (grammar_commands.syntax, coreference_command.coreference, probe_command.probe, parse_command.parse),
     "Texts to start with": (corpus_commands.sample_text, grammar_commands.sample_treebank),
 }
 for group, commands in GROUPS.items():

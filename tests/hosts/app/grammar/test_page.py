@@ -73,8 +73,10 @@ def test_the_built_in_sentences_give_three_tables_which_are_found_among_the_runs
     methods, _ = tables_on(in_tab(at, say, "coreference", job.folder.name))
     assert [row[2] for row in methods] == [f"{share:.1f} %" for share in run.table("coreference")["all"]]
     assert methods[3][0] == say.name("method", "best head")
-    probes, _ = tables_on(in_tab(at, say, "probe", job.folder.name))
+    probes, pair, _ = tables_on(in_tab(at, say, "probe", job.folder.name))
     assert [row[1] for row in probes] == [f"{share:.1f} %" for share in run.table("probes")["uas"]]
+    parse = el.open_probe(run, model=el.load(shallow)).parse("The cat sat on the mat.")
+    assert [row[0] for row in pair] == [str(one.head) for one in parse.pair(0, parse.governors[0])[: len(pair)]]
     runs = script("runs", "ja", model=str(shallow))
     runs.session_state["visitor"] = at.session_state["visitor"]
     runs.run()

@@ -14,6 +14,7 @@ from eyeline.hosts.app.figures import figures, tables
 from eyeline.hosts.app.figures.tables import Column
 from eyeline.hosts.app.grammar import card as grammar_card
 from eyeline.hosts.app.grammar import relation as grammar_relation
+from eyeline.hosts.app.grammar.parse import show_parse
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.plain import escaped
 from eyeline.plots.figures import available
@@ -28,7 +29,7 @@ from eyeline.sample.treebank import NAME
 FIGURES = {
     "syntax": ("syntax",),
     "coreference": ("coreference", "coreference_heads", "coreference_example"),
-    "probe": ("probes", "probes_curve", "probe_weights"),
+    "probe": ("probes", "probes_curve", "probe_weights", "probe_parses"),
 }
 TYPES = ("all", "pronoun", "proper", "nominal")
 PERCENT = "%.1f %%"
@@ -169,6 +170,7 @@ def _probe(say: Say, run: Run, folder: Path) -> None:
             Column(say("grammar.column_punctuation"), [_percent(row["uas_with_punctuation"]) for row in rows]),
             Column(say("grammar.column_words"), [f"{int(row['n']):,}" for row in rows]),
         )
+    show_parse(say, run, folder.name)
 
 
 def _unknown(value: Cell) -> bool:

@@ -1,0 +1,57 @@
+"""`eyeline parse`: a sentence in, its tree as a trained probe sees it out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from eyeline.hosts.cli.terminal import console
+
+
+def parse(
+    text: Annotated[str, typer.Argument(help="The sentence.", show_default=False)],
+    run: Annotated[Path, typer.Option(help="The folder that `eyeline probe` wrote.", show_default=False)],
+    probe: Annotated[
+        str | None, typer.Option(help="A row of its table, such as attention-only. Without it: the one that reads words too.")
+    ] = None,
+    pair: Annotated[str | None, typer.Option(help="The weight of every head for a dependent and a governor, such as The:cat.")] = None,
+    model: Annotated[str | None, typer.Option(help="Where the model is now, if not where it was.", show_default=False)] = None,
+    output: Annotated[Path | None, typer.Option("-o", "--output", help="The arcs as a page: FILE.html", show_default=False)] = None,
+) -> None:
+    """Ask a trained probe about your own sentence: the governor of every word, how likely it is, and the heads behind it.
+
+    [dim]eyeline parse "The cat sat on the mat." --run run --pair The:cat[/dim]
+    """
+    from eyeline.analyses.probes.parse import open_probe
+    from eyeline.plots.probes.probe_parses import draw_parse
+    from eyeline.storage.files import write_whole
+
+    parsed = open_probe(run, probe, model=model).parse(text)
+    table = Table("word", "governor", "probability", "heads that spoke most for it")
+    for row in parsed.table().rows():
+        cells = (row["word"], row["governor"], f"{100 * float(row['probability']):.1f} %", row["heads"])
+        table.add_row(*(escape(str(cell)) for cell in cells))
+    console.print(table)
+    if pair is not None:
+        dependent, _, governor = pair.partition(":")
+        weights = Table("head", "direction", "attention", "weight", "contribution")
+        for one in parsed.pair(_word(dependent), _word(governor))[:10]:
+            weights.add_row(str(one.head), one.direction, f"{one.attention:.3f}", f"{one.weight:+.3f}", f"{one.contribution:+.3f}")
+        console.print(weights)
+    console.print(f"[dim]{escape(parsed.probe)} on {escape(parsed.model)}. What can be read off attention, not what the model uses.[/dim]")
+    if output is not None:
+        write_whole(output, [draw_parse(parsed).to_html(include_plotlyjs=True).encode()])
+        console.print(f"Saved to {escape(str(output))}", highlight=False)
+
+
+def _word(given: str) -> str | int:
+    """A word, or the index of one.
+
+    >>> _word("cat"), _word("4")
+    ('cat', 4)
+    """
+    return int(given) if given.isdecimal() else given
