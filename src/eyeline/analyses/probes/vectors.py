@@ -88,9 +88,10 @@ def piece_vectors(model: Model, text: TokenizedText) -> Tensor:
 def _embeddings(model: Model) -> Tensor:
     """[id, dim]"""
     module = model.hf.get_input_embeddings()
-    if not isinstance(getattr(module, "weight", None), Tensor):
+    weight = getattr(module, "weight", None)
+    if not isinstance(weight, Tensor):
         raise ModelError(f"{model.name} has no table of input embeddings.", "Give word vectors: --glove FOLDER.")
-    return module.weight.detach().float().cpu()
+    return weight.detach().float().cpu()
 
 
 def _pieces(text: TokenizedText) -> list[list[int]]:

@@ -85,7 +85,7 @@ def test_the_built_in_sentences_give_three_tables_which_are_found_among_the_runs
     assert "文法、40 文" in runs.selectbox(key="run-name").options[0]
     assert len(runs.dataframe) == 1
     assert len(tables_on(runs)) == 1
-    assert len(tables_on(in_tab(runs, say, "probe", job.folder.name))) == 2
+    assert len(tables_on(in_tab(runs, say, "probe", job.folder.name))) == 3
 
 
 def in_tab(at, say, kind, name):
