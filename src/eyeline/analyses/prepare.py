@@ -58,10 +58,10 @@ class Preparation:
             pieces = [self._texts(piece) for piece in _pieces(document.item)]
         else:
             pieces = [self._texts(document.item)]
-        found = [side for piece in pieces for side in piece or ()]
+        texts = [side for piece in pieces for side in piece or ()]
         if None in pieces:  # of a long document perhaps only some
-            self.counts["unreadable_pieces" if found else "unreadable"] += pieces.count(None) if found else 1
-        return found
+            self.counts["unreadable_pieces" if texts else "unreadable"] += pieces.count(None) if texts else 1
+        return texts
 
     def _texts(self, item: Item) -> list[Sides] | None:
         """The texts that an item makes, none where it is too long; None: it cannot be read."""
@@ -70,18 +70,18 @@ class Preparation:
                 return self._read_and_written(item)
             sides = Sides(self._encode(item))
             if self.longest is None or len(sides.source) <= self.longest:
-                found = [sides]
+                texts = [sides]
             elif self.window and not isinstance(item, tuple):
-                found = [Sides(text) for text in self._windows(sides.source, item)]
-                self.counts["windows"] += len(found)
+                texts = [Sides(text) for text in self._windows(sides.source, item)]
+                self.counts["windows"] += len(texts)
             else:
                 self.counts["too_long"] += 1
                 return []
             if self.model.hf.config.is_encoder_decoder:
-                found = [self.model.read(self._again(side.source, item)) for side in found]
+                texts = [self.model.read(self._again(side.source, item)) for side in texts]
         except TextError:
             return None
-        return self._counted(found)
+        return self._counted(texts)
 
     def _read_and_written(self, item: tuple[str, str]) -> list[Sides]:
         """What an encoder reads and what its decoder has written: each may be as long as the model takes."""
@@ -90,13 +90,13 @@ class Preparation:
             return []
         return self._counted([self.model.read(item)])
 
-    def _counted(self, found: list[Sides]) -> list[Sides]:
-        self.counts["texts"] += len(found)
-        self.counts["tokens"] += sum(len(side.source) + (len(side.target) if side.target else 0) for side in found)
-        unknown, _ = count_unknown((side.source for side in found), self.model.tokenizer)
+    def _counted(self, texts: list[Sides]) -> list[Sides]:
+        self.counts["texts"] += len(texts)
+        self.counts["tokens"] += sum(len(side.source) + (len(side.target) if side.target else 0) for side in texts)
+        unknown, _ = count_unknown((side.source for side in texts), self.model.tokenizer)
         if unknown:
             self.counts["unknown"] += unknown
-        return found
+        return texts
 
     def _encode(self, item: Item) -> TokenizedText:
         if isinstance(item, list):

@@ -47,13 +47,13 @@ class WordTexts:
 
     def dropped(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
         """too_long or unreadable → name → why; names: of the sentences that were given, of which two may have the same."""
-        told: dict[str, dict[str, str]] = {}
-        for kind, found in self.reasons.items():
-            told[kind] = {}
-            for place, why in found.items():
-                name = names[place]
-                told[kind][name if name not in told[kind] else f"{name}, sentence {place + 1}"] = why
-        return told
+        dropped_texts: dict[str, dict[str, str]] = {}
+        for kind, whys in self.reasons.items():
+            dropped_texts[kind] = {}
+            for index, why in whys.items():
+                name = names[index]
+                dropped_texts[kind][name if name not in dropped_texts[kind] else f"{name}, sentence {index + 1}"] = why
+        return dropped_texts
 
 
 @dataclass(frozen=True)
@@ -131,20 +131,20 @@ def read_words(
     kept: list[int] = []
     counts: Counter[str] = Counter(sentences=0, words=0, tokens=0, too_long=0, unreadable=0)
     reasons: dict[str, dict[int, str]] = {"too_long": {}, "unreadable": {}}
-    for place, words in enumerate(sentences):
+    for index, words in enumerate(sentences):
         try:
-            text = encode(tokenizer, words=words, spaces=spaces[place] if spaces is not None else None)
+            text = encode(tokenizer, words=words, spaces=spaces[index] if spaces is not None else None)
         except TextError as error:
             counts["unreadable"] += 1
-            reasons["unreadable"][place] = str(error)
+            reasons["unreadable"][index] = str(error)
             continue
         if limits and len(text) > min(limits):
             counts["too_long"] += 1
-            reasons["too_long"][place] = f"{len(text)} tokens, more than {min(limits)}."
+            reasons["too_long"][index] = f"{len(text)} tokens, more than {min(limits)}."
             continue
         counts.update(sentences=1, words=len(words), tokens=len(text))
         sides.append(sides_of(model, text))
-        kept.append(place)
+        kept.append(index)
     return WordTexts(tuple(sides), tuple(kept), counts, reasons)
 
 
@@ -195,10 +195,10 @@ class _Pooling:
         n_words = tuple(len(text.word_texts) for text in texts)
         width, n_special = max(n_words), max(sum(text.special) for text in texts)
         membership = torch.zeros(len(texts), max(map(len, texts)), width + n_special)  # [sentence, token, unit]
-        for place, text in enumerate(texts):
+        for index, text in enumerate(texts):
             behind = iter(range(width, width + n_special))
             units = [next(behind) if word is None else word for word in text.words]
-            membership[place, range(len(text)), units] = 1
+            membership[index, range(len(text)), units] = 1
         pieces = membership.sum(1, keepdim=True).clamp_min(1)  # [sentence, 1, unit]
         special = tuple(tuple(t for t, added in zip(text.tokens, text.special, strict=True) if added) for text in texts)
         as_queries = (membership / pieces).transpose(1, 2)  # [sentence, unit, token]

@@ -50,8 +50,8 @@ def stack_from_arrays(
         scales=scales,
         why_missing="it was not among the arrays; pass {name}=…",
     )
-    for layer, one in zip(numbers, maps, strict=True):
-        check_weights(one, layer, stack)
+    for layer, layer_weights in zip(numbers, maps, strict=True):
+        check_weights(layer_weights, layer, stack)
     return stack
 
 
@@ -119,24 +119,24 @@ def check_weights(weights: np.ndarray, layer: int, stack: Stack) -> None:
     """Refuse what is not attention: not finite, negative, or rows that sum to more than 1."""
     tokens, keys = stack.query_text.tokens, stack.key_text.tokens
 
-    def place(head: int, query: int) -> str:
+    def location(head: int, query: int) -> str:
         return f"layer {layer}, head {head}, query {query} ({tokens[query]})"
 
     lowest, highest = weights.min(), weights.max()
     if not np.isfinite(lowest) or not np.isfinite(highest):
         head, query, key = np.argwhere(~np.isfinite(weights))[0]
-        found = weights[head, query, key]
-        raise TraceError(f"Not a number at {place(head, query)}, key {key} ({keys[key]}): {found}.", "Weights are finite.")
+        value = weights[head, query, key]
+        raise TraceError(f"Not a number at {location(head, query)}, key {key} ({keys[key]}): {value}.", "Weights are finite.")
     if lowest < 0:
         head, query, key = np.unravel_index(weights.argmin(), weights.shape)
         raise TraceError(
-            f"A negative weight at {place(int(head), int(query))}, key {key} ({keys[key]}): {lowest:.4g}.",
+            f"A negative weight at {location(int(head), int(query))}, key {key} ({keys[key]}): {lowest:.4g}.",
             "Attention weights are from 0 to 1. Are these scores before the softmax?",
         )
     sums = weights.sum(axis=-1)  # [head, query]
     if sums.max() > 1 + TOLERANCE:
         head, query = np.unravel_index(sums.argmax(), sums.shape)
         raise TraceError(
-            f"The weights at {place(int(head), int(query))} sum to {sums.max():.4g}.",
+            f"The weights at {location(int(head), int(query))} sum to {sums.max():.4g}.",
             "A row sums to 1 or less. Are queries the rows, and is this after the softmax?",
         )

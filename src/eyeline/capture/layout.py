@@ -194,8 +194,8 @@ def is_plain(call: Call) -> bool:
     expected = _scores(loud, call)
     for term in (call.bias, call.mask):
         expected = expected if term is None else expected + term
-    found = call.again(loud)
-    return bool(found.shape == expected.shape and (found.float() - expected.float().softmax(-1)).abs().max() < PLAIN_WITHIN)
+    weights = call.again(loud)
+    return bool(weights.shape == expected.shape and (weights.float() - expected.float().softmax(-1)).abs().max() < PLAIN_WITHIN)
 
 
 def _scores(queries: torch.Tensor, call: Call) -> torch.Tensor:
@@ -222,7 +222,9 @@ def _match(own: Mapping[str, OwnMaps], calls: list[_RecordedCall]) -> tuple[Slot
     return tuple(slots)
 
 
-def _same(one: torch.Tensor, other: torch.Tensor | None) -> bool:
+def _same(weights: torch.Tensor, other: torch.Tensor | None) -> bool:
     if other is None:
         return False
-    return one.shape == other.shape and (torch.equal(one, other) or torch.allclose(one.float(), other.float(), rtol=0, atol=1e-6))
+    return weights.shape == other.shape and (
+        torch.equal(weights, other) or torch.allclose(weights.float(), other.float(), rtol=0, atol=1e-6)
+    )

@@ -210,9 +210,9 @@ def own_eager(module_type: type) -> Callable[..., tuple[torch.Tensor, torch.Tens
         for name in forward.__code__.co_names:
             if name.endswith("eager_attention_forward") and name in forward.__globals__:
                 return forward.__globals__[name]  # type: ignore[no-any-return]
-        found = getattr(sys.modules.get(cls.__module__), "eager_attention_forward", None)
-        if found is not None:
-            return found  # type: ignore[no-any-return]
+        function = getattr(sys.modules.get(cls.__module__), "eager_attention_forward", None)
+        if function is not None:
+            return function  # type: ignore[no-any-return]
     raise ModelError(
         f"{module_type.__name__} calls the attention interface, but its file {module_type.__module__} has no eager attention of its own.",
         "Its attention cannot be recorded.",

@@ -45,27 +45,27 @@ def _describe(stack: Stack, texts: list[TokenizedText], arrays: dict[str, np.nda
             arrays[f"{stack.name}.{what}"] = stack._stacked(what)
             kept[what] = "stacked"
             continue
-        places: list[int] = []
+        indices: list[int] = []
         distinct: list[np.ndarray] = []
         for array in layers:
             if array is None:
-                places.append(-1)
+                indices.append(-1)
                 continue
             known = next((i for i, other in enumerate(distinct) if other is array), len(distinct))
             if known == len(distinct):
                 distinct.append(array)
                 arrays[f"{stack.name}.{what}.{known}"] = np.ascontiguousarray(array)
-            places.append(known)
-        kept[what] = places
+            indices.append(known)
+        kept[what] = indices
 
-    def place(text: TokenizedText) -> int:
+    def text_index(text: TokenizedText) -> int:
         if text not in texts:
             texts.append(text)
         return texts.index(text)
 
     return {
-        "query_text": place(stack.query_text),
-        "key_text": place(stack.key_text),
+        "query_text": text_index(stack.query_text),
+        "key_text": text_index(stack.key_text),
         "layers": list(stack.layers),
         "scales": list(stack.scales),
         "plain": stack.plain,

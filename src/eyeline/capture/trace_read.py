@@ -29,13 +29,13 @@ def open_trace(path: str | Path) -> Trace:
 
 def _restore(name: str, data: dict[str, Any], texts: list[TokenizedText], arrays: dict[str, np.ndarray]) -> Stack:
     by_layer: dict[str, tuple[np.ndarray | None, ...]] = {}
-    for what, places in data["kept"].items():
+    for what, indices in data["kept"].items():
         if what not in ARRAYS:
             raise ValueError(f"unknown array {what!r}")
-        if places == "stacked":
+        if indices == "stacked":
             by_layer[f"{what}_by_layer"] = tuple(arrays[f"{name}.{what}"])
         else:
-            by_layer[f"{what}_by_layer"] = tuple(None if i < 0 else arrays[f"{name}.{what}.{i}"] for i in places)
+            by_layer[f"{what}_by_layer"] = tuple(None if i < 0 else arrays[f"{name}.{what}.{i}"] for i in indices)
     return Stack(
         name=name,
         query_text=texts[data["query_text"]],

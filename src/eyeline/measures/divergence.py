@@ -19,5 +19,5 @@ def jensen_shannon(p: np.ndarray, g: np.ndarray) -> np.ndarray:
     m = (p + g) / 2
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(p > 0, p * np.log(p / m), 0) + np.where(g > 0, g * np.log(g / m), 0)
-    found = np.maximum(terms.sum(-1) / 2, 0)
-    return np.asarray(np.where((p.sum(-1) > 0) & (g.sum(-1) > 0), found, np.nan))
+    divergence = np.maximum(terms.sum(-1) / 2, 0)
+    return np.asarray(np.where((p.sum(-1) > 0) & (g.sum(-1) > 0), divergence, np.nan))

@@ -10,7 +10,7 @@ import torch
 #: The offsets that the fixed baseline of the paper may choose from, and those of the wider one, for relations between distant words.
 OFFSETS, WIDE_OFFSETS = (-3, -2, -1, 0, 1, 2), tuple(range(-20, 21))
 #: What a head predicts for a word that nothing is seen from, or to: no word, so it is wrong.
-NOTHING = -2
+NO_WORD = -2
 
 
 def most_attended(weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -19,7 +19,7 @@ def most_attended(weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         dependent → head   argmax_j A[d, j]         head → dependent   argmax_j A[j, d]         with A[d, d] = 0
 
     weights: [..., word, word], special tokens left out, not normalised again → words and weights, both [..., 2, word]. Where all is zero
-    (the first word of a causal model sees nothing else) the word is NOTHING.
+    (the first word of a causal model sees nothing else) the word is NO_WORD.
 
     >>> most_attended(torch.tensor([[0.9, 0.1, 0.0], [0.3, 0.1, 0.5], [0.2, 0.1, 0.7]]))[0].tolist()
     [[1, 2, 0], [1, 0, 1]]
@@ -29,10 +29,10 @@ def most_attended(weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     looked, looks = others.max(-1), others.max(-2)
     best = torch.stack([looked.values, looks.values], -2)  # [..., direction, word]
     words = torch.stack([looked.indices, looks.indices], -2)
-    return words.masked_fill(best <= 0, NOTHING), best
+    return words.masked_fill(best <= 0, NO_WORD), best
 
 
-def at_offset(places: np.ndarray, n_words: np.ndarray | int, offset: int) -> np.ndarray:
+def at_offset(positions: np.ndarray, n_words: np.ndarray | int, offset: int) -> np.ndarray:
     """The head that a fixed offset predicts for each word, from 0, -1 for the root: clamp(i + offset, 0, n) with i from 1 and 0 the root.
 
     places, n_words: where each word stands, from 0, and how many its sentence has: [word] → [word]
@@ -40,8 +40,8 @@ def at_offset(places: np.ndarray, n_words: np.ndarray | int, offset: int) -> np.
     >>> at_offset(np.arange(4), 4, 2).tolist(), at_offset(np.arange(4), 4, -2).tolist()
     ([2, 3, 3, 3], [-1, -1, 0, 1])
     """
-    found: np.ndarray = np.clip(places + 1 + offset, 0, n_words) - 1
-    return found
+    predicted: np.ndarray = np.clip(positions + 1 + offset, 0, n_words) - 1
+    return predicted
 
 
 def best_offset(right: Sequence[int], offsets: Sequence[int] = OFFSETS) -> int:

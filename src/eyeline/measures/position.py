@@ -16,9 +16,9 @@ def reach(weights: np.ndarray, inside: np.ndarray) -> tuple[float, float]:
     >>> round(near, 3), round(distance, 3)
     (0.833, 0.333)
     """
-    places = np.flatnonzero(inside)
-    among = weights[..., places[:, None], places[None, :]].reshape(-1, len(places), len(places)).sum(axis=0)  # [query, key]
-    apart = np.abs(places[:, None] - places[None, :])  # [query, key]
+    positions = np.flatnonzero(inside)
+    among = weights[..., positions[:, None], positions[None, :]].reshape(-1, len(positions), len(positions)).sum(axis=0)  # [query, key]
+    apart = np.abs(positions[:, None] - positions[None, :])  # [query, key]
     total = float(among.sum())
     if not total:
         return float("nan"), float("nan")

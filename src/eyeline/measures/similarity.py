@@ -51,12 +51,12 @@ def js_between_heads(weights: torch.Tensor, smoothing: float = 0.001) -> torch.T
 def _add_pairs(part: torch.Tensor, both: torch.Tensor) -> None:
     """Add Σ (p + g) · log(p + g) of one chunk [head, chunk] to the upper triangle of `both`."""
     space, logs = torch.empty_like(part), torch.empty_like(part)
-    found = part.new_zeros(both.shape)  # sums of this chunk, in its own precision
+    sums = part.new_zeros(both.shape)  # sums of this chunk, in its own precision
     for head in range(len(part) - 1):
         mixed = torch.add(part[head + 1 :], part[head], out=space[head + 1 :])  # [later head, chunk]
         terms = torch.log(mixed, out=logs[head + 1 :]).mul_(mixed)  # [later head, chunk]
-        torch.sum(terms, -1, out=found[head, head + 1 :])
-    both += found
+        torch.sum(terms, -1, out=sums[head, head + 1 :])
+    both += sums
 
 
 def _add_pairs_fused(part: torch.Tensor, both: torch.Tensor) -> None:
@@ -64,8 +64,8 @@ def _add_pairs_fused(part: torch.Tensor, both: torch.Tensor) -> None:
     pair_sums = _pair_sums()
     for first in range(0, len(part), TILE):
         for second in range(first, len(part), TILE):
-            found = pair_sums(part[first : first + TILE], part[second : second + TILE])  # [head, head]
-            both[first : first + TILE, second : second + TILE] += found
+            sums = pair_sums(part[first : first + TILE], part[second : second + TILE])  # [head, head]
+            both[first : first + TILE, second : second + TILE] += sums
 
 
 @cache

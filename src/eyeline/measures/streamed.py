@@ -55,12 +55,12 @@ def weight_at_offset(queries: torch.Tensor, keys: torch.Tensor, scale: float, ls
     queries, keys: [..., token, dim] of one text; lse: [..., token] → [..., token].
     """
     n = queries.shape[-2]
-    found = torch.zeros_like(lse)  # [..., query]
+    weights = torch.zeros_like(lse)  # [..., query]
     rows = slice(max(0, -offset), min(n, n - offset))
     columns = slice(max(0, offset), min(n, n + offset))
     scores = scale * (queries[..., rows, :].to(lse.dtype) * keys[..., columns, :].to(lse.dtype)).sum(-1)  # [..., query]
-    found[..., rows] = (scores - lse[..., rows]).exp()
-    return found
+    weights[..., rows] = (scores - lse[..., rows]).exp()
+    return weights
 
 
 def fused(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, scale: float, causal: bool) -> tuple[torch.Tensor, torch.Tensor]:

@@ -25,7 +25,7 @@ def mass_at_offset(weights: np.ndarray, offset: int) -> np.ndarray:
     array([0. , 0.4])
     """
     n = weights.shape[-1]
-    found = np.zeros(weights.shape[:-1], dtype=weights.dtype)  # [..., query]
+    mass = np.zeros(weights.shape[:-1], dtype=weights.dtype)  # [..., query]
     rows = np.arange(max(0, -offset), min(n, n - offset))
-    found[..., rows] = weights[..., rows, rows + offset]
-    return found
+    mass[..., rows] = weights[..., rows, rows + offset]
+    return mass

@@ -12,9 +12,9 @@ from huggingface_hub import constants
 PATIENCE = 3.0  # seconds
 
 
-def only_local(place: str) -> bool:
+def only_local(source: str) -> bool:
     """True where the network is not to be asked: for folders, when the user said so (HF_HUB_OFFLINE), or when the hub does not answer."""
-    return Path(place).is_dir() or constants.HF_HUB_OFFLINE or not reachable(constants.ENDPOINT)
+    return Path(source).is_dir() or constants.HF_HUB_OFFLINE or not reachable(constants.ENDPOINT)
 
 
 def reachable(endpoint: str) -> bool:

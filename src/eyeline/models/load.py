@@ -52,9 +52,9 @@ def load(
     name = default_model() if name is None else name
     if not isinstance(name, str | Path):
         raise ModelError(f"A model named {name!r}.", _choices())
-    place, shown = _place(str(name))
+    source, shown = _source(str(name))
     target = _device(device)
-    options: dict[str, Any] = {"trust_remote_code": trust_remote_code, "local_files_only": only_local(place)}
+    options: dict[str, Any] = {"trust_remote_code": trust_remote_code, "local_files_only": only_local(source)}
     if revision is not None:
         options["revision"] = revision
     dtype = dtype or (torch.float32 if target.type == "cpu" else None)
@@ -62,8 +62,8 @@ def load(
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
     try:
-        gguf = _gguf_file(place)
-        hf, tokenizer = _open(place, shown, options, dtype) if gguf is None else _open_gguf(place, gguf, shown, options, dtype)
+        gguf = _gguf_file(source)
+        hf, tokenizer = _open(source, shown, options, dtype) if gguf is None else _open_gguf(source, gguf, shown, options, dtype)
         known = embedded(str(name))
         if known is not None and known.update:
             hf = masked_lm(hf, known.update)
@@ -73,7 +73,7 @@ def load(
         transformers_logging.enable_progress_bar()
 
 
-def _place(name: str) -> tuple[str, str]:
+def _source(name: str) -> tuple[str, str]:
     """Where the weights are, and the name to show for them."""
     if not name.strip():
         raise ModelError("A model without a name.", _choices())
@@ -115,13 +115,13 @@ def _choices() -> str:
     return f"Give an embedded model ({names}), the path of a local folder, or a hub id such as google-bert/bert-base-uncased."
 
 
-def _gguf_file(place: str) -> str | None:
-    folder = Path(place)
+def _gguf_file(source: str) -> str | None:
+    folder = Path(source)
     if not folder.is_dir() or (folder / "config.json").is_file():
         return None
     files = sorted(folder.glob("*.gguf"))
     if len(files) > 1:
-        raise ModelError(f"{len(files)} .gguf files in {place}.", "Leave one of them in the folder: " + ", ".join(f.name for f in files))
+        raise ModelError(f"{len(files)} .gguf files in {source}.", "Leave one of them in the folder: " + ", ".join(f.name for f in files))
     if files and importlib.util.find_spec("gguf") is None:
         raise ModelError(f"{files[0].name} needs the package gguf.", install_hint("gguf"))
     return files[0].name if files else None
@@ -142,12 +142,12 @@ def _device(device: Device) -> torch.device:
 
 
 def _open(
-    place: str, shown: str, options: dict[str, Any], dtype: torch.dtype | None
+    source: str, shown: str, options: dict[str, Any], dtype: torch.dtype | None
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase | None]:
     try:
-        config = AutoConfig.from_pretrained(place, **options)
+        config = AutoConfig.from_pretrained(source, **options)
         kind = AutoModelForSeq2SeqLM if type(config) in AutoModelForSeq2SeqLM._model_mapping else AutoModel
-        hf, found = kind.from_pretrained(place, attn_implementation="eager", dtype=dtype or "auto", output_loading_info=True, **options)
+        hf, loading = kind.from_pretrained(source, attn_implementation="eager", dtype=dtype or "auto", output_loading_info=True, **options)
     except EyelineError:
         raise
     except pickle.UnpicklingError as error:
@@ -156,8 +156,8 @@ def _open(
             "Ask for a safetensors version of the model.",
         ) from error
     except Exception as error:  # transformers raises nearly everything here; what matters to the user is which of two cases it is
-        raise _not_opened(place, shown, error) from error
-    missing = sorted(name for name in found["missing_keys"] if not any(part in name for part in UNUSED))
+        raise _not_opened(source, shown, error) from error
+    missing = sorted(name for name in loading["missing_keys"] if not any(part in name for part in UNUSED))
     if missing:
         raise ModelError(
             f"{len(missing)} of the weights of {shown} are not in its files: {', '.join(missing[:3])}{' …' if len(missing) > 3 else ''}",
@@ -165,31 +165,31 @@ def _open(
         )
     with torch.no_grad():  # what is not in the files would be random: the same model would have another fingerprint each time
         for name, parameter in hf.named_parameters():
-            if name in found["missing_keys"]:
+            if name in loading["missing_keys"]:
                 parameter.zero_()
-    return hf, _open_tokenizer(place, shown, options)
+    return hf, _open_tokenizer(source, shown, options)
 
 
 def _open_gguf(
-    place: str, gguf: str, shown: str, options: dict[str, Any], dtype: torch.dtype | None
+    source: str, gguf: str, shown: str, options: dict[str, Any], dtype: torch.dtype | None
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase | None]:
     opened: list[tuple[PreTrainedModel, PreTrainedTokenizerBase | None]] = []
 
     def unpack(folder: Path) -> None:
-        opened.append(_open(place, shown, {**options, "gguf_file": gguf}, torch.float32))
+        opened.append(_open(source, shown, {**options, "gguf_file": gguf}, torch.float32))
         save_plain(*opened[0], folder)
 
-    folder = unpack_once(Path(place, gguf), unpack)
+    folder = unpack_once(Path(source, gguf), unpack)
     if folder is not None:
         return _open(str(folder), shown, options, dtype)
-    return opened[0] if opened else _open(place, shown, {**options, "gguf_file": gguf}, dtype)
+    return opened[0] if opened else _open(source, shown, {**options, "gguf_file": gguf}, dtype)
 
 
-def _not_opened(place: str, shown: str, error: Exception) -> ModelError:
+def _not_opened(source: str, shown: str, error: Exception) -> ModelError:
     reason = _short(error)
     if "trust_remote_code" in str(error):
         return ModelError(f"{shown} brings Python code of its own.", "If you trust it: el.load(name, trust_remote_code=True).")
-    if Path(place).is_dir():
+    if Path(source).is_dir():
         return ModelError(f"The folder {shown} cannot be opened as a model.", f"{type(error).__name__}: {reason}")
     return ModelError(
         f"No embedded model, no folder and no model on the hub (or none within reach) is named {shown!r}.",
@@ -200,14 +200,14 @@ def _not_opened(place: str, shown: str, error: Exception) -> ModelError:
     )
 
 
-def _open_tokenizer(place: str, shown: str, options: dict[str, Any]) -> PreTrainedTokenizerBase | None:
+def _open_tokenizer(source: str, shown: str, options: dict[str, Any]) -> PreTrainedTokenizerBase | None:
     """The tokeniser, or None for models that come without one. A damaged one is an error; so is none at all only when text is given."""
-    folder = Path(place)
+    folder = Path(source)
     has_files = folder.is_dir() and ("gguf_file" in options or any(any(folder.glob(pattern)) for pattern in TOKENIZER_FILES))
     if folder.is_dir() and not has_files:
         return None  # transformers would invent one with an empty vocabulary
     try:
-        tokenizer = AutoTokenizer.from_pretrained(place, **options)
+        tokenizer = AutoTokenizer.from_pretrained(source, **options)
     except Exception as error:  # as above: nearly everything may be raised
         if has_files:
             raise ModelError(f"The tokeniser of {shown} cannot be opened.", f"{type(error).__name__}: {_short(error)}") from error

@@ -40,7 +40,7 @@ def reinitialised(model: Model, seed: int = 0) -> Model:
 
 def embedding_parts(hf: PreTrainedModel) -> list[nn.Module]:
     """The largest parts of a network that hold an embedding table and no list of layers."""
-    found: list[nn.Module] = []
+    parts: list[nn.Module] = []
 
     def walk(module: nn.Module) -> None:
         for child in module.children():
@@ -49,7 +49,7 @@ def embedding_parts(hf: PreTrainedModel) -> list[nn.Module]:
             if any(isinstance(part, nn.ModuleList) for part in child.modules()):
                 walk(child)
             elif any(isinstance(part, nn.Embedding) for part in child.modules()):
-                found.append(child)
+                parts.append(child)
 
     walk(hf)
-    return found
+    return parts

@@ -15,36 +15,36 @@ from eyeline.models.model import Model
 from eyeline.text.tokenized import TokenizedText
 
 
-def same_tokens(one: Sides, other: Sides) -> bool:
+def same_tokens(first: Sides, second: Sides) -> bool:
     """Whether two models read a text as the same tokens."""
 
     def of(sides: Sides) -> tuple[Any, ...]:
         return sides.source.tokens, sides.source.ids, sides.target and sides.target.tokens
 
-    return of(one) == of(other)
+    return of(first) == of(second)
 
 
 def weights_of(model: Model, sides: Sequence[Sides], chosen: dict[str, tuple[int, ...]]) -> list[dict[str, Stack]]:
     """The attention of each text, by stack, of the chosen layers."""
     layers = {name: chosen.get(name, ()) for name in check_layers(model.layout, None)}
-    found: dict[int, dict[str, Stack]] = {}
+    stacks: dict[int, dict[str, Stack]] = {}
     for batch in model.in_batches(sides):
         collector = Collector(model.layout, layers, ("weights",))
         model.stream_layers([sides[i] for i in batch], collector.receive)
-        for place, i in enumerate(batch):
-            found[i] = collector.stacks(place, sides[i])
-    return [found[i] for i in range(len(sides))]
+        for position, i in enumerate(batch):
+            stacks[i] = collector.stacks(position, sides[i])
+    return [stacks[i] for i in range(len(sides))]
 
 
-def aligned(one: Stack, other: Stack, level: str) -> tuple[np.ndarray, np.ndarray] | None:
+def aligned(first: Stack, second: Stack, level: str) -> tuple[np.ndarray, np.ndarray] | None:
     """[layer, head, query, key] of both over the same queries and keys; None where the text reads differently."""
     if level == "token":
-        return one.weights, other.weights
-    texts = [(stack.query_text, stack.key_text) for stack in (one, other)]
+        return first.weights, second.weights
+    texts = [(stack.query_text, stack.key_text) for stack in (first, second)]
     words = [tuple(_words(text) for text in pair) for pair in texts]
     if words[0] != words[1] or not words[0][0] or not words[0][1]:
         return None
-    a, b = (_between_words(stack) for stack in (one, other))
+    a, b = (_between_words(stack) for stack in (first, second))
     return a, b
 
 

@@ -78,17 +78,17 @@ def compare(
     sums = _distances(first, second, pairs, chosen, level, counts, _within(report, 0, len(pairs)))
     given: dict[str, Any] = {"max_tokens": longest, "seed": seed}
     given["layers"] = sorted({layer for numbers in chosen.values() for layer in numbers})
-    one, other = (
+    means_first, means_second = (
         _means(model, analyse(model, both, [AverageAttention(), Entropy()], progress=_pass(report, number, len(pairs)), **given))
         for number, model in enumerate((first, second), start=1)
     )
-    made: tuple[Space, Space] | None = None
+    space_pair: tuple[Space, Space] | None = None
     if spaces and recorded:
         a, b = (
             joint_space(model, both, progress=steps.nested(step, n_steps), **given)
             for step, model, n_steps in zip(("first_space", "second_space"), (first, second), space_steps, strict=True)
         )
-        made = (a, b)
+        space_pair = (a, b)
     elif spaces:
         left_out["space"] = "One of the models stands outside transformers' attention interface: it gives no queries and keys."
     facts = replace(
@@ -100,13 +100,13 @@ def compare(
         left_out=left_out,
         seconds={"all": round(time.monotonic() - started, 3)},
     )
-    return Comparison(Run(facts, {"compare": _table(sums, chosen, one, other)}), made)
+    return Comparison(Run(facts, {"compare": _table(sums, chosen, means_first, means_second)}), space_pair)
 
 
 def _notices(first: Model, second: Model, pairs: Sequence[tuple[Sides, Sides]]) -> tuple[str, ...]:
     """What a reader must know of the two models, each by its name, and of how they read these texts."""
     both = zip((first, second), zip(*pairs, strict=True), strict=True)
-    every = [(model.name, (*model.notices, *unknown_notices([one.source for one in sides], model.tokenizer))) for model, sides in both]
+    every = [(model.name, (*model.notices, *unknown_notices([side.source for side in sides], model.tokenizer))) for model, sides in both]
     return tuple(f"{name}: {notice}" for name, notices in every for notice in notices)
 
 
@@ -171,9 +171,9 @@ def _read_both(
     shared: list[Document] = []
     for document in documents_of(corpus, first, pairs=False, limit=limit, max_tokens=longest, seed=seed):
         counts["documents"] += 1
-        one, other = (reader.read(document) for reader in readers)
-        if len(one) == len(other) == 1:
-            pairs.append((one[0], other[0]))
+        texts_first, texts_second = (reader.read(document) for reader in readers)
+        if len(texts_first) == len(texts_second) == 1:
+            pairs.append((texts_first[0], texts_second[0]))
             shared.append(document)
     counts["skipped"] = counts["documents"] - len(pairs)
     if not pairs:
@@ -192,20 +192,22 @@ def _distances(
 ) -> dict[str, np.ndarray]:
     """stack → [layer, head]: the mean over queries of the divergence between the two models."""
     sums: dict[str, np.ndarray] = {}
-    asked: dict[str, np.ndarray] = {}
+    n_rows: dict[str, np.ndarray] = {}
     for start in range(0, len(pairs), GROUP):
         group = pairs[start : start + GROUP]
-        one, other = (weights_of(model, [pair[side] for pair in group], chosen) for side, model in enumerate((first, second)))
-        for a, b in zip(one, other, strict=True):
+        stacks_first, stacks_second = (
+            weights_of(model, [pair[side] for pair in group], chosen) for side, model in enumerate((first, second))
+        )
+        for a, b in zip(stacks_first, stacks_second, strict=True):
             used = False
             for name in chosen:
                 maps = aligned(a[name], b[name], level)
                 if maps is None:
                     continue
                 used = True
-                found = jensen_shannon(*maps)  # [layer, head, query]
-                sums[name] = sums.get(name, 0) + np.nansum(found, -1)
-                asked[name] = asked.get(name, 0) + np.isfinite(found).sum(-1)
+                distances = jensen_shannon(*maps)  # [layer, head, query]
+                sums[name] = sums.get(name, 0) + np.nansum(distances, -1)
+                n_rows[name] = n_rows.get(name, 0) + np.isfinite(distances).sum(-1)
             counts["texts" if used else "unlike"] += 1
             counts["tokens"] += len(next(iter(a.values())).query_text) if used else 0
         report(start + len(group), len(pairs), counts["tokens"])
@@ -214,7 +216,7 @@ def _distances(
             f"{first.name} and {second.name} split all {len(pairs):,} texts into different words.",
             "Their attention cannot be compared token by token or word by word: choose models that read the same language alike.",
         )
-    return {name: np.divide(total, asked[name], out=np.full(total.shape, np.nan), where=asked[name] > 0) for name, total in sums.items()}
+    return {name: np.divide(total, n_rows[name], out=np.full(total.shape, np.nan), where=n_rows[name] > 0) for name, total in sums.items()}
 
 
 @dataclass(frozen=True)
@@ -237,15 +239,15 @@ def _means(model: Model, run: Run) -> _Means:
     return _Means({head_of(row): float(row["all"]) for row in run.table("entropy").rows()}, targets)
 
 
-def _table(sums: dict[str, np.ndarray], chosen: dict[str, tuple[int, ...]], one: _Means, other: _Means) -> Table:
+def _table(sums: dict[str, np.ndarray], chosen: dict[str, tuple[int, ...]], before: _Means, after: _Means) -> Table:
     """A row for each head: js, change of entropy, change of average attention to each target that both models have."""
-    targets = [target for target in one.targets if target in other.targets]
+    targets = [target for target in before.targets if target in after.targets]
     records: list[tuple[Cell, ...]] = []
     for stack, values in sums.items():
         for layer, row in zip(chosen[stack], values, strict=True):
             for head, js in enumerate(row):
                 ref = HeadRef(stack, layer, head)
-                entropy = other.entropy.get(ref, math.nan) - one.entropy.get(ref, math.nan)
-                changes = [other.targets[target].get(ref, math.nan) - one.targets[target].get(ref, math.nan) for target in targets]
+                entropy = after.entropy.get(ref, math.nan) - before.entropy.get(ref, math.nan)
+                changes = [after.targets[target].get(ref, math.nan) - before.targets[target].get(ref, math.nan) for target in targets]
                 records.append((*ref, float(js), entropy, *changes))
     return head_table(records, ("js", "entropy_change", *(f"{target}_change" for target in targets)))

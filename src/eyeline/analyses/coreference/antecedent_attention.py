@@ -17,7 +17,7 @@ DIRECTIONS = ("mention-to-antecedent", "antecedent-to-mention")
 
 
 @dataclass(frozen=True)
-class Asked:
+class Questions:
     """Questions of all windows, in order.
 
     window      the window of each question: [question]
@@ -30,9 +30,9 @@ class Asked:
     window: np.ndarray
 
     @classmethod
-    def of(cls, windows: Sequence[Window]) -> Asked:
-        found = [(number, question) for number, window in enumerate(windows) for question in questions(window.mentions)]
-        return cls(tuple(windows), tuple(question for _, question in found), np.array([number for number, _ in found], dtype=int))
+    def of(cls, windows: Sequence[Window]) -> Questions:
+        numbered = [(number, question) for number, window in enumerate(windows) for question in questions(window.mentions)]
+        return cls(tuple(windows), tuple(question for _, question in numbered), np.array([number for number, _ in numbered], dtype=int))
 
     def __len__(self) -> int:
         return len(self.questions)
@@ -65,7 +65,7 @@ class AntecedentAttention:
     hits   (direction, layer) → [head, question]; `looked[direction]`: whether any weight between a mention and a candidate was not zero
     """
 
-    asked: Asked
+    questions: Questions
     hits: dict[tuple[str, int], np.ndarray] = field(default_factory=dict)
     looked: dict[str, bool] = field(default_factory=lambda: dict.fromkeys(DIRECTIONS, False))
     _batch: tuple[tuple[int, ...], _Batch] | None = None
@@ -83,7 +83,7 @@ class AntecedentAttention:
             right = batch.right.gather(1, most_attended_candidate(weights, batch.there))  # [question, head]
             key = (direction, maps.layer)
             if key not in self.hits:
-                self.hits[key] = np.zeros((weights.shape[2], len(self.asked)), dtype=bool)
+                self.hits[key] = np.zeros((weights.shape[2], len(self.questions)), dtype=bool)
             self.hits[key][:, batch.numbers] = right.T.cpu().numpy()
             self.looked[direction] = self.looked[direction] or bool((weights * batch.there[..., None]).any())
 
@@ -97,11 +97,11 @@ class AntecedentAttention:
         return self._batch[1]
 
     def _index(self, maps: WordMaps) -> _Batch:
-        place_of = {window: place for place, window in enumerate(maps.sentences)}
-        words = [{word: place for place, word in enumerate(self.asked.windows[number].words)} for number in maps.sentences]
-        numbers = np.flatnonzero(np.isin(self.asked.window, maps.sentences))
-        questions = [self.asked.questions[number] for number in numbers]
-        windows = [place_of[int(self.asked.window[number])] for number in numbers]
+        position_of = {window: position for position, window in enumerate(maps.sentences)}
+        words = [{word: position for position, word in enumerate(self.questions.windows[number].words)} for number in maps.sentences]
+        numbers = np.flatnonzero(np.isin(self.questions.window, maps.sentences))
+        questions = [self.questions.questions[number] for number in numbers]
+        windows = [position_of[int(self.questions.window[number])] for number in numbers]
         most = max((len(question.candidates) for question in questions), default=0)
         candidates = torch.zeros(len(numbers), most, dtype=torch.long)
         there, right = torch.zeros_like(candidates, dtype=torch.bool), torch.zeros_like(candidates, dtype=torch.bool)
@@ -112,8 +112,8 @@ class AntecedentAttention:
             right[row, : len(nearest_first)] = torch.tensor([word in question.right for word in nearest_first])
         queries = [words[window][question.mention.head_word] for question, window in zip(questions, windows, strict=True)]
         device = maps.weights.device
-        places, heads = (torch.tensor(values, dtype=torch.long, device=device)[:, None] for values in (windows, queries))
-        return _Batch(numbers, places, heads, candidates.to(device), there.to(device), right.to(device))
+        window_indices, heads = (torch.tensor(values, dtype=torch.long, device=device)[:, None] for values in (windows, queries))
+        return _Batch(numbers, window_indices, heads, candidates.to(device), there.to(device), right.to(device))
 
 
 def most_attended_candidate(weights: torch.Tensor, there: torch.Tensor) -> torch.Tensor:

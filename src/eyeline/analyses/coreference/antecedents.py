@@ -35,14 +35,14 @@ def questions(mentions: Sequence[Mention]) -> list[Question]:
     >>> question.candidates, set(question.right)
     ((0, 3), {0})
     """
-    found = []
+    result = []
     in_order = sorted(mentions, key=lambda m: (m.head_word, m.start, m.end))
     for mention in in_order:
         before = tuple(other for other in in_order if other.head_word < mention.head_word)
         right = frozenset(other.head_word for other in before if other.cluster == mention.cluster)
         if right:
-            found.append(Question(mention, before, tuple(sorted({other.head_word for other in before})), right))
-    return found
+            result.append(Question(mention, before, tuple(sorted({other.head_word for other in before})), right))
+    return result
 
 
 def nearest(question: Question, words: Sequence[str]) -> int | None:
@@ -60,9 +60,9 @@ def rule_based(question: Question, words: Sequence[str]) -> int | None:
     agreement in number, gender and person; any mention."""
     mention = question.mention
     for sieve in (_same_words, _same_head, _agree):
-        found = [other for other in question.before if sieve(mention, other, words)]
-        if found:
-            return _nearest_of(found)
+        fitting = [other for other in question.before if sieve(mention, other, words)]
+        if fitting:
+            return _nearest_of(fitting)
     return _nearest_of(question.before)
 
 
@@ -74,7 +74,7 @@ RULES: dict[str, Callable[[Question, Sequence[str]], int | None]] = {
 }
 
 
-def agree(one: Mention, other: Mention) -> bool:
+def agree(mention: Mention, other: Mention) -> bool:
     """Whether number, gender and person may be the same: where both are known, they must be.
 
     >>> he, the_man, they = (Mention(0, 0, 0, 0, "nominal", *f) for f in (("sg", "Masc", "3"), ("sg", None, "3"), ("pl", None, "3")))
@@ -82,22 +82,22 @@ def agree(one: Mention, other: Mention) -> bool:
     (True, False)
     """
     for name in ("number", "gender", "person"):
-        first, second = getattr(one, name), getattr(other, name)
+        first, second = getattr(mention, name), getattr(other, name)
         if first and second and not set(first.split(",")) & set(second.split(",")):
             return False
     return True
 
 
-def _same_words(one: Mention, other: Mention, words: Sequence[str]) -> bool:
-    return _folded(words[one.start : one.end + 1]) == _folded(words[other.start : other.end + 1])
+def _same_words(mention: Mention, other: Mention, words: Sequence[str]) -> bool:
+    return _folded(words[mention.start : mention.end + 1]) == _folded(words[other.start : other.end + 1])
 
 
-def _same_head(one: Mention, other: Mention, words: Sequence[str]) -> bool:
-    return words[one.head_word].casefold() == words[other.head_word].casefold()
+def _same_head(mention: Mention, other: Mention, words: Sequence[str]) -> bool:
+    return words[mention.head_word].casefold() == words[other.head_word].casefold()
 
 
-def _agree(one: Mention, other: Mention, words: Sequence[str]) -> bool:
-    return agree(one, other)
+def _agree(mention: Mention, other: Mention, words: Sequence[str]) -> bool:
+    return agree(mention, other)
 
 
 def _folded(words: Sequence[str]) -> list[str]:

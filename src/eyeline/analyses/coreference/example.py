@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from eyeline.analyses.coreference.antecedent_attention import Asked
+from eyeline.analyses.coreference.antecedent_attention import Questions
 from eyeline.analyses.coreference.windows import Window
 from eyeline.analyses.word_maps import WordMaps, WordTexts, each_word_map, sides_of
 from eyeline.capture.trace import Trace
@@ -14,27 +14,27 @@ from eyeline.models.model import Model
 from eyeline.results.table import Cell, Table
 from eyeline.text.coreference.read import MarkedCorpus
 
-NOWHERE = float("nan")
+NAN = float("nan")
 #: More mentions, or more words, than this do not make a picture better.
 ENOUGH_MENTIONS = 6
 COLUMNS = ("place", "word", "sentence", "mention", "cluster", "attended", "weight", "antecedent", "right")
 
 
-def choose_example(asked: Asked, right: np.ndarray, corpus: MarkedCorpus) -> int:
+def choose_example(questions: Questions, right: np.ndarray, corpus: MarkedCorpus) -> int:
     """The window to show: the head is right on the greatest share of at least two mentions, they differ in their words, and it is short.
 
     right: [question]
     """
 
     def worth(number: int) -> tuple[bool, float, int, int]:
-        places = np.flatnonzero(asked.window == number)
-        words = corpus[asked.windows[number].document].words
-        asks = [asked.questions[place] for place in places]
+        indices = np.flatnonzero(questions.window == number)
+        words = corpus[questions.windows[number].document].words
+        asks = [questions.questions[index] for index in indices]
         kinds = {words[head].casefold() for question in asks for head in (question.mention.head_word, *question.right)}
-        share = float(right[places].mean()) if len(places) else 0.0
-        return len(places) > 1, share, min(len(kinds), ENOUGH_MENTIONS), -len(asked.windows[number].words)
+        share = float(right[indices].mean()) if len(indices) else 0.0
+        return len(indices) > 1, share, min(len(kinds), ENOUGH_MENTIONS), -len(questions.windows[number].words)
 
-    return max(range(len(asked.windows)), key=worth)
+    return max(range(len(questions.windows)), key=worth)
 
 
 def example_trace(model: Model, window: Window, layer: int) -> Trace | None:
@@ -44,28 +44,28 @@ def example_trace(model: Model, window: Window, layer: int) -> Trace | None:
     return model.traces([window.text.sources[0]], layers=[layer], keep={"weights"})[0]
 
 
-def example_table(model: Model, asked: Asked, number: int, best: tuple[int, int], corpus: MarkedCorpus) -> Table:
+def example_table(model: Model, questions: Questions, number: int, best: tuple[int, int], corpus: MarkedCorpus) -> Table:
     """A row for each word of the window. For the head word of a mention that has an antecedent: the mention, its cluster, the candidate
     that it attends to most and with what weight, its nearest antecedent, and whether the two agree; places count within the window."""
-    window, (layer, head) = asked.windows[number], best
+    window, (layer, head) = questions.windows[number], best
     maps: list[WordMaps] = []
     texts = WordTexts((sides_of(model, window.text),), (0,), Counter(), {})
     each_word_map(model, texts, maps.append, layers=[layer])
     weights = maps[0].between_words[0, head].float().cpu()  # [word, word]
-    place_of = {word: place for place, word in enumerate(window.words)}
+    position_of = {word: position for position, word in enumerate(window.words)}
     document = corpus[window.document]
-    told: dict[int, tuple[Cell, ...]] = {}
-    for question in (asked.questions[i] for i in np.flatnonzero(asked.window == number)):
-        query = place_of[question.mention.head_word]
-        nearest_first = [place_of[word] for word in reversed(question.candidates)]
-        place = max(nearest_first, key=lambda candidate, query=query: float(weights[query, candidate]))  # type: ignore[misc]
+    answers: dict[int, tuple[Cell, ...]] = {}
+    for question in (questions.questions[i] for i in np.flatnonzero(questions.window == number)):
+        query = position_of[question.mention.head_word]
+        nearest_first = [position_of[word] for word in reversed(question.candidates)]
+        position = max(nearest_first, key=lambda candidate, query=query: float(weights[query, candidate]))  # type: ignore[misc]
         span = " ".join(document.words[question.mention.start : question.mention.end + 1])
-        is_right = window.words[place] in question.right
-        nearest = place if is_right else place_of[max(question.right)]
-        told[query] = (span, question.mention.cluster, place, float(weights[query, place]), nearest, int(is_right))
+        is_right = window.words[position] in question.right
+        nearest = position if is_right else position_of[max(question.right)]
+        answers[query] = (span, question.mention.cluster, position, float(weights[query, position]), nearest, int(is_right))
     sentences = [number for number, sentence in enumerate(document.sentences) for _ in sentence]
     rows = [
-        (place, document.words[word], sentences[word], *told.get(place, ("", NOWHERE, NOWHERE, NOWHERE, NOWHERE, NOWHERE)))
-        for place, word in enumerate(window.words)
+        (position, document.words[word], sentences[word], *answers.get(position, ("", NAN, NAN, NAN, NAN, NAN)))
+        for position, word in enumerate(window.words)
     ]
     return Table.from_rows([dict(zip(COLUMNS, row, strict=True)) for row in rows], COLUMNS)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from eyeline.analyses.coreference.antecedent_attention import DIRECTIONS, AntecedentAttention, Asked
+from eyeline.analyses.coreference.antecedent_attention import DIRECTIONS, AntecedentAttention, Questions
 from eyeline.analyses.coreference.antecedents import RULES, questions
 from eyeline.analyses.coreference.example import choose_example, example_table, example_trace
 from eyeline.analyses.coreference.scores import HeldOut, Scores, head_table, held_out, method_table
@@ -64,39 +64,39 @@ def coreference(
     began = time.monotonic()
     chosen = sample_indices(len(corpus), limit, seed)
     windows, counts = _windows(model, corpus, chosen, max_tokens, first_window, strict)
-    asked = Asked.of(windows)
-    _count_questions(counts, corpus, chosen, asked)
-    if not len(asked):
+    questions = Questions.of(windows)
+    _count_questions(counts, corpus, chosen, questions)
+    if not len(questions):
         raise TextError(
             f"None of the {counts['mentions_marked']:,} mentions in {corpus.name} has an antecedent in its window of {max_tokens} tokens.",
             *_left_out(counts),
             "Give larger windows (--max-tokens), or documents in which something is mentioned twice.",
         )
-    found = AntecedentAttention(asked)
+    attention = AntecedentAttention(questions)
     texts = WordTexts(tuple(sides_of(model, window.text) for window in windows), tuple(range(len(windows))), Counter(), {})
 
-    each_word_map(model, texts, found.receive, layers=numbers, report=Steps(progress).begin("windows"))
-    scores = Scores(asked.type, asked.document, _by_rules(corpus, asked), found.seen())
+    each_word_map(model, texts, attention.receive, layers=numbers, report=Steps(progress).begin("windows"))
+    scores = Scores(questions.type, questions.document, _by_rules(corpus, questions), attention.seen())
     apart = held_out(scores, seed)
     best = scores.best_head()
-    place = choose_example(asked, scores.of_head(*best), corpus)
+    example = choose_example(questions, scores.of_head(*best), corpus)
     tables = {
         "coreference": method_table(scores, apart),
         "coreference_heads": head_table(scores),
-        "coreference_example": example_table(model, asked, place, best, corpus),
+        "coreference_example": example_table(model, questions, example, best, corpus),
     }
     facts = replace(
         provenance(model, CorpusFacts(corpus.name, corpus.sha256, documents=len(corpus)), options),
         counts=dict(counts),
         seconds={"all": round(time.monotonic() - began, 3)},
-        notices=(*texts.notices(model), *_notices(found, corpus, counts)),
+        notices=(*texts.notices(model), *_notices(attention, corpus, counts)),
         coreference=CoreferenceFacts(
-            n={name: int((asked.type == name).sum()) for name in TYPES},
+            n={name: int((questions.type == name).sum()) for name in TYPES},
             held_out=_held_out_facts(apart),
-            example=ExampleFacts(corpus[windows[place].document].id, best[0], best[1]),
+            example=ExampleFacts(corpus[windows[example].document].id, best[0], best[1]),
         ),
     )
-    return Run(facts, tables, example_trace(model, windows[place], best[0]))
+    return Run(facts, tables, example_trace(model, windows[example], best[0]))
 
 
 def _corpus(documents: MarkedCorpus | Sequence[MarkedDocument] | str | Path, strict: bool) -> MarkedCorpus:
@@ -104,7 +104,7 @@ def _corpus(documents: MarkedCorpus | Sequence[MarkedDocument] | str | Path, str
         return documents
     if isinstance(documents, str | Path):
         return read_coreference(documents, strict=strict)
-    wrong = next((one for one in documents if not isinstance(one, MarkedDocument)), None)
+    wrong = next((document for document in documents if not isinstance(document, MarkedDocument)), None)
     if wrong is not None or not documents:
         seen = "No documents" if wrong is None else f"A document given as {type(wrong).__name__}"
         raise TextError(f"{seen}.", "Give what el.mentions.read_coreference(FILE) read, or a list of el.mentions.MarkedDocument.")
@@ -124,42 +124,46 @@ def _windows(
     return [window for number in chosen for window in cutter.of(corpus[number], number)], cutter.counts
 
 
-def _count_questions(counts: Counter[str], corpus: MarkedCorpus, chosen: Sequence[int], asked: Asked) -> None:
+def _count_questions(counts: Counter[str], corpus: MarkedCorpus, chosen: Sequence[int], scored: Questions) -> None:
     """mentions: those that are scored; mentions_first: without an antecedent in the document; mentions_apart: with one, but not in the
     same window."""
     follows = sum(len(questions(corpus[number].mentions)) for number in chosen)
-    counts["mentions"] = len(asked)
+    counts["mentions"] = len(scored)
     counts["mentions_first"] = counts["mentions_marked"] - follows
-    counts["mentions_apart"] = follows - len(asked)
+    counts["mentions_apart"] = follows - len(scored)
 
 
-def _by_rules(corpus: MarkedCorpus, asked: Asked) -> dict[str, np.ndarray]:
+def _by_rules(corpus: MarkedCorpus, questions: Questions) -> dict[str, np.ndarray]:
     """method → whether its answer is right: [question]"""
-    words = [corpus[number].words for number in asked.document]
+    words = [corpus[number].words for number in questions.document]
     return {
-        method: np.array([rule(question, of) in question.right for question, of in zip(asked.questions, words, strict=True)], dtype=bool)
+        method: np.array(
+            [rule(question, of) in question.right for question, of in zip(questions.questions, words, strict=True)], dtype=bool
+        )
         for method, rule in RULES.items()
     }
 
 
-def _notices(found: AntecedentAttention, corpus: MarkedCorpus, counts: Mapping[str, int]) -> list[str]:
+def _notices(attention: AntecedentAttention, corpus: MarkedCorpus, counts: Mapping[str, int]) -> list[str]:
     """What is not in the tables, counted, and why."""
-    said = [f"{kind.replace('_', ' ')}: {number:,}. The first: {corpus.first[kind]}." for kind, number in corpus.problems.items()]
-    missing = [name for name in TYPES if not (found.asked.type == name).any()]
+    notices = [f"{kind.replace('_', ' ')}: {number:,}. The first: {corpus.first[kind]}." for kind, number in corpus.problems.items()]
+    missing = [name for name in TYPES if not (attention.questions.type == name).any()]
     if missing:
-        said.append(f"No scored mention is of type {' or '.join(missing)}.")
-    if not found.looked[DIRECTIONS[1]]:
-        said.append("This model never looks ahead, so no antecedent attends to a mention that follows it: one direction alone is scored.")
-    return said
+        notices.append(f"No scored mention is of type {' or '.join(missing)}.")
+    if not attention.looked[DIRECTIONS[1]]:
+        notices.append(
+            "This model never looks ahead, so no antecedent attends to a mention that follows it: one direction alone is scored."
+        )
+    return notices
 
 
 def _left_out(counts: Mapping[str, int]) -> list[str]:
-    said = (
+    messages = (
         ("long_sentences", "sentences are longer than a window and were cut between words"),
         ("unreadable_sentences", "sentences have words that this tokeniser drops, or that fill more than a window, and were left out"),
         ("mentions_outside", "of the mentions lie in no window"),
     )
-    return [f"{counts[name]:,} {what}." for name, what in said if counts.get(name)]
+    return [f"{counts[name]:,} {what}." for name, what in messages if counts.get(name)]
 
 
 def _held_out_facts(apart: HeldOut | None) -> HeldOutFacts:

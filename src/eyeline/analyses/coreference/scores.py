@@ -12,7 +12,7 @@ from eyeline.analyses.coreference.antecedent_attention import DIRECTIONS
 from eyeline.results.table import Cell, Table
 from eyeline.text.coreference.mention import TYPES
 
-NOWHERE = float("nan")
+NAN = float("nan")
 
 
 @dataclass(frozen=True)
@@ -34,16 +34,16 @@ class Scores:
         """Per cent right, of all questions and of each type; nan where there are none. right: [question]"""
         chosen = np.ones(len(right), dtype=bool) if among is None else among
         masks = {"all": chosen, **{name: chosen & (self.types == name) for name in TYPES}}
-        return {name: float(100 * right[mask].mean()) if mask.any() else NOWHERE for name, mask in masks.items()}
+        return {name: float(100 * right[mask].mean()) if mask.any() else NAN for name, mask in masks.items()}
 
     def best_head(self, among: np.ndarray | None = None) -> tuple[int, int]:
         """The layer and head that is right most often, of equal ones the first; only the paper's direction counts."""
         chosen = slice(None) if among is None else among
         counts = {
             (layer, head): int(row[chosen].sum())
-            for (direction, layer), found in sorted(self.hits.items())
+            for (direction, layer), hits in sorted(self.hits.items())
             if direction == DIRECTIONS[0]
-            for head, row in enumerate(found)
+            for head, row in enumerate(hits)
         }
         return max(counts, key=lambda key: (counts[key], -key[0], -key[1]))
 
@@ -77,12 +77,12 @@ def method_table(scores: Scores, apart: HeldOut | None) -> Table:
     n = len(scores.types)
     rows: list[tuple[Cell, ...]] = []
     for method, right in scores.rules.items():
-        rows.append((method, NOWHERE, NOWHERE, *scores.accuracies(right).values(), n))
+        rows.append((method, NAN, NAN, *scores.accuracies(right).values(), n))
     best = scores.best_head()
     rows.append(("best head", *best, *scores.accuracies(scores.of_head(*best)).values(), n))
     if apart is not None:
-        place = apart.heads[0] if apart.heads[0] == apart.heads[1] else (NOWHERE, NOWHERE)
-        rows.append(("best head, held out", *place, *scores.accuracies(apart.right).values(), n))
+        head = apart.heads[0] if apart.heads[0] == apart.heads[1] else (NAN, NAN)
+        rows.append(("best head, held out", *head, *scores.accuracies(apart.right).values(), n))
     return _table(("method", "layer", "head", "all", *TYPES, "n"), rows)
 
 

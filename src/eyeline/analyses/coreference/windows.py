@@ -52,17 +52,17 @@ class Windows:
     _added: int = field(default=0, init=False)  # special tokens of a text
 
     def of(self, document: MarkedDocument, number: int = 0) -> list[Window]:
-        found = []
+        windows = []
         for words, text in self._cut(document):
             inside = set(words)
             mentions = [m for m in document.mentions if all(word in inside for word in range(m.start, m.end + 1))]
-            found.append(Window(number, words, text, tuple(mentions)))
+            windows.append(Window(number, words, text, tuple(mentions)))
             if self.first:
                 break
-        self.counts.update(documents=1, windows=len(found), tokens=sum(len(window.text) for window in found))
+        self.counts.update(documents=1, windows=len(windows), tokens=sum(len(window.text) for window in windows))
         self.counts.update(mentions_marked=len(document.mentions))
-        self.counts["mentions_outside"] += len(document.mentions) - sum(len(window.mentions) for window in found)
-        return found
+        self.counts["mentions_outside"] += len(document.mentions) - sum(len(window.mentions) for window in windows)
+        return windows
 
     def _cut(self, document: MarkedDocument) -> Iterator[tuple[tuple[int, ...], TokenizedText]]:
         open_units: list[list[int]] = []
@@ -98,12 +98,12 @@ class Windows:
             sizes = Counter(word for word in text.words if word is not None)
             piece: list[int] = []
             filled = 0
-            for place, word in enumerate(words):
-                if piece and filled + sizes[place] > self.longest - self._added:
+            for index, word in enumerate(words):
+                if piece and filled + sizes[index] > self.longest - self._added:
                     yield piece, filled, True
                     piece, filled = [], 0
                 piece.append(word)
-                filled += sizes[place]
+                filled += sizes[index]
             yield piece, filled, True
 
     def _close(self, document: MarkedDocument, units: Sequence[list[int]]) -> Iterator[tuple[tuple[int, ...], TokenizedText]]:

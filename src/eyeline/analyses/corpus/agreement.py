@@ -1,4 +1,4 @@
-"""Is the streamed form of the attention the same as the model's own maps? Asked before a run, and now and then while it goes on."""
+"""Checks that streamed attention equals the model's own maps: before a run, and now and then during it."""
 
 from __future__ import annotations
 

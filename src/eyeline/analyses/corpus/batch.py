@@ -56,9 +56,9 @@ class Batch:
 def roles_of(tokenizer: PreTrainedTokenizerBase) -> dict[str, int]:
     """The special tokens that this tokeniser adds to a text, under the name it gives them itself: BERT cls and sep, Llama bos, T5 eos."""
     added = set(tokenizer("a").input_ids) - set(tokenizer("a", add_special_tokens=False).input_ids)
-    found: dict[str, int] = {}
+    roles: dict[str, int] = {}
     for role in ROLES:
         number: int | None = getattr(tokenizer, f"{role}_token_id", None)
-        if number is not None and number in added and number not in found.values():
-            found[role] = int(number)
-    return found
+        if number is not None and number in added and number not in roles.values():
+            roles[role] = int(number)
+    return roles

@@ -44,8 +44,8 @@ class FusedRows(Rows):
 
     def at_offset(self, offset: int) -> torch.Tensor:
         queries, keys = self._pair()
-        found = weight_at_offset(queries, keys, self.scale, self._lse(), offset)
-        return torch.zeros_like(found) if self.causal and offset > 0 else found
+        weights = weight_at_offset(queries, keys, self.scale, self._lse(), offset)
+        return torch.zeros_like(weights) if self.causal and offset > 0 else weights
 
     def entropy(self) -> torch.Tensor:
         lse = self._lse()

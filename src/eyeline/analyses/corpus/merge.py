@@ -33,10 +33,10 @@ def merge_runs(folders: Sequence[str | Path], own: Sequence[type[Statistic]] = (
     corpora = [run.facts.corpus for run in runs]
     if len({corpus.sha256 for corpus in corpora}) < len(corpora):
         raise TraceError(f"The same corpus twice: {', '.join(corpus.name for corpus in corpora)}.", "Its texts would count twice.")
-    whole = [one.fresh() for one in statistics[0]]
+    whole = [statistic.fresh() for statistic in statistics[0]]
     for part in statistics:
-        for one, other in zip(whole, part, strict=True):
-            one.merge(other)
+        for statistic, other in zip(whole, part, strict=True):
+            statistic.merge(other)
     counts = sum((Counter(run.facts.counts) for run in runs), Counter[str]())
     tables, stress = summarise(whole, runs[0].facts.options_as(AnalyseOptions).seed)
     facts = replace(
@@ -71,12 +71,12 @@ def _open(folder: Path, own: Sequence[type[Statistic]]) -> tuple[Run, list[Stati
 
 def _check_alike(folder: Path, run: Run, other_folder: Path, other: Run) -> None:
     for name, plural in (("model", "models"), ("options", "options"), ("statistics", "statistics")):
-        one, first = (json.dumps(to_json(getattr(each.facts, name)), sort_keys=True) for each in (run, other))
-        if one != first:
+        own, others = (json.dumps(to_json(getattr(each.facts, name)), sort_keys=True) for each in (run, other))
+        if own != others:
             raise TraceError(
                 f"{folder} and {other_folder} are runs of different {plural}.",
-                f"{folder}: {one}",
-                f"{other_folder}: {first}",
+                f"{folder}: {own}",
+                f"{other_folder}: {others}",
                 "Merge runs of one model with the same options and analyses.",
             )
 

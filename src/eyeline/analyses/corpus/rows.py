@@ -51,8 +51,8 @@ class Rows:
     @cached_property
     def inside(self) -> torch.Tensor:
         """Which rows are the text's own, not padding: [text, row]"""
-        places = torch.arange(self.first, self.first + self.n_rows, device=self.visible.device)
-        return places < torch.tensor(self.n_queries, device=self.visible.device)[:, None]
+        positions = torch.arange(self.first, self.first + self.n_rows, device=self.visible.device)
+        return positions < torch.tensor(self.n_queries, device=self.visible.device)[:, None]
 
     def weights(self) -> torch.Tensor:
         """[text, head, row, key]"""
@@ -70,11 +70,11 @@ class Rows:
 
     def at_offset(self, offset: int) -> torch.Tensor:
         """The attention that each row gives to the key `offset` places on, 0 where there is none: [text, head, row]."""
-        found = torch.zeros(self.e.shape[:3], dtype=self.e.dtype, device=self.e.device)
+        weights = torch.zeros(self.e.shape[:3], dtype=self.e.dtype, device=self.e.device)
         band = self.e.diagonal(self.first + offset, 2, 3)  # [text, head, row]; a negative diagonal begins further down
         begin = max(0, -(self.first + offset))
-        found[..., begin : begin + band.shape[-1]] = band
-        return found * self.inverse.squeeze(-1)
+        weights[..., begin : begin + band.shape[-1]] = band
+        return weights * self.inverse.squeeze(-1)
 
     def entropy(self) -> torch.Tensor:
         """In nats: [text, head, row]."""
@@ -93,13 +93,13 @@ def precise(tensor: torch.Tensor) -> torch.Tensor:
 def keys_seen(weights: torch.Tensor, mask: torch.Tensor | None, stack: str, n_keys: Sequence[int], first: int = 0) -> torch.Tensor:
     """The keys that each row of a map [text, head, row, key] may look at: what the mask leaves, padding never. → [text, row, key]"""
     batch, _, n_rows, width = weights.shape
-    places = torch.arange(width, device=weights.device)
-    inside = places < torch.tensor(n_keys, device=weights.device)[:, None]  # [text, key]
+    positions = torch.arange(width, device=weights.device)
+    inside = positions < torch.tensor(n_keys, device=weights.device)[:, None]  # [text, key]
     seen = inside[:, None].expand(batch, n_rows, width)  # [text, row, key]
     if mask is not None:
         return seen & (mask[:, 0] > torch.finfo(mask.dtype).min / 2)
     if stack == "decoder":
-        return seen & (places <= torch.arange(first, first + n_rows, device=weights.device)[:, None])
+        return seen & (positions <= torch.arange(first, first + n_rows, device=weights.device)[:, None])
     return seen
 
 

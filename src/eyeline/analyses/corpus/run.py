@@ -71,22 +71,24 @@ def analyse(
     chosen = check_layers(model.layout, layers)
     ready, left_out = _prepared(model, statistics, seed)
     options = AnalyseOptions(limit, max_tokens, pairs, window, None if layers is None else chosen, seed)
-    facts = replace(provenance(model, corpus_facts(corpus), options), statistics={one.name: one.options() for one in ready})
-    place = None if folder is None else Path(folder)
-    with only_run(place) if place is not None else nullcontext():
+    facts = replace(
+        provenance(model, corpus_facts(corpus), options), statistics={statistic.name: statistic.options() for statistic in ready}
+    )
+    path = None if folder is None else Path(folder)
+    with only_run(path) if path is not None else nullcontext():
         start = Position(done=(0, 0), counts={}, seconds=0.0, streamed=None if model.gives.streamed else False, complete=False)
-        if place is not None:
-            saved = load_state(place, ready)
+        if path is not None:
+            saved = load_state(path, ready)
             if saved is not None and not resume:
                 kind = "a finished" if saved.position.complete else "an unfinished"
                 does = "Write its report anew" if saved.position.complete else "Go on with it"
-                raise StorageError(f"{place} holds {kind} run.", f"{does}: --resume (resume=True). Or choose another folder.")
+                raise StorageError(f"{path} holds {kind} run.", f"{does}: --resume (resume=True). Or choose another folder.")
             if saved is not None:
-                check_same(place, saved.facts, facts)
+                check_same(path, saved.facts, facts)
                 ready, start = saved.statistics, saved.position
         documents = documents_of(corpus, model, pairs=pairs, limit=limit, max_tokens=max_tokens, seed=seed)
         total = limit if pairs else min(len(corpus), limit or len(corpus))
-        loop = _Loop(_Plan(model, Preparation(model, max_tokens, window), chosen, facts, place, progress, total), ready, start)
+        loop = _Loop(_Plan(model, Preparation(model, max_tokens, window), chosen, facts, path, progress, total), ready, start)
         return Run(*_finish(loop, loop.run(documents), left_out), example=loop.example(corpus))
 
 
@@ -131,31 +133,31 @@ class _Loop:
             if number > done[0] or not done[1]:  # else the group was counted before the run was interrupted
                 self.counts += self.preparation.counts
             cut = self.model.in_batches(texts, self._batch_tokens())
-            for place, indices in enumerate(cut):
-                if number == done[0] and place < done[1]:
+            for index, indices in enumerate(cut):
+                if number == done[0] and index < done[1]:
                     continue
-                self._fold([texts[i] for i in indices], again=is_rechecked(self.facts.options_as(AnalyseOptions).seed, number, place))
+                self._fold([texts[i] for i in indices], again=is_rechecked(self.facts.options_as(AnalyseOptions).seed, number, index))
                 self.seconds = time.monotonic() - started
                 if self.folder is not None and time.monotonic() - saved > SAVE_EVERY:
-                    self.save((number, place + 1))
+                    self.save((number, index + 1))
                     saved = time.monotonic()
                 if self.progress is not None:
-                    share = (place + 1) / len(cut)
+                    share = (index + 1) / len(cut)
                     tokens = self.counts["tokens"] - int(self.preparation.counts["tokens"] * (1 - share))
                     progress = Progress("documents", number * GROUP + int(len(group) * share), self.total, tokens, self.seconds)
                     try:
                         self.progress(progress)
                     except StopRequestedError:
-                        self.save((number, place + 1))  # a batch is folded whole, so that --resume can go on from here
+                        self.save((number, index + 1))  # a batch is folded whole, so that --resume can go on from here
                         raise
         return self.statistics
 
     def _batch_tokens(self) -> int:
-        return min([BATCH_TOKENS, *(limit for one in self.statistics if (limit := one.batch_tokens(self.model)) is not None)])
+        return min([BATCH_TOKENS, *(limit for statistic in self.statistics if (limit := statistic.batch_tokens(self.model)) is not None)])
 
     def _fold(self, sides: Sequence[Sides], *, again: bool) -> None:
         batch = Batch(tuple(sides), self.roles, self.model.hf.device, self.layers)
-        from_rows = [one for one in self.statistics if one.from_rows]
+        from_rows = [statistic for statistic in self.statistics if statistic.from_rows]
         if self.streamed is None:
             self.streamed = can_stream(self.model, batch, from_rows, self.layers)
         elif self.streamed and again:
@@ -169,8 +171,8 @@ class _Loop:
 
     def example(self, corpus: Corpus) -> Any:
         """The trace of the first text of the corpus that is worth looking at, or of its beginning; where all are short, of the longest."""
-        found = sorted(itertools.islice(corpus, GROUP), key=lambda document: -min(characters(document.item), EXAMPLE_CHARACTERS))
-        for document in found:
+        longest_first = sorted(itertools.islice(corpus, GROUP), key=lambda document: -min(characters(document.item), EXAMPLE_CHARACTERS))
+        for document in longest_first:
             beginning = document.item[: EXAMPLE_TOKENS * 16] if isinstance(document.item, str) else document.item
             for sides in Preparation(self.model, EXAMPLE_TOKENS, window=True).read(Document(beginning, document.line))[:1]:
                 texts = (*sides.source.sources, *(sides.target.sources if sides.target is not None else ()))

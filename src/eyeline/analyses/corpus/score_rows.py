@@ -47,14 +47,14 @@ def _rows(scores: LayerScores, texts: range, heads: range, first: int, last: int
         end = min(end, last)  # nobody in these rows looks further
     queries = precise(scores.queries[t, h, first:last])  # [text, head, row, dim]
     keys = precise(_of_heads(scores.keys[t, :, :end], heads, scores.queries.shape[1]))  # [text, head, key, dim]
-    found = (queries * scores.scale) @ keys.transpose(2, 3)  # [text, head, row, key]
+    logits = (queries * scores.scale) @ keys.transpose(2, 3)  # [text, head, row, key]
     if scores.bias is not None:
         of_texts = slice(None) if len(scores.bias) == 1 else t
         of_heads = slice(None) if scores.bias.shape[1] == 1 else h
-        found += scores.bias[of_texts, of_heads, first:last, :end]
-    visible, adds = _hide(found, scores, t, h, first, last, end)
+        logits += scores.bias[of_texts, of_heads, first:last, :end]
+    visible, adds = _hide(logits, scores, t, h, first, last, end)
     from_keys = scores.bias is None and not adds
-    e, total, lse = exponentials(found)
+    e, total, lse = exponentials(logits)
     return Rows(
         stack=scores.stack,
         layer=scores.layer,
@@ -79,24 +79,24 @@ def _of_heads(keys: torch.Tensor, heads: range, n_heads: int) -> torch.Tensor:
     return keys[:, heads.start : heads.stop] if shared == 1 else keys[:, [head // shared for head in heads]]
 
 
-def _hide(found: torch.Tensor, scores: LayerScores, t: slice, h: slice, first: int, last: int, end: int) -> tuple[torch.Tensor, bool]:
+def _hide(logits: torch.Tensor, scores: LayerScores, t: slice, h: slice, first: int, last: int, end: int) -> tuple[torch.Tensor, bool]:
     """Hide what the mask hides, in place; how many keys each row sees [text, row], and whether the mask also adds to the scores (ALiBi)."""
-    lengths = torch.tensor(scores.n_keys[t], device=found.device)[:, None]  # [text, 1]
-    places = torch.arange(first, last, device=found.device)
+    lengths = torch.tensor(scores.n_keys[t], device=logits.device)[:, None]  # [text, 1]
+    positions = torch.arange(first, last, device=logits.device)
     if scores.mask is None:
-        keys = torch.arange(end, device=found.device)
+        keys = torch.arange(end, device=logits.device)
         if scores.causal:
-            found.masked_fill_(keys > places[:, None], HIDDEN)
-            return torch.minimum(places + 1, lengths), False
+            logits.masked_fill_(keys > positions[:, None], HIDDEN)
+            return torch.minimum(positions + 1, lengths), False
         if min(scores.n_keys[t]) < end:
-            found.masked_fill_((keys >= lengths)[:, None, None], HIDDEN)
+            logits.masked_fill_((keys >= lengths)[:, None, None], HIDDEN)
         return lengths.expand(-1, last - first), False
     mask = scores.mask[t, (slice(None) if scores.mask.shape[1] == 1 else h), first:last, :end]
     if mask.dtype == torch.bool:
-        found.masked_fill_(~mask, HIDDEN)
+        logits.masked_fill_(~mask, HIDDEN)
         return mask[:, 0].sum(-1), False
     hidden = mask <= torch.finfo(mask.dtype).min / 2
     rest = mask.masked_fill(hidden, 0)
-    found += rest
-    found.masked_fill_(hidden, HIDDEN)
+    logits += rest
+    logits.masked_fill_(hidden, HIDDEN)
     return (~hidden[:, 0]).sum(-1), bool(rest.any())

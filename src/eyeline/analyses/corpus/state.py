@@ -73,7 +73,7 @@ def only_run(folder: Path) -> Iterator[None]:
 
 def save_state(folder: Path, statistics: Sequence[Statistic], facts: RunFacts, position: Position) -> None:
     """Write the sums of every statistic, and what they are the sums of."""
-    arrays = {f"{one.name}/{name}": values for one in statistics for name, values in one.state().items()}
+    arrays = {f"{statistic.name}/{name}": values for statistic in statistics for name, values in statistic.state().items()}
     write_sealed(folder / FILE, STATE, {"facts": facts_to_json(facts), "position": to_json(position)}, arrays)
 
 
@@ -87,8 +87,10 @@ def load_state(folder: Path, statistics: Sequence[Statistic]) -> SavedState | No
         facts = facts_from_json(sealed.header if sealed.old else sealed.header["facts"], form=1 if sealed.old else 2)
         position = from_json(Position, sealed.header if sealed.old else sealed.header["position"], "position")
         restored = [
-            one.from_state({name.split("/", 1)[1]: array for name, array in sealed.arrays.items() if name.split("/", 1)[0] == one.name})
-            for one in statistics
+            statistic.from_state(
+                {name.split("/", 1)[1]: array for name, array in sealed.arrays.items() if name.split("/", 1)[0] == statistic.name}
+            )
+            for statistic in statistics
         ]
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         if isinstance(error, EyelineError):

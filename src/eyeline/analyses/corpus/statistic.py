@@ -78,9 +78,9 @@ class Statistic(ABC):
     def row_means(self, quantity: str, column: str | None = None) -> Table:
         """A row for each head: what `add_row_means` added up to, in a column of this name."""
         records = [
-            (one.stack, one.layer, head, float(total / n_texts))
-            for one in self.by_layer(quantity)
-            for head, (total, n_texts) in enumerate(one.values)
+            (layer_sum.stack, layer_sum.layer, head, float(total / n_texts))
+            for layer_sum in self.by_layer(quantity)
+            for head, (total, n_texts) in enumerate(layer_sum.values)
         ]
         return head_table(records, (column or quantity,))
 
@@ -124,4 +124,4 @@ class Statistic(ABC):
     def by_layer(self, quantity: str) -> list[LayerSum]:
         """Every sum of this quantity: encoder, decoder, cross, layers ascending."""
         sums = [LayerSum(key, values) for key, values in self.sums.items() if key.quantity == quantity]
-        return sorted(sums, key=lambda one: (STACKS.index(one.stack), one.layer))
+        return sorted(sums, key=lambda layer_sum: (STACKS.index(layer_sum.stack), layer_sum.layer))

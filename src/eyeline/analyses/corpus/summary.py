@@ -26,13 +26,13 @@ def summarise(statistics: Sequence[Statistic], seed: int) -> tuple[dict[str, Tab
 
 def notices(counts: Counter[str], statistics: Sequence[Statistic]) -> list[str]:
     """What is not in the numbers, beside whole documents."""
-    said = [
-        f"{n:,} of {counts['texts']:,} texts are too long for {one.name} and missing there alone."
-        for one in statistics
-        if (n := one.n_left_out())
+    messages = [
+        f"{n:,} of {counts['texts']:,} texts are too long for {statistic.name} and missing there alone."
+        for statistic in statistics
+        if (n := statistic.n_left_out())
     ]
     if counts["unreadable_pieces"]:
-        said.append(f"{counts['unreadable_pieces']:,} pieces of long documents cannot be read as text and are missing.")
+        messages.append(f"{counts['unreadable_pieces']:,} pieces of long documents cannot be read as text and are missing.")
     if counts["dropped"]:
-        said.append(f"{counts['dropped']:,} tokens of words that are longer than a window found no room in one.")
-    return [*said, *unknown_tokens(counts)]
+        messages.append(f"{counts['dropped']:,} tokens of words that are longer than a window are missing.")
+    return [*messages, *unknown_tokens(counts)]

@@ -38,14 +38,14 @@ class Surest:
 
     def update(self, maps: WordMaps, weights: torch.Tensor, of_relation: torch.Tensor) -> None:
         """weights: of the predictions [sentence, head, direction, word]; of_relation: [sentence · word, half · relation]"""
-        short = [place for place, n in enumerate(maps.n_words) if SHORTEST <= n <= LONGEST]
+        short = [index for index, n in enumerate(maps.n_words) if SHORTEST <= n <= LONGEST]
         if not short:
             return
         member = of_relation.reshape(len(maps.sentences), maps.width, 2, self.n_relations).sum(2)[short]  # [sentence, word, relation]
         count = member.sum(1)[:, None, None]  # [sentence, 1, 1, relation]
         sure = (weights[short] @ member[:, None].to(weights.dtype)) / count  # [sentence, head, direction, relation]
         sure = sure.masked_fill(count == 0, -1).permute(3, 1, 2, 0).cpu()  # [relation, head, direction, sentence]
-        which = torch.tensor([maps.sentences[place] for place in short]).expand_as(sure)
+        which = torch.tensor([maps.sentences[index] for index in short]).expand_as(sure)
         if maps.layer in self._best:
             sure, which = torch.cat([self._best[maps.layer][0], sure], -1), torch.cat([self._best[maps.layer][1], which], -1)
         top = sure.topk(min(KEPT, sure.shape[-1]), -1)
@@ -93,32 +93,32 @@ def examples_table(model: Model, texts: WordTexts, sentences: Sequence[Sentence]
 
 def _maps(model: Model, texts: WordTexts, wanted: Sequence[tuple[dict[str, Cell], int]]) -> list[np.ndarray]:
     """The map of one head on one sentence for each that is wanted: [word, word]"""
-    places = sorted({place for _, place in wanted})
-    few = WordTexts(tuple(texts.sides[place] for place in places), tuple(places), texts.counts, {})
-    found: dict[tuple[int, int, int], np.ndarray] = {}
-    asked = {(int(row["layer"]), int(row["head"]), place) for row, place in wanted}
+    indices = sorted({index for _, index in wanted})
+    few = WordTexts(tuple(texts.sides[index] for index in indices), tuple(indices), texts.counts, {})
+    maps_of: dict[tuple[int, int, int], np.ndarray] = {}
+    keys = {(int(row["layer"]), int(row["head"]), index) for row, index in wanted}
 
     def take(maps: WordMaps) -> None:
         for row, sentence in enumerate(maps.sentences):
             n = maps.n_words[row]
-            for layer, head, place in asked:
-                if layer == maps.layer and place == places[sentence]:
-                    found[layer, head, place] = maps.weights[row, head, :n, :n].cpu().numpy()
+            for layer, head, index in keys:
+                if layer == maps.layer and index == indices[sentence]:
+                    maps_of[layer, head, index] = maps.weights[row, head, :n, :n].cpu().numpy()
 
-    if places:
+    if indices:
         each_word_map(model, few, take)
-    return [found[int(row["layer"]), int(row["head"]), place] for row, place in wanted]
+    return [maps_of[int(row["layer"]), int(row["head"]), index] for row, index in wanted]
 
 
 def example_trace(model: Model, sentences: Sequence[Sentence], golds: Sequence[Gold]) -> Trace | None:
     """The attention on a sentence of a readable length with many relations in it."""
-    short = [place for place, one in enumerate(sentences) if 6 <= len(one) <= 20]
+    short = [index for index, sentence in enumerate(sentences) if 6 <= len(sentence) <= 20]
     if not short:
         return None
-    place = max(short, key=lambda one: (len(set(golds[one].relations)), -len(sentences[one]), -one))
+    index = max(short, key=lambda index: (len(set(golds[index].relations)), -len(sentences[index]), -index))
     if model.hf.config.is_encoder_decoder:
         return None  # a decoder would have to write something first
     try:
-        return model.traces([list(sentences[place].words)], keep={"weights"})[0]
+        return model.traces([list(sentences[index].words)], keep={"weights"})[0]
     except EyelineError:
         return None  # without its spaces this tokeniser reads it otherwise

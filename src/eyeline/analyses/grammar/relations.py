@@ -60,8 +60,8 @@ def gold_of(sentence: Sentence, labels: str = "ud") -> Gold:
         heads, relations = _stanford(sentence)
     possessors = {"nmod:poss", "poss"}
     judged = tuple(
-        place + 1 if name in possessors and place + 1 < len(sentence) and sentence.words[place + 1] in POSSESSIVE else place
-        for place, name in enumerate(relations)
+        index + 1 if name in possessors and index + 1 < len(sentence) and sentence.words[index + 1] in POSSESSIVE else index
+        for index, name in enumerate(relations)
     )
     return Gold(heads, relations, judged)
 
@@ -70,16 +70,16 @@ def _stanford(sentence: Sentence) -> tuple[tuple[int, ...], tuple[str, ...]]:
     heads = list(sentence.governors)
     relations = [STANFORD.get(name, STANFORD.get(name.partition(":")[0], name.partition(":")[0])) for name in sentence.deprels]
     turned: set[int] = set()
-    for place, name in enumerate(sentence.deprels):
-        noun = sentence.governors[place]
+    for index, name in enumerate(sentence.deprels):
+        noun = sentence.governors[index]
         if name.partition(":")[0] != "case" or noun == ROOT:
             continue
-        if sentence.words[place] in POSSESSIVE or (sentence.upos and sentence.upos[place] == "PART"):
-            relations[place] = "possessive"
+        if sentence.words[index] in POSSESSIVE or (sentence.upos and sentence.upos[index] == "PART"):
+            relations[index] = "possessive"
         elif noun not in turned:  # the first of several prepositions takes the noun
             turned.add(noun)
-            heads[place], heads[noun] = heads[noun], place
-            relations[place] = "prep" if relations[noun] in ("obl", "nmod") else relations[noun]
+            heads[index], heads[noun] = heads[noun], index
+            relations[index] = "prep" if relations[noun] in ("obl", "nmod") else relations[noun]
             relations[noun] = "pobj"
     return tuple(heads), tuple(relations)
 
@@ -98,7 +98,7 @@ def halves(n: int, seed: int) -> Sequence[int]:
     """Which half each of n sentences is in, 0 or 1: a random choice that the seed fixes."""
     order = list(range(n))
     random.Random(seed).shuffle(order)  # noqa: S311 - a seeded choice, not a secret
-    found = [0] * n
-    for place in order[: n // 2]:
-        found[place] = 1
-    return found
+    half_of = [0] * n
+    for index in order[: n // 2]:
+        half_of[index] = 1
+    return half_of

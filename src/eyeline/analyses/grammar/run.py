@@ -68,18 +68,18 @@ def syntax(
     corpus = CorpusFacts(bank.name, bank.sha256, sentences=len(bank) + len(bank.skipped))
     facts = provenance(model, corpus, options)
     started = time.monotonic()
-    texts = read_words(model, [one.words for one in chosen], [one.spaces for one in chosen], max_tokens=max_tokens)
+    texts = read_words(model, [sentence.words for sentence in chosen], [sentence.spaces for sentence in chosen], max_tokens=max_tokens)
     if not texts.sides:
-        why = next(why for found in texts.reasons.values() for why in found.values()).splitlines()[0]
+        why = next(why for reasons in texts.reasons.values() for why in reasons.values()).splitlines()[0]
         raise TextError(f"None of the {len(chosen):,} sentences of {bank.name} could be used.", f"The first: {why}")
-    kept = [chosen[place] for place in texts.kept]
-    tally = Tally([gold_of(one, labels) for one in kept], halves(len(kept), seed))
+    kept = [chosen[index] for index in texts.kept]
+    tally = Tally([gold_of(sentence, labels) for sentence in kept], halves(len(kept), seed))
     each_word_map(model, texts, tally.update, layers=layers, report=Steps(progress).begin("sentences"))
     rows = rows_of(tally.counts(), min_count)
     best = _best_table(tally, rows)
     tables = {"syntax": best, "syntax_heads": _heads_table(tally, rows), "syntax_examples": examples_table(model, texts, kept, tally, best)}
     counts = {"given": len(chosen) + len(bank.skipped), "no_tree": len(bank.skipped), **texts.counts}
-    dropped = {"no_tree": dict(bank.skipped), **texts.dropped([one.id for one in chosen])}
+    dropped = {"no_tree": dict(bank.skipped), **texts.dropped([sentence.id for sentence in chosen])}
     few = f"has {min_count:,} words in this treebank: lower --min-count" if min_count > 1 else "stands in this treebank but root and punct"
     notices = (*texts.notices(model), *(() if len(rows) > 1 else (f"No relation {few}.",)))
     seconds = {"all": round(time.monotonic() - started, 3)}
@@ -122,14 +122,14 @@ class Tally:
             shape = (len(maps.sentences), width)
             heads, judged = torch.full(shape, -9), torch.zeros(shape, dtype=torch.long)
             of_relation = torch.zeros(*shape, 2, len(self.names))
-            for place, sentence in enumerate(maps.sentences):
+            for index, sentence in enumerate(maps.sentences):
                 gold, half = self.golds[sentence], self.half[sentence]
                 n = len(gold.heads)
-                heads[place, :n], judged[place, :n] = torch.tensor(gold.heads), torch.tensor(gold.judged)
-                of_relation[place, :n, half, 0] = 1
-                of_relation[place, range(n), half, [self._number[name] for name in gold.relations]] = 1
-            made = (heads.to(device), judged.to(device), maps.inside, of_relation.flatten(2).flatten(0, 1).to(device))
-            self._batch = maps.sentences, made
+                heads[index, :n], judged[index, :n] = torch.tensor(gold.heads), torch.tensor(gold.judged)
+                of_relation[index, :n, half, 0] = 1
+                of_relation[index, range(n), half, [self._number[name] for name in gold.relations]] = 1
+            tensors = (heads.to(device), judged.to(device), maps.inside, of_relation.flatten(2).flatten(0, 1).to(device))
+            self._batch = maps.sentences, tensors
         return self._batch[1]
 
     def counts(self) -> dict[str, int]:
@@ -146,16 +146,16 @@ class Tally:
         """How often each fixed offset is right: [relation, offset]"""
         lengths = np.array([len(gold.heads) for gold in self.golds], np.int64)  # [sentence]
         n_words = np.repeat(lengths, lengths)  # [word], of its sentence
-        judged = np.array([place for gold in self.golds for place in gold.judged], np.int64)  # [word]
-        heads = np.array([place for gold in self.golds for place in gold.heads], np.int64)  # [word]
+        judged = np.array([position for gold in self.golds for position in gold.judged], np.int64)  # [word]
+        heads = np.array([position for gold in self.golds for position in gold.heads], np.int64)  # [word]
         return np.stack([self._by_relation(at_offset(judged, n_words, offset) == heads) for offset in offsets], -1)
 
     def _by_relation(self, chosen: np.ndarray) -> np.ndarray:
         """How many of the chosen words, [word] of all sentences, each relation has; the first number is "all": [relation]"""
         numbers = np.array([self._number[name] for gold in self.golds for name in gold.relations], np.int64)  # [word]
-        found = np.bincount(numbers[chosen], minlength=len(self.names)).astype(np.float64)
-        found[0] = chosen.sum()
-        return found
+        counts = np.bincount(numbers[chosen], minlength=len(self.names)).astype(np.float64)
+        counts[0] = chosen.sum()
+        return counts
 
 
 def _best_table(tally: Tally, rows: Sequence[str]) -> Table:

@@ -45,13 +45,13 @@ class Workspace:
 
     def models(self) -> dict[str, Path]:
         """Model folders by name."""
-        found = [path for path in self._folders(MODELS) if (path / "config.json").is_file() or any(path.glob("*.gguf"))]
-        return {path.name: path for path in found if self.whole(path)}
+        folders = [path for path in self._folders(MODELS) if (path / "config.json").is_file() or any(path.glob("*.gguf"))]
+        return {path.name: path for path in folders if self.whole(path)}
 
     def runs(self) -> dict[str, Path]:
         """Finished runs by name, the newest first: a folder with run.json is one."""
-        found = [path for path in self._folders(RUNS) if (path / FACTS_FILE).is_file()]
-        return {path.name: path for path in sorted(found, key=lambda path: (path / FACTS_FILE).stat().st_mtime, reverse=True)}
+        folders = [path for path in self._folders(RUNS) if (path / FACTS_FILE).is_file()]
+        return {path.name: path for path in sorted(folders, key=lambda path: (path / FACTS_FILE).stat().st_mtime, reverse=True)}
 
     def whole(self, folder: Path) -> bool:
         """Whether all that lies in a folder lies in the workspace: links that lead out of it do not."""
@@ -70,8 +70,8 @@ class Workspace:
 
     def _folders(self, kind: str) -> list[Path]:
         root = self.root.resolve()
-        place = root / kind
-        if not place.resolve().is_relative_to(root) or not place.is_dir():
+        folder = root / kind
+        if not folder.resolve().is_relative_to(root) or not folder.is_dir():
             return []
-        every = (path for path in place.iterdir() if is_plain_name(path.name) and path.is_dir())
+        every = (path for path in folder.iterdir() if is_plain_name(path.name) and path.is_dir())
         return sorted(path for path in every if path.resolve().is_relative_to(root))

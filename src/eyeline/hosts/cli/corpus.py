@@ -52,7 +52,7 @@ def analyse(
     [dim]eyeline analyse articles.txt.gz --pairs --limit 1000 -o run[/dim]
     """
     chosen = numbers(layers)
-    targets = dict(_target(one) for one in target or ())
+    targets = dict(_target(option) for option in target or ())
     from eyeline.plots.pictures import check_kind
 
     for picture in pictures or ():
@@ -84,12 +84,12 @@ def analyse(
     counts = run.facts.counts
     for name, reason in run.facts.left_out.items():
         console.print(f"[bold]Left out[/bold] {escape(name)}: {escape(reason)}", highlight=False)
-    for what, said in (
+    for what, message in (
         ("too_long", f"documents skipped: too long{'' if window or pairs else ' (--window cuts them)'}"),
         ("unreadable", "documents skipped: not readable as text"),
     ):
         if counts.get(what):
-            console.print(f"{counts[what]:,} of {counts['documents']:,} {said}.", highlight=False)
+            console.print(f"{counts[what]:,} of {counts['documents']:,} {message}.", highlight=False)
     for notice in run.facts.notices:
         console.print(escape(notice), highlight=False)
     console.print(f"{amounts(run)}. Report: {escape(str(report))}", highlight=False)

@@ -88,14 +88,14 @@ def trace(
     from eyeline.hosts.cli.summary import summary_tables
     from eyeline.models.load import load
 
-    found = load(model, cache=cache).trace(text, pair, layers=chosen, truncate=truncate)
-    found = found.words() if words else found
+    traced = load(model, cache=cache).trace(text, pair, layers=chosen, truncate=truncate)
+    traced = traced.words() if words else traced
     if output is not None:
-        found.save(output)
-    for table in summary_tables(found):
+        traced.save(output)
+    for table in summary_tables(traced):
         console.print(table)
     console.print("[dim]Means over heads and queries. Attention shows where information may flow, not why the model decided.[/dim]")
-    print_notices(found.notices)
+    print_notices(traced.notices)
     if output is not None:
         console.print(f"Saved to {escape(str(output))}", highlight=False)
 

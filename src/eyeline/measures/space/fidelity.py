@@ -34,19 +34,19 @@ class Fidelity:
 
 def fidelity(texts: Iterable[TextPicture], heads: tuple[int, ...] = (), *, order: bool = True) -> Fidelity:
     """How far a picture can be trusted, over all queries of these texts. order: whether the rank correlation is wanted."""
-    first, five, ranks, asked, ordered = (np.zeros(heads) for _ in range(5))
+    first, five, ranks, n_queries, ordered = (np.zeros(heads) for _ in range(5))
     for text in texts:
         near = nearness(text.queries, text.keys)
         rank = rank_of_most_attended(near, text.weights, text.visible)
         first += (rank == 0).sum(-1)
         five += ((rank >= 0) & (rank < 5)).sum(-1)
-        asked += (rank >= 0).sum(-1)
+        n_queries += (rank >= 0).sum(-1)
         if order:
             correlation = rank_correlation(near, text.weights, text.visible)
             ordered += np.isfinite(correlation).sum(-1)
             ranks += np.nan_to_num(correlation).sum(-1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return Fidelity(np.asarray(first / asked), np.asarray(five / asked), np.asarray(ranks / ordered))
+        return Fidelity(np.asarray(first / n_queries), np.asarray(five / n_queries), np.asarray(ranks / ordered))
 
 
 def nearness(queries: np.ndarray, keys: np.ndarray) -> np.ndarray:

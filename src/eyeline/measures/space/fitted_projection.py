@@ -74,7 +74,7 @@ class _Fit:
             turn, _ = torch.linalg.qr(direction)  # [head, dim, dims]
             start = [self.left * self.roots @ turn, self.right * self.roots @ turn, turn.new_zeros(len(turn), self.dims)]
             tried.append(self._descend(start, FIRST_STEPS, FIRST_RATE, self.seed + number, 0.3) if len(directions) > 1 else start)
-        losses = torch.stack([self._loss(one) for one in tried])  # [start, head]
+        losses = torch.stack([self._loss(parameters) for parameters in tried])  # [start, head]
         best = torch.nan_to_num(losses, nan=math.inf).argmin(0)
         every = torch.arange(len(best))
         chosen = [torch.stack(parts)[best, every] for parts in zip(*tried, strict=True)]
@@ -88,7 +88,7 @@ class _Fit:
 
         def gradients(_: int) -> Tensors:
             query, key, offset = parameters
-            sums = [torch.zeros_like(one) for one in parameters]
+            sums = [torch.zeros_like(parameter) for parameter in parameters]
             rows = 0.0
             for number in next(order):
                 text = self.texts[number]
@@ -108,12 +108,12 @@ class _Fit:
         return torch.stack([divergence(text, *projections.project(text)).sum(-1) for text in self.texts]).sum(0)
 
 
-def _batches(lengths: Sequence[int], made: torch.Generator) -> Iterator[list[int]]:
+def _batches(lengths: Sequence[int], generator: torch.Generator) -> Iterator[list[int]]:
     """Endless mini-batches of texts, about STEP_TOKENS tokens each, every text once before any comes again."""
     batch: list[int] = []
     size = 0
     while True:
-        for number in torch.randperm(len(lengths), generator=made).tolist():
+        for number in torch.randperm(len(lengths), generator=generator).tolist():
             batch.append(number)
             size += lengths[number]
             if size >= STEP_TOKENS or len(batch) >= len(lengths):

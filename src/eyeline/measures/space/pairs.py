@@ -63,7 +63,7 @@ class AllPairs:
             sums[1] += _sum(weighted, distances)
             sums[2] += _sum(weighted, dots - self.mean[..., None, None])
         with np.errstate(invalid="ignore", divide="ignore"):
-            shift, second, product = (one / self.total for one in sums)
+            shift, second, product = (total / self.total for total in sums)
             variance = second - np.square(shift)
             mean = shift + around[..., 0, 0]
             flat = (self.variance <= NO_VARIATION * (self.variance + np.square(self.mean))) | (

@@ -71,5 +71,5 @@ def _tsne(points: np.ndarray, dims: int, seed: int) -> np.ndarray:
 
     # the interpolating gradient knows two dimensions at most, and its grid is too dear for few points
     gradient = "fft" if dims < 3 and len(points) >= INTERPOLATED else "bh"
-    made = openTSNE.TSNE(n_components=dims, random_state=seed, n_jobs=-1, negative_gradient_method=gradient)
-    return np.asarray(made.fit(np.asarray(points, dtype=np.float64)), dtype=np.float32)
+    tsne = openTSNE.TSNE(n_components=dims, random_state=seed, n_jobs=-1, negative_gradient_method=gradient)
+    return np.asarray(tsne.fit(np.asarray(points, dtype=np.float64)), dtype=np.float32)

@@ -88,13 +88,13 @@ def gradients_of(text: HeadText, x: torch.Tensor, y: torch.Tensor) -> tuple[torc
 
 def adam(parameters: Tensors, gradients: Callable[[int], Tensors], steps: int, rate: float | torch.Tensor, end: float = 0.0) -> None:
     """Adam in place, ten steps of warming up, then a cosine down to `end` of the rate."""
-    first, second = ([torch.zeros_like(one) for one in parameters] for _ in range(2))
+    first, second = ([torch.zeros_like(parameter) for parameter in parameters] for _ in range(2))
     for step in range(steps):
         share = (end + (1 - end) * 0.5 * (1 + math.cos(math.pi * step / steps))) * min(1.0, (step + 1) / 10)
-        for one, m, v, g in zip(parameters, first, second, gradients(step), strict=True):
+        for parameter, m, v, g in zip(parameters, first, second, gradients(step), strict=True):
             m.mul_(0.9).add_(g, alpha=0.1)
             v.mul_(0.99).addcmul_(g, g, value=0.01)
-            one -= rate * share * (m / (1 - 0.9 ** (step + 1))) / ((v / (1 - 0.99 ** (step + 1))).sqrt() + 1e-8)
+            parameter -= rate * share * (m / (1 - 0.9 ** (step + 1))) / ((v / (1 - 0.99 ** (step + 1))).sqrt() + 1e-8)
 
 
 def in_chunks(n_heads: int) -> list[slice]:

@@ -23,7 +23,7 @@ NEGATIVE, POSITIVE = (37, 99, 235), (234, 88, 12)
 
 
 @dataclass(frozen=True)
-class Step:
+class QueryDetail:
     """Everything between one query and its keys. Arrays have a row a key that is shown.
 
     contributions   weight x value, and None where values were not kept
@@ -57,7 +57,7 @@ def neuron(view: ViewData) -> str:
     return drawn(step, title, stack.get("why_no_values", ""), layer["scale"], dark=state.get("theme") == "dark")
 
 
-def read(view: ViewData, stack: dict[str, Any], layer: dict[str, Any], at: int, head: int) -> Step | None:
+def read(view: ViewData, stack: dict[str, Any], layer: dict[str, Any], at: int, head: int) -> QueryDetail | None:
     seen = shown(view, at, level="token")
     if not seen.rows or not seen.columns:
         return None
@@ -76,13 +76,13 @@ def read(view: ViewData, stack: dict[str, Any], layer: dict[str, Any], at: int, 
         every = values[head * len(values) // len(queries)]  # [key, dim]
         contributions = weights[chosen][:, None] * every[columns]
         output = head_outputs(weights[None, None], every[None, seen.columns])[0, 0]
-    return Step(
+    return QueryDetail(
         seen.queries[row], vector, [seen.keys[index] for index in chosen], kept, kept @ vector * layer["scale"], weights[chosen],
         contributions, output, len(above) - len(chosen),
     )  # fmt: skip
 
 
-def drawn(step: Step, title: str, why_no_values: str, scale: float, *, dark: bool) -> str:
+def drawn(step: QueryDetail, title: str, why_no_values: str, scale: float, *, dark: bool) -> str:
     left = 16 + max(map(width, [*step.tokens, step.query]))
     xs = {"key": left + GAP}
     xs["product"] = xs["key"] + STRIP + GAP

@@ -53,9 +53,9 @@ class AverageAttention(Statistic):
         n_rows = np.array(rows.n_queries, dtype=np.float64)
         divisors = dict.fromkeys(names, n_rows)
         if "sep" in names:
-            place = names.index("sep")
+            column = names.index("sep")
             n_seps = sep_rows(batch, rows.stack)[t].sum(-1).double().cpu().numpy()  # [text]
-            totals |= {"sep_from_sep": sums[:, :, 1, place], "sep_from_other": sums[:, :, 2, place]}
+            totals |= {"sep_from_sep": sums[:, :, 1, column], "sep_from_other": sums[:, :, 2, column]}
             divisors |= {"sep_from_sep": n_seps, "sep_from_other": n_rows - n_seps}
         means = np.stack([_share(totals[name], divisors[name]) for name in totals], -1)  # [text, head, target]
         counted = np.stack([divisors[name] > 0 for name in totals], -1) * float(rows.first == 0)  # [text, target]
@@ -65,11 +65,11 @@ class AverageAttention(Statistic):
 
     def result(self) -> dict[str, Table]:
         records = []
-        for one in self.by_layer("mean"):
-            for target, name in sorted(enumerate(one.details), key=lambda pair: _order(pair[1])):
-                total, n_texts = one.values[:, target].T  # [head], [head]
+        for layer_sum in self.by_layer("mean"):
+            for target, name in sorted(enumerate(layer_sum.details), key=lambda pair: _order(pair[1])):
+                total, n_texts = layer_sum.values[:, target].T  # [head], [head]
                 if n_texts.any():  # no decoder has read its last separator: there is no sep_from_sep
-                    records += [(one.stack, one.layer, head, name, float(mean)) for head, mean in enumerate(total / n_texts)]
+                    records += [(layer_sum.stack, layer_sum.layer, head, name, float(mean)) for head, mean in enumerate(total / n_texts)]
         return {self.name: head_table(records, ("target", "mean"))}
 
 

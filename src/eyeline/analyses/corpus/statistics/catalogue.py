@@ -25,9 +25,9 @@ def statistic_with(name: str, options: Mapping[str, Any], own: Iterable[type[Sta
 
 def statistics_named(names: Iterable[str], targets: Mapping[str, str] | None = None) -> list[Statistic]:
     """The statistics of these names, average attention with these custom targets."""
-    found: list[Statistic] = []
+    statistics: list[Statistic] = []
     for name in dict.fromkeys(names):
         if name not in STATISTICS:
             raise TraceError(f"No analysis is named {name!r}.", nearest(name, STATISTICS))
-        found.append(AverageAttention(targets) if name == AverageAttention.name else STATISTICS[name]())
-    return found
+        statistics.append(AverageAttention(targets) if name == AverageAttention.name else STATISTICS[name]())
+    return statistics

@@ -44,13 +44,13 @@ class Entropy(Statistic):
         uniform = (rows.visible.clamp_min(1).to(entropies.dtype).log() * inside).sum(-1) / n_rows  # [text]
         series, chosen = _series(rows, batch)  # the row of each text, -1 where it is not in this block
         texts = [text for text, row in enumerate(chosen) if row >= 0]
-        one = entropies[texts, :, [chosen[text] for text in texts]].double().cpu().numpy()  # [chosen text, head]
+        of_role = entropies[texts, :, [chosen[text] for text in texts]].double().cpu().numpy()  # [chosen text, head]
         starts = float(len(rows.texts)) if rows.first == 0 else 0.0
         n = len(rows.heads)
         values = np.stack(
             [
                 every.double().sum(0).cpu().numpy(),
-                one.sum(0),
+                of_role.sum(0),
                 np.full(n, float(uniform.double().sum())),
                 np.full(n, starts),
             ],
@@ -62,22 +62,22 @@ class Entropy(Statistic):
         if not self.smoothing:
             return rows.entropy()
         n_keys = torch.tensor(rows.n_keys, device=rows.e.device)[:, None, None, None]
-        places = torch.arange(rows.e.shape[-1], device=rows.e.device)
-        even = (places < n_keys) / n_keys  # [text, 1, 1, key]
+        positions = torch.arange(rows.e.shape[-1], device=rows.e.device)
+        even = (positions < n_keys) / n_keys  # [text, 1, 1, key]
         smooth = (1 - self.smoothing) * rows.weights() + self.smoothing * even  # [text, head, row, key]
         # a block of a causal text ends at its last row: the keys behind it have their even share too
         share = self.smoothing / n_keys[..., 0].to(smooth.dtype)  # [text, 1, 1]
-        behind = (n_keys[..., 0] - len(places)).clamp_min(0) * -share * share.log()  # [text, 1, 1]
+        behind = (n_keys[..., 0] - len(positions)).clamp_min(0) * -share * share.log()  # [text, 1, 1]
         return entropy_from_exponentials(smooth, torch.ones_like(rows.total)) + behind
 
     def result(self) -> dict[str, Table]:
         series = "cls"
         records: list[tuple[Cell, ...]] = []
-        for one in self.by_layer("entropy"):
-            (name,) = one.details
+        for layer_sum in self.by_layer("entropy"):
+            (name,) = layer_sum.details
             series = name if not records or series == name else "one_row"  # the stacks of one model may differ
-            means = one.values[:, :3] / one.values[:, 3:]  # [head, (all, one row, uniform)]
-            records += [(one.stack, one.layer, head, *(float(mean) for mean in row)) for head, row in enumerate(means)]
+            means = layer_sum.values[:, :3] / layer_sum.values[:, 3:]  # [head, (all, one row, uniform)]
+            records += [(layer_sum.stack, layer_sum.layer, head, *(float(mean) for mean in row)) for head, row in enumerate(means)]
         return {self.name: head_table(records, ("all", series, "uniform"))}
 
 
@@ -86,10 +86,10 @@ def _series(rows: Rows, batch: Batch) -> tuple[str, list[int]]:
     texts = [queries for queries, _ in batch.texts(rows.stack)][rows.texts.start : rows.texts.stop]
     last = rows.first + rows.n_rows
     name = "last" if rows.stack != "encoder" else "cls" if "cls" in batch.roles else "first"
-    places = []
+    row_indices = []
     for text in texts:
-        place = len(text) - 1 if name == "last" else 0
+        position = len(text) - 1 if name == "last" else 0
         if name == "cls":
-            place = text.ids.index(batch.roles["cls"]) if batch.roles["cls"] in text.ids else 0
-        places.append(place - rows.first if rows.first <= place < last else -1)
-    return name, places
+            position = text.ids.index(batch.roles["cls"]) if batch.roles["cls"] in text.ids else 0
+        row_indices.append(position - rows.first if rows.first <= position < last else -1)
+    return name, row_indices

@@ -43,14 +43,14 @@ class HeadDistances(Statistic):
         return HELD_TOKENS
 
     def update(self, rows: Rows, batch: Batch) -> None:
-        for place, text in enumerate(rows.texts):
-            n_rows, n_keys = rows.n_queries[place], rows.n_keys[place]
+        for index, text in enumerate(rows.texts):
+            n_rows, n_keys = rows.n_queries[index], rows.n_keys[index]
             if max(n_rows, n_keys) > self.longest:
                 continue
             last = min(n_rows, rows.first + rows.e.shape[2])
             width = min(n_keys, rows.e.shape[3])
             whole = rows.first == 0 and last == n_rows and width == n_keys
-            part = rows.e[place, :, : last - rows.first, :width] * rows.inverse[place, :, : last - rows.first]
+            part = rows.e[index, :, : last - rows.first, :width] * rows.inverse[index, :, : last - rows.first]
             held = self._held.setdefault((rows.stack, text), {})
             if whole and rows.layer not in held and rows.heads.start == 0:
                 held[rows.layer] = part
@@ -67,9 +67,9 @@ class HeadDistances(Statistic):
         for (stack, _), by_layer in self._held.items():
             layers = sorted(by_layer)
             maps = torch.cat([by_layer[layer] for layer in layers])  # [head of any layer, row, key]
-            found = js_between_heads(maps, self.smoothing).cpu().numpy()
+            distances = js_between_heads(maps, self.smoothing).cpu().numpy()
             details = layer_sizes({layer: len(by_layer[layer]) for layer in layers})
-            self.add(SumKey(stack, 0, "distance", details), found, range(len(found)))  # [head, head]
+            self.add(SumKey(stack, 0, "distance", details), distances, range(len(distances)))  # [head, head]
             self.add(SumKey(stack, 0, "rows", details), np.array([float(maps.shape[1]), 1.0]), range(2))  # rows, texts
         self._held = {}
         self.leave_out(len(batch.sides) - len(batch.up_to(self.longest).sides))
@@ -78,11 +78,11 @@ class HeadDistances(Statistic):
         """`distances`, a square whose header and first column name the heads; one for each stack where there are several."""
         squares = self.by_layer("distance")
         tables = {}
-        for one in squares:
-            heads = [str(head) for head in heads_of(one.details)]
-            n_rows = self.sums[replace(one.key, quantity="rows")][0]
-            name = self.name if len(squares) == 1 else f"{self.name}_{one.stack}"
-            tables[name] = Table({"head": heads, **{head: (one.values[:, i] / n_rows).tolist() for i, head in enumerate(heads)}})
+        for square in squares:
+            heads = [str(head) for head in heads_of(square.details)]
+            n_rows = self.sums[replace(square.key, quantity="rows")][0]
+            name = self.name if len(squares) == 1 else f"{self.name}_{square.stack}"
+            tables[name] = Table({"head": heads, **{head: (square.values[:, i] / n_rows).tolist() for i, head in enumerate(heads)}})
         return tables or {self.name: Table({"head": []})}
 
 

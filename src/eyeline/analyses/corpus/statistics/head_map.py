@@ -26,18 +26,18 @@ def head_map(distances: Table, tables: dict[str, Table], seed: int, stack: str =
     """
     heads = [layer_and_head(name) for name in map(str, distances.columns["head"])]
     square = np.array([distances[name] for name in map(str, distances.columns["head"])], dtype=np.float64)  # [head, head]
-    places = lay_out(square, seed)  # [head, 2]
+    points = lay_out(square, seed)  # [head, 2]
     behaviours = behaviour_of(heads, tables, stack)
     table = Table(
         {
             "layer": [layer for layer, _ in heads],
             "head": [head for _, head in heads],
-            "x": places[:, 0].tolist(),
-            "y": places[:, 1].tolist(),
+            "x": points[:, 0].tolist(),
+            "y": points[:, 1].tolist(),
             "behaviour": behaviours,
         }
     )
-    return table, stress(square, places)
+    return table, stress(square, points)
 
 
 def lay_out(square: np.ndarray, seed: int) -> np.ndarray:
@@ -52,22 +52,22 @@ def lay_out(square: np.ndarray, seed: int) -> np.ndarray:
     return np.asarray(mds.fit_transform((square + square.T) / 2))
 
 
-def stress(square: np.ndarray, places: np.ndarray) -> float:
-    apart = np.linalg.norm(places[:, None] - places[None], axis=-1)  # [head, head]
+def stress(square: np.ndarray, points: np.ndarray) -> float:
+    apart = np.linalg.norm(points[:, None] - points[None], axis=-1)  # [head, head]
     return float(np.sqrt(((apart - square) ** 2).sum() / max((apart**2).sum(), 1e-30)))
 
 
 def behaviour_of(heads: list[tuple[int, int]], tables: dict[str, Table], stack: str = "") -> list[str]:
     """The last rule that each head meets; a rule whose table or target is not there is met by none. Without any table, not measured."""
     measured = any(name in tables for _, name, _, _ in RULES)
-    found = dict.fromkeys(heads, NO_BEHAVIOUR if measured else NOT_MEASURED)
+    behaviours = dict.fromkeys(heads, NO_BEHAVIOUR if measured else NOT_MEASURED)
     for behaviour, name, column, above in RULES:
         table = tables.get(name)
         if table is None:
             continue
         for row in table.rows():
             value = row.get(column) if name == "entropy" else row["mean"] if row["target"] == column else None
-            place = (int(row["layer"]), int(row["head"]))
-            if isinstance(value, float) and value > above and place in found and row.get("stack", stack) in (stack, ""):
-                found[place] = behaviour
-    return [found[head] for head in heads]
+            key = (int(row["layer"]), int(row["head"]))
+            if isinstance(value, float) and value > above and key in behaviours and row.get("stack", stack) in (stack, ""):
+                behaviours[key] = behaviour
+    return [behaviours[head] for head in heads]

@@ -86,16 +86,16 @@ class Importance(Statistic):
     def _labels(self, objective: Objective, batch: Batch, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
         """The tokens to predict; the masked ones are replaced in `inputs`. Drawn by seed and text alone: parts of a corpus as the whole."""
         labels = torch.full_like(inputs["input_ids"], -100)
-        for place, side in enumerate(batch.sides):
+        for index, side in enumerate(batch.sides):
             text = side.source
             if objective.kind == "next":
-                labels[place, : len(text) - 1] = inputs["input_ids"][place, 1 : len(text)]
+                labels[index, : len(text) - 1] = inputs["input_ids"][index, 1 : len(text)]
                 continue
             candidates = [i for i, special in enumerate(text.special) if not special]
             draw = random.Random(f"{self._seed} {text.ids}")  # noqa: S311 - seeded, not a secret
             chosen = draw.sample(candidates, max(1, round(self.rate * len(candidates))))
-            labels[place, chosen] = inputs["input_ids"][place, chosen]
-            inputs["input_ids"][place, chosen] = objective.mask_id  # type: ignore[assignment]
+            labels[index, chosen] = inputs["input_ids"][index, chosen]
+            inputs["input_ids"][index, chosen] = objective.mask_id  # type: ignore[assignment]
         return labels
 
     def _take(self, stack: str, layer: int, size: torch.Tensor, mask: torch.Tensor | None, batch: Batch) -> None:
@@ -104,19 +104,19 @@ class Importance(Statistic):
         texts = batch.texts(stack)
         seen = keys_seen(size, mask, stack, [len(keys) for _, keys in texts]).double()  # [text, query, key]
         sums = np.zeros((len(columns.names), 2))  # [target, (sum, weights)]
-        for place, (queries, keys) in enumerate(texts):
-            of_text = seen[place, : len(queries), : len(keys)]  # [query, key]
-            inside = columns.matrix[place, : len(keys)].double()  # [key, target]
-            part = size[place, :, : len(queries), : len(keys)].sum(0).double() * of_text  # [query, key]
+        for index, (queries, keys) in enumerate(texts):
+            of_text = seen[index, : len(queries), : len(keys)]  # [query, key]
+            inside = columns.matrix[index, : len(keys)].double()  # [key, target]
+            part = size[index, :, : len(queries), : len(keys)].sum(0).double() * of_text  # [query, key]
             sums[:, 0] += (part.sum(0) @ inside).cpu().numpy()
             sums[:, 1] += (of_text.sum(0) @ inside).cpu().numpy() * size.shape[1]
         self.add(SumKey(stack, layer, "gradient", columns.names), sums[None], range(1))
 
     def result(self) -> dict[str, Table]:
         records = []
-        for one in self.by_layer("gradient"):
-            for target, name in enumerate(one.details):
-                total, weights = one.values[0, target]
-                records.append((one.stack, one.layer, 0, name, float(total / weights) if weights else float("nan")))
+        for layer_sum in self.by_layer("gradient"):
+            for target, name in enumerate(layer_sum.details):
+                total, weights = layer_sum.values[0, target]
+                records.append((layer_sum.stack, layer_sum.layer, 0, name, float(total / weights) if weights else float("nan")))
         table = head_table(records, ("target", "mean"))
         return {self.name: Table({name: values for name, values in table.columns.items() if name != "head"})}

@@ -53,17 +53,17 @@ def columns_of(batch: Batch, stack: str, custom: Mapping[str, re.Pattern[str]]) 
         names = column_names(batch.roles, custom)
         matrix = np.zeros((len(texts), max(map(len, texts)), len(names)), np.float32)  # [text, key, set]
         kinds: dict[tuple[str, bool, int | None], np.ndarray] = {}  # a token that comes again belongs to the same sets
-        for place, text in enumerate(texts):
+        for index, text in enumerate(texts):
             tokens = list(zip(text.tokens, text.special, text.ids or (None,) * len(text), strict=True))
             for token in set(tokens).difference(kinds):
                 sets = _sets_of(*token, batch.roles, custom)
                 kinds[token] = np.array([name in sets for name in names], np.float32)
-            matrix[place, : len(text)] = [kinds[token] for token in tokens]
+            matrix[index, : len(text)] = [kinds[token] for token in tokens]
         matrix[:, 0, names.index("first")] = 1
         if stack == "decoder":
-            for place, text in enumerate(texts):
+            for index, text in enumerate(texts):
                 if not text.special[0]:  # every token can look at the first one: it is where a decoder puts attention that it does not need
-                    matrix[place, 0, [names.index("punctuation"), names.index("other")]] = 0
+                    matrix[index, 0, [names.index("punctuation"), names.index("other")]] = 0
         return Columns(names, torch.from_numpy(matrix).to(batch.device))
 
     return batch.once(key, make)
@@ -89,11 +89,11 @@ def sep_rows(batch: Batch, stack: str) -> torch.Tensor:
 
     def make() -> torch.Tensor:
         texts = [queries for queries, _ in batch.texts(stack)]
-        found = torch.zeros(len(texts), max(map(len, texts)))
+        matrix = torch.zeros(len(texts), max(map(len, texts)))
         sep = batch.roles.get("sep")
-        for place, text in enumerate(texts):
+        for index, text in enumerate(texts):
             rows = [float(special and number == sep) for special, number in zip(text.special, text.ids, strict=False)]
-            found[place, : len(rows)] = torch.tensor(rows)
-        return found.to(batch.device)
+            matrix[index, : len(rows)] = torch.tensor(rows)
+        return matrix.to(batch.device)
 
     return batch.once(("sep rows", stack), make)

@@ -122,16 +122,16 @@ def _facts(say: Say, card: HeadCard, name: str, every: list[HeadRef]) -> None:
 
 def _examples(say: Say, run: Run, card: HeadCard, name: str) -> None:
     """The head on the run's own example, and on sentences that its model reads now."""
-    found: dict[str, Trace | str] = {} if run.example is None else {say("corpus.own_example"): run.example}
+    examples: dict[str, Trace | str] = {} if run.example is None else {say("corpus.own_example"): run.example}
     model = str(run.facts.model.name)
     if model in choices(current()):
-        found |= {sentence: sentence for sentence in SENTENCES}
-    if not found:
+        examples |= {sentence: sentence for sentence in SENTENCES}
+    if not examples:
         st.caption(say("corpus.no_example"))
         return
-    picked = st.selectbox(say("corpus.example"), list(found), key=f"example-{name}")
+    picked = st.selectbox(say("corpus.example"), list(examples), key=f"example-{name}")
     try:
-        chosen = found[picked]
+        chosen = examples[picked]
         trace: Trace = trace_of(model, chosen, None) if isinstance(chosen, str) else chosen
         stack = card.stack or next(iter(trace.stacks))
         view: Any = head_view(trace, stack=stack, layer=card.layer, heads=[card.head])

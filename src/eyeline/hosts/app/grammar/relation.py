@@ -38,17 +38,21 @@ def show_relation(say: Say, run: Run, folder: Path, known: list[str], picked: st
             direction=say.name("direction", str(row["direction"]))),
         key=f"best-{name}", on_click=open_card, args=(name, at), type="tertiary", icon=":material/open_in_new:",
     )  # fmt: skip
-    rows = [one for one in run.table("syntax_examples").rows() if one["relation"] == chosen] if "syntax_examples" in run.tables else []
+    rows = (
+        [example for example in run.table("syntax_examples").rows() if example["relation"] == chosen]
+        if "syntax_examples" in run.tables
+        else []
+    )
     if not rows:
         st.caption(say("grammar.no_examples"))
         return
     with st.container(key="wide-examples"):
         drawing = figures.kept(say, folder, f"syntax_examples/{chosen}", lambda style: draw_relation(run, style, str(chosen)))
         st.plotly_chart(drawing, theme=None, config=figures.CONFIG, key=f"examples-{name}-{chosen}-{say.language}")
-    place = st.selectbox(
+    index = st.selectbox(
         say("grammar.sentence"), range(len(rows)), format_func=lambda i: " ".join(json.loads(str(rows[i]["words"]))), key=f"sentence-{name}"
     )
-    look(say, run, json.loads(str(rows[place or 0]["words"])), at, str(row["direction"]), f"relation-view-{name}")
+    look(say, run, json.loads(str(rows[index or 0]["words"])), at, str(row["direction"]), f"relation-view-{name}")
 
 
 def _opening(run: Run, known: list[str]) -> str:
