@@ -60,6 +60,7 @@ export interface SpaceStack {
 
 export interface SpaceSpec {
   model: string;
+  held_out?: string; // background, texts or queries; empty where nothing was fitted
   of: "queries-keys" | "values";
   project: string;
   gauge: string;

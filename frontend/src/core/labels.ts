@@ -128,6 +128,8 @@ export const ENGLISH = {
   zoom_all: "All points",
   nearest_key: "Most attended key is the nearest:",
   nearest_five: "among the nearest five:",
+  unseen: "on unseen text",
+  with_background: "fitted together with the built-in paragraphs",
   lost: "attention lost:",
   of: "of",
   nats: "nats",

@@ -98,6 +98,7 @@ class SpaceOptions:
     limit: int | None = None
     max_tokens: int | None = None
     seed: int = 0
+    background: bool | None = None
 
 
 @dataclass(frozen=True)

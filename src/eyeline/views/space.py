@@ -7,6 +7,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from eyeline.errors import TraceError, nearest
+from eyeline.results.space.shown_fidelity import HELD_OUT, IN_PICTURE
 from eyeline.results.space.space import Space, SpaceStack
 from eyeline.results.space.tokens import SpaceTokens
 from eyeline.text.tokenized import TokenizedText
@@ -21,7 +22,9 @@ ROOM = 21_000_000
 #: So much of the square is left free around the points.
 MARGIN = 0.04
 #: The facts of a head that the pictures show.
-SHOWN = ("top1_projected", "top5_projected", "rank_correlation", "top1_full", "top5_full", "kl", "entropy", "scale", "correlation_after")
+SHOWN = (
+    *HELD_OUT, *IN_PICTURE, "top1_full", "top5_full", "kl", "entropy", "scale", "correlation_before", "correlation_after",
+)  # fmt: skip
 
 #: Texts with their parts of speech, in the order in which they were first met, and their places.
 Texts = dict[tuple[TokenizedText, tuple[str, ...]], int]
@@ -59,6 +62,7 @@ def space_view(
             "project": each.project,
             "gauge": each.gauge,
             "dims": each.dims,
+            "held_out": each.held_out,
             "stacks": [
                 stack_record(each.stacks[name], *shared[name], prefix=f"{number}.{name}", texts=texts, arrays=arrays) for name in names
             ],

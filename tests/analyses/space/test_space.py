@@ -80,7 +80,7 @@ def test_the_table_has_the_columns_that_were_promised(fitted):
     table = fitted.table()
     assert list(table.columns) == [
         "layer", "head", "scale", "correlation_before", "correlation_after", "top1_full", "top5_full", "top1_projected", "top5_projected",
-        "rank_correlation", "entropy", "kl",
+        "rank_correlation", "entropy", "kl", "top1_held_out", "top5_held_out", "rank_held_out",
     ]  # fmt: skip
     assert len(table) == 12
 

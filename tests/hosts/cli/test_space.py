@@ -20,7 +20,8 @@ PARAGRAPHS = [
     "Rain fell on the roof, and nobody in the house slept well.",
 ]
 COLUMNS = (
-    "layer,head,scale,correlation_before,correlation_after,top1_full,top5_full,top1_projected,top5_projected,rank_correlation,entropy,kl"
+    "layer,head,scale,correlation_before,correlation_after,top1_full,top5_full,top1_projected,top5_projected,rank_correlation,entropy,kl,"
+    "top1_held_out,top5_held_out,rank_held_out"
 )
 
 
@@ -35,7 +36,8 @@ def test_a_corpus_gives_a_table_figures_a_report_and_pictures(eyeline, corpus, t
     run = tmp_path / "run"
     done = eyeline("space", corpus, "--model", "minilm", "-o", run)
     assert done.returncode == 0, done.stderr
-    assert re.search(r"the most attended key is the nearest for \d+\.\d% of queries", done.stdout)
+    assert re.search(r"the most attended key is the nearest for \d+\.\d% of queries on unseen text", done.stdout)
+    assert "together with 40 built-in paragraphs" in " ".join(done.stdout.split())
     with (run / "tables" / "space.csv").open(encoding="utf-8") as file:
         assert file.readline().strip() == COLUMNS
         rows = list(csv.reader(file))

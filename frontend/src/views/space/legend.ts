@@ -21,8 +21,10 @@ const known = (value: number | null | undefined): value is number => value !== n
 /** Each fact as one phrase, the most telling first. */
 export function factPhrases(facts: Facts, labels: Labels): string[] {
   const list: string[] = [];
-  if (known(facts.top1_projected)) list.push(`${labels.nearest_key} ${percent(facts.top1_projected)}`);
-  if (known(facts.top5_projected)) list.push(`${labels.nearest_five} ${percent(facts.top5_projected)}`);
+  const unseen = known(facts.top1_held_out) ? ` (${labels.unseen})` : "";
+  const [first, five] = unseen ? [facts.top1_held_out, facts.top5_held_out] : [facts.top1_projected, facts.top5_projected];
+  if (known(first)) list.push(`${labels.nearest_key} ${percent(first)}${unseen}`);
+  if (known(five)) list.push(`${labels.nearest_five} ${percent(five)}`);
   if (known(facts.kl) && known(facts.entropy))
     list.push(`${labels.lost} ${facts.kl.toFixed(2)} ${labels.of} ${facts.entropy.toFixed(2)} ${labels.nats}`);
   if (known(facts.rank_correlation)) list.push(`${labels.rank_correlation} ${facts.rank_correlation.toFixed(2).replace("-", "−")}`);

@@ -183,7 +183,8 @@ export class Matrix {
       for (let col = 0; col < columns; col++) {
         const [x, y] = this.corner(row, col);
         const { size } = this.grid;
-        const fidelity = this.data.facts(row, col).top1_projected ?? null;
+        const facts = this.data.facts(row, col);
+        const fidelity = facts.top1_held_out ?? facts.top1_projected ?? null;
         items.push({ type: "rect", x: x - 0.5, y: y - 0.5, w: size + 1, h: size + 1, stroke: theme.hairline, radius: 2 });
         items.push({ type: "text", x, y: y - 8, text: this.name(row, col), size: 12, mono: true, fill: theme.text });
         if (fidelity === null) continue;

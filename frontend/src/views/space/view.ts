@@ -204,7 +204,8 @@ export function spaceView(stage: Stage): ViewInstance {
           ? name(state)
           : `${data.stack.layers.length} ${labels.rows.toLowerCase()} × ${data.stack.heads.length} ${labels.columns.toLowerCase()}`;
       const size = `${data.keys.texts.length} ${labels.texts} · ${data.keys.count} ${labels.token.toLowerCase()}`;
-      return `${stage.spec.model} · ${how} · ${what} · ${size}`;
+      const company = spaces.some(({ held_out }) => held_out === "background") ? ` · ${labels.with_background}` : "";
+      return `${stage.spec.model} · ${how} · ${what} · ${size}${company}`;
     },
     key: (event) => (stage.state().opened ? single(event) : (parts[0]?.matrix?.key(event) ?? false)),
     find(by) {

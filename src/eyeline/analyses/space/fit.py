@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import torch
 
 from eyeline.analyses.progress import Steps
 from eyeline.analyses.space.capture import CapturedStack
+from eyeline.analyses.space.held_out import held_out_fidelity, pictures_of
 from eyeline.analyses.space.parallel import Parallel
+from eyeline.measures.space.fidelity import Fidelity, fidelity
 from eyeline.measures.space.fitted_projection import fit_projections
 from eyeline.measures.space.freed_points import free_texts
 from eyeline.measures.space.projection_loss import HeadText, Projections, divergence
 from eyeline.results.space.space import LinearProjections
+
+#: Steps on all texts together after the fit on the built-in paragraphs.
+STEPS_FROM_BACKGROUND = 150
 
 
 def head_texts(stack: CapturedStack) -> list[HeadText]:
@@ -34,26 +41,46 @@ def head_texts(stack: CapturedStack) -> list[HeadText]:
     return texts
 
 
-def fitted(
-    stack: CapturedStack, *, free: bool, dims: int, seed: int, steps: Steps
-) -> tuple[np.ndarray, np.ndarray, LinearProjections, np.ndarray]:
-    """Where the fitted projections put the queries and keys (freed: where they went from there), the projections, and the nats lost by each
-    head.
+@dataclass(frozen=True)
+class FittedPictures:
+    """Where the fitted projections put the queries and keys (freed: where they went from there).
 
-    → [layer, head, query, dims], [layer, head, key, dims], projections, [layer, head]
+    queries, keys  [layer, head, query or key, dims]
+    kl             [layer, head]: nats lost
+    held_out       top1, top5, rank [layer, head], on attention that a fit did not see
     """
+
+    queries: np.ndarray
+    keys: np.ndarray
+    linear: LinearProjections
+    kl: np.ndarray
+    held_out: Fidelity
+
+
+def fitted(stack: CapturedStack, background: CapturedStack | None, *, free: bool, dims: int, seed: int, steps: Steps) -> FittedPictures:
+    """The pictures of the stack's texts, fitted to them and to the background where there is one."""
     texts, shape = head_texts(stack), (len(stack.layers), len(stack.heads))
+    company = [] if background is None else head_texts(background)
     scales = torch.tensor(stack.vectors.scales).repeat_interleave(shape[1])
-    projections = fit_projections(texts, scales, dims=dims, seed=seed, run=Parallel(steps.begin("fitting")))
+    begin, report = None, steps.begin("fitting")
+    if company:  # the paragraphs alone first: what measures the texts as unseen, and a good start for all together
+        begin = fit_projections(company, scales, dims=dims, seed=seed, run=Parallel(report))
+        run = Parallel(steps.begin("holding_out"))
+        projections = fit_projections([*texts, *company], scales, dims=dims, seed=seed, steps=STEPS_FROM_BACKGROUND, begin=begin, run=run)
+        held_out = fidelity(pictures_of(texts, begin), (len(scales),))
+    else:
+        projections = fit_projections(texts, scales, dims=dims, seed=seed, run=Parallel(report))
+        held_out = held_out_fidelity(texts, scales, dims=dims, seed=seed, report=steps.begin("holding_out"))
     points = free_texts(texts, projections, run=Parallel(steps.begin("freeing"))) if free else list(map(projections.project, texts))
     rows = sum(text.queries.shape[1] for text in texts)
     kl = torch.stack([divergence(text, x, y).sum(-1) for text, (x, y) in zip(texts, points, strict=True)]).sum(0) / rows
     queries, keys = (torch.cat(side, 1).numpy() for side in zip(*points, strict=True))
-    return (
+    return FittedPictures(
         queries.reshape(*shape, *queries.shape[1:]),
         keys.reshape(*shape, *keys.shape[1:]),
         _linear(projections, shape),
         kl.numpy().reshape(shape),
+        Fidelity(*(one.reshape(shape) for one in (held_out.top1, held_out.top5, held_out.rank))),
     )
 
 

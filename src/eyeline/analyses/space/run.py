@@ -11,20 +11,23 @@ import numpy as np
 from eyeline.analyses.prepare import unknown_tokens
 from eyeline.analyses.progress import ReportProgress, ReportStep, Steps
 from eyeline.analyses.provenance import corpus_facts, provenance
+from eyeline.analyses.space.background import capture_background, is_wanted
 from eyeline.analyses.space.capture import Captured, CapturedStack, capture_space
 from eyeline.analyses.space.facts import mean_entropy, most_attended, stack_fidelity, whole_maps
 from eyeline.analyses.space.fit import fitted
 from eyeline.analyses.space.gauge import check_gauge, gauge_error, gauge_layer, pair_rows, shared_scale, some_pairs
+from eyeline.analyses.space.held_out import held_out_by
 from eyeline.errors import TraceError, nearest
 from eyeline.measures.space.project import METHODS, check_method, principal_axes, project
 from eyeline.models.model import Model
 from eyeline.results.facts import GaugeCheck, RunFacts, SpaceOptions, StackCheck
+from eyeline.results.space.shown_fidelity import HELD_OUT
 from eyeline.results.space.space import KINDS, LinearProjections, Space, SpaceStack
 from eyeline.text.corpora.corpus import Corpus, Item
 
 PROJECTIONS = ("fitted", "freed", *METHODS)
 #: The steps that a projection reports for each stack, after the texts are read.
-STEPS_OF_A_STACK = {"fitted": 1, "freed": 2, "pca": 0, "umap": 1, "tsne": 1}
+STEPS_OF_A_STACK = {"fitted": 2, "freed": 3, "pca": 0, "umap": 1, "tsne": 1}
 #: Attention recomputed from gauged vectors may differ from the model's by so much.
 GAUGE_WITHIN = 1e-5
 
@@ -38,6 +41,7 @@ def space(
     gauge: str | None = None,
     dims: int = 2,
     shared_scale: bool = False,
+    background: bool | None = None,
     layers: Iterable[int] | None = None,
     heads: Collection[int] | None = None,
     limit: int | None = None,
@@ -54,6 +58,8 @@ def space(
                   which need none, attentionviz for the others
     dims          2 or 3
     shared_scale  of attentionviz: one scale for all heads instead of one for each
+    background    of fitted and freed: whether the built-in paragraphs take part in the fit; unless given: where the texts have fewer than
+                  1,000 tokens. Fidelity is then that of projections fitted on the paragraphs alone; else it is cross-validated
     layers, heads which; all unless given
     limit, max_tokens, seed   as in `analyse`
     progress      called after each batch of texts, then while heads are fitted or projected (`analyses.progress`)
@@ -69,30 +75,53 @@ def space(
     check_seed(seed)
     options = SpaceOptions(
         of, how, chosen, dims, shared_scale, None if layers is None else tuple(layers), None if heads is None else tuple(sorted(heads)),
-        limit, max_tokens, seed,
+        limit, max_tokens, seed, background,
     )  # fmt: skip
     given = {"layers": options.layers, "heads": heads, "limit": limit, "max_tokens": max_tokens, "seed": seed}
     steps = Steps(progress, 1 + STEPS_OF_A_STACK[how] * len(model.layout.stacks))
     captured = capture_space(model, corpus, values=of == "values", report=steps.begin("texts"), **given)  # type: ignore[arg-type]
-    return space_of(captured, provenance(model, corpus_facts(corpus), options), options, steps)
+    company = None
+    if how not in METHODS and is_wanted(captured, background):
+        company = capture_background(model, captured, layers=options.layers, heads=heads, asked=background is True)
+    return space_of(captured, provenance(model, corpus_facts(corpus), options), options, steps, company)
 
 
-def space_of(captured: Captured, facts: RunFacts, options: SpaceOptions, steps: Steps | None = None) -> Space:
+def space_of(
+    captured: Captured, facts: RunFacts, options: SpaceOptions, steps: Steps | None = None, background: CapturedStack | None = None
+) -> Space:
     """A space from what was captured: so that one pass over a corpus serves several gauges and projections."""
     started = time.monotonic()
     steps = steps or Steps(None)
     stacks, checks = {}, {}
     for name, stack in captured.stacks.items():
-        stacks[name], checks[name] = _stack(stack, options, steps)
+        stacks[name], checks[name] = _stack(stack, options, steps, background)
     errors = [check.error for check in checks.values() if check is not None]
     facts = replace(
         facts,
         counts=dict(captured.counts),
-        notices=(*facts.notices, *unknown_tokens(captured.counts)),
+        notices=(*facts.notices, *unknown_tokens(captured.counts), *_notices(captured, options, background)),
         seconds={"capture": round(captured.seconds, 3), "space": round(time.monotonic() - started, 3)},
         gauge_check=GaugeCheck(max(errors), GAUGE_WITHIN, max(errors) <= GAUGE_WITHIN, checks) if errors else None,
     )
-    return Space(facts.model.name, options.of, options.project, options.gauge, options.dims, stacks, facts)
+    by = ""
+    if options.project not in METHODS:
+        by = held_out_by(min(len(stack.weights) for stack in captured.stacks.values()), background=background is not None)
+    return Space(facts.model.name, options.of, options.project, options.gauge, options.dims, stacks, facts, by)
+
+
+def _notices(captured: Captured, options: SpaceOptions, background: CapturedStack | None) -> list[str]:
+    """How the fidelity that is shown was measured."""
+    if options.project in METHODS:
+        return []
+    if background is not None:
+        return [
+            f"These texts have {captured.counts['tokens']:,} tokens, too few to settle a picture: the projections were fitted on them"
+            f" together with {len(background.weights)} built-in paragraphs ({len(background.query_tokens):,} tokens). The"
+            " fidelity shown is that of projections fitted on the paragraphs alone, with these texts unseen."
+        ]
+    texts = min(len(stack.weights) for stack in captured.stacks.values())
+    what = f"over {texts:,} texts" if texts > 1 else "over the tokens of the one text"
+    return [f"The fidelity shown is held out: cross-validated {what}, each measured by projections that were fitted without it."]
 
 
 def check_seed(seed: int) -> None:
@@ -122,7 +151,9 @@ def _check(of: str, how: str | None, gauge: str | None, dims: int, shared: bool)
     return how, gauge
 
 
-def _stack(stack: CapturedStack, options: SpaceOptions, steps: Steps) -> tuple[SpaceStack, StackCheck | None]:
+def _stack(
+    stack: CapturedStack, options: SpaceOptions, steps: Steps, background: CapturedStack | None
+) -> tuple[SpaceStack, StackCheck | None]:
     if options.of == "values":
         return _values(stack, options, steps), None
     n_points = len(stack.query_tokens) + len(stack.key_tokens)
@@ -131,7 +162,8 @@ def _stack(stack: CapturedStack, options: SpaceOptions, steps: Steps) -> tuple[S
     pairs = some_pairs(stack, options.seed)
     c = shared_scale(stack) if options.shared_scale and options.gauge == "attentionviz" else None
     shape = (len(stack.layers), len(stack.heads))
-    facts = {name: np.full(shape, np.nan) for name in ("scale", "correlation_before", "correlation_after", "top1_full", "top5_full", "kl")}
+    unknown = ("scale", "correlation_before", "correlation_after", "top1_full", "top5_full", "kl", *HELD_OUT)
+    facts = {name: np.full(shape, np.nan) for name in unknown}
     projected: list[tuple[np.ndarray, np.ndarray]] = []
     report = steps.begin(options.project) if STEPS_OF_A_STACK[options.project] and options.project in METHODS else None
     shown: list[dict[str, float]] = []
@@ -153,9 +185,10 @@ def _stack(stack: CapturedStack, options: SpaceOptions, steps: Steps) -> tuple[S
     if options.project in METHODS:
         queries, keys = (np.stack(side) for side in zip(*projected, strict=True))
     else:
-        queries, keys, linear, facts["kl"] = fitted(
-            stack, free=options.project == "freed", dims=options.dims, seed=options.seed, steps=steps
-        )
+        pictures = fitted(stack, background, free=options.project == "freed", dims=options.dims, seed=options.seed, steps=steps)
+        queries, keys, linear, facts["kl"] = pictures.queries, pictures.keys, pictures.linear, pictures.kl
+        held_out = (pictures.held_out.top1, pictures.held_out.top5, pictures.held_out.rank)
+        facts |= dict(zip(HELD_OUT, held_out, strict=True))
     seen = stack_fidelity(stack, slice(None), queries, keys)
     facts |= {
         "top1_projected": seen.top1,

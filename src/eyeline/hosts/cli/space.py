@@ -17,6 +17,7 @@ from eyeline.hosts.cli.models import ModelName
 from eyeline.hosts.cli.progress import progress_bars
 from eyeline.hosts.cli.terminal import console, print_notices
 from eyeline.hosts.report.text import PAGES
+from eyeline.results.space.shown_fidelity import HELD_OUT, shown_columns
 
 #: The pages with the pictures, in the folder of the run.
 PAGE, COMPARE_PAGE = (PAGES[kind] for kind in ("space", "compare"))
@@ -41,6 +42,10 @@ def space(
     ] = None,
     dims: Annotated[int, typer.Option(help="2 or 3 dimensions.")] = 2,
     shared_scale: Annotated[bool, typer.Option("--shared-scale", help="Of attentionviz: one scale for all heads.")] = False,
+    background: Annotated[
+        bool | None,
+        typer.Option(help="Fit together with the built-in paragraphs.", show_default="where the texts have fewer than 1,000 tokens"),
+    ] = None,
     layers: Layers = None,
     heads: Annotated[str | None, typer.Option(help="Heads, from 0, such as 0,5. All otherwise.")] = None,
     limit: Limit = None,
@@ -69,8 +74,8 @@ def space(
     opened, loaded = read_corpus(corpus, kind=kind), load(model)
     with writing_run(output, "space", overwrite=overwrite), progress_bars() as report_progress:
         found = joint_space(
-            loaded, opened, of=of, project=project, gauge=gauge, dims=dims, shared_scale=shared_scale, limit=limit, max_tokens=max_tokens,
-            seed=seed, progress=report_progress, **chosen,
+            loaded, opened, of=of, project=project, gauge=gauge, dims=dims, shared_scale=shared_scale, background=background,
+            limit=limit, max_tokens=max_tokens, seed=seed, progress=report_progress, **chosen,
         )  # fmt: skip
         found.save(output, vectors=vectors)
         space_view(found).save(output / PAGE)
@@ -79,6 +84,8 @@ def space(
         if of == "queries-keys":
             console.print(f"{escape(name)}: {_said(stack.facts)}", highlight=False)
     facts = present(found.facts, "facts")
+    for notice in facts.notices:
+        console.print(escape(notice), highlight=False)
     check = facts.gauge_check
     if check is not None:
         said = f"Attention recomputed from the gauged vectors is within {check.largest_difference:.0e} of the model's."
@@ -154,12 +161,14 @@ def compare(
 
 
 def _said(facts: Mapping[str, np.ndarray]) -> str:
-    if not np.isfinite(facts["top1_projected"]).any():
+    columns = shown_columns(facts)
+    if not np.isfinite(facts[columns[0]]).any():
         return "no fidelity to speak of: every head attends to all keys alike."
-    means = {name: float(np.nanmean(facts[name])) for name in ("top1_projected", "top5_projected", "top1_full", "rank_correlation")}
+    first, five, rank, full = (float(np.nanmean(facts[name])) for name in (*columns, "top1_full"))
+    unseen = " on unseen text" if columns is HELD_OUT else ""
     return (
-        f"the most attended key is the nearest for {means['top1_projected']:.1%} of queries, among the nearest five for"
-        f" {means['top5_projected']:.1%}; before projection {means['top1_full']:.1%}. Rank correlation {means['rank_correlation']:.2f}."
+        f"the most attended key is the nearest for {first:.1%} of queries{unseen}, among the nearest five for {five:.1%};"
+        f" before projection {full:.1%}. Rank correlation {rank:.2f}."
     )
 
 

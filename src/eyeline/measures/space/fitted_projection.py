@@ -34,15 +34,22 @@ def fit_projections(
     seed: int = 0,
     starts: int = STARTS,
     steps: int = LAST_STEPS,
+    begin: Projections | None = None,
     run: RunParts = map,
 ) -> Projections:
-    """The projections of every head. scales: [head], what q·k is multiplied with; run: how parts of the heads are computed."""
+    """The projections of every head. scales: [head], what q·k is multiplied with; run: how parts of the heads are computed.
+
+    begin: projections of like texts to go on from, in place of the random starts.
+    """
     n_heads, _, dim = texts[0].queries.shape
     generator = torch.Generator().manual_seed(seed)
     directions = torch.randn(starts, n_heads, dim, dims, generator=generator)  # drawn for all heads, however they are split up
 
     def fit(heads: slice) -> Projections:
-        return _Fit([text.of(heads) for text in texts], scales[heads], dims, seed).run(directions[:, heads], steps)
+        fit = _Fit([text.of(heads) for text in texts], scales[heads], dims, seed)
+        if begin is not None:
+            return fit.go_on(Projections(begin.query[heads], begin.key[heads], begin.offset[heads]), steps)
+        return fit.run(directions[:, heads], steps)
 
     parts = list(run(fit, in_chunks(n_heads)))
     return Projections(*(torch.cat([getattr(part, name) for part in parts]) for name in ("query", "key", "offset")))
@@ -65,6 +72,7 @@ class _Fit:
             for text in texts
         ]
         # the score itself between whitened vectors, as matched pairs of directions: [head, dim, dim], [head, dim]
+        self.query_root, self.key_root = query_root, key_root
         self.left, strengths, right = torch.linalg.svd(query_root @ key_root.mT * scales[:, None, None])
         self.right, self.roots = right.mT, (strengths / 2).sqrt()[:, None]
 
@@ -78,7 +86,15 @@ class _Fit:
         best = torch.nan_to_num(losses, nan=math.inf).argmin(0)
         every = torch.arange(len(best))
         chosen = [torch.stack(parts)[best, every] for parts in zip(*tried, strict=True)]
-        query, key, offset = self._descend(chosen, steps, LAST_RATE, self.seed, 0.0)
+        return self._last(chosen, steps)
+
+    def go_on(self, begin: Projections, steps: int) -> Projections:
+        """From projections that were fitted before, here between whitened vectors."""
+        offset = begin.offset + (self.query_mean @ begin.query)[:, 0] - (self.key_mean @ begin.key)[:, 0]
+        return self._last([self.query_root @ begin.query, self.key_root @ begin.key, offset], steps)
+
+    def _last(self, parameters: Tensors, steps: int) -> Projections:
+        query, key, offset = self._descend(parameters, steps, LAST_RATE, self.seed, 0.0)
         query, key = self.query_white @ query, self.key_white @ key
         return Projections(query, key, offset - (self.query_mean @ query)[:, 0] + (self.key_mean @ key)[:, 0])
 

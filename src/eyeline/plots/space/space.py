@@ -12,25 +12,30 @@ from eyeline.plots.stacks import part_of, stacks_in
 from eyeline.plots.style import Style, colour_bar, finish
 from eyeline.results.facts import SpaceOptions
 from eyeline.results.run import Run
+from eyeline.results.space.shown_fidelity import shown_columns
+from eyeline.results.table import Table
 
-#: Columns of the table, a grid for each.
-COLUMNS = ("top1_projected", "top5_projected", "top1_full")
+
+def columns_of(table: Table) -> tuple[str, str, str]:
+    """Nearest key and nearest five as a reader is shown them, and before projection: a grid for each."""
+    first, five, _ = shown_columns(table)
+    return first, five, "top1_full"
 
 
 def draw(run: Run, style: Style, stack: str) -> go.Figure:
     """Three grids of layers and heads for each stack: the share of queries whose most attended key is near."""
     words, table = style.words, run.table("space")
-    stacks = stacks_in(table)
+    stacks, columns = stacks_in(table), columns_of(table)
     if not np.isfinite(table["top1_projected"].astype(float)).any():
         return _entropies(run, style)
-    titles = [style.in_stack(name, words(f"figure.space.{column}")) for name in stacks for column in COLUMNS]
+    titles = [style.in_stack(name, words(f"figure.space.{column}")) for name in stacks for column in columns]
     figure = make_subplots(
-        rows=len(stacks), cols=len(COLUMNS), subplot_titles=titles, horizontal_spacing=0.06, vertical_spacing=0.24 / len(stacks)
+        rows=len(stacks), cols=len(columns), subplot_titles=titles, horizontal_spacing=0.06, vertical_spacing=0.24 / len(stacks)
     )
     figure.update_annotations(font={"size": 12})
     for row, name in enumerate(stacks, 1):
-        for index, column in enumerate(COLUMNS, 1):
-            shown = row == 1 and index == len(COLUMNS)
+        for index, column in enumerate(columns, 1):
+            shown = row == 1 and index == len(columns)
             bar = colour_bar(words("figure.space.share")) if shown else None
             grid = head_grid(
                 part_of(table, name), column, style, hover="%{z:.3f}", stack=name, zmin=0, zmax=1, showscale=shown, colorbar=bar

@@ -32,7 +32,7 @@ def save_space(space: Space, path: str | Path, *, vectors: bool = True) -> None:
     """Write a space; without `vectors` it is some ten times smaller, and can be looked at but not searched or projected anew."""
     arrays: dict[str, np.ndarray] = {}
     header = {
-        **{name: getattr(space, name) for name in ("model", "of", "project", "gauge", "dims")},
+        **{name: getattr(space, name) for name in ("model", "of", "project", "gauge", "dims", "held_out")},
         "facts": None if space.facts is None else facts_to_json(space.facts),
         "stacks": [_describe(stack, arrays, vectors) for stack in space.stacks.values()],
     }

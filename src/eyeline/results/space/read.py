@@ -28,7 +28,7 @@ def open_space(path: str | Path) -> Space:
         about = header["about"] if sealed.old else header["facts"]
         facts = facts_from_json(about, form=1 if sealed.old else 2) if about else None
         model, of, project, gauge = (from_json(str, header[name], name) for name in ("model", "of", "project", "gauge"))
-        return Space(model, of, project, gauge, from_json(int, header["dims"], "dims"), stacks, facts)
+        return Space(model, of, project, gauge, from_json(int, header["dims"], "dims"), stacks, facts, str(header.get("held_out", "")))
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise SPACE.damaged(path, f"{type(error).__name__}: {error}") from error
 

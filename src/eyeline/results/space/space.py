@@ -28,6 +28,7 @@ KINDS = ("queries-keys", "values")
 FACTS = (
     "scale", "correlation_before", "correlation_after", "top1_full", "top5_full",
     "top1_projected", "top5_projected", "rank_correlation", "entropy", "kl",
+    "top1_held_out", "top5_held_out", "rank_held_out",
 )  # fmt: skip
 #: So many keys of each query are kept with their weights, for lines.
 TOP = 8
@@ -150,6 +151,7 @@ class Space:
     project  fitted, freed, pca, umap or tsne; gauge: none, attentionviz or lifted (fitted and freed need none); dims: 2 or 3
     stacks   encoder, decoder, cross: those that the model has, in this order
     facts    model, corpus, options, counts, how far attention recomputed from the gauged vectors is off; None where it was made by hand
+    held_out how the fidelity shown was held out: background (fitted on the built-in paragraphs alone), texts, queries; "" where it was not
     """
 
     model: str
@@ -159,6 +161,7 @@ class Space:
     dims: int
     stacks: Mapping[str, SpaceStack]
     facts: RunFacts | None = field(default=None, repr=False)
+    held_out: str = ""
     _pictures: dict[Any, HeadPicture] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -50,7 +50,8 @@ def decoded(view: ViewData, stack: dict[str, Any], layer: int) -> np.ndarray:
 
 def cell(stack: dict[str, Any], layer: int, head: int, points: np.ndarray, queries: int, x: int, y: int, size: int) -> str:
     """One head: its name, how often the nearest key is the most attended one, and its points [point, 2], queries first."""
-    fidelity = stack["layers"][layer]["facts"][head].get("top1_projected")
+    facts = stack["layers"][layer]["facts"][head]
+    fidelity = next((facts[column] for column in ("top1_held_out", "top1_projected") if facts.get(column) is not None), None)
     written = "" if fidelity is None else f'<text x="{x + size}" y="{y - 5}" text-anchor="end" opacity="0.7">{100 * fidelity:.0f}%</text>'
     data = base64.b64encode(png_bytes(shaded(points, queries, size))).decode()
     return (

@@ -54,7 +54,7 @@ def test_a_pasted_text_becomes_a_space_whose_fidelity_is_said_and_which_is_found
     at.run()
     assert errors(at) == []
     table = el.open_run(job.folder).table("space")
-    one, five = (f"**{100 * np.mean(table[name]):.0f}**" for name in ("top1_projected", "top5_projected"))
+    one, five = (f"**{100 * np.mean(table[name]):.0f}**" for name in ("top1_held_out", "top5_held_out"))
     said = next(one.value for one in at.markdown if one.value.startswith("**How far to believe"))
     assert one in said
     assert five in said

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: The projections that are made for all heads at once; others are made of one head, when it is asked for.
 PROJECTIONS, GAUGES = ("fitted", "freed", "pca"), ("attentionviz", "lifted", "none")
 #: The steps of a space that have a message.
-STEPS = ("texts", "fitting", "freeing")
+STEPS = ("texts", "fitting", "freeing", "holding_out")
 
 
 @dataclass(frozen=True)

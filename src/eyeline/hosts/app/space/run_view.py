@@ -25,6 +25,7 @@ from eyeline.results.space.ask import HeadPicture
 from eyeline.results.space.file import FILE
 from eyeline.results.space.one_head import head_space, picture_space
 from eyeline.results.space.read import open_space
+from eyeline.results.space.shown_fidelity import shown_columns
 from eyeline.results.space.space import Space
 from eyeline.views.space import space_view
 from eyeline.views.view import View
@@ -56,7 +57,7 @@ def show_space(say: Say, run: Run, folder: Path) -> None:
     try:  # after the figures: a cell clicked there is the head that the pictures begin with
         space = opened(folder / FILE)
         with pictures:
-            fidelity(say, run)
+            fidelity(say, run, space.held_out)
             head = view(say, {"": space}, folder)
         with others:
             _other_projections(say, space, folder, head)
@@ -65,16 +66,16 @@ def show_space(say: Say, run: Run, folder: Path) -> None:
             refuse(say("look.failed"), error)
 
 
-def fidelity(say: Say, run: Run) -> None:
+def fidelity(say: Say, run: Run, held_out: str) -> None:
     """How often near means attends, in plain words; nothing of values, nor where every head is dead."""
     table = run.table("space")
-    if not np.isfinite(table["top1_projected"].astype(float)).any():
+    first, five, _ = shown_columns(table)
+    ones = table[first].astype(float)
+    if not np.isfinite(ones).any():
         return
-    mean = {column: float(np.nanmean(table[column].astype(float))) for column in ("top1_projected", "top5_projected", "top1_full")}
-    best = int(np.nanargmax(table["top1_projected"].astype(float)))
-    worst = int(np.nanargmin(table["top1_projected"].astype(float)))
-    shares = {"one": mean["top1_projected"], "five": mean["top5_projected"], "full": mean["top1_full"]}
-    shares |= {"most": float(table["top1_projected"][best]), "least": float(table["top1_projected"][worst])}
+    mean = {column: float(np.nanmean(table[column].astype(float))) for column in (first, five, "top1_full")}
+    best, worst = int(np.nanargmax(ones)), int(np.nanargmin(ones))
+    shares = {"one": mean[first], "five": mean[five], "full": mean["top1_full"], "most": float(ones[best]), "least": float(ones[worst])}
     heads = {"best": best, "worst": worst}
     st.markdown(
         say(
@@ -84,6 +85,9 @@ def fidelity(say: Say, run: Run) -> None:
         )
     )
     st.caption(say(f"space.project_{run.facts.options_as(SpaceOptions).project}_about"))
+    if held_out:
+        counts = run.facts.counts
+        st.caption(say(f"space.held_out_{held_out}", tokens=f"{counts['tokens']:,}", texts=f"{counts['texts']:,}"))
 
 
 def view(say: Say, spaces: dict[str, Space], folder: Path, begin: HeadRef | None = None) -> HeadRef | None:

@@ -1,0 +1,131 @@
+"""The fidelity of fitted pictures is measured on attention that the fit did not see."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import eyeline as el
+from eyeline.analyses.space import fit as space_fit
+from eyeline.analyses.space import held_out
+from eyeline.analyses.space.held_out import held_out_fidelity
+from eyeline.errors import EyelineError
+from eyeline.hosts.cli.space import _said
+from eyeline.measures.space.fitted_projection import fit_projections
+from eyeline.measures.space.projection_loss import HeadText
+from tests.laws.statistics import tiny_model
+from tests.reference.fidelity import share_of_nearest
+
+CAPYBARA = "the brown capybara is sleeping now"
+
+
+@pytest.fixture(scope="module")
+def capybara() -> el.Space:
+    return el.space(el.load("minilm"), [CAPYBARA], layers=[0], heads=[0, 1])
+
+
+def random_text(n: int, seed: int, n_heads: int = 2) -> HeadText:
+    """Attention that no vector explains: whatever a fit learns of it is of no use elsewhere."""
+    made = torch.Generator().manual_seed(seed)
+    queries, keys = (torch.randn(n_heads, n, 8, generator=made) for _ in range(2))
+    return HeadText(queries, keys, torch.softmax(4 * torch.randn(n_heads, n, n, generator=made), -1))
+
+
+def test_one_short_sentence_is_not_praised_for_what_the_fit_saw(capybara):
+    facts = capybara.only.facts
+    alone = el.space(el.load("minilm"), [CAPYBARA], layers=[0], heads=[0, 1], background=False).only.facts
+    by_heart = alone["top1_projected"].mean()  # what was shown before: the fit knows these few tokens by heart
+    assert facts["top1_held_out"].mean() < by_heart - 0.1
+    assert alone["top1_held_out"].mean() < by_heart - 0.1
+    assert _said(alone).startswith(
+        f"the most attended key is the nearest for {alone['top1_held_out'].mean():.1%} of queries on unseen text"
+    )
+
+
+def test_a_short_text_is_fitted_with_the_built_in_paragraphs_and_the_page_says_so(capybara, tmp_path):
+    assert capybara.held_out == "background"
+    notice = capybara.facts.notices[-1]
+    assert "40 built-in paragraphs" in notice
+    assert "unseen" in notice
+    assert len(capybara.only.query_tokens.texts) == 1
+    view = el.space_view(capybara)
+    assert view.spec["spaces"][0]["held_out"] == "background"
+    capybara.save(tmp_path / "space.safetensors")
+    assert el.open_space(tmp_path).held_out == "background"
+
+
+def test_the_users_text_takes_no_part_in_the_fit_that_measures_it(monkeypatch):
+    seen: list[list[int]] = []
+
+    def remember(texts, *given, **options):
+        seen.append([text.queries.shape[1] for text in texts])
+        return fit_projections(texts, *given, **{**options, "steps": 5, "starts": 1})
+
+    monkeypatch.setattr(space_fit, "fit_projections", remember)
+    space = el.space(el.load("minilm"), [CAPYBARA], layers=[0], heads=[0])
+    alone, together = seen
+    assert together == [10, *alone]
+    assert len(alone) == 40
+    assert np.isfinite(space.only.facts["top1_held_out"]).all()
+
+
+def test_a_fit_goes_on_from_where_another_ended():
+    texts = [random_text(12, 1), random_text(9, 2)]
+    first = fit_projections(texts, torch.ones(2), starts=2, steps=40)
+    same = fit_projections(texts, torch.ones(2), steps=0, begin=first)
+    for one, other in zip(first.project(texts[0]), same.project(texts[0]), strict=True):
+        assert one == pytest.approx(other, abs=1e-4)
+
+
+def test_cross_validated_fidelity_is_that_of_a_loop_over_texts():
+    texts = [random_text(6 + i, i) for i in range(5)]
+    measured = held_out_fidelity(texts, torch.ones(2), dims=2, seed=3)
+    order = torch.randperm(5, generator=torch.Generator().manual_seed(3)).tolist()
+    hits, asked = np.zeros(2), 0
+    for fold in range(3):
+        out = order[fold::3]
+        rest = [texts[i] for i in range(5) if i not in out]
+        fit = fit_projections(rest, torch.ones(2), dims=2, seed=3, starts=held_out.STARTS, steps=held_out.STEPS)
+        for i in out:
+            x, y = (side.numpy() for side in fit.project(texts[i]))
+            n = texts[i].queries.shape[1]
+            hits += [n * share_of_nearest(x[head], y[head], texts[i].weights[head].numpy(), 1) for head in range(2)]
+            asked += n
+    assert measured.top1 == pytest.approx(hits / asked)
+
+
+def test_random_attention_is_at_chance_level_when_held_out_and_far_above_it_when_not():
+    text = random_text(12, 5, n_heads=6)
+    fit = fit_projections([text], torch.ones(6), dims=2)
+    x, y = (side.numpy() for side in fit.project(text))
+    by_heart = np.mean([share_of_nearest(x[head], y[head], text.weights[head].numpy(), 1) for head in range(6)])
+    unseen = held_out_fidelity([text], torch.ones(6), dims=2, seed=0).top1.mean()
+    assert by_heart > 0.5
+    assert unseen < 0.25
+
+
+def test_one_text_without_company_is_cross_validated_over_its_tokens():
+    space = el.space(tiny_model(), ["the cat sat on the mat . it purred , and sat ."])
+    assert space.held_out == "queries"
+    assert "tokens of the one text" in space.facts.notices[-1]
+    assert np.isfinite(space.only.facts["top1_held_out"]).all()
+
+
+def test_paragraphs_that_the_user_gave_are_left_out_of_the_company():
+    from eyeline.sample.text import sample_text
+
+    space = el.space(el.load("minilm"), sample_text().split("\n\n")[:2], layers=[0], heads=[0])
+    assert "38 built-in paragraphs" in space.facts.notices[-1]
+
+
+def test_projections_that_do_not_see_attention_have_nothing_to_hold_out():
+    space = el.space(tiny_model(), ["the cat sat on the mat .", "a dog ran home ."], project="pca")
+    assert space.held_out == ""
+    assert space.facts.notices == ()
+    assert np.isnan(space.only.facts["top1_held_out"]).all()
+
+
+def test_company_that_a_model_cannot_read_is_refused_only_when_asked_for():
+    with pytest.raises(EyelineError, match="tokens of the built-in paragraphs"):
+        el.space(tiny_model(), ["the cat sat on the mat ."], background=True)
