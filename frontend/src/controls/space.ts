@@ -1,6 +1,7 @@
 // The controls of the space of queries and keys.
 
 import type { ColourPoints, Links, State } from "../core/contract";
+import { unmatched } from "../core/space";
 import { counts, wordPairs } from "../core/space-state";
 import { search, segmented, select, stepper, type Control } from "./controls";
 import { el, on } from "./dom";
@@ -160,8 +161,6 @@ function pairs({ spec, labels, set }: ToolbarHost): Control {
   });
   on(input, "input", () => set({ pairs: input.value }));
   const said = el("span", { class: "nowhere", role: "status" });
-  const isThere = (word: string) =>
-    spec.texts.some((text) => [...text.word_texts, ...text.tokens].some((one) => one.toLocaleLowerCase() === word));
   return {
     element: el(
       "span",
@@ -171,8 +170,8 @@ function pairs({ spec, labels, set }: ToolbarHost): Control {
     ),
     sync(state) {
       if (input.value !== state.pairs) input.value = state.pairs;
-      const written = wordPairs(state.pairs);
-      said.textContent = written.length && !written.some((pair) => pair.every(isThere)) ? labels.no_match : "";
+      const missing = unmatched(spec.texts, wordPairs(state.pairs)).map((pair) => pair.join(" → "));
+      said.textContent = missing.length ? `${labels.no_match}: ${missing.join("; ")}` : "";
     },
   };
 }

@@ -46,6 +46,16 @@ export class Side {
   }
 }
 
+/** Whether a token is what a user named in lower case: as a piece, or as the word that it is a piece of. */
+export const isNamed = (text: TextSpec, position: number, name: string): boolean => {
+  const word = text.words[position];
+  return text.tokens[position].toLocaleLowerCase() === name || (word !== null && text.word_texts[word]?.toLocaleLowerCase() === name);
+};
+
+/** The pairs of names that no text holds both sides of. */
+export const unmatched = (texts: TextSpec[], pairs: [string, string][]): [string, string][] =>
+  pairs.filter((pair) => !texts.some((text) => pair.every((name) => text.tokens.some((_, i) => isNamed(text, i, name)))));
+
 /** The most attended keys of every query of one head. */
 export interface Tops {
   ranks: number;

@@ -94,7 +94,6 @@ def test_chosen_pairs_are_red_by_token_or_position_even_below_the_threshold(pair
     [
         (lambda: attention_graph(trace(), 2, 0), "It has 0, 1"),
         (lambda: attention_graph(trace(), 0, 3), "It has 3 heads, 0 to 2"),
-        (lambda: attention_graph(trace(), 0, 0, red=[("the", "cat")]), "Give its position: 1, 4"),
         (lambda: attention_graph(trace(), 0, 0, red=[("cat", "cta")]), "No key 'cta'"),
         (lambda: attention_graph(trace(), 0, 0, red=[(5, 0)]), "0 to 4"),
         (lambda: attention_graph(trace(), 0, 0, layout="values"), "pass values=…"),
@@ -103,7 +102,7 @@ def test_chosen_pairs_are_red_by_token_or_position_even_below_the_threshold(pair
         (lambda: attention_graph(trace(), 0, 0, threshold=2), "from 0 to 1"),
         (lambda: attention_graph(trace(), 0, 0, layout="values", words=True), "A word has no value vector"),
     ],
-    ids=["layer", "head", "twice", "unknown", "position", "no values", "layout", "stack", "threshold", "words"],
+    ids=["layer", "head", "unknown", "position", "no values", "layout", "stack", "threshold", "words"],
 )
 def test_what_cannot_be_drawn_is_refused_with_the_choices(ask: object, said: str) -> None:
     with pytest.raises(TraceError) as error:

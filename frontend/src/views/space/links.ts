@@ -1,7 +1,7 @@
 // Which lines are drawn between queries and keys.
 
 import type { State } from "../../core/contract";
-import type { SpaceData, Tops } from "../../core/space";
+import { isNamed, type SpaceData, type Tops } from "../../core/space";
 import { wordPairs } from "../../core/space-state";
 
 export interface Link {
@@ -59,16 +59,16 @@ export function topLinks(data: SpaceData, weights: Float32Array, text: number, n
   return links.sort((a, b) => b.weight - a.weight).slice(0, n);
 }
 
-/** Every query of the first word of a pair with every key of the second in the same text, whatever its weight. */
+/** Every query of the first word or piece of a pair with every key of the second in the same text, whatever its weight. */
 export function pairLinks(data: SpaceData, tops: Tops, written: string, text: number | null): Link[] {
   const links: Link[] = [];
   for (const [a, b] of wordPairs(written))
     for (let query = 0; query < data.queries.count; query++) {
       const from = data.queryPoint(query);
       const of = data.queries.text[query];
-      if (from < 0 || (text !== null && of !== text) || data.queries.word(query).toLocaleLowerCase() !== a) continue;
+      if (from < 0 || (text !== null && of !== text) || !isNamed(data.queries.texts[of], data.queries.position[query], a)) continue;
       for (let key = data.keys.starts[of]; key < data.keys.starts[of + 1]; key++) {
-        if (data.keys.word(key).toLocaleLowerCase() !== b) continue;
+        if (!isNamed(data.keys.texts[of], data.keys.position[key], b)) continue;
         let weight = 0;
         for (let rank = 0; rank < tops.ranks; rank++) if (tops.key(query, rank) === key) weight = tops.weight(query, rank);
         links.push({ from, to: data.keyPoint(key), weight });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Spec } from "../../core/contract";
-import { SpaceData } from "../../core/space";
+import { SpaceData, unmatched } from "../../core/space";
 import { wordPairs } from "../../core/space-state";
 import { settle } from "../../core/state";
 import { LIGHT } from "../../core/theme";
@@ -137,6 +137,22 @@ describe("lines", () => {
     const d = data();
     const state = settle(spec(), { links: "none", point: 2 });
     expect(linksFor(d, await d.tops(0, 0), state, 2, () => true, [])).toEqual([]);
+  });
+
+  it("join pieces too, and name a pair that no text holds", async () => {
+    const made = spec();
+    made.texts[0] = { ...made.texts[0], words: [null, 0, 0], word_texts: ["thecat"] };
+    const d = new SpaceData(made, made.spaces![0], 0, arrays);
+    const ends = async (pair: string) => pairLinks(d, await d.tops(0, 0), pair, null).map(({ from, to }) => [from, to]);
+    expect(await ends("cat → the")).toEqual([[2, 6]]);
+    expect(await ends("THECAT:the")).toEqual([
+      [1, 6],
+      [2, 6],
+    ]);
+    expect(unmatched(made.texts, wordPairs("cat → the; cat → dog; cat:bird"))).toEqual([
+      ["cat", "dog"],
+      ["cat", "bird"],
+    ]);
   });
 
   it("join the words of a pair in every text that has both", async () => {

@@ -46,7 +46,9 @@ def view(
     head: Annotated[int | None, typer.Option(help="The head to start from, counted from 0 (model view, with --layer: opened).")] = None,
     stack: Annotated[str | None, typer.Option(help="encoder, decoder or cross, where a model has several.")] = None,
     words: Annotated[bool, typer.Option("--words", help="Attention between words rather than tokens.")] = False,
-    red: Annotated[list[str] | None, typer.Option(help="Pictures: a pair to draw in red, as QUERY:KEY (tokens or positions).")] = None,
+    red: Annotated[
+        list[str] | None, typer.Option(help="Pictures: a pair to draw in red, QUERY:KEY or QUERY → KEY (words, pieces or positions).")
+    ] = None,
     layout: Annotated[
         TokenLayout, typer.Option(help="Pictures: two columns, or tokens placed by their value vectors.")
     ] = TokenLayout.columns,
@@ -101,13 +103,6 @@ def _save_picture(
     trace: Trace, output: Path, layer: int, head: int, stack: str | None, words: bool, red: list[str], layout: TokenLayout
 ) -> None:
     from eyeline.plots.graph.attention_graph import attention_graph
+    from eyeline.text.named_pairs import named_pair
 
-    attention_graph(trace, layer, head, stack=stack, words=words, red=[_pair(text) for text in red], layout=layout.value).save(output)
-
-
-def _pair(text: str) -> tuple[int | str, int | str]:
-    """QUERY:KEY as positions where both are numbers, else as tokens."""
-    query, colon, key = text.rpartition(":")
-    if not colon or not query or not key:
-        raise EyelineError(f"--red {text!r}.", "Give a query and a key with a colon between them, such as sat:cat or 3:2.")
-    return (int(query), int(key)) if query.isdigit() and key.isdigit() else (query, key)
+    attention_graph(trace, layer, head, stack=stack, words=words, red=[named_pair(text) for text in red], layout=layout.value).save(output)

@@ -13,7 +13,7 @@ from eyeline.capture.trace import Trace
 from eyeline.errors import StorageError, TraceError, nearest
 from eyeline.heads import HeadRef
 from eyeline.storage.files import write_whole
-from eyeline.text.tokenized import TokenizedText
+from eyeline.text.named_pairs import positions_of
 from eyeline.words import Words
 
 Pair = tuple[int | str, int | str]
@@ -90,7 +90,7 @@ def attention_graph(
 
     layout      "columns": queries left, keys right, width and opacity by weight. "values": each token where its value vector lies in
                 the plane of that head's first two principal components (the trace must hold values)
-    red         (query, key) pairs drawn in red: positions, or tokens that occur once
+    red         (query, key) pairs drawn in red: positions, pieces or words, everywhere they stand
     words       between words instead of tokens
     threshold   weaker edges are left out, and always all but the 5,000 strongest; the heading says so
     colour      of the edges that are not red
@@ -112,7 +112,7 @@ def attention_graph(
         query_tokens=source.query_text.tokens,
         key_tokens=source.key_text.tokens,
         title=title_of(trace.model, ref, source.query_text, source.level, language),
-        red=tuple((find(pair[0], source.query_text, "query"), find(pair[1], source.key_text, "key")) for pair in red),
+        red=red_pairs(red, source),
         threshold=threshold,
         colour=colour,
         language=language,
@@ -151,19 +151,10 @@ def weights_of_head(stack: Stack, index: int, ref: HeadRef) -> np.ndarray:
     return np.asarray(weights[ref.head])  # [query, key]
 
 
-def find(token: int | str, text: TokenizedText, side: str) -> int:
-    """The position of a token given by number or by its text."""
-    if isinstance(token, str):
-        positions = [position for position, other in enumerate(text.tokens) if other == token]
-        if len(positions) == 1:
-            return positions[0]
-        if positions:
-            choices = ", ".join(map(str, positions))
-            raise TraceError(f"The {side} {token!r} occurs {len(positions)} times.", f"Give its position: {choices}.")
-        raise TraceError(f"No {side} {token!r}.", nearest(token, dict.fromkeys(text.tokens)))
-    if not 0 <= token < len(text):
-        raise TraceError(f"No {side} at position {token}.", f"There are {len(text)}, 0 to {len(text) - 1}.")
-    return int(token)
+def red_pairs(named: Sequence[Pair], stack: Stack) -> tuple[tuple[int, int], ...]:
+    """Every query of the first name with every key of the second, in each pair that a user named."""
+    both = [(positions_of(query, stack.query_text, "query"), positions_of(key, stack.key_text, "key")) for query, key in named]
+    return tuple(dict.fromkeys((query, key) for queries, keys in both for query in queries for key in keys))
 
 
 def value_plane(stack: Stack, index: int, head: int) -> tuple[np.ndarray, tuple[float, float]]:
