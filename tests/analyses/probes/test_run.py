@@ -58,9 +58,9 @@ def test_a_run_has_a_row_for_every_probe_and_says_where_its_words_come_from(run)
 
 def test_right_branching_is_counted_by_hand_with_and_without_punctuation(run):
     right = [
-        (head == place + 1 if place + 1 < len(s) else head == -1, relation != "punct")
+        (governor == place + 1 if place + 1 < len(s) else governor == -1, relation != "punct")
         for s in TEST
-        for place, (head, relation) in enumerate(zip(s.heads, s.deprels, strict=True))
+        for place, (governor, relation) in enumerate(zip(s.governors, s.deprels, strict=True))
     ]
     row = next(run.table("probes").rows())
     assert row["uas"] == pytest.approx(100 * np.mean([ok for ok, scored in right if scored]))
