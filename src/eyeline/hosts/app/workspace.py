@@ -51,7 +51,7 @@ class Workspace:
     def runs(self) -> dict[str, Path]:
         """Finished runs by name, the newest first: a folder with run.json is one."""
         folders = [path for path in self._folders(RUNS) if (path / FACTS_FILE).is_file()]
-        return {path.name: path for path in sorted(folders, key=lambda path: (path / FACTS_FILE).stat().st_mtime, reverse=True)}
+        return {path.name: path for path in sorted(folders, key=lambda path: modified(path / FACTS_FILE), reverse=True)}
 
     def whole(self, folder: Path) -> bool:
         """Whether all that lies in a folder lies in the workspace: links that lead out of it do not."""
@@ -75,3 +75,11 @@ class Workspace:
             return []
         every = (path for path in folder.iterdir() if is_plain_name(path.name) and path.is_dir())
         return sorted(path for path in every if path.resolve().is_relative_to(root))
+
+
+def modified(path: Path, *, missing: float = 0.0) -> float:
+    """When a file was last written, in seconds since 1970; `missing` where it is gone, such as while another visit deletes its run."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return missing

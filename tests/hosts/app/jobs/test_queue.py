@@ -137,6 +137,23 @@ def test_one_visitor_has_a_share_of_the_queue_and_others_still_get_in(tmp_path):
     assert [job.state for job in jobs] == ["done"] * 3
 
 
+def test_stopping_a_job_that_waits_ends_it_at_once_and_leaves_room_for_another(tmp_path):
+    queue, go, _ = waiting_queue(Limits(jobs_each=2), tmp_path)
+    order: list[str] = []
+    running = queue.submit(tmp_path / "a", work_until(go, order), "me")
+    while not order:
+        time.sleep(0.01)
+    waiting = queue.submit(tmp_path / "b", work_until(go, order), "me")
+    queue.stop(waiting)
+    assert waiting.state == "stopped", "the other one still runs"
+    another = queue.submit(tmp_path / "c", work_until(go, order), "me")
+    assert JobQueue(Limits(), tmp_path).job(waiting.id) is None, "a restart has nothing to tell of it"
+    go.set()
+    for job in (running, another):
+        until(job)
+    assert order == [running.id, another.id]
+
+
 def test_a_job_belongs_to_its_visitor_and_page(tmp_path):
     queue, go, _ = waiting_queue(Limits())
     job = queue.submit(tmp_path / "run", work_until(go, []), "me", "corpus")

@@ -79,7 +79,7 @@ def _progress(say: Say, page: str) -> None:
     bar, button = st.columns([4, 1], vertical_alignment="center")
     bar.progress(min(1.0, job.done / job.of) if job.of else 0.0, text=_step(say, page, job))
     if button.button(say("corpus.stop"), icon=":material/stop_circle:", width="stretch", key=f"{page}-stop"):
-        job.stop.set()
+        job_queue().stop(job)
     st.caption(say("jobs.rule", minutes=f"{current().limits.gone_minutes:g}"))
 
 

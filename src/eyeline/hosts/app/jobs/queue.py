@@ -105,9 +105,19 @@ class JobQueue:
         """Note that a visitor has a page open now."""
         self._last_seen[owner] = self._clock()
 
+    def stop(self, job: Job) -> None:
+        """Stop a job: at its next step where it runs, at once where it waits, so that its visitor has room for another."""
+        job.stop.set()
+        if job.state == "waiting":
+            job.state = "stopped"
+            self._remove_record(job)
+
     def forget(self, job: Job) -> None:
         """Remove an ended job, after its visitor has read how it ended."""
         self._jobs.pop(job.id, None)
+        self._remove_record(job)
+
+    def _remove_record(self, job: Job) -> None:
         if self._workspace is not None:
             remove_record(self._workspace, job.id)
 
@@ -157,8 +167,7 @@ class JobQueue:
             finally:
                 if job.state != "done":
                     shutil.rmtree(job.folder, ignore_errors=True)
-                if self._workspace is not None:
-                    remove_record(self._workspace, job.id)
+                self._remove_record(job)
 
 
 def job_queue() -> JobQueue:

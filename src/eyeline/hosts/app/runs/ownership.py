@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from eyeline.hosts.app.settings import Limits
-from eyeline.hosts.app.workspace import Workspace
+from eyeline.hosts.app.workspace import Workspace, modified
+from eyeline.storage.files import write_whole
+from eyeline.text.printable import printable
 
 #: Beside run.json: who ran it. A run without this file was written by the command line; everybody may see it.
 FILE = "app.json"
@@ -48,13 +50,13 @@ def read_ownership(folder: Path) -> Ownership | None:
         return None
     try:
         data: Any = json.loads((folder / FILE).read_text(encoding="utf-8"))
-        return Ownership(str(data.get("owner", "")), str(data.get("title", ""))[:LONGEST_TITLE])
+        return Ownership(str(data.get("owner", "")), printable(str(data.get("title", "")))[:LONGEST_TITLE])
     except (OSError, ValueError, AttributeError, RecursionError):
         return Ownership("")
 
 
 def write_ownership(folder: Path, ownership: Ownership) -> None:
-    (folder / FILE).write_text(json.dumps(asdict(ownership), ensure_ascii=False), encoding="utf-8")
+    write_whole(folder / FILE, [json.dumps(asdict(ownership)).encode()])
 
 
 def is_own(folder: Path, visitor: str) -> bool:
@@ -81,12 +83,20 @@ def delete(folder: Path, visitor: str) -> None:
 def share_of(workspace: Workspace, visitor: str) -> Share:
     """How much a visitor keeps."""
     folders = [folder for folder in workspace.runs().values() if is_own(folder, visitor)]
-    return Share(len(folders), sum(path.stat().st_size for folder in folders for path in folder.rglob("*") if path.is_file()))
+    return Share(len(folders), sum(_bytes_of(path) for folder in folders for path in folder.rglob("*")))
+
+
+def _bytes_of(path: Path) -> int:
+    """Of a file; 0 for a folder, and for a file that another visit is deleting just now."""
+    try:
+        return path.stat().st_size if path.is_file() else 0
+    except OSError:
+        return 0
 
 
 def remove_expired(workspace: Workspace, limits: Limits) -> None:
     """Delete the visitors' runs that are older than the limit says. Runs of the command line stay."""
     oldest = time.time() - limits.keep_days * 24 * 3600
     for folder in workspace.runs().values():
-        if (folder / FILE).is_file() and (folder / FILE).stat().st_mtime < oldest:
+        if modified(folder / FILE, missing=oldest) < oldest:
             shutil.rmtree(folder, ignore_errors=True)

@@ -112,7 +112,7 @@ def _manage(say: Say, folder: Path) -> None:
             st.text_input(
                 say("runs.title_field"), owner.title if owner else "", max_chars=ownership.LONGEST_TITLE, key=title_key, width=420
             )
-            st.button(say("runs.rename"), on_click=_rename, args=(folder, who, title_key), key="rename-run")
+            st.button(say("runs.rename"), on_click=_rename, args=(say, folder, who, title_key), key="rename-run")
         with st.container(horizontal=True, vertical_alignment="center", key="run-delete"):
             sure = st.checkbox(say("runs.delete_sure"), key=f"sure-{folder.name}")
             st.button(
@@ -120,8 +120,11 @@ def _manage(say: Say, folder: Path) -> None:
             )
 
 
-def _rename(folder: Path, who: str, key: str) -> None:
-    ownership.rename(folder, who, str(st.session_state[key]))
+def _rename(say: Say, folder: Path, who: str, key: str) -> None:
+    try:
+        ownership.rename(folder, who, str(st.session_state[key]))
+    except EyelineError as error:  # a full disk
+        refuse(say("runs.rename"), error)
 
 
 def _delete(folder: Path, who: str) -> None:

@@ -1,0 +1,82 @@
+"""A disk that takes so many bytes and no more, while each kind of file is written over an older one."""
+
+from __future__ import annotations
+
+import multiprocessing
+import resource
+import signal
+from collections.abc import Callable
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import eyeline as el
+from eyeline.errors import EyelineError
+from tests.attack.damage import TEXTS, run_of, space_of, trace_of
+from tests.attack.family import Family
+from tests.laws.statistics import new_tiny_model
+
+
+def attack_disk(folder: Path, count: int) -> Family:
+    """A file-size limit of the system stands for the full disk: the write that goes beyond it fails as on one."""
+    family = Family("disks that are full while a file is written", "our error; the older file whole; nothing half-written")
+    model = new_tiny_model()
+    trace = model.trace(TEXTS[0], TEXTS[1])
+    space = el.space(model, TEXTS, project="pca")
+    run = el.analyse(model, TEXTS, [el.statistics.Entropy(), el.statistics.AverageAttention()])
+    older_run = el.analyse(model, TEXTS[:1], [el.statistics.Entropy(), el.statistics.AverageAttention()])
+    cases: list[tuple[Path, Callable[[], object], Callable[[], object], Callable[[Path], object]]] = []
+    traces, spaces, runs, pages = (folder / name for name in ("traces/x.safetensors", "spaces/x.safetensors", "run", "pages/x.html"))
+    for path in (traces, spaces, pages):
+        path.parent.mkdir(parents=True)
+    older = model.trace(TEXTS[2])
+    cases.append((traces, lambda: older.save(traces), lambda: trace.save(traces), trace_of))
+    cases.append((spaces, lambda: space.save(spaces), lambda: space.save(spaces), space_of))
+    cases.append((runs, lambda: older_run.save(runs), lambda: run.save(runs), run_of))
+    cases.append((pages, lambda: el.head_view(older).save(pages), lambda: el.head_view(trace).save(pages), Path.read_bytes))
+    for path, begin, write, look in cases:
+        begin()
+        before, names = look(path), listed(path)
+        largest = max(one.stat().st_size for one in [path, *path.rglob("*")] if one.is_file())
+        for number in range(count):
+            room = largest * number // count
+
+            def attack(room: int = room) -> str | None:
+                problem = in_child(write, room)
+                if problem == "written":
+                    return None  # its files were smaller than the room
+                if problem is not None:
+                    return problem
+                if listed(path) != names:
+                    return f"left {sorted(listed(path) - names)[:3]}"
+                return None if look(path) == before else "the older file is changed"
+
+            family.check(f"{path.name}, room for {room} bytes", attack)
+            begin()
+    return family
+
+
+def listed(path: Path) -> set[str]:
+    """What lies beside and in a path, locks aside."""
+    return {str(one.relative_to(path.parent)) for one in path.parent.rglob("*") if one.suffix != ".lock"}
+
+
+def in_child(write: Callable[[], object], room: int) -> str | None:
+    """Write in a child process with so much room: None for our error, "written" where it fitted, else what went wrong."""
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe(duplex=False)
+    child = context.Process(target=_write, args=(write, room, theirs))
+    child.start()
+    child.join(120)
+    return ours.recv() if ours.poll() else f"ended with {child.exitcode} and no word"
+
+
+def _write(write: Callable[[], object], room: int, say: Connection) -> None:
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+    try:
+        write()
+        say.send("written")
+    except EyelineError:
+        say.send(None)
+    except BaseException as error:  # noqa: BLE001 - any other exception is what we look for
+        say.send(f"{type(error).__name__}: {str(error)[:160]}")
