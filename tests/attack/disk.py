@@ -6,6 +6,7 @@ import multiprocessing
 import resource
 import signal
 from collections.abc import Callable
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -14,6 +15,9 @@ from eyeline.errors import EyelineError
 from tests.attack.damage import TEXTS, run_of, space_of, trace_of
 from tests.attack.family import Family
 from tests.laws.statistics import new_tiny_model
+
+#: The answer of a child whose files were smaller than the room.
+WRITTEN = "written"
 
 
 def attack_disk(folder: Path, count: int) -> Family:
@@ -40,19 +44,21 @@ def attack_disk(folder: Path, count: int) -> Family:
         for number in range(count):
             room = largest * number // count
 
-            def attack(room: int = room) -> str | None:
-                problem = in_child(write, room)
-                if problem == "written":
-                    return None  # its files were smaller than the room
-                if problem is not None:
-                    return problem
-                if listed(path) != names:
-                    return f"left {sorted(listed(path) - names)[:3]}"
-                return None if look(path) == before else "the older file is changed"
-
-            family.check(f"{path.name}, room for {room} bytes", attack)
+            family.check(f"{path.name}, room for {room} bytes", partial(attack, path, write, room, look, before, names))
             begin()
     return family
+
+
+def attack(
+    path: Path, write: Callable[[], object], room: int, look: Callable[[Path], object], before: object, names: set[str]
+) -> str | None:
+    """One write with so much room; `before` and `names` are what was there."""
+    problem = in_child(write, room)
+    if problem is not None:
+        return None if problem == WRITTEN else problem
+    if listed(path) != names:
+        return f"left {sorted(listed(path) - names)[:3]}"
+    return None if look(path) == before else "the older file is changed"
 
 
 def listed(path: Path) -> set[str]:
@@ -61,7 +67,7 @@ def listed(path: Path) -> set[str]:
 
 
 def in_child(write: Callable[[], object], room: int) -> str | None:
-    """Write in a child process with so much room: None for our error, "written" where it fitted, else what went wrong."""
+    """Write in a child process with so much room: None for our error, WRITTEN where it fitted, else what went wrong."""
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
     child = context.Process(target=_write, args=(write, room, theirs))
@@ -75,7 +81,7 @@ def _write(write: Callable[[], object], room: int, say: Connection) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
     try:
         write()
-        say.send("written")
+        say.send(WRITTEN)
     except EyelineError:
         say.send(None)
     except BaseException as error:  # noqa: BLE001 - any other exception is what we look for

@@ -50,3 +50,10 @@ def test_negative_numbers_stay_numbers_in_a_file(tmp_path):
     Table({"offset": [1, -3], "relation": ["det", "-dash"]}).save(tmp_path / "x.csv")
     table = open_table(tmp_path / "x.csv")
     assert table.columns == {"offset": [1, -3], "relation": ["det", "-dash"]}
+
+
+def test_a_cell_of_any_length_comes_back(tmp_path):
+    """The csv module refuses more than 131,072 characters unless it is told."""
+    for size in (131_073, 1_000_000):
+        Table({"word": ["x" * size, "=" * size], "n": [1, 2]}).save(tmp_path / "x.csv")
+        assert open_table(tmp_path / "x.csv").columns == {"word": ["x" * size, "=" * size], "n": [1, 2]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -89,12 +90,19 @@ def open_table(path: str | Path) -> Table:
     """Read a table that `save` wrote; whole columns of numbers become numbers."""
     try:
         with Path(path).open(newline="", encoding="utf-8") as file:
+            _allow_cells_of(os.fstat(file.fileno()).st_size)
             header, *lines = list(csv.reader(file))
     except (OSError, ValueError, csv.Error) as error:
         raise StorageError(f"{path}: cannot be read as a table ({error}).", "Delete it and make the run again.") from error
     if any(len(line) != len(header) for line in lines) or len(set(header)) != len(header):
         raise StorageError(f"{path}: its rows differ in length, or a column is there twice.", "Delete it and make the run again.")
     return Table({name: _read([line[i] for line in lines]) for i, name in enumerate(map(plain_cell, header))})
+
+
+def _allow_cells_of(size: int) -> None:
+    """Let the csv module read cells of so many characters: 131,072 unless it is told. The limit is the whole process', and only ever grows."""
+    if csv.field_size_limit() < size:
+        csv.field_size_limit(size)
 
 
 def _cell(value: Cell) -> str:

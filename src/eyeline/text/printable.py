@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import unicodedata
 
+#: Categories of Unicode: control characters, halves of surrogate pairs, ends of lines and paragraphs.
+UNPRINTABLE = ("Cc", "Cs", "Zl", "Zp")
+
 
 def printable(text: str) -> str:
-    """The text without what XML cannot hold or a line cannot show: control characters and halves of surrogate pairs.
+    """The text without what XML cannot hold, a line cannot show or a PDF cannot draw: control characters, halves of surrogate pairs, byte
+    order marks. A text of nothing but zero-width characters is made visible.
 
-    >>> printable("a\\x00b\\nc")
-    'a�b�c'
+    >>> printable("a\\x00b\\nc"), printable("\\u200b"), printable("a\\u200db") == "a\\u200db"
+    ('a�b�c', '�', True)
     """
-    return "".join("\ufffd" if unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") or char in "\ufffe\uffff" else char for char in text)
+    unseen = UNPRINTABLE if any(unicodedata.category(char) != "Cf" for char in text) else (*UNPRINTABLE, "Cf")
+    return "".join("\ufffd" if unicodedata.category(char) in unseen or char in "\ufeff\ufffe\uffff" else char for char in text)

@@ -275,3 +275,12 @@ def test_two_tokens_that_attend_to_each_other_have_an_arrow_at_both_ends() -> No
     made = attention_graph(Trace.from_arrays([[[[0.5, 0.5], [0.5, 0.5]]]], ["a", "b"], values=values), 0, 0, layout="values")
     (first, _), (second, _) = sorted(tips(made))
     assert second - first > 300
+
+
+@pytest.mark.parametrize("token", ["\u200b\u200b", "\ufeff", "a\ufeffb", "\u200d", "\u2060", "\x00", "\ud800", "\U000e0041", "$", "\\"])
+def test_a_token_that_cannot_be_seen_is_drawn_in_every_kind_of_file(token: str) -> None:
+    graph = attention_graph(trace(["the", token, "cat"]), 0, 0)
+    for kind in ("svg", "pdf", "png"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a glyph that no font here has
+            assert len(draw(graph, kind)) > 1000
