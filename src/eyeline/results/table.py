@@ -100,7 +100,7 @@ def open_table(path: str | Path) -> Table:
 
 
 def _allow_cells_of(size: int) -> None:
-    """Let the csv module read cells of so many characters: 131,072 unless it is told. The limit is the whole process', and only ever grows."""
+    """Let the csv module read cells of so many characters (131,072 by default). The limit is that of the process, and only ever grows."""
     if csv.field_size_limit() < size:
         csv.field_size_limit(size)
 
