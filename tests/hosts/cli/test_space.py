@@ -132,7 +132,7 @@ def test_two_models_are_compared_and_shown_side_by_side(eyeline, corpus, tmp_pat
     opened.wait_for_selector("#view[data-drawn]", state="attached")
     assert len(opened.evaluate("document.getElementById('view').eyeline.scene().thumbnails")) == 2 * 24
     opened.close()
-    without = eyeline("compare", corpus, "--with", "minilm", "--layers", "0", "--no-spaces", "--overwrite", "-o", run)
+    without = eyeline("compare", corpus, "--model", "minilm", "--with", "minilm", "--layers", "0", "--no-spaces", "--overwrite", "-o", run)
     assert without.returncode == 0, without.stderr
     assert not (run / "compare.html").exists()
     assert 'href="compare.html"' not in (run / "report.html").read_text(encoding="utf-8")

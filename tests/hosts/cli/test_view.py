@@ -59,7 +59,7 @@ def test_a_page_opens_where_it_was_asked_to(
         (["--layout", "values"], "x.html", "--layout values with x.html"),
         (["--view", "model"], "x.svg", "--view model with x.svg"),
         (["--view", "neuron"], "x.pdf", "--view neuron with x.pdf"),
-        (["--view", "model", "--layer", 9, "--head", 0], "x.html", "Layer 12 is not in this view"),
+        (["--view", "model", "--layer", 12, "--head", 0], "x.html", "Layer 12 is not in this view"),
         (["--view", "model", "--layer", 0, "--head", 12], "x.html", "0 to 11"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The lesson: eight steps, each a sentence, a view of it, and the numbers that its text speaks of, read from the live model."""
+"""The lesson: nine steps, each a sentence, a view of it, and the numbers that its text speaks of, read from the live model."""
 
 from __future__ import annotations
 
@@ -9,14 +9,33 @@ from typing import Any
 import numpy as np
 
 from eyeline.capture.trace import Trace
+from eyeline.hosts.app.learn.measured import measured
 from eyeline.measures.dot_product import attention_row
-from eyeline.measures.position import reach
+from eyeline.results.head_roles import HeadRole
 
-MODEL = "minilm"
+#: The lesson is written for this model; every number in its texts is read from it, or from `measured.json`.
+MODEL = "e5-small"
 CAT, TIRED, SOFT = "The cat sat on the mat.", "The cat sat on the mat because it was tired.", "The cat sat on the mat because it was soft."
+RARE = "The capybara dozed on the mat."
 LONG = (
     "The old cat sat on the warm mat in the kitchen because it was tired after a long day of chasing mice in the garden."
 )  # fmt: skip
+#: Heads of e5-small that the texts name: the previous word, resting, *it* → *cat* whatever *it* is, and a head that reacts to the meaning.
+PREVIOUS, RESTING, PRONOUN, REACTING = (2, 2), (7, 9), (9, 7), (5, 6)
+ACROSS = (11, 6)
+SAT = 3  # the index of *sat* in CAT
+#: Layers in which heads rest on [CLS] and [SEP].
+MIDDLE = slice(4, 9)
+#: Where translation looks, as an illustration: written by hand, not by a model. Rows: French words; columns: English words.
+CROSS_SOURCE, CROSS_TARGET = ("the", "cat", "sat", "on", "the", "mat"), ("le", "chat", "s’assit", "sur", "le", "tapis")
+CROSS = (
+    (0.80, 0.15, 0.00, 0.00, 0.05, 0.00),
+    (0.10, 0.85, 0.05, 0.00, 0.00, 0.00),
+    (0.00, 0.20, 0.75, 0.05, 0.00, 0.00),
+    (0.00, 0.00, 0.10, 0.85, 0.05, 0.00),
+    (0.05, 0.00, 0.00, 0.05, 0.80, 0.10),
+    (0.00, 0.00, 0.00, 0.05, 0.10, 0.85),
+)
 Facts = dict[str, str]
 Tracer = Callable[..., Trace]
 
@@ -32,7 +51,10 @@ class Choice:
 
 @dataclass(frozen=True)
 class Step:
-    """name: of its messages. state: where the view begins. facts: what fills the blanks of its text. choices: a switch above the view."""
+    """name: of its messages. state: where the view begins. facts: what fills the blanks of its text. choices: a switch above the view.
+
+    right: the index of the right answer to the step's question.
+    """
 
     name: str
     text: str
@@ -41,6 +63,7 @@ class Step:
     pair: str = ""
     state: Mapping[str, Any] = field(default_factory=dict)
     choices: tuple[Choice, ...] = ()
+    right: int = 0
 
 
 def weight(trace: Trace, layer: int, head: int, query: str, key: str) -> float:
@@ -53,33 +76,62 @@ def share(value: float) -> str:
     return f"{value:.3f}"
 
 
+def showing(head: tuple[int, int]) -> dict[str, Any]:
+    """The state in which a view shows this head alone."""
+    return {"layer": head[0], "heads": [head[1]]}
+
+
+@dataclass(frozen=True)
+class KeyNumbers:
+    """From one query to one key: the dot product, that times the scale, the softmax, and the share of the value that is taken."""
+
+    token: str
+    dot: float
+    score: float
+    weight: float
+    value: float  # the value's first number
+    taken: float  # weight · value
+
+
+def token_facts(trace: Tracer) -> Facts:
+    tokens = trace(RARE).text.tokens
+    return {"tokens": " · ".join(tokens), "n": str(len(tokens))}
+
+
 def first_facts(trace: Tracer) -> Facts:
-    return {"sat_cat": share(weight(trace(CAT), 5, 11, "sat", "cat"))}
+    shown = trace(CAT)
+    column = shown.weights[*PREVIOUS, :, shown.text.tokens.index("cat")]  # [query]
+    others = [float(share) for query, share in enumerate(column) if query != SAT]
+    return {"sat_cat": share(float(column[SAT])), "others": share(max(others))}
 
 
-def vectors(trace: Trace, layer: int, head: int, query: int) -> list[tuple[str, float, float, float]]:
-    """For each token: its name, q·k, that times the scale, and the softmax."""
+def vectors(trace: Trace, layer: int, head: int, query: int) -> list[KeyNumbers]:
+    """The numbers behind one query, key by key."""
     row = attention_row(trace.queries[layer, head, query], trace.keys[layer, head], trace.scales[layer])
+    first = trace.values[layer, head, :, 0]  # [key]
     return [
-        (token, float(dot), float(score), float(weight))
-        for token, dot, score, weight in zip(trace.text.tokens, row.dots, row.scores, row.weights, strict=True)
+        KeyNumbers(token, float(dot), float(score), float(weight), float(value), float(weight * value))
+        for token, dot, score, weight, value in zip(trace.text.tokens, row.dots, row.scores, row.weights, first, strict=True)
     ]
 
 
 def vector_facts(trace: Tracer) -> Facts:
-    found = trace(CAT)
-    _, dot, score, part = vectors(found, 5, 11, 3)[2]
+    shown = trace(CAT)
+    numbers = vectors(shown, *PREVIOUS, SAT)
+    cat = numbers[shown.text.tokens.index("cat")]
     return {
-        "dim": str(found.queries.shape[-1]),
-        "dot": f"{dot:.1f}",
-        "scale": share(found.scales[5]),
-        "score": f"{score:.2f}",
-        "weight": share(part),
+        "dim": str(shown.queries.shape[-1]),
+        "dot": f"{cat.dot:.1f}",
+        "scale": share(shown.scales[PREVIOUS[0]]),
+        "score": f"{cat.score:.2f}",
+        "weight": share(cat.weight),
+        "value": share(cat.value),
+        "output": share(float(shown.outputs[*PREVIOUS, SAT, 0])),
     }
 
 
 def pair_facts(trace: Tracer) -> Facts:
-    return {"it_cat": share(weight(trace(CAT, "It purred."), 5, 11, "it", "cat"))}
+    return {"it_cat": share(weight(trace(CAT, "It purred."), *ACROSS, "it", "cat"))}
 
 
 def layer_facts(trace: Tracer) -> Facts:
@@ -87,69 +139,87 @@ def layer_facts(trace: Tracer) -> Facts:
     return {"layers": str(layers), "heads": str(heads), "all": str(layers * heads)}
 
 
-def special_facts(trace: Tracer) -> Facts:
-    """How much the resting head gives to [CLS], and how the first layer's head 0 drifts to [SEP] in short sentences."""
-    drift = {name: trace(text) for name, text in (("two", "Cats purr."), ("six", CAT), ("many", LONG))}
-    found = {f"sep_{name}": share(float(one.weights[0, 0, :, -1].mean())) for name, one in drift.items()}
-    counts = {f"n_{name}": str(len(one.text)) for name, one in drift.items()}
-    return {**found, **counts, "cls": share(float(trace(CAT).weights[4, 5, :, 0].mean()))}
-
-
-def role_facts(trace: Tracer) -> Facts:
-    found = trace(TIRED)
-    first, second = found.weights[0, 2], found.weights[1, 8]
+def resting_facts(trace: Tracer) -> Facts:
+    """What the resting head gives to [CLS] and [SEP], and how long their values are beside those of words."""
+    shown = trace(CAT)
+    lengths = np.linalg.norm(shown.values[*RESTING], axis=-1)  # [key]
+    given = shown.weights[*RESTING].mean(axis=0)  # [key]
     return {
-        "previous": share(float(np.diagonal(first, -1).mean())),
-        "next": share(float(np.diagonal(second, 1).mean())),
-        "it_cat": share(weight(found, 5, 11, "it", "cat")),
-        "rest": share(float(found.weights[4, 5, :, 0].mean())),
-    }
-
-
-def reaches(trace: Trace) -> list[tuple[float, float]]:
-    """Layer by layer, between words: the share that stays near, and the mean distance."""
-    inside = ~np.array(trace.text.special)
-    return [reach(weights, inside) for weights in trace.weights]
-
-
-def depth_facts(trace: Tracer) -> Facts:
-    found = reaches(trace(TIRED))
-    return {"near_1": f"{found[1][0]:.0%}", "near_5": f"{found[5][0]:.0%}", "far_1": f"{found[1][1]:.1f}", "far_5": f"{found[5][1]:.1f}"}
-
-
-def limit_facts(trace: Tracer) -> Facts:
-    lengths = np.linalg.norm(trace(CAT).values[4, 5], axis=-1)  # [key]
-    return {
-        "tired": share(weight(trace(TIRED), 5, 11, "it", "cat")),
-        "soft": share(weight(trace(SOFT), 5, 11, "it", "cat")),
-        "cls": share(float(trace(CAT).weights[4, 5, :, 0].mean())),
-        "len_cls": f"{lengths[0]:.1f}",
+        "cls": share(float(given[0])),
+        "sep": share(float(given[-1])),
+        "len_special": f"{max(lengths[0], lengths[-1]):.1f}",
         "len_words": f"{lengths[1:-1].mean():.1f}",
     }
 
 
-GATHERING = {"layer": 5, "heads": [11]}
+def special_facts(trace: Tracer) -> Facts:
+    """How much of layers 4 to 8 rests on [SEP], in sentences of different lengths."""
+    sentences = {name: trace(text) for name, text in (("two", "Cats purr."), ("six", CAT), ("many", LONG))}
+    shares = {f"sep_{name}": share(float(shown.weights[MIDDLE, :, :, -1].mean())) for name, shown in sentences.items()}
+    counts = {f"n_{name}": str(len(shown.text)) for name, shown in sentences.items()}
+    return {**shares, **counts, **resting_facts(trace)}
+
+
+def role_facts(trace: Tracer) -> Facts:
+    roles = measured().roles
+    labels = {role.role: role.label for role in roles if role.role != "self"}
+    return labels | {f"{role.role}_value": shown_value(role) for role in roles}
+
+
+def shown_value(role: HeadRole) -> str:
+    """A role's figure with its unit: a share as it is, nats and percent named."""
+    return {"share": f"{role.value:.3f}", "nats": f"{role.value:.2f} nats", "percent": f"{role.value:.1f} %"}[role.unit]
+
+
+def depth_facts(trace: Tracer) -> Facts:
+    layers = measured().layers
+    grammar, deepest = max(layers, key=lambda layer: layer.grammar), layers[-1]
+    return {
+        "near_0": f"{layers[0].near:.0%}",
+        "near_last": f"{deepest.near:.0%}",
+        "last": str(deepest.layer),
+        "middle": str(grammar.layer),
+        "grammar": f"{grammar.grammar:.0f} %",
+        "grammar_0": f"{layers[0].grammar:.0f} %",
+        "grammar_last": f"{deepest.grammar:.0f} %",
+    }
+
+
+def limit_facts(trace: Tracer) -> Facts:
+    pairs = {"tired": TIRED, "soft": SOFT}
+    same = {name: share(weight(trace(text), *PRONOUN, "it", "cat")) for name, text in pairs.items()}
+    reacting = {f"{name}_reacting": share(weight(trace(text), *REACTING, "it", "cat")) for name, text in pairs.items()}
+    return {**same, **reacting, **resting_facts(trace)}
+
+
 STEPS = (
-    Step("attention", CAT, first_facts, state=GATHERING),
-    Step("vectors", CAT, vector_facts, view="neuron", state={**GATHERING, "query": 3}),
-    Step("self", CAT, pair_facts, pair="It purred.", state={**GATHERING, "segments": "ba"}),
-    Step("bert", CAT, layer_facts, view="model"),
+    Step("tokens", RARE, token_facts, state=showing(PREVIOUS), right=1),
+    Step("attention", CAT, first_facts, state=showing(PREVIOUS), right=2),
+    Step("vectors", CAT, vector_facts, view="neuron", state={**showing(PREVIOUS), "query": SAT}, right=0),
+    Step("self", CAT, pair_facts, pair="It purred.", state={**showing(ACROSS), "segments": "ba"}, right=1),
+    Step("bert", CAT, layer_facts, view="model", right=2),
     Step("special", CAT, special_facts, choices=(
-        Choice("rest", CAT, {"layer": 4, "heads": [5]}),
-        Choice("short", "Cats purr.", {"layer": 0, "heads": [0]}),
-        Choice("long", LONG, {"layer": 0, "heads": [0]}),
-    )),
+        Choice("rest", CAT, showing(RESTING)),
+        Choice("short", "Cats purr.", showing(RESTING)),
+        Choice("long", LONG, showing(RESTING)),
+    ), right=0),
     Step("heads", TIRED, role_facts, choices=(
-        Choice("previous", TIRED, {"layer": 0, "heads": [2]}),
-        Choice("next", TIRED, {"layer": 1, "heads": [8]}),
-        Choice("gather", TIRED, GATHERING),
-        Choice("rest", TIRED, {"layer": 4, "heads": [5]}),
-    )),
-    Step("depth", TIRED, depth_facts, view="model", state={"colour_by": "layer"}),
-    Step("limits", TIRED, limit_facts, choices=(Choice("tired", TIRED, GATHERING), Choice("soft", SOFT, GATHERING))),
+        Choice("previous", TIRED, showing(PREVIOUS)),
+        Choice("next", TIRED, showing((0, 7))),
+        Choice("determiner", TIRED, showing((4, 4))),
+        Choice("subject", TIRED, showing((4, 10))),
+        Choice("rest", TIRED, showing(RESTING)),
+    ), right=1),
+    Step("depth", TIRED, depth_facts, view="model", state={"colour_by": "layer"}, right=1),
+    Step("limits", TIRED, limit_facts, choices=(
+        Choice("tired", TIRED, showing(PRONOUN)),
+        Choice("soft", SOFT, showing(PRONOUN)),
+        Choice("reacting", SOFT, showing(REACTING)),
+    ), right=2),
 )  # fmt: skip
 #: Sentences for the exercise, by kind.
 SENTENCES: Mapping[str, Sequence[str]] = {
+    "first": (CAT, "She loves programming."),
     "plain": ("The chef cooked rice and fish.", "Birds sing in the early morning.", "My sister reads a book every evening."),
     "pronoun": ("Mary told Anna that she had won.", "The dog chased the cat because it was fast.", "Tom thanked Lisa before he left."),
     "ambiguous": ("We saw her duck by the river.", "Time flies like an arrow.", "The bank by the river was muddy."),

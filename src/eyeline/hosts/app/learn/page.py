@@ -8,11 +8,10 @@ from eyeline.capture.trace import Trace
 from eyeline.errors import EyelineError
 from eyeline.hosts.app import mounted
 from eyeline.hosts.app.address import Looking
-from eyeline.hosts.app.figures import tables
-from eyeline.hosts.app.figures.tables import Column
 from eyeline.hosts.app.heading import heading
 from eyeline.hosts.app.learn import notes
-from eyeline.hosts.app.learn.lesson import MODEL, SENTENCES, STEPS, Choice, Step, reaches, vectors
+from eyeline.hosts.app.learn.lesson import MODEL, PRONOUN, SENTENCES, STEPS, Choice, Step, showing
+from eyeline.hosts.app.learn.panels import PANELS, ask
 from eyeline.hosts.app.look import recipe
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.models import recipe_source, token_count, trace_of, view_cache
@@ -93,10 +92,9 @@ def _step(say: Say, step: Step, number: int) -> Looking:
         looking = Looking(shown.text, step.pair, MODEL, step.view, shown.state)
         _show(say, looking, shown_trace, f"lesson-{step.name}")
         st.info(say(f"learn.{step.name}.try"), icon=":material/touch_app:")
-        if step.name == "vectors":
-            _numbers(say, shown_trace)
-        if step.name == "depth":
-            _reaches(say, shown_trace)
+        if step.name in PANELS:
+            PANELS[step.name](say, shown_trace)
+        ask(say, step)
     return looking
 
 
@@ -125,27 +123,6 @@ def _mount(data: bytes, key: str) -> None:
     mounted.show(data, key)
 
 
-def _numbers(say: Say, shown_trace: Trace) -> None:
-    """The row of numbers behind one query, in steps."""
-    tokens, dots, scores, weights = zip(*vectors(shown_trace, 5, 11, 3), strict=True)
-    tables.show(
-        Column(say("learn.vectors.column_key"), tokens, "token"),
-        Column(say("learn.vectors.column_dot"), [f"{dot:.1f}" for dot in dots]),
-        Column(say("learn.vectors.column_score"), [f"{score:.2f}" for score in scores]),
-        Column(say("learn.vectors.column_weight"), [f"{weight:.3f}" for weight in weights], parts=weights),
-    )
-
-
-def _reaches(say: Say, shown_trace: Trace) -> None:
-    """How near attention stays, layer by layer."""
-    near, far = zip(*reaches(shown_trace), strict=True)
-    tables.show(
-        Column(say("learn.depth.column_layer"), [str(layer) for layer in shown_trace.layers]),
-        Column(say("learn.depth.column_near"), [f"{share:.0%}" for share in near], parts=near),
-        Column(say("learn.depth.column_far"), [f"{distance:.1f}" for distance in far]),
-    )
-
-
 def _exercise(say: Say) -> Looking | None:
     text, live = st.columns([5, 7], gap="large")
     with text:
@@ -160,7 +137,7 @@ def _exercise(say: Say) -> Looking | None:
     with live:
         looking = _own_sentence(say)
         if looking is not None:
-            _show(say, looking, trace(looking.text), "lesson-exercise")
+            _show(say, looking, trace(looking.text), f"lesson-exercise-{looking.view}")
             notes.show(say, looking, EXERCISE)
     return looking
 
@@ -183,12 +160,17 @@ def _own_sentence(say: Say) -> Looking | None:
     if (count := token_count(MODEL, text, None)) > current().limits.tokens:
         refuse(say("look.too_many", n=count, most=current().limits.tokens))
         return None
-    return Looking(text, "", MODEL, "head", {"layer": 5, "heads": [11]})
+    # All heads first, then one: a visitor who opens on one head takes it for the whole model
+    view = st.segmented_control(
+        say("learn.choose"), ("model", "head"), format_func=lambda kind: say(f"learn.exercise.show_{kind}"), default="model",
+        key="exercise-view", label_visibility="collapsed", required=True,
+    )  # fmt: skip
+    return Looking(text, "", MODEL, view or "model", showing(PRONOUN) if view == "head" else {})
 
 
 def _sentence_of_address() -> str:
     """The sentence that the address holds, as after a reload; else the first of the list."""
-    return st.query_params.get("text", "")[: current().limits.characters].strip() or SENTENCES["plain"][0]
+    return st.query_params.get("text", "")[: current().limits.characters].strip() or SENTENCES["first"][0]
 
 
 def _take(sentence: str) -> None:
