@@ -115,54 +115,6 @@ def test_text_is_never_markup(script):
     assert not [text for text in shown if "alert" in text or "**bold**" in text]
 
 
-@pytest.mark.parametrize("step", range(1, 11))
-def test_every_step_of_the_lesson_opens(script, step):
-    at = script("learn", "ko")
-    at.query_params["step"] = str(step)
-    at.run()
-    assert errors(at) == []
-    assert at.session_state["lesson-step"] == step
-
-
-def test_the_lesson_is_walked_from_start_to_end_and_the_sentence_stays(script):
-    at = script("learn").run()
-    for step in range(1, 10):
-        assert at.session_state["lesson-step"] == step
-        at.button(key="lesson-next").click().run()
-        assert errors(at) == []
-    at.text_input(key="exercise-text").set_value("Too short.").run()
-    assert Say("en")("learn.exercise.few", n=2) in [one.value for one in at.caption]
-    at.button(key="sentence-pronoun-0").click().run()
-    assert at.text_input(key="exercise-text").value == "Mary told Anna that she had won."
-    at.button(key="lesson-back").click().run()
-    at.button(key="lesson-next").click().run()
-    assert at.text_input(key="exercise-text").value == "Mary told Anna that she had won."
-
-
-@pytest.mark.parametrize("language", ["en", "ja", "ko"])
-def test_a_question_is_answered_by_clicking_and_says_whether_that_is_right(script, language):
-    at, say = script("learn", language), Say(language)
-    at.query_params["step"] = "2"
-    at.run()
-    at.radio(key="answer-attention").set_value(0).run()
-    assert [one.value for one in at.warning] == [say("learn.wrong")]
-    at.radio(key="answer-attention").set_value(2).run()
-    assert [one.value for one in at.success] == [f"{say('learn.right')} {say('learn.attention.why')}"]
-    assert not at.warning
-
-
-def test_the_exercise_opens_on_all_heads_and_then_shows_one(script):
-    at = script("learn")
-    at.query_params["step"] = "10"
-    at.run()
-    assert at.text_input(key="exercise-text").value == "The cat sat on the mat."
-    assert at.segmented_control(key="exercise-view").value == "model"
-    at.segmented_control(key="exercise-view").set_value("head").run()
-    at.button(key="sentence-first-1").click().run()
-    assert errors(at) == []
-    assert at.text_input(key="exercise-text").value == "She loves programming."
-
-
 def finish(at):
     end = time.monotonic() + 120
     job = job_queue().job(at.session_state["corpus-job"])
@@ -277,20 +229,6 @@ def test_after_an_empty_text_the_view_that_was_chosen_is_still_marked(script):
     typed(at, "The cat sat.")
     assert errors(at) == []
     assert at.segmented_control(key="look-view").value in ("head", "model", "neuron")
-
-
-def test_the_exercise_keeps_its_sentence_over_a_reload(script):
-    at = script("learn")
-    at.query_params["step"] = "10"
-    at.run()
-    at.text_input(key="exercise-text").set_value("Tom thanked Lisa before he left.").run()
-    again = script("learn")
-    for key in ("step", "text"):
-        value = at.query_params[key]
-        again.query_params[key] = value if isinstance(value, str) else value[0]
-    again.run()
-    assert errors(again) == []
-    assert again.text_input(key="exercise-text").value == "Tom thanked Lisa before he left."
 
 
 def test_a_visitor_renames_and_deletes_an_own_run_and_no_other(script, minilm, tmp_path):
