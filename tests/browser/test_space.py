@@ -95,7 +95,9 @@ def test_lines_of_every_query_and_the_strongest_of_a_text(show):
         assert link["to"] - 35 == stack.top_keys[1, 2, link["from"], 0]
         assert link["weight"] == pytest.approx(stack.top_weights[1, 2, link["from"], 0], abs=0.0005)
     shown.page.locator("select[name=links]").select_option("top")
-    shown.until("state.text === 0 && scene.spaces[0].links.length === 20")  # none was chosen: of the first
+    shown.until("state.text === null && scene.spaces[0].links.length === 20")  # none was chosen: of all texts
+    every = -np.sort(-stack.top_weights[1, 2], axis=None)[:20]
+    assert [link["weight"] for link in shown.page.evaluate(f"{SCENE}.links")] == pytest.approx(every.tolist(), abs=0.0005)
     shown.page.locator("select[name=text]").select_option("1")
     shown.page.locator("select[name=links_top]").select_option("5")
     shown.until("scene.spaces[0].links.length === 5")
@@ -113,7 +115,7 @@ def test_chosen_word_pairs_are_red(show):
     assert not shown.page.get_by_text("0 matches").is_visible()
     shown.page.locator("input[name=pairs]").fill("brown:zebra")
     shown.until("scene.spaces[0].red.length === 0")
-    shown.page.get_by_text("0 matches").wait_for()
+    shown.page.get_by_text("0 matches: brown → zebra").wait_for()
 
 
 def test_a_search_lifts_what_it_finds_and_enter_walks_through_it(show):

@@ -85,8 +85,8 @@ function colours({ spec, labels, set }: ToolbarHost): Control {
   );
 }
 
-/** The strongest pairs are those of a text: where none is chosen, of the first. */
-function lines({ labels, state, set }: ToolbarHost): Control {
+/** The strongest pairs are those of the chosen text, or of all. */
+function lines({ labels, set }: ToolbarHost): Control {
   const names: [Links, string][] = [
     ["chosen", labels.links_chosen],
     ["best", labels.links_best],
@@ -99,7 +99,7 @@ function lines({ labels, state, set }: ToolbarHost): Control {
     labels.lines,
     () => options,
     (s) => s.links,
-    (v) => set({ links: v as Links, ...(v === "top" && state().text === null ? { text: 0 } : {}) }),
+    (v) => set({ links: v as Links }),
   );
 }
 

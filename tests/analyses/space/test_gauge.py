@@ -34,3 +34,17 @@ def test_correlations_are_those_of_all_pairs(gauge):
         shifted = [(q, k + shift, w) for q, k, w in raw]
         scale = float(stack.facts["scale"][layer, head])
         assert stack.facts["correlation_after"][layer, head] == pytest.approx(slow.distance_correlation(shifted, scale), abs=1e-6)
+
+
+def test_a_gauge_that_is_worse_than_none_is_named_and_the_searched_one_never_is():
+    import eyeline as el
+    from tests.laws.statistics import tiny_model
+
+    texts = ["the cat sat on the mat . it purred , and sat .", "a dog ran a very long way home , and it sat ."]
+    for gauge in ("attentionviz", "searched", "none"):
+        space = el.space(tiny_model(), texts, project="pca", gauge=gauge)
+        before, after = (space.only.facts[name] for name in ("correlation_before", "correlation_after"))
+        assert (len(space.facts.notices) == 1) == (after.mean() > before.mean())
+        if gauge == "searched":
+            assert (after <= before + 1e-9).all()
+            assert space.facts.gauge_check.holds

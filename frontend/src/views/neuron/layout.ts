@@ -43,7 +43,10 @@ export function neuronLayout(needs: {
   const gap = narrow ? (needs.values ? 6 : 8) : 14;
   const number = narrow ? (needs.values ? 46 : 52) : 128;
   const ends = number * numbers + gap * numbers;
-  const strips = Math.max(narrow ? (needs.values ? 24 : 40) : HEADING, Math.min(needs.dims * 6, (width - token - ends - count * gap) / count));
+  const strips = Math.max(
+    narrow ? (needs.values ? 24 : 40) : HEADING,
+    Math.min(needs.dims * 6, (width - token - ends - count * gap) / count),
+  );
   let x = token + gap;
   const column = (w: number) => {
     const made = { x, w };

@@ -59,6 +59,20 @@ export function topLinks(data: SpaceData, weights: Float32Array, text: number, n
   return links.sort((a, b) => b.weight - a.weight).slice(0, n);
 }
 
+/** The n strongest pairs of all texts, from the strongest keys that are kept of each query. */
+export function topLinksOfAll(data: SpaceData, tops: Tops, isIn: (point: number) => boolean, n: number): Link[] {
+  const links: Link[] = [];
+  for (let query = 0; query < data.queries.count; query++) {
+    const from = data.queryPoint(query);
+    if (from < 0 || !isIn(from)) continue;
+    for (let rank = 0; rank < tops.ranks; rank++) {
+      const [key, weight] = [tops.key(query, rank), tops.weight(query, rank)];
+      if (key >= 0 && weight > 0) links.push({ from, to: data.keyPoint(key), weight });
+    }
+  }
+  return links.sort((a, b) => b.weight - a.weight).slice(0, n);
+}
+
 /** Every query of the first word or piece of a pair with every key of the second in the same text, whatever its weight. */
 export function pairLinks(data: SpaceData, tops: Tops, written: string, text: number | null): Link[] {
   const links: Link[] = [];
@@ -88,6 +102,7 @@ export function linksFor(
 ): Link[] {
   if (state.links === "none") return [];
   if (state.links === "best") return bestLinks(data, tops, isIn);
-  if (state.links === "top" && state.text !== null) return strongest.slice(0, state.links_top);
+  if (state.links === "top")
+    return state.text !== null ? strongest.slice(0, state.links_top) : topLinksOfAll(data, tops, isIn, state.links_top);
   return point === null ? [] : linksOf(data, tops, point);
 }

@@ -133,6 +133,16 @@ describe("lines", () => {
     ]);
   });
 
+  it("are the strongest of all texts where no text is chosen", async () => {
+    const d = data();
+    const tops = await d.tops(0, 0);
+    const state = settle(spec(), { links: "top", links_top: 4 });
+    const every = [...Array(d.queries.count).keys()].flatMap((query) => [0, 1].map((rank) => tops.weight(query, rank)));
+    const drawn = linksFor(d, tops, state, null, () => true, []);
+    expect(drawn.map(({ weight }) => weight)).toEqual(every.sort((a, b) => b - a).slice(0, 4));
+    expect(new Set(drawn.map(({ from }) => d.textOf(from))).size).toBe(2);
+  });
+
   it("are none where the reader wants none", async () => {
     const d = data();
     const state = settle(spec(), { links: "none", point: 2 });

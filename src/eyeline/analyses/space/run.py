@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -54,8 +54,8 @@ def space(
     of            queries-keys, or values: the value vectors of every head
     project       fitted (near means attends), freed (fitted, then the points of these texts let go), pca, umap or tsne;
                   unless given: fitted, of values pca
-    gauge         lifted (distances in the order of attention), attentionviz (theirs) or none; unless given: lifted for fitted and freed,
-                  which need none, attentionviz for the others
+    gauge         lifted (distances in the order of attention), attentionviz (theirs), searched (their shift and scale
+                  searched together) or none; unless given: lifted for fitted and freed, which need none, attentionviz for the others
     dims          2 or 3
     shared_scale  of attentionviz: one scale for all heads instead of one for each
     background    of fitted and freed: whether the built-in paragraphs take part in the fit; unless given: where the texts have fewer than
@@ -99,7 +99,12 @@ def space_of(
     facts = replace(
         facts,
         counts=dict(captured.counts),
-        notices=(*facts.notices, *unknown_tokens(captured.counts), *_notices(captured, options, background)),
+        notices=(
+            *facts.notices,
+            *unknown_tokens(captured.counts),
+            *_notices(captured, options, background),
+            *_gauge_notices(stacks, options),
+        ),
         seconds={"capture": round(captured.seconds, 3), "space": round(time.monotonic() - started, 3)},
         gauge_check=GaugeCheck(max(errors), GAUGE_WITHIN, max(errors) <= GAUGE_WITHIN, checks) if errors else None,
     )
@@ -107,6 +112,22 @@ def space_of(
     if options.project not in METHODS:
         by = held_out_by(min(len(stack.weights) for stack in captured.stacks.values()), background=background is not None)
     return Space(facts.model.name, options.of, options.project, options.gauge, options.dims, stacks, facts, by)
+
+
+def _gauge_notices(stacks: Mapping[str, SpaceStack], options: SpaceOptions) -> list[str]:
+    """Said where a projected picture stands in a gauge that brings distance and dot product less together than no gauge at all."""
+    notices = []
+    for name, stack in stacks.items() if options.of == "queries-keys" and options.project in METHODS else ():
+        before, after = stack.facts["correlation_before"], stack.facts["correlation_after"]
+        known = np.isfinite(before) & np.isfinite(after)
+        worse = int((after > before)[known].sum())
+        if known.any() and after[known].mean() > before[known].mean():
+            notices.append(
+                f"The gauge {options.gauge} is worse than none ({name}): dot product and distance correlate at {after[known].mean():.2f}"
+                f" in it and at {before[known].mean():.2f} before (−1 is best); {worse} of {int(known.sum())} heads lose."
+                " The gauge searched never does."
+            )
+    return notices
 
 
 def _notices(captured: Captured, options: SpaceOptions, background: CapturedStack | None) -> list[str]:

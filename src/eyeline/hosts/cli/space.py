@@ -38,7 +38,8 @@ def space(
     of: Annotated[str, typer.Option(help="queries-keys or values.")] = "queries-keys",
     project: Annotated[str | None, typer.Option(help="fitted, freed, pca, umap or tsne.", show_default="fitted; of values pca")] = None,
     gauge: Annotated[
-        str | None, typer.Option(help="attentionviz, lifted or none.", show_default="lifted for fitted and freed, else attentionviz")
+        str | None,
+        typer.Option(help="attentionviz, searched, lifted or none.", show_default="lifted for fitted and freed, else attentionviz"),
     ] = None,
     dims: Annotated[int, typer.Option(help="2 or 3 dimensions.")] = 2,
     shared_scale: Annotated[bool, typer.Option("--shared-scale", help="Of attentionviz: one scale for all heads.")] = False,

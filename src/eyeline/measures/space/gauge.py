@@ -11,10 +11,12 @@ import numpy as np
 
 from eyeline.measures.space.pairs import AllPairs, TextPairs
 
-GAUGES = ("attentionviz", "lifted", "none")
+GAUGES = ("attentionviz", "searched", "lifted", "none")
 #: Where the scale is searched: log c from −4 to 4, then by golden section around the best of these.
 COARSE = np.linspace(-4.0, 4.0, 17)
 FINER = 24
+#: Shifts that are tried in the searched gauge, as shares of the way from the keys' centroid to the queries'; 0: none, 1: AttentionViz'.
+SHIFTS = np.linspace(-1.0, 2.0, 13)
 #: Directions with less than this share of all variance count as having so much, when the two sides are balanced.
 FLAT = 1e-6
 
@@ -62,18 +64,42 @@ def find_scale(correlation: Callable[[np.ndarray], np.ndarray], heads: tuple[int
     return c, correlation(c)
 
 
+def find_shift(queries: np.ndarray, keys: np.ndarray, texts: Sequence[TextPairs]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Shift and scale of each head searched together: the t and c whose correlation of dot product and distance is nearest −1.
+
+        k' = k + t · (mean(q) − mean(k))        q → c·q, k' → k'/c
+
+    t is one of SHIFTS; for each the best c is found. t = 0 with c = 1 is among them (no gauge), t = 1 too (AttentionViz' shift): the result
+    is never worse than either. queries: [..., query, dim], keys: [..., key, dim] → keys', c [...], t [...]
+    """
+    toward = queries.mean(-2, keepdims=True) - keys.mean(-2, keepdims=True)
+    heads = queries.shape[:-2]
+    found = [find_scale(AllPairs(queries, keys + t * toward, texts).correlation, heads) for t in SHIFTS]
+    scales, correlations = (np.stack(side) for side in zip(*found, strict=True))  # [shift, ...]
+    correlations = np.nan_to_num(correlations, nan=np.inf)
+    none = int(np.flatnonzero(SHIFTS == 0)[0])
+    best = np.where(np.isinf(correlations).all(0), none, correlations.argmin(0))  # [...]
+    shift = SHIFTS[best]
+    scale = np.take_along_axis(scales, best[None], 0)[0]
+    return keys + shift[..., None, None] * toward, scale, shift
+
+
 def gauged(
     queries: np.ndarray, keys: np.ndarray, gauge: str, texts: Sequence[TextPairs], scale: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Queries and keys of some heads in a gauge, and the scale of each head, nan where the gauge has none.
 
-    gauge   none · attentionviz: keys shifted, then the scale that is searched on all pairs of these texts, or the one given · lifted
+    gauge   none · attentionviz: keys shifted, then the scale that is searched on all pairs of these texts, or the one given ·
+            searched: shift and scale together · lifted
     queries: [..., query, dim], keys: [..., key, dim] → the same, [...]
     """
     if gauge == "lifted":
         return *lifted(queries, keys), np.full(queries.shape[:-2], np.nan)  # not one number: every direction has its own
     if gauge == "none":
         return queries, keys, np.ones(queries.shape[:-2])
+    if gauge == "searched":
+        keys, scale, _ = find_shift(queries, keys, texts)
+        return queries * scale[..., None, None], keys / scale[..., None, None], scale
     keys = shift_keys(queries, keys)
     if scale is None:
         scale = find_scale(AllPairs(queries, keys, texts).correlation, queries.shape[:-2])[0]

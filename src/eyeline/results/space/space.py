@@ -148,7 +148,7 @@ class Space:
 
     model    the model's name
     of       "queries-keys" or "values"
-    project  fitted, freed, pca, umap or tsne; gauge: none, attentionviz or lifted (fitted and freed need none); dims: 2 or 3
+    project  fitted, freed, pca, umap or tsne; gauge: none, attentionviz, searched or lifted (fitted and freed need none); dims: 2 or 3
     stacks   encoder, decoder, cross: those that the model has, in this order
     facts    model, corpus, options, counts, how far attention recomputed from the gauged vectors is off; None where it was made by hand
     held_out how the fidelity shown was held out: background (fitted on the built-in paragraphs alone), texts, queries; "" where it was not

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from eyeline.text.corpora.corpus import Corpus
 
 #: The projections that are made for all heads at once; others are made of one head, when it is asked for.
-PROJECTIONS, GAUGES = ("fitted", "freed", "pca"), ("attentionviz", "lifted", "none")
+PROJECTIONS, GAUGES = ("fitted", "freed", "pca"), ("attentionviz", "searched", "lifted", "none")
 #: The steps of a space that have a message.
 STEPS = ("texts", "fitting", "freeing", "holding_out")
 

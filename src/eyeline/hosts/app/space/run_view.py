@@ -30,7 +30,7 @@ from eyeline.results.space.space import Space
 from eyeline.views.space import space_view
 from eyeline.views.view import View
 
-GAUGES = ("attentionviz", "lifted", "none")
+GAUGES = ("attentionviz", "searched", "lifted", "none")
 #: Spaces, their views, and pictures of single heads that are kept.
 _SPACES, _VIEWS, _PICTURES = Cache(2), Cache(4), Cache(48)
 
@@ -85,6 +85,9 @@ def fidelity(say: Say, run: Run, held_out: str) -> None:
         )
     )
     st.caption(say(f"space.project_{run.facts.options_as(SpaceOptions).project}_about"))
+    if not held_out:
+        for notice in run.facts.notices:
+            st.caption(escaped(notice))
     if held_out:
         counts = run.facts.counts
         st.caption(say(f"space.held_out_{held_out}", tokens=f"{counts['tokens']:,}", texts=f"{counts['texts']:,}"))
