@@ -77,12 +77,13 @@ def test_the_still_picture_names_heads_and_fidelity(state, of):
     assert len(drawn) < 200_000
 
 
-def test_the_still_picture_can_be_saved_and_a_graph_cannot(tmp_path):
+def test_the_picture_of_a_space_can_be_saved(tmp_path):
     view = made_up.view()
-    view.save(tmp_path / "x.svg")
-    assert (tmp_path / "x.svg").read_text().startswith("<svg")
-    with pytest.raises(EyelineError, match=r"\.html, \.svg"):
-        view.save(tmp_path / "x.pdf")
+    for ending, begins in (("svg", b"<?xml"), ("pdf", b"%PDF"), ("png", b"\x89PNG")):
+        view.save(tmp_path / f"x.{ending}")
+        assert (tmp_path / f"x.{ending}").read_bytes().startswith(begins)
+    with pytest.raises(EyelineError, match=r"\.html, \.svg, \.pdf, \.png"):
+        view.save(tmp_path / "x.gif")
 
 
 def test_a_layer_and_a_head_open_by_their_numbers():

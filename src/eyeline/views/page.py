@@ -10,16 +10,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from eyeline.errors import StorageError, TraceError
-from eyeline.heads import HeadRef
-from eyeline.plots.graph.attention_graph import AttentionGraph, title_of
+from eyeline.errors import StorageError
 from eyeline.storage.files import write_whole
 from eyeline.text.printable import printable
 from eyeline.views import code
 from eyeline.views.data import ViewData
-from eyeline.views.pictures.shown import heads_of, shown
-from eyeline.views.pictures.still import still
+from eyeline.views.pictures.paint import painted
+from eyeline.views.pictures.still import SAVED, still
 
+PICTURES = (".svg", ".pdf", ".png")
+DECLARATION = b'<?xml version="1.0" encoding="utf-8"?>\n'
 #: Nothing may be requested, from anywhere; pictures that the page itself makes are data or blob.
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; "
@@ -41,38 +41,17 @@ def page(view: ViewData) -> str:
 
 
 def save(view: ViewData, path: str | Path) -> None:
-    """Write a page (.html), or the attention graph of the one head shown (.svg, .pdf; of a space its still picture, .svg), whole or not."""
+    """Write a page (.html), or a picture of what the state shows (.svg, .pdf, .png); whole or not at all."""
     ending = Path(path).suffix.lower()
     if ending in (".html", ".htm"):
         write_whole(path, chunks(view))
-    elif view.kind == "space":
-        if ending != ".svg":
-            raise StorageError(f"{path}: a space cannot be written as {ending or 'a nameless format'}.", "Choices: .html, .svg.")
-        write_whole(path, [still(view).encode()])
-    elif ending in (".svg", ".pdf"):
-        graph_of_view(view).save(path)
+    elif ending in PICTURES:
+        drawn = still(view, SAVED)
+        write_whole(path, [DECLARATION + drawn.encode() if ending == ".svg" else painted(drawn, ending[1:])])
     else:
-        raise StorageError(f"{path}: a view cannot be written as {ending or 'a nameless format'}.", "Choices: .html, .svg, .pdf.")
-
-
-def graph_of_view(view: ViewData) -> AttentionGraph:
-    """The attention graph of the one head that a view shows."""
-    state = view.state
-    at, position = state.get("stack", 0), state.get("layer", 0)
-    record = view.spec["stacks"][at]
-    layer = record["layers"][position]
-    heads = heads_of(view, layer["n_heads"])
-    if len(heads) != 1:
-        raise TraceError(
-            f"An attention graph shows one head, and this view shows {len(heads)}.", "Say which: view.starting(layer=…, heads=[…])."
+        raise StorageError(
+            f"{path}: a view cannot be written as {ending or 'a nameless format'}.", f"Choices: .html, {', '.join(PICTURES)}."
         )
-    seen = shown(view, position)
-    if not seen.queries or not seen.keys:
-        raise TraceError("Nothing is left to draw: the state hides every token.", "Say otherwise: view.starting(segments='all').")
-    name = record["name"] if len(view.spec["stacks"]) > 1 else ""
-    title = title_of(view.spec["model"], HeadRef(name, layer["layer"], heads[0]), seen.queries, seen.unit)
-    weights, threshold = seen.weights[heads[0]], state.get("threshold", 0.0)
-    return AttentionGraph(weights, tuple(seen.queries), tuple(seen.keys), title, threshold=threshold)
 
 
 def chunks(view: ViewData) -> Iterator[bytes]:

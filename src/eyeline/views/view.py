@@ -27,7 +27,7 @@ class View(ViewData):
         return page(self)
 
     def save(self, path: str | Path) -> None:
-        """Write a page (.html), or the attention graph of the one layer and head shown (.svg, .pdf); whole or not at all."""
+        """Write a page (.html), or a picture of the view in its present state (.svg, .pdf, .png); whole or not at all."""
         save(self, path)
 
     def widget(self) -> Any:

@@ -57,8 +57,8 @@ def test_a_page_opens_where_it_was_asked_to(
     [
         (["--red", "sat:cat"], "x.html", "--red with x.html"),
         (["--layout", "values"], "x.html", "--layout values with x.html"),
-        (["--view", "model"], "x.svg", "--view model with x.svg"),
-        (["--view", "neuron"], "x.pdf", "--view neuron with x.pdf"),
+        (["--view", "model", "--red", "sat:cat"], "x.svg", "--red with --view model"),
+        (["--view", "neuron", "--layout", "values"], "x.pdf", "--layout values with --view neuron"),
         (["--view", "model", "--layer", 12, "--head", 0], "x.html", "Layer 12 is not in this view"),
         (["--view", "model", "--layer", 0, "--head", 12], "x.html", "0 to 11"),
     ],
@@ -90,6 +90,14 @@ def test_a_view_is_written_as_any_kind_of_file_and_opened_when_asked(
     assert opened == []
     assert run(monkeypatch, "-o", path, "--open") == 0
     assert opened == [path.as_uri()]
+
+
+@pytest.mark.parametrize("kind", ["head", "model", "neuron"])
+@pytest.mark.parametrize("ending", ["svg", "pdf", "png"])
+def test_every_view_is_written_as_a_picture(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str, ending: str) -> None:
+    path = tmp_path / f"x.{ending}"
+    assert run(monkeypatch, "--view", kind, "--layer", 2, "-o", path) == 0
+    assert path.stat().st_size > 4000
 
 
 @pytest.mark.parametrize("command", ["view", "trace"])

@@ -100,10 +100,10 @@ def test_words_hidden_tokens_and_segments_are_drawn_as_the_state_says(
     state: dict[str, str], queries: list[str], keys: list[str], tmp_path: Path
 ) -> None:
     view = head_view(undo(), heads=[0], **state)  # type: ignore[arg-type]
-    assert drawn_texts(view)[1:] == queries + keys
+    assert drawn_texts(view)[1:-1] == queries + keys  # and beneath, how it was made
     view.save(tmp_path / "x.svg")
     saved = ["".join(t.itertext()).strip() for t in ElementTree.parse(tmp_path / "x.svg").iter(SVG + "text")]  # noqa: S314
-    assert saved[1:] == queries + keys
+    assert saved[1:-1] == queries + keys
 
 
 def test_no_heads_are_no_lines() -> None:
@@ -146,3 +146,67 @@ def test_a_neuron_view_without_values_says_why_the_sum_is_missing() -> None:
     texts = [str(text) for text in drawn_texts(neuron_view(vectors_and_values(values=False)))]
     assert not any("Σ" in text for text in texts)
     assert any(text.startswith("The sum of values is not shown: ") for text in texts)
+
+
+def four() -> Trace:
+    """Two layers of two heads whose weights are all different."""
+    weights = np.random.default_rng(1).dirichlet(np.ones(4), size=(2, 2, 4)).astype(np.float32)
+    return Trace.from_arrays(weights, list("abcd"), model="tiny")
+
+
+def test_a_picture_says_how_it_was_made() -> None:
+    assert drawn_texts(head_view(undo()))[-1] == "it"  # nothing was changed, nothing is said
+    said = str(drawn_texts(head_view(undo(), hide_special=True, renormalise=True, threshold=0.05, level="word", rescale=True))[-1])
+    for words in ("special tokens hidden", "rows sum to 1 again", "weights from 0.05", "between words", "stretched to its maximum"):
+        assert words in said
+    assert "special tokens hidden" in str(drawn_texts(model_view(undo(), hide_special=True))[-1])
+    assert "weights from 0.1" in str(drawn_texts(neuron_view(vectors_and_values(values=True), threshold=0.1))[-1])
+
+
+def test_held_tokens_show_their_lines_alone_with_arrows_and_sums() -> None:
+    view = head_view(four(), heads=[1], locked=[2])
+    texts = drawn_texts(view)
+    weights = view.weights(0, 0)[1]
+    assert texts[9:13] == [f"{value:.3f}" for value in weights[2]]
+    assert still(view).count('Z"') == int((weights[2] >= 0.02).sum())
+    other = head_view(four(), heads=[1], locked=[2], direction="to")
+    assert drawn_texts(other)[9:13] == [f"{value:.3f}" for value in weights[:, 2]]
+
+
+def test_combined_heads_and_layers_are_one_map() -> None:
+    view = head_view(four(), combine="max", combine_layers=[1], locked=[0])
+    both = np.concatenate([view.weights(0, 0), view.weights(0, 1)])
+    assert drawn_texts(view)[9:13] == [f"{value:.3f}" for value in both.max(axis=0)[0]]
+    assert "largest of the heads, layers 0, 1" in str(drawn_texts(view)[-1])
+
+
+def test_a_threshold_leaves_weak_lines_out_and_a_heatmap_is_drawn_as_one() -> None:
+    view = head_view(four(), heads=[0], threshold=0.3)
+    assert still(view).count("<path") == int((view.weights(0, 0)[0] >= 0.3).sum())
+    drawn = still(head_view(four(), heads=[0], **{"as": "heatmap"}))
+    assert "<path" not in drawn
+    assert "<image" in drawn
+    assert "rotate(-90" in drawn
+
+
+@pytest.mark.parametrize("ending", ["pdf", "png"])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_view_is_painted_as_a_file_that_is_the_same_every_time(tmp_path: Path, ending: str, theme: str) -> None:
+    begins = {"pdf": b"%PDF", "png": b"\x89PNG"}[ending]
+    views = [head_view(four(), locked=[1]), model_view(four()), neuron_view(vectors_and_values(values=True))]
+    for view in views:
+        written = []
+        for name in ("x", "y"):
+            view.starting(theme=theme).save(tmp_path / f"{name}.{ending}")  # type: ignore[typeddict-item]
+            written.append((tmp_path / f"{name}.{ending}").read_bytes())
+        assert written[0].startswith(begins)
+        assert written[0] == written[1]
+
+
+def test_a_dark_picture_is_dark_in_every_format(tmp_path: Path) -> None:
+    from matplotlib.image import imread
+
+    for made in (head_view(four(), theme="dark"), model_view(four(), theme="dark")):
+        made.save(tmp_path / "x.png")
+        pixels = imread(tmp_path / "x.png")[..., :3]
+        assert np.median(pixels) < 0.1

@@ -38,24 +38,24 @@ class TokenLayout(StrEnum):
 
 def view(
     text: Annotated[str, typer.Argument(help="The text to look at.", show_default=False)],
-    output: Annotated[Path, typer.Option("-o", "--output", help="x.html: a page; x.svg, x.pdf or x.png: the graph of one layer and head.")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="x.html: a page; x.svg, x.pdf or x.png: the view as a picture.")],
     model: ModelName,
     pair: Annotated[str | None, typer.Option(help="A second text (or what an encoder-decoder model has written).")] = None,
-    kind: Annotated[Kind, typer.Option("--view", help="Which view the page shows.")] = Kind.head,
+    kind: Annotated[Kind, typer.Option("--view", help="Which view is written.")] = Kind.head,
     layer: Annotated[int | None, typer.Option(help="The layer to start from, counted from 0 (model view: the row shown).")] = None,
     head: Annotated[int | None, typer.Option(help="The head to start from, counted from 0 (model view, with --layer: opened).")] = None,
     stack: Annotated[str | None, typer.Option(help="encoder, decoder or cross, where a model has several.")] = None,
     words: Annotated[bool, typer.Option("--words", help="Attention between words rather than tokens.")] = False,
     red: Annotated[
-        list[str] | None, typer.Option(help="Pictures: a pair to draw in red, QUERY:KEY or QUERY → KEY (words, pieces or positions).")
+        list[str] | None, typer.Option(help="The graph of one head, a pair in red: QUERY:KEY or QUERY → KEY (words, pieces or positions).")
     ] = None,
     layout: Annotated[
-        TokenLayout, typer.Option(help="Pictures: two columns, or tokens placed by their value vectors.")
+        TokenLayout, typer.Option(help="Graph of one head: two columns, or tokens placed by their value vectors.")
     ] = TokenLayout.columns,
     truncate: Annotated[bool, typer.Option("--truncate", help="Cut a text that is longer than the model takes.")] = False,
     open_file: Annotated[bool, typer.Option("--open", help="Open the file when it is written.")] = False,
 ) -> None:
-    """Show one text's attention: a page that works offline, or a picture of one head for a paper.
+    """Show one text's attention: a page that works offline, or a picture for a paper.
 
     [dim]eyeline view "The cat sat on the mat because it was tired." --layer 9 --head 7 -o cat.html[/dim]
     """
@@ -63,10 +63,10 @@ def view(
     from eyeline.models.load import load
 
     trace = load(model, cache=True).trace(text, pair, truncate=truncate)
-    if output.suffix.lower() in PICTURES:
-        _save_picture(trace, output, layer or 0, head or 0, stack, words, red or [], layout)
+    if red or layout is not TokenLayout.columns:
+        _save_graph(trace, output, layer or 0, head or 0, stack, words, red or [], layout)
     else:
-        _save_page(trace.words() if words else trace, output, kind, layer, head, stack)
+        _save_view(trace.words() if words else trace, output, kind, layer, head, stack)
     print_notices(trace.notices)
     console.print(f"Saved to {escape(str(output))}", highlight=False, soft_wrap=True)
     if open_file:
@@ -76,17 +76,16 @@ def view(
 def _check(output: Path, kind: Kind, red: list[str], layout: TokenLayout) -> None:
     """Refuse options that the kind of file cannot show, before a model is loaded."""
     ending = output.suffix.lower()
-    if ending in PICTURES and kind is not Kind.head:
-        raise EyelineError(
-            f"--view {kind.value} with {output.name}.",
-            f"A {ending} picture is the graph of one head: leave --view out, or write the {kind.value} view to a page (.html).",
-        )
-    if ending not in PICTURES and (red or layout is not TokenLayout.columns):
-        option = "--red" if red else f"--layout {layout.value}"
+    if not red and layout is TokenLayout.columns:
+        return
+    option = "--red" if red else f"--layout {layout.value}"
+    if kind is not Kind.head:
+        raise EyelineError(f"{option} with --view {kind.value}.", "It draws the graph of one head: leave --view out.")
+    if ending not in PICTURES:
         raise EyelineError(f"{option} with {output.name}.", "Only pictures have it: write to .svg, .pdf or .png, or leave it out.")
 
 
-def _save_page(trace: Trace, output: Path, kind: Kind, layer: int | None, head: int | None, stack: str | None) -> None:
+def _save_view(trace: Trace, output: Path, kind: Kind, layer: int | None, head: int | None, stack: str | None) -> None:
     from eyeline.views import head_view, model_view, neuron_view
 
     heads = None if head is None else [head]
@@ -99,7 +98,7 @@ def _save_page(trace: Trace, output: Path, kind: Kind, layer: int | None, head: 
     shown.save(output)
 
 
-def _save_picture(
+def _save_graph(
     trace: Trace, output: Path, layer: int, head: int, stack: str | None, words: bool, red: list[str], layout: TokenLayout
 ) -> None:
     from eyeline.plots.graph.attention_graph import attention_graph

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import unicodedata
 from xml.sax.saxutils import escape
 
@@ -34,23 +35,50 @@ def pooled(weights: np.ndarray, side: int) -> np.ndarray:
     return weights
 
 
-def image(weights: np.ndarray, x: float, y: float, wide: float, high: float) -> str:
-    data = base64.b64encode(png(weights)).decode()
+def image(weights: np.ndarray, x: float, y: float, wide: float, high: float, *, dark: bool = False) -> str:
+    data = base64.b64encode(png(weights, dark=dark)).decode()
     return (
         f'<image x="{x:.0f}" y="{y:.0f}" width="{wide:.0f}" height="{high:.0f}" preserveAspectRatio="none" '
         f'style="image-rendering:pixelated" href="data:image/png;base64,{data}"/>'
     )
 
 
-def png(weights: np.ndarray) -> bytes:
-    """White to dark blue by the square root of the weight, as a PNG with a palette."""
+def png(weights: np.ndarray, *, dark: bool = False) -> bytes:
+    """White to dark blue (on a dark page: the ground to nearly white) by the square root of the weight, as a PNG with a palette."""
     steps = np.clip(np.rint(np.sqrt(np.clip(weights, 0, 1)) * 255), 0, 255).astype(np.uint8)  # [row, column]
-    ramp = np.linspace((255, 255, 255), (23, 37, 84), 256).round().astype(np.uint8)
+    low, high = ((15, 17, 21), (200, 218, 255)) if dark else ((255, 255, 255), (23, 37, 84))
+    ramp = np.linspace(low, high, 256).round().astype(np.uint8)
     return png_bytes(steps, ramp)
 
 
-def svg(wide: float, high: float, title: str, body: str) -> str:
-    wide, high = max(round(wide), round(32 + width(title))), round(high)
+def on_dark(drawn: str) -> str:
+    """A picture in the colours of a dark page; heads keep their hue, as light as it takes to be seen."""
+    colours = {**DARK, **{colour: lifted(colour) for colour in HEAD_COLOURS}}
+    return re.sub(r'(fill|stroke)="(#[0-9a-f]{6})"', lambda found: f'{found[1]}="{colours.get(found[2], found[2])}"', drawn)
+
+
+def lifted(colour: str) -> str:
+    """The same hue with as much white light added as it takes for a contrast of 3 with the dark ground (colours.ts: lifted).
+
+    >>> lifted("#49aace"), lifted("#245518")
+    ('#49aace', '#5b7054')
+    """
+    rgb = np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)]) / 255
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    light, enough = float(linear @ (0.2126, 0.7152, 0.0722)), 3.05 * (0.0056 + 0.05) - 0.05
+    if light >= enough:
+        return colour
+    linear = linear + (enough - light) / (1 - light) * (1 - linear)
+    coded = np.where(linear <= 0.0031308, linear * 12.92, 1.055 * linear ** (1 / 2.4) - 0.055)
+    return "#" + "".join(f"{round(255 * part):02x}" for part in coded.tolist())
+
+
+def svg(wide: float, high: float, title: str, body: str, made: str = "") -> str:
+    """The whole picture: its title above, and beneath, where there is something to say, how it was made."""
+    if made:
+        body += f'<text x="16" y="{round(high) + 14}" fill="{QUIET}">{escape(printable(made))}</text>'
+        high += 24
+    wide, high = max(round(wide), round(32 + 0.95 * max(width(title), width(made)))), round(high)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide}" height="{high}" viewBox="0 0 {wide} {high}" '
         f'font-family="system-ui, sans-serif" font-size="{SIZE}" fill="{INK}"><title>{escape(printable(title))}</title>'

@@ -27,14 +27,27 @@ class Shown:
     columns: list[int]
 
 
-def shown(view: ViewData, layer: int, *, level: str | None = None) -> Shown:
-    """What the view's state leaves of the layer at this position: words or tokens, without those that are hidden. level: another one."""
+@dataclass(frozen=True)
+class HeadMap:
+    """What one colour shows: a head, or several combined (head -1). weights: [query, key]."""
+
+    head: int
+    weights: np.ndarray
+
+
+def shown(view: ViewData, layer: int, *, level: str | None = None, sink_layer: int | None = None) -> Shown:
+    """What the view's state leaves of the layer at this position: words or tokens, without those that are hidden.
+
+    level        another than the state's
+    sink_layer   the layer whose most attended token is hidden, if another
+    """
     state = view.state if level is None else {**view.state, "level": level}
     at = state.get("stack", 0)
     stack = view.spec["stacks"][at]
     weights = view.weights(at, layer)  # [head, query, key]
     query_text, key_text = (text_of(view.spec["texts"][stack[side]]) for side in ("query_text", "key_text"))
-    sink = int(np.nansum(weights, axis=(0, 1)).argmax()) if state.get("hide_sink") else None
+    sums = weights if sink_layer is None else view.weights(at, sink_layer)
+    sink = int(np.nansum(sums, axis=(0, 1)).argmax()) if state.get("hide_sink") else None
     groups = key_text.word_groups if state.get("level") == "word" else [(index,) for index in range(len(key_text))]
     if state.get("level") == "word":
         weights = pool_to_words(weights, query_text.word_groups, key_text.word_groups)
@@ -49,6 +62,29 @@ def shown(view: ViewData, layer: int, *, level: str | None = None) -> Shown:
         weights = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
     unit = "word" if state.get("level") == "word" else "token"
     return Shown(weights, [query_text.tokens[row] for row in rows], [key_text.tokens[column] for column in columns], unit, rows, columns)
+
+
+def head_maps(view: ViewData, seen: Shown) -> list[HeadMap]:
+    """The maps that the state shows of its layer: one for each head, or one for all of them and of other layers."""
+    state, at = view.state, view.state.get("layer", 0)
+    heads = heads_of(view, len(seen.weights))
+    if state.get("combine", "each") == "each" or not heads:
+        return [HeadMap(head, seen.weights[head]) for head in heads]
+    layers = sorted({at, *state.get("combine_layers", ())})
+    every = [seen if layer == at else shown(view, layer, sink_layer=at) for layer in layers]
+    chosen = np.concatenate([part.weights[[head for head in heads if head < len(part.weights)]] for part in every])
+    return [HeadMap(-1, chosen.mean(axis=0) if state["combine"] == "mean" else chosen.max(axis=0))]
+
+
+def locked_units(view: ViewData, seen: Shown) -> list[int]:
+    """Rows (direction "from") or columns (direction "to") of the map that hold a locked token."""
+    state = view.state
+    stack = view.spec["stacks"][state.get("stack", 0)]
+    side = "key_text" if state.get("direction") == "to" else "query_text"
+    text = text_of(view.spec["texts"][stack[side]])
+    groups = text.word_groups if seen.unit == "word" else [(index,) for index in range(len(text))]
+    units = seen.columns if state.get("direction") == "to" else seen.rows
+    return [index for index, unit in enumerate(units) if set(groups[unit]) & set(state.get("locked", ()))]
 
 
 def text_of(record: Mapping[str, Any]) -> TokenizedText:

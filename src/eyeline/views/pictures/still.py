@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
 import numpy as np
@@ -9,73 +10,136 @@ import numpy as np
 from eyeline.heads import HeadRef
 from eyeline.text.printable import printable
 from eyeline.views.data import ViewData
-from eyeline.views.pictures.drawing import DARK, HEAD_COLOURS, QUIET, ROW, TOP, image, pooled, svg, width
-from eyeline.views.pictures.shown import heads_of, shown
+from eyeline.views.pictures.drawing import HEAD_COLOURS, QUIET, ROW, TOP, image, on_dark, pooled, svg, width
+from eyeline.views.pictures.made import how_made
+from eyeline.views.pictures.shown import HeadMap, Shown, head_maps, heads_of, locked_units, shown
 from eyeline.views.pictures.still_neuron import neuron
 from eyeline.views.pictures.still_space import plots
 
-#: Above these the picture is a heatmap, and thumbnails are pooled.
-MOST_TOKENS, MOST_LINES, MAP_SIDE, THUMB = 48, 700, 512, 28
+#: The side of a heatmap and of a thumbnail, in pixels; up to so many tokens a heatmap names them.
+MAP_SIDE, THUMB, LABELLED = 512, 28, 40
+ACCENT = "#2563eb"
 
 
-def still(view: ViewData) -> str:
-    """An SVG of the stack, layer and heads that the view's state shows, in its theme."""
+@dataclass(frozen=True)
+class Bounds:
+    """Above these a picture of lines becomes a heatmap, and the weakest lines are left out."""
+
+    tokens: int
+    lines: int
+
+
+#: A preview in a notebook stays small; a saved picture shows what the page shows.
+PREVIEW, SAVED = Bounds(48, 700), Bounds(256, 5000)
+
+
+def still(view: ViewData, bounds: Bounds = PREVIEW) -> str:
+    """An SVG of what the view's state shows: stack, layer and heads, what is hidden, held and combined, in its theme."""
     state = view.state
     if view.kind == "space":
         title, wide, high, body = plots(view)
         return svg(wide, high, title, body)
-    drawn = thumbnails(view) if view.kind == "model" and not state.get("opened") else neuron(view) if view.kind == "neuron" else head(view)
-    if state.get("theme") == "dark":
-        for light, dark in DARK.items():
-            drawn = drawn.replace(f'fill="{light}"', f'fill="{dark}"')
-    return drawn
+    if view.kind == "neuron":
+        drawn = neuron(view)
+    else:
+        drawn = thumbnails(view) if view.kind == "model" and not state.get("opened") else head(view, bounds)
+    return on_dark(drawn) if state.get("theme") == "dark" else drawn
 
 
-def head(view: ViewData) -> str:
-    """The heads switched on: lines, or above some length a heatmap of their mean."""
-    at, layer = view.state.get("stack", 0), view.state.get("layer", 0)
-    stack = view.spec["stacks"][at]
-    record = stack["layers"][layer]
+def head(view: ViewData, bounds: Bounds) -> str:
+    """The heads switched on: lines, or a heatmap of their mean."""
+    state, layer = view.state, view.state.get("layer", 0)
+    stack = view.spec["stacks"][state.get("stack", 0)]
+    number = stack["layers"][layer]["layer"]
     seen = shown(view, layer)
-    heads = heads_of(view, len(seen.weights))
-    named = str(HeadRef("", record["layer"], heads[0])) if len(heads) == 1 else f"layer {record['layer']}, {len(heads)} heads"
+    heads, maps = heads_of(view, len(seen.weights)), head_maps(view, seen)
+    named = str(HeadRef("", number, heads[0])) if len(heads) == 1 else f"layer {number}, {len(heads)} heads"
     title = f"{view.spec['model']} · {stack['name']} · {named} · {len(seen.queries)} {seen.unit}s"
     if not seen.queries or not seen.keys:
-        return svg(0, TOP + 16, title + " · nothing left to show", "")
-    if max(len(seen.queries), len(seen.keys)) > MOST_TOKENS:
-        mean = seen.weights[heads].mean(axis=0) if heads else np.zeros_like(seen.weights[0])
-        return heatmap(mean, title + (", mean" if len(heads) > 1 else ""))
-    return lines(seen.weights, heads, seen.queries, seen.keys, title)
+        return svg(0, TOP + 16, title + " · nothing left to show", "", how_made(view))
+    longest = max(len(seen.queries), len(seen.keys))
+    if longest > bounds.tokens or state.get("as", "lines" if longest <= SAVED.tokens else "heatmap") == "heatmap":
+        mean = np.mean([one.weights for one in maps], axis=0) if maps else np.zeros_like(seen.weights[0])
+        return heatmap(
+            mean,
+            title + (", mean" if len(maps) > 1 else ""),
+            how_made(view),
+            dark=state.get("theme") == "dark",
+            labels=(seen.queries, seen.keys),
+        )
+    return lines(view, seen, maps, title, bounds.lines)
 
 
-def lines(weights: np.ndarray, heads: list[int], queries: list[str], keys: list[str], title: str) -> str:
-    """Two columns of tokens, the strongest lines between them."""
-    left, right = 16 + max(map(width, queries)), 176 + max(map(width, queries))
-    every = weights[heads]  # [head, query, key]
-    strongest = np.argsort(-every, axis=None, kind="stable")[:MOST_LINES]
+def lines(view: ViewData, seen: Shown, maps: list[HeadMap], title: str, most: int) -> str:
+    """Two columns of tokens and the strongest lines between them; of held tokens only theirs, with arrows and their sums."""
+    state, held = view.state, locked_units(view, seen)
+    to = state.get("direction") == "to"
+    room = 52 if held else 0
+    left = 16 + max(map(width, seen.queries)) + (room if to else 0)
+    right = left + 160
+    every = np.stack([one.weights for one in maps]) if maps else np.zeros((0, len(seen.queries), len(seen.keys)))  # [map, query, key]
+    strength = every / np.maximum(every.max(axis=(1, 2), keepdims=True), 1e-9) if state.get("rescale") and len(maps) else every
+    allowed = every >= max(state.get("threshold", 0.0), 1e-6)
+    allowed &= strength >= 0.02
+    if held:
+        among = np.zeros(every.shape[1:], dtype=bool)
+        among[(slice(None), held) if to else (held, slice(None))] = True
+        allowed &= among
+    strongest = np.argsort(-np.where(allowed, strength, -1), axis=None, kind="stable")[: min(most, int(allowed.sum()))]
     parts = []
     for index in strongest[::-1]:
-        head, query, key = np.unravel_index(index, every.shape)
-        if (weight := float(every[head, query, key])) < 0.02:
-            continue
-        line = f"M{left + 6:.0f} {TOP + 12 + query * ROW}L{right - 6:.0f} {TOP + 12 + key * ROW}"
-        look = f'stroke="{HEAD_COLOURS[heads[head] % len(HEAD_COLOURS)]}" stroke-width="{1 + weight:.1f}" opacity="{weight:.2f}"'
-        parts.append(f'<path d="{line}" {look}/>')
-    for tokens, x, anchor in ((queries, left, "end"), (keys, right, "start")):
+        at, query, key = np.unravel_index(index, every.shape)
+        share = float(strength[at, query, key])
+        colour = ACCENT if maps[at].head < 0 else HEAD_COLOURS[maps[at].head % len(HEAD_COLOURS)]
+        y1, y2 = TOP + 12 + query * ROW, TOP + 12 + key * ROW
+        parts.append(
+            f'<path d="M{left + 6:.0f} {y1}L{right - 6:.0f} {y2}" stroke="{colour}" '
+            f'stroke-width="{1 + share:.1f}" opacity="{share**0.85:.2f}"/>'
+        )
+        if held:
+            parts.append(f'<path d="M{right - 6:.0f} {y2}l-7 -3l0 6Z" fill="{colour}" opacity="{share**0.85:.2f}"/>')
+    for tokens, x, anchor, side in ((seen.queries, left, "end", not to), (seen.keys, right, "start", to)):
+        for row, token in enumerate(tokens):
+            bold = ' font-weight="600"' if side and row in held else ""
+            parts.append(
+                f'<text x="{x:.0f}" y="{TOP + 16 + row * ROW}" text-anchor="{anchor}" font-family="monospace"{bold}>'
+                f"{escape(printable(token))}</text>"
+            )
+    wide = right + max(map(width, seen.keys)) + 16 + (room if not to else 0)
+    if held and len(maps):
+        sums = every[:, :, held].sum(axis=2).mean(axis=0) if to else every[:, held].sum(axis=1).mean(axis=0)
+        x = 16 + room - 8 if to else wide - 16
         parts += [
-            f'<text x="{x:.0f}" y="{TOP + 16 + row * ROW}" text-anchor="{anchor}" font-family="monospace">{escape(printable(token))}</text>'
-            for row, token in enumerate(tokens)
+            f'<text x="{x:.0f}" y="{TOP + 16 + row * ROW}" text-anchor="end" fill="{QUIET}">{value:.3f}</text>'
+            for row, value in enumerate(sums)
         ]
-    return svg(right + max(map(width, keys)) + 16, TOP + 16 + ROW * max(len(queries), len(keys)), title, "".join(parts))
+    return svg(wide, TOP + 16 + ROW * max(len(seen.queries), len(seen.keys)), title, "".join(parts), how_made(view))
 
 
-def heatmap(weights: np.ndarray, title: str) -> str:
-    """weights: [query, key], as a picture with a pixel for each, or for the largest of a block."""
+def heatmap(weights: np.ndarray, title: str, made: str, *, dark: bool, labels: tuple[list[str], list[str]]) -> str:
+    """weights: [query, key], as a picture with a pixel for each, or for the largest of a block; a short text with its tokens beside it."""
+    queries, keys = labels
+    if max(len(queries), len(keys)) <= LABELLED:
+        return labelled(weights, queries, keys, title, made, dark=dark)
     small = pooled(weights, MAP_SIDE)
     side = min(MAP_SIDE, max(256, max(small.shape)))
-    picture = image(small, 16, TOP, side * small.shape[1] / max(small.shape), side * small.shape[0] / max(small.shape))
-    notes = f'<text x="16" y="{TOP + side + 16}" fill="{QUIET}">queries downwards, keys across; darker is more</text>'
-    return svg(side + 32, TOP + side + 28, title, picture + notes)
+    picture = image(small, 16, TOP, side * small.shape[1] / max(small.shape), side * small.shape[0] / max(small.shape), dark=dark)
+    more = f"queries downwards, keys across; {'lighter' if dark else 'darker'} is more"
+    notes = f'<text x="16" y="{TOP + side + 16}" fill="{QUIET}">{more}</text>'
+    return svg(side + 32, TOP + side + 28, title, picture + notes, made)
+
+
+def labelled(weights: np.ndarray, queries: list[str], keys: list[str], title: str, made: str, *, dark: bool) -> str:
+    """A heatmap with the queries at its left and the keys, turned, above it."""
+    left, above = 22 + max(map(width, queries)), TOP + 8 + max(map(width, keys))
+    parts = [image(weights, left, above, ROW * len(keys), ROW * len(queries), dark=dark)]
+    for row, token in enumerate(queries):
+        y = above + 12 + row * ROW
+        parts.append(f'<text x="{left - 6:.0f}" y="{y:.0f}" text-anchor="end" font-family="monospace">{escape(printable(token))}</text>')
+    for column, token in enumerate(keys):
+        x, y = round(left + 12 + column * ROW), round(above - 6)
+        parts.append(f'<text x="{x}" y="{y}" transform="rotate(-90 {x} {y})" font-family="monospace">{escape(printable(token))}</text>')
+    return svg(left + ROW * len(keys) + 16, above + ROW * len(queries) + 12, title, "".join(parts), made)
 
 
 def thumbnails(view: ViewData) -> str:
@@ -106,6 +170,6 @@ def thumbnails(view: ViewData) -> str:
             stretch = -(-THUMB // max(thumb.shape))
             thumb = np.kron(thumb, np.ones((stretch, stretch), dtype=np.float32))[:THUMB, :THUMB]
             strip[: thumb.shape[0], at * step : at * step + thumb.shape[1]] = thumb
-        parts.append(image(strip, 46, y, strip.shape[1], THUMB))
+        parts.append(image(strip, 46, y, strip.shape[1], THUMB, dark=state.get("theme") == "dark"))
     title = f"{view.spec['model']} · {stack['name']} · {len(rows)} layers · {count} {unit}s"
-    return svg(60 + len(columns) * step, TOP + 24 + len(rows) * step, title, "".join(parts))
+    return svg(60 + len(columns) * step, TOP + 24 + len(rows) * step, title, "".join(parts), how_made(view))
