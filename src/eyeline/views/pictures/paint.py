@@ -45,10 +45,9 @@ def painted(drawn: str, ending: str) -> bytes:
             PAINTERS[element.tag.removeprefix(SVG)](axes, element, look, order, (wide, high))
         written = io.BytesIO()
         title = root.findtext(SVG + "title", "")
-        dates: dict[str, Any] = {"pdf": {"CreationDate": None, "ModDate": None, "Creator": "eyeline"}, "png": {"Software": "eyeline"}}[
-            ending
-        ]
-        figure.savefig(written, format=ending, dpi=FINE, metadata={**dates, "Title": title})
+        dates = {"CreationDate": None, "ModDate": None} if ending == "pdf" else {}
+        about: dict[str, Any] = {**dates, "Creator" if ending == "pdf" else "Software": "eyeline", "Title": title}
+        figure.savefig(written, format=ending, dpi=FINE, metadata=about)
     return written.getvalue()
 
 
