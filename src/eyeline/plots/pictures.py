@@ -53,10 +53,10 @@ def check_kind(kind: str, given: str) -> None:
 
 
 def _browser() -> str:
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if found is None:
+    browser = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if browser is None:
         raise EyelineError(
             f"Pictures of figures are drawn by a Chromium, and none of {', '.join(BROWSERS)} is on the path.",
             "Install one, or open the figure's page (figures/NAME.html): its camera saves SVG.",
         )
-    return found
+    return browser

@@ -83,7 +83,7 @@ def read_parts(folder: Path, leave_out: Collection[str] = ()) -> list[RunPart]:
         finish(folder, FACTS_FILE)
         before = _bytes(folder / FACTS_FILE)
         try:
-            return [_read_part(folder, kind, one) for kind, one in _listed(folder).items() if kind not in leave_out]
+            return [_read_part(folder, kind, entry) for kind, entry in _listed(folder).items() if kind not in leave_out]
         except StorageError as error:
             problem = error
             if _bytes(folder / FACTS_FILE) == before and not os.path.exists(folder / READY):
@@ -102,7 +102,7 @@ def write_parts(folder: Path, parts: Sequence[RunPart], files: Mapping[str, Call
     kinds = [part.kind for part in parts]
     with replacing_together(folder, FACTS_FILE) as new:
         before = _listed(folder) if (folder / FACTS_FILE).is_file() else {}
-        listed = {kind: _with_digests(folder, one) for kind, one in before.items() if kind not in kinds}
+        listed = {kind: _with_digests(folder, entry) for kind, entry in before.items() if kind not in kinds}
         _check_distinct(folder, listed, parts)
         make_folder(new / TABLES)
         for part in parts:
@@ -119,7 +119,7 @@ def write_parts(folder: Path, parts: Sequence[RunPart], files: Mapping[str, Call
         for name, write in (files or {}).items():
             write(path_in(new, name))
         listed = {kind: listed[kind] for kind in KINDS if kind in listed}
-        entries = {kind: _entry(one) for kind, one in listed.items()}
+        entries = {kind: _entry(entry) for kind, entry in listed.items()}
         write_sealed_json(new / FACTS_FILE, {"format": FORMAT, "parts": entries})
     _remove_old(folder, before, listed)
 
@@ -132,14 +132,14 @@ def _entry(listed: _Listed) -> dict[str, Any]:
 
 def _remove_old(folder: Path, before: Mapping[str, _Listed], now: Mapping[str, _Listed]) -> None:
     """Remove the tables and examples of runs that were replaced."""
-    names = {name for one in now.values() for name in one.tables}
-    for kind, one in before.items():
-        for name in one.tables:
+    names = {name for entry in now.values() for name in entry.tables}
+    for kind, entry in before.items():
+        for name in entry.tables:
             if name not in names:
                 table_file(folder, name).unlink(missing_ok=True)
         if kind in now and not now[kind].example:
             (folder / example_file(kind)).unlink(missing_ok=True)
-        if one.probes and kind in now and not now[kind].probes:
+        if entry.probes and kind in now and not now[kind].probes:
             (folder / PROBES_FILE).unlink(missing_ok=True)
 
 
@@ -166,7 +166,7 @@ def _with_digests(folder: Path, listed: _Listed) -> _Listed:
 
 
 def _check_distinct(folder: Path, kept: Mapping[str, _Listed], parts: Sequence[RunPart]) -> None:
-    names = [name for tables in (*(one.tables for one in kept.values()), *(part.tables for part in parts)) for name in tables]
+    names = [name for tables in (*(entry.tables for entry in kept.values()), *(part.tables for part in parts)) for name in tables]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise TraceError(f"{folder} holds a run of another kind with a table {twice[0]!r}.", "Save this run to a folder of its own.")
@@ -192,7 +192,7 @@ def _listed(folder: Path) -> dict[str, _Listed]:
             kind: _Listed(facts_from_json(part, form=form), _tables_of(part), _example_of(part), part.get("probes") is True)
             for kind, part in parts.items()
         }
-        wrong = [kind for kind, one in listed.items() if one.facts.kind != kind]
+        wrong = [kind for kind, entry in listed.items() if entry.facts.kind != kind]
         if wrong:
             raise ValueError(f"a run of {listed[wrong[0]].facts.kind} listed as {wrong[0]}")
     except (OSError, ValueError) as error:

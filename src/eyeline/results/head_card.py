@@ -77,7 +77,7 @@ def _nearest(run: Run, name: str, stack: str) -> tuple[tuple[int, int, float], .
     table = run.tables.get(f"distances_{stack}" if stack else "distances")
     if table is None or name not in table.columns:
         return ()
-    names = [str(one) for one in table.columns["head"]]
+    names = [str(label) for label in table.columns["head"]]
     far = table[name].astype(float)
     order = [i for i in np.argsort(far, kind="stable").tolist() if names[i] != name and np.isfinite(far[i])]
     return tuple((*layer_and_head(names[i]), float(far[i])) for i in order[:NEAREST])

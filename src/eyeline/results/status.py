@@ -53,13 +53,13 @@ def writing_run(folder: Path, kind: str, *, overwrite: bool = False) -> Iterator
 def statuses(folder: Path) -> dict[str, Status]:
     """Kind → the status of the latest run of that kind in a folder. A run of before that it was to replace can still be opened."""
     finished = kinds_in(folder)
-    found: dict[str, Status] = {}
+    result: dict[str, Status] = {}
     for kind in KINDS:
         if _marker(folder, kind).is_file():
-            found[kind] = _marked(folder, kind)
+            result[kind] = _marked(folder, kind)
         elif kind in finished:
-            found[kind] = "finished"
-    return found
+            result[kind] = "finished"
+    return result
 
 
 def _marker(folder: Path, kind: str) -> Path:

@@ -54,7 +54,7 @@ class Clauses:
         object_phrase = self._noun_phrase(taken, "object", None if to_person else self._owner(subject))
         adverb = self._adverb(head)
         return Phrase(
-            (*before.under(head, "nsubj"), *auxiliaries, *adverb, head, *object_phrase.under(head, "obj"), *self._place(head)), head
+            (*before.under(head, "nsubj"), *auxiliaries, *adverb, head, *object_phrase.under(head, "obj"), *self._place_phrase(head)), head
         )
 
     def _particle(self, subject: Entity) -> Phrase:
@@ -86,8 +86,8 @@ class Clauses:
             agent = self.d.mention(subject, "object")
             by = leaf("by", "by", "ADP", agent.head, "case")
             after += [by, *agent.under(head, "obl:agent")]
-        place = self._place(head)
-        return Phrase((*before.under(head, "nsubj:pass"), *be, *adverb, head, *after, *place), head)
+        where = self._place_phrase(head)
+        return Phrase((*before.under(head, "nsubj:pass"), *be, *adverb, head, *after, *where), head)
 
     def _intransitive(self, subject: Entity) -> Phrase:
         verb = self.d.pick(w.WITHOUT_OBJECT)
@@ -228,7 +228,7 @@ class Clauses:
         that = Node(form, form, "PRON", "PronType=Rel")
         finder = self.d.person()
         before = self.d.mention(finder)
-        verb = self.d.pick([one for one in w.TAKES_THING if one.takes in ("thing", entity.noun.kind)])
+        verb = self.d.pick([verb_form for verb_form in w.TAKES_THING if verb_form.takes in ("thing", entity.noun.kind)])
         had = self.d.chance(0.5)
         head = Node(verb.participle if had else verb.past, verb.lemma, "VERB", "Tense=Past|VerbForm=Part" if had else PAST)
         auxiliary = (leaf("had", "have", "AUX", head, "aux", PAST),) if had else ()
@@ -237,17 +237,17 @@ class Clauses:
 
     def _to(self, verb: Verb, head: Node, *but: Entity) -> tuple[Node, ...]:
         """to the station: where a verb leads, or where it happens."""
-        place = self.d.thing("place", *but)
-        object_phrase = self.d.mention(place, "object")
-        form = verb.to if verb.to != "in" or place.noun.inside else "near"
+        entity = self.d.thing("place", *but)
+        object_phrase = self.d.mention(entity, "object")
+        form = verb.to if verb.to != "in" or entity.noun.inside else "near"
         return leaf(form, form, "ADP", object_phrase.head, "case"), *object_phrase.under(head, "obl")
 
-    def _place(self, head: Node) -> tuple[Node, ...]:
+    def _place_phrase(self, head: Node) -> tuple[Node, ...]:
         if not self.d.chance(0.4):
             return self._time(head)
-        place = self.d.thing("place")
-        word = self.d.pick(w.INSIDE) if place.noun.inside else "near"
-        object_phrase = self._noun_phrase(place, "object", None)
+        entity = self.d.thing("place")
+        word = self.d.pick(w.INSIDE) if entity.noun.inside else "near"
+        object_phrase = self._noun_phrase(entity, "object", None)
         return leaf(word, word, "ADP", object_phrase.head, "case"), *object_phrase.under(head, "obl")
 
     def _not_a_pronoun(self, kind: str) -> Entity:

@@ -57,12 +57,12 @@ class Discourse:
         for form, names in (("female", FEMALE), ("male", MALE)):
             named = self.draw.random() < 0.7
             name = (self.pick(names), self.pick(SURNAMES)) if named else ()
-            self._add(form, self.pick([role for role in ROLES if all(role is not one.noun for one in self.entities)]), name)
+            self._add(form, self.pick([role for role in ROLES if all(role is not entity.noun for entity in self.entities)]), name)
         self._add("many", self.pick(GROUPS))
 
     @property
     def people(self) -> list[Entity]:
-        return [one for one in self.entities if one.noun.kind == "person"]
+        return [entity for entity in self.entities if entity.noun.kind == "person"]
 
     def pick(self, choices: Sequence[T]) -> T:
         return self.draw.choice(choices)
@@ -77,17 +77,17 @@ class Discourse:
 
     def thing(self, kind: str, *but: Entity) -> Entity:
         """Something of this kind, but not these: one that was mentioned before, or a new one."""
-        known = [one for one in self.entities if _fits(one.noun, kind) and one not in but]
+        known = [entity for entity in self.entities if _fits(entity.noun, kind) and entity not in but]
         if known and self.chance(0.55):
             return self.pick(known)
         nouns = [noun for noun in (PLACES if kind == "place" else THINGS) if _fits(noun, kind)]
-        fresh = [noun for noun in nouns if all(noun is not one.noun for one in self.entities)]
+        fresh = [noun for noun in nouns if all(noun is not entity.noun for entity in self.entities)]
         form = "many" if kind != "place" and self.chance(0.15) else "thing"
         return self._add(form, self.pick(fresh or nouns)) if fresh or not known else self.pick(known)
 
     def person(self, *but: Entity) -> Entity:
         """Someone who does not take part yet."""
-        return self.pick([one for one in self.people if one not in but])
+        return self.pick([person for person in self.people if person not in but])
 
     def mention(self, entity: Entity, case: str = "subject", owner: Entity | None = None) -> Phrase:
         """A noun phrase for it. owner: whose it is (her book, the doctor's book), where it may be said."""
@@ -97,9 +97,9 @@ class Discourse:
             phrase, link = self._pronoun(entity, case), "ana"
         else:
             phrase, link = (self._proper(entity) if entity.name else self._common(entity, owner)), "coref"
-        return self._said(entity, phrase, link)
+        return self._marked(entity, phrase, link)
 
-    def _said(self, entity: Entity, phrase: Phrase, link: str) -> Phrase:
+    def _marked(self, entity: Entity, phrase: Phrase, link: str) -> Phrase:
         marked = mark(phrase, MentionMark(entity.number, entity.kind, "giv" if entity.n_mentions else "new", link))
         entity.n_mentions, entity.sentence = entity.n_mentions + 1, self.sentence
         self.last[entity.form] = entity
@@ -154,11 +154,11 @@ class Discourse:
     def _owner(self, owner: Entity, head: Node) -> tuple[Node, ...]:
         """her, or Anna's, or the doctor's."""
         if self.last.get(owner.form) is owner:
-            return self._said(owner, self._pronoun(owner, "possessive"), "ana").under(head, "nmod:poss")
+            return self._marked(owner, self._pronoun(owner, "possessive"), "ana").under(head, "nmod:poss")
         possessor = self._proper(owner) if owner.name else self._common(owner, None)
         possessor.words[-1].space_after = False
         clitic = leaf("'s", "'s", "PART", possessor.head, "case")
-        return self._said(owner, Phrase((*possessor.words, clitic), possessor.head), "coref").under(head, "nmod:poss")
+        return self._marked(owner, Phrase((*possessor.words, clitic), possessor.head), "coref").under(head, "nmod:poss")
 
     def _origin(self, head: Node, noun: Noun) -> tuple[Node, ...]:
         """a letter from Berlin, the museum in Oslo: a city that nothing else is said of."""

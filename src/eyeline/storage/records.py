@@ -51,7 +51,7 @@ def from_json(kind: Any, data: Any, where: str = "record") -> Any:
             return tuple(from_json(arguments[0], value, f"{where}[{i}]") for i, value in enumerate(data))
         if len(data) != len(arguments):
             raise ValueError(f"{where} has {len(data)} items, not {len(arguments)}")
-        return tuple(from_json(one, value, f"{where}[{i}]") for i, (one, value) in enumerate(zip(arguments, data, strict=True)))
+        return tuple(from_json(argument, value, f"{where}[{i}]") for i, (argument, value) in enumerate(zip(arguments, data, strict=True)))
     if isinstance(origin, type) and issubclass(origin, Mapping):
         if not isinstance(data, Mapping):
             raise ValueError(f"{where} is {type(data).__name__}, not a mapping")

@@ -40,7 +40,7 @@ def align(text: str, pieces: Sequence[str], unknown: str | None = None) -> list[
     ([(0, 2), (2, 4), (5, 7), (7, 8)], [(0, 1), (2, 3), (4, 5)], None)
     """
     if spells_bytes(text, pieces):
-        return [(place, place + 1) for place, character in enumerate(text) for _ in character.encode()]
+        return [(index, index + 1) for index, character in enumerate(text) for _ in character.encode()]
     for fold in (_same, _folded, _bare):
         spans = _align(text, pieces, unknown, fold)
         if spans is not None:
@@ -49,43 +49,43 @@ def align(text: str, pieces: Sequence[str], unknown: str | None = None) -> list[
 
 
 def _align(text: str, pieces: Sequence[str], unknown: str | None, fold: Fold) -> list[Span] | None:
-    stream, places = [], []  # the folded characters, and where each comes from
-    for place, character in enumerate(text):
+    stream, origins = [], []  # the folded characters, and where each comes from
+    for index, character in enumerate(text):
         if not character.isspace():
             for part in fold(character):
                 if not part.isspace():
                     stream.append(part)
-                    places.append(place)
+                    origins.append(index)
     letters = "".join(stream)
-    places.append(len(text))
+    origins.append(len(text))
 
-    found: list[Span] = []  # in folded characters
+    spans: list[Span] = []  # in folded characters
     position, waiting = 0, 0  # unknown pieces that wait for the next found one
     for piece in pieces:
         if piece == unknown and not letters.startswith(piece, position):
             waiting += 1
-            found.append((position, position))
+            spans.append((position, position))
             continue
         match = _find(letters, position, piece, fold, anywhere=waiting > 0)
         if match is None:
             return None
         if waiting:
-            found[len(found) - waiting :] = _share(text, places, (position, match[0]), waiting)
+            spans[len(spans) - waiting :] = _share(text, origins, (position, match[0]), waiting)
             waiting = 0
-        found.append(match)
+        spans.append(match)
         position = match[1]
     if waiting:
-        found[len(found) - waiting :] = _share(text, places, (position, len(letters)), waiting)
+        spans[len(spans) - waiting :] = _share(text, origins, (position, len(letters)), waiting)
     elif position < len(letters):
         return None
-    return [(places[start], places[end - 1] + 1) if end > start else (places[start], places[start]) for start, end in found]
+    return [(origins[start], origins[end - 1] + 1) if end > start else (origins[start], origins[start]) for start, end in spans]
 
 
-def _share(text: str, places: list[int], gap: Span, unknown: int) -> list[Span]:
+def _share(text: str, origins: list[int], gap: Span, unknown: int) -> list[Span]:
     """A gap among the unknown pieces that fill it: a stretch between spaces or a character each if that comes out even, else all of it."""
     start, end = gap
-    spaced = [p for p in range(start + 1, end) if any(c.isspace() for c in text[places[p - 1] + 1 : places[p]])]
-    single = [p for p in range(start + 1, end) if places[p] != places[p - 1]]
+    spaced = [p for p in range(start + 1, end) if any(c.isspace() for c in text[origins[p - 1] + 1 : origins[p]])]
+    single = [p for p in range(start + 1, end) if origins[p] != origins[p - 1]]
     for cuts in (spaced, single):
         if len(cuts) + 1 == unknown:
             return list(zip([start, *cuts], [*cuts, end], strict=True))

@@ -67,10 +67,10 @@ def encode(
     for number, side in enumerate(sides):
         positions = pieces.positions(number)
         cut = pieces is not whole and len(positions) < len(whole.positions(number))
-        found = _words(side, pieces, number, cut)
-        for position, word in zip(positions, found.of, strict=True):
+        words_of_side = _words(side, pieces, number, cut)
+        for position, word in zip(positions, words_of_side.of, strict=True):
             word_of[position] = len(word_texts) + word
-        word_texts += found.texts
+        word_texts += words_of_side.texts
     spans = tuple(span for span in pieces.spans if span is not None)
     return TokenizedText(
         tokens=pieces.shown,

@@ -40,15 +40,15 @@ def build_pairs(
     room = max_tokens - tokenizer.num_special_tokens_to_add(pair=True)
     articles = [list(group) for _, group in groupby(enumerate(documents), key=lambda pair: pair[1].group or pair[0])]
     draw.shuffle(articles)
-    made = 0
+    n_pairs = 0
     for article in articles:
         for sentences, line in _segments([document for _, document in article], tokenizer, room):
-            if limit is not None and made >= limit:
+            if limit is not None and n_pairs >= limit:
                 return
             boundary = draw.randint(1, len(sentences) - 1)
             first, second = _trim(" ".join(sentences[:boundary]), " ".join(sentences[boundary:]), tokenizer, room, draw)
             if first.strip() and second.strip():
-                made += 1
+                n_pairs += 1
                 yield Document((first, second), line)
 
 
@@ -57,11 +57,11 @@ def _segments(article: list[Document], tokenizer: PreTrainedTokenizerBase, room:
     current: list[str] = []
     size = 0
     start = 0
-    for place, (sentence, line) in enumerate(sentences):
+    for index, (sentence, line) in enumerate(sentences):
         start = start if current else line
         current.append(sentence)
         size += len(tokenizer(sentence, add_special_tokens=False, verbose=False).input_ids)
-        if (size >= room and len(current) > 1) or place == len(sentences) - 1:
+        if (size >= room and len(current) > 1) or index == len(sentences) - 1:
             if len(current) > 1:
                 yield current, start
             current, size = [], 0

@@ -108,8 +108,8 @@ def _read_slow(tokenizer: PreTrainedTokenizerBase, text: str, pair: str | None) 
         letters = tokenizer.tokenize(source)
         pieces = letters if len(letters) == len(own) else list(tokenizer.convert_ids_to_tokens(own))
         texts[start:end] = [number] * len(own)
-        found = align(source, pieces, tokenizer.unk_token)
-        spans[start:end] = [None] * len(own) if found is None else found
+        aligned = align(source, pieces, tokenizer.unk_token)
+        spans[start:end] = [None] * len(own) if aligned is None else aligned
         if spells_bytes(source, pieces):
             shown[start:end] = show_bytes(pieces)
         start = end
@@ -124,9 +124,9 @@ def show_ids(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int]) -> list[str
 
 def _find(ids: list[int], own: list[int], start: int) -> int:
     """Where the ids of one text begin among all ids."""
-    for place in range(start, len(ids) - len(own) + 1):
-        if ids[place : place + len(own)] == own:
-            return place
+    for index in range(start, len(ids) - len(own) + 1):
+        if ids[index : index + len(own)] == own:
+            return index
     raise TextError(
         f"{len(own)} tokens of a text are not among the {len(ids)} that the tokeniser gives for the whole input.",
         "It encodes a text otherwise with special tokens than without. Use the fast version of this tokeniser.",

@@ -12,10 +12,10 @@ Span = tuple[int, int]
 
 
 def check_strings(texts: Iterable[Any], name: str) -> None:
-    for place, text in enumerate(texts):
+    for index, text in enumerate(texts):
         if not isinstance(text, str):
             raise TextError(
-                f"{name}[{place}] is {text!r}, of type {type(text).__name__}.",
+                f"{name}[{index}] is {text!r}, of type {type(text).__name__}.",
                 "A token is a string. From ids: tokenizer.convert_ids_to_tokens(ids).",
             )
 
@@ -69,13 +69,13 @@ class TokenizedText:
     def word_groups(self) -> tuple[tuple[int, ...], ...]:
         """Token positions of each unit of the word level, in reading order; a special token is a unit of its own."""
         groups: list[list[int]] = []
-        place: dict[int, int] = {}
+        group_of: dict[int, int] = {}
         for position, word in enumerate(self.words):
-            if word is not None and word in place:
-                groups[place[word]].append(position)
+            if word is not None and word in group_of:
+                groups[group_of[word]].append(position)
                 continue
             if word is not None:
-                place[word] = len(groups)
+                group_of[word] = len(groups)
             groups.append([position])
         return tuple(map(tuple, groups))
 

@@ -51,9 +51,9 @@ def group(text: str, segments: Sequence[Span], spans: Sequence[Span], shown: Seq
     for reach in ranges:
         if reach is not None:
             leader[reach[0] + 1 : reach[1] + 1] = [-1] * (reach[1] - reach[0])
-    for place in range(1, len(leader)):
-        leader[place] = leader[place - 1] if leader[place] < 0 else place
-    ends = {lead: segments[place][1] for place, lead in enumerate(leader)}
+    for index in range(1, len(leader)):
+        leader[index] = leader[index - 1] if leader[index] < 0 else index
+    ends = {lead: segments[index][1] for index, lead in enumerate(leader)}
     if cut and (reached := [end for reach, (_, end) in zip(ranges, spans, strict=True) if reach is not None]):
         ends = {lead: min(end, max(reached)) for lead, end in ends.items()}
 

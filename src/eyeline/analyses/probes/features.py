@@ -60,7 +60,7 @@ class GoldSentences:
 def read_gold(model: Model, sentences: Sequence[Sentence], what: str, max_tokens: int | None) -> GoldSentences:
     """Tokenise sentences; `what` they are (training, test) is said where none can be used."""
     texts = read_words(model, [s.words for s in sentences], [s.spaces for s in sentences], max_tokens=max_tokens)
-    kept = tuple(sentences[place] for place in texts.kept)
+    kept = tuple(sentences[index] for index in texts.kept)
     if not kept:
         raise TextError(
             f"None of the {len(sentences):,} {what} sentences can be used.",
@@ -110,21 +110,21 @@ class Maps:
         self.starts = np.concatenate([[0], np.cumsum([n * n * len(heads) for n in units])])
         self._block = _room(int(self.starts[-1]), in_memory)
 
-    def __getitem__(self, place: int) -> Tensor:
+    def __getitem__(self, index: int) -> Tensor:
         """[unit, unit, head], float32"""
-        return torch.from_numpy(self._of(place)).float()
+        return torch.from_numpy(self._of(index)).float()
 
     def record(self, model: Model, gold: GoldSentences, report: ReportStep | None = None) -> None:
         """Run a model over the sentences, overwriting what was there."""
         layers = sorted(set(self.heads.layers))
-        places = {layer: self.heads.layers.index(layer) for layer in layers}
+        first_of = {layer: self.heads.layers.index(layer) for layer in layers}
 
         def receive(maps: WordMaps) -> None:
-            found = maps.weights.half().permute(0, 2, 3, 1).cpu().numpy()  # [sentence, unit, unit, head]
-            first, n_heads = places[maps.layer], found.shape[-1]
-            for place, (sentence, n) in enumerate(zip(maps.sentences, maps.n_words, strict=True)):
-                own = [*range(n), *range(maps.width, found.shape[1])]
-                part = found[place][np.ix_(own, own)]
+            weights = maps.weights.half().permute(0, 2, 3, 1).cpu().numpy()  # [sentence, unit, unit, head]
+            first, n_heads = first_of[maps.layer], weights.shape[-1]
+            for row, (sentence, n) in enumerate(zip(maps.sentences, maps.n_words, strict=True)):
+                own = [*range(n), *range(maps.width, weights.shape[1])]
+                part = weights[row][np.ix_(own, own)]
                 if not np.isfinite(part).all():
                     raise ModelError(
                         f"{model.name}: attention in layer {maps.layer} is not a number in sentence {gold.sentences[sentence].id}.",
@@ -134,8 +134,8 @@ class Maps:
 
         each_word_map(model, gold.texts, receive, layers=layers, report=report)
 
-    def _of(self, place: int) -> np.ndarray:
-        return self._block[self.starts[place] : self.starts[place + 1]].reshape(self.shapes[place])
+    def _of(self, index: int) -> np.ndarray:
+        return self._block[self.starts[index] : self.starts[index + 1]].reshape(self.shapes[index])
 
 
 def _room(n_numbers: int, in_memory: int) -> np.ndarray:

@@ -41,46 +41,46 @@ def weights_of(scorer: Scorer, test: ProbeData) -> np.ndarray | None:
         return None
     total = torch.zeros(len(DIRECTIONS), len(test.maps.heads), dtype=torch.float64)
     with torch.inference_mode():
-        for place, heads in enumerate(test.gold.heads):
-            candidate, dependent = scorer.tables(test.vectors.of(test.name, place))  # [word, direction, head]
+        for index, heads in enumerate(test.gold.heads):
+            candidate, dependent = scorer.tables(test.vectors.of(test.name, index))  # [word, direction, head]
             total += dependent.sum(0) + candidate[heads[heads > 0] - 1].sum(0)
     return np.asarray(total / sum(map(len, test.gold.heads)))
 
 
-def probes_table(found: Sequence[ProbeResult], seed: int) -> Table:
+def probes_table(results: Sequence[ProbeResult], seed: int) -> Table:
     """A row a probe: scores in percent, the mean over seeds; low and high hold the first with 95 % confidence.
 
     n: words scored, without punctuation; spread: the standard deviation of uas over seeds.
     """
     rows: list[dict[str, Cell]] = []
-    for one in found:
-        mean = mean_score(one.scores)
+    for result in results:
+        mean = mean_score(result.scores)
         low, high = bootstrap_share(mean.hits, mean.of, seed=seed)
-        spread = float(np.std([score.uas for score in one.scores], ddof=1)) if len(one.scores) > 1 else float("nan")
+        spread = float(np.std([score.uas for score in result.scores], ddof=1)) if len(result.scores) > 1 else float("nan")
         scores = {"uas": mean.uas, "uas_with_punctuation": mean.uas_with_punctuation, "low": 100 * low, "high": 100 * high}
-        rows.append({"probe": one.name, **scores, "n": int(mean.of.sum()), "spread": spread})
+        rows.append({"probe": result.name, **scores, "n": int(mean.of.sum()), "spread": spread})
     return Table.from_rows(rows)
 
 
-def curve_table(found: Sequence[ProbeResult]) -> Table:
+def curve_table(results: Sequence[ProbeResult]) -> Table:
     """A row a probe and a number of sentences learnt."""
     rows: list[dict[str, Cell]] = []
-    for one in found:
-        for sentences, scores in sorted(one.curve.items()):
+    for result in results:
+        for sentences, scores in sorted(result.curve.items()):
             values = [score.uas for score in scores]
             spread = float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
-            rows.append({"sentences": sentences, "probe": one.name, "uas": float(np.mean(values)), "spread": spread})
+            rows.append({"sentences": sentences, "probe": result.name, "uas": float(np.mean(values)), "spread": spread})
     return Table.from_rows(rows)
 
 
-def weights_table(found: Sequence[ProbeResult], heads: Heads) -> Table:
+def weights_table(results: Sequence[ProbeResult], heads: Heads) -> Table:
     """A row a probe, head and direction: the mean weight over seeds."""
     rows: list[dict[str, Cell]] = []
-    for one in found:
-        if not one.weights:
+    for result in results:
+        if not result.weights:
             continue
-        mean = np.mean(one.weights, axis=0)  # [direction, head]
+        mean = np.mean(result.weights, axis=0)  # [direction, head]
         for direction, weights in zip(DIRECTIONS, mean, strict=True):
             for layer, head, weight in zip(heads.layers, heads.heads, weights, strict=True):
-                rows.append({"probe": one.name, "layer": layer, "head": head, "direction": direction, "weight": float(weight)})
+                rows.append({"probe": result.name, "layer": layer, "head": head, "direction": direction, "weight": float(weight)})
     return Table.from_rows(rows)

@@ -87,22 +87,22 @@ def probe(
     }
     vectors = glove_vectors(glove, golds) if glove is not None else model_vectors(model, golds)
     bench = _Bench(golds, vectors, heads_of(model, layers), seeds, epochs, seed, Steps(progress, N_STEPS))
-    found = bench.run(model)
+    results = bench.run(model)
     numbers = None if layers is None else tuple(sorted(set(bench.heads.layers)))
     options = ProbeOptions(limit, max_tokens, numbers, seeds, epochs, seed, vectors.name)
     facts = replace(
         provenance(model, CorpusFacts(score.name, score.sha256, sentences=len(score)), options),
         train=TrainingFacts(learn.name, learn.sha256, len(learn), _counts(golds["train"], learn)),
         counts=_counts(golds["test"], score),
-        dropped={"no_tree": dict(score.skipped), **golds["test"].texts.dropped([one.id for one in score.sentences])},
+        dropped={"no_tree": dict(score.skipped), **golds["test"].texts.dropped([sentence.id for sentence in score.sentences])},
         words=WordVectorFacts(vectors.name, vectors.n_dims, round(vectors.covered, 4)),
         notices=(*golds["test"].texts.notices(model), *_notices(golds, learn, vectors)),
         seconds={"all": round(time.monotonic() - started, 1), **{name: round(took, 1) for name, took in bench.seconds.items()}},
     )
     tables = {
-        "probes": probes_table(found, seed),
-        "probes_curve": curve_table(found),
-        "probe_weights": weights_table(found, bench.heads),
+        "probes": probes_table(results, seed),
+        "probes_curve": curve_table(results),
+        "probe_weights": weights_table(results, bench.heads),
     }
     words = ProbeWords(vectors.name, vectors.scale, dict(vectors.by_word), vectors.table.numpy() if vectors.by_word else None)
     heads, n_special = bench.heads, golds["test"].n_special
@@ -142,7 +142,7 @@ class _Bench:
         def both(random: torch.Generator) -> Scorer:
             return AttentionAndWords(n_heads, n_special, self.vectors.n_dims, random)
 
-        found = [
+        results = [
             ProbeResult("right-branching", [guess]),
             self.fit(f"distances + {words}", distances, parts),
             self.fit("attention-only", attention, parts),
@@ -151,7 +151,7 @@ class _Bench:
         self.record(reinitialised(model, self.seed), parts, "recording the random network")
         random = self.fit(f"attention + {words}, random init", both, parts)
         del self.parameters[random.name]  # its network is gone: nothing can be asked of it
-        return [*found, replace(random, weights=())]
+        return [*results, replace(random, weights=())]
 
     def record(self, model: Model, parts: dict[str, ProbeData], step: str) -> None:
         started, total, before, report = time.monotonic(), sum(map(len, parts.values())), 0, self.steps.begin(step)
@@ -186,7 +186,7 @@ class _Bench:
             if number == 0 and weights[0] is not None:
                 self.parameters[name] = {key: value.numpy().copy() for key, value in scorer.state_dict().items()}
         self.seconds["training"] += time.monotonic() - started
-        return ProbeResult(name, curve[n], curve, [one for one in weights if one is not None])
+        return ProbeResult(name, curve[n], curve, [seed_weights for seed_weights in weights if seed_weights is not None])
 
 
 def _counts(gold: GoldSentences, treebank: Treebank) -> dict[str, int]:

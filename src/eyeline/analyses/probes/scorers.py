@@ -130,8 +130,8 @@ def distances(n_words: int) -> Tensor:
     >>> distances(2)[0].tolist()  # of the first word: to ROOT, itself and the next
     [[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0], [0.5, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0]]
     """
-    places = torch.arange(n_words)
-    ahead = places[None, :] - places[:, None]  # [dependent, word]
+    positions = torch.arange(n_words)
+    ahead = positions[None, :] - positions[:, None]  # [dependent, word]
     share = ahead / n_words
     near = [(ahead == offset).float() for offset in (0, 1, -1, 2, -2)]
     words = torch.stack([share.clamp_min(0), share.clamp_max(0).abs(), *near, torch.zeros_like(share)], 2)

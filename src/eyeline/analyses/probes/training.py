@@ -35,9 +35,9 @@ class ProbeData:
     def __len__(self) -> int:
         return len(self.gold)
 
-    def inputs(self, place: int) -> tuple[Tensor, Tensor]:
+    def inputs(self, index: int) -> tuple[Tensor, Tensor]:
         """Maps [unit, unit, head] and vectors [word, dim] of one sentence."""
-        return self.maps[place], self.vectors.of(self.name, place)
+        return self.maps[index], self.vectors.of(self.name, index)
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Score:
 
 def count(gold: GoldSentences, predicted: Sequence[Tensor]) -> Score:
     """Compare predicted heads of each sentence [word] (0 for ROOT) with the gold ones."""
-    right = [(found == heads) for found, heads in zip(predicted, gold.heads, strict=True)]
+    right = [(governors == heads) for governors, heads in zip(predicted, gold.heads, strict=True)]
     return Score(
         np.array([int((ok & scored).sum()) for ok, scored in zip(right, gold.scored, strict=True)], float),
         np.array([int(scored.sum()) for scored in gold.scored], float),
@@ -81,7 +81,7 @@ def mean_score(scores: Sequence[Score]) -> Score:
 def evaluate(scorer: Scorer, test: ProbeData) -> Score:
     """The best-scoring candidate of each word, without any constraint that they make a tree."""
     with torch.no_grad(), _one_thread():  # not inference_mode: distances are kept, and trained on afterwards
-        return count(test.gold, [scorer(*test.inputs(place)).argmax(1) for place in range(len(test))])
+        return count(test.gold, [scorer(*test.inputs(index)).argmax(1) for index in range(len(test))])
 
 
 def train(
@@ -99,8 +99,8 @@ def train(
     with _one_thread():
         for epoch in range(epochs):
             total = 0.0
-            for place in torch.randperm(len(part), generator=generator).tolist():
-                loss = scorer.loss(*part.inputs(place), part.gold.heads[place])
+            for index in torch.randperm(len(part), generator=generator).tolist():
+                loss = scorer.loss(*part.inputs(index), part.gold.heads[index])
                 optimiser.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
                 optimiser.step()

@@ -45,21 +45,21 @@ class WordVectors:
     def n_dims(self) -> int:
         return int(self.table.shape[1])
 
-    def of(self, part: str, place: int) -> Tensor:
+    def of(self, part: str, index: int) -> Tensor:
         """[word, dim]"""
-        return self.table[self.rows[part][place]]
+        return self.table[self.rows[part][index]]
 
 
 def glove_vectors(path: str | Path, golds: Mapping[str, GoldSentences]) -> WordVectors:
     """Vectors by lower-cased word; a word without one has zeros. A treebank that shares no word with them is an error."""
     words = {part: [[word.lower() for word in sentence.words] for sentence in gold.sentences] for part, gold in golds.items()}
     wanted = {word for sentences in words.values() for sentence in sentences for word in sentence}
-    found = read_glove(path, wanted)
-    if not found:
+    vectors = read_glove(path, wanted)
+    if not vectors:
         some = ", ".join(sorted(wanted)[:5])
         raise TextError(f"None of the {len(wanted):,} words of the treebanks has a vector in {path}.", f"They begin: {some}", WHAT)
-    row = {word: place + 1 for place, word in enumerate(found)}
-    table = np.stack([np.zeros_like(next(iter(found.values()))), *found.values()])
+    row = {word: index + 1 for index, word in enumerate(vectors)}
+    table = np.stack([np.zeros_like(next(iter(vectors.values()))), *vectors.values()])
     rows = {part: [[row.get(word, 0) for word in sentence] for sentence in sentences] for part, sentences in words.items()}
     return replace(_vectors("GloVe", torch.from_numpy(table), rows), by_word=row)
 
@@ -134,7 +134,7 @@ def _from_arrays(array: Path, vocab: Path, wanted: Collection[str]) -> dict[str,
 
 
 def _from_text(path: Path, wanted: Collection[str]) -> dict[str, np.ndarray]:
-    found: dict[str, np.ndarray] = {}
+    vectors: dict[str, np.ndarray] = {}
     size: int | None = None
     try:
         with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
@@ -145,20 +145,20 @@ def _from_text(path: Path, wanted: Collection[str]) -> dict[str, np.ndarray]:
                 size = size or len(cells)
                 if len(cells) != size or size < 2:
                     raise StorageError(f"{path}, line {number}: {len(cells)} numbers after the word, {size} before.", WHAT)
-                if word in wanted and word not in found:
-                    found[word] = np.array(cells, np.float32)
+                if word in wanted and word not in vectors:
+                    vectors[word] = np.array(cells, np.float32)
     except (OSError, EOFError, zlib.error, UnicodeDecodeError, ValueError) as error:
         if isinstance(error, StorageError):
             raise
         raise StorageError(f"{path}: cannot be read as word vectors ({error}).", WHAT) from error
-    return _checked(path, found)
+    return _checked(path, vectors)
 
 
-def _checked(path: Path, found: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    broken = next((word for word, vector in found.items() if not np.isfinite(vector).all()), None)
+def _checked(path: Path, vectors: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    broken = next((word for word, vector in vectors.items() if not np.isfinite(vector).all()), None)
     if broken is not None:
         raise StorageError(f"{path}: the vector of {broken!r} has numbers that are not finite.", "The file is damaged.")
-    return found
+    return vectors
 
 
 def _vectors(name: str, table: Tensor, rows: Mapping[str, Sequence[Sequence[int]]]) -> WordVectors:

@@ -93,17 +93,17 @@ def capture_space(
     _check_room(read, numbers, model, chosen)
     started = time.monotonic()
     keep = ("weights", "queries", "keys", "values") if values else ("weights", "queries", "keys")
-    found: dict[int, dict[str, Stack]] = {}
+    stacks_of_text: dict[int, dict[str, Stack]] = {}
     tokens = 0
     for batch in model.in_batches(read):
         collector = Collector(model.layout, chosen, keep)
         model.stream_layers([read[i] for i in batch], collector.receive)
-        for place, i in enumerate(batch):
-            found[i] = {name: _few_heads(stack, numbers[name]) for name, stack in collector.stacks(place, read[i]).items()}
+        for position, i in enumerate(batch):
+            stacks_of_text[i] = {name: _few_heads(stack, numbers[name]) for name, stack in collector.stacks(position, read[i]).items()}
             tokens += len(read[i].source)
         if report is not None:
-            report(len(found), len(read), tokens)
-    ordered = [found.pop(i) for i in range(len(read))]
+            report(len(stacks_of_text), len(read), tokens)
+    ordered = [stacks_of_text.pop(i) for i in range(len(read))]
     stacks = {name: _joined([text[name] for text in ordered], tags, numbers[name], values) for name in chosen}
     for stack in stacks.values():
         _check_finite(stack, model)
@@ -194,7 +194,7 @@ def _check_finite(stack: CapturedStack, model: Model) -> None:
     for what, array in (("queries", stack.vectors.queries), ("keys", stack.vectors.keys), ("values", stack.vectors.values)):
         if array is None or bool(np.isfinite(array).all()):
             continue
-        layer, head, *_ = (int(place) for place in np.argwhere(~np.isfinite(array))[0])
+        layer, head, *_ = (int(index) for index in np.argwhere(~np.isfinite(array))[0])
         raise ModelError(
             f"The {what} of {model.name} are not finite, first in {stack.name} layer {stack.layers[layer]}, head {stack.heads[head]}.",
             "Its weights are damaged, or its precision is too small for it. Load it in float32.",

@@ -57,14 +57,14 @@ def some_pairs(stack: CapturedStack, seed: int) -> Pairs:
     weights: list[np.ndarray] = []
     size = 0
     for row in draw.permutation(len(stack.query_tokens)):
-        text, place = int(stack.query_tokens.text[row]), int(stack.query_tokens.position[row])
+        text, position = int(stack.query_tokens.text[row]), int(stack.query_tokens.position[row])
         visible = stack.visible[text]
-        seen = np.flatnonzero(visible[0, place]) if visible is not None else np.arange(stack.weights[text].shape[-1])
+        seen = np.flatnonzero(visible[0, position]) if visible is not None else np.arange(stack.weights[text].shape[-1])
         if len(seen) < 2:
             continue
         query.append(np.full(len(seen), row))
         key.append(seen + int(stack.key_tokens.starts[text]))
-        weights.append(stack.weights[text][:, :, place, seen])
+        weights.append(stack.weights[text][:, :, position, seen])
         size += len(seen)
         if size >= SHOWN_PAIRS:
             break

@@ -219,7 +219,7 @@ def _stack(
     }
     check = StackCheck(error, stack.plain)
     columns = {name: np.array([row[name] for row in shown]) for name in shown[0]}
-    return _made(stack, queries, keys, stack.vectors.queries, stack.vectors.keys, facts, linear, columns), check
+    return _space_stack(stack, queries, keys, stack.vectors.queries, stack.vectors.keys, facts, linear, columns), check
 
 
 def _projected(
@@ -233,12 +233,12 @@ def _projected(
         mean, axes = principal_axes(both, dims)
         points = ((both - mean[:, None]) @ axes).astype(np.float32)
     else:
-        found = []
-        for head, one in enumerate(both):
-            found.append(project(one, how, dims=dims, seed=options.seed))
+        projected = []
+        for head, vectors in enumerate(both):
+            projected.append(project(vectors, how, dims=dims, seed=options.seed))
             if report is not None:
                 report(layer * len(both) + head + 1, of * len(both))
-        points = np.stack(found)
+        points = np.stack(projected)
     return points[:, : queries.shape[1]], points[:, queries.shape[1] :]
 
 
@@ -247,13 +247,13 @@ def _values(stack: CapturedStack, options: SpaceOptions, steps: Steps) -> SpaceS
     assert values is not None  # noqa: S101 - captured because `of` is values
     points = []
     report = steps.begin(options.project) if STEPS_OF_A_STACK[options.project] else None
-    for layer, one in enumerate(values):
-        none = np.zeros((len(one), 0, one.shape[-1]))
-        points.append(_projected(none, one.astype(np.float64), options, report, layer, len(values))[1])
-    return _made(stack, None, np.stack(points), None, values, {"entropy": mean_entropy(stack)}, None)
+    for layer, layer_values in enumerate(values):
+        none = np.zeros((len(layer_values), 0, layer_values.shape[-1]))
+        points.append(_projected(none, layer_values.astype(np.float64), options, report, layer, len(values))[1])
+    return _space_stack(stack, None, np.stack(points), None, values, {"entropy": mean_entropy(stack)}, None)
 
 
-def _made(
+def _space_stack(
     stack: CapturedStack,
     queries: np.ndarray | None,
     keys: np.ndarray,

@@ -74,24 +74,24 @@ def space(
     check_free(output, "space", overwrite=overwrite)
     opened, loaded = read_corpus(corpus, kind=kind), load(model)
     with writing_run(output, "space", overwrite=overwrite), progress_bars() as report_progress:
-        found = joint_space(
+        result = joint_space(
             loaded, opened, of=of, project=project, gauge=gauge, dims=dims, shared_scale=shared_scale, background=background,
             limit=limit, max_tokens=max_tokens, seed=seed, progress=report_progress, **chosen,
         )  # fmt: skip
-        found.save(output, vectors=vectors)
-        space_view(found).save(output / PAGE)
+        result.save(output, vectors=vectors)
+        space_view(result).save(output / PAGE)
         report = write_report(output, language)  # last: it links to the page
-    for name, stack in found.stacks.items():
+    for name, stack in result.stacks.items():
         if of == "queries-keys":
-            console.print(f"{escape(name)}: {_said(stack.facts)}", highlight=False)
-    facts = present(found.facts, "facts")
+            console.print(f"{escape(name)}: {_summary(stack.facts)}", highlight=False)
+    facts = present(result.facts, "facts")
     for notice in facts.notices:
         console.print(escape(notice), highlight=False)
     check = facts.gauge_check
     if check is not None:
-        said = f"Attention recomputed from the gauged vectors is within {check.largest_difference:.0e} of the model's."
+        checked = f"Attention recomputed from the gauged vectors is within {check.largest_difference:.0e} of the model's."
         doubt = "" if check.holds else " [bold]That is much: is it computed in half precision?[/bold]"
-        console.print(f"{said}{doubt}", highlight=False)
+        console.print(f"{checked}{doubt}", highlight=False)
     counts = facts.counts
     _skipped(counts)
     print_notices(facts.notices)
@@ -139,29 +139,29 @@ def compare(
     opened, first = read_corpus(corpus, kind=kind), load(model)
     second = reinitialised(first, seed) if other is None else load(other)
     with writing_run(output, "compare", overwrite=overwrite), progress_bars() as report_progress:
-        found = run_compare(
+        result = run_compare(
             first, second, opened, layers=chosen, limit=limit, max_tokens=max_tokens, seed=seed, spaces=spaces, progress=report_progress
         )
-        found.save(output)
+        result.save(output)
         (output / COMPARE_PAGE).unlink(missing_ok=True)
-        if found.spaces is not None:
-            space_view(*found.spaces).save(output / COMPARE_PAGE)
+        if result.spaces is not None:
+            space_view(*result.spaces).save(output / COMPARE_PAGE)
         report = write_report(output, language)  # last: it links to the page
-    for name, reason in found.facts.left_out.items():
+    for name, reason in result.facts.left_out.items():
         console.print(f"[bold]Left out[/bold] {escape(name)}: {escape(reason)}", highlight=False)
-    print_notices(found.facts.notices)
-    js = found.table["js"].astype(float)
+    print_notices(result.facts.notices)
+    js = result.table["js"].astype(float)
     most = int(np.nanargmax(js))
-    where = HeadRef("", int(found.table["layer"][most]), int(found.table["head"][most]))
+    where = HeadRef("", int(result.table["layer"][most]), int(result.table["head"][most]))
     console.print(
-        f"Divergence between {found.facts.level}s, in nats: mean {np.nanmean(js):.4f}, most {js[most]:.4f} ({where}).", highlight=False
+        f"Divergence between {result.facts.level}s, in nats: mean {np.nanmean(js):.4f}, most {js[most]:.4f} ({where}).", highlight=False
     )
-    if found.spaces is not None:
+    if result.spaces is not None:
         console.print(f"Both spaces: {escape(str(output / COMPARE_PAGE))}", highlight=False)
-    console.print(f"{found.facts.counts['texts']:,} texts. Report: {escape(str(report))}", highlight=False)
+    console.print(f"{result.facts.counts['texts']:,} texts. Report: {escape(str(report))}", highlight=False)
 
 
-def _said(facts: Mapping[str, np.ndarray]) -> str:
+def _summary(facts: Mapping[str, np.ndarray]) -> str:
     columns = shown_columns(facts)
     if not np.isfinite(facts[columns[0]]).any():
         return "no fidelity to speak of: every head attends to all keys alike."
@@ -174,6 +174,6 @@ def _said(facts: Mapping[str, np.ndarray]) -> str:
 
 
 def _skipped(counts: Mapping[str, int]) -> None:
-    for what, said in (("too_long", "longer than --max-tokens or the model allows"), ("unreadable", "not readable as text")):
+    for what, reason in (("too_long", "longer than --max-tokens or the model allows"), ("unreadable", "not readable as text")):
         if counts.get(what):
-            console.print(f"{counts[what]:,} of {counts['documents']:,} documents skipped: {said}.", highlight=False)
+            console.print(f"{counts[what]:,} of {counts['documents']:,} documents skipped: {reason}.", highlight=False)

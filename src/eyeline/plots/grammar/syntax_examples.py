@@ -143,8 +143,8 @@ def _attention(
 def _arrowheads(tips: list[float], side: int, size: float, colour: str, opacity: float, shared: dict[str, Any]) -> go.Scatter:
     """The points of arrows where arcs meet the words: downwards over them (side 1), upwards under them (-1)."""
     marker = {"symbol": "triangle-down" if side > 0 else "triangle-up", "size": size, "color": colour, "opacity": opacity}
-    place = {"x": tips, "y": [side * 0.14] * len(tips)}
-    return go.Scatter(**place, mode="markers", marker=marker, meta="arrowheads", hoverinfo="skip", **shared)
+    points = {"x": tips, "y": [side * 0.14] * len(tips)}
+    return go.Scatter(**points, mode="markers", marker=marker, meta="arrowheads", hoverinfo="skip", **shared)
 
 
 def _centres(words: list[str]) -> tuple[np.ndarray, float]:

@@ -69,8 +69,8 @@ def draw(graph: AttentionGraph, ending: str) -> bytes:
         figure = Figure()
         canvas: Any = FigureCanvasAgg(figure)
         measure = Measure(figure, canvas.get_renderer())
-        place = columns if graph.places is None else plane
-        points, labels, (wide, high) = place(graph, measure)
+        layout = columns if graph.places is None else plane
+        points, labels, (wide, high) = layout(graph, measure)
         figure.set_size_inches(wide / 72, high / 72)
         axes = figure.add_axes((0, 0, 1, 1))
         axes.set_axis_off()
@@ -93,18 +93,18 @@ def draw(graph: AttentionGraph, ending: str) -> bytes:
         ground = None if graph.places is None else {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.5}
         for x, y, text, align, colour in labels:
             axes.text(x, y, text, ha=align, va="center", fontsize=POINTS, color=colour, zorder=5, bbox=ground)
-        made = io.BytesIO()
+        picture = io.BytesIO()
         maker = {"svg": "Creator", "pdf": "Creator", "png": "Software"}[ending]
         nameless = {"svg": {"Date": None}, "pdf": {"CreationDate": None, "ModDate": None}, "png": {}}[ending]
         figure.savefig(
-            made,
+            picture,
             format=ending,
             dpi=PIXELS if ending == "png" else "figure",
             metadata={**nameless, maker: "eyeline", "Title": printable(graph.heading)},
         )
     if ending != "svg":
         tell_missing([str(warning.message) for warning in seen])
-    return made.getvalue()
+    return picture.getvalue()
 
 
 class Measure:
@@ -143,9 +143,9 @@ def columns(graph: AttentionGraph, measure: Measure) -> Placed:
 def plane(graph: AttentionGraph, measure: Measure) -> Placed:
     """Each token at its place in the value plane, its label beside it; the page leaves room for the longest."""
     tokens = [printable(t) for t in graph.query_tokens]
-    places = np.array(graph.places)  # [token, 2]
-    low, high = places.min(axis=0), places.max(axis=0)
-    points = (places - low) / (float(max(high - low)) or 1.0) * PLANE  # one scale for both axes: distances keep their meaning
+    coordinates = np.array(graph.places)  # [token, 2]
+    low, high = coordinates.min(axis=0), coordinates.max(axis=0)
+    points = (coordinates - low) / (float(max(high - low)) or 1.0) * PLANE  # one scale for both axes: distances keep their meaning
     points[:, 1] = points[:, 1].max() - points[:, 1]  # the second component grows upwards
     bulge = curves(graph, points)
     points += np.array((MARGIN + GAP, MARGIN + 2.5 * ROW)) - np.minimum(0, bulge.min(axis=0))
@@ -240,7 +240,7 @@ def installed(fonts: tuple[str, ...]) -> list[str]:
 
 def tell_missing(messages: list[str]) -> None:
     """One plain warning in place of matplotlib's, a line for each missing character."""
-    missing = sorted({chr(int(found[1])) for message in messages if (found := re.match(r"Glyph (\d+) .* missing", message))})
+    missing = sorted({chr(int(glyph[1])) for message in messages if (glyph := re.match(r"Glyph (\d+) .* missing", message))})
     if missing:
         warnings.warn(
             f"No installed font has {' '.join(missing[:12])}: the picture shows boxes there. "

@@ -60,26 +60,26 @@ def project_head(space: Space, layer: int, head: int, how: str, gauge: str, stac
     """One head by PCA, UMAP or t-SNE: its queries and keys in a gauge, or its values."""
     chosen = space.stack(stack)
     vectors = needed(chosen, "projected anew")
-    place = chosen.place(layer, head)
+    index = chosen.index_of(layer, head)
     if space.of == "values":
         return _project_values(space, chosen, layer, head, how, seed)
-    queries, keys = vectors.queries[place].astype(np.float64), vectors.keys[place].astype(np.float64)
+    queries, keys = vectors.queries[index].astype(np.float64), vectors.keys[index].astype(np.float64)
     check_method(how, len(queries) + len(keys))
     if gauge not in GAUGES:
         raise TraceError(f"A gauge named {gauge!r}.", nearest(gauge, GAUGES))
     # the scale that the table has where the space was made in this gauge, else the one that its attention gives
-    known = chosen.facts["scale"][place] if space.gauge == gauge == "attentionviz" and "scale" in chosen.facts else None
+    known = chosen.facts["scale"][index] if space.gauge == gauge == "attentionviz" and "scale" in chosen.facts else None
     texts = [TextPairs(*_rows(chosen, text), _weights(chosen, layer, head, text)) for text in range(len(chosen.query_tokens.texts))]
     queries, keys, _ = gauged(queries, keys, gauge, texts, None if known is None else np.asarray(known))
     points = project(np.concatenate([queries, keys]), how, dims=space.dims, seed=seed)
-    made = points[: len(queries)], points[len(queries) :]
-    return HeadPicture(chosen.name, layer, head, how, gauge, *made, *_fidelity(chosen, layer, head, *made))
+    pictures = points[: len(queries)], points[len(queries) :]
+    return HeadPicture(chosen.name, layer, head, how, gauge, *pictures, *_fidelity(chosen, layer, head, *pictures))
 
 
 def _project_values(space: Space, stack: SpaceStack, layer: int, head: int, how: str, seed: int) -> HeadPicture:
     values = needed(stack, "projected anew").values
     assert values is not None  # noqa: S101 - kept because the space is one of values
-    points = project(values[stack.place(layer, head)], how, dims=space.dims, seed=seed)
+    points = project(values[stack.index_of(layer, head)], how, dims=space.dims, seed=seed)
     return HeadPicture(stack.name, layer, head, how, "none", points[:0], points, float("nan"), float("nan"), float("nan"))
 
 
@@ -106,9 +106,9 @@ def search(space: Space, token: int, side: str, layer: int, head: int, text: int
         raise TraceError(f"Token {token} of {len(own):,}.", "Tokens count from 0; with text=…, within that text.")
     if top < 1:
         raise TraceError(f"The {top} first answers of a search.", "Ask for 1 or more.")
-    place = chosen.place(layer, head)
-    queries, keys = vectors.queries[place], vectors.keys[place] - vectors.keys[place].mean(0)
-    scale = vectors.scales[place[0]]
+    index = chosen.index_of(layer, head)
+    queries, keys = vectors.queries[index], vectors.keys[index] - vectors.keys[index].mean(0)
+    scale = vectors.scales[index[0]]
     scores = scale * (queries @ keys[token] if side == "key" else keys @ queries[token])  # [other]
     order = np.argsort(-scores, kind="stable")[:top]
     return [SearchResult(int(others.text[i]), int(others.position[i]), others.strings[i], float(scores[i])) for i in order]
@@ -153,8 +153,8 @@ def _weights(stack: SpaceStack, layer: int, head: int, text: int) -> np.ndarray:
     rows, columns = _rows(stack, text)
     kept = stack.map(layer, head, text)
     weights = np.zeros((rows.stop - rows.start, columns.stop - columns.start)) if kept is None else kept.astype(np.float64)
-    place = (*stack.place(layer, head), rows)
-    top, values = stack.top_keys[place], stack.top_weights[place]  # [query, TOP]
+    index = (*stack.index_of(layer, head), rows)
+    top, values = stack.top_keys[index], stack.top_weights[index]  # [query, TOP]
     np.minimum(weights, values[:, -1:], out=weights)  # no weight that was rounded up passes one of the largest
     query, rank = np.nonzero(top >= 0)
     weights[query, top[query, rank] - columns.start] = values[query, rank]

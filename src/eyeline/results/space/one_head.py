@@ -17,7 +17,7 @@ PER_HEAD = ("queries", "keys", "query_norms", "key_norms", "top_keys", "top_weig
 def head_space(space: Space, head: HeadRef) -> Space:
     """The space of one head alone."""
     stack = space.stacks[head.stack]
-    i, j = stack.place(head.layer, head.head)
+    i, j = stack.index_of(head.layer, head.head)
 
     def cut(array: np.ndarray | None) -> np.ndarray | None:
         return None if array is None else array[i : i + 1, j : j + 1]

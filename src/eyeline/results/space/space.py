@@ -129,12 +129,12 @@ class SpaceStack:
         """[query, key] of one text, within (b + ¼) / 255² of the model's weights; None where maps were not kept. layer, head: numbers."""
         if self.maps is None:
             return None
-        place = self.place(layer, head)
+        index = self.index_of(layer, head)
         n_query, n_key = len(self.query_tokens.texts[text]), len(self.key_tokens.texts[text])
-        steps = self.maps[place][self.map_starts[text] : self.map_starts[text + 1]].reshape(n_query, n_key)
+        steps = self.maps[index][self.map_starts[text] : self.map_starts[text + 1]].reshape(n_query, n_key)
         return np.asarray(np.square(steps.astype(np.float32) / LEVELS))
 
-    def place(self, layer: int, head: int) -> tuple[int, int]:
+    def index_of(self, layer: int, head: int) -> tuple[int, int]:
         """Where the arrays hold this layer and head."""
         for number, choices, what in ((layer, self.layers, "Layer"), (head, self.heads, "Head")):
             if number not in choices:

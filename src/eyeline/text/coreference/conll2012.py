@@ -65,7 +65,7 @@ class _Part:
         self.spans: list[tuple[int, int, int]] = []  # first word, last word, cluster
 
     def add(self, where: str, word: str, tag: str, brackets: str) -> None:
-        place = len(self.tags)
+        position = len(self.tags)
         self.sentences[-1].append(WRITTEN.get(word, word))
         self.tags.append(tag)
         if brackets in "-_*":
@@ -75,11 +75,11 @@ class _Part:
             return
         for alone, opened, closed in _PART.findall(brackets):
             if alone:
-                self.spans.append((place, place, int(alone)))
+                self.spans.append((position, position, int(alone)))
             elif opened:
-                self.open.setdefault(int(opened), []).append((place, where))
+                self.open.setdefault(int(opened), []).append((position, where))
             elif self.open.get(int(closed)):
-                self.spans.append((self.open[int(closed)].pop()[0], place, int(closed)))
+                self.spans.append((self.open[int(closed)].pop()[0], position, int(closed)))
             else:
                 self.problems.note("malformed_brackets", where, f"{closed}) closes a mention that was not opened")
 

@@ -29,8 +29,8 @@ def read_entities(path: Path, problems: Problems) -> Iterator[MarkedDocument]:
     fields = DEFAULT_FIELDS
     for start, block in conllu_blocks(path, numbered_lines(path)):
         sentence = parse_conllu(path, start, block)
-        said = sentence.metadata.get("global.Entity")
-        fields = tuple(said.split("-")) if said else fields
+        declared = sentence.metadata.get("global.Entity")
+        fields = tuple(declared.split("-")) if declared else fields
         new = next((key for key in sentence.metadata if key.startswith("newdoc")), None)
         if open_document is None or new is not None:
             if open_document is not None:
@@ -57,20 +57,20 @@ class _Reading:
     def add(self, where: str, sentence: Any, fields: tuple[str, ...]) -> None:
         base = len(self.tokens)
         words = [token for token in sentence if isinstance(token["id"], int)]
-        place = {token["id"]: base + i for i, token in enumerate(words)}
+        position_of = {token["id"]: base + i for i, token in enumerate(words)}
         for token in sentence:
             brackets = (token["misc"] or {}).get("Entity")
-            if brackets and token["id"] in place:
-                self._brackets(f"{where}, word {token['id']}", place[token["id"]], brackets, fields)
+            if brackets and token["id"] in position_of:
+                self._brackets(f"{where}, word {token['id']}", position_of[token["id"]], brackets, fields)
             elif brackets:  # an empty node (a dropped pronoun) or a range: attention has no row for it
                 self.problems.note("mentions_without_words", where, f"{brackets} is marked where there is no word")
         forms = tuple(str(token["form"]) for token in words)
         self.sentences.append(forms)
         self.spaces += [*(spaces_of(forms, sentence) or [None] * len(forms))[:-1], None]
         self.tokens += words
-        self.heads += [None if token["head"] is None else place.get(token["head"], -1) for token in words]
+        self.heads += [None if token["head"] is None else position_of.get(token["head"], -1) for token in words]
 
-    def _brackets(self, where: str, place: int, brackets: str, fields: tuple[str, ...]) -> None:
+    def _brackets(self, where: str, position: int, brackets: str, fields: tuple[str, ...]) -> None:
         if _BRACKET.sub("", brackets):
             self.problems.note("malformed_brackets", where, f"Entity={brackets} has a bracket without a number")
             return
@@ -84,12 +84,12 @@ class _Reading:
             elif not number:
                 self.problems.note("malformed_brackets", where, f"Entity={brackets} has a bracket without a number")
             elif alone:
-                self.spans.append((place, place, number, None))
+                self.spans.append((position, position, number, None))
             elif opened:
-                self.open.setdefault(number, []).append((place, values.get("head"), where))
+                self.open.setdefault(number, []).append((position, values.get("head"), where))
             elif self.open.get(number):
                 start, head, _ = self.open[number].pop()
-                self.spans.append((start, place, number, head))
+                self.spans.append((start, position, number, head))
             else:
                 self.problems.note("malformed_brackets", where, f"{number}) closes a mention that was not opened")
 
@@ -103,14 +103,14 @@ class _Reading:
 
     def _spaces(self) -> tuple[bool, ...]:
         words = [token["form"] for token in self.tokens]
-        by_script = [not written_together(one, other) for one, other in itertools.pairwise(words)] + [True]
-        return tuple(script if said is None else said for said, script in zip(self.spaces, by_script, strict=True))
+        by_script = [not written_together(word, following) for word, following in itertools.pairwise(words)] + [True]
+        return tuple(script if stated is None else stated for stated, script in zip(self.spaces, by_script, strict=True))
 
-    def _mention(self, start: int, end: int, cluster: int, said: str | None) -> Mention:
+    def _mention(self, start: int, end: int, cluster: int, stated: str | None) -> Mention:
         """CorefUD says which word is the head (from 1); elsewhere the dependencies tell, and where there are none, the tags."""
         heads = [head for head in self.heads[start : end + 1] if head is not None]
-        if said is not None and said.isdecimal() and len(said) < LONGEST_NUMBER and 1 <= int(said) <= end - start + 1:
-            head = start + int(said) - 1
+        if stated is not None and stated.isdecimal() and len(stated) < LONGEST_NUMBER and 1 <= int(stated) <= end - start + 1:
+            head = start + int(stated) - 1
         elif len(heads) == end - start + 1:
             head = start + head_by_dependencies(0, end - start, [other - start for other in heads])
         else:

@@ -53,15 +53,15 @@ def head_by_tags(tags: Sequence[str]) -> int:
     2
     """
     cut, noun = len(tags), False
-    for place, tag in enumerate(tags):
-        if place and (tag in _ENDS or (noun and tag in _ENDS_BEHIND_A_NOUN)):
-            cut = place
+    for index, tag in enumerate(tags):
+        if index and (tag in _ENDS or (noun and tag in _ENDS_BEHIND_A_NOUN)):
+            cut = index
             break
         noun = noun or tag in _NOUNS
     for wanted in (_NOUNS, _PERSONAL):
-        found = [place for place in range(cut) if tags[place] in wanted]
-        if found:
-            return found[-1]
+        candidates = [index for index in range(cut) if tags[index] in wanted]
+        if candidates:
+            return candidates[-1]
     return cut - 1
 
 

@@ -50,11 +50,11 @@ def _document(where: str, data: Any, problems: Problems) -> MarkedDocument:
         if not all(isinstance(entry, kind) for entry in data.get(name, [])):
             raise TextError(f"{where}: {name} are not all {what}.", NEEDED)
     mentions = []
-    for place, record in enumerate(data["mentions"] if isinstance(data["mentions"], list) else [None]):
+    for index, record in enumerate(data["mentions"] if isinstance(data["mentions"], list) else [None]):
         try:
             mentions.append(_mention(record, words, data))
         except (TextError, TypeError) as error:
-            what = f"mention {place} cannot be used ({' '.join(str(error).split())})"
+            what = f"mention {index} cannot be used ({' '.join(str(error).split())})"
             problems.note("malformed_mentions", where, what)
     return MarkedDocument(str(data.get("doc", where)), tuple(sentence for sentence in sentences if sentence), tuple(mentions))
 

@@ -22,7 +22,7 @@ def as_treebank(given: Treebank | Sequence[Sentence] | str | Path) -> Treebank:
     if isinstance(given, str | Path):
         return read_treebank(given)
     sentences = list(given)
-    wrong = next((one for one in sentences if not isinstance(one, Sentence)), None)
+    wrong = next((sentence for sentence in sentences if not isinstance(sentence, Sentence)), None)
     if wrong is not None:
         raise TextError(
             f"A sentence given as {type(wrong).__name__}.",

@@ -10,17 +10,17 @@ def spaces_of(forms: Sequence[str], parsed: Any) -> tuple[bool, ...] | None:
     """From the sentence's text where its words lie in it, else from SpaceAfter=No; None where the file says neither."""
     text = parsed.metadata.get("text") or ""
     position = 0
-    found: list[bool] = []
+    spaces: list[bool] = []
     for form in forms:
         start = text.find(form, position)
         if start < 0 or text[position:start].strip():
             break
-        if found:
-            found[-1] = start > position
-        found.append(True)
+        if spaces:
+            spaces[-1] = start > position
+        spaces.append(True)
         position = start + len(form)
     else:
-        return tuple(found)
+        return tuple(spaces)
     together = {token["id"] for token in parsed if (token["misc"] or {}).get("SpaceAfter") == "No"}
     marks = [number not in together for number in range(1, len(forms) + 1)]
     for token in parsed:  # the parts of don't are written together, those of im (in dem) are not; its own mark is that of its last part

@@ -67,9 +67,9 @@ def shaded(points: np.ndarray, keys_from: int, size: int) -> np.ndarray:
     points: [point, 2], from 0 to 1; from `keys_from` on they are keys.
     """
     at = np.clip((points * [1, -1] + [0, 1]) * size, 0, size - 1).astype(int)  # [point, (column, row)]
-    place = at[:, 1] * size + at[:, 0]
-    queries = np.bincount(place[:keys_from], minlength=size * size)
-    keys = np.bincount(place[keys_from:], minlength=size * size)
+    cells = at[:, 1] * size + at[:, 0]
+    queries = np.bincount(cells[:keys_from], minlength=size * size)
+    keys = np.bincount(cells[keys_from:], minlength=size * size)
     both = np.maximum(queries + keys, 1)[:, None]
     colour = (queries[:, None] * np.array(QUERY) + keys[:, None] * np.array(KEY)) / both
     cover = (1 - np.exp(-0.8 * (queries + keys)))[:, None]

@@ -23,7 +23,7 @@ from eyeline.results.run import Run
 def show_comparison(say: Say, run: Run, folder: Path) -> None:
     """Numbers, then both spaces with the same sentence selected."""
     name, counts, table = folder.name, run.facts.counts, run.table("compare")
-    models = tuple(escaped(one.name) for one in (run.facts.model, present(run.facts.other, "second model")))
+    models = tuple(escaped(model.name) for model in (run.facts.model, present(run.facts.other, "second model")))
     corpus = escaped(str(run.facts.corpus.name))
     st.caption(
         say("space.provenance", a=models[0], b=models[1], corpus=corpus, texts=f"{counts['texts']:,}", tokens=f"{counts['tokens']:,}")
@@ -60,7 +60,7 @@ def _table(say: Say, run: Run, name: str) -> None:
         entropy: [float(row["entropy_change"]) for row in rows],
     }
     columns |= {f"→ {say.name('target', target)}": [float(row[f"{target}_change"]) for row in rows] for target in targets}
-    config: dict[str, Any] = {one: st.column_config.NumberColumn(format="%+.3f") for one in columns if one.startswith("→")}
+    config: dict[str, Any] = {title: st.column_config.NumberColumn(format="%+.3f") for title in columns if title.startswith("→")}
     config[divergence] = st.column_config.ProgressColumn(format="%.3f", min_value=0, max_value=float(np.log(2)))
     config[entropy] = st.column_config.NumberColumn(format="%+.2f")
     st.caption(say("space.changes"))

@@ -44,8 +44,8 @@ def page(say: Say) -> None:
     panel.show_job(say, "space")
     first = recipe_source(form.model)
     if form.other is None:
-        one = (first, form.source.file, form.options)
-        show_recipe(say, recipe.python(*one), recipe.console(*one))
+        arguments = (first, form.source.file, form.options)
+        show_recipe(say, recipe.python(*arguments), recipe.console(*arguments))
     else:
         two = (first, None if form.other == UNTRAINED else recipe_source(form.other), form.source.file, form.options)
         show_recipe(say, recipe.compare_python(*two), recipe.compare_console(*two))

@@ -45,7 +45,7 @@ def opened(path: Path) -> Space:
 def show_space(say: Say, run: Run, folder: Path) -> None:
     """The live pictures first, then what may be believed of them."""
     name, counts = folder.name, run.facts.counts
-    model, corpus = (escaped(str(one)) for one in (run.facts.model.name, run.facts.corpus.name))
+    model, corpus = (escaped(str(name_shown)) for name_shown in (run.facts.model.name, run.facts.corpus.name))
     st.caption(say("corpus.provenance", model=model, corpus=corpus, texts=f"{counts['texts']:,}", tokens=f"{counts['tokens']:,}"))
     for what in ("too_long", "unreadable"):
         if counts.get(what):
@@ -107,8 +107,8 @@ def view(say: Say, spaces: dict[str, Space], folder: Path, begin: HeadRef | None
     if not state.get("opened"):
         return None
     stack, layers, heads = _numbers(whole, int(state.get("stack", 0)))
-    place, head = int(state.get("layer", 0)), (state.get("heads") or [0])[0]
-    return HeadRef(stack, layers[min(place, len(layers) - 1)], heads[min(int(head), len(heads) - 1)])
+    layer_index, head = int(state.get("layer", 0)), (state.get("heads") or [0])[0]
+    return HeadRef(stack, layers[min(layer_index, len(layers) - 1)], heads[min(int(head), len(heads) - 1)])
 
 
 def _numbers(whole: View, stack: int) -> tuple[str, list[int], list[int]]:
@@ -140,10 +140,10 @@ def _other_projections(say: Say, space: Space, folder: Path, head: HeadRef | Non
     with st.container(horizontal=True, vertical_alignment="bottom", key="space-others"):
         at: HeadRef = st.selectbox(say("corpus.head"), every, format_func=str, key=key, width=160)
         gauge = st.selectbox(
-            say("space.gauge"), GAUGES, format_func=lambda one: say(f"space.gauge_{one}"), key=f"space-other-gauge-{name}", width=240
+            say("space.gauge"), GAUGES, format_func=lambda choice: say(f"space.gauge_{choice}"), key=f"space-other-gauge-{name}", width=240
         )
         how = st.segmented_control(
-            say("space.project"), list(METHODS), format_func=lambda one: say(f"space.project_{one}"), key=f"space-how-{name}"
+            say("space.project"), list(METHODS), format_func=lambda choice: say(f"space.project_{choice}"), key=f"space-how-{name}"
         )
     if how is None or at is None or gauge is None:
         return
