@@ -81,7 +81,7 @@ def main() -> None:
         print(name, found[name], flush=True)
     twice = {"attention + words": 2}  # once more on the random network
     total = {key: round(sum(twice.get(name, 1) * one[key] for name, one in found.items()), 2) for key in found["attention-only"]}
-    words = sum(map(len, learn.gold.heads))
+    words = sum(map(len, learn.gold.governors))
     result = {
         "sentences": arguments.sentences, "words": words, "heads": len(heads), "seconds": found, "one seed, all four probes": total,
         "megabytes_of_maps": round(2 * int(learn.maps.starts[-1]) / 1e6), "torch": torch.__version__, "machine": platform.processor(),

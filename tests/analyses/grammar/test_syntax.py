@@ -191,7 +191,7 @@ class TestLabels:
     def test_stanford_turns_prepositional_phrases_round(self) -> None:
         gold = gold_of(self.SENTENCE, "stanford")
         assert gold.relations == ("poss", "possessive", "nsubjpass", "auxpass", "root", "prt", "prep", "det", "pobj")
-        assert (gold.heads[6], gold.heads[8], gold.heads[7]) == (4, 6, 8)
+        assert (gold.governors[6], gold.governors[8], gold.governors[7]) == (4, 6, 8)
 
     def test_the_s_after_a_possessor_is_judged_in_its_place(self) -> None:
         assert gold_of(self.SENTENCE).judged == (1, 1, 2, 3, 4, 5, 6, 7, 8)
@@ -201,7 +201,7 @@ class TestLabels:
     def test_the_stanford_form_of_any_sentence_is_still_a_tree(self) -> None:
         for sentence in sample_treebank(60, seed=2):
             gold = gold_of(sentence, "stanford")
-            Sentence(sentence.id, sentence.words, gold.heads, gold.relations)  # it is checked at birth
+            Sentence(sentence.id, sentence.words, gold.governors, gold.relations)  # it is checked at birth
 
     def test_unknown_labels_offer_the_known(self) -> None:
         with pytest.raises(TextError, match="Did you mean stanford"):

@@ -78,7 +78,11 @@ def examples_table(model: Model, texts: WordTexts, sentences: Sequence[Sentence]
     rows: list[dict[str, Cell]] = []
     for (row, index), weights in zip(wanted, maps, strict=True):
         gold, sentence = tally.golds[index], sentences[index]
-        arcs = [[word, head] for word, (head, name) in enumerate(zip(gold.heads, gold.relations, strict=True)) if name == row["relation"]]
+        arcs = [
+            [word, governor]
+            for word, (governor, name) in enumerate(zip(gold.governors, gold.relations, strict=True))
+            if name == row["relation"]
+        ]
         rows.append(
             {
                 **{name: row[name] for name in ("relation", "layer", "head", "direction")},

@@ -32,18 +32,18 @@ STANFORD = {**OWN_SUBTYPES, "obj": "dobj", "compound": "nn", "nummod": "num", "a
 class Gold:
     """What a sentence's words are scored against.
 
-    heads      the head of each word, -1 for the root
+    governors  the governor of each word, -1 for the root
     relations  the label of each word
     judged     the word whose prediction counts for each: itself, or the 's that follows a possessor
     """
 
-    heads: tuple[int, ...]
+    governors: tuple[int, ...]
     relations: tuple[str, ...]
     judged: tuple[int, ...]
 
 
 def gold_of(sentence: Sentence, labels: str = "ud") -> Gold:
-    """Labels and heads of a sentence.
+    """Labels and governors of a sentence.
 
     ud         universal relations, subtypes cut, except those that are relations of their own in Stanford Dependencies (nmod:poss,
                aux:pass, compound:prt, nsubj:pass, csubj:pass, cc:preconj, det:predet)
@@ -53,21 +53,21 @@ def gold_of(sentence: Sentence, labels: str = "ud") -> Gold:
     """
     if labels not in LABELS:
         raise TextError(f"Labels {labels!r}.", nearest(labels, LABELS))
-    heads, relations = sentence.governors, sentence.deprels
+    governors, relations = sentence.governors, sentence.deprels
     if labels == "ud":
         relations = tuple(name if name in OWN_SUBTYPES else name.partition(":")[0] for name in relations)
     elif labels == "stanford":
-        heads, relations = _stanford(sentence)
+        governors, relations = _stanford(sentence)
     possessors = {"nmod:poss", "poss"}
     judged = tuple(
         index + 1 if name in possessors and index + 1 < len(sentence) and sentence.words[index + 1] in POSSESSIVE else index
         for index, name in enumerate(relations)
     )
-    return Gold(heads, relations, judged)
+    return Gold(governors, relations, judged)
 
 
 def _stanford(sentence: Sentence) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    heads = list(sentence.governors)
+    governors = list(sentence.governors)
     relations = [STANFORD.get(name, STANFORD.get(name.partition(":")[0], name.partition(":")[0])) for name in sentence.deprels]
     turned: set[int] = set()
     for index, name in enumerate(sentence.deprels):
@@ -78,10 +78,10 @@ def _stanford(sentence: Sentence) -> tuple[tuple[int, ...], tuple[str, ...]]:
             relations[index] = "possessive"
         elif noun not in turned:  # the first of several prepositions takes the noun
             turned.add(noun)
-            heads[index], heads[noun] = heads[noun], index
+            governors[index], governors[noun] = governors[noun], index
             relations[index] = "prep" if relations[noun] in ("obl", "nmod") else relations[noun]
             relations[noun] = "pobj"
-    return tuple(heads), tuple(relations)
+    return tuple(governors), tuple(relations)
 
 
 def rows_of(counts: dict[str, int], min_count: int) -> list[str]:

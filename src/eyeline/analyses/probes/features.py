@@ -38,27 +38,27 @@ class Heads:
 
 @dataclass(frozen=True)
 class GoldSentences:
-    """The sentences of a treebank that a model can read, and their heads.
+    """The sentences of a treebank that a model can read, and their governors.
 
-    texts     their tokens, and what was left out
-    heads     of each sentence [word]: 0 for ROOT, i + 1 for word i
-    scored    of each sentence [word]: all but punctuation
-    n_given   how many sentences there were before those that the model cannot read were left out
+    texts      their tokens, and what was left out
+    governors  of each sentence [word]: 0 for ROOT, i + 1 for word i
+    scored     of each sentence [word]: all but punctuation
+    n_given    how many sentences there were before those that the model cannot read were left out
     """
 
     sentences: tuple[Sentence, ...]
     texts: WordTexts
-    heads: tuple[Tensor, ...]
+    governors: tuple[Tensor, ...]
     scored: tuple[Tensor, ...]
     n_special: int
     n_given: int
 
     def __len__(self) -> int:
-        return len(self.heads)
+        return len(self.governors)
 
 
 def read_gold(model: Model, sentences: Sequence[Sentence], what: str, max_tokens: int | None) -> GoldSentences:
-    """Tokenise sentences; `what` they are (training, test) is said where none can be used."""
+    """Tokenise sentences; `what` they are (training, test) is part of the error where none can be used."""
     texts = read_words(model, [s.words for s in sentences], [s.spaces for s in sentences], max_tokens=max_tokens)
     kept = tuple(sentences[index] for index in texts.kept)
     if not kept:
@@ -104,7 +104,7 @@ class Maps:
     """The word-level maps of some sentences, each [unit, unit, head], words first and special tokens behind; half precision."""
 
     def __init__(self, gold: GoldSentences, heads: Heads, *, in_memory: int = IN_MEMORY) -> None:
-        units = [len(heads_of_words) + gold.n_special for heads_of_words in gold.heads]
+        units = [len(governors) + gold.n_special for governors in gold.governors]
         self.heads = heads
         self.shapes = [(n, n, len(heads)) for n in units]
         self.starts = np.concatenate([[0], np.cumsum([n * n * len(heads) for n in units])])

@@ -41,10 +41,10 @@ def weights_of(scorer: Scorer, test: ProbeData) -> np.ndarray | None:
         return None
     total = torch.zeros(len(DIRECTIONS), len(test.maps.heads), dtype=torch.float64)
     with torch.inference_mode():
-        for index, heads in enumerate(test.gold.heads):
+        for index, governors in enumerate(test.gold.governors):
             candidate, dependent = scorer.tables(test.vectors.of(test.name, index))  # [word, direction, head]
-            total += dependent.sum(0) + candidate[heads[heads > 0] - 1].sum(0)
-    return np.asarray(total / sum(map(len, test.gold.heads)))
+            total += dependent.sum(0) + candidate[governors[governors > 0] - 1].sum(0)
+    return np.asarray(total / sum(map(len, test.gold.governors)))
 
 
 def probes_table(results: Sequence[ProbeResult], seed: int) -> Table:

@@ -54,7 +54,7 @@ def probe(
     seed: int = 0,
     progress: ReportProgress | None = None,
 ) -> Run:
-    """Train probes that find every word's head from attention, on one treebank, and score them on another.
+    """Train probes that find every word's governor from attention, on one treebank, and score them on another.
 
     treebank    the one to score on: what `read_treebank` read, or the file itself, or a list of Sentence
     train       the one to learn from; without it, one half of `treebank`, drawn with the seed, and the other half is scored
@@ -129,7 +129,7 @@ class _Bench:
     def run(self, model: Model) -> list[ProbeResult]:
         """Every row of the table. The maps of the trained network make room for those of the random one."""
         words, n_special, n_heads = self.vectors.name, self.golds["test"].n_special, len(self.heads)
-        guess = count(self.golds["test"], [right_branching(len(heads)) for heads in self.golds["test"].heads])
+        guess = count(self.golds["test"], [right_branching(len(governors)) for governors in self.golds["test"].governors])
         parts = {name: ProbeData(name, gold, Maps(gold, self.heads), self.vectors) for name, gold in self.golds.items()}
         self.record(model, parts, "recording attention")
 

@@ -1,4 +1,4 @@
-"""The probes: how likely each word, or ROOT, is the head of each word. Small torch modules on arrays; no model, no files.
+"""The probes: how likely each word, or ROOT, is the governor of each word. Small torch modules on arrays; no model, no files.
 
 A scorer takes `maps` [unit, unit, head of the model], query before key, the words first and the special tokens behind them, and `vectors`
 [word, dim]; it gives scores [dependent, candidate]. Candidate 0 is ROOT, candidate i + 1 word i; a word is among its own candidates.
@@ -27,9 +27,9 @@ class Scorer(nn.Module, ABC):
     def forward(self, maps: Tensor, vectors: Tensor) -> Tensor:
         """[unit, unit, head], [word, dim] → scores [dependent, candidate]"""
 
-    def loss(self, maps: Tensor, vectors: Tensor, heads: Tensor) -> Tensor:
-        """− Σ_j log p(head of j | j); heads: [word], 0 for ROOT, i + 1 for word i."""
-        return nn.functional.cross_entropy(self(maps, vectors), heads, reduction="sum")
+    def loss(self, maps: Tensor, vectors: Tensor, governors: Tensor) -> Tensor:
+        """− Σ_j log p(governor of j | j); governors: [word], 0 for ROOT, i + 1 for word i."""
+        return nn.functional.cross_entropy(self(maps, vectors), governors, reduction="sum")
 
 
 class AttentionOnly(Scorer):
@@ -141,7 +141,7 @@ def distances(n_words: int) -> Tensor:
 
 
 def right_branching(n_words: int) -> Tensor:
-    """The head of each word is the next word; the last word's is ROOT. [word], as `heads` of a loss.
+    """The governor of each word is the next word; the last word's is ROOT. [word], as `governors` of a loss.
 
     >>> right_branching(3).tolist()
     [2, 3, 0]

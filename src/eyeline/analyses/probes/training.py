@@ -25,7 +25,7 @@ POINTS, FEWEST = 6, 10
 
 @dataclass(frozen=True)
 class ProbeData:
-    """Training or test sentences as a probe reads them: maps, word vectors, and the gold heads."""
+    """Training or test sentences as a probe reads them: maps, word vectors, and the gold governors."""
 
     name: str
     gold: GoldSentences
@@ -42,7 +42,7 @@ class ProbeData:
 
 @dataclass(frozen=True)
 class Score:
-    """Right heads of each sentence, with and without punctuation; [sentence] each. Scores of several seeds may be averaged."""
+    """Right governors of each sentence, with and without punctuation; [sentence] each. Scores of several seeds may be averaged."""
 
     hits: np.ndarray
     of: np.ndarray
@@ -60,8 +60,8 @@ class Score:
 
 
 def count(gold: GoldSentences, predicted: Sequence[Tensor]) -> Score:
-    """Compare predicted heads of each sentence [word] (0 for ROOT) with the gold ones."""
-    right = [(governors == heads) for governors, heads in zip(predicted, gold.heads, strict=True)]
+    """Compare predicted governors of each sentence [word] (0 for ROOT) with the gold ones."""
+    right = [(answers == governors) for answers, governors in zip(predicted, gold.governors, strict=True)]
     return Score(
         np.array([int((ok & scored).sum()) for ok, scored in zip(right, gold.scored, strict=True)], float),
         np.array([int(scored.sum()) for scored in gold.scored], float),
@@ -100,7 +100,7 @@ def train(
         for epoch in range(epochs):
             total = 0.0
             for index in torch.randperm(len(part), generator=generator).tolist():
-                loss = scorer.loss(*part.inputs(index), part.gold.heads[index])
+                loss = scorer.loss(*part.inputs(index), part.gold.governors[index])
                 optimiser.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
                 optimiser.step()

@@ -50,7 +50,7 @@ class _Reading:
         self.sentences: list[tuple[str, ...]] = []
         self.spaces: list[bool | None] = []  # behind every word; None: as its script is written, and so between sentences
         self.tokens: list[Any] = []
-        self.heads: list[int | None] = []  # of every word over the document, -1 a root; None: not given
+        self.governors: list[int | None] = []  # of every word over the document, -1 a root; None: not given
         self.open: dict[str, list[tuple[int, str | None, str]]] = {}  # entity → first word, head field, where, of its open mentions
         self.spans: list[tuple[int, int, str, str | None]] = []  # first word, last word, entity, head field
 
@@ -68,7 +68,7 @@ class _Reading:
         self.sentences.append(forms)
         self.spaces += [*(spaces_of(forms, sentence) or [None] * len(forms))[:-1], None]
         self.tokens += words
-        self.heads += [None if token["head"] is None else position_of.get(token["head"], -1) for token in words]
+        self.governors += [None if token["head"] is None else position_of.get(token["head"], -1) for token in words]
 
     def _brackets(self, where: str, position: int, brackets: str, fields: tuple[str, ...]) -> None:
         if _BRACKET.sub("", brackets):
@@ -108,11 +108,11 @@ class _Reading:
 
     def _mention(self, start: int, end: int, cluster: int, stated: str | None) -> Mention:
         """CorefUD says which word is the head (from 1); elsewhere the dependencies tell, and where there are none, the tags."""
-        heads = [head for head in self.heads[start : end + 1] if head is not None]
+        governors = [governor for governor in self.governors[start : end + 1] if governor is not None]
         if stated is not None and stated.isdecimal() and len(stated) < LONGEST_NUMBER and 1 <= int(stated) <= end - start + 1:
             head = start + int(stated) - 1
-        elif len(heads) == end - start + 1:
-            head = start + head_by_dependencies(0, end - start, [other - start for other in heads])
+        elif len(governors) == end - start + 1:
+            head = start + head_by_dependencies(0, end - start, [other - start for other in governors])
         else:
             head = start + head_by_tags([_tag(token, "xpos", "upos") for token in self.tokens[start : end + 1]])
         token = self.tokens[head]

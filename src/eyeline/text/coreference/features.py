@@ -30,13 +30,13 @@ _ENDS_BEHIND_A_NOUN = (
 )  # fmt: skip
 
 
-def head_by_dependencies(start: int, end: int, heads: Sequence[int]) -> int:
-    """The first word of the mention whose own head lies outside of it; heads: of every word, -1 for a root.
+def head_by_dependencies(start: int, end: int, governors: Sequence[int]) -> int:
+    """The first word of the mention whose own governor lies outside of it; governors: of every word, -1 for a root.
 
     >>> head_by_dependencies(0, 2, [1, -1, 3, 1])   # the man in …
     1
     """
-    return next((word for word in range(start, end + 1) if not start <= heads[word] <= end), end)
+    return next((word for word in range(start, end + 1) if not start <= governors[word] <= end), end)
 
 
 def head_by_tags(tags: Sequence[str]) -> int:
