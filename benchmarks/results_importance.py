@@ -66,7 +66,7 @@ def same_state(model: el.Model) -> str:
         f"It is not a property of `[SEP]` alone: in layers {', '.join(map(str, same))} the value vectors of `[CLS]` and `[SEP]` are"
         f" the same to {max(distances[layer] for layer in same):.1%} or better (measured on one pair of texts), hence the equal columns,"
         f" and that of *cat* is {min(lengths):.1f} to {max(lengths):.1f} times as long. Both tokens serve as one sink with small values;"
-        " the gradient by an attention weight is proportional to the value vector that it moves."
+        " the gradient by an attention weight is a product with the value vector of its key."
     )
 
 

@@ -11,9 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import eyeline as el
 from eyeline.errors import TextError
 from eyeline.text.coreference.mention import MarkedDocument, Mention
 from eyeline.text.coreference.read import read_coreference
+from tests.laws.statistics import tiny_model
 from tests.text.coreference.marked import as_conll2012, as_conllu, as_json, documents, spans
 
 MARY = MarkedDocument(
@@ -226,3 +228,38 @@ def test_a_mention_holds_its_head(broken: tuple[int, int, int]) -> None:
 def test_a_mention_beyond_its_document_is_refused() -> None:
     with pytest.raises(TextError, match="there are 1 words"):
         MarkedDocument("x", (("a",),), (Mention(0, 1, 1, 0, "nominal"),))
+
+
+UNTAGGED = """#begin document (novel); part 0
+novel 0 0 Mary _ _ _ _ _ _ _ _ (1)
+novel 0 1 met _ _ _ _ _ _ _ _ _
+novel 0 2 the _ _ _ _ _ _ _ _ (2
+novel 0 3 men _ _ _ _ _ _ _ _ _
+novel 0 4 of _ _ _ _ _ _ _ _ _
+novel 0 5 Leeds _ _ _ _ _ _ _ _ 2)
+novel 0 6 . _ _ _ _ _ _ _ _ _
+
+novel 0 0 Men _ _ _ _ _ _ _ _ (2)
+novel 0 1 saw _ _ _ _ _ _ _ _ _
+novel 0 2 her _ _ _ _ _ _ _ _ (1)
+novel 0 3 . _ _ _ _ _ _ _ _ _
+
+#end document
+"""
+
+
+def test_a_file_without_tags_has_its_types_inferred_and_counted(tmp_path):
+    (tmp_path / "novel.conll").write_text(UNTAGGED, encoding="utf-8")
+    corpus = read_coreference(tmp_path / "novel.conll")
+    found = [(corpus[0].words[mention.head_word], mention.type) for mention in corpus[0].mentions]
+    assert found == [("Mary", "proper"), ("men", "nominal"), ("Men", "nominal"), ("her", "pronoun")]
+    assert corpus.inferred_types == 4
+    tagged = tmp_path / "tagged.conll"
+    tagged.write_text(CONLL2012, encoding="utf-8")
+    assert read_coreference(tagged).inferred_types == 0
+
+
+def test_a_run_says_that_types_were_inferred(tmp_path):
+    (tmp_path / "novel.conll").write_text(UNTAGGED, encoding="utf-8")
+    run = el.coreference(tiny_model(), tmp_path / "novel.conll")
+    assert any("the types of 4 mentions were inferred" in notice for notice in run.facts.notices)

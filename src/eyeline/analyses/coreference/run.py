@@ -147,6 +147,11 @@ def _by_rules(corpus: MarkedCorpus, questions: Questions) -> dict[str, np.ndarra
 def _notices(attention: AntecedentAttention, corpus: MarkedCorpus, counts: Mapping[str, int]) -> list[str]:
     """What is not in the tables, counted, and why."""
     notices = [f"{kind.replace('_', ' ')}: {number:,}. The first: {corpus.first[kind]}." for kind, number in corpus.problems.items()]
+    if corpus.inferred_types:
+        notices.append(
+            f"Without part-of-speech tags, the types of {corpus.inferred_types:,} mentions were inferred from their words:"
+            " pronouns by a list of English ones, names by their capitals, all others nominal."
+        )
     missing = [name for name in TYPES if not (attention.questions.type == name).any()]
     if missing:
         notices.append(f"No scored mention is of type {' or '.join(missing)}.")

@@ -9,6 +9,7 @@ from pathlib import Path
 from eyeline.errors import TextError
 from eyeline.text.coreference.features import features, head_by_tags, type_by_tag
 from eyeline.text.coreference.mention import MarkedDocument, Mention, Problems
+from eyeline.text.coreference.untagged import NO_TAG, head_by_words, type_by_word
 from eyeline.text.corpora.lines import numbered_lines
 
 #: Columns: document, part, number of the word, word, tag, parse, … and the coreference last; between them any white space.
@@ -92,9 +93,25 @@ class _Part:
             for _, where in opened:
                 self.problems.note("malformed_brackets", where, f"({cluster} is never closed")
         words = [word for sentence in self.sentences for word in sentence]
+        mentions = self._untagged(words) if NO_TAG.issuperset(self.tags) else self._tagged(words)
+        return MarkedDocument(self.id, tuple(tuple(sentence) for sentence in self.sentences if sentence), tuple(mentions))
+
+    def _tagged(self, words: list[str]) -> list[Mention]:
         mentions = []
         for start, end, cluster in self.spans:
             head = start + head_by_tags(self.tags[start : end + 1])
             type_ = type_by_tag(self.tags[head], alone=start == end)
             mentions.append(Mention(start, end, head, cluster, type_, *features(words[head], self.tags[head], type_)))
-        return MarkedDocument(self.id, tuple(tuple(sentence) for sentence in self.sentences if sentence), tuple(mentions))
+        return mentions
+
+    def _untagged(self, words: list[str]) -> list[Mention]:
+        """Head words and types from the words alone; how many is counted, and told by the run."""
+        first_words = {sum(map(len, self.sentences[:index])) for index in range(len(self.sentences))}
+        lower_case = {word for word in words if word[:1].islower()}
+        mentions = []
+        for start, end, cluster in self.spans:
+            head = start + head_by_words(words[start : end + 1])
+            type_ = type_by_word(words[head], starts_sentence=head in first_words, lower_case=lower_case)
+            mentions.append(Mention(start, end, head, cluster, type_, *features(words[head], "", type_)))
+        self.problems.inferred_types += len(mentions)
+        return mentions

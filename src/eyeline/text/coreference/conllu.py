@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from eyeline.text.coreference.features import features, head_by_dependencies, head_by_tags, type_by_tag, type_by_word
+from eyeline.text.coreference.features import features, head_by_dependencies, head_by_tags, type_by_tag
 from eyeline.text.coreference.mention import MarkedDocument, Mention, Problems
+from eyeline.text.coreference.untagged import type_by_word
 from eyeline.text.corpora.conllu import conllu_blocks, parse_conllu
 from eyeline.text.corpora.lines import numbered_lines
 from eyeline.text.segment import written_together
@@ -117,6 +118,7 @@ class _Reading:
             head = start + head_by_tags([_tag(token, "xpos", "upos") for token in self.tokens[start : end + 1]])
         token = self.tokens[head]
         tag = _tag(token, "upos", "xpos")
+        self.problems.inferred_types += not tag
         type_ = type_by_tag(tag, alone=start == end) if tag else type_by_word(token["form"])
         return Mention(start, end, head, cluster, type_, *features(token["form"], token["xpos"] or "", type_, token["feats"]))
 

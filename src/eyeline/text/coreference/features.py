@@ -76,15 +76,6 @@ def type_by_tag(tag: str, *, alone: bool) -> str:
     return "proper" if tag in ("NNP", "NNPS", "PROPN") else "nominal"
 
 
-def type_by_word(word: str) -> str:
-    """The type of a mention whose head word has no tag: an English pronoun is one, and nothing else can be told apart.
-
-    >>> type_by_word("She"), type_by_word("Mary")
-    ('pronoun', 'nominal')
-    """
-    return "pronoun" if word.casefold().replace("’", "'") in PRONOUNS else "nominal"
-
-
 def features(word: str, tag: str, type_: str, given: Mapping[str, str] | None = None) -> tuple[str | None, str | None, str | None]:
     """Number, gender and person of a head word: what its file gives (Number=, Gender=, Person= of CoNLL-U), else from what it is.
 

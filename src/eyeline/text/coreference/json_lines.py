@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from eyeline.errors import TextError
-from eyeline.text.coreference.features import features, head_by_dependencies, head_by_tags, type_by_tag, type_by_word
+from eyeline.text.coreference.features import features, head_by_dependencies, head_by_tags, type_by_tag
 from eyeline.text.coreference.mention import TYPES, MarkedDocument, Mention, Problems
+from eyeline.text.coreference.untagged import type_by_word
 from eyeline.text.corpora.lines import numbered_lines
 
 NEEDED = "Each line is an object with tokens, sent_lens and mentions [{start, end (included), cluster, …}]."
@@ -53,6 +54,7 @@ def _document(where: str, data: Any, problems: Problems) -> MarkedDocument:
     for index, record in enumerate(data["mentions"] if isinstance(data["mentions"], list) else [None]):
         try:
             mentions.append(_mention(record, words, data))
+            problems.inferred_types += not (data.get("xpos") or data.get("upos") or record.get("type"))
         except (TextError, TypeError) as error:
             what = f"mention {index} cannot be used ({' '.join(str(error).split())})"
             problems.note("malformed_mentions", where, what)

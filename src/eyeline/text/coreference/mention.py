@@ -79,6 +79,7 @@ class Problems:
     strict: bool = False
     counts: Counter[str] = field(default_factory=Counter)
     first: dict[str, str] = field(default_factory=dict)  # kind → the first of its kind, in words
+    inferred_types: int = 0  # mentions whose type was inferred from their words, for want of tags
 
     def note(self, kind: str, where: str, what: str) -> None:
         if self.strict:

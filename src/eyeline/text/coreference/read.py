@@ -27,6 +27,7 @@ class MarkedCorpus:
     """Documents with their mentions, and what of the file could not be used.
 
     problems   kind → how many; `first` tells of the first of each kind in words
+    inferred_types   so many mentions have a type that was inferred from their words: the file has no tags
     """
 
     name: str
@@ -34,6 +35,7 @@ class MarkedCorpus:
     documents: tuple[MarkedDocument, ...] = field(repr=False)
     problems: Mapping[str, int] = field(default_factory=dict)
     first: Mapping[str, str] = field(default_factory=dict, repr=False)
+    inferred_types: int = 0
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -70,7 +72,7 @@ def read_coreference(path: str | Path, *, kind: str | None = None, strict: bool 
                 "jsonl": "Each document lists its mentions: [{start, end, cluster, …}].",
             }[kind],
         )
-    return MarkedCorpus(file_name(path), file_hash(path), documents, Counter(problems.counts), problems.first)
+    return MarkedCorpus(file_name(path), file_hash(path), documents, Counter(problems.counts), problems.first, problems.inferred_types)
 
 
 def _kind_of(path: Path) -> str:
