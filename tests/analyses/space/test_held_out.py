@@ -11,7 +11,7 @@ from eyeline.analyses.space import fit as space_fit
 from eyeline.analyses.space import held_out
 from eyeline.analyses.space.held_out import held_out_fidelity
 from eyeline.errors import EyelineError
-from eyeline.hosts.cli.space import _said
+from eyeline.hosts.cli.space import _summary
 from eyeline.measures.space.fitted_projection import fit_projections
 from eyeline.measures.space.projection_loss import HeadText
 from tests.laws.statistics import tiny_model
@@ -38,7 +38,7 @@ def test_one_short_sentence_is_not_praised_for_what_the_fit_saw(capybara):
     by_heart = alone["top1_projected"].mean()  # what was shown before: the fit knows these few tokens by heart
     assert facts["top1_held_out"].mean() < by_heart - 0.1
     assert alone["top1_held_out"].mean() < by_heart - 0.1
-    assert _said(alone).startswith(
+    assert _summary(alone).startswith(
         f"the most attended key is the nearest for {alone['top1_held_out'].mean():.1%} of queries on unseen text"
     )
 

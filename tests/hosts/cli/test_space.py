@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import eyeline as el
-from eyeline.hosts.cli.space import _said
+from eyeline.hosts.cli.space import _summary
 from eyeline.sample.treebank import write_sample
 from tests.hosts.cli.test_cli import eyeline  # noqa: F401 - a fixture
 
@@ -151,4 +151,4 @@ def test_the_help_says_what_happens_unless_told(eyeline):  # noqa: F811
 
 
 def test_a_model_whose_heads_are_all_dead_is_told_in_words():
-    assert "every head attends to all keys alike" in _said({"top1_projected": np.full((2, 2), np.nan)})
+    assert "every head attends to all keys alike" in _summary({"top1_projected": np.full((2, 2), np.nan)})
