@@ -6,13 +6,14 @@ import { note, type Note } from "./controls/note";
 import { Arrays } from "./core/arrays";
 import { problem } from "./core/check";
 import type { Kind, State, View } from "./core/contract";
+import { howMade } from "./core/made";
 import { keyChange } from "./core/keyboard";
 import { labelsWith, type Labels } from "./core/labels";
 import { Reader } from "./core/reading";
 import { Redraw } from "./core/schedule";
 import { change, settle, shownKind } from "./core/state";
 import { themeOf, watchTheme } from "./core/theme";
-import { savePicture } from "./marks/picture";
+import { type Format, savePicture } from "./marks/picture";
 import { framed } from "./marks/scene";
 import { type Stage, type Summary, type ViewInstance, viewKind } from "./registry";
 import { CSS } from "./style";
@@ -251,11 +252,12 @@ class Frame {
     this.markReady();
   }
 
-  private async save(format: "svg" | "png"): Promise<void> {
+  private async save(format: Format): Promise<void> {
     const scene = this.instance.scene();
     if (!scene) return;
     const theme = themeOf(this.state.theme);
-    const picture = framed(scene, this.instance.title(), this.instance.caption(), theme.text, theme.muted);
+    const captions = [this.instance.caption(), howMade(this.view.spec, this.state, this.view.kind, this.labels)].filter(Boolean);
+    const picture = framed(scene, this.instance.title(), captions, theme.text, theme.muted);
     await savePicture(picture, format, `${this.view.spec.model || "eyeline"}-${this.shown}`);
   }
 

@@ -228,3 +228,30 @@ def test_a_view_of_no_width_is_drawn_when_it_gets_one(show):
     assert shown.page.evaluate(CANVAS_WIDTH) > 500  # not drawn again
     shown.page.evaluate("document.getElementById('view').style.width = '700px'")
     shown.wait(f"{CANVAS_WIDTH} > 400")
+
+
+@pytest.mark.parametrize(("ending", "begins"), [("svg", b"<svg"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
+@pytest.mark.parametrize("kind", ["head", "model", "neuron"])
+def test_the_save_button_writes_each_format_of_each_view(show, tmp_path, kind, ending, begins):
+    shown = show(made_up.neurons(10) if kind == "neuron" else made_up.view(kind, 12, layers=2, heads=3))
+    shown.click("[data-name=save]")
+    with shown.page.expect_download() as download:
+        shown.click(f"[data-name={ending}]")
+    download.value.save_as(tmp_path / "x")
+    assert (tmp_path / "x").read_bytes().startswith(begins)
+    assert download.value.suggested_filename.endswith(f".{ending}")
+
+
+def test_a_picture_saved_from_the_page_says_how_it_was_made(show, tmp_path):
+    shown = show(made_up.view("head", 12, layers=1, heads=2))
+    shown.reading()
+    shown.page.get_by_text("Hide special tokens").click()
+    shown.page.get_by_text("Let rows sum to 1 again").click()
+    shown.until("state.hide_special && state.renormalise")
+    shown.page.keyboard.press("Escape")
+    shown.click("[data-name=save]")
+    with shown.page.expect_download() as download:
+        shown.click("[data-name=svg]")
+    download.value.save_as(tmp_path / "x.svg")
+    drawn = (tmp_path / "x.svg").read_text(encoding="utf-8")
+    assert "10 × 10 · Hide special tokens · Let rows sum to 1 again" in drawn

@@ -4,6 +4,7 @@ import { axes, isPair, matches } from "../core/axes";
 import type { Kind, Spec, State } from "../core/contract";
 import type { Labels } from "../core/labels";
 import { menu, numbers, search, segmented, select, stepper, type Control } from "./controls";
+import type { Format } from "../marks/picture";
 import { el, on } from "./dom";
 import { headBoxes } from "./heads";
 import { lineZoom } from "./line-zoom";
@@ -14,7 +15,7 @@ export interface ToolbarHost {
   labels: Labels;
   state(): State;
   set(patch: Partial<State>): void;
-  save(format: "svg" | "png"): void;
+  save(format: Format): void;
   find(by: 1 | -1): void;
 }
 
@@ -225,7 +226,7 @@ const themeMenu = ({ labels, set }: ToolbarHost): Control =>
   );
 
 function saveMenu({ labels, save }: ToolbarHost): Control {
-  const choice = (format: "svg" | "png") => {
+  const choice = (format: Format) => {
     const button = el("button", { type: "button", class: "entry", "data-name": format }, labels[format]);
     on(button, "click", () => {
       save(format);
@@ -233,6 +234,6 @@ function saveMenu({ labels, save }: ToolbarHost): Control {
     });
     return button;
   };
-  const whole = menu(labels.save, "save", [choice("svg"), choice("png")]);
+  const whole = menu(labels.save, "save", [choice("svg"), choice("png"), choice("pdf")]);
   return whole;
 }

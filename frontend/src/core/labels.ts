@@ -46,6 +46,7 @@ export const ENGLISH = {
   save: "Save picture",
   svg: "SVG (vector)",
   png: "PNG (2×)",
+  pdf: "PDF (3×)",
   heads: "Heads",
   all: "All",
   none: "None",

@@ -101,10 +101,10 @@ export interface Scene {
   items: Item[];
 }
 
-/** The scene with a title above and a caption below, as a figure of its own. */
-export function framed(scene: Scene, title: string, caption: string, text: string, muted: string): Scene {
+/** The scene with a title above and the lines of a caption below, as a figure of its own. */
+export function framed(scene: Scene, title: string, caption: string[], text: string, muted: string): Scene {
   const top = 36;
-  const bottom = 28;
+  const bottom = 10 + 18 * caption.length;
   const pad = 12;
   return {
     width: scene.width + 2 * pad,
@@ -113,7 +113,9 @@ export function framed(scene: Scene, title: string, caption: string, text: strin
     items: [
       { type: "text", x: pad, y: 18, text: title, size: 14, fill: text, bold: true },
       ...scene.items.map((item) => moved(item, pad, top)),
-      { type: "text", x: pad, y: scene.height + top + 14, text: caption, size: 12, fill: muted },
+      ...caption.map(
+        (line, i): Item => ({ type: "text", x: pad, y: scene.height + top + 14 + 18 * i, text: line, size: 12, fill: muted }),
+      ),
     ],
   };
 }
