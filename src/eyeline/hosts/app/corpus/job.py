@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from eyeline.text.corpora.corpus import Corpus
 
 
-def corpus_work(model: Model, corpus: Corpus, only: Sequence[str], limit: int) -> Work:
-    """The work of a job: the analysis, then the run's folder, whole or not at all."""
+def corpus_work(model: Model, corpus: Corpus, only: Sequence[str], limit: int, *, pairs: bool = False) -> Work:
+    """The work of a job: the analysis, then the run's folder, whole or not at all. pairs: segments [CLS] A [SEP] B [SEP]."""
     from eyeline.analyses.corpus.run import analyse
     from eyeline.analyses.corpus.statistics.catalogue import statistics_named
 
@@ -24,7 +24,7 @@ def corpus_work(model: Model, corpus: Corpus, only: Sequence[str], limit: int) -
         def report(progress: Progress) -> None:
             job.report_progress(replace(progress, step=""))  # the page counts paragraphs
 
-        run = analyse(model, corpus, statistics_named(only), limit=min(limit, len(corpus)), window=True, progress=report)
+        run = analyse(model, corpus, statistics_named(only), limit=min(limit, len(corpus)), pairs=pairs, window=not pairs, progress=report)
         save_run(job, run.save)
 
     return work

@@ -29,13 +29,14 @@ class CorpusForm:
     model: str
     analyses: list[str]
     limit: int
+    pairs: bool
 
 
 def page(say: Say) -> None:
     heading(say, "corpus")
     form = _form(say)
     panel.show_job(say, "corpus")
-    arguments = (recipe_source(form.model), form.source.file, form.analyses, form.limit)
+    arguments = (recipe_source(form.model), form.source.file, form.analyses, form.limit, form.pairs)
     show_recipe(say, recipe.python(*arguments), recipe.console(*arguments))
 
 
@@ -52,7 +53,8 @@ def _form(say: Say) -> CorpusForm:
             default=ANALYSES[:3], key="corpus-analyses", wrap=True, help=say("corpus.analyses_help"),
         )  # fmt: skip
         limit = int(st.number_input(say("corpus.limit"), 1, most, min(200, most), key="corpus-limit", help=say("corpus.limit_help")))
-        form = CorpusForm(source, model, list(chosen) or list(ANALYSES[:1]), limit)
+        pairs = st.checkbox(say("corpus.pairs"), key="corpus-pairs", help=say("corpus.pairs_help"))
+        form = CorpusForm(source, model, list(chosen) or list(ANALYSES[:1]), limit, pairs)
         disabled = panel.is_running("corpus") or not chosen
         if st.button(say("corpus.run"), type="primary", width="stretch", disabled=disabled, key="corpus-run"):
             _submit(say, form)
@@ -62,4 +64,4 @@ def _form(say: Say) -> CorpusForm:
 def _submit(say: Say, form: CorpusForm) -> None:
     opened = open_text_and_models(say, form.source, form.model)
     if opened is not None:
-        panel.submit(say, "corpus", corpus_work(opened.models[0], opened.corpus, form.analyses, form.limit))
+        panel.submit(say, "corpus", corpus_work(opened.models[0], opened.corpus, form.analyses, form.limit, pairs=form.pairs))

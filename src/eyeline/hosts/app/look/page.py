@@ -18,6 +18,7 @@ from eyeline.hosts.app.address import KINDS, Looking, read_address, valid_state,
 from eyeline.hosts.app.figures.files import drawn, graph_file, page_file, trace_file
 from eyeline.hosts.app.heading import heading
 from eyeline.hosts.app.look import recipe
+from eyeline.hosts.app.look.figures import show_figures
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.models import choices, model_named, model_source, recipe_source, token_count, trace_of, view_cache
 from eyeline.hosts.app.plain import escaped, refuse
@@ -49,6 +50,7 @@ def page(say: Say) -> None:
     )  # fmt: skip
     looking = replace(looking, view=kind or looking.view)
     _show(say, looking, trace)
+    show_figures(say, looking, trace)
 
 
 def _form(say: Say) -> Looking | None:

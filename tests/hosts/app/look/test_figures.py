@@ -1,0 +1,37 @@
+"""One text, every figure; pairs in Corpus."""
+
+from __future__ import annotations
+
+import pytest
+
+from eyeline.hosts.app.messages import Say
+from tests.hosts.app.test_pages import errors, finish, typed
+
+
+@pytest.mark.parametrize("language", ["en", "ja", "ko"])
+def test_one_click_shows_figures_1_2_4_and_6_of_the_text_on_the_page(script, language):
+    at, say = script("look", language).run(), Say(language)
+    at.button(key="look-figures").click().run()
+    assert errors(at) == []
+    titles = [heading.value for heading in at.subheader]
+    assert say("look.figure_heads") in titles
+    assert len(at.get("plotly_chart")) == 3
+
+
+def test_another_text_hides_the_figures_until_they_are_asked_for_again(script):
+    at = script("look").run()
+    at.button(key="look-figures").click().run()
+    typed(at, "Birds sing.")
+    assert errors(at) == []
+    assert at.session_state["looking"].text == "Birds sing."
+    assert not at.get("plotly_chart")
+
+
+def test_a_corpus_is_measured_in_pairs(script):
+    at = script("corpus").run()
+    at.number_input(key="corpus-limit").set_value(4).run()
+    at.checkbox(key="corpus-pairs").check().run()
+    at.button(key="corpus-run").click().run()
+    assert errors(at) == []
+    job = finish(at)
+    assert '"pairs": true' in (job.folder / "run.json").read_text()
