@@ -13,6 +13,7 @@ OPTIONS = (
     (re.compile(r"\btruncate=True\b"), "--truncate"),
     (re.compile(r"--(\w[\w-]*) \(\w+=\w+\)"), r"--\1"),
     (re.compile(r"\b(?:the second text: )?model\.trace\(source, target\)"), "--pair TEXT"),
+    (re.compile(r", or wrap such a model: el\.wrap\(hf, tokenizer\)"), ""),
     (re.compile(r"\bwindow=True\b"), "--window"),
     (re.compile(r"\boverwrite=True\b"), "--overwrite"),
 )
@@ -23,6 +24,8 @@ def for_the_command_line(message: str) -> str:
 
     >>> for_the_command_line("This model has two kinds of attention. Take trace.encoder.")
     'This model has two kinds of attention. Take --stack encoder.'
+    >>> for_the_command_line("Use a checkpoint saved as …ForCausalLM, or wrap such a model: el.wrap(hf, tokenizer).")
+    'Use a checkpoint saved as …ForCausalLM.'
     >>> for_the_command_line("Go on with it: --resume (resume=True).")
     'Go on with it: --resume.'
     """
