@@ -6,7 +6,7 @@ import { groupsOf } from "./pooling";
 export interface Axis {
   /** Token positions of each unit shown, in order. */
   groups: number[][];
-  /** Place of each unit among all units of this level (before anything was left out). */
+  /** Index of each unit among all units of this level (before anything was left out). */
   units: number[];
   labels: string[];
   special: boolean[];
@@ -58,7 +58,7 @@ export function isPair(spec: Spec, stack: number): boolean {
 }
 
 /** Row or column in which a token is shown, or −1. */
-export const placeOf = (side: Axis, token: number): number => side.groups.findIndex((group) => group.includes(token));
+export const unitIndex = (side: Axis, token: number): number => side.groups.findIndex((group) => group.includes(token));
 
 export function matches(side: Axis, find: string): boolean[] {
   const needle = find.trim().toLocaleLowerCase();

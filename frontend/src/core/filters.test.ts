@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { axes, isPair, matches, placeOf } from "./axes";
+import { axes, isPair, matches, unitIndex } from "./axes";
 import { example } from "./example";
 import { Combined, maximum, mostAttended, renormalise, select } from "./filters";
 import { settle } from "./state";
@@ -62,7 +62,7 @@ describe("axes", () => {
 
   it("finds the word that holds a token, and −1 for one left out", () => {
     const { rows } = axes(spec, settle(spec, { level: "word", hide_special: true }), null);
-    expect([placeOf(rows, 3), placeOf(rows, 0)]).toEqual([1, -1]);
+    expect([unitIndex(rows, 3), unitIndex(rows, 0)]).toEqual([1, -1]);
   });
 
   it("finds tokens whatever their case, and nothing for nothing", () => {

@@ -8,7 +8,7 @@ const walk = (patch: object) => {
   const spec = example();
   const state = settle(spec, patch);
   const { rows, cols } = axes(spec, state, null);
-  return found(spec, state, rows, cols).map(({ side, place }) => `${side}${place}`);
+  return found(spec, state, rows, cols).map(({ side, index }) => `${side}${index}`);
 };
 
 describe("find", () => {

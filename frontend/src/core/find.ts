@@ -5,13 +5,13 @@ import type { Spec, State } from "./contract";
 
 export interface Match {
   side: "query" | "key";
-  place: number;
+  index: number;
 }
 
 /** What is found, in the order in which it is walked: the side looked from, then the other one where it is another text. */
 export function found(spec: Spec, state: State, rows: Axis, cols: Axis): Match[] {
   const on = (side: Match["side"]): Match[] =>
-    matches(side === "query" ? rows : cols, state.find).flatMap((yes, place) => (yes ? [{ side, place }] : []));
+    matches(side === "query" ? rows : cols, state.find).flatMap((yes, index) => (yes ? [{ side, index }] : []));
   const { query_text, key_text } = spec.stacks[state.stack];
   const [own, other] = state.direction === "from" ? (["query", "key"] as const) : (["key", "query"] as const);
   return query_text === key_text ? on(own) : [...on(own), ...on(other)];

@@ -5,13 +5,13 @@ import type { TextSpec } from "./contract";
 /** Token positions of each unit of the word level, in reading order; a special token is a unit of its own. */
 export function wordGroups(words: (number | null)[]): number[][] {
   const groups: number[][] = [];
-  const place = new Map<number, number>();
+  const groupOf = new Map<number, number>();
   words.forEach((word, position) => {
-    if (word !== null && place.has(word)) {
-      groups[place.get(word)!].push(position);
+    if (word !== null && groupOf.has(word)) {
+      groups[groupOf.get(word)!].push(position);
       return;
     }
-    if (word !== null) place.set(word, groups.length);
+    if (word !== null) groupOf.set(word, groups.length);
     groups.push([position]);
   });
   return groups;

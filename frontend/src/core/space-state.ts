@@ -3,7 +3,7 @@
 import type { Spec, State } from "./contract";
 import { BOUNDS, defaultValues } from "./state-schema";
 
-const place = (value: unknown, n: number): number | null =>
+const validIndex = (value: unknown, n: number): number | null =>
   Number.isInteger(value) && (value as number) >= 0 && (value as number) < n ? (value as number) : null;
 
 /** How many texts and points the first space has in a stack. */
@@ -25,10 +25,10 @@ export function fitSpace(
   const { texts, points } = counts(spec, stack);
   const number = (value: unknown, low: number, high: number, otherwise: number) =>
     typeof value === "number" && Number.isFinite(value) ? Math.min(high, Math.max(low, value)) : otherwise;
-  const lasso = Array.isArray(given.lasso) ? [...new Set(given.lasso.filter((i) => place(i, points) !== null))] : [];
+  const lasso = Array.isArray(given.lasso) ? [...new Set(given.lasso.filter((i) => validIndex(i, points) !== null))] : [];
   return {
-    point: place(given.point, points),
-    text: place(given.text, texts),
+    point: validIndex(given.point, points),
+    text: validIndex(given.text, texts),
     lasso,
     links_top: Math.round(number(given.links_top, ...BOUNDS.links_top, base.links_top)),
     turn: {

@@ -131,13 +131,13 @@ export class SpaceData {
   async tops(layer: number, head: number): Promise<Tops> {
     const { tops, top_weights } = this.layer(layer);
     const [keys, weights] = await Promise.all([this.arrays.get(tops), this.arrays.get(top_weights)]);
-    const [places, values] = [keys.whole!(head), weights.block(head)];
+    const [positions, values] = [keys.whole!(head), weights.block(head)];
     const [, ranks, n] = keys.shape;
     return {
       ranks,
       key: (query, rank) => {
-        const place = places[rank * n + query];
-        return place === 0 ? -1 : this.keys.starts[this.queries.text[query]] + place - 1;
+        const position = positions[rank * n + query];
+        return position === 0 ? -1 : this.keys.starts[this.queries.text[query]] + position - 1;
       },
       weight: (query, rank) => values[rank * n + query],
     };

@@ -4,7 +4,7 @@ import { el, on } from "../controls/dom";
 import type { Axis } from "../core/axes";
 import { visible } from "../core/tokens";
 
-export interface Place {
+export interface Box {
   x: number;
   y: number;
   w: number;
@@ -21,7 +21,7 @@ export class TokenOptions {
 
   constructor(
     label: string,
-    private act: { move(place: number): void; choose(place: number): void; leave(): void },
+    private act: { move(index: number): void; choose(index: number): void; leave(): void },
   ) {
     this.element = el("div", { class: "tokens", role: "listbox", tabindex: "0", "aria-label": label, "aria-multiselectable": "true" });
     on(this.element, "keydown", (event) => this.key(event));
@@ -48,7 +48,7 @@ export class TokenOptions {
   }
 
   /** Options for what can be seen, and always for the active one. */
-  update(axis: Axis, [first, last]: [number, number], place: (i: number) => Place, chosen: Set<number>): void {
+  update(axis: Axis, [first, last]: [number, number], boxOf: (i: number) => Box, chosen: Set<number>): void {
     this.count = axis.labels.length;
     this.active = Math.max(0, Math.min(this.active, this.count - 1));
     const wanted = new Set<number>([this.active]);
@@ -58,7 +58,7 @@ export class TokenOptions {
     while (this.element.children.length < options.length) this.element.append(el("div", { role: "option" }));
     options.forEach((i, at) => {
       const option = this.element.children[at] as HTMLElement;
-      const { x, y, w, h } = place(i);
+      const { x, y, w, h } = boxOf(i);
       const text = visible(axis.labels[i]);
       if (option.textContent !== text) option.textContent = text;
       option.id = `${this.id}-${i}`;

@@ -1,6 +1,6 @@
 // Which tokens are looked at alone (hovered or locked), and the numbers that go with them.
 
-import { placeOf, type Axis } from "../../core/axes";
+import { unitIndex, type Axis } from "../../core/axes";
 import type { State } from "../../core/contract";
 import type { Labels } from "../../core/labels";
 import type { HeadMap, Reading } from "../../core/reading";
@@ -11,33 +11,33 @@ export type Side = "query" | "key";
 export interface Focus {
   side: Side;
   /** Rows (side query) or columns (side key). */
-  places: Set<number>;
+  indices: Set<number>;
 }
 
 export const sideOf = (state: State): Side => (state.direction === "from" ? "query" : "key");
 
 const axisOf = (reading: Reading, side: Side): Axis => (side === "query" ? reading.rows : reading.cols);
 
-export function lockedPlaces(reading: Reading, state: State): Set<number> {
+export function lockedIndices(reading: Reading, state: State): Set<number> {
   const axis = axisOf(reading, sideOf(state));
-  return new Set(state.locked.map((token) => placeOf(axis, token)).filter((place) => place >= 0));
+  return new Set(state.locked.map((token) => unitIndex(axis, token)).filter((index) => index >= 0));
 }
 
 /** Locked tokens, and the hovered one with them; on the other side only when nothing is locked. */
-export function focusOf(reading: Reading, state: State, hovered: { side: Side; place: number } | null): Focus | null {
-  const places = lockedPlaces(reading, state);
+export function focusOf(reading: Reading, state: State, hovered: { side: Side; index: number } | null): Focus | null {
+  const indices = lockedIndices(reading, state);
   const side = sideOf(state);
-  if (hovered && (hovered.side === side || places.size === 0)) {
-    if (hovered.side !== side) return { side: hovered.side, places: new Set([hovered.place]) };
-    places.add(hovered.place);
+  if (hovered && (hovered.side === side || indices.size === 0)) {
+    if (hovered.side !== side) return { side: hovered.side, indices: new Set([hovered.index]) };
+    indices.add(hovered.index);
   }
-  return places.size ? { side, places } : null;
+  return indices.size ? { side, indices } : null;
 }
 
 /** The change a click makes: lock or unlock; a click on the other column turns the direction round. */
-export function toggled(reading: Reading, state: State, side: Side, place: number): Partial<State> {
+export function toggled(reading: Reading, state: State, side: Side, index: number): Partial<State> {
   const axis = axisOf(reading, side);
-  const group = axis.groups[place];
+  const group = axis.groups[index];
   if (side !== sideOf(state)) return { direction: side === "query" ? "from" : "to", locked: [group[0]] };
   const without = state.locked.filter((token) => !group.includes(token));
   return { locked: without.length < state.locked.length ? without : [...state.locked, group[0]] };
@@ -47,9 +47,9 @@ export function toggled(reading: Reading, state: State, side: Side, place: numbe
 export function summed(map: HeadMap, width: number, focus: Focus): Float32Array {
   const height = width ? map.weights.length / width : 0;
   const sums = new Float32Array(focus.side === "query" ? width : height);
-  for (const place of focus.places)
-    if (focus.side === "query") for (let c = 0; c < width; c++) sums[c] += map.weights[place * width + c];
-    else for (let r = 0; r < height; r++) sums[r] += map.weights[r * width + place];
+  for (const index of focus.indices)
+    if (focus.side === "query") for (let c = 0; c < width; c++) sums[c] += map.weights[index * width + c];
+    else for (let r = 0; r < height; r++) sums[r] += map.weights[r * width + index];
   return sums;
 }
 
@@ -61,8 +61,8 @@ export function numbersShown(reading: Reading, focus: Focus | null): { values: F
   return { values, byMap };
 }
 
-/** The places with the most attention, most first. */
-export const topPlaces = (values: Float32Array, n: number): number[] =>
+/** The indices with the most attention, most first. */
+export const topIndices = (values: Float32Array, n: number): number[] =>
   [...values.keys()].sort((a, b) => values[b] - values[a]).slice(0, n);
 
 /** What a screen reader says about the tokens in focus. */
@@ -70,7 +70,7 @@ export function spoken(reading: Reading, focus: Focus | null, labels: Labels): s
   const shown = numbersShown(reading, focus);
   if (!focus || !shown) return "";
   const [own, other] = focus.side === "query" ? [reading.rows, reading.cols] : [reading.cols, reading.rows];
-  const names = [...focus.places].map((i) => visible(own.labels[i])).join(", ");
-  const top = topPlaces(shown.values, 3).map((i) => `${visible(other.labels[i])} ${shown.values[i].toFixed(3)}`);
+  const names = [...focus.indices].map((i) => visible(own.labels[i])).join(", ");
+  const top = topIndices(shown.values, 3).map((i) => `${visible(other.labels[i])} ${shown.values[i].toFixed(3)}`);
   return `${names}. ${focus.side === "query" ? labels.from : labels.to}: ${top.join(", ")}`;
 }

@@ -11,7 +11,7 @@ import type { Scene } from "../../marks/scene";
 import type { Stage, Summary } from "../../registry";
 import { Tip } from "../tip";
 import { TokenOptions } from "../options";
-import { focusOf, lockedPlaces, numbersShown, sideOf, spoken, toggled, topPlaces, type Side } from "./focus";
+import { focusOf, lockedIndices, numbersShown, sideOf, spoken, toggled, topIndices, type Side } from "./focus";
 import { cellAt, heatmapFrame, type Cell, type Margins } from "./heatmap-frame";
 import { heatmapScene, seen, type HeatmapInput } from "./scene-heatmap";
 import { cellSize, hold, panned, zoomed, type Frame } from "./zoom";
@@ -50,8 +50,8 @@ export class HeatmapPart {
     );
     const list = (side: Side, label: string) =>
       new TokenOptions(label, {
-        move: (place) => this.reach(side, place),
-        choose: (place) => this.reading && stage.set(toggled(this.reading, stage.state(), side, place)),
+        move: (index) => this.reach(side, index),
+        choose: (index) => this.reading && stage.set(toggled(this.reading, stage.state(), side, index)),
         leave: () => this.point(null, 0, 0),
       });
     this.options = { query: list("query", labels.queries), key: list("key", labels.keys) };
@@ -85,17 +85,17 @@ export class HeatmapPart {
     if (!this.reading || !this.pyramid) return;
     this.current = heatmapScene(this.input());
     paint(this.canvas, this.current);
-    this.place();
+    this.placeOptions();
   }
 
   /** Only the active token is an option: a map may have thousands. */
-  private place(): void {
+  private placeOptions(): void {
     const { rows, cols } = this.reading!;
     const cell = cellSize(this.frame, this.zoom.k);
     const window = seen({ frame: this.frame, zoom: this.zoom });
     const { left, top } = this.margins;
     const state = this.stage.state();
-    const locked = (side: Side) => (side === sideOf(state) ? lockedPlaces(this.reading!, state) : new Set<number>());
+    const locked = (side: Side) => (side === sideOf(state) ? lockedIndices(this.reading!, state) : new Set<number>());
     this.options.query.update(
       rows,
       [0, -1],
@@ -111,11 +111,11 @@ export class HeatmapPart {
   }
 
   /** Keyboard: points at the token and what it looks at most (or what looks at it most), in sight, and says it. */
-  private reach(side: Side, place: number): void {
+  private reach(side: Side, index: number): void {
     if (!this.reading) return;
-    const focus = focusOf(this.reading, { ...this.stage.state(), locked: [] }, { side, place })!;
-    const other = topPlaces(numbersShown(this.reading, focus)!.values, 1)[0] ?? 0;
-    this.hovered = side === "query" ? { row: place, col: other } : { row: other, col: place };
+    const focus = focusOf(this.reading, { ...this.stage.state(), locked: [] }, { side, index })!;
+    const other = topIndices(numbersShown(this.reading, focus)!.values, 1)[0] ?? 0;
+    this.hovered = side === "query" ? { row: index, col: other } : { row: other, col: index };
     const window = seen({ frame: this.frame, zoom: this.zoom });
     const outside =
       this.hovered.row < window.top ||
@@ -246,7 +246,7 @@ export class HeatmapPart {
     const list = found(this.stage.spec, this.stage.state(), this.reading.rows, this.reading.cols);
     if (!list.length) return;
     this.match = stepped(this.match, by, list.length);
-    this.reach(list[this.match].side, list[this.match].place);
+    this.reach(list[this.match].side, list[this.match].index);
   }
 
   key(event: KeyboardEvent): boolean {

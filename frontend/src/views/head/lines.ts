@@ -8,7 +8,7 @@ import type { Reading } from "../../core/reading";
 import { paint } from "../../marks/canvas";
 import type { Lines, Scene } from "../../marks/scene";
 import type { DrawnLine, Stage, Summary } from "../../registry";
-import { focusOf, lockedPlaces, numbersShown, sideOf, spoken, toggled, type Side } from "./focus";
+import { focusOf, lockedIndices, numbersShown, sideOf, spoken, toggled, type Side } from "./focus";
 import { linesLayout, MOST_ZOOM, rowAt, rowY, visibleRows, type LinesLayout } from "./layout";
 import { isCoarse } from "../pointer";
 import { TokenOptions } from "../options";
@@ -25,7 +25,7 @@ export class LinesPart {
   private options: Record<Side, TokenOptions>;
   private reading: Reading | null = null;
   private layout: LinesLayout | null = null;
-  private hovered: { side: Side; place: number } | null = null;
+  private hovered: { side: Side; index: number } | null = null;
   private whole: { key: string; lines: Lines } | null = null;
   private current: Scene | null = null;
   private lines: Lines | null = null;
@@ -42,8 +42,8 @@ export class LinesPart {
     this.canvas.setAttribute("aria-label", stage.labels.drawing);
     const list = (side: Side, label: string) =>
       new TokenOptions(label, {
-        move: (place) => this.reach(side, place),
-        choose: (place) => this.reading && stage.set(toggled(this.reading, stage.state(), side, place)),
+        move: (index) => this.reach(side, index),
+        choose: (index) => this.reading && stage.set(toggled(this.reading, stage.state(), side, index)),
         leave: () => this.hover(null),
       });
     this.options = { query: list("query", stage.labels.queries), key: list("key", stage.labels.keys) };
@@ -57,8 +57,8 @@ export class LinesPart {
     on(this.canvas, "pointermove", (event) => this.hover(event.pointerType === "touch" ? null : this.at(event)));
     on(this.canvas, "pointerleave", () => this.hover(null));
     on(this.canvas, "click", (event) => {
-      const place = this.at(event);
-      if (place && this.reading) stage.set(toggled(this.reading, stage.state(), place.side, place.place));
+      const target = this.at(event);
+      if (target && this.reading) stage.set(toggled(this.reading, stage.state(), target.side, target.index));
     });
   }
 
@@ -84,10 +84,10 @@ export class LinesPart {
     this.match = -1;
     this.hovered = null;
     const { rows, cols } = this.reading!;
-    const places = [rows, cols].flatMap((axis) => matches(axis, find).flatMap((yes, i) => (yes ? [i] : [])));
+    const indices = [rows, cols].flatMap((axis) => matches(axis, find).flatMap((yes, i) => (yes ? [i] : [])));
     const [first, last] = visibleRows(this.layout!, Infinity, this.scroll.scrollTop);
-    if (!places.length || places.some((i) => i > first && i < last - 1)) return;
-    this.scroll.scrollTop = Math.min(...places) * this.layout!.row - this.layout!.height / 3;
+    if (!indices.length || indices.some((i) => i > first && i < last - 1)) return;
+    this.scroll.scrollTop = Math.min(...indices) * this.layout!.row - this.layout!.height / 3;
   }
 
   private measure(): void {
@@ -131,7 +131,7 @@ export class LinesPart {
     this.apart = apart;
   }
 
-  /** Larger or smaller rows; the row under the pointer (or the first one) keeps its place. */
+  /** Larger or smaller rows; the row under the pointer (or the first one) keeps its position. */
   zoomBy(factor: number, clientY?: number): void {
     const { layout } = this;
     if (!layout) return;
@@ -181,12 +181,12 @@ export class LinesPart {
     this.drawnAt = scroll;
     this.current = linesScene(input, focus, this.lines);
     paint(this.canvas, this.current);
-    this.place(scroll);
+    this.placeOptions(scroll);
   }
 
-  private place(scroll: number): void {
+  private placeOptions(scroll: number): void {
     const { reading, layout } = this;
-    const locked = lockedPlaces(reading!, this.stage.state());
+    const locked = lockedIndices(reading!, this.stage.state());
     for (const side of ["query", "key"] as const) {
       const axis = side === "query" ? reading!.rows : reading!.cols;
       const room = layout!.tokens[side === "query" ? 0 : 1];
@@ -201,31 +201,31 @@ export class LinesPart {
     }
   }
 
-  private at(event: MouseEvent): { side: Side; place: number } | null {
+  private at(event: MouseEvent): { side: Side; index: number } | null {
     const { layout, reading } = this;
     if (!layout || !reading) return null;
     const box = this.canvas.getBoundingClientRect();
     const [x, y] = [event.clientX - box.left, event.clientY - box.top];
     const side: Side | null = x <= layout.x1 + 12 ? "query" : x >= layout.x2 - 12 ? "key" : null;
-    const place = rowAt(layout, y, this.scroll.scrollTop);
-    if (!side || y < layout.top || place < 0) return null;
-    return place < (side === "query" ? reading.rows : reading.cols).labels.length ? { side, place } : null;
+    const index = rowAt(layout, y, this.scroll.scrollTop);
+    if (!side || y < layout.top || index < 0) return null;
+    return index < (side === "query" ? reading.rows : reading.cols).labels.length ? { side, index } : null;
   }
 
-  private hover(to: { side: Side; place: number } | null): void {
-    if (this.hovered?.side === to?.side && this.hovered?.place === to?.place) return;
+  private hover(to: { side: Side; index: number } | null): void {
+    if (this.hovered?.side === to?.side && this.hovered?.index === to?.index) return;
     this.hovered = to;
     this.render();
   }
 
   /** Keyboard: brings the token into the window, shows its attention and says it. */
-  private reach(side: Side, place: number): void {
+  private reach(side: Side, index: number): void {
     if (!this.layout || !this.reading) return;
-    const top = place * this.layout.row;
+    const top = index * this.layout.row;
     const room = this.layout.height - this.layout.top - this.layout.row;
     if (top < this.scroll.scrollTop) this.scroll.scrollTop = top;
     else if (top > this.scroll.scrollTop + room) this.scroll.scrollTop = top - room;
-    this.hovered = { side, place };
+    this.hovered = { side, index };
     this.render();
     this.stage.announce(spoken(this.reading, focusOf(this.reading, this.stage.state(), this.hovered), this.stage.labels));
   }
@@ -237,8 +237,8 @@ export class LinesPart {
     const list = found(this.stage.spec, this.stage.state(), this.reading.rows, this.reading.cols);
     if (!list.length) return;
     this.match = stepped(this.match, by, list.length);
-    const { side, place } = list[this.match];
-    this.reach(side, place);
+    const { side, index } = list[this.match];
+    this.reach(side, index);
     const spokenFocus = spoken(this.reading, focusOf(this.reading, this.stage.state(), this.hovered), this.stage.labels);
     this.stage.announce(`${this.stage.labels.match} ${this.match + 1} / ${list.length}. ${spokenFocus}`);
   }

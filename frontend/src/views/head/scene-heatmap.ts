@@ -9,7 +9,7 @@ import type { Theme } from "../../core/theme";
 import { cut, type Pyramid } from "../../marks/heatmap";
 import type { Item, Scene } from "../../marks/scene";
 import { tokenItems } from "../../marks/tokens";
-import { lockedPlaces, sideOf } from "./focus";
+import { lockedIndices, sideOf } from "./focus";
 import { cellSize, type Frame } from "./zoom";
 
 export interface HeatmapInput {
@@ -109,8 +109,8 @@ function marks(
     h: box.h,
     ...paintOf(colour, opacity),
   });
-  for (const place of lockedPlaces(reading, state))
-    items.push(sideOf(state) === "query" ? rowBox(place, theme.query, 1) : colBox(place, theme.key, 1));
+  for (const index of lockedIndices(reading, state))
+    items.push(sideOf(state) === "query" ? rowBox(index, theme.query, 1) : colBox(index, theme.key, 1));
   if (hovered) items.push(rowBox(hovered.row, theme.query, 0.6), colBox(hovered.col, theme.key, 0.6));
   return items;
 }
@@ -129,7 +129,7 @@ function axisLabels(
   const size = Math.max(9, Math.min(12, Math.floor(cell - 2)));
   const step = cell >= size + 1 ? 1 : 2 ** Math.ceil(Math.log2((size + (cell < 2 ? 12 : 3)) / cell));
   const found = matches(axis, state.find);
-  const locked = side === sideOf(state) ? lockedPlaces(reading, state) : new Set<number>();
+  const locked = side === sideOf(state) ? lockedIndices(reading, state) : new Set<number>();
   const hot = side === "query" ? hovered?.row : hovered?.col;
   const named = (i: number) => i === hot || locked.has(i);
   const clear = (i: number) =>

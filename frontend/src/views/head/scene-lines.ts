@@ -8,7 +8,7 @@ import type { Theme } from "../../core/theme";
 import { lineSet, opacityOf, strength, strongest } from "../../marks/lines";
 import type { Item, Lines, Scene } from "../../marks/scene";
 import { naturalWidth, tokenItems } from "../../marks/tokens";
-import { lockedPlaces, numbersShown, sideOf, type Focus, type Side } from "./focus";
+import { lockedIndices, numbersShown, sideOf, type Focus, type Side } from "./focus";
 import { rowY, visibleRows, type LinesLayout } from "./layout";
 
 export const widestToken = (axis: Axis): number =>
@@ -31,8 +31,8 @@ export function linesItem({ reading, state, theme, layout, scroll }: LinesInput,
     width: reading.cols.labels.length,
     threshold: state.threshold,
     rescale: state.rescale,
-    rows: focus?.side === "query" ? focus.places : null,
-    cols: focus?.side === "key" ? focus.places : null,
+    rows: focus?.side === "query" ? focus.indices : null,
+    cols: focus?.side === "key" ? focus.indices : null,
     seen: (r, c) => !((y1[r] < low && y2[c] < low) || (y1[r] > high && y2[c] > high)),
   });
   const colours = reading.maps.map((map) => mapColour(map, theme));
@@ -82,7 +82,7 @@ function headings({ layout, theme, labels, reading, state }: LinesInput, focus: 
   const items = [name(layout.x1 - 8, labels.queries, theme.query, "end"), name(layout.x2 + 8, labels.keys, theme.key, "start")];
   if (!focus) return items;
   const parts = [];
-  if (focus.places.size > 1) parts.push(`Σ ${focus.places.size}`);
+  if (focus.indices.size > 1) parts.push(`Σ ${focus.indices.size}`);
   if (reading.maps.length > 1)
     parts.push(layout.strip ? `⌀ ${reading.maps.length} ${labels.heads.toLowerCase()}` : `⌀ ${reading.maps.length}`);
   else if (state.combine !== "each") parts.push(labels[state.combine].toLowerCase());
@@ -99,12 +99,12 @@ function column(input: LinesInput, side: Side, focus: Focus | null, numbers: Ret
   const x = left ? layout.x1 - 8 : layout.x2 + 8;
   const room = layout.tokens[left ? 0 : 1];
   const found = matches(axis, state.find);
-  const locked = side === sideOf(state) ? lockedPlaces(reading, state) : new Set<number>();
+  const locked = side === sideOf(state) ? lockedIndices(reading, state) : new Set<number>();
   const [first, last] = visibleRows(layout, axis.labels.length, scroll);
   const items: Item[] = [];
   for (let i = first; i <= last; i++) {
     const y = rowY(layout, i, scroll);
-    const focused = focus?.side === side && focus.places.has(i);
+    const focused = focus?.side === side && focus.indices.has(i);
     const boxX = left ? x - room - 4 : x - 4;
     if (found[i])
       items.push({ type: "rect", x: boxX, y: y - layout.row / 2 + 1, w: room + 8, h: layout.row - 2, fill: theme.mark, radius: 4 });

@@ -1,7 +1,7 @@
 // The neuron view: one head, one query, and every step from vectors to weights.
 
 import { el, on } from "../../controls/dom";
-import { axes, axis as axisFor, matches, placeOf, type Axis } from "../../core/axes";
+import { axes, axis as axisFor, matches, unitIndex, type Axis } from "../../core/axes";
 import { stepped } from "../../core/find";
 import { renormalise } from "../../core/filters";
 import { keyHeadOf, largest, lastUnderMask, output, product, sum } from "../../core/neuron";
@@ -128,7 +128,7 @@ export function neuronView(stage: Stage): ViewInstance {
       contribution: valueBlock?.subarray(j * valueDims, (j + 1) * valueDims).map((value) => weights[j] * value) ?? null,
     }));
     const total = output(rows);
-    const opened = state.expanded === null ? -1 : placeOf(axis, state.expanded);
+    const opened = state.expanded === null ? -1 : unitIndex(axis, state.expanded);
     const finite = (values: Float32Array | null) => (values ? values.filter((value) => value > -1e4) : new Float32Array());
     const window = Math.max(360, Math.min(820, innerHeight * 0.72));
     return {
