@@ -1,0 +1,35 @@
+"""The notebooks are what their script writes, keep still pictures, and run from a clean kernel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+import pytest
+from scripts.notebooks import FOLDER, LANGUAGES, NOTEBOOKS, build, run
+
+EVERY = [(name, language) for name in NOTEBOOKS for language in LANGUAGES]
+
+
+@pytest.mark.parametrize(("name", "language"), EVERY)
+def test_a_notebook_is_what_the_script_writes_and_has_still_pictures_only(name: str, language: str) -> None:
+    book = nbformat.read(FOLDER / f"{name}.{language}.ipynb", as_version=4)
+    assert [cell.source for cell in book.cells] == [cell.source for cell in build(NOTEBOOKS[name], language).cells]
+    assert len(book.cells) < 15
+    kinds = [kind for cell in book.cells if cell.cell_type == "code" for output in cell.outputs for kind in output.data]
+    assert set(kinds) <= {"text/plain", "image/png", "image/svg+xml"}
+    assert sum(kind.startswith("image/") for kind in kinds) >= 3
+    assert "widgets" not in book.metadata
+
+
+def test_the_lesson_has_a_cell_for_the_readers_own_sentences() -> None:
+    for language in LANGUAGES:
+        sources = [cell.source for cell in build(NOTEBOOKS["lesson"], language).cells]
+        assert any("sentence_a = " in source and 'sentence_b = ""' in source for source in sources)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "language"), EVERY)
+def test_a_notebook_runs_from_a_clean_kernel(name: str, language: str, tmp_path: Path) -> None:
+    book = run(build(NOTEBOOKS[name], language), tmp_path)
+    assert all(cell.execution_count for cell in book.cells if cell.cell_type == "code")
