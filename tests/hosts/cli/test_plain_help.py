@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from typer.testing import CliRunner
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 import eyeline as el
 from eyeline.hosts.cli.advice import for_the_command_line
 from eyeline.hosts.cli.main import app
+from eyeline.hosts.cli.plain_help import with_plain_values
 from eyeline.sample.text import sample_text
 
 COMMANDS = [command.name or command.callback.__name__.replace("_", "-") for command in app.registered_commands if command.callback]
@@ -82,3 +84,10 @@ def test_control_c_saves_what_was_measured_and_resume_goes_on_to_the_same_number
     whole = subprocess.run(command(tmp_path / "whole"), capture_output=True, check=False)
     assert whole.returncode == 0
     assert el.open_run(tmp_path / "run").table("entropy").to_csv() == el.open_run(tmp_path / "whole").table("entropy").to_csv()
+
+
+def test_an_older_typer_keeps_its_own_names_of_values():
+    """typer 0.16 has no `display_type`; every command ended in an AttributeError."""
+    param = SimpleNamespace(param_type_name="option", metavar=None, is_flag=False)
+    assert with_plain_values([param], None) == [param]
+    assert param.metavar is None

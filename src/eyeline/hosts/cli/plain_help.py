@@ -26,7 +26,7 @@ class PlainGroup(TyperGroup):
 
 def with_plain_values(params: Any, ctx: Any) -> Any:
     for param in params:
-        if param.param_type_name == "option" and param.metavar is None:
+        if param.param_type_name == "option" and param.metavar is None and hasattr(param, "display_type"):  # older typers have none
             param.metavar = "" if param.is_flag else _value_name(str(param.display_type(ctx) or ""))
     return params
 
