@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
@@ -19,6 +20,9 @@ from eyeline.hosts.cli.terminal import console, print_notices
 from eyeline.hosts.report.text import PAGES
 from eyeline.results.space.shown_fidelity import HELD_OUT, shown_columns
 
+if TYPE_CHECKING:
+    from eyeline.results.space.space import Space
+
 #: The pages with the pictures, in the folder of the run.
 PAGE, COMPARE_PAGE = (PAGES[kind] for kind in ("space", "compare"))
 
@@ -29,6 +33,11 @@ Limit = Annotated[int | None, typer.Option(help="So many documents, chosen at ra
 MaxTokens = Annotated[int | None, typer.Option(help="Skip longer documents.", show_default=False)]
 Seed = Annotated[int, typer.Option(help="For everything that is drawn at random.")]
 Kind = Annotated[str | None, typer.Option(help="text, jsonl or conllu, where the file's ending does not say.", show_default=False)]
+Pictures = Annotated[
+    Path | None,
+    typer.Option(help="Also pictures of each head and layer (PNG, SVG, PDF), in this folder.", show_default=False),
+]
+Red = Annotated[list[str] | None, typer.Option(help="Pictures: a pair in red, such as it → cat or brown:##bara.", show_default=False)]
 
 
 def space(
@@ -54,6 +63,8 @@ def space(
     seed: Seed = 0,
     kind: Kind = None,
     vectors: Annotated[bool, typer.Option(help="Keep the vectors too, for search and other projections (large).")] = True,
+    pictures: Pictures = None,
+    red: Red = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the space that the folder holds.")] = False,
     language: Language = "en",
 ) -> None:
@@ -85,8 +96,6 @@ def space(
         if of == "queries-keys":
             console.print(f"{escape(name)}: {_summary(stack.facts)}", highlight=False)
     facts = present(result.facts, "facts")
-    for notice in facts.notices:
-        console.print(escape(notice), highlight=False)
     check = facts.gauge_check
     if check is not None:
         checked = f"Attention recomputed from the gauged vectors is within {check.largest_difference:.0e} of the model's."
@@ -97,6 +106,8 @@ def space(
     print_notices(facts.notices)
     console.print(f"{counts['texts']:,} texts, {counts['tokens']:,} tokens. Pictures: {escape(str(output / PAGE))}", highlight=False)
     console.print(f"Report: {escape(str(report))}", highlight=False)
+    if pictures is not None:
+        _save_pictures(result, pictures, red)
 
 
 def compare(
@@ -115,6 +126,8 @@ def compare(
     seed: Seed = 0,
     kind: Kind = None,
     spaces: Annotated[bool, typer.Option(help="Also make the two spaces of queries and keys, side by side in one page.")] = True,
+    pictures: Pictures = None,
+    red: Red = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the comparison that the folder holds.")] = False,
     language: Language = "en",
 ) -> None:
@@ -159,6 +172,22 @@ def compare(
     if result.spaces is not None:
         console.print(f"Both spaces: {escape(str(output / COMPARE_PAGE))}", highlight=False)
     console.print(f"{result.facts.counts['texts']:,} texts. Report: {escape(str(report))}", highlight=False)
+    if pictures is not None and result.spaces is not None:
+        from eyeline.plots.space.head_pictures import came_nearer
+
+        before, after = result.spaces
+        named = (before.model, after.model) if before.model != after.model else (f"{before.model}, first", f"{after.model}, second")
+        for name, one, folder in zip(named, (before, after), ("first", "second"), strict=True):
+            _save_pictures(replace(one, model=name), pictures / folder, red)
+        for line in came_nearer(before, after, red or []):
+            console.print(escape(line), highlight=False)
+
+
+def _save_pictures(shown: Space, folder: Path, red: list[str] | None) -> None:
+    from eyeline.plots.space.head_pictures import save_pictures
+
+    paths = save_pictures(shown, folder, red=red or [])
+    console.print(f"{len(paths)} pictures of {escape(shown.model)}: {escape(str(folder))}", highlight=False)
 
 
 def _summary(facts: Mapping[str, np.ndarray]) -> str:

@@ -1,0 +1,150 @@
+"""Pictures of a space for a paper: a file for each head, and a sheet for each layer, with lines and named pairs in red."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from eyeline.errors import StorageError, TextError, TraceError, install_hint
+from eyeline.heads import HeadRef
+from eyeline.results.space.shown_fidelity import HELD_OUT, shown_columns
+from eyeline.results.space.space import Space, SpaceStack
+from eyeline.storage.files import write_whole
+from eyeline.text.named_pairs import named_pair, positions_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FORMATS = ("png", "svg", "pdf")
+#: As on the page: queries, keys, lines, named pairs.
+QUERY, KEY, LINE, RED = "#2563eb", "#ea580c", "#475063", "#d00000"
+#: Lines weaker than this are not drawn.
+FAINT = 0.1
+
+
+def red_rows(stack: SpaceStack, red: Sequence[str]) -> list[tuple[int, int]]:
+    """Rows of queries and keys of the named pairs, in every text that holds both. A pair that no text holds is an error that names it."""
+    rows: list[tuple[int, int]] = []
+    for written in red:
+        before, (first, second) = len(rows), named_pair(written)
+        for text, (queries, keys) in enumerate(zip(stack.query_tokens.texts, stack.key_tokens.texts, strict=True)):
+            try:
+                named = positions_of(first, queries, "query"), positions_of(second, keys, "key")
+            except TraceError:  # not in this text
+                continue
+            starts = int(stack.query_tokens.starts[text]), int(stack.key_tokens.starts[text])
+            rows += [(starts[0] + query, starts[1] + key) for query in named[0] for key in named[1]]
+        if len(rows) == before:
+            raise TextError(f"No text holds the pair {written!r}.", "A pair is two words or pieces of one text.")
+    return rows
+
+
+def save_pictures(space: Space, folder: str | Path, *, formats: Sequence[str] = FORMATS, red: Sequence[str] = ()) -> list[Path]:
+    """Write L0-H0.png and so on for every head, and layer-0.png for every layer; the paths.
+
+    formats   of png, svg, pdf
+    red       pairs such as "it → cat" or "brown:##bara", drawn in red
+    """
+    for wrong in (name for name in formats if name not in FORMATS):
+        raise StorageError(f"Pictures as {wrong!r}.", f"Choices: {', '.join(FORMATS)}.")
+    if space.of != "queries-keys" and red:
+        raise TraceError("Red pairs in a space of values.", "Pairs are of a query and a key: leave them out.")
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise StorageError("Pictures need matplotlib, which is not installed.", install_hint("plots")) from error
+
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    paths: list[Path] = []
+    for stack in space.stacks.values():
+        named, prefix = red_rows(stack, red), f"{stack.name}-" if len(space.stacks) > 1 else ""
+        for i, layer in enumerate(stack.layers):
+            columns = min(4, len(stack.heads))
+            rows = -(-len(stack.heads) // columns)
+            sheet = Figure(figsize=(3 * columns, 3.2 * rows + 0.5), layout="constrained")
+            sheet.suptitle(f"{space.model} · layer {layer} · {space.project}", fontsize=11)
+            for j, head in enumerate(stack.heads):
+                figure = Figure(figsize=(5.2, 5.5), layout="constrained")
+                _draw_head(figure.subplots(), space, stack, i, j, named, f"{space.model} · ")
+                paths += _write(figure, folder / f"{prefix}L{layer}-H{head}", formats)
+                _draw_head(sheet.add_subplot(rows, columns, j + 1), space, stack, i, j, named, "")
+            paths += _write(sheet, folder / f"{prefix}layer-{layer}", formats)
+    return paths
+
+
+def relative_distance(stack: SpaceStack, rows: Sequence[tuple[int, int]]) -> np.ndarray:
+    """How far apart these queries and keys lie in each head, [layer, head]: their mean distance over that of all queries from all keys.
+
+    mean_p ‖x_p − y_p‖ / mean_{i,j} ‖x_i − y_j‖        so that pictures of different scale can be compared
+    """
+    if stack.queries is None:
+        raise TraceError("Distances between queries and keys in a space of values.", "Make a space of queries and keys.")
+    query, key = (list(side) for side in zip(*rows, strict=True))
+    near = np.linalg.norm(stack.queries[:, :, query] - stack.keys[:, :, key], axis=-1).mean(-1)
+    every = [
+        [np.linalg.norm(x[:, None] - y[None], axis=-1).mean() for x, y in zip(*layer, strict=True)]
+        for layer in zip(stack.queries, stack.keys, strict=True)
+    ]
+    return np.asarray(near / np.maximum(every, np.finfo(float).tiny))
+
+
+def came_nearer(before: Space, after: Space, red: Sequence[str]) -> list[str]:
+    """A sentence for each named pair: in how many heads it lies nearer in the second space, and the mean relative distances."""
+    lines = []
+    for name, first in before.stacks.items():
+        second = after.stacks[name]
+        for written in red:
+            one, other = (relative_distance(stack, red_rows(stack, [written])) for stack in (first, second))
+            nearer = int((other < one).sum())
+            lines.append(
+                f"{written} ({name}): nearer in {nearer} of {one.size} heads; distance over the mean distance"
+                f" {one.mean():.2f} → {other.mean():.2f}."
+            )
+    return lines
+
+
+def _draw_head(axes: Axes, space: Space, stack: SpaceStack, i: int, j: int, red: list[tuple[int, int]], before: str) -> None:
+    """Points, a line from each query to its most attended key, and the named pairs with their tokens."""
+    keys = stack.keys[i, j]
+    queries = keys if stack.queries is None else stack.queries[i, j]
+    if stack.queries is not None:
+        best, weights = stack.top_keys[i, j, :, 0], stack.top_weights[i, j, :, 0]
+        for query in np.flatnonzero((best >= 0) & (weights >= FAINT)).tolist():
+            _arrow(axes, queries[query], keys[best[query]], LINE, 0.25 * float(weights[query]), 0.4 + float(weights[query]))
+        axes.scatter(queries[:, 0], queries[:, 1], s=9, c=QUERY, linewidths=0, alpha=0.8, label="queries", zorder=2)
+    what = "keys" if stack.queries is not None else "values"
+    axes.scatter(keys[:, 0], keys[:, 1], s=9, c=KEY, marker="D", linewidths=0, alpha=0.8, label=what, zorder=2)
+    for query, key in red:
+        _arrow(axes, queries[query], keys[key], RED, 1.0, 1.6)
+        for point, name in ((queries[query], stack.query_tokens.strings[query]), (keys[key], stack.key_tokens.strings[key])):
+            axes.annotate(name, (point[0], point[1]), xytext=(3, 3), textcoords="offset points", fontsize=8, color=RED)
+    column = shown_columns(stack.facts)[0]
+    share = float(stack.facts[column][i, j]) if column in stack.facts else float("nan")
+    unseen = " on unseen text" if column in HELD_OUT else ""
+    fidelity = "" if np.isnan(share) else f" · nearest {share:.0%}{unseen}"
+    axes.set_title(f"{before}{HeadRef('', stack.layers[i], stack.heads[j])}{fidelity}", fontsize=9)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.set_aspect("equal", adjustable="datalim")
+    if before:
+        axes.legend(fontsize=8, frameon=False, loc="lower left")
+
+
+def _arrow(axes: Axes, start: np.ndarray, end: np.ndarray, colour: str, opacity: float, width: float) -> None:
+    style: dict[str, Any] = {"arrowstyle": "->", "color": colour, "alpha": opacity, "lw": width, "shrinkA": 2, "shrinkB": 2}
+    axes.annotate("", xy=(end[0], end[1]), xytext=(start[0], start[1]), arrowprops=style, zorder=1)
+
+
+def _write(figure: Any, path: Path, formats: Sequence[str]) -> list[Path]:
+    """The figure in each format, whole or not at all."""
+    paths = [path.with_name(f"{path.name}.{name}") for name in formats]
+    for target, name in zip(paths, formats, strict=True):
+        data = BytesIO()
+        figure.savefig(data, format=name, dpi=150, metadata={"Date": None} if name == "svg" else None)
+        write_whole(target, [data.getvalue()])
+    return paths
