@@ -36,6 +36,9 @@ EXAMPLES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("The bank by the river was closed, so she sat on the grass.", "", {"layer": 5, "heads": [11]}),
 )
 
+#: The same by model, where another head tells more: L9·H7 of e5-small gives 0.90 from *it* to *cat* in the first, 0.61 in the second.
+OPENING: Mapping[str, dict[str, Any]] = {"e5-small": {"layer": 9, "heads": [7]}}
+
 
 def page(say: Say) -> None:
     heading(say, "look")
@@ -57,7 +60,7 @@ def _form(say: Say) -> Looking | None:
     """The texts and the model: from the address at first, then from the form."""
     limits, own = current().limits, list(choices(current()))
     if "looking" not in st.session_state:
-        default = Looking(*EXAMPLES[0][:2], model=own[0], state=EXAMPLES[0][2])
+        default = Looking(*EXAMPLES[0][:2], model=own[0], state=OPENING.get(own[0], EXAMPLES[0][2]))
         st.session_state.looking = read_address(st.query_params.to_dict(), default)
     now: Looking = st.session_state.looking
     st.session_state.setdefault("look-text", now.text)
@@ -98,6 +101,7 @@ def _model_choice(say: Say, side: Any, own: list[str], now: str) -> str:
 
 def _use_example(number: int) -> None:
     text, pair, state = EXAMPLES[number]
+    state = OPENING.get(st.session_state.get("look-model", ""), state)
     st.session_state["look-text"], st.session_state["look-pair"] = text, pair
     now: Looking = st.session_state.looking
     st.session_state.looking = replace(now, text=text, pair=pair, state=state)
