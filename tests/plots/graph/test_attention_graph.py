@@ -284,3 +284,29 @@ def test_a_token_that_cannot_be_seen_is_drawn_in_every_kind_of_file(token: str) 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a glyph that no font here has
             assert len(draw(graph, kind)) > 1000
+
+
+def test_a_learned_reducer_keeps_distances_better_than_the_components_it_starts_from() -> None:
+    values = np.random.default_rng(3).normal(size=(2, 3, 5, 8)).astype(np.float32)
+    own = values[1, 2].astype(np.float64)
+    rows, columns = np.triu_indices(5, 1)
+
+    def stress(points: np.ndarray) -> float:
+        before, after = (np.linalg.norm(part[rows] - part[columns], axis=1) for part in (own, points))
+        return float(((before - after) ** 2).sum())
+
+    made = attention_graph(trace(values=values), 1, 2, layout="learned")
+    assert made.places is not None
+    assert stress(made.places) < stress(value_plane(trace(values=values).encoder, 1, 2)[0])
+    assert any("linear reducer trained to keep distances" in text for text in texts(made))
+
+
+def test_tokens_are_placed_by_umap() -> None:
+    pytest.importorskip("umap", reason="umap-learn is not installed")
+    values = np.random.default_rng(3).normal(size=(1, 1, 20, 8)).astype(np.float32)
+    made = attention_graph(
+        Trace.from_arrays(np.full((1, 1, 20, 20), 0.05), [f"t{i}" for i in range(20)], values=values), 0, 0, layout="umap"
+    )
+    assert made.places is not None
+    assert made.places.shape == (20, 2)
+    assert made.placement.startswith("values: UMAP; correlation of distances ")

@@ -34,6 +34,8 @@ class TokenLayout(StrEnum):
 
     columns = "columns"
     values = "values"
+    umap = "umap"
+    learned = "learned"
 
 
 def view(
@@ -50,7 +52,7 @@ def view(
         list[str] | None, typer.Option(help="The graph of one head, a pair in red: QUERY:KEY or QUERY → KEY (words, pieces or positions).")
     ] = None,
     layout: Annotated[
-        TokenLayout, typer.Option(help="Graph of one head: two columns, or tokens placed by their value vectors.")
+        TokenLayout, typer.Option(help="Graph of one head: two columns, or tokens placed by their values: PCA, UMAP, or learned.")
     ] = TokenLayout.columns,
     truncate: Annotated[bool, typer.Option("--truncate", help="Cut a text that is longer than the model takes.")] = False,
     open_file: Annotated[bool, typer.Option("--open", help="Open the file when it is written.")] = False,

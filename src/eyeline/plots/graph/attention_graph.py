@@ -12,12 +12,13 @@ from eyeline.capture.stack import Stack
 from eyeline.capture.trace import Trace
 from eyeline.errors import StorageError, TraceError, nearest
 from eyeline.heads import HeadRef
+from eyeline.plots.graph.placement import REDUCERS, reduced
 from eyeline.storage.files import write_whole
 from eyeline.text.named_pairs import positions_of
 from eyeline.words import Words
 
 Pair = tuple[int | str, int | str]
-LAYOUTS = ("columns", "values")
+LAYOUTS = ("columns", "values", *REDUCERS)
 #: More edges than this are a blue cloud that takes minutes to draw; weaker ones than FAINTEST cannot be seen.
 MOST_EDGES, FAINTEST = 5000, 1e-6
 BLUE = "#2563eb"
@@ -35,6 +36,7 @@ class AttentionGraph:
     threshold: float = 0.0
     places: np.ndarray | None = None  # [token, 2]
     explained: tuple[float, float] | None = None
+    placement: str = ""  # how the points were placed, where not by principal components
     colour: str = BLUE
     language: str = "en"
 
@@ -90,6 +92,7 @@ def attention_graph(
 
     layout      "columns": queries left, keys right, width and opacity by weight. "values": each token where its value vector lies in
                 the plane of that head's first two principal components (the trace must hold values)
+                "umap": by UMAP of the same vectors. "learned": by a linear reducer trained to keep their distances
     red         (query, key) pairs drawn in red: positions, pieces or words, everywhere they stand
     words       between words instead of tokens
     threshold   weaker edges are left out, and always all but the 5,000 strongest; the heading says so
@@ -102,7 +105,7 @@ def attention_graph(
         raise TraceError(f"A threshold of {threshold}.", "Weights are from 0 to 1.")
     tokens = trace.only if stack is None else stack_of(trace, stack)
     index = index_of_layer(tokens, layer)
-    if words and layout == "values":
+    if words and layout != "columns":
         raise TraceError("A word has no value vector of its own.", "Use layout='columns' with words=True, or words=False.")
     source = tokens.words() if words else tokens
     ref = HeadRef(tokens.name if len(trace.stacks) > 1 else "", layer, head)
@@ -121,6 +124,9 @@ def attention_graph(
         return graph
     if tokens.query_text != tokens.key_text:
         raise TraceError("The value layout needs the same tokens as queries and keys.", "For cross attention use layout='columns'.")
+    if layout in REDUCERS:
+        points, placement = reduced(own_values(tokens, index, head), layout)
+        return replace(graph, places=points, placement=placement)
     places, explained = value_plane(tokens, index, head)
     return replace(graph, places=places, explained=explained)
 
@@ -157,13 +163,17 @@ def red_pairs(named: Sequence[Pair], stack: Stack) -> tuple[tuple[int, int], ...
     return tuple(dict.fromkeys((query, key) for queries, keys in both for query in queries for key in keys))
 
 
-def value_plane(stack: Stack, index: int, head: int) -> tuple[np.ndarray, tuple[float, float]]:
-    """Each token's value vector in the plane of the first two principal components of this head's values, and their shares of variance."""
+def own_values(stack: Stack, index: int, head: int) -> np.ndarray:
+    """[key, dim]: the values of this head; heads in a group share theirs."""
     if not stack.has("values"):
         raise TraceError(f"The value layout needs values, and this trace has none: {stack.why_missing.format(name='values')}.")
     values = stack.values_by_layer[index]  # [key head, key, dim]
-    n_heads = len(stack.weights_by_layer[index])
-    own = values[head * len(values) // n_heads].astype(np.float64)  # [key, dim]; heads in a group share their values
+    return np.asarray(values[head * len(values) // len(stack.weights_by_layer[index])], dtype=np.float64)
+
+
+def value_plane(stack: Stack, index: int, head: int) -> tuple[np.ndarray, tuple[float, float]]:
+    """Each token's value vector in the plane of the first two principal components of this head's values, and their shares of variance."""
+    own = own_values(stack, index, head)
     centred = own - own.mean(axis=0)
     left, sizes, _ = np.linalg.svd(centred, full_matrices=False)
     plane = np.zeros((len(own), 2))

@@ -152,7 +152,7 @@ def plane(graph: AttentionGraph, measure: Measure) -> Placed:
     bulge = curves(graph, points)
     first, second = graph.explained or (0.0, 0.0)
     shares = f"values: components 1 ({first * 100:.1f} % of variance) across, 2 ({second * 100:.1f} %) up"
-    heading = [printable(graph.heading), shares]
+    heading = [printable(graph.heading), graph.placement or shares]
     boxes = beside(points, [measure(text) for text in tokens])  # [token, (left, middle, right)]
     size = (
         max(*boxes[:, 2], *bulge[:, 0], *(MARGIN + measure(line) for line in heading)) + MARGIN,

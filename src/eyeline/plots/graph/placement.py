@@ -1,0 +1,51 @@
+"""Where the value layouts of an attention graph other than PCA put each token: UMAP, or a linear reducer that is trained on the text."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eyeline.measures.space.project import project
+
+REDUCERS = ("umap", "learned")
+
+
+def reduced(values: np.ndarray, how: str) -> tuple[np.ndarray, str]:
+    """values: [token, dim] → [token, 2], and the line that says what was done.
+
+    umap      UMAP of the value vectors (umap-learn), seed 0
+    learned   the linear projection whose distances are nearest to those between the values, trained from the principal components on
+    """
+    points = np.asarray(project(values, "umap", dims=2, seed=0), dtype=np.float64) if how == "umap" else learned_plane(values)
+    kept = distance_correlation(values, points)
+    name = "UMAP" if how == "umap" else "linear reducer trained to keep distances"
+    return points, f"values: {name}; correlation of distances {kept:.2f}"
+
+
+def learned_plane(values: np.ndarray) -> np.ndarray:
+    """values W with W = argmin Σ_ij (|W x_i − W x_j| − |x_i − x_j|)², from the principal components, by L-BFGS."""
+    from scipy.optimize import minimize
+
+    centred = np.asarray(values, dtype=np.float64) - values.mean(axis=0)
+    _, _, axes = np.linalg.svd(centred, full_matrices=False)
+    start = np.zeros((centred.shape[1], 2))
+    start[:, : min(2, len(axes))] = axes[:2].T
+    rows, columns = np.triu_indices(len(centred), 1)
+    apart = centred[rows] - centred[columns]  # [pair, dim]
+    wanted = np.linalg.norm(apart, axis=1)
+
+    def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        seen = apart @ flat.reshape(-1, 2)
+        lengths = np.linalg.norm(seen, axis=1)
+        error = lengths - wanted
+        slope = apart.T @ (seen * (2 * error / np.maximum(lengths, 1e-12))[:, None])
+        return float(error @ error), slope.ravel()
+
+    best = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 200}).x
+    return np.asarray(centred @ best.reshape(-1, 2))
+
+
+def distance_correlation(values: np.ndarray, points: np.ndarray) -> float:
+    """The correlation between the distances of all pairs before and after; 0 where one of them does not vary."""
+    rows, columns = np.triu_indices(len(values), 1)
+    before, after = (np.linalg.norm(part[rows] - part[columns], axis=1) for part in (values, points))
+    return float(np.corrcoef(before, after)[0, 1]) if len(rows) > 1 and before.std() and after.std() else 0.0
