@@ -96,7 +96,7 @@ def test_models_show_says_what_a_model_gives(eyeline):
         (["trace", "cat " * 600], "602 tokens, but the model takes 512"),
         (["trace", "cat", "--model", "minilmm"], "minilm"),
         (["trace", "cat", "--model", "/no/such/folder"], "There is no folder"),
-        (["trace", "cat", "--layers", "9"], "0…5"),
+        (["trace", "cat", "--model", "minilm", "--layers", "9"], "0…5"),
         (["trace", "cat", "--layers", "x"], "layer numbers"),
         (["trace", "cat", "-o", "/no/such/folder/x.safetensors"], "cannot be written"),
         (["models", "get", "gpt5"], "minilm, smollm2"),
