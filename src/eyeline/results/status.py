@@ -10,7 +10,7 @@ from typing import Literal
 
 import filelock
 
-from eyeline.errors import StorageError
+from eyeline.errors import EyelineError, StorageError
 from eyeline.results.facts import KINDS
 from eyeline.results.folder import check_free, kinds_in
 from eyeline.storage.files import make_folder, write_whole
@@ -25,6 +25,7 @@ def writing_run(folder: Path, kind: str, *, overwrite: bool = False) -> Iterator
     What the folder held before stays until the new run is saved. The system releases the lock when the process ends, however it ends.
     """
     check_free(folder, kind, overwrite=overwrite)
+    is_new = not folder.exists()
     make_folder(folder)
     lock = filelock.FileLock(folder / f".{kind}.lock")
     try:
@@ -44,10 +45,21 @@ def writing_run(folder: Path, kind: str, *, overwrite: bool = False) -> Iterator
             yield
         except BaseException as error:
             _mark(folder, kind, "failed" if isinstance(error, Exception) else "killed")
+            if is_new and isinstance(error, EyelineError):
+                _remove_if_empty(folder, kind)
             raise
         _marker(folder, kind).unlink(missing_ok=True)
     finally:
         lock.release()
+
+
+def _remove_if_empty(folder: Path, kind: str) -> None:
+    """Remove the folder of a run that was refused before it wrote anything."""
+    own = {_marker(folder, kind), folder / f".{kind}.lock"}
+    if set(folder.iterdir()) <= own:
+        for path in own:
+            path.unlink(missing_ok=True)
+        folder.rmdir()
 
 
 def statuses(folder: Path) -> dict[str, Status]:
