@@ -51,3 +51,8 @@ def pytest_testnodedown(node: Any, error: object) -> None:
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     for marker, count in config.stash[LEFT_OUT].items():
         terminalreporter.write_line(f"{count} tests marked {marker} were left out; `{HOW[marker]}` runs them.")
+
+
+def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:
+    """A packed file holds the second in which it was packed: as a test's name, it would differ between the processes of pytest-xdist."""
+    return "gzip" if isinstance(val, bytes) and val.startswith(b"\x1f\x8b") else None
