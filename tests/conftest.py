@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from typing import Any
 
+os.environ["COLUMNS"] = "200"  # read when a console is made: tables of commands are not wrapped, whichever test comes first
 os.environ["HF_HUB_OFFLINE"] = "1"  # read when the hub's client is imported: no test asks the network
 for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ.setdefault(name, "1")  # two workers on two cores: one thread each, in the processes that they start too

@@ -48,7 +48,7 @@ def test_every_public_name_is_there():
 def test_the_top_level_has_few_names_and_each_module_of_further_names_lists_its_own():
     modules = [name for name in el.__all__ if isinstance(getattr(el, name), ModuleType)]
     assert modules == ["corpora", "mentions", "statistics", "traces", "treebanks"]
-    assert len(el.__all__) - len(modules) <= 30
+    assert len(el.__all__) - len(modules) <= 32
     for module in modules:
         for name in getattr(el, module).__all__:
             assert getattr(getattr(el, module), name) is not None
@@ -107,8 +107,7 @@ print(json.dumps([el.__file__, trace.weights.shape, float(trace.weights.sum())])
     assert str(home) in file
     assert shape == [6, 12, 14, 14]
     assert total == pytest.approx(6 * 12 * 14, abs=0.01)
-    done = subprocess.run(
-        [home / "bin" / "eyeline", "trace", "The cat sat.", "--no-cache"], capture_output=True, text=True, env=environment, check=False
-    )
+    command = [home / "bin" / "eyeline", "trace", "The cat sat.", "--model", "minilm", "--no-cache"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stderr
     assert "6 layers x 12 heads" in done.stdout

@@ -43,7 +43,7 @@ ANALYSES: dict[str, Callable[..., Any]] = {
     "syntax": lambda **given: el.syntax(tiny_model(), TREEBANK, min_count=1, **given),
     "coreference": lambda **given: el.coreference(tiny_model(), DOCUMENTS, **given),
     "probe": lambda **given: el.probe(tiny_model(), OTHER_TREEBANK, train=TREEBANK, seeds=1, **given),
-    "space": lambda **given: el.space(tiny_model(), TEXTS, layers=[0], **given),
+    "space": lambda **given: el.space(tiny_model(), TEXTS, layers=[0], background=False, **given),
     "compare": lambda **given: el.compare(tiny_model(), tiny_model(), TEXTS, layers=[0], **given),
 }
 
@@ -61,8 +61,9 @@ def test_every_analysis_draws_the_same_items(name, monkeypatch):
         monkeypatch.setattr(module, "encode", recorded)
     run = ANALYSES[name](limit=LIMIT, seed=SEED)
     drawn, expected = {length - FIRST for length in lengths if length in LENGTHS}, set(sample_indices(N_ITEMS, LIMIT, SEED))
-    if name == "analyse":  # it also reads the text that its report shows
-        assert run.facts.counts["documents"] == LIMIT
+    if name in ("analyse", "compare"):  # they also read the text that the report shows, or the built-in paragraphs
+        counts = run.run.facts.counts if name == "compare" else run.facts.counts
+        assert counts["documents"] == LIMIT
         assert drawn >= expected
     else:
         assert drawn == expected

@@ -75,6 +75,10 @@ def own_words(run: Run) -> set[str]:
         for text in run.table("syntax_examples").columns["words"]:
             words |= set(json.loads(str(text)))
         words |= {str(word) for name in ("word", "mention") for word in run.table("coreference_example").columns[name]}
+    if "probe_parses" in run.tables:
+        words |= {"ROOT"}
+        for text in run.table("probe_parses").columns["words"]:
+            words |= set(json.loads(str(text)))
     return words
 
 

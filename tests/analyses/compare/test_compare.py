@@ -109,7 +109,7 @@ def test_the_two_spaces_show_the_same_texts(tmp_path):
     assert [space["model"] for space in view.spec["spaces"]] == ["tiny", "perturbed"]
     assert el.write_report(found.save(tmp_path)) == tmp_path / "report.html"
     assert el.open_space(tmp_path / "compare-b.safetensors").model == "perturbed"
-    assert el.figure(found.run, "compare").layout.title.text.startswith("tiny against perturbed")
+    assert el.figure(found.run, "compare").layout.title.text.startswith("tiny compared with perturbed")
 
 
 @pytest.mark.parametrize("swapped", [False, True])

@@ -207,7 +207,7 @@ def test_a_word_longer_than_a_window_fills_several_and_nothing_is_lost() -> None
 
 def test_a_given_word_longer_than_a_window_is_cut_and_that_is_said() -> None:
     run = analyse(tiny_model(), [["the", "cat" + "o" * 97, "sat"]], [Entropy()], window=True)
-    assert list(run.facts.notices) == ["52 tokens of words that are longer than a window found no room in one."]
+    assert list(run.facts.notices) == ["52 tokens of words that are longer than a window are missing."]
 
 
 def test_a_document_that_cannot_be_read_counts_once_however_long(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from eyeline.analyses.corpus.batch import Batch
 from eyeline.analyses.corpus.statistics.average_attention import AverageAttention
 from eyeline.analyses.corpus.statistics.targets import columns_of
 from eyeline.results.notable import notable_heads
+from eyeline.words import Words
 from tests.capture.families import TINY, tiny_tokenizer
 from tests.laws.statistics import tiny_model
 
@@ -36,7 +37,7 @@ def test_a_pure_sink_is_not_said_to_look_at_ordinary_words():
     model = sink_decoder()
     run = el.analyse(model, ["the", "cat"], [AverageAttention()])  # one token each: all attention is on the first position
     assert set(run.table("average_attention").where(target="other")["mean"]) == {0.0}
-    whys = " ".join(head.why for head in notable_heads(run))
+    whys = " ".join(head.why(Words("en")) for head in notable_heads(run))
     assert "looks at the first token" in whys
     assert "ordinary words" not in whys
 

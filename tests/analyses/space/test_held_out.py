@@ -120,7 +120,7 @@ def test_paragraphs_that_the_user_gave_are_left_out_of_the_company():
 
 
 def test_projections_that_do_not_see_attention_have_nothing_to_hold_out():
-    space = el.space(tiny_model(), ["the cat sat on the mat .", "a dog ran home ."], project="pca")
+    space = el.space(tiny_model(), ["the cat sat on the mat .", "a dog ran home ."], project="pca", gauge="none")
     assert space.held_out == ""
     assert space.facts.notices == ()
     assert np.isnan(space.only.facts["top1_held_out"]).all()

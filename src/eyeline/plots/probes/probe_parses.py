@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from eyeline.plots.figure import Figure
+from eyeline.plots.probes.probes import label_of
 from eyeline.plots.style import ACCENT, MONO, ORANGE, SANS, Style, finish, plain
 from eyeline.results.probes.parse import ROOT, Parse
 from eyeline.results.run import Run
@@ -38,7 +39,7 @@ class Arcs:
 
 def draw(run: Run, style: Style, stack: str) -> go.Figure:
     """Some test sentences of the run."""
-    every = [_arcs_of(row) for row in run.table("probe_parses").rows()]
+    every = [_arcs_of(row, style) for row in run.table("probe_parses").rows()]
     figure = _panels(every, style)
     height = 72 + 16 + PANEL * len(every)
     heading = style.words("figure.probe_parses.heading")
@@ -50,7 +51,7 @@ def draw_parse(parse: Parse, style: Style | None = None) -> go.Figure:
     style = style or Style()
     table = parse.table()
     arcs = Arcs(
-        f"{parse.probe} · {parse.model}",
+        f"{label_of(style.words, parse.probe)} · {parse.model}",
         parse.words,
         parse.governors,
         [float(p) for p in table.columns["probability"]],
@@ -65,11 +66,12 @@ def draw_parse(parse: Parse, style: Style | None = None) -> go.Figure:
     return figure
 
 
-def _arcs_of(row: dict[str, Cell]) -> Arcs:
+def _arcs_of(row: dict[str, Cell], style: Style) -> Arcs:
     words, governors, gold, probabilities, heads = (
         json.loads(str(row[name])) for name in ("words", "governors", "gold", "probabilities", "heads")
     )
-    return Arcs(f"{row['probe']} · {row['sentence']}", words, governors, probabilities, heads, gold)
+    name = label_of(style.words, str(row["probe"]))
+    return Arcs(f"{name} · {row['sentence']}", words, governors, probabilities, heads, gold)
 
 
 def _panels(every: Sequence[Arcs], style: Style) -> go.Figure:

@@ -151,7 +151,7 @@ def test_bad_uploads_are_named(script, name, data, said):
 
 def test_values_have_a_picture_by_another_projection_and_no_fidelity(minilm):
     space = el.space(minilm, TEXTS[:2], of="values", layers=[0], heads=[1])
-    fidelity(Say("en"), space.run())  # draws nothing, and asks for the best of no numbers as little
+    fidelity(Say("en"), space.run(), space.held_out)  # draws nothing, and asks for the best of no numbers as little
     shown = picture_space(space, space.project_head(0, 1, "pca"))
     assert shown.only.queries is None
     beside = space_view(head_space(space, HeadRef("encoder", 0, 1)), shown)
