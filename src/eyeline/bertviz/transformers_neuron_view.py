@@ -6,7 +6,7 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("_"):
+    if not name[0].isupper():  # only model classes were there
         raise AttributeError(name)
     raise ImportError(
         f"{name}: eyeline has no model classes of its own, it reads queries and keys from any model of transformers.\n"

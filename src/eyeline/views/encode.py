@@ -148,7 +148,7 @@ def encode_bytes(values: np.ndarray) -> Encoded:
 def encode_positions(positions: np.ndarray) -> Encoded:
     """Positions in a text, in one byte where all of them fit.
 
-    >>> encode_places(np.array([3, 255])).dtype, encode_places(np.array([3, 256])).dtype
+    >>> encode_positions(np.array([3, 255])).dtype, encode_positions(np.array([3, 256])).dtype
     ('uint8', 'uint16')
     """
     return encode_bytes(positions.astype(np.uint8)) if positions.size == 0 or int(positions.max()) < 256 else encode_words(positions)

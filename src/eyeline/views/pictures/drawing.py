@@ -61,7 +61,7 @@ def lifted(colour: str) -> str:
     """The same hue with as much white light added as it takes for a contrast of 3 with the dark ground (colours.ts: lifted).
 
     >>> lifted("#49aace"), lifted("#245518")
-    ('#49aace', '#5b7054')
+    ('#49aace', '#4b6947')
     """
     rgb = np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)]) / 255
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
