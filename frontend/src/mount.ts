@@ -15,6 +15,7 @@ import { change, settle, shownKind } from "./core/state";
 import { themeOf, watchTheme } from "./core/theme";
 import { type Format, savePicture } from "./marks/picture";
 import { framed } from "./marks/scene";
+import { type Mounted, refuse } from "./refuse";
 import { type Stage, type Summary, type ViewInstance, viewKind } from "./registry";
 import { CSS } from "./style";
 
@@ -33,6 +34,8 @@ export interface Handle {
 export interface Inspectable {
   state(): State;
   scene(): Summary;
+  /** Whether the scene shows the present state: after a change it follows a frame or two later. */
+  settled(): boolean;
   ready: Promise<void>;
 }
 
@@ -48,19 +51,9 @@ export function mount(element: HTMLElement, view: View, options: MountOptions = 
   };
 }
 
-type Open = Pick<Frame, "accept" | "destroy">;
-
-function open(element: HTMLElement, view: View, options: MountOptions): Open {
+function open(element: HTMLElement, view: View, options: MountOptions): Mounted {
   const reason = problem(view.spec);
   return reason === null ? new Frame(element, view, options) : refuse(element, reason, labelsWith(options.labels));
-}
-
-/** In place of a view that cannot be shown. */
-export function refuse(element: HTMLElement, reason: string, labels = labelsWith()): Open {
-  const message = el("p", { role: "alert", style: "font:14px system-ui,sans-serif;padding:12px" }, `${labels.failed} ${reason}`);
-  element.append(message);
-  element.setAttribute("data-failed", reason);
-  return { accept: () => undefined, destroy: () => message.remove() };
 }
 
 const RETRIES = 5;
@@ -97,10 +90,15 @@ class Frame {
     this.labels = labelsWith(options.labels);
     this.state = settle(view.spec, { ...view.spec.state, ...view.state });
     this.reader = new Reader(view.spec, new Arrays(view.arrays));
-    this.redraw = new Redraw((current) => void this.draw(current));
+    this.redraw = new Redraw((current) => this.draw(current));
     this.build();
     const ready = new Promise<void>((resolve) => (this.markReady = resolve));
-    const inspect: Inspectable = { state: () => structuredClone(this.state), scene: () => this.instance.summary(), ready };
+    const inspect: Inspectable = {
+      state: () => structuredClone(this.state),
+      scene: () => this.instance.summary(),
+      settled: () => this.redraw.settled,
+      ready,
+    };
     (element as HTMLElement & { eyeline?: Inspectable }).eyeline = inspect;
     this.watch = new ResizeObserver(([entry]) => {
       const { width } = entry.contentRect;

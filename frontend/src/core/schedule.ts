@@ -16,8 +16,14 @@ export function breathe(): Promise<void> {
 export class Redraw {
   private queued = false;
   private run = 0;
+  private drawing = 0;
 
-  constructor(private draw: (current: () => boolean) => void) {}
+  constructor(private draw: (current: () => boolean) => Promise<void>) {}
+
+  /** Whether everything that was asked for has been drawn. */
+  get settled(): boolean {
+    return !this.queued && this.drawing === 0;
+  }
 
   request(): void {
     if (this.queued) return;
@@ -32,8 +38,9 @@ export class Redraw {
   }
 
   now(): void {
-    const mine = ++this.run;
-    this.draw(() => mine === this.run);
+    const number = ++this.run;
+    this.drawing++;
+    void this.draw(() => number === this.run).finally(() => this.drawing--);
   }
 
   stop(): void {
