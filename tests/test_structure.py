@@ -16,6 +16,8 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 OLD_NAME = "sight" + "line"
 #: Files that may name the package as it was called before: they read its files, test that, or tell the history.
 MAY_NAME_THE_OLD = {"CHANGELOG.md"}
+#: Words that say nothing about the thing that they name.
+VAGUE_WORDS = {"one", "made", "place", "places", "found", "said", "told", "asked", "sound", "mine", "begun_with", "hand_on", "nowhere"}
 
 
 def test_no_module_is_longer_than_300_lines():
@@ -82,3 +84,32 @@ def test_the_old_name_is_left_only_where_its_files_are_read():
 def test_the_label_of_a_head_is_written_in_one_place():
     written = [f"{path.relative_to(PACKAGE)}" for path in MODULES if "·H{" in path.read_text(encoding="utf-8") and path.name != "heads.py"]
     assert written == []
+
+
+def test_no_identifier_is_a_vague_word():
+    """Names say what a thing is: `index`, `results`, `message`, `path` …"""
+    vague = {}
+    for path in MODULES:
+        names = identifiers(ast.parse(path.read_text(encoding="utf-8"))) & VAGUE_WORDS
+        if names:
+            vague[str(path.relative_to(ROOT))] = names
+    assert vague == {}
+
+
+def test_a_vague_word_would_be_seen():
+    source = "import os as found\ndef told(one, *, mine=1):\n    [said for said in one]\n    self.places = lambda asked: 0\n"
+    assert identifiers(ast.parse(source)) & VAGUE_WORDS == {"found", "told", "one", "mine", "said", "places", "asked"}
+
+
+def identifiers(tree: ast.AST) -> set[str]:
+    """Every name that a module gives to something: variables, parameters, functions, classes, attributes, imports under another name."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name) | ast.Attribute(attr=name, ctx=ast.Store()):
+                names.add(name)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                names.add(name)
+            case ast.alias(asname=str(name)):
+                names.add(name)
+    return {name.strip("_").lower() for name in names}

@@ -54,7 +54,8 @@ class Clauses:
         object_phrase = self._noun_phrase(taken, "object", None if to_person else self._owner(subject))
         adverb = self._adverb(head)
         return Phrase(
-            (*before.under(head, "nsubj"), *auxiliaries, *adverb, head, *object_phrase.under(head, "obj"), *self._place_phrase(head)), head
+            (*before.under(head, "nsubj"), *auxiliaries, *adverb, head, *object_phrase.under(head, "obj"), *self._where_phrase(head)),
+            head,
         )
 
     def _particle(self, subject: Entity) -> Phrase:
@@ -86,7 +87,7 @@ class Clauses:
             agent = self.d.mention(subject, "object")
             by = leaf("by", "by", "ADP", agent.head, "case")
             after += [by, *agent.under(head, "obl:agent")]
-        where = self._place_phrase(head)
+        where = self._where_phrase(head)
         return Phrase((*before.under(head, "nsubj:pass"), *be, *adverb, head, *after, *where), head)
 
     def _intransitive(self, subject: Entity) -> Phrase:
@@ -242,7 +243,7 @@ class Clauses:
         form = verb.to if verb.to != "in" or entity.noun.inside else "near"
         return leaf(form, form, "ADP", object_phrase.head, "case"), *object_phrase.under(head, "obl")
 
-    def _place_phrase(self, head: Node) -> tuple[Node, ...]:
+    def _where_phrase(self, head: Node) -> tuple[Node, ...]:
         if not self.d.chance(0.4):
             return self._time(head)
         entity = self.d.thing("place")

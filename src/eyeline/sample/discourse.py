@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from eyeline.sample.tree import MentionMark, Node, Phrase, leaf, mark
-from eyeline.sample.words import ADJECTIVES, FEMALE, GROUPS, MALE, NUMBERS, PLACES, ROLES, SOURCES, SURNAMES, THINGS, Noun
+from eyeline.sample.words import ADJECTIVES, FEMALE, GROUPS, LOCATIONS, MALE, NUMBERS, ROLES, SOURCES, SURNAMES, THINGS, Noun
 
 T = TypeVar("T")
 #: Form → nominative, accusative, possessive, and the features of the three.
@@ -80,7 +80,7 @@ class Discourse:
         known = [entity for entity in self.entities if _fits(entity.noun, kind) and entity not in but]
         if known and self.chance(0.55):
             return self.pick(known)
-        nouns = [noun for noun in (PLACES if kind == "place" else THINGS) if _fits(noun, kind)]
+        nouns = [noun for noun in (LOCATIONS if kind == "place" else THINGS) if _fits(noun, kind)]
         fresh = [noun for noun in nouns if all(noun is not entity.noun for entity in self.entities)]
         form = "many" if kind != "place" and self.chance(0.15) else "thing"
         return self._add(form, self.pick(fresh or nouns)) if fresh or not known else self.pick(known)

@@ -70,7 +70,7 @@ THINGS = (
     Noun("bag", "object", first=("travel", "leather")), Noun("ticket", "object", first=("train", "theatre")), Noun("umbrella", "object"),
     Noun("picture", "object", first=("holiday", "family")),
 )  # fmt: skip
-PLACES = (
+LOCATIONS = (
     Noun("garden", "place", first=("rose", "hotel")), Noun("station", "place", first=("train", "bus")), Noun("kitchen", "place"),
     Noun("market", "place", first=("fish", "flower")), Noun("library", "place", first=("school", "city")),
     Noun("office", "place", first=("post", "ticket")), Noun("hotel", "place", first=("beach", "city")),

@@ -36,9 +36,9 @@ def positions_of(name: int | str, text: TokenizedText, side: str) -> list[int]:
             raise TraceError(f"No {side} at position {index}.", f"Positions are 0 to {len(text) - 1}.")
         return [index]
     wanted = name.casefold()
-    places = [i for i, token in enumerate(text.tokens) if token.casefold() == wanted]
+    positions = [i for i, token in enumerate(text.tokens) if token.casefold() == wanted]
     words = {i for i, word in enumerate(text.word_texts) if word.casefold() == wanted}
-    places += [i for i, word in enumerate(text.words) if word in words and i not in places]
-    if not places:
+    positions += [i for i, word in enumerate(text.words) if word in words and i not in positions]
+    if not positions:
         raise TraceError(f"No {side} {name!r}.", nearest(name, dict.fromkeys((*text.tokens, *text.word_texts))))
-    return sorted(places)
+    return sorted(positions)

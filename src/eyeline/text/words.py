@@ -60,7 +60,7 @@ def group(text: str, segments: Sequence[Span], spans: Sequence[Span], shown: Seq
     leads = [None if reach is None else leader[reach[0]] for reach in ranges]
     of: list[int] = []
     texts: list[str] = []
-    place_of: dict[int, int] = {}  # the word that each leader became
+    word_of: dict[int, int] = {}  # the word that each leader became
     for position, lead in enumerate(leads):
         following = leads[position + 1] if position + 1 < len(leads) else None
         if lead is None and (shown[position] == "▁" or (position > 0 and leads[position - 1] == following)):
@@ -70,10 +70,10 @@ def group(text: str, segments: Sequence[Span], spans: Sequence[Span], shown: Seq
                 texts.append(_white(text, spans[position], shown[position]))
             of.append(len(texts) - 1)
             continue
-        if lead not in place_of:
-            place_of[lead] = len(texts)
+        if lead not in word_of:
+            word_of[lead] = len(texts)
             texts.append(text[segments[lead][0] : ends[lead]])
-        of.append(place_of[lead])
+        of.append(word_of[lead])
     return TokenWords(tuple(of), tuple(texts))
 
 

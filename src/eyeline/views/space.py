@@ -117,8 +117,8 @@ def stack_record(
     stack: SpaceStack, layers: list[int], heads: list[int], *, prefix: str, texts: Texts, arrays: dict[str, Encoded]
 ) -> dict[str, Any]:
     """One stack's entry; its arrays and texts are added to those of the view."""
-    query_texts = places_of(stack.query_tokens, texts)
-    key_texts = query_texts if stack.key_tokens is stack.query_tokens else places_of(stack.key_tokens, texts)
+    query_texts = text_indices(stack.query_tokens, texts)
+    key_texts = query_texts if stack.key_tokens is stack.query_tokens else text_indices(stack.key_tokens, texts)
     columns = [stack.heads.index(head) for head in heads]
     return {
         "name": stack.name,
@@ -198,7 +198,7 @@ def encode_steps(steps: np.ndarray) -> Encoded:
     return Encoded("sqrt8", plain.shape, plain.data, levels=255)
 
 
-def places_of(tokens: SpaceTokens, texts: Texts) -> list[int]:
+def text_indices(tokens: SpaceTokens, texts: Texts) -> list[int]:
     """Where the texts stand in the view's list; those that are new are put there."""
     tags = tokens.tags or ((),) * len(tokens.texts)
     return [texts.setdefault(pair, len(texts)) for pair in zip(tokens.texts, tags, strict=True)]

@@ -111,11 +111,11 @@ def test_fitted_is_truer_than_theirs_and_freed_is_truer_than_fitted(fitted):
 def test_saved_maps_place_new_text_and_put_known_text_where_it_was(fitted, tmp_path):
     fitted.save(tmp_path / "space.safetensors")
     again = el.open_space(tmp_path / "space.safetensors")
-    placed = again.place(tiny_model().trace(TEXTS[1]))
+    placed = again.transform(tiny_model().trace(TEXTS[1]))
     rows = slice(*fitted.only.query_tokens.starts[1:3])
     assert placed.queries == pytest.approx(fitted.only.queries[:, :, rows], abs=1e-4)
     assert placed.keys == pytest.approx(fitted.only.keys[:, :, rows], abs=1e-4)
-    new = again.place(tiny_model().trace("a very long mat ."))
+    new = again.transform(tiny_model().trace("a very long mat ."))
     assert new.queries.shape == (3, 4, 7, 2)
     assert np.isfinite(new.queries).all()
 

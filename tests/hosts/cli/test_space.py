@@ -48,7 +48,7 @@ def test_a_corpus_gives_a_table_figures_a_report_and_pictures(eyeline, corpus, t
         assert f"figure-{name}" in page
         assert (run / "figures" / f"{name}.html").is_file()
     space = el.open_space(run)
-    placed = space.place(el.load("minilm").trace("A new sentence about a cat."))
+    placed = space.transform(el.load("minilm").trace("A new sentence about a cat."))
     assert np.isfinite(placed.queries).all()
     assert space.search(2, "key", layer=2, head=3, text=0)
     opened = browser.new_page()

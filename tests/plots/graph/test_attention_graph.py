@@ -162,7 +162,7 @@ def test_the_value_layout_places_tokens_by_the_values_of_its_own_head() -> None:
         shown = trace(tokens, values=np.resize(values, (2, 3, len(tokens), 8)))
         for head in range(3):
             own = shown.encoder.values_by_layer[1][head].astype(np.float64)  # [token, dim]
-            places = attention_graph(shown, 1, head, layout="values").places
+            places = attention_graph(shown, 1, head, layout="values").positions
             assert places is not None
             assert np.linalg.norm(places - places.mean(0)) <= np.linalg.norm(own - own.mean(0)) + 1e-6
             np.testing.assert_array_equal(places, value_plane(shown.encoder, 1, head)[0])
@@ -270,8 +270,8 @@ def test_a_learned_reducer_keeps_distances_better_than_the_components_it_starts_
         return float(((before - after) ** 2).sum())
 
     made = attention_graph(trace(values=values), 1, 2, layout="learned")
-    assert made.places is not None
-    assert stress(made.places) < stress(value_plane(trace(values=values).encoder, 1, 2)[0])
+    assert made.positions is not None
+    assert stress(made.positions) < stress(value_plane(trace(values=values).encoder, 1, 2)[0])
     assert any("linear reducer trained to keep distances" in text for text in texts(made))
 
 
@@ -281,6 +281,6 @@ def test_tokens_are_placed_by_umap() -> None:
     made = attention_graph(
         Trace.from_arrays(np.full((1, 1, 20, 20), 0.05), [f"t{i}" for i in range(20)], values=values), 0, 0, layout="umap"
     )
-    assert made.places is not None
-    assert made.places.shape == (20, 2)
+    assert made.positions is not None
+    assert made.positions.shape == (20, 2)
     assert made.placement.startswith("values: UMAP; correlation of distances ")

@@ -182,7 +182,7 @@ def _best_table(tally: Tally, rows: Sequence[str]) -> Table:
                 "baseline": 100 * float(offsets[number, OFFSETS.index(offset)] / total),
                 "offset": offset,
                 "accuracy_held_out": 100 * float(held_out / total) if totals[:, number].all() else float("nan"),
-                "heads_held_out": " ".join(head_name(*choices[one][:2]) for one in picked),
+                "heads_held_out": " ".join(head_name(*choices[index][:2]) for index in picked),
                 "baseline_any": 100 * float(wide[number, WIDE_OFFSETS.index(any_offset)] / total),
                 "offset_any": any_offset,
             }

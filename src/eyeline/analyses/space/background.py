@@ -33,11 +33,11 @@ def capture_background(
     *,
     layers: Sequence[int] | None,
     heads: Collection[int] | None,
-    asked: bool,
+    required: bool,
 ) -> CapturedStack | None:
     """The paragraphs that the texts do not hold themselves, through the model; None where it can read too little of them.
 
-    asked: the caller insists, so that what cannot be done is an error.
+    required: a background that cannot be captured is an error.
     """
     if len(captured.stacks) > 1:
         raise TraceError(f"{model.name} has several kinds of attention: the built-in paragraphs fit only one.", "Leave background out.")
@@ -53,7 +53,7 @@ def capture_background(
             n_tokens += len(sides[0].source)
     n_known = n_tokens - preparation.counts["unknown"]
     if n_known < max(LEAST, MOSTLY * n_tokens):
-        if asked:
+        if required:
             raise TraceError(
                 f"{model.name} knows {max(0, n_known):,} of {n_tokens:,} tokens of the built-in paragraphs.",
                 "They cannot help its pictures.",

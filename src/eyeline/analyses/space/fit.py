@@ -24,7 +24,9 @@ STEPS_FROM_BACKGROUND = 150
 def head_texts(stack: CapturedStack) -> list[HeadText]:
     """The texts as the fit sees them: layers and heads along one axis."""
     n = len(stack.layers) * len(stack.heads)
-    queries, keys = (torch.from_numpy(one.reshape(n, *one.shape[2:])).float() for one in (stack.vectors.queries, stack.vectors.keys))
+    queries, keys = (
+        torch.from_numpy(vectors.reshape(n, *vectors.shape[2:])).float() for vectors in (stack.vectors.queries, stack.vectors.keys)
+    )
     texts = []
     for text, weights in enumerate(stack.weights):
         rows, columns = stack.rows(text)
@@ -80,7 +82,7 @@ def fitted(stack: CapturedStack, background: CapturedStack | None, *, free: bool
         keys.reshape(*shape, *keys.shape[1:]),
         _linear(projections, shape),
         kl.numpy().reshape(shape),
-        Fidelity(*(one.reshape(shape) for one in (held_out.top1, held_out.top5, held_out.rank))),
+        Fidelity(*(measure.reshape(shape) for measure in (held_out.top1, held_out.top5, held_out.rank))),
     )
 
 

@@ -55,9 +55,9 @@ def pictures_of(texts: Sequence[HeadText], projections: Projections) -> Iterator
 
 def _parts(texts: Sequence[HeadText], seed: int) -> Iterator[tuple[list[HeadText], list[HeadText]]]:
     """What a fit sees, and what it is measured on."""
-    made = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(seed)
     n_queries = texts[0].queries.shape[1]
-    order = torch.randperm(len(texts) if len(texts) > 1 else n_queries, generator=made)
+    order = torch.randperm(len(texts) if len(texts) > 1 else n_queries, generator=generator)
     for fold in range(min(FOLDS, len(order))):
         out = set(order[fold::FOLDS].tolist())
         if len(texts) > 1:

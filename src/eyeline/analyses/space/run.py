@@ -82,7 +82,7 @@ def space(
     captured = capture_space(model, corpus, values=of == "values", report=steps.begin("texts"), **given)  # type: ignore[arg-type]
     company = None
     if how not in METHODS and is_wanted(captured, background):
-        company = capture_background(model, captured, layers=options.layers, heads=heads, asked=background is True)
+        company = capture_background(model, captured, layers=options.layers, heads=heads, required=background is True)
     return space_of(captured, provenance(model, corpus_facts(corpus), options), options, steps, company)
 
 

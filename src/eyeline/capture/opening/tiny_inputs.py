@@ -17,8 +17,8 @@ TINY_TEXT = "The cat sat on the mat."
 TINY_LENGTH, TINY_TARGET_LENGTH = 8, 5
 PATCHES = 4  # a side of the image
 #: Names under which configurations say how many features a frame of sound has, and how many frames are tried.
-SOUND_FEATURES = ("num_mel_bins", "input_feat_per_channel", "feature_projection_input_dim", "num_features", "input_dim")
-SOUND_FRAMES = 64
+AUDIO_FEATURES = ("num_mel_bins", "input_feat_per_channel", "feature_projection_input_dim", "num_features", "input_dim")
+AUDIO_FRAMES = 64
 FIRST_ID = 3  # ids below are most often special tokens
 
 
@@ -33,7 +33,7 @@ def tiny_inputs(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | Non
     elif main == "pixel_values":
         inputs = {main: _image(model, generator)}
     elif main == "input_features":
-        inputs = {main: torch.randn(1, *_sound_shape(model), generator=generator)}
+        inputs = {main: torch.randn(1, *_audio_shape(model), generator=generator)}
     elif main == "input_values":
         inputs = {main: torch.randn(1, 16_000, generator=generator)}
     else:
@@ -65,20 +65,20 @@ def _image(model: PreTrainedModel, generator: torch.Generator) -> torch.Tensor:
     return torch.randn(1, channels, height, width, generator=generator)
 
 
-def _sound_shape(model: PreTrainedModel) -> tuple[int, int]:
+def _audio_shape(model: PreTrainedModel) -> tuple[int, int]:
     """[mel bins, frames] as Whisper reads them, or [frames, features]."""
     config = model.config
     length = getattr(config, "max_source_positions", None)
     if length is not None and getattr(config, "num_mel_bins", None) is not None:
         return config.num_mel_bins, 2 * length
-    sizes = [getattr(config, name, None) for name in SOUND_FEATURES]
+    sizes = [getattr(config, name, None) for name in AUDIO_FEATURES]
     known = next((size for size in sizes if isinstance(size, int)), None)
     if known is None:
         raise ModelError(
             f"{type(model).__name__} reads sound, but its configuration does not say how many features a frame has.",
             "Sound models with num_mel_bins and max_source_positions (Whisper) and those that read input_values can be opened.",
         )
-    return SOUND_FRAMES, known
+    return AUDIO_FRAMES, known
 
 
 def _text_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None) -> list[int]:

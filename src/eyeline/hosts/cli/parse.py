@@ -39,8 +39,10 @@ def parse(
     if pair is not None:
         dependent, _, governor = pair.partition(":")
         weights = Table("head", "direction", "attention", "weight", "contribution")
-        for one in parsed.pair(_word(dependent), _word(governor))[:10]:
-            weights.add_row(str(one.head), one.direction, f"{one.attention:.3f}", f"{one.weight:+.3f}", f"{one.contribution:+.3f}")
+        for weight in parsed.pair(_word(dependent), _word(governor))[:10]:
+            weights.add_row(
+                str(weight.head), weight.direction, f"{weight.attention:.3f}", f"{weight.weight:+.3f}", f"{weight.contribution:+.3f}"
+            )
         console.print(weights)
     console.print(f"[dim]{escape(parsed.probe)} on {escape(parsed.model)}. What can be read off attention, not what the model uses.[/dim]")
     if output is not None:

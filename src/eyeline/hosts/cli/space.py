@@ -177,8 +177,8 @@ def compare(
 
         before, after = result.spaces
         named = (before.model, after.model) if before.model != after.model else (f"{before.model}, first", f"{after.model}, second")
-        for name, one, folder in zip(named, (before, after), ("first", "second"), strict=True):
-            _save_pictures(replace(one, model=name), pictures / folder, red)
+        for name, space, folder in zip(named, (before, after), ("first", "second"), strict=True):
+            _save_pictures(replace(space, model=name), pictures / folder, red)
         for line in came_nearer(before, after, red or []):
             console.print(escape(line), highlight=False)
 

@@ -74,8 +74,8 @@ def find_shift(queries: np.ndarray, keys: np.ndarray, texts: Sequence[TextPairs]
     """
     toward = queries.mean(-2, keepdims=True) - keys.mean(-2, keepdims=True)
     heads = queries.shape[:-2]
-    found = [find_scale(AllPairs(queries, keys + t * toward, texts).correlation, heads) for t in SHIFTS]
-    scales, correlations = (np.stack(side) for side in zip(*found, strict=True))  # [shift, ...]
+    results = [find_scale(AllPairs(queries, keys + t * toward, texts).correlation, heads) for t in SHIFTS]
+    scales, correlations = (np.stack(side) for side in zip(*results, strict=True))  # [shift, ...]
     correlations = np.nan_to_num(correlations, nan=np.inf)
     none = int(np.flatnonzero(SHIFTS == 0)[0])
     best = np.where(np.isinf(correlations).all(0), none, correlations.argmin(0))  # [...]

@@ -34,7 +34,7 @@ class AttentionGraph:
     title: str
     red: tuple[tuple[int, int], ...] = ()
     threshold: float = 0.0
-    places: np.ndarray | None = None  # [token, 2]
+    positions: np.ndarray | None = None  # [token, 2]
     explained: tuple[float, float] | None = None
     placement: str = ""  # how the points were placed, where not by principal components
     colour: str = BLUE
@@ -126,9 +126,9 @@ def attention_graph(
         raise TraceError("The value layout needs the same tokens as queries and keys.", "For cross attention use layout='columns'.")
     if layout in REDUCERS:
         points, placement = reduced(own_values(tokens, index, head), layout)
-        return replace(graph, places=points, placement=placement)
-    places, explained = value_plane(tokens, index, head)
-    return replace(graph, places=places, explained=explained)
+        return replace(graph, positions=points, placement=placement)
+    positions, explained = value_plane(tokens, index, head)
+    return replace(graph, positions=positions, explained=explained)
 
 
 def title_of(model: str, head: HeadRef, text: Sized, unit: str, language: str = "en") -> str:

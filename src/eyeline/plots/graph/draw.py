@@ -69,7 +69,7 @@ def draw(graph: AttentionGraph, ending: str) -> bytes:
         figure = Figure()
         canvas: Any = FigureCanvasAgg(figure)
         measure = Measure(figure, canvas.get_renderer())
-        layout = columns if graph.places is None else plane
+        layout = columns if graph.positions is None else plane
         points, labels, (wide, high) = layout(graph, measure)
         figure.set_size_inches(wide / 72, high / 72)
         axes = figure.add_axes((0, 0, 1, 1))
@@ -79,8 +79,8 @@ def draw(graph: AttentionGraph, ending: str) -> bytes:
             links,
             target=axes,
             layout=igraph.Layout(points.tolist()),
-            vertex_size=0 if graph.places is None else 4,
-            vertex_shape="rectangle" if graph.places is None else "circle",  # unseen circles would be half of the work
+            vertex_size=0 if graph.positions is None else 4,
+            vertex_shape="rectangle" if graph.positions is None else "circle",  # unseen circles would be half of the work
             vertex_color=QUIET,
             vertex_frame_width=0,
             edge_arrow_size=0,
@@ -90,7 +90,7 @@ def draw(graph: AttentionGraph, ending: str) -> bytes:
         axes.set_xlim(0, wide)
         axes.set_ylim(high, 0)  # downwards, as one reads
         axes.set_aspect("auto")
-        ground = None if graph.places is None else {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.5}
+        ground = None if graph.positions is None else {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.5}
         for x, y, text, align, colour in labels:
             axes.text(x, y, text, ha=align, va="center", fontsize=POINTS, color=colour, zorder=5, bbox=ground)
         picture = io.BytesIO()
@@ -143,7 +143,7 @@ def columns(graph: AttentionGraph, measure: Measure) -> Placed:
 def plane(graph: AttentionGraph, measure: Measure) -> Placed:
     """Each token at its place in the value plane, its label beside it; the page leaves room for the longest."""
     tokens = [printable(t) for t in graph.query_tokens]
-    coordinates = np.array(graph.places)  # [token, 2]
+    coordinates = np.array(graph.positions)  # [token, 2]
     low, high = coordinates.min(axis=0), coordinates.max(axis=0)
     points = (coordinates - low) / (float(max(high - low)) or 1.0) * PLANE  # one scale for both axes: distances keep their meaning
     points[:, 1] = points[:, 1].max() - points[:, 1]  # the second component grows upwards
@@ -193,7 +193,7 @@ def beside(points: np.ndarray, widths: list[float]) -> np.ndarray:
 def edges_of(graph: AttentionGraph, igraph: Any, n_points: int) -> Any:
     """An igraph graph whose edges carry width and colour; weak edges first, so that strong ones lie above."""
     edges = graph.edges()
-    shift = len(graph.query_tokens) if graph.places is None else 0
+    shift = len(graph.query_tokens) if graph.positions is None else 0
     if shift == 0:  # a token's attention to itself has no length in the plane
         edges = [edge for edge in edges if edge[0] != edge[1]]
     drawn = {edge[:2] for edge in edges}
@@ -212,7 +212,7 @@ def arrowheads(graph: AttentionGraph, points: np.ndarray) -> Any:
     """A filled tip at the key end of every edge that can be seen: attention goes from the query to the key."""
     from matplotlib.collections import PolyCollection
 
-    shift = len(graph.query_tokens) if graph.places is None else 0
+    shift = len(graph.query_tokens) if graph.positions is None else 0
     red, drawn = set(graph.red), {edge[:2] for edge in graph.edges()}
     corners, colours = [], []
     for query, key, weight in graph.edges():

@@ -99,11 +99,11 @@ def came_nearer(before: Space, after: Space, red: Sequence[str]) -> list[str]:
     for name, first in before.stacks.items():
         second = after.stacks[name]
         for written in red:
-            one, other = (relative_distance(stack, red_rows(stack, [written])) for stack in (first, second))
-            nearer = int((other < one).sum())
+            distance_before, distance_after = (relative_distance(stack, red_rows(stack, [written])) for stack in (first, second))
+            nearer = int((distance_after < distance_before).sum())
             lines.append(
-                f"{written} ({name}): nearer in {nearer} of {one.size} heads; distance over the mean distance"
-                f" {one.mean():.2f} → {other.mean():.2f}."
+                f"{written} ({name}): nearer in {nearer} of {distance_before.size} heads; distance over the mean distance"
+                f" {distance_before.mean():.2f} → {distance_after.mean():.2f}."
             )
     return lines
 

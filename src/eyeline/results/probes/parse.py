@@ -90,12 +90,12 @@ class Parse:
             for d, direction in enumerate(DIRECTIONS)
             for k, head in enumerate(self.heads)
         ]
-        return sorted(every, key=lambda one: -abs(one.contribution))
+        return sorted(every, key=lambda weight: -abs(weight.contribution))
 
     def contributors(self, word: str | int, n: int = 3) -> list[HeadWeight]:
         """The heads that spoke most for the governor of a word in the best tree."""
         index = self._index(word)
-        return sorted(self.pair(index, self.governors[index]), key=lambda one: -one.contribution)[:n]
+        return sorted(self.pair(index, self.governors[index]), key=lambda weight: -weight.contribution)[:n]
 
     def table(self, n_heads: int = 3) -> Table:
         """A row for each word: its governor in the tree, how likely it is, and the heads that spoke most for it."""
@@ -106,7 +106,7 @@ class Parse:
                 "governor": self._text(self.governors[index]),
                 "governor_index": self.governors[index],
                 "probability": float(self.probabilities[index, self.governors[index] + 1]),
-                "heads": " ".join(f"{one.head} {one.contribution:+.2f}" for one in self.contributors(index, n_heads)),
+                "heads": " ".join(f"{weight.head} {weight.contribution:+.2f}" for weight in self.contributors(index, n_heads)),
             }
             for index, word in enumerate(self.words)
         ])  # fmt: skip
@@ -124,12 +124,12 @@ class Parse:
             if not 0 <= word < len(self.words):
                 raise TextError(f"No word {word} in this sentence.", f"It has {len(self.words)} words, counted from 0.")
             return word
-        places = _matches(self.words, word)
-        if len(places) != 1:
+        indices = _matches(self.words, word)
+        if len(indices) != 1:
             listed = ", ".join(f"{index} {text}" for index, text in enumerate(self.words))
-            problem = f"{word!r} stands at {', '.join(map(str, places))}." if places else f"No word {word!r} in this sentence."
+            problem = f"{word!r} stands at {', '.join(map(str, indices))}." if indices else f"No word {word!r} in this sentence."
             raise TextError(problem, f"Give the index of a word: {listed}")
-        return places[0]
+        return indices[0]
 
 
 def _matches(words: Sequence[str], word: str) -> list[int]:

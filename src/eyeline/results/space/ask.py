@@ -114,7 +114,7 @@ def search(space: Space, token: int, side: str, layer: int, head: int, text: int
     return [SearchResult(int(others.text[i]), int(others.position[i]), others.strings[i], float(scores[i])) for i in order]
 
 
-def place_trace(space: Space, trace: Trace, stack: str | None) -> Placed:
+def transform_trace(space: Space, trace: Trace, stack: str | None) -> Placed:
     """The tokens of a trace (queries and keys kept, the same layers) put into the pictures by the fitted maps."""
     chosen = space.stack(stack)
     if chosen.linear is None:

@@ -235,11 +235,11 @@ class Space:
 
         return search(self, token, side, layer, head, text, stack, top)
 
-    def place(self, trace: Trace, *, stack: str | None = None) -> Placed:
-        """New text in the same pictures: `space.place(model.trace("…"))`. For spaces that were fitted or freed."""
-        from eyeline.results.space.ask import place_trace
+    def transform(self, trace: Trace, *, stack: str | None = None) -> Placed:
+        """New text in the same pictures: `space.transform(model.trace("…"))`. For spaces that were fitted or freed."""
+        from eyeline.results.space.ask import transform_trace
 
-        return place_trace(self, trace, stack)
+        return transform_trace(self, trace, stack)
 
     def save(self, path: str | Path, *, vectors: bool = True) -> Path:
         """Write the space, whole or not at all; the path. `el.open` reads it back, without torch.

@@ -54,7 +54,7 @@ def png(weights: np.ndarray, *, dark: bool = False) -> bytes:
 def on_dark(drawn: str) -> str:
     """A picture in the colours of a dark page; heads keep their hue, as light as it takes to be seen."""
     colours = {**DARK, **{colour: lifted(colour) for colour in HEAD_COLOURS}}
-    return re.sub(r'(fill|stroke)="(#[0-9a-f]{6})"', lambda found: f'{found[1]}="{colours.get(found[2], found[2])}"', drawn)
+    return re.sub(r'(fill|stroke)="(#[0-9a-f]{6})"', lambda match: f'{match[1]}="{colours.get(match[2], match[2])}"', drawn)
 
 
 def lifted(colour: str) -> str:
@@ -73,12 +73,12 @@ def lifted(colour: str) -> str:
     return "#" + "".join(f"{round(255 * part):02x}" for part in coded.tolist())
 
 
-def svg(wide: float, high: float, title: str, body: str, made: str = "") -> str:
+def svg(wide: float, high: float, title: str, body: str, caption: str = "") -> str:
     """The whole picture: its title above, and beneath, where there is something to say, how it was made."""
-    if made:
-        body += f'<text x="16" y="{round(high) + 14}" fill="{QUIET}">{escape(printable(made))}</text>'
+    if caption:
+        body += f'<text x="16" y="{round(high) + 14}" fill="{QUIET}">{escape(printable(caption))}</text>'
         high += 24
-    wide, high = max(round(wide), round(32 + 0.95 * max(width(title), width(made)))), round(high)
+    wide, high = max(round(wide), round(32 + 0.95 * max(width(title), width(caption)))), round(high)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide}" height="{high}" viewBox="0 0 {wide} {high}" '
         f'font-family="system-ui, sans-serif" font-size="{SIZE}" fill="{INK}"><title>{escape(printable(title))}</title>'

@@ -10,8 +10,8 @@ import numpy as np
 from eyeline.heads import HeadRef
 from eyeline.text.printable import printable
 from eyeline.views.data import ViewData
+from eyeline.views.pictures.caption import caption_of
 from eyeline.views.pictures.drawing import HEAD_COLOURS, QUIET, ROW, TOP, image, on_dark, pooled, svg, width
-from eyeline.views.pictures.made import how_made
 from eyeline.views.pictures.shown import HeadMap, Shown, head_maps, heads_of, locked_units, shown
 from eyeline.views.pictures.still_neuron import neuron
 from eyeline.views.pictures.still_space import plots
@@ -56,14 +56,14 @@ def head(view: ViewData, bounds: Bounds) -> str:
     named = str(HeadRef("", number, heads[0])) if len(heads) == 1 else f"layer {number}, {len(heads)} heads"
     title = f"{view.spec['model']} · {stack['name']} · {named} · {len(seen.queries)} {seen.unit}s"
     if not seen.queries or not seen.keys:
-        return svg(0, TOP + 16, title + " · nothing left to show", "", how_made(view))
+        return svg(0, TOP + 16, title + " · nothing left to show", "", caption_of(view))
     longest = max(len(seen.queries), len(seen.keys))
     if longest > bounds.tokens or state.get("as", "lines" if longest <= SAVED.tokens else "heatmap") == "heatmap":
-        mean = np.mean([one.weights for one in maps], axis=0) if maps else np.zeros_like(seen.weights[0])
+        mean = np.mean([map_.weights for map_ in maps], axis=0) if maps else np.zeros_like(seen.weights[0])
         return heatmap(
             mean,
             title + (", mean" if len(maps) > 1 else ""),
-            how_made(view),
+            caption_of(view),
             dark=state.get("theme") == "dark",
             labels=(seen.queries, seen.keys),
         )
@@ -77,7 +77,7 @@ def lines(view: ViewData, seen: Shown, maps: list[HeadMap], title: str, most: in
     room = 52 if held else 0
     left = 16 + max(map(width, seen.queries)) + (room if to else 0)
     right = left + 160
-    every = np.stack([one.weights for one in maps]) if maps else np.zeros((0, len(seen.queries), len(seen.keys)))  # [map, query, key]
+    every = np.stack([map_.weights for map_ in maps]) if maps else np.zeros((0, len(seen.queries), len(seen.keys)))  # [map, query, key]
     strength = every / np.maximum(every.max(axis=(1, 2), keepdims=True), 1e-9) if state.get("rescale") and len(maps) else every
     allowed = every >= max(state.get("threshold", 0.0), 1e-6)
     allowed &= strength >= 0.02
@@ -113,23 +113,23 @@ def lines(view: ViewData, seen: Shown, maps: list[HeadMap], title: str, most: in
             f'<text x="{x:.0f}" y="{TOP + 16 + row * ROW}" text-anchor="end" fill="{QUIET}">{value:.3f}</text>'
             for row, value in enumerate(sums)
         ]
-    return svg(wide, TOP + 16 + ROW * max(len(seen.queries), len(seen.keys)), title, "".join(parts), how_made(view))
+    return svg(wide, TOP + 16 + ROW * max(len(seen.queries), len(seen.keys)), title, "".join(parts), caption_of(view))
 
 
-def heatmap(weights: np.ndarray, title: str, made: str, *, dark: bool, labels: tuple[list[str], list[str]]) -> str:
+def heatmap(weights: np.ndarray, title: str, caption: str, *, dark: bool, labels: tuple[list[str], list[str]]) -> str:
     """weights: [query, key], as a picture with a pixel for each, or for the largest of a block; a short text with its tokens beside it."""
     queries, keys = labels
     if max(len(queries), len(keys)) <= LABELLED:
-        return labelled(weights, queries, keys, title, made, dark=dark)
+        return labelled(weights, queries, keys, title, caption, dark=dark)
     small = pooled(weights, MAP_SIDE)
     side = min(MAP_SIDE, max(256, max(small.shape)))
     picture = image(small, 16, TOP, side * small.shape[1] / max(small.shape), side * small.shape[0] / max(small.shape), dark=dark)
     more = f"queries downwards, keys across; {'lighter' if dark else 'darker'} is more"
     notes = f'<text x="16" y="{TOP + side + 16}" fill="{QUIET}">{more}</text>'
-    return svg(side + 32, TOP + side + 28, title, picture + notes, made)
+    return svg(side + 32, TOP + side + 28, title, picture + notes, caption)
 
 
-def labelled(weights: np.ndarray, queries: list[str], keys: list[str], title: str, made: str, *, dark: bool) -> str:
+def labelled(weights: np.ndarray, queries: list[str], keys: list[str], title: str, caption: str, *, dark: bool) -> str:
     """A heatmap with the queries at its left and the keys, turned, above it."""
     left, above = 22 + max(map(width, queries)), TOP + 8 + max(map(width, keys))
     parts = [image(weights, left, above, ROW * len(keys), ROW * len(queries), dark=dark)]
@@ -139,7 +139,7 @@ def labelled(weights: np.ndarray, queries: list[str], keys: list[str], title: st
     for column, token in enumerate(keys):
         x, y = round(left + 12 + column * ROW), round(above - 6)
         parts.append(f'<text x="{x}" y="{y}" transform="rotate(-90 {x} {y})" font-family="monospace">{escape(printable(token))}</text>')
-    return svg(left + ROW * len(keys) + 16, above + ROW * len(queries) + 12, title, "".join(parts), made)
+    return svg(left + ROW * len(keys) + 16, above + ROW * len(queries) + 12, title, "".join(parts), caption)
 
 
 def thumbnails(view: ViewData) -> str:
@@ -172,4 +172,4 @@ def thumbnails(view: ViewData) -> str:
             strip[: thumb.shape[0], at * step : at * step + thumb.shape[1]] = thumb
         parts.append(image(strip, 46, y, strip.shape[1], THUMB, dark=state.get("theme") == "dark"))
     title = f"{view.spec['model']} · {stack['name']} · {len(rows)} layers · {count} {unit}s"
-    return svg(60 + len(columns) * step, TOP + 24 + len(rows) * step, title, "".join(parts), how_made(view))
+    return svg(60 + len(columns) * step, TOP + 24 + len(rows) * step, title, "".join(parts), caption_of(view))

@@ -13,8 +13,8 @@ from eyeline.heads import HeadRef
 from eyeline.measures.outputs import head_outputs
 from eyeline.text.printable import printable
 from eyeline.views.data import ViewData
+from eyeline.views.pictures.caption import caption_of
 from eyeline.views.pictures.drawing import QUIET, ROW, TOP, svg, width
-from eyeline.views.pictures.made import how_made
 from eyeline.views.pictures.png import png_bytes
 from eyeline.views.pictures.shown import shown
 
@@ -55,7 +55,7 @@ def neuron(view: ViewData) -> str:
     title += f" · query: {step.query}"
     if step.left_out:
         title += f", the {len(step.tokens)} strongest of {len(step.tokens) + step.left_out} keys"
-    return drawn(step, title, stack.get("why_no_values", ""), layer["scale"], how_made(view), dark=state.get("theme") == "dark")
+    return drawn(step, title, stack.get("why_no_values", ""), layer["scale"], caption_of(view), dark=state.get("theme") == "dark")
 
 
 def read(view: ViewData, stack: dict[str, Any], layer: dict[str, Any], at: int, head: int) -> QueryDetail | None:
@@ -83,7 +83,7 @@ def read(view: ViewData, stack: dict[str, Any], layer: dict[str, Any], at: int, 
     )  # fmt: skip
 
 
-def drawn(step: QueryDetail, title: str, why_no_values: str, scale: float, made: str, *, dark: bool) -> str:
+def drawn(step: QueryDetail, title: str, why_no_values: str, scale: float, caption: str, *, dark: bool) -> str:
     left = 16 + max(map(width, [*step.tokens, step.query]))
     xs = {"key": left + GAP}
     xs["product"] = xs["key"] + STRIP + GAP
@@ -122,7 +122,7 @@ def drawn(step: QueryDetail, title: str, why_no_values: str, scale: float, made:
         why = f"The sum of values is not shown: {why_no_values}."
         body.append(quiet(16, high + 10, why))
         high, right = high + 20, max(right, 16 + width(why))
-    return svg(right + 16, high, title, "".join(body), made)
+    return svg(right + 16, high, title, "".join(body), caption)
 
 
 def token(x: float, y: float, text: str, *, bold: bool = False) -> str:

@@ -34,7 +34,7 @@ def show_run(say: Say, run: Run, folder: Path) -> None:
     """Everything of a run that can be looked at."""
     name = folder.name
     counts, names = run.facts.counts, (run.facts.model.name, run.facts.corpus.name)
-    model, corpus = (escaped(str(one)) for one in names)
+    model, corpus = (escaped(str(value)) for value in names)
     st.caption(say("corpus.provenance", model=model, corpus=corpus, texts=f"{counts['texts']:,}", tokens=f"{counts['tokens']:,}"))
     for left, why in run.facts.left_out.items():
         st.warning(say("corpus.left_out", name=say(f"corpus.analysis_{left}")), icon=":material/info:")

@@ -60,7 +60,7 @@ def _provenance(say: Say, kind: str, run: Run) -> None:
     """Model, corpus, how much of it, and what was left out and why: nothing is dropped in silence."""
     counts, names = run.facts.counts, [str(run.facts.model.name), str(run.facts.corpus.name)]
     names[1] = names[1].removeprefix("the other half of ")  # of the probes, which learn from one half
-    model, corpus = (escaped(one) for one in names)
+    model, corpus = (escaped(value) for value in names)
     n = {name: f"{counts.get(name, 0):,}" for name in ("sentences", "words", "documents", "mentions")}
     if kind == "coreference":
         n["documents"] = f"{run.facts.corpus.documents or 0:,}"

@@ -153,7 +153,7 @@ def _other_projections(say: Say, space: Space, folder: Path, head: HeadRef | Non
     try:
         with st.spinner(say("space.projecting", how=say(f"space.project_{how}"))):
             picture = _picture(space, folder, at, how, gauge)
-        st.caption(say("space.other_fidelity", how=say(f"space.project_{how}"), one=_percent(picture.top1), five=_percent(picture.top5)))
+        st.caption(say("space.other_fidelity", how=say(f"space.project_{how}"), top1=_percent(picture.top1), top5=_percent(picture.top5)))
         pair = (
             replace(head_space(space, at), model=say(f"space.project_{space.project}")),
             replace(picture_space(space, picture), model=say(f"space.project_{how}")),

@@ -12,7 +12,7 @@ SWITCHES = {
 }
 
 
-def how_made(view: ViewData) -> str:
+def caption_of(view: ViewData) -> str:
     """What differs from the plain weights between all tokens; empty where nothing does.
 
     Only what this kind of view knows is named: a neuron view has no words and no direction.
