@@ -6,7 +6,7 @@ import { note, type Note } from "./controls/note";
 import { Arrays } from "./core/arrays";
 import { problem } from "./core/check";
 import type { Kind, State, View } from "./core/contract";
-import { howMade } from "./core/made";
+import { captionOf } from "./core/caption";
 import { keyChange } from "./core/keyboard";
 import { labelsWith, type Labels } from "./core/labels";
 import { Reader } from "./core/reading";
@@ -254,7 +254,7 @@ class Frame {
     const scene = this.instance.scene();
     if (!scene) return;
     const theme = themeOf(this.state.theme);
-    const captions = [this.instance.caption(), howMade(this.view.spec, this.state, this.view.kind, this.labels)].filter(Boolean);
+    const captions = [this.instance.caption(), captionOf(this.view.spec, this.state, this.view.kind, this.labels)].filter(Boolean);
     const picture = framed(scene, this.instance.title(), captions, theme.text, theme.muted);
     await savePicture(picture, format, `${this.view.spec.model || "eyeline"}-${this.shown}`);
   }

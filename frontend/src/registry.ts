@@ -80,7 +80,7 @@ export interface DrawnSpace {
   red: DrawnLink[];
   labelled: number[];
   hovered: number;
-  places: number[][]; // px on the canvas, of the first 20,000 points
+  positions: number[][]; // px on the canvas, of the first 20,000 points
   sentence?: Summary | null;
 }
 

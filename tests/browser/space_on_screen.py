@@ -20,7 +20,7 @@ def canvas_box(shown: Shown) -> Any:
 
 def point_on_screen(shown: Shown, point: int) -> tuple[float, float]:
     box = canvas_box(shown)
-    x, y = shown.page.evaluate(f"{SCENE}.places[{point}]")
+    x, y = shown.page.evaluate(f"{SCENE}.positions[{point}]")
     return box["x"] + x, box["y"] + y
 
 

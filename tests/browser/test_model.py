@@ -116,7 +116,7 @@ def test_the_keys_named_are_those_of_the_view_on_screen(show):
 @pytest.mark.parametrize("kind", ["head", "model"])
 def test_a_search_that_finds_nothing_says_so(show, kind):
     shown = show(made_up.view(kind, 10, layers=2, heads=2))
-    said = shown.page.locator(".nowhere")
+    said = shown.page.locator(".no-match")
     shown.page.locator("input[name=find]").fill("zebra")
     shown.page.get_by_text("0 matches").wait_for()
     shown.page.locator("input[name=find]").fill("quick")

@@ -138,7 +138,7 @@ def test_a_lasso_holds_points_into_the_next_head(show):
     mouse.down()
     for x, y in ((box["width"] / 2, 60), (box["width"] / 2, box["height"] - 40), (5, box["height"] - 40), (5, 70)):
         mouse.move(box["x"] + x, box["y"] + y, steps=4)
-    places = shown.page.evaluate(f"{SCENE}.places")
+    places = shown.page.evaluate(f"{SCENE}.positions")
     mouse.up()
     shown.until("state.lasso.length > 0")
     inside = {i for i, (x, y) in enumerate(places) if 6 < x < box["width"] / 2 - 1 and 61 < y < box["height"] - 41}
@@ -180,14 +180,14 @@ def _near(a, b) -> None:
 
 def test_three_dimensions_turn(show):
     shown = opened(show, dims=3)
-    before = shown.page.evaluate(f"{SCENE}.places")
+    before = shown.page.evaluate(f"{SCENE}.positions")
     box = canvas_box(shown)
     shown.page.mouse.move(box["x"] + 200, box["y"] + 200)
     shown.page.mouse.down()
     shown.page.mouse.move(box["x"] + 300, box["y"] + 230, steps=4)
     shown.page.mouse.up()
     shown.until("state.turn.yaw > 1.2")
-    shown.soon(lambda: _moved(before, shown.page.evaluate(f"{SCENE}.places")))
+    shown.soon(lambda: _moved(before, shown.page.evaluate(f"{SCENE}.positions")))
     assert shown.errors == []
 
 

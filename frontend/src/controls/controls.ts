@@ -164,7 +164,7 @@ export function numbers(
   };
 }
 
-/** `nothing` is said beside the field while what is typed is nowhere. */
+/** `nothing` is shown beside the field while the typed text has no match. */
 export function search(
   name: string,
   title: string,
@@ -172,17 +172,17 @@ export function search(
   value: (state: State) => string,
   choose: (value: string) => void,
   step: (by: 1 | -1) => void,
-  isFound: (state: State) => boolean,
+  isMatch: (state: State) => boolean,
 ): Control {
   const input = el("input", { type: "search", name, placeholder: title, "aria-label": title, spellcheck: "false", autocomplete: "off" });
   on(input, "input", () => choose(input.value));
   on(input, "keydown", (event) => event.key === "Enter" && !event.isComposing && step(event.shiftKey ? -1 : 1));
-  const said = el("span", { class: "nowhere", role: "status" });
+  const status = el("span", { class: "no-match", role: "status" });
   return {
-    element: el("span", { class: "search" }, input, said),
+    element: el("span", { class: "search" }, input, status),
     sync(state) {
       if (input.value !== value(state)) input.value = value(state);
-      said.textContent = value(state).trim() === "" || isFound(state) ? "" : nothing;
+      status.textContent = value(state).trim() === "" || isMatch(state) ? "" : nothing;
     },
   };
 }

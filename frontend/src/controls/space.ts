@@ -41,7 +41,7 @@ export function spaceToolbar(host: ToolbarHost): Toolbar {
       (s) => s.find,
       (value) => set({ find: value }),
       find,
-      (s) => isFound(host, s),
+      (s) => isMatch(host, s),
     ),
   );
   bar.push(only(pairs(host), opened), lasso(host));
@@ -55,7 +55,7 @@ export function spaceToolbar(host: ToolbarHost): Toolbar {
   };
 }
 
-function isFound({ spec }: ToolbarHost, state: State): boolean {
+function isMatch({ spec }: ToolbarHost, state: State): boolean {
   const needle = state.find.trim().toLocaleLowerCase();
   return spec.texts.some(
     (text) =>
@@ -160,18 +160,18 @@ function pairs({ spec, labels, set }: ToolbarHost): Control {
     autocomplete: "off",
   });
   on(input, "input", () => set({ pairs: input.value }));
-  const said = el("span", { class: "nowhere", role: "status" });
+  const status = el("span", { class: "no-match", role: "status" });
   return {
     element: el(
       "span",
       { class: "search" },
       el("label", { class: "field pairs" }, el("span", { class: "name" }, labels.pairs), input),
-      said,
+      status,
     ),
     sync(state) {
       if (input.value !== state.pairs) input.value = state.pairs;
       const missing = unmatched(spec.texts, wordPairs(state.pairs)).map((pair) => pair.join(" → "));
-      said.textContent = missing.length ? `${labels.no_match}: ${missing.join("; ")}` : "";
+      status.textContent = missing.length ? `${labels.no_match}: ${missing.join("; ")}` : "";
     },
   };
 }

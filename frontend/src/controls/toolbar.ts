@@ -82,7 +82,7 @@ export function toolbar(host: ToolbarHost, kind: Kind, inside: Kind): Toolbar {
       (s) => s.find,
       (find) => set({ find }),
       host.find,
-      (s) => isFound(host.spec, s, kind),
+      (s) => isMatch(host.spec, s, kind),
     ),
   );
   if (kind === "head") bar.push(lineZoom(host));
@@ -99,7 +99,7 @@ export function toolbar(host: ToolbarHost, kind: Kind, inside: Kind): Toolbar {
 }
 
 /** Whether any token (or word) that is left in matches. */
-function isFound(spec: Spec, state: State, kind: Kind): boolean {
+function isMatch(spec: Spec, state: State, kind: Kind): boolean {
   const { rows, cols } = axes(spec, kind === "neuron" ? { ...state, level: "token" } : state, null);
   return [rows, cols].some((side) => matches(side, state.find).includes(true));
 }

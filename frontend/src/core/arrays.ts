@@ -17,11 +17,11 @@ export class Arrays implements Source {
   constructor(private entries: Record<string, ArrayEntry>) {}
 
   get(name: string): Promise<Decoded> {
-    const found = this.kept.get(name);
-    if (found) {
+    const cached = this.kept.get(name);
+    if (cached) {
       this.kept.delete(name);
-      this.kept.set(name, found);
-      return found;
+      this.kept.set(name, cached);
+      return cached;
     }
     const entry = this.entries[name];
     if (!entry) return Promise.reject(new Error(`The view names an array “${name}” that did not come with it.`));

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { axes } from "./axes";
 import { example } from "./example";
-import { found, stepped } from "./find";
+import { matchesInOrder, stepped } from "./find";
 import { settle } from "./state";
 
 const walk = (patch: object) => {
   const spec = example();
   const state = settle(spec, patch);
   const { rows, cols } = axes(spec, state, null);
-  return found(spec, state, rows, cols).map(({ side, index }) => `${side}${index}`);
+  return matchesInOrder(spec, state, rows, cols).map(({ side, index }) => `${side}${index}`);
 };
 
 describe("find", () => {

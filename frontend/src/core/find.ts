@@ -8,8 +8,8 @@ export interface Match {
   index: number;
 }
 
-/** What is found, in the order in which it is walked: the side looked from, then the other one where it is another text. */
-export function found(spec: Spec, state: State, rows: Axis, cols: Axis): Match[] {
+/** All matches, in the order of the Enter key: first the side looked from, then the other side if it is another text. */
+export function matchesInOrder(spec: Spec, state: State, rows: Axis, cols: Axis): Match[] {
   const on = (side: Match["side"]): Match[] =>
     matches(side === "query" ? rows : cols, state.find).flatMap((yes, index) => (yes ? [{ side, index }] : []));
   const { query_text, key_text } = spec.stacks[state.stack];
@@ -17,5 +17,5 @@ export function found(spec: Spec, state: State, rows: Axis, cols: Axis): Match[]
   return query_text === key_text ? on(own) : [...on(own), ...on(other)];
 }
 
-/** The index after a step, round and round; from nowhere the first or the last. */
+/** The next index after a step, from the last back to the first; −1 steps to the first or the last. */
 export const stepped = (at: number, by: 1 | -1, n: number): number => (at < 0 ? (by > 0 ? 0 : n - 1) : (at + by + n) % n);

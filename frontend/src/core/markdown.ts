@@ -34,21 +34,21 @@ export function inline(source: string): Inline[] {
 }
 
 export function blocks(source: string): Block[] {
-  const found: Block[] = [];
+  const result: Block[] = [];
   for (const chunk of source.replace(/\r\n?/g, "\n").split(/\n\s*\n/)) {
     const lines = chunk.split("\n").filter((line) => line.trim() !== "");
     if (!lines.length) continue;
     const heading = /^(#{1,4})\s+(.*)$/.exec(lines[0]);
     if (heading) {
-      found.push({ type: "heading", level: heading[1].length, inline: inline(heading[2]) });
+      result.push({ type: "heading", level: heading[1].length, inline: inline(heading[2]) });
       lines.shift();
     }
     if (!lines.length) continue;
     const list = /^(-|\d+\.)\s/.exec(lines[0]);
-    if (list) found.push({ type: "list", ordered: list[1] !== "-", items: items(lines).map(inline) });
-    else found.push({ type: "paragraph", inline: inline(joined(lines)) });
+    if (list) result.push({ type: "list", ordered: list[1] !== "-", items: items(lines).map(inline) });
+    else result.push({ type: "paragraph", inline: inline(joined(lines)) });
   }
-  return found;
+  return result;
 }
 
 const joined = (lines: string[]): string => lines.map((line) => line.trim()).join(" ");

@@ -46,9 +46,9 @@ describe("reading", () => {
   });
 
   it("does not give out the map of a hidden sink for the map of another", async () => {
-    const one = reader();
-    const hidden = await one.read(settle(spec, { hide_sink: true, heads: [0] }));
-    const whole = await one.read(settle(spec, { heads: [0] }));
+    const reads = reader();
+    const hidden = await reads.read(settle(spec, { hide_sink: true, heads: [0] }));
+    const whole = await reads.read(settle(spec, { heads: [0] }));
     expect(hidden.maps[0].weights.length).toBe(42);
     expect(whole.maps[0].weights.length).toBe(49);
   });

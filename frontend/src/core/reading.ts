@@ -45,15 +45,15 @@ export class Reader {
   sink(stack: number, layer: number): Promise<number> {
     const key = `${stack}.${layer}`;
     if (!this.sinks.has(key)) {
-      const found = this.weights(stack, layer).then((array) => {
+      const sink = this.weights(stack, layer).then((array) => {
         const [heads, , keys] = array.shape;
         const each = function* () {
           for (let h = 0; h < heads; h++) yield array.block(h);
         };
         return mostAttended(each(), keys);
       });
-      found.catch(() => this.sinks.delete(key));
-      this.sinks.set(key, found);
+      sink.catch(() => this.sinks.delete(key));
+      this.sinks.set(key, sink);
     }
     return this.sinks.get(key)!;
   }
@@ -87,8 +87,8 @@ export class Reader {
       cols.units.length,
       state.hide_sink && cols.units.join(),
     ].join();
-    const found = this.kept.get(key);
-    if (found) return found;
+    const cached = this.kept.get(key);
+    if (cached) return cached;
     const array = await this.weights(state.stack, layer);
     const stack = this.spec.stacks[state.stack];
     let weights = array.block(head, use === "coarse" && !state.renormalise); // [query, key]; dividing by a small sum needs the fine plane

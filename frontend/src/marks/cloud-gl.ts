@@ -3,11 +3,11 @@
 import { DEPTH, LARGER, drawingOrder, isLarge, type Plot } from "./cloud";
 
 const VERTEX = `#version 300 es
-in vec3 place; in vec4 colour;
+in vec3 position; in vec4 colour;
 uniform vec4 rowX, rowY, rowZ; uniform vec2 box; uniform float size; uniform int keysFrom; uniform int pass;
 out vec4 tint; flat out int diamond; out float across;
 void main() {
-  vec4 p = vec4(place, 1.0);
+  vec4 p = vec4(position, 1.0);
   bool large = colour.a > 0.998;
   float depth = dot(rowZ, p);
   across = size * (large ? ${LARGER.toFixed(2)} : 1.0) * (1.0 + ${DEPTH.toFixed(2)} * depth);
@@ -63,7 +63,7 @@ function open(): Painter | null {
     gl.compileShader(shader);
     gl.attachShader(program, shader);
   }
-  gl.bindAttribLocation(program, 0, "place");
+  gl.bindAttribLocation(program, 0, "position");
   gl.bindAttribLocation(program, 1, "colour");
   gl.linkProgram(program);
   if (!gl.getProgramParameter(program, gl.LINK_STATUS)) return null;
@@ -101,9 +101,9 @@ function indexOf({ gl, indices }: Painter, n: number): void {
 
 /** The plots as a picture of width × height pixels, or null where WebGL is missing; it is valid until the next call. */
 export function glPicture(plots: Plot[], width: number, height: number, density: number): OffscreenCanvas | null {
-  const made = open();
-  if (!made) return null;
-  const { gl, canvas, program, uniform } = made;
+  const context = open();
+  if (!context) return null;
+  const { gl, canvas, program, uniform } = context;
   const limit = gl.getParameter(gl.MAX_RENDERBUFFER_SIZE) as number;
   if (width > limit || height > limit) return null;
   if (canvas.width !== width || canvas.height !== height) [canvas.width, canvas.height] = [width, height];
@@ -114,7 +114,7 @@ export function glPicture(plots: Plot[], width: number, height: number, density:
   gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
   gl.enable(gl.SCISSOR_TEST);
   gl.useProgram(program);
-  for (const plot of plots) draw(made, plot, height, density);
+  for (const plot of plots) draw(context, plot, height, density);
   return gl.isContextLost() ? null : canvas;
 
   function draw(to: Painter, { cloud, camera, colours, size, x, y, w, h }: Plot, tall: number, dense: number): void {
@@ -145,7 +145,7 @@ export function glPicture(plots: Plot[], width: number, height: number, density:
 
 const large = new WeakMap<Uint32Array, boolean>();
 function someLarge(colours: Uint32Array): boolean {
-  let found = large.get(colours);
-  if (found === undefined) large.set(colours, (found = colours.some(isLarge)));
-  return found;
+  let hasLarge = large.get(colours);
+  if (hasLarge === undefined) large.set(colours, (hasLarge = colours.some(isLarge)));
+  return hasLarge;
 }

@@ -13,8 +13,8 @@ const STEPS = 4; // places within a pixel
 /** How much of each pixel a disc (or a diamond of the same area) covers whose middle is off by (fx, fy) of a pixel. */
 function stamp(diameter: number, diamond: boolean, fx: number, fy: number): Stamp {
   const key = `${diameter.toFixed(1)}${diamond}${fx}${fy}`;
-  let made = stamps.get(key);
-  if (made) return made;
+  let stamp = stamps.get(key);
+  if (stamp) return stamp;
   const radius = diameter / 2;
   const side = Math.ceil(diameter * (diamond ? 1.26 : 1)) + 2;
   const [mx, my] = [side / 2 + (fx + 0.5) / STEPS - 0.5, side / 2 + (fy + 0.5) / STEPS - 0.5];
@@ -26,8 +26,8 @@ function stamp(diameter: number, diamond: boolean, fx: number, fy: number): Stam
       cover[r * side + c] = Math.max(0, Math.min(1, 0.5 - reach)) * Math.min(1, diameter * diameter);
     }
   if (stamps.size > 4000) stamps.clear();
-  stamps.set(key, (made = { side, cover }));
-  return made;
+  stamps.set(key, (stamp = { side, cover }));
+  return stamp;
 }
 
 /**

@@ -56,8 +56,8 @@ export function thumbnailItem(thumb: Thumbnail, how: ThumbnailLook, x: number, y
   };
 }
 
-/** Ticks at the edges of a thumbnail where tokens were found: queries left; keys right of lines, above a heatmap. */
-export function foundTicks(
+/** Ticks at the edges of a thumbnail where tokens match the search: queries left; keys right of lines, above a heatmap. */
+export function matchTicks(
   rows: boolean[],
   cols: boolean[],
   as: "lines" | "heatmap",
@@ -68,11 +68,11 @@ export function foundTicks(
 ): Item[] {
   const items: Item[] = [];
   const tick = (x1: number, y1: number, x2: number, y2: number) => items.push({ type: "stroke", x1, y1, x2, y2, stroke, width: 2 });
-  rows.forEach((found, r) => found && tick(x - 3, y + ((r + 0.5) * size) / rows.length, x + 2, y + ((r + 0.5) * size) / rows.length));
-  cols.forEach((found, c) => {
+  rows.forEach((isMatch, r) => isMatch && tick(x - 3, y + ((r + 0.5) * size) / rows.length, x + 2, y + ((r + 0.5) * size) / rows.length));
+  cols.forEach((isMatch, c) => {
     const at = ((c + 0.5) * size) / cols.length;
-    if (found && as === "lines") tick(x + size - 2, y + at, x + size + 3, y + at);
-    else if (found) tick(x + at, y - 3, x + at, y + 2);
+    if (isMatch && as === "lines") tick(x + size - 2, y + at, x + size + 3, y + at);
+    else if (isMatch) tick(x + at, y - 3, x + at, y + 2);
   });
   return items;
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { linesLayout, rowAt, rowY, visibleRows } from "./head/layout";
 import { cellSize, hold, panned, zoomed } from "./head/zoom";
 import { cellAt, cornerOf, gridLayout } from "./model/grid";
-import { neuronLayout, placeAt, rowTop } from "./neuron/layout";
+import { neuronLayout, keyAt, rowTop } from "./neuron/layout";
 
 describe("the two columns", () => {
   const needs = { width: 1000, window: 600, rows: 30, cols: 30, widest: [80, 80] as [number, number], maps: 12 };
@@ -71,20 +71,20 @@ describe("the keys' rows", () => {
 
   it("are pushed down below the opened one, and found again", () => {
     expect(rowTop(layout, 4, 3, 0) - rowTop(layout, 3, 3, 0)).toBe(layout.row + layout.detail.height);
-    for (const place of [0, 3, 4, 20]) expect(placeAt(layout, rowTop(layout, place, 3, 0) + 2, 3, 0, 40)).toBe(place);
-    expect(placeAt(layout, rowTop(layout, 3, 3, 0) + layout.row + 10, 3, 0, 40)).toBe(3);
-    expect(placeAt(layout, 5, 3, 0, 40)).toBe(-1);
+    for (const index of [0, 3, 4, 20]) expect(keyAt(layout, rowTop(layout, index, 3, 0) + 2, 3, 0, 40)).toBe(index);
+    expect(keyAt(layout, rowTop(layout, 3, 3, 0) + layout.row + 10, 3, 0, 40)).toBe(3);
+    expect(keyAt(layout, 5, 3, 0, 40)).toBe(-1);
   });
 
   it("leave room for their headings, however few dimensions a head has", () => {
     for (const dims of [8, 12, 64])
       for (const bias of [false, true])
         for (const width of [640, 700, 860, 1000]) {
-          const made = neuronLayout({ width, window: 500, keys: 4, dims, widest: 60, bias, expanded: false });
+          const layout = neuronLayout({ width, window: 500, keys: 4, dims, widest: 60, bias, expanded: false });
           const [heading, short] = [112, 40];
-          expect(made.product.x - made.vector.x).toBeGreaterThanOrEqual(made.score.w < 100 ? short : heading);
-          expect(made.score.x - made.product.x).toBeGreaterThanOrEqual(made.score.w < 100 ? short : heading);
-          expect(made.width).toBeLessThanOrEqual(width);
+          expect(layout.product.x - layout.vector.x).toBeGreaterThanOrEqual(layout.score.w < 100 ? short : heading);
+          expect(layout.score.x - layout.product.x).toBeGreaterThanOrEqual(layout.score.w < 100 ? short : heading);
+          expect(layout.width).toBeLessThanOrEqual(width);
         }
     expect(neuronLayout({ width: 1000, window: 500, keys: 4, dims: 8, widest: 60, bias: false, expanded: false }).score.w).toBe(128);
   });

@@ -57,7 +57,7 @@ export function summed(map: HeadMap, width: number, focus: Focus): Float32Array 
 export function numbersShown(reading: Reading, focus: Focus | null): { values: Float32Array; byMap: Float32Array[] } | null {
   if (!focus || !reading.maps.length) return null;
   const byMap = reading.maps.map((map) => summed(map, reading.cols.labels.length, focus));
-  const values = byMap[0].map((_, i) => byMap.reduce((sum, one) => sum + one[i], 0) / byMap.length);
+  const values = byMap[0].map((_, i) => byMap.reduce((sum, map) => sum + map[i], 0) / byMap.length);
   return { values, byMap };
 }
 

@@ -3,7 +3,7 @@
 import { el, on } from "../../controls/dom";
 import { shownHeads } from "../../controls/heads";
 import type { Zoom } from "../../core/contract";
-import { found, stepped } from "../../core/find";
+import { matchesInOrder, stepped } from "../../core/find";
 import type { Reading } from "../../core/reading";
 import { paint } from "../../marks/canvas";
 import { pyramid, shades, type Pyramid } from "../../marks/heatmap";
@@ -32,7 +32,7 @@ export class HeatmapPart {
   private travelled = 0;
   private options: Record<Side, TokenOptions>;
   private waiting = 0;
-  private found = "";
+  private searched = "";
   private match = -1;
 
   constructor(private stage: Stage) {
@@ -74,7 +74,7 @@ export class HeatmapPart {
     if (this.built !== key || this.weights !== map.weights)
       this.pyramid = pyramid(shades(map.weights, cols, map.max, state.rescale, state.threshold));
     [this.built, this.weights] = [key, map.weights];
-    if (this.found !== state.find) [this.found, this.match, this.hovered] = [state.find, -1, null];
+    if (this.searched !== state.find) [this.searched, this.match, this.hovered] = [state.find, -1, null];
     [this.frame, this.margins] = heatmapFrame(reading, this.stage.element.clientWidth, innerHeight);
     this.zoom = hold(this.frame, state.zoom);
     this.render();
@@ -242,8 +242,8 @@ export class HeatmapPart {
   find(by: 1 | -1): void {
     if (!this.reading) return;
     const { find } = this.stage.state();
-    if (find !== this.found) [this.found, this.match] = [find, -1]; // as in lines
-    const list = found(this.stage.spec, this.stage.state(), this.reading.rows, this.reading.cols);
+    if (find !== this.searched) [this.searched, this.match] = [find, -1]; // as in lines
+    const list = matchesInOrder(this.stage.spec, this.stage.state(), this.reading.rows, this.reading.cols);
     if (!list.length) return;
     this.match = stepped(this.match, by, list.length);
     this.reach(list[this.match].side, list[this.match].index);

@@ -3,7 +3,7 @@
 import { el, on } from "../../controls/dom";
 import { shownHeads } from "../../controls/heads";
 import { matches } from "../../core/axes";
-import { found, stepped } from "../../core/find";
+import { matchesInOrder, stepped } from "../../core/find";
 import type { Reading } from "../../core/reading";
 import { paint } from "../../marks/canvas";
 import type { Lines, Scene } from "../../marks/scene";
@@ -30,7 +30,7 @@ export class LinesPart {
   private current: Scene | null = null;
   private lines: Lines | null = null;
   private drawnAt = 0;
-  private found = "";
+  private searched = "";
   private match = -1;
   private resting = 0;
   private opening = true;
@@ -70,17 +70,17 @@ export class LinesPart {
     this.measure();
     if (this.keep) this.scroll.scrollTop = this.keep.row * this.layout!.row - this.keep.y;
     this.keep = null;
-    this.bringFound();
+    this.bringMatch();
     this.render(this.opening ? FIRST : Infinity);
     if (this.opening) this.finishSoon();
     this.opening = false;
   }
 
   /** What was just searched for is brought into the window, if no match is there already. */
-  private bringFound(): void {
+  private bringMatch(): void {
     const { find } = this.stage.state();
-    if (find === this.found) return;
-    this.found = find;
+    if (find === this.searched) return;
+    this.searched = find;
     this.match = -1;
     this.hovered = null;
     const { rows, cols } = this.reading!;
@@ -233,8 +233,8 @@ export class LinesPart {
   find(by: 1 | -1): void {
     if (!this.reading || !this.layout) return;
     const { find } = this.stage.state();
-    if (find !== this.found) [this.found, this.match] = [find, -1]; // Enter came before the search was drawn
-    const list = found(this.stage.spec, this.stage.state(), this.reading.rows, this.reading.cols);
+    if (find !== this.searched) [this.searched, this.match] = [find, -1]; // Enter came before the search was drawn
+    const list = matchesInOrder(this.stage.spec, this.stage.state(), this.reading.rows, this.reading.cols);
     if (!list.length) return;
     this.match = stepped(this.match, by, list.length);
     const { side, index } = list[this.match];

@@ -128,7 +128,7 @@ function axisLabels(
   const axis: Axis = side === "query" ? reading.rows : reading.cols;
   const size = Math.max(9, Math.min(12, Math.floor(cell - 2)));
   const step = cell >= size + 1 ? 1 : 2 ** Math.ceil(Math.log2((size + (cell < 2 ? 12 : 3)) / cell));
-  const found = matches(axis, state.find);
+  const isMatch = matches(axis, state.find);
   const locked = side === sideOf(state) ? lockedIndices(reading, state) : new Set<number>();
   const hot = side === "query" ? hovered?.row : hovered?.col;
   const named = (i: number) => i === hot || locked.has(i);
@@ -136,16 +136,16 @@ function axisLabels(
     [hot, ...locked].every((other) => other === undefined || other === i || Math.abs(other - i) * cell >= size + 1);
   const items: Item[] = [];
   for (let i = Math.max(0, Math.floor(from)); i < Math.min(axis.labels.length, Math.ceil(to)); i++) {
-    if (found[i])
+    if (isMatch[i])
       items.push(
         side === "query"
           ? { type: "stroke", x1: left - 5, x2: left, y1: at(i), y2: at(i), stroke: theme.accent, width: 2 }
           : { type: "stroke", x1: at(i), x2: at(i), y1: top - 5, y2: top, stroke: theme.accent, width: 2 },
       );
-    if (!(named(i) || ((i % step === 0 || (found[i] && cell * 3 > size)) && clear(i))) || i + 0.5 < from || i + 0.5 > to) continue;
+    if (!(named(i) || ((i % step === 0 || (isMatch[i] && cell * 3 > size)) && clear(i))) || i + 0.5 < from || i + 0.5 > to) continue;
     const fill = named(i) ? (side === "query" ? theme.query : theme.key) : undefined;
     const style = { size, room: (side === "query" ? left : top) - 22, special: axis.special[i], fill, bold: named(i) };
-    if (found[i])
+    if (isMatch[i])
       items.push(
         side === "query"
           ? { type: "rect", x: 16, y: at(i) - size / 2 - 1, w: left - 20, h: size + 2, fill: theme.mark, radius: 3 }

@@ -98,7 +98,7 @@ function column(input: LinesInput, side: Side, focus: Focus | null, numbers: Ret
   const left = side === "query";
   const x = left ? layout.x1 - 8 : layout.x2 + 8;
   const room = layout.tokens[left ? 0 : 1];
-  const found = matches(axis, state.find);
+  const isMatch = matches(axis, state.find);
   const locked = side === sideOf(state) ? lockedIndices(reading, state) : new Set<number>();
   const [first, last] = visibleRows(layout, axis.labels.length, scroll);
   const items: Item[] = [];
@@ -106,7 +106,7 @@ function column(input: LinesInput, side: Side, focus: Focus | null, numbers: Ret
     const y = rowY(layout, i, scroll);
     const focused = focus?.side === side && focus.indices.has(i);
     const boxX = left ? x - room - 4 : x - 4;
-    if (found[i])
+    if (isMatch[i])
       items.push({ type: "rect", x: boxX, y: y - layout.row / 2 + 1, w: room + 8, h: layout.row - 2, fill: theme.mark, radius: 4 });
     if (locked.has(i))
       items.push({

@@ -16,7 +16,7 @@ export class Large {
   readonly element = el("div", { class: "large", hidden: true });
   private canvas = el("canvas");
   private words = el("div");
-  private asked = 0;
+  private lastRequest = 0;
 
   constructor(private stage: Stage) {
     this.element.append(this.words, this.canvas);
@@ -31,19 +31,19 @@ export class Large {
     box: { x: number; y: number; size: number; width: number; height: number },
     thumb?: Thumbnail,
   ): Promise<void> {
-    const mine = ++this.asked;
+    const request = ++this.lastRequest;
     const { reader, spec, labels } = this.stage;
     const name = headName(spec.stacks[state.stack].layers[row].layer, head);
     if (thumb) {
       this.paint(thumb, state, colour);
       this.words.replaceChildren(el("strong", {}, name));
-      this.place(box);
+      this.moveTo(box);
       await new Promise((resolve) => setTimeout(resolve, REST));
-      if (mine !== this.asked) return;
+      if (request !== this.lastRequest) return;
     }
     const { rows, cols } = await reader.sides({ ...state, layer: row });
     const weights = await reader.map({ ...state, layer: row }, row, head, rows, cols);
-    if (mine !== this.asked) return;
+    if (request !== this.lastRequest) return;
     const width = Math.max(1, cols.labels.length);
     const max = maximum(weights);
     this.paint(thumbnailOf(weights, width, max, state.as === "heatmap" ? SIZE : 96), state, colour);
@@ -56,7 +56,7 @@ export class Large {
       " → ",
       token(cols.labels[best % width]),
     );
-    this.place(box);
+    this.moveTo(box);
   }
 
   private paint(thumb: Thumbnail, state: State, colour: string): void {
@@ -72,7 +72,7 @@ export class Large {
     paint(this.canvas, { width: SIZE, height: SIZE, background: theme.ground, items: [item] });
   }
 
-  private place(box: { x: number; y: number; size: number; width: number; height: number }): void {
+  private moveTo(box: { x: number; y: number; size: number; width: number; height: number }): void {
     this.element.hidden = false;
     this.element.style.width = `${SIZE + 18}px`;
     const right = box.x + box.size + 12;
@@ -82,7 +82,7 @@ export class Large {
   }
 
   hide(): void {
-    this.asked++;
+    this.lastRequest++;
     this.element.hidden = true;
   }
 }

@@ -9,7 +9,7 @@ import { headName } from "../../core/reading";
 import { breathe } from "../../core/schedule";
 import { paint } from "../../marks/canvas";
 import type { Item, Scene } from "../../marks/scene";
-import { foundTicks, thumbnailItem, thumbnailOf, type Thumbnail, type ThumbnailLook } from "../../marks/thumbnail";
+import { matchTicks, thumbnailItem, thumbnailOf, type Thumbnail, type ThumbnailLook } from "../../marks/thumbnail";
 import type { DrawnThumbnail, Stage, ViewInstance } from "../../registry";
 import { isCoarse } from "../pointer";
 import { cellAt, cornerOf, gridLayout, type GridLayout } from "./grid";
@@ -33,8 +33,8 @@ export function modelView(stage: Stage): ViewInstance {
   let grid: GridLayout = gridLayout(0, 0, 0);
   let current: Scene | null = null;
   let drawn: DrawnThumbnail[] = [];
-  let made = new Map<string, Thumbnail>();
-  let madeFor = "";
+  let thumbnails = new Map<string, Thumbnail>();
+  let thumbnailsFor = "";
   const items = new WeakMap<Thumbnail, { look: string; item: Item }>();
   let at: { row: number; col: number } | null = null;
   let message: HTMLElement | null = null;
@@ -96,13 +96,13 @@ export function modelView(stage: Stage): ViewInstance {
     const list: Item[] = [];
     drawn = [];
     const sides = axes(stage.spec, state, null);
-    const [foundRows, foundCols] = [matches(sides.rows, state.find), matches(sides.cols, state.find)];
+    const [rowMatches, colMatches] = [matches(sides.rows, state.find), matches(sides.cols, state.find)];
     state.rows.forEach((row, r) =>
       state.columns.forEach((head, c) => {
         const { n_heads, layer } = stage.spec.stacks[state.stack].layers[row];
         if (head >= n_heads) return;
         const [x, y] = cornerOf(grid, r, c);
-        const thumb = made.get(`${row}.${head}`);
+        const thumb = thumbnails.get(`${row}.${head}`);
         list.push({
           type: "rect",
           x: x - 0.5,
@@ -116,7 +116,7 @@ export function modelView(stage: Stage): ViewInstance {
         if (!thumb) return;
         const colour = colourOf(state, row, head);
         list.push(itemOf(thumb, { rescale: state.rescale, threshold: state.threshold, colour, theme, as: state.as }, x, y, grid.size));
-        list.push(...foundTicks(foundRows, foundCols, state.as, x, y, grid.size, theme.accent));
+        list.push(...matchTicks(rowMatches, colMatches, state.as, x, y, grid.size, theme.accent));
         drawn.push({ layer, head, name: headName(layer, head), x, y, width: grid.size, height: grid.size, colour });
       }),
     );
@@ -128,14 +128,14 @@ export function modelView(stage: Stage): ViewInstance {
     const { layers } = stage.spec.stacks[state.stack];
     sides.hidden = grid.width <= scroll.clientWidth;
     column.style.cssText = `width:${grid.left - 4}px;height:${grid.height}px`;
-    const label = (text: string, y: number, name = "") => {
-      const made = el("span", { class: name }, text);
-      made.style.top = `${y}px`;
-      return made;
+    const labelAt = (text: string, y: number, name = "") => {
+      const label = el("span", { class: name }, text);
+      label.style.top = `${y}px`;
+      return label;
     };
     column.replaceChildren(
-      label(stage.labels.layer, 12, "word"),
-      ...state.rows.map((row, r) => label(String(layers[row].layer), cornerOf(grid, r, 0)[1] + grid.size / 2)),
+      labelAt(stage.labels.layer, 12, "word"),
+      ...state.rows.map((row, r) => labelAt(String(layers[row].layer), cornerOf(grid, r, 0)[1] + grid.size / 2)),
     );
   };
 
@@ -173,7 +173,7 @@ export function modelView(stage: Stage): ViewInstance {
       head.head,
       colourOf(stage.state(), head.row, head.head),
       box,
-      made.get(`${head.row}.${head.head}`),
+      thumbnails.get(`${head.row}.${head.head}`),
     );
   };
 
@@ -182,14 +182,14 @@ export function modelView(stage: Stage): ViewInstance {
     if (head) stage.set({ opened: true, layer: head.row, heads: [head.head], locked: [], zoom: { x: 0, y: 0, k: 1 } });
   };
 
-  const place = (event: MouseEvent) => {
+  const cellUnder = (event: MouseEvent) => {
     const box = canvas.getBoundingClientRect();
     const state = stage.state();
     return cellAt(grid, state.rows.length, state.columns.length, event.clientX - box.left, event.clientY - box.top);
   };
-  on(canvas, "pointermove", (event) => event.pointerType !== "touch" && point(place(event)));
+  on(canvas, "pointermove", (event) => event.pointerType !== "touch" && point(cellUnder(event)));
   on(canvas, "pointerleave", () => point(null));
-  on(canvas, "click", (event) => open(place(event)));
+  on(canvas, "click", (event) => open(cellUnder(event)));
 
   return {
     async draw(live) {
@@ -205,8 +205,8 @@ export function modelView(stage: Stage): ViewInstance {
         stage.element.append((message = el("div", { class: "message", role: "status" }, stage.labels.empty_rows)));
         return;
       }
-      if (madeFor !== key(state)) made = new Map();
-      madeFor = key(state);
+      if (thumbnailsFor !== key(state)) thumbnails = new Map();
+      thumbnailsFor = key(state);
       grid = gridLayout(stage.element.clientWidth, state.rows.length, state.columns.length, isCoarse());
       point(null);
       placeSides(state);
@@ -214,9 +214,9 @@ export function modelView(stage: Stage): ViewInstance {
       showMore();
       let last = performance.now();
       for (const row of state.rows) {
-        if (state.columns.every((head) => head >= stage.spec.stacks[state.stack].layers[row].n_heads || made.has(`${row}.${head}`)))
+        if (state.columns.every((head) => head >= stage.spec.stacks[state.stack].layers[row].n_heads || thumbnails.has(`${row}.${head}`)))
           continue;
-        await makeLayer(state, row, made);
+        await makeLayer(state, row, thumbnails);
         if (!live()) return;
         if (performance.now() - last > 200) {
           render();

@@ -49,9 +49,9 @@ export function neuronLayout(needs: {
   );
   let x = token + gap;
   const column = (w: number) => {
-    const made = { x, w };
+    const range = { x, w };
     x += w + gap;
-    return made;
+    return range;
   };
   const vector = column(strips);
   const product = column(strips);
@@ -69,16 +69,16 @@ export function neuronLayout(needs: {
 }
 
 /** Top of a key's row; rows below the opened one are pushed down. */
-export const rowTop = (layout: NeuronLayout, place: number, opened: number, scroll: number): number =>
-  layout.top + place * layout.row + (opened >= 0 && place > opened ? layout.detail.height : 0) - scroll;
+export const rowTop = (layout: NeuronLayout, index: number, opened: number, scroll: number): number =>
+  layout.top + index * layout.row + (opened >= 0 && index > opened ? layout.detail.height : 0) - scroll;
 
-export function placeAt(layout: NeuronLayout, y: number, opened: number, scroll: number, keys: number): number {
+export function keyAt(layout: NeuronLayout, y: number, opened: number, scroll: number, keys: number): number {
   if (y < layout.top) return -1;
   let inside = y - layout.top + scroll;
   if (opened >= 0 && inside >= (opened + 1) * layout.row) {
     if (inside < (opened + 1) * layout.row + layout.detail.height) return opened;
     inside -= layout.detail.height;
   }
-  const place = Math.floor(inside / layout.row);
-  return place < keys ? place : -1;
+  const index = Math.floor(inside / layout.row);
+  return index < keys ? index : -1;
 }

@@ -26,7 +26,7 @@ export interface NeuronInput {
   output: Float32Array | null; // Σ softmax × value over the keys shown
   partial: boolean; // some keys are not shown, or weights were changed
   most: { vector: number; product: number; score: number; weight: number; contribution: number };
-  opened: number; // place of the opened key, or −1
+  opened: number; // index of the opened key, or −1
   hovered: number;
   scroll: number;
 }
@@ -37,12 +37,12 @@ const signed = (value: number): string => (Number(value.toFixed(2)) < 0 ? "−" 
 export function neuronScene(input: NeuronInput): Scene {
   const { layout, theme } = input;
   const body: Item[] = [];
-  const found = matches(input.axis, input.state.find);
-  input.rows.forEach((_, place) => {
-    const y = rowTop(layout, place, input.opened, input.scroll);
+  const isMatch = matches(input.axis, input.state.find);
+  input.rows.forEach((_, index) => {
+    const y = rowTop(layout, index, input.opened, input.scroll);
     if (y > layout.height || y + layout.row + layout.detail.height < layout.top) return;
-    body.push(...keyRow(input, place, y, found[place]));
-    if (place === input.opened) body.push(...details(input, place, y + layout.row));
+    body.push(...keyRow(input, index, y, isMatch[index]));
+    if (index === input.opened) body.push(...details(input, index, y + layout.row));
   });
   return {
     width: layout.width,
@@ -129,34 +129,34 @@ function scaleOf(x: number, y: number, room: number, most: number, theme: Theme,
   ];
 }
 
-function keyRow(input: NeuronInput, place: number, top: number, found: boolean): Item[] {
+function keyRow(input: NeuronInput, index: number, top: number, isMatch: boolean): Item[] {
   const { layout, theme, labels, axis, rows, query, keys, most } = input;
-  const row = rows[place];
+  const row = rows[index];
   const y = top + layout.row / 2;
   const h = Math.min(24, layout.row - 6);
   const faded = row.masked ? 0.35 : 1;
   const items: Item[] = [];
-  if (input.hovered === place || input.opened === place)
+  if (input.hovered === index || input.opened === index)
     items.push({ type: "rect", x: 0, y: top, w: layout.width, h: layout.row, fill: theme.faint });
-  if (found) items.push({ type: "rect", x: 12, y: top + 2, w: layout.token - 10, h: layout.row - 4, fill: theme.mark, radius: 4 });
-  items.push({ type: "text", x: 4, y, text: input.opened === place ? "▾" : "▸", size: 9, fill: theme.muted, anchor: "middle" });
+  if (isMatch) items.push({ type: "rect", x: 12, y: top + 2, w: layout.token - 10, h: layout.row - 4, fill: theme.mark, radius: 4 });
+  items.push({ type: "text", x: 4, y, text: input.opened === index ? "▾" : "▸", size: 9, fill: theme.muted, anchor: "middle" });
   items.push(
     ...tokenItems(
-      axis.labels[place],
+      axis.labels[index],
       14,
       y,
-      { size: 12, room: layout.token - 14, special: axis.special[place], fill: row.masked ? theme.muted : undefined },
+      { size: 12, room: layout.token - 14, special: axis.special[index], fill: row.masked ? theme.muted : undefined },
       theme,
     ).map((item) => ({ ...item, opacity: (item.opacity ?? 1) * (row.masked ? 0.6 : 1) })),
   );
   const strips: Item[] = [
-    strip(keys[place], most.vector, layout.vector.x, y - h / 2, layout.vector.w, h, theme),
-    strip(product(query.vector, keys[place]), most.product, layout.product.x, y - h / 2, layout.product.w, h, theme),
+    strip(keys[index], most.vector, layout.vector.x, y - h / 2, layout.vector.w, h, theme),
+    strip(product(query.vector, keys[index]), most.product, layout.product.x, y - h / 2, layout.product.w, h, theme),
   ];
   items.push(...strips);
   if (row.masked)
-    for (const one of [layout.vector, layout.product])
-      items.push({ type: "rect", x: one.x, y: y - h / 2, w: one.w, h, fill: theme.ground, opacity: 0.65 });
+    for (const column of [layout.vector, layout.product])
+      items.push({ type: "rect", x: column.x, y: y - h / 2, w: column.w, h, fill: theme.ground, opacity: 0.65 });
   items.push(...numberCell(row.score, most.score, layout.score, y, h, theme, faded));
   if (layout.bias && row.bias !== null) items.push(...numberCell(row.bias, most.score, layout.bias, y, h, theme, faded));
   items.push(...weightCell(row, layout.weight, y, h, most.weight, theme, labels));
@@ -221,11 +221,11 @@ function weightCell(row: KeyRow, at: { x: number; w: number }, y: number, h: num
 }
 
 /** Dimension by dimension: q × k = product, and their sum. */
-function details({ layout, theme, query, keys, most, rows, scale }: NeuronInput, place: number, top: number): Item[] {
+function details({ layout, theme, query, keys, most, rows, scale }: NeuronInput, index: number, top: number): Item[] {
   const items: Item[] = [{ type: "rect", x: 0, y: top, w: layout.width, h: layout.detail.height - 4, fill: theme.faint }];
   const { columns, rows: perColumn } = layout.detail;
   const wide = (layout.width - 24) / columns;
-  const parts = product(query.vector, keys[place]);
+  const parts = product(query.vector, keys[index]);
   const text = (x: number, y: number, words: string, fill: string, anchor: "start" | "end" = "end"): Item => ({
     type: "text",
     x,
@@ -243,7 +243,7 @@ function details({ layout, theme, query, keys, most, rows, scale }: NeuronInput,
       text(x + 20, y, String(d), theme.muted),
       text(x + 70, y, signed(query.vector[d]), theme.query),
       text(x + 80, y, "×", theme.muted),
-      text(x + 126, y, signed(keys[place][d]), theme.key),
+      text(x + 126, y, signed(keys[index][d]), theme.key),
       text(x + 138, y, "=", theme.muted),
       text(x + 184, y, signed(value), theme.text),
     );
@@ -257,13 +257,13 @@ function details({ layout, theme, query, keys, most, rows, scale }: NeuronInput,
       opacity: Math.min(1, Math.abs(value) / most.product),
     });
   });
-  const dot = rows[place].score / (scale || 1);
-  const bias = rows[place].bias !== null ? `   + bias ${signed(rows[place].bias!)}` : "";
+  const dot = rows[index].score / (scale || 1);
+  const bias = rows[index].bias !== null ? `   + bias ${signed(rows[index].bias!)}` : "";
   items.push(
     text(
       12,
       top + perColumn * DETAIL_ROW + 18,
-      `Σ = ${signed(dot)}   × ${round(scale)} = ${signed(rows[place].score)}${bias}`,
+      `Σ = ${signed(dot)}   × ${round(scale)} = ${signed(rows[index].score)}${bias}`,
       theme.text,
       "start",
     ),

@@ -29,7 +29,7 @@ export class Sentence {
     this.choose(this.buttons.indexOf(shown[to]));
   }
 
-  update(text: TextSpec, chosen: number, allowed: Set<number>, found: boolean[]): void {
+  update(text: TextSpec, chosen: number, allowed: Set<number>, isMatch: boolean[]): void {
     if (this.text !== text) {
       this.buttons = text.tokens.map((token, i) => {
         const { mark, body } = pieces(token);
@@ -49,7 +49,7 @@ export class Sentence {
       button.hidden = !allowed.has(i);
       button.setAttribute("aria-checked", String(i === chosen));
       button.tabIndex = i === chosen ? 0 : -1;
-      button.toggleAttribute("data-found", found[i] ?? false);
+      button.toggleAttribute("data-found", isMatch[i] ?? false);
     });
     if (this.shown !== chosen) this.bring(this.buttons[chosen]);
     this.shown = chosen;

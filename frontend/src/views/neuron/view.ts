@@ -13,15 +13,15 @@ import type { Stage, ViewInstance } from "../../registry";
 import { widestToken } from "../head/scene-lines";
 import { isCoarse } from "../pointer";
 import { TokenOptions } from "../options";
-import { neuronLayout, placeAt, rowTop } from "./layout";
+import { neuronLayout, keyAt, rowTop } from "./layout";
 import { neuronScene, type NeuronInput } from "./scene";
 import { Sentence } from "./sentence";
 
 export function neuronView(stage: Stage): ViewInstance {
   const canvas = el("canvas", { class: "plot points", role: "img", "aria-label": stage.labels.drawing });
   const options = new TokenOptions(stage.labels.keys, {
-    move: (place) => reach(place),
-    choose: (place) => toggle(place),
+    move: (index) => reach(index),
+    choose: (index) => toggle(index),
     leave: () => hover(-1),
   });
   const spacer = el("div", {}, options.element, canvas);
@@ -166,9 +166,9 @@ export function neuronView(stage: Stage): ViewInstance {
     };
   };
 
-  const place = (event: MouseEvent): number => {
+  const keyUnder = (event: MouseEvent): number => {
     if (!input) return -1;
-    return placeAt(input.layout, event.clientY - canvas.getBoundingClientRect().top, input.opened, input.scroll, input.rows.length);
+    return keyAt(input.layout, event.clientY - canvas.getBoundingClientRect().top, input.opened, input.scroll, input.rows.length);
   };
   const hover = (to: number) => {
     if (!input || input.hovered === to) return;
@@ -194,9 +194,9 @@ export function neuronView(stage: Stage): ViewInstance {
     stage.announce(`${visible(axis.labels[at])}. ${stage.labels.score} ${rows[at].score.toFixed(2)}, ${weight}`);
   };
   on(scroll, "scroll", render, { passive: true });
-  on(canvas, "pointermove", (event) => hover(place(event)));
+  on(canvas, "pointermove", (event) => hover(keyUnder(event)));
   on(canvas, "pointerleave", () => hover(-1));
-  on(canvas, "click", (event) => toggle(place(event)));
+  on(canvas, "click", (event) => toggle(keyUnder(event)));
 
   return {
     async draw(live) {
@@ -261,7 +261,7 @@ export function neuronView(stage: Stage): ViewInstance {
     find(by) {
       if (!input) return;
       const { find } = stage.state();
-      const list = matches(input.axis, find).flatMap((yes, place) => (yes ? [place] : []));
+      const list = matches(input.axis, find).flatMap((yes, index) => (yes ? [index] : []));
       if (!list.length) return;
       match = { find, at: stepped(match.find === find ? match.at : -1, by, list.length) };
       reach(list[match.at]);

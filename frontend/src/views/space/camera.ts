@@ -68,10 +68,10 @@ export function turnedBy(turn: Turn, dx: number, dy: number): Turn {
   return { yaw: turn.yaw + dx * 0.008, pitch: Math.min(1.5708, Math.max(-1.5708, turn.pitch + dy * 0.008)) };
 }
 
-/** The zoom that brings these places (fractions right and down) into sight, with room around them. */
-export function around(places: [number, number][], most = 12): Zoom {
-  const xs = places.map(([x]) => x);
-  const ys = places.map(([, y]) => y);
+/** The zoom that brings these points (fractions right and down) into sight, with room around them. */
+export function around(points: [number, number][], most = 12): Zoom {
+  const xs = points.map(([x]) => x);
+  const ys = points.map(([, y]) => y);
   const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
   const side = Math.max(right - left, bottom - top, 1 / most / 1.3) * 1.3;
   return held({ k: 1 / Math.min(1, side), x: (left + right - side) / 2, y: (top + bottom - side) / 2 });

@@ -38,13 +38,13 @@ function byName(data: SpaceData, name: (point: number) => string, theme: Theme, 
     .sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
     .slice(0, MOST)
     .map(([word]) => word);
-  const place = new Map(first.map((word, i) => [word, i]));
+  const indexOf = new Map(first.map((word, i) => [word, i]));
   const entries = first.map((word, i) => ({ label: visible(word), colour: paletteColour(i, theme.dark), token }));
   const grey = theme.muted;
   const of = new Uint8Array(data.count);
   let others = false;
   for (let i = 0; i < data.count; i++) {
-    of[i] = place.get(name(i)) ?? first.length;
+    of[i] = indexOf.get(name(i)) ?? first.length;
     others ||= of[i] === first.length;
   }
   return {
@@ -117,7 +117,7 @@ export function colouring(
 /** Which points the reader looks at: those of the chosen text and inside the lasso, and those found. */
 export interface Attention {
   isIn(point: number): boolean;
-  isFound(point: number): boolean;
+  isMatch(point: number): boolean;
   /** Whether anything is chosen at all. */
   some: boolean;
   /** Whether so few are held that each can be drawn larger. */
@@ -127,14 +127,14 @@ export interface Attention {
 export function attentionOf(data: SpaceData, state: State, same: boolean): Attention {
   const needle = state.find.trim().toLocaleLowerCase();
   const lasso = same && state.lasso.length ? new Set(state.lasso) : null;
-  const found = new Uint8Array(needle === "" ? 0 : data.count);
-  for (let i = 0; i < found.length; i++)
-    found[i] = Number(data.tokenOf(i).toLocaleLowerCase().includes(needle) || data.wordOf(i).toLocaleLowerCase() === needle);
-  const isFound = (i: number) => found[i] === 1;
+  const matching = new Uint8Array(needle === "" ? 0 : data.count);
+  for (let i = 0; i < matching.length; i++)
+    matching[i] = Number(data.tokenOf(i).toLocaleLowerCase().includes(needle) || data.wordOf(i).toLocaleLowerCase() === needle);
+  const isMatch = (i: number) => matching[i] === 1;
   const isIn = (i: number) => (state.text === null || data.textOf(i) === state.text) && (!lasso || lasso.has(i));
   return {
     isIn,
-    isFound,
+    isMatch,
     some: state.text !== null || lasso !== null || needle !== "",
     few: state.text !== null || state.lasso.length <= FEW,
   };
@@ -154,7 +154,7 @@ export function pointColours(
   const out = new Uint32Array(data.count);
   const searching = find.trim() !== "";
   for (let i = 0; i < data.count; i++) {
-    const level = !attention.some ? 1 : !attention.isIn(i) ? 0 : searching ? (attention.isFound(i) ? 2 : 0) : attention.few ? 2 : 1;
+    const level = !attention.some ? 1 : !attention.isIn(i) ? 0 : searching ? (attention.isMatch(i) ? 2 : 0) : attention.few ? 2 : 1;
     out[i] = words[level][of[i]];
   }
   return out;

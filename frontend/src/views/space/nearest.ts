@@ -41,12 +41,12 @@ export class Nearest {
 
   /** Points inside a polygon [x, y, x, y, …], by the even-odd rule; only those in the box. */
   inside(polygon: number[]): number[] {
-    const found: number[] = [];
+    const matching: number[] = [];
     for (let i = 0; 2 * i < this.at.length; i++) {
       const [x, y] = [this.at[2 * i], this.at[2 * i + 1]];
-      if (x >= 0 && y >= 0 && x <= this.box.w && y <= this.box.h && contains(polygon, x, y)) found.push(i);
+      if (x >= 0 && y >= 0 && x <= this.box.w && y <= this.box.h && contains(polygon, x, y)) matching.push(i);
     }
-    return found;
+    return matching;
   }
 }
 

@@ -251,7 +251,7 @@ export class Pane {
   private link(state: State, tops: Tops): void {
     const chosen = this.same ? state.point : null;
     const attention = this.colours!.attention;
-    const isIn = (i: number) => attention.isIn(i) && (!state.find.trim() || attention.isFound(i));
+    const isIn = (i: number) => attention.isIn(i) && (!state.find.trim() || attention.isMatch(i));
     let links = linksFor(
       this.data,
       tops,
@@ -283,7 +283,7 @@ export class Pane {
       red: this.red,
       labelled: this.labelled,
       hovered: this.hovered,
-      places: Array.from({ length: Math.min(data.count, 20_000) }, (_, i) => [box.x + at[2 * i], box.y + at[2 * i + 1]]),
+      positions: Array.from({ length: Math.min(data.count, 20_000) }, (_, i) => [box.x + at[2 * i], box.y + at[2 * i + 1]]),
     };
   }
 

@@ -102,7 +102,7 @@ function wanted({ data, state, attention, links, red: pairs, chosen, hovered, at
   const zoomed: Wanted[] = [];
   for (let i = 0; i < data.count; i++) {
     if (!seen(i)) continue;
-    if (attention.some && (state.find.trim() ? attention.isIn(i) && attention.isFound(i) : attention.isIn(i))) list.push({ point: i });
+    if (attention.some && (state.find.trim() ? attention.isIn(i) && attention.isMatch(i) : attention.isIn(i))) list.push({ point: i });
     else if (++near <= 150) zoomed.push({ point: i });
   }
   return near <= 150 && !attention.some ? [...list, ...zoomed] : list;
@@ -113,11 +113,11 @@ function cube(clouds: Clouds, box: PlotBox, theme: Theme): Item[] {
   const [{ cloud, camera }] = clouds.plots;
   if (cloud.dims === 2) return [];
   const at = (corner: number, row: number[]) => row[0] * (corner & 1) + row[1] * ((corner >> 1) & 1) + row[2] * (corner >> 2) + row[3];
-  const place = (corner: number): [number, number] => [box.x + at(corner, camera.x), box.y + at(corner, camera.y)];
+  const pointOf = (corner: number): [number, number] => [box.x + at(corner, camera.x), box.y + at(corner, camera.y)];
   return [0, 1, 2, 3, 4, 5, 6, 7].flatMap((a) =>
     [1, 2, 4].flatMap((bit): Item[] => {
       if (a & bit) return [];
-      const [[x1, y1], [x2, y2]] = [place(a), place(a | bit)];
+      const [[x1, y1], [x2, y2]] = [pointOf(a), pointOf(a | bit)];
       return [{ type: "stroke", x1, y1, x2, y2, stroke: theme.hairline, width: 1 }];
     }),
   );

@@ -125,8 +125,8 @@ describe("lines", () => {
   });
 
   it("are the strongest of a text even where one query has more of them than are kept of it", () => {
-    const found = topLinks(data(), Float32Array.from([0.4, 0.35, 0.25, 0.2, 0.1, 0, 0.1, 0, 0]), 0, 3); // two keys are kept of each query
-    expect(found.map(({ from, to }) => [from, to])).toEqual([
+    const links = topLinks(data(), Float32Array.from([0.4, 0.35, 0.25, 0.2, 0.1, 0, 0.1, 0, 0]), 0, 3); // two keys are kept of each query
+    expect(links.map(({ from, to }) => [from, to])).toEqual([
       [0, 5],
       [0, 6],
       [0, 7],
@@ -150,16 +150,16 @@ describe("lines", () => {
   });
 
   it("join pieces too, and name a pair that no text holds", async () => {
-    const made = spec();
-    made.texts[0] = { ...made.texts[0], words: [null, 0, 0], word_texts: ["thecat"] };
-    const d = new SpaceData(made, made.spaces![0], 0, arrays);
+    const joined = spec();
+    joined.texts[0] = { ...joined.texts[0], words: [null, 0, 0], word_texts: ["thecat"] };
+    const d = new SpaceData(joined, joined.spaces![0], 0, arrays);
     const ends = async (pair: string) => pairLinks(d, await d.tops(0, 0), pair, null).map(({ from, to }) => [from, to]);
     expect(await ends("cat → the")).toEqual([[2, 6]]);
     expect(await ends("THECAT:the")).toEqual([
       [1, 6],
       [2, 6],
     ]);
-    expect(unmatched(made.texts, wordPairs("cat → the; cat → dog; cat:bird"))).toEqual([
+    expect(unmatched(joined.texts, wordPairs("cat → the; cat → dog; cat:bird"))).toEqual([
       ["cat", "dog"],
       ["cat", "bird"],
     ]);

@@ -212,9 +212,9 @@ export function spaceView(stage: Stage): ViewInstance {
       const state = stage.state();
       const { data, pane } = parts[0] ?? {};
       if (!data || !pane?.tops) return;
-      const { isFound } = attentionOf(data, state, true);
+      const { isMatch } = attentionOf(data, state, true);
       const list: number[] = [];
-      for (let i = 0; i < data.count; i++) if (isFound(i)) list.push(i);
+      for (let i = 0; i < data.count; i++) if (isMatch(i)) list.push(i);
       if (!list.length) return;
       match = { find: state.find, at: stepped(match.find === state.find ? match.at : -1, by, list.length) };
       const point = list[match.at];

@@ -4,7 +4,7 @@ import { axes } from "./axes";
 import type { Kind, Spec, State } from "./contract";
 import type { Labels } from "./labels";
 
-export function howMade(spec: Spec, state: State, kind: Kind, labels: Labels): string {
+export function captionOf(spec: Spec, state: State, kind: Kind, labels: Labels): string {
   if (kind === "space") return "";
   const parts: string[] = [];
   const between = kind !== "neuron"; // a neuron view has neither words nor a direction
