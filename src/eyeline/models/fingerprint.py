@@ -16,8 +16,8 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 SAMPLE = 8  # numbers of each tensor
 #: Attributes of modules that PyTorch and transformers keep for themselves: they do not change what a pass computes.
 BOOKKEEPING = frozenset(vars(nn.Module())) | {"_is_hf_initialized", "_is_hooked", "_compiled_call_impl"}
-#: Hooks that transformers installs itself, to report attention.
-OWN_HOOKS = "transformers.utils.output_capturing"
+#: Modules whose hooks only look on: transformers' own, to report attention, and those of a pass that another thread follows.
+OWN_HOOKS = ("transformers.utils.output_capturing", "eyeline.capture.projections.watch")
 PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype)
 
 
@@ -123,7 +123,7 @@ def _foreign_code(model: nn.Module) -> Iterator[str]:
     """The modules with hooks that are not transformers' own, or with a forward of their own."""
     for name, module in model.named_modules():
         hooks = [*module._forward_hooks.values(), *module._forward_pre_hooks.values()]
-        if "forward" in vars(module) or any(getattr(hook, "__module__", "") != OWN_HOOKS for hook in hooks):
+        if "forward" in vars(module) or any(getattr(hook, "__module__", "") not in OWN_HOOKS for hook in hooks):
             yield f"hook on {name}"
 
 
