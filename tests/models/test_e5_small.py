@@ -77,3 +77,20 @@ def test_the_update_leaves_the_encoder_itself_as_it_was(e5, masked_lm):
 def test_importance_can_be_measured_on_it(masked_lm):
     run = el.analyse(masked_lm, [TEXT, "She opened the door and went in."], [Importance()])
     assert np.isfinite(run.table("importance")["mean"].astype(float)).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("A wonderful film, warm and funny from the first minute to the last.", "positive"),
+        ("The plot is dull, the acting is worse, and I want my money back.", "negative"),
+        ("I would not call this camera bad at all.", "positive"),
+        ("It broke after two days and nobody answers my letters.", "negative"),
+    ],
+)
+def test_the_sentiment_classifier_tells_praise_from_complaint(e5, text, label):
+    model = el.load("e5-small-sentiment")
+    with torch.inference_mode():
+        answer = int(model.hf(**model.tokenizer(text, return_tensors="pt")).logits[0].argmax())
+    assert model.hf.config.id2label[answer] == label
+    assert str(model.fingerprint) != str(e5.fingerprint)

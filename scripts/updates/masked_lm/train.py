@@ -1,6 +1,6 @@
 """Train a masked language model as a low-rank update of the frozen encoder e5-small, on one GPU.
 
-    python scripts/masked_lm/train.py --encoder model.safetensors --tokens tokens.npz --out folder --seconds 780
+    python -m scripts.updates.masked_lm.train --encoder model.safetensors --tokens tokens.npz --out folder --seconds 780
 
 The encoder's file is in the user's cache after `el.load("e5-small")`. What ships was trained for 780 s on one NVIDIA H200: rank 48,
 batches of 512 x 128 tokens, 12,601 steps, 826 M tokens. Share of hidden tokens that it finds in held-out text, top 1 / top 5, with
@@ -18,54 +18,26 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.nn.functional as F
-from pack import LEVELS, rounded
-from safetensors.torch import load_file, save_file
-from segments import MASK, VOCABULARY, Source, hide
+from safetensors.torch import save_file
+from scripts.updates.low_rank import VOCABULARY, open_encoder, round_like_the_packed_file, trained_arrays
+from scripts.updates.masked_lm.segments import MASK, Source, hide
+from scripts.updates.pack import LEVELS
 from torch import nn
-from transformers import BertConfig, BertModel
+from transformers import BertModel
 
 #: How much of each batch is of which kind of text; those with a test file are measured.
 SHARES = {
     "novels": 0.42, "gap": 0.045, "wiki": 0.05, "ewt": 0.05, "gum": 0.045, "wordnet": 0.12, "fortunes": 0.08, "python": 0.10, "gcide": 0.09,
 }  # fmt: skip
 TESTS = ("novels", "gap", "wiki", "ewt", "gum")
-LINEAR = (
-    "attention.self.query",
-    "attention.self.key",
-    "attention.self.value",
-    "attention.output.dense",
-    "intermediate.dense",
-    "output.dense",
-)
-
-
-class LowRank(nn.Module):
-    """A frozen linear layer plus up · down; its bias is trained."""
-
-    def __init__(self, linear: nn.Linear, rank: int) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(linear.weight.detach(), requires_grad=False)
-        self.bias = nn.Parameter(linear.bias.detach().clone())
-        self.down = nn.Parameter(torch.randn(rank, linear.in_features) / math.sqrt(linear.in_features))
-        self.up = nn.Parameter(torch.zeros(linear.out_features, rank))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return F.linear(x, self.weight, self.bias) + F.linear(F.linear(x, self.down), self.up)
 
 
 class MaskedLM(nn.Module):
     """The encoder with low-rank layers, trained norms, and BERT's prediction head on the encoder's own (frozen) word embeddings."""
 
-    def __init__(self, bert: BertModel, rank: int) -> None:
+    def __init__(self, bert: BertModel) -> None:
         super().__init__()
-        self.bert = bert.requires_grad_(False)
-        for layer in bert.encoder.layer:
-            for path in LINEAR:
-                owner, name = layer.get_submodule(path.rpartition(".")[0]), path.rpartition(".")[2]
-                setattr(owner, name, LowRank(getattr(owner, name), rank))
-        for module in bert.modules():
-            if isinstance(module, nn.LayerNorm):
-                module.requires_grad_(True)
+        self.bert = bert
         size = bert.config.hidden_size
         self.dense, self.norm, self.bias = nn.Linear(size, size), nn.LayerNorm(size, eps=1e-12), nn.Parameter(torch.zeros(VOCABULARY))
         nn.init.eye_(self.dense.weight)
@@ -94,16 +66,6 @@ def evaluate(model: MaskedLM, source: Source, n: int) -> tuple[float, float]:
         top5 += int((best == true[..., None]).any(-1)[used].sum())
         total += int(used.sum())
     return round(top1 / total, 4), round(top5 / total, 4)
-
-
-def open_encoder(path: Path) -> BertModel:
-    config = BertConfig(
-        hidden_size=384, num_hidden_layers=12, num_attention_heads=12, intermediate_size=1536, vocab_size=VOCABULARY,
-        hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
-    )  # fmt: skip
-    bert = BertModel(config, add_pooling_layer=False)
-    bert.load_state_dict({name: values.float() for name, values in load_file(path).items()})
-    return bert
 
 
 def train(model: MaskedLM, sources: dict[str, Source], tests: dict[str, Source], args: argparse.Namespace) -> int:
@@ -157,23 +119,18 @@ def main() -> None:
     args = parser.parse_args()
     torch.manual_seed(args.seed)
     torch.set_float32_matmul_precision("high")
-    model = MaskedLM(open_encoder(args.encoder), args.rank).cuda()
+    model = MaskedLM(open_encoder(args.encoder, args.rank)).cuda()
     arrays = np.load(args.tokens)
     sources = {name: Source(arrays, f"{name}.train", torch.device("cuda")) for name in SHARES}
     tests = {name: Source(arrays, f"{name}.test", torch.device("cuda")) for name in TESTS}
     steps = train(model, sources, tests, args)
-    trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
-    save_file({name: p.detach().float().cpu().contiguous() for name, p in trained.items()}, args.out / "update.safetensors")
+    save_file(trained_arrays(model), args.out / "update.safetensors")
     report = {
         "steps": steps,
         "tokens": steps * args.batch * 128,
         "float": {name: evaluate(model, test, 4096) for name, test in tests.items()},
     }
-    with torch.no_grad():
-        for p in trained.values():
-            if p.ndim == 2:
-                values, scale = rounded(p.cpu().numpy())
-                p.copy_(torch.from_numpy(values * scale))
+    round_like_the_packed_file(model)
     report[f"{2 * LEVELS + 1} levels"] = {name: evaluate(model, test, 4096) for name, test in tests.items()}
     (args.out / "report.json").write_text(json.dumps(report, indent=1))
     print(report)

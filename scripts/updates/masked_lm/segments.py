@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from scripts.updates.low_rank import VOCABULARY
 
-CLS, SEP, MASK, PAD, FIRST_WORD, VOCABULARY = 101, 102, 103, 0, 999, 30522
+CLS, SEP, MASK, PAD, FIRST_WORD = 101, 102, 103, 0, 999
 LENGTH = 128
 #: Share of segments that have two parts, of segments that are one sentence alone, and of words that are hidden.
 PAIRS, SHORT, HIDDEN = 0.6, 0.15, 0.15
