@@ -13,6 +13,11 @@ from .analyses.grammar.run import syntax as syntax
 from .analyses.probes.parse import open_probe as open_probe
 from .analyses.probes.run import probe as probe
 from .analyses.space.run import space as space
+from .capture.interventions.records import Ablate as Ablate
+from .capture.interventions.records import KnockOut as KnockOut
+from .capture.interventions.records import Patch as Patch
+from .capture.interventions.records import Scale as Scale
+from .capture.interventions.records import ZeroValues as ZeroValues
 from .capture.trace import Trace as Trace
 from .capture.trace_read import open_trace as open_trace
 from .errors import EyelineError as EyelineError

@@ -21,6 +21,7 @@ from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import eager_mask, sdpa_mask
 
+from eyeline.capture.interventions.change import Change, Terms, as_numbers, next_change
 from eyeline.errors import ModelError
 
 IMPLEMENTATION = "eyeline"
@@ -124,6 +125,14 @@ def recording_scores(receive_terms: ReceiveTerms, causal: Iterable[bool]) -> Ite
         _causal.reset(tokens[1])
 
 
+def skip_calls(n: int) -> None:
+    """So many attention calls of this pass are not made: their results were stored before."""
+    for _ in range(n):
+        next_change()
+        if _receive_terms.get() is not None:
+            next(_causal.get(), None)
+
+
 def attention_function(
     module: torch.nn.Module,
     query: torch.Tensor,
@@ -136,22 +145,50 @@ def attention_function(
 
     While it is recorded the model gets no weights back, as from a fused kernel: it would hold them through its feed-forward block.
     """
+    change = next_change()
     receive_terms = _receive_terms.get()
     if receive_terms is not None:
         causal = _next_causal(module) and attention_mask is None and query.shape[2] > 1
         bias = kwargs.get("position_bias")
-        fused, _ = sdpa_attention_forward(module, query, key, value, attention_mask, **{**kwargs, "is_causal": causal})
+        terms = Terms(query, key, value, attention_mask, causal)
+        fused = _fused(module, terms, kwargs) if change is None else _changed(module, terms, kwargs, change)[0]
         receive_terms(ScoreTerms(query, key, attention_mask, bias, _scale(module, query, kwargs), causal))
         return fused, None
     receive, rows = _receive.get(), _rows.get()
-    if receive is not None and rows is not None and query.shape[2] > rows:
+    if receive is not None and rows is not None and query.shape[2] > rows and change is None:
         return _in_blocks(module, query, key, value, attention_mask, kwargs, receive, rows), None
-    output, weights = own_eager(type(module))(module, query, key, value, attention_mask, **kwargs)
+    if change is None:
+        output, weights = own_eager(type(module))(module, query, key, value, attention_mask, **kwargs)
+    else:
+        output, weights, value = _changed(module, Terms(query, key, value, attention_mask, False), kwargs, change)
     if receive is None:
         return output, weights
     scale = _scale(module, query, kwargs)
     receive(Call(module, weights, query, key, value, attention_mask, kwargs.get("position_bias"), scale, kwargs))
     return output, None
+
+
+def _fused(module: torch.nn.Module, terms: Terms, options: Mapping[str, Any]) -> torch.Tensor:
+    causal = terms.causal and terms.mask is None
+    return sdpa_attention_forward(  # type: ignore[no-any-return]
+        module, terms.queries, terms.keys, terms.values, terms.mask, **{**options, "is_causal": causal}
+    )[0]
+
+
+def _changed(
+    module: torch.nn.Module, terms: Terms, options: Mapping[str, Any], change: Change
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Outputs, weights and values of a call that is changed; fused where attention is fused and no weights are needed."""
+    terms = change.before(terms)
+    if _receive_terms.get() is not None and not change.needs_weights:
+        output, weights = _fused(module, terms, options), torch.empty(0)
+        return change.after(output, None, terms)[0], weights, terms.values
+    mask = terms.mask
+    if mask is None or mask.dtype == torch.bool:
+        mask = as_numbers(mask, terms)
+    output, weights = own_eager(type(module))(module, terms.queries, terms.keys, terms.values, mask, **options)
+    output, weights = change.after(output, weights, terms)  # type: ignore[assignment]
+    return output, weights, terms.values
 
 
 def _next_causal(module: torch.nn.Module) -> bool:

@@ -109,6 +109,17 @@ class Stack:
         self._stacked_exists("values")
         return np.stack([head_outputs(*pair) for pair in zip(self.weights_by_layer, self.values_by_layer, strict=True)])
 
+    def output_of(self, layer: int, head: int) -> np.ndarray:
+        """[query, dim]: what one head writes. `layer` is the model's own number of it."""
+        self._stacked_exists("weights")
+        self._stacked_exists("values")
+        index = self.layers.index(layer)
+        weights, values = self.weights_by_layer[index], self.values_by_layer[index]
+        if head >= len(weights):
+            raise TraceError(f"This trace has no head {head} in layer {layer}.", f"It has {len(weights)} heads there.")
+        output: np.ndarray = weights[head] @ values[head * len(values) // len(weights)]
+        return output
+
     @property
     def n_heads(self) -> int:
         """Query heads in a layer (of the first, where layers differ)."""

@@ -6,7 +6,7 @@ import copy
 import logging
 import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -14,6 +14,8 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from eyeline.capture.collect import Collector, Sides
 from eyeline.capture.inputs import check_memory, check_tensors, longest_input, longest_text
+from eyeline.capture.interventions.check import as_interventions
+from eyeline.capture.interventions.records import Intervention
 from eyeline.capture.layer import Receive, ReceiveScores
 from eyeline.capture.layout import Layout, settle_layout
 from eyeline.capture.model_state import EvaluationMode, restored_on_failure
@@ -25,6 +27,7 @@ from eyeline.capture.trace import Trace
 from eyeline.capture.trace_file import KEEPABLE
 from eyeline.errors import ModelError
 from eyeline.models.fingerprint import Fingerprint
+from eyeline.models.gives import Gives
 from eyeline.models.passes import Passes
 from eyeline.text.batches import batches
 from eyeline.text.unknown import unknown_notices
@@ -37,19 +40,6 @@ log = logging.getLogger("eyeline")
 
 #: Texts go through the model in batches of at most this many texts and tokens, padding included.
 BATCH_TEXTS, BATCH_TOKENS = 32, 4096
-
-
-@dataclass(frozen=True)
-class Gives:
-    """What can be had from a model."""
-
-    stacks: Mapping[str, tuple[int, int, int]]  # stack → layers, heads, key heads (of the first layer)
-    recorded: bool
-    plain: bool
-    streamed: bool  # whether its attention can run through a fused kernel, so that no map is made
-
-    def __str__(self) -> str:
-        return "weights, queries, keys, values" if self.recorded else "weights only"
 
 
 class Model:
@@ -122,6 +112,7 @@ class Model:
         layers: Iterable[int] | None = None,
         keep: Collection[str] = KEEPABLE,
         truncate: bool = False,
+        interventions: Intervention | Sequence[Intervention] = (),
     ) -> Trace:
         """The attention of one text, or of a pair of texts.
 
@@ -131,8 +122,13 @@ class Model:
         layers            which layers to keep; all of them otherwise
         keep              any of weights, queries, keys, values: what is not kept is never copied
         truncate          cut a text that is longer than the model takes; otherwise that is an error
+        interventions     what is changed inside the model for this pass alone: el.Ablate, el.Scale, el.KnockOut, el.ZeroValues,
+                          el.Patch. The trace holds the queries, keys, values and weights of the changed pass; `about` names the changes
         """
         source = Source(text, pair, as_words(words), as_words(pair_words))
+        changes = as_interventions(interventions)
+        if changes:
+            return self._changed_trace(source, changes, layers, keep, truncate)
         return self._traces([source], layers, keep, truncate)[0]
 
     def traces(
@@ -222,6 +218,20 @@ class Model:
                 if cache is not None:
                     cache.put(keys[i], traces[i])
         return [traces[i] for i in range(len(sources))]
+
+    def _changed_trace(
+        self, source: Source, changes: tuple[Intervention, ...], layers: Iterable[int] | None, keep: Collection[str], truncate: bool
+    ) -> Trace:
+        """The attention of one text while the model is changed: never from the cache, and never kept there."""
+        chosen, keep = check_layers(self.layout, layers), check_keep(keep, self.layout)
+        sides = self._sides.read(source, truncate)
+        check_memory(self.layout, chosen, keep, [sides])
+        collector = Collector(self.layout, chosen, keep)
+        self._passes.layers(self._passes.inputs([sides]), [sides], collector.receive, interventions=changes)
+        about = self._about(sides)
+        names = [str(change) for change in changes]
+        notices = [*about["notices"], *(f"The model was changed for this pass: {change}." for change in names)]
+        return Trace(self.name, collector.stacks(0, sides), {**about, "interventions": names, "notices": notices})
 
     def _usable_cache(self) -> TraceCache | None:
         """The cache, unless code of the user takes part in a pass: a later pass without it would be answered with these traces."""

@@ -1,22 +1,26 @@
-"""Forward passes of a model whose attention goes to a receiver, layer by layer: in evaluation mode, without gradients."""
+"""Forward passes of a model, in evaluation mode: its attention goes to a receiver, layer by layer, or its output is returned."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from eyeline.capture.collect import Sides
 from eyeline.capture.inputs import batch_inputs
+from eyeline.capture.interventions.apply import Gates, ReceiveOutputs, changes_of
+from eyeline.capture.interventions.change import changing
+from eyeline.capture.interventions.records import Intervention
+from eyeline.capture.interventions.stored import StoredPass, run_and_store, run_from
 from eyeline.capture.layer import LayerAttention, LayerScores, Receive, ReceiveScores
 from eyeline.capture.layout import Layout, Slot
 from eyeline.capture.model_state import EvaluationMode
-from eyeline.capture.opening.tiny_pass import lean_pass
+from eyeline.capture.opening.tiny_pass import lean_pass, no_cache
 from eyeline.capture.recorder import Call, ScoreTerms, recording, recording_scores
 from eyeline.errors import EyelineError, ModelError, nearest
 
@@ -58,9 +62,22 @@ class Passes:
         pad = getattr(self.tokenizer, "pad_token_id", None) or 0
         return batch_inputs(self.hf, sides, pad)
 
-    def layers(self, inputs: Mapping[str, torch.Tensor], sides: Sequence[Sides] | None, receive: Receive, rows: int | None = None) -> None:
-        """One forward pass; each layer goes to `receive` while it is there."""
-        with self._our_errors(inputs), self.evaluation.for_a_pass(), torch.inference_mode():
+    def layers(
+        self,
+        inputs: Mapping[str, torch.Tensor],
+        sides: Sequence[Sides] | None,
+        receive: Receive,
+        rows: int | None = None,
+        interventions: Sequence[Intervention] = (),
+    ) -> None:
+        """One forward pass; each layer goes to `receive` while it is there. Interventions are made on every text of the batch."""
+        with ExitStack() as block:
+            block.enter_context(self._our_errors(inputs))
+            if interventions:
+                texts = sides or ()
+                block.enter_context(changing(changes_of([interventions] * len(texts), texts, self.layout, self.name)))
+            block.enter_context(self.evaluation.for_a_pass())
+            block.enter_context(torch.inference_mode())
             if self.layout.recorded:
                 self._recorded(inputs, sides, _named(receive), rows)
             else:
@@ -111,6 +128,56 @@ class Passes:
             maps = [weights for weights in output[name] if weights is not None]
             for slot, weights in zip(slots, maps, strict=True):
                 receive(_layer(slot, weights, sides, None))
+
+    def output(
+        self,
+        sides: Sequence[Sides],
+        each: Sequence[Sequence[Intervention]] | None = None,
+        *,
+        inputs: Mapping[str, torch.Tensor] | None = None,
+        gates: Gates | None = None,
+        receive: ReceiveOutputs | None = None,
+        stored: StoredPass | None = None,
+        gradients: bool = False,
+        fused: bool = False,
+    ) -> Any:
+        """What the model itself returns for one batch of texts (logits, where it has a head), while interventions change it.
+
+        each       a list of interventions for each text of the batch
+        inputs     the tensors of the batch, where they are not those of the texts (masked tokens); otherwise made from `sides`
+        gates      stack and layer → a tensor [head] or [text, head] that the heads' outputs are multiplied with: ask for gradients and
+                   torch.autograd.grad gives ∂L/∂ξ
+        receive    is given every slot and what its heads wrote, interventions included: [text, query, head, dim]; with gradients, of one
+                   graph with the output
+        stored     a pass over the same texts without interventions (`store`): layers below the first one that is changed are not computed.
+                   Stored for one text, it serves a batch of copies of it: one pass gives the effect of each head of a layer by
+                   `output([side] * 12, [[Ablate([(5, head)])] for head in range(12)], stored=store([side]))`
+        gradients  keep the graph
+        fused      run attention through the fused kernel (`model.gives.streamed`): faster for long texts, the same to rounding
+        """
+        each = [()] * len(sides) if each is None else each
+        tensors = dict(self.inputs(sides) if inputs is None else inputs)
+        changes = changes_of(each, sides, self.layout, self.name, gates, receive)
+        with self._our_errors(tensors), self._answering(gradients, fused), changing(changes):
+            if stored is None:
+                return self.hf(**tensors, **no_cache(self.hf))
+            return run_from(self.hf, {**tensors, **no_cache(self.hf)}, stored, changes.first)
+
+    def store(
+        self, sides: Sequence[Sides], *, inputs: Mapping[str, torch.Tensor] | None = None, fused: bool = False
+    ) -> tuple[Any, StoredPass]:
+        """What the model returns for one batch of texts, and the results of its layers, from which other passes begin."""
+        tensors = dict(self.inputs(sides) if inputs is None else inputs)
+        changes = changes_of([()] * len(sides), sides, self.layout, self.name)
+        with self._our_errors(tensors), self._answering(False, fused), changing(changes):
+            return run_and_store(self.hf, {**tensors, **no_cache(self.hf)}, changes)
+
+    @contextmanager
+    def _answering(self, gradients: bool, fused: bool) -> Iterator[None]:
+        """A pass whose output is read. Not in inference mode: what is stored may meet gradients later."""
+        streamed = recording_scores(lambda _terms: None, self.layout.causal) if fused else nullcontext()
+        with self.evaluation.for_a_pass(), torch.set_grad_enabled(gradients), streamed:
+            yield
 
     def scores(self, sides: Sequence[Sides], receive: ReceiveScores) -> None:
         """One forward pass in which no map is formed."""
