@@ -11,7 +11,7 @@ import torch
 import eyeline as el
 from eyeline.errors import ModelError
 from eyeline.models.embedded import E5_CONFIG, embedded
-from eyeline.models.onnx_archive import convert_archive
+from eyeline.models.unpacking.onnx_archive import convert_archive
 from eyeline.statistics import Importance
 
 TEXT = "The cat sat on the mat because it was tired."

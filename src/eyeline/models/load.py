@@ -16,9 +16,9 @@ from eyeline.models.embedded import EMBEDDED, Embedded, default_model, embedded
 from eyeline.models.hub import only_local
 from eyeline.models.low_rank import with_update
 from eyeline.models.model import Model
-from eyeline.models.onnx_archive import convert_archive
 from eyeline.models.trace_cache import TraceCache
-from eyeline.models.unpack import save_plain, unpack_once
+from eyeline.models.unpacking.onnx_archive import convert_archive
+from eyeline.models.unpacking.unpack import save_plain, unpack_once
 from eyeline.models.wrap import as_cache
 
 Device = Literal["auto", "cpu", "cuda", "mps"] | str

@@ -143,12 +143,12 @@ class PassChanges:
 
     calls: Sequence[Slot | None]
     by_slot: Mapping[tuple[str, int], CallChange]
-    made: int = field(default=0, init=False)
+    calls_made: int = field(default=0, init=False)
 
     def next_change(self) -> CallChange | None:
         """What is changed in the next attention call."""
-        slot = self.calls[self.made] if self.made < len(self.calls) else None
-        self.made += 1
+        slot = self.calls[self.calls_made] if self.calls_made < len(self.calls) else None
+        self.calls_made += 1
         return None if slot is None else self.by_slot.get((slot.stack, slot.layer))
 
     @property

@@ -51,7 +51,7 @@ class Change(Protocol):
 class Changes(Protocol):
     """What one pass changes, call after call, and how many calls it has made."""
 
-    made: int
+    calls_made: int
 
     def next_change(self) -> Change | None: ...
 

@@ -75,9 +75,9 @@ def run_and_store(hf: nn.Module, inputs: Mapping[str, Any], count: Changes) -> t
     stored: list[StoredLayer] = []
 
     def run(layer: nn.Module, *args: Any, **kwargs: Any) -> Any:
-        before = count.made
+        before = count.calls_made
         result = layer(*args, **kwargs)
-        stored.append(StoredLayer(result, count.made - before, count.made))
+        stored.append(StoredLayer(result, count.calls_made - before, count.calls_made))
         return result
 
     output = _twin(hf, run)(**inputs)

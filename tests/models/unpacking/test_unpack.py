@@ -8,7 +8,7 @@ from pathlib import Path
 import platformdirs
 import pytest
 
-from eyeline.models.unpack import CONTENTS, is_whole, unpack_once, unpacked_folder
+from eyeline.models.unpacking.unpack import CONTENTS, is_whole, unpack_once, unpacked_folder
 
 
 @pytest.fixture
