@@ -64,7 +64,7 @@ def rounds(app: Served, visitors: int, count: int) -> dict[str, Any]:
         "first_page_s": spread([visit.opened for visit in visits]),
         "own_text_s": spread([visit.answered for visit in visits]),
         "processor_s_a_visit": round((now.user + now.system - used.user - used.system) / len(visits), 3),
-        "server_memory_mb": [round(one / 1e6) for one in memory],
+        "server_memory_mb": [round(item / 1e6) for item in memory],
     } | checked(visits)
 
 
@@ -106,16 +106,16 @@ def main() -> None:
     parser.add_argument("--visitors", type=int, default=20, choices=range(1, MOST_VISITORS + 1), metavar=f"1-{MOST_VISITORS}")
     parser.add_argument("--rounds", type=int, default=4, choices=range(1, MOST_ROUNDS + 1), metavar=f"1-{MOST_ROUNDS}")
     parser.add_argument("-o", "--output", type=Path)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, serving(Path(folder) / "workspace") as app:
-        found = {
+        results = {
             "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
             "load_before": round(os.getloadavg()[0], 1),
             "alone": alone(app),
             "in_chromium": in_chromium(app) if shutil.which("chromium") else "no chromium here",
-            "together": rounds(app, asked.visitors, asked.rounds),
+            "together": rounds(app, arguments.visitors, arguments.rounds),
         }
-    give(found, asked.output)
+    give(results, arguments.output)
 
 
 if __name__ == "__main__":

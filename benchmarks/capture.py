@@ -72,16 +72,16 @@ def candidates(tokens: int, layers: int) -> dict[str, Way]:
 def times(tokens: int, layers: int) -> dict[str, float]:
     """Best time of each, in seconds; they take turns, so that a busy machine slows all of them alike."""
     ways = candidates(tokens, layers)
-    found: dict[str, list[float]] = {name: [] for name in ways}
+    results: dict[str, list[float]] = {name: [] for name in ways}
     for turn in range(REPEATS + 2):
         for name, way in ways.items():
             way.prepare()
             start = time.perf_counter()
             kept = way.run()
             if turn > 1:
-                found[name].append(time.perf_counter() - start)
+                results[name].append(time.perf_counter() - start)
             del kept
-    return {name: min(taken) for name, taken in found.items()}
+    return {name: min(taken) for name, taken in results.items()}
 
 
 def peak(name: str, tokens: int, layers: int) -> int:
@@ -94,9 +94,9 @@ def peak(name: str, tokens: int, layers: int) -> int:
     before = resident("VmRSS")
     Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew from here
     kept = way.run()
-    found = resident("VmHWM") - before
+    result = resident("VmHWM") - before
     del kept
-    return found
+    return result
 
 
 def in_process(function: Callable[..., Any], *arguments: Any, give_back: bool = False) -> Any:

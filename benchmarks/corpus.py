@@ -94,10 +94,10 @@ def segments_time(repeats: int) -> dict[str, float]:
         model.hf.set_attn_implementation(IMPLEMENTATION)
         times["statistics"].append(best(lambda: folded(model, sides), 1))
         times["analyse"].append(best(lambda: el.analyse(model, texts, [el.statistics.AverageAttention(), el.statistics.Entropy()]), 1))
-    found = {f"{name}_s": min(values[1:]) for name, values in times.items()}
-    found["statistics_to_plain"] = found["statistics_s"] / found["plain_s"]
-    found["analyse_to_plain"] = found["analyse_s"] / found["plain_s"]
-    return found
+    results = {f"{name}_s": min(values[1:]) for name, values in times.items()}
+    results["statistics_to_plain"] = results["statistics_s"] / results["plain_s"]
+    results["analyse_to_plain"] = results["analyse_s"] / results["plain_s"]
+    return results
 
 
 def segments_memory(which: str) -> int:
@@ -120,19 +120,19 @@ def distances(repeats: int) -> dict[str, float]:
     from eyeline.measures.similarity import js_between_heads
 
     torch.manual_seed(0)
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     for tokens in (64, 128, 256):
         weights = torch.randn(144, tokens, tokens).mul(2).softmax(-1)
         js_between_heads(weights)
-        found[f"blocks_{tokens}_s"] = best(lambda weights=weights: js_between_heads(weights), repeats)
+        numbers[f"blocks_{tokens}_s"] = best(lambda weights=weights: js_between_heads(weights), repeats)
         if tokens == 128:
             start = time.perf_counter()
             expected = loop(weights.numpy())
-            found["loop_128_s"] = time.perf_counter() - start
-            found["largest_difference"] = float(np.abs(js_between_heads(weights).numpy() - expected).max() / tokens)
-    found["times_faster"] = found["loop_128_s"] / found["blocks_128_s"]
-    found["twice_the_tokens_costs"] = found["blocks_256_s"] / found["blocks_128_s"]
-    return found
+            numbers["loop_128_s"] = time.perf_counter() - start
+            numbers["largest_difference"] = float(np.abs(js_between_heads(weights).numpy() - expected).max() / tokens)
+    numbers["times_faster"] = numbers["loop_128_s"] / numbers["blocks_128_s"]
+    numbers["twice_the_tokens_costs"] = numbers["blocks_256_s"] / numbers["blocks_128_s"]
+    return numbers
 
 
 def long_text(tokens: int, layers: int) -> dict[str, float]:
@@ -179,9 +179,9 @@ def main() -> None:
     arguments = parser.parse_args()
     results: dict[str, Any] = {"machine": {"system": platform.platform(), "cpu_count": multiprocessing.cpu_count()}}
     if "segments" in arguments.only:
-        found = in_process(segments_time, arguments.repeats)
+        result = in_process(segments_time, arguments.repeats)
         memory = {which: in_process(segments_memory, which) for which in ("plain", "statistics")}
-        results["segments"] = {**found, "peak_bytes": memory, "memory_to_plain": memory["statistics"] / memory["plain"]}
+        results["segments"] = {**result, "peak_bytes": memory, "memory_to_plain": memory["statistics"] / memory["plain"]}
     if "distances" in arguments.only:
         results["distances"] = in_process(distances, 2 * arguments.repeats)
     if "long" in arguments.only:

@@ -86,14 +86,14 @@ def check(causal: bool) -> dict[str, float]:
     weights = dense.softmax(-1)
     entropy = -(weights * weights.clamp_min(1e-38).log()).sum(-1)
     mass, before, own, after, entropies = all_statistics(scores, columns)
-    found = {
+    results = {
         "mean_mass": (mass / tokens - (weights @ columns[:, None]).mean(2)).abs().max(),
         "mean_entropy": (entropies / tokens - entropy.mean(2)).abs().max(),
         "mean_self": (own / tokens - weights.diagonal(0, 2, 3).sum(-1) / tokens).abs().max(),
         "mean_previous": (before / tokens - weights.diagonal(-1, 2, 3).sum(-1) / tokens).abs().max(),
         "mean_next": (after / tokens - weights.diagonal(1, 2, 3).sum(-1) / tokens).abs().max(),
     }
-    return {name: float(value) for name, value in found.items()}
+    return {name: float(value) for name, value in results.items()}
 
 
 def distances(documents: int) -> dict[str, float]:
@@ -148,8 +148,8 @@ def whole_run(tokens: int) -> dict[str, Any]:
     before = torch.cuda.memory_allocated()
     run = el.analyse(model, [text], [el.statistics.AverageAttention(), el.statistics.Entropy()])
     peak = torch.cuda.max_memory_allocated() - before
-    found = {"tokens": tokens, "forward_ms": forward, "run_seconds": run.facts.total_seconds}
-    return found | {"peak_bytes": peak, "streamed": run.facts.streamed}
+    numbers = {"tokens": tokens, "forward_ms": forward, "run_seconds": run.facts.total_seconds}
+    return numbers | {"peak_bytes": peak, "streamed": run.facts.streamed}
 
 
 def same_as_on_the_processor() -> dict[str, float]:
@@ -168,33 +168,33 @@ def same_as_on_the_processor() -> dict[str, float]:
                 [getattr(el.statistics, name)() for name in ("AverageAttention", "Entropy", "HeadDistances", "Importance")],
             )
         )
-    found = {}
+    results = {}
     for name, table in runs[0].tables.items():
         numbers = [column for column, values in table.columns.items() if len(values) and isinstance(values[0], float)]
         if name != "head_map" and numbers:
-            found[name] = max(float(np.nanmax(abs(table[column] - runs[1].table(name)[column]))) for column in numbers)
-    return found
+            results[name] = max(float(np.nanmax(abs(table[column] - runs[1].table(name)[column]))) for column in numbers)
+    return results
 
 
-def section(found: dict[str, Any]) -> str:
+def section(results: dict[str, Any]) -> str:
     """What was measured, for docs/results.md."""
     rows = []
     for name, title in (("long_full", "every token sees every token"), ("long_causal", "causal")):
-        for one in found[name]:
-            times = [f"{one['forward_ms']:.1f} ms", f"{one['statistics_ms']:.1f} ms", f"{one['ratio']:.2f}"]
-            rows.append([title, f"{one['tokens']:,}", *times, f"{one['peak_bytes'] / 1e9:.2f} GB"])
-    apart = max(value for name in ("check_full", "check_causal") for value in found[name].values())
+        for item in results[name]:
+            times = [f"{item['forward_ms']:.1f} ms", f"{item['statistics_ms']:.1f} ms", f"{item['ratio']:.2f}"]
+            rows.append([title, f"{item['tokens']:,}", *times, f"{item['peak_bytes'] / 1e9:.2f} GB"])
+    apart = max(value for name in ("check_full", "check_causal") for value in results[name].values())
     whole = [
-        f"{one['tokens']:,} tokens in {one['run_seconds']:.1f} s with {one['peak_bytes'] / 1e9:.2f} GB"
-        f" (the model's own pass: {one['forward_ms']:.0f} ms)"
-        for one in found["whole_run"]
+        f"{item['tokens']:,} tokens in {item['run_seconds']:.1f} s with {item['peak_bytes'] / 1e9:.2f} GB"
+        f" (the model's own pass: {item['forward_ms']:.0f} ms)"
+        for item in results["whole_run"]
     ]
-    same = max(found["same_as_on_the_processor"].values())
+    same = max(results["same_as_on_the_processor"].values())
     table = markdown_table(["attention", "tokens", "fused forward", "statistics", "ratio", "peak memory"], rows)
     return f"""## Long texts on a GPU
 
 `python benchmarks/gpu.py -o benchmarks/gpu.json`, then `python benchmarks/gpu.py --write benchmarks/gpu.json`.
-One {found["device"]}, torch {found["torch"]}; 12 heads of 64 dimensions in bf16.
+One {results["device"]}, torch {results["torch"]}; 12 heads of 64 dimensions in bf16.
 All of average attention and entropy, beside one fused attention forward of the same queries and keys (bar: 1.6):
 
 {table}
@@ -203,8 +203,8 @@ Twice the length takes twice the memory: no map is ever formed (at 131,072 token
 At 1,024 tokens the means lie within {apart:.1g} of dense float32 maps.
 `el.analyse` from text to tables, two layers of smollm2's shape: {"; ".join(whole)}.
 
-Head distances of 512-token documents, 144 heads: {found["distances"]["documents_per_second"]:.0f} documents a second (bar: 100),
-within {found["distances"]["largest_difference_to_the_loop"]:.1g} nats of the plain loop.
+Head distances of 512-token documents, 144 heads: {results["distances"]["documents_per_second"]:.0f} documents a second (bar: 100),
+within {results["distances"]["largest_difference_to_the_loop"]:.1g} nats of the plain loop.
 Every table of a float32 run on the GPU lies within {same:.1g} of the same run on the processor."""
 
 

@@ -50,8 +50,8 @@ def syntax(treebank: Path | None, limit: int | None, repeats: int) -> dict[str, 
     bank = el.treebanks.sample_treebank(2000) if treebank is None else el.treebanks.read_treebank(treebank)
     sentences = list(bank)[:limit]
     model = el.load("minilm")
-    texts = read_words(model, [one.words for one in sentences], [one.spaces for one in sentences])
-    golds = [gold_of(sentences[place]) for place in texts.kept]
+    texts = read_words(model, [sentence.words for sentence in sentences], [sentence.spaces for sentence in sentences])
+    golds = [gold_of(sentences[index]) for index in texts.kept]
     times: dict[str, list[float]] = {"plain": [], "scoring": [], "syntax": []}
     for _ in range(repeats + 1):
         model.hf.set_attn_implementation("sdpa")
@@ -59,10 +59,10 @@ def syntax(treebank: Path | None, limit: int | None, repeats: int) -> dict[str, 
         model.hf.set_attn_implementation(IMPLEMENTATION)
         times["scoring"].append(timed(lambda: each_word_map(model, texts, Tally(golds, halves(len(golds), 0)).update)))
         times["syntax"].append(timed(lambda: el.syntax(model, sentences)))
-    found: dict[str, Any] = {f"{name}_s": min(values[1:]) for name, values in times.items()}
-    found["scoring_to_plain"] = found["scoring_s"] / found["plain_s"]
-    found["syntax_to_plain"] = found["syntax_s"] / found["plain_s"]
-    return {"treebank": bank.name, "sentences": len(texts.sides), "tokens": texts.counts["tokens"], "repeats": repeats, **found}
+    results: dict[str, Any] = {f"{name}_s": min(values[1:]) for name, values in times.items()}
+    results["scoring_to_plain"] = results["scoring_s"] / results["plain_s"]
+    results["syntax_to_plain"] = results["syntax_s"] / results["plain_s"]
+    return {"treebank": bank.name, "sentences": len(texts.sides), "tokens": texts.counts["tokens"], "repeats": repeats, **results}
 
 
 def main() -> None:

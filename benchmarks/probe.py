@@ -41,9 +41,9 @@ def made_up(name: str, n_sentences: int, heads: Heads, random: np.random.Generat
         n_sentences,
     )
     maps = Maps(gold, heads)
-    for place in range(n_sentences):
-        shape = maps.shapes[place]
-        maps._of(place)[...] = random.random(shape, np.float32) / shape[1] * 2
+    for index in range(n_sentences):
+        shape = maps.shapes[index]
+        maps._of(index)[...] = random.random(shape, np.float32) / shape[1] * 2
     table = torch.from_numpy(random.normal(0, 0.5, (VOCABULARY, DIMS)).astype(np.float32))
     rows = {name: tuple(torch.from_numpy(random.integers(0, VOCABULARY, n)) for n in lengths)}
     return ProbeData(name, gold, maps, WordVectors("made up", table, rows, 1.0))
@@ -65,7 +65,7 @@ def main() -> None:
         "attention-only": lambda start: AttentionOnly(len(heads), 2, start),
         "attention + words": lambda start: AttentionAndWords(len(heads), 2, DIMS, start),
     }
-    found: dict[str, dict[str, float]] = {}
+    results: dict[str, dict[str, float]] = {}
     for name, make in probes.items():
         for seed in range(arguments.seeds):
             start = torch.Generator().manual_seed(seed)
@@ -76,14 +76,14 @@ def main() -> None:
             wall, processor = time.perf_counter(), time.process_time()
             evaluate(scorer, score)
             took |= {"score": time.perf_counter() - wall, "score_processor": time.process_time() - processor}
-            best = found.setdefault(name, took)
-            found[name] = {key: round(min(best[key], took[key]), 2) for key in took}
-        print(name, found[name], flush=True)
+            best = results.setdefault(name, took)
+            results[name] = {key: round(min(best[key], took[key]), 2) for key in took}
+        print(name, results[name], flush=True)
     twice = {"attention + words": 2}  # once more on the random network
-    total = {key: round(sum(twice.get(name, 1) * one[key] for name, one in found.items()), 2) for key in found["attention-only"]}
+    total = {key: round(sum(twice.get(name, 1) * item[key] for name, item in results.items()), 2) for key in results["attention-only"]}
     words = sum(map(len, learn.gold.governors))
     result = {
-        "sentences": arguments.sentences, "words": words, "heads": len(heads), "seconds": found, "one seed, all four probes": total,
+        "sentences": arguments.sentences, "words": words, "heads": len(heads), "seconds": results, "one seed, all four probes": total,
         "megabytes_of_maps": round(2 * int(learn.maps.starts[-1]) / 1e6), "torch": torch.__version__, "machine": platform.processor(),
     }  # fmt: skip
     give(result, arguments.output)

@@ -34,8 +34,8 @@ def put_section(name: str, text: str, path: Path = RESULTS) -> None:
         page = f"{page.rstrip()}\n\n{section}"
     else:
         before, _, rest = page.partition(opening)
-        _, found, after = rest.partition(closing)
-        if not found:
+        _, result, after = rest.partition(closing)
+        if not result:
             raise ValueError(f"{path}: {opening} is opened but not closed")
         page = before + section + after.removeprefix("\n")
     path.write_text(page, encoding="utf-8")

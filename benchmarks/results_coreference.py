@@ -88,7 +88,7 @@ def _pronouns(runs: list[tuple[str, str, bool, el.Run]]) -> str:
 
 def _findings(runs: list[tuple[str, str, bool, el.Run]]) -> list[str]:
     """What these tables say, in sentences made of their numbers."""
-    found = []
+    results = []
     for name, split, first, run in runs:
         by_method = {str(row["method"]): row for row in run.table("coreference").rows()}
         best, rules, match = by_method["best head"], by_method["rule-based"], by_method["head match"]
@@ -96,20 +96,20 @@ def _findings(runs: list[tuple[str, str, bool, el.Run]]) -> list[str]:
         heads = run.table("coreference_heads").where(direction="mention-to-antecedent")
         above = sum(float(value) > float(match["all"]) for value in heads.columns["all"])
         back = run.table("coreference_heads").where(direction="antecedent-to-mention")
-        said = (
+        message = (
             f"- {Path(name).name}, {split}{', first windows' if first else ''}: the best head is"
             f" {float(best['all']) - float(rules['all']):+.1f} points from the rules and"
             f" {float(best['all']) - float(match['all']):+.1f} from head match"
         )
-        said += f"; held out {float(apart['all']):.1f}" if apart else ""
-        said += f". {above} of {len(heads)} heads beat head match"
-        said += (
+        message += f"; held out {float(apart['all']):.1f}" if apart else ""
+        message += f". {above} of {len(heads)} heads beat head match"
+        message += (
             f"; asked the other way, from antecedent to mention, the best is at {max(map(float, back.columns['all'])):.1f}."
             if len(back)
             else "."
         )
-        found.append(said)
-    return ["\n".join(found)]
+        results.append(message)
+    return ["\n".join(results)]
 
 
 if __name__ == "__main__":

@@ -23,8 +23,8 @@ def means(run: el.Run, target: str) -> tuple[np.ndarray, np.ndarray]:
 
 def heads_above(run: el.Run, target: str, share: float) -> str:
     part = run.table("average_attention").where(target=target)
-    found = [f"L{row['layer']}·H{row['head']}" for row in part.rows() if float(row["mean"]) > share]
-    return f"{len(found)} ({', '.join(found)})" if found else "none"
+    result = [f"L{row['layer']}·H{row['head']}" for row in part.rows() if float(row["mean"]) > share]
+    return f"{len(result)} ({', '.join(result)})" if result else "none"
 
 
 def by_layer(table: Table, column: str) -> dict[int, float]:

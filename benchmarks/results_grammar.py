@@ -53,7 +53,7 @@ PAPER = {
     "compound:prt": Published("prt", "6-7", 99.1, 91.4, -1),
 }
 #: Of these the paper says that single heads do markedly better than any fixed offset.
-ASKED = ("det", "obj", "nmod:poss", "aux:pass")
+RELATIONS_SHOWN = ("det", "obj", "nmod:poss", "aux:pass")
 OURS = ["relation", "words", "head", "direction", "accuracy", "held out", "baseline"]
 HEADER = [*OURS, "paper: relation", "head, from 1", "accuracy", "baseline"]
 OTHERS = ("ja_gsd-dev", "ko_gsd-dev")
@@ -99,7 +99,7 @@ def measure(name: str, data: Path, limit: int | None) -> dict[str, el.Run]:
 def unknown_words(name: str, data: Path, treebank: str, limit: int | None) -> float:
     """The share of a treebank's words with a character that this vocabulary lacks."""
     model, sentences = el.load(name), bank_of(data, treebank).sentences[:limit]
-    texts = read_words(model, [one.words for one in sentences], [one.spaces for one in sentences])
+    texts = read_words(model, [sentence.words for sentence in sentences], [sentence.spaces for sentence in sentences])
     unknown = model.tokenizer.unk_token_id
     words = [
         {word for word, number in zip(side.source.words, side.source.ids, strict=True) if word is not None and number == unknown}
@@ -152,11 +152,11 @@ def shown(row: Row) -> list[str]:
 
 
 def published(name: str) -> list[str]:
-    found = PAPER.get(name)
-    if found is None:
+    result = PAPER.get(name)
+    if result is None:
         return [""] * 4
-    star = "\\*" if found.name == "auxpass" else ""
-    return [found.name, found.head, f"{found.accuracy:.1f}{star}", f"{found.baseline:.1f}{star} ({found.offset:+d})"]
+    star = "\\*" if result.name == "auxpass" else ""
+    return [result.name, result.head, f"{result.accuracy:.1f}{star}", f"{result.baseline:.1f}{star} ({result.offset:+d})"]
 
 
 def other(name: str, run: el.Run, unknown: float) -> list[str]:
@@ -169,15 +169,15 @@ def other(name: str, run: el.Run, unknown: float) -> list[str]:
 def findings(run: el.Run) -> list[str]:
     """What this table says, in sentences made of its numbers."""
     rows = {str(row["relation"]): row for row in run.table("syntax").rows()}
-    said = []
-    for name in ASKED:
+    message = []
+    for name in RELATIONS_SHOWN:
         if name not in rows:
-            said.append(f"- **{name}** has too few words here.")
+            message.append(f"- **{name}** has too few words here.")
             continue
         row, paper = rows[name], PAPER[name]
         ours, theirs = float(row["accuracy"]) - float(row["baseline"]), paper.accuracy - paper.baseline
         apart = float(row["accuracy_held_out"]) - float(row["baseline"])
-        said.append(
+        message.append(
             f"- **{name}**: {row['accuracy']:.1f} % by L{row['layer']}·H{row['head']}, {ours:+.1f} points from the best offset (held out"
             f" {apart:+.1f}); in the paper {theirs:+.1f}{', by its notebook +11.6' if name == 'aux:pass' else ''}."
         )
@@ -202,7 +202,7 @@ def findings(run: el.Run) -> list[str]:
     ]
     if few:
         summary.append(f"Of the paper's relations {', '.join(few)} has too few words here for a row.")
-    return ["\n".join(said), " ".join(summary)]
+    return ["\n".join(message), " ".join(summary)]
 
 
 if __name__ == "__main__":

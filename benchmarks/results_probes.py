@@ -49,8 +49,8 @@ def measure(model: str, data: Path, limit: int, seeds: int) -> el.Run:
         raise SystemExit(f"{', '.join(missing)}: not there. --data says where the treebanks and GloVe lie.")
     shown: set[str] = set()
 
-    def show(place: object) -> None:
-        doing = str(place.step)  # type: ignore[attr-defined]
+    def show(progress: object) -> None:
+        doing = str(progress.step)  # type: ignore[attr-defined]
         if doing not in shown:
             shown.add(doing)
             print(doing, flush=True)
@@ -102,9 +102,9 @@ def findings(run: el.Run) -> list[str]:
     uas = {kind_of(str(row["probe"])): float(row["uas"]) for row in run.table("probes").rows()}
     order = ("attention", "attention-only", "right-branching")
     stands = uas[order[0]] > uas[order[1]] > uas[order[2]]
-    said = "as in the paper" if stands else "**not** as in the paper"
+    message = "as in the paper" if stands else "**not** as in the paper"
     first = f"Attention + words {uas['attention']:.1f}, attention-only {uas['attention-only']:.1f}, right-branching"
-    first += f" {uas['right-branching']:.1f}: ordered {said}. The random network's {uas['random init']:.1f} lies"
+    first += f" {uas['right-branching']:.1f}: ordered {message}. The random network's {uas['random init']:.1f} lies"
     first += f" {uas['attention'] - uas['random init']:.1f} points under the trained one's."
     if uas["random init"] < uas["right-branching"]:
         first += (

@@ -75,26 +75,27 @@ def main() -> None:
 
 def measure(arguments: argparse.Namespace, kept: dict[str, Any], keep: Callable[[], None]) -> None:
     """Every row that is not there yet."""
-    sample = [tuple(map(int, one.split(":"))) for one in arguments.sample.split(",")]
+    sample = [tuple(map(int, item.split(":"))) for item in arguments.sample.split(",")]
     model = el.load(arguments.model)
     paragraphs = read_paragraphs(arguments.data / GAP)
     sizes = np.cumsum([len(model.tokenizer(text)["input_ids"]) for text in paragraphs[:2000]])
     first, last = (int(np.searchsorted(sizes, n * arguments.tokens)) + 1 for n in (1, 2))
     whole, held = (capture_space(model, el.corpora.Corpus.from_texts(part)) for part in (paragraphs[:first], paragraphs[first:last]))
     about = {"model": model.name, "sample": arguments.sample, "tokens": arguments.tokens, "few": arguments.few}
-    about |= {name: {"texts": one.counts["texts"], "tokens": one.counts["tokens"]} for name, one in (("shown", whole), ("held_out", held))}
+    for name, item in (("shown", whole), ("held_out", held)):
+        about[name] = {"texts": item.counts["texts"], "tokens": item.counts["tokens"]}
     if kept.setdefault("about", about) != about:
         raise SystemExit(f"{arguments.keep} was measured otherwise: {kept['about']}. Give another --keep.")
-    stack, other = (next(iter(one.stacks.values())) for one in (whole, held))
+    stack, other = (next(iter(item.stacks.values())) for item in (whole, held))
     kept["shape"] = [len(stack.layers), len(stack.heads)]
-    heads = [one_head(stack, *place) for place in sample]
-    few = [first_texts(one, arguments.few) for one in heads]
+    heads = [one_head(stack, *index) for index in sample]
+    few = [first_texts(item, arguments.few) for item in heads]
     kept["few"] = {"texts": len(few[0].weights), "tokens": len(few[0].query_tokens)}
     rows = kept["rows"]
 
-    def put(name: str, made: Callable[[], Numbers]) -> None:
+    def put(name: str, result: Callable[[], Numbers]) -> None:
         if name not in rows:
-            rows[name] = made()
+            rows[name] = result()
             print(name, rows[name], flush=True)
             keep()
 
@@ -111,8 +112,8 @@ def measure(arguments: argparse.Namespace, kept: dict[str, Any], keep: Callable[
         for how in ("before", "pca", "umap", "tsne"):
             put(f"{gauge}.{how}.few", lambda gauge=gauge, how=how: projected(few, gauge, how))
     if "freed.few" not in rows:
-        each = [fitted(one, None) for one in few]
-        rows |= {f"{name}.few": mean_of([one[name] for one in each]) for name in ("fitted", "freed")}
+        each = [fitted(item, None) for item in few]
+        rows |= {f"{name}.few": mean_of([item[name] for item in each]) for name in ("fitted", "freed")}
         keep()
 
 
@@ -127,8 +128,8 @@ def one_head(stack: CapturedStack, layer: int, head: int) -> CapturedStack:
     """The stack with this one head."""
     vectors = stack.vectors
     cut = Vectors(vectors.queries[[layer]][:, [head]], vectors.keys[[layer]][:, [head]], (vectors.scales[layer],))
-    weights = tuple(one[[layer]][:, [head]] for one in stack.weights)
-    visible = tuple(None if one is None else one[[layer]] for one in stack.visible)
+    weights = tuple(entry[[layer]][:, [head]] for entry in stack.weights)
+    visible = tuple(None if entry is None else entry[[layer]] for entry in stack.visible)
     return replace(stack, layers=(stack.layers[layer],), heads=(stack.heads[head],), vectors=cut, weights=weights, visible=visible)
 
 
@@ -151,7 +152,7 @@ def timed(numbers: Numbers, name: str = "") -> Iterator[None]:
 
 def projected(stacks: list[CapturedStack], gauge: str, how: str) -> Numbers:
     """Means over all heads of these stacks, in a gauge, by a projection."""
-    found: list[Numbers] = []
+    results: list[Numbers] = []
     for stack in stacks:
         seconds: Numbers = {}
         with timed(seconds):
@@ -162,14 +163,14 @@ def projected(stacks: list[CapturedStack], gauge: str, how: str) -> Numbers:
                 queries, keys = gauged.queries, gauged.keys
                 if how != "before":
                     both = np.concatenate([queries, keys], 1)  # [head, point, dim]
-                    points = np.stack([project(one, how) for one in both])
+                    points = np.stack([project(item, how) for item in both])
                     queries, keys = points[:, : queries.shape[1]], points[:, queries.shape[1] :]
             seen = vars(stack_fidelity(stack, slice(layer, layer + 1), queries[None], keys[None]))
             correlation = {"correlation_before": gauged.before, "correlation_after": gauged.after}
-            found.append({name: float(np.nanmean(values)) for name, values in (seen | correlation).items()} | seconds)
+            results.append({name: float(np.nanmean(values)) for name, values in (seen | correlation).items()} | seconds)
             seconds = {}
-    means = mean_of(found)
-    return means | {name: float(sum(one[name] for one in found)) for name in ("wall", "processor")}
+    means = mean_of(results)
+    return means | {name: float(sum(item[name] for item in results)) for name in ("wall", "processor")}
 
 
 def fitted(stack: CapturedStack, other: CapturedStack | None, *, dims: int = 2) -> dict[str, Numbers]:
@@ -184,30 +185,30 @@ def fitted(stack: CapturedStack, other: CapturedStack | None, *, dims: int = 2) 
         queries, keys = (torch.cat(side, 1).numpy().reshape(*shape, -1, dims) for side in zip(*placed, strict=True))
         rows = sum(text.queries.shape[1] for text in those)
         kl = sum(float(divergence(text, *at).sum(-1).mean()) for text, at in zip(those, placed, strict=True)) / rows
-        found = vars(stack_fidelity(where, slice(None), queries, keys))
-        return {name: float(np.nanmean(values)) for name, values in found.items()} | {"kl": kl}
+        numbers = vars(stack_fidelity(where, slice(None), queries, keys))
+        return {name: float(np.nanmean(values)) for name, values in numbers.items()} | {"kl": kl}
 
     entropy = {"entropy": float(np.nanmean(mean_entropy(stack)))}
-    found = {"fitted": spent | entropy | seen(stack, texts, [maps.project(text) for text in texts])}
+    numbers = {"fitted": spent | entropy | seen(stack, texts, [maps.project(text) for text in texts])}
     if other is not None:
         unseen = head_texts(other)
         beside = seen(other, unseen, [maps.project(text) for text in unseen])
-        found["fitted"] |= {f"held_out_{name}": value for name, value in beside.items()}
+        numbers["fitted"] |= {f"held_out_{name}": value for name, value in beside.items()}
     if dims == 2:
         with timed(spent):  # on top of the fit
             points = free_texts(texts, maps, run=Parallel())
-        found["freed"] = spent | entropy | seen(stack, texts, points)
-    return found
+        numbers["freed"] = spent | entropy | seen(stack, texts, points)
+    return numbers
 
 
-def mean_of(found: list[Numbers]) -> Numbers:
-    return {name: float(np.mean([one[name] for one in found])) for name in found[0]}
+def mean_of(collected: list[Numbers]) -> Numbers:
+    return {name: float(np.mean([item[name] for item in collected])) for name in collected[0]}
 
 
 def section(kept: dict[str, Any]) -> str:
     about, rows, shape = kept["about"], kept["rows"], kept["shape"]
     n, n_sample = shape[0] * shape[1], len(about["sample"].split(","))
-    names = ", ".join("L{}·H{}".format(*one.split(":")) for one in about["sample"].split(","))
+    names = ", ".join("L{}·H{}".format(*item.split(":")) for item in about["sample"].split(","))
     fit, freed, solid = (rows[name] for name in ("fitted", "freed", "fitted 3-D"))
     all_heads, few_heads = [name for name in rows if name.count(".") < 2 and "few" not in name], [name for name in rows if "few" in name]
     slow = {how: rows[f"attentionviz.{how}.sample"] for how in ("umap", "tsne")}
@@ -246,7 +247,7 @@ def line(name: str, numbers: Numbers, heads: int = 1) -> list[str]:
     gauge, _, how = name.removesuffix(".few").partition(".")
     first = [GAUGE_NAMES[gauge], PROJECTION_NAMES[how]] if how in PROJECTION_NAMES else ["", f"**{name.removesuffix('.few')}**"]
     mean = heads if name.endswith(".few") and how in (*METHODS, "before") else 1
-    times = [f"{numbers[one] / mean:.1f} s" for one in ("wall", "processor")]
+    times = [f"{numbers[item] / mean:.1f} s" for item in ("wall", "processor")]
     return [*first, f"{numbers['top1']:.3f}", f"{numbers['top5']:.3f}", f"{numbers['rank']:.2f}", *times]
 
 

@@ -32,14 +32,14 @@ SENTENCES = (
 def texts_of(model: Any, tokens: int) -> list[str]:
     """Paragraphs in which the words stand in ever other orders, about so many tokens in all."""
     words = SENTENCES.split()
-    found: list[str] = []
+    results: list[str] = []
     size = 0
     while size < tokens:
-        i = len(found)
+        i = len(results)
         text = " ".join(words[(i * 7 + j * (i % 5 + 1)) % len(words)] for j in range(45 + i % 30))
         size += len(model.read(text).source)
-        found.append(text)
-    return found
+        results.append(text)
+    return results
 
 
 def forward(model: Any, sides: list[Any]) -> None:
@@ -99,7 +99,7 @@ def main() -> None:
     steps["forward"] = {name: round(value / 2, 2) for name, value in steps["forward"].items()}
     bar = {name: round(2 * value + (120 if name == "wall_s" else 240), 2) for name, value in steps["forward"].items()}
     facts = space.only.facts
-    found = {
+    numbers = {
         "machine": platform.machine(),
         "python": platform.python_version(),
         "model": model.name,
@@ -114,7 +114,7 @@ def main() -> None:
         "top1": round(float(facts["top1_projected"].mean()), 3),
         "top5": round(float(facts["top5_projected"].mean()), 3),
     }
-    give(found, given.out)
+    give(numbers, given.out)
 
 
 if __name__ == "__main__":

@@ -46,14 +46,14 @@ PATIENCE_MS = 200_000
 def attention(layers: int, heads: int, tokens: int) -> np.ndarray:
     """[layer, head, query, key] as trained heads have it: from diffuse to sharp, with a sink on the first token."""
     random = np.random.default_rng(0)
-    made = np.empty((layers, heads, tokens, tokens), dtype=np.float32)
-    for layer in made:
+    result = np.empty((layers, heads, tokens, tokens), dtype=np.float32)
+    for layer in result:
         for head, sharpness in zip(layer, np.linspace(0.3, 3, heads), strict=True):
             head[:] = random.normal(size=head.shape) * sharpness
             head[:, 0] += 3
             np.exp(head, out=head)
             head /= head.sum(axis=-1, keepdims=True)
-    return made
+    return result
 
 
 def build(tool: str, kind: str, weights_file: str, page: str) -> dict[str, float]:
@@ -73,8 +73,8 @@ def build(tool: str, kind: str, weights_file: str, page: str) -> dict[str, float
         layers = [torch.from_numpy(layer)[None] for layer in weights]
 
         def write() -> None:
-            made = getattr(bertviz, f"{kind}_view")(layers, tokens, html_action="return")
-            Path(page).write_text(made.data)
+            created = getattr(bertviz, f"{kind}_view")(layers, tokens, html_action="return")
+            Path(page).write_text(created.data)
 
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     start = time.perf_counter()
@@ -102,7 +102,7 @@ WATCH = """() => {
   }, true);
 }"""
 #: Where tokens are: the text elements of BertViz; in ours points down the left column, or across the heatmap.
-PLACES = {
+TOKENS = {
     "bertviz": "() => [...document.querySelectorAll('#vis svg text')].slice(3, 11).map(t => t.getBoundingClientRect())"
     ".map(b => [b.x + b.width / 2, b.y + b.height / 2])",
     "ours": "() => { const all = (root) => [...root.querySelectorAll('*')].flatMap(e => [e, ...(e.shadowRoot ? all(e.shadowRoot) : [])]);"
@@ -115,13 +115,13 @@ PLACES = {
 def draw(browser: Any, tool: str, kind: str, tokens: int, page_file: Path, libraries: Path | None) -> dict[str, Any]:
     """Open the page: milliseconds until drawn and for a hover."""
     page = browser.new_page(viewport={"width": 1280, "height": 900})
-    asked: list[str] = []
+    requested: list[str] = []
 
     def answer(route: Any) -> None:
-        asked.append(route.request.url)
+        requested.append(route.request.url)
         name = route.request.url.rsplit("/", 1)[-1]
-        found = sorted(libraries.glob(LIBRARIES[name])) if libraries and name in LIBRARIES else []
-        route.fulfill(path=found[0], content_type="text/javascript") if found else route.abort()
+        result = sorted(libraries.glob(LIBRARIES[name])) if libraries and name in LIBRARIES else []
+        route.fulfill(path=result[0], content_type="text/javascript") if result else route.abort()
 
     page.route(re.compile("^https?:"), answer)
     page.set_default_timeout(PATIENCE_MS)
@@ -133,13 +133,13 @@ def draw(browser: Any, tool: str, kind: str, tokens: int, page_file: Path, libra
         drawn = time.perf_counter() - start
         page.evaluate(WATCH)
         across = "0.15" if kind == "head" and tokens <= 256 else "0.35"  # the left column, or the map
-        for x, y in page.evaluate(PLACES[tool].replace("AT", across)):
+        for x, y in page.evaluate(TOKENS[tool].replace("AT", across)):
             page.mouse.move(x, y)
             page.evaluate(NEXT_FRAME)
         page.wait_for_timeout(100)
         hovers = page.evaluate("hovers")
         hover = {"hover_ms": round(statistics.median(hovers), 1), "hover_max_ms": round(max(hovers), 1)} if hovers else {}
-        return {"drawn_s": round(drawn, 3), **hover, "asked_network": len(asked)}
+        return {"drawn_s": round(drawn, 3), **hover, "asked_network": len(requested)}
     except Exception as error:  # noqa: BLE001 - a page that cannot be drawn is a result
         return {"drawn_s": None, "reason": str(error).splitlines()[0]}
     finally:

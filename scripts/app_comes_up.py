@@ -23,51 +23,51 @@ COMES, GOES = 180, 30
 
 
 def main() -> None:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port = found.getsockname()[1]
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port = listener.getsockname()[1]
     with tempfile.TemporaryDirectory() as workspace:
         command = ["make", "run", f"PORT={port}", f"WORKSPACE={workspace}", "OPTIONS=--no-browser"]
         print("$", *command, flush=True)
         plain = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
-        made = subprocess.Popen(command, cwd=ROOT, env=plain, start_new_session=True)
+        process = subprocess.Popen(command, cwd=ROOT, env=plain, start_new_session=True)
         try:
-            visit(f"http://127.0.0.1:{port}", made)
+            visit(f"http://127.0.0.1:{port}", process)
         finally:
-            stop(made)
+            stop(process)
 
 
-def visit(url: str, made: subprocess.Popen[bytes]) -> None:
+def visit(url: str, process: subprocess.Popen[bytes]) -> None:
     """The first page, down to the attention of its sentence."""
     end = time.monotonic() + COMES
     while not answers(f"{url}/_stcore/health"):
-        if made.poll() is not None or time.monotonic() > end:
-            sys.exit(f"The app never answered at {url}; `make run` {'is still at it' if made.poll() is None else 'ended'}.")
+        if process.poll() is not None or time.monotonic() > end:
+            sys.exit(f"The app never answered at {url}; `make run` {'is still at it' if process.poll() is None else 'ended'}.")
         time.sleep(0.2)
     with SocketVisitor(url) as visitor:
         seconds = visitor.open()
-        problems = [one.message or one.body for kind in ("exception", "alert") for one in visitor.kinds(kind)]
-        titles = [one.body for one in visitor.kinds("heading")]
+        problems = [element.message or element.body for kind in ("exception", "alert") for element in visitor.kinds(kind)]
+        titles = [element.body for element in visitor.kinds("heading")]
         if problems or "Look at a text" not in titles or not visitor.kinds("bidi_component"):
             sys.exit(f"The first page came without its view.\n  titles: {titles}\n  messages: {problems}")
     print(f"The app came up, and sent its first page in {seconds:.2f} s.", flush=True)
 
 
-def stop(made: subprocess.Popen[bytes]) -> None:
+def stop(process: subprocess.Popen[bytes]) -> None:
     """End `make` and all that it started, as Ctrl-C does; whoever does not go in time is an error."""
     try:
-        os.killpg(made.pid, signal.SIGINT)
+        os.killpg(process.pid, signal.SIGINT)
     except ProcessLookupError:
         return
-    made.wait(GOES)
+    process.wait(GOES)
     end = time.monotonic() + GOES
     while time.monotonic() < end:
         try:
-            os.killpg(made.pid, 0)
+            os.killpg(process.pid, 0)
         except ProcessLookupError:
             return
         time.sleep(0.1)
-    os.killpg(made.pid, signal.SIGKILL)
+    os.killpg(process.pid, signal.SIGKILL)
     sys.exit("The app did not stop when it was asked to.")
 
 

@@ -27,7 +27,7 @@ def lowest(requirements: list[str]) -> list[str]:
 
 def main() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    declared = [*project["dependencies"], *(one for extra in EXTRAS for one in project["optional-dependencies"][extra])]
+    declared = [*project["dependencies"], *(item for extra in EXTRAS for item in project["optional-dependencies"][extra])]
     print(*(line for line in lowest(declared) if not line.startswith("torch==")), sep="\n")
     print(next(line for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines() if line.startswith("torch==")))
 

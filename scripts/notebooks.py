@@ -91,9 +91,9 @@ def build(cells: tuple[Cell, ...], language: str) -> NotebookNode:
     """A notebook without outputs. Cells are named by their index, so that the same text gives the same file."""
     book = new_notebook(metadata={"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}})
     for index, cell in enumerate(cells):
-        made = new_code_cell(cell) if isinstance(cell, str) else new_markdown_cell(cell[language])
-        made["id"] = f"cell-{index}"
-        book.cells.append(made)
+        result = new_code_cell(cell) if isinstance(cell, str) else new_markdown_cell(cell[language])
+        result["id"] = f"cell-{index}"
+        book.cells.append(result)
     return book
 
 

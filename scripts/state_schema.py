@@ -76,7 +76,7 @@ def typescript() -> str:
 
 def literal(value: Any) -> str:
     if isinstance(value, dict):
-        return f"{{ {', '.join(f'{name}: {one}' for name, one in value.items())} }}"
+        return f"{{ {', '.join(f'{name}: {item}' for name, item in value.items())} }}"
     return json.dumps(value)
 
 

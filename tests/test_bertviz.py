@@ -119,12 +119,12 @@ def test_sentence_pairs(attention: Any, shown: list[View]) -> None:
 
 
 def test_html_is_returned_as_a_whole_page(attention: Any, tmp_path: Path) -> None:
-    made = head_view(attention, TOKENS, html_action="return")
-    assert isinstance(made, IPython.display.HTML)
-    (tmp_path / "head_view.html").write_text(made.data)
-    assert made.data.startswith("<!doctype html>")
-    assert "</html>" in made.data
-    assert made._repr_html_().startswith("<iframe")
+    shown = head_view(attention, TOKENS, html_action="return")
+    assert isinstance(shown, IPython.display.HTML)
+    (tmp_path / "head_view.html").write_text(shown.data)
+    assert shown.data.startswith("<!doctype html>")
+    assert "</html>" in shown.data
+    assert shown._repr_html_().startswith("<iframe")
 
 
 def test_encoder_decoder_models_of_unequal_depth_and_heads(both_towers: Any, shown: list[View]) -> None:
@@ -146,8 +146,8 @@ def test_encoder_decoder_models_of_unequal_depth_and_heads(both_towers: Any, sho
 
 
 def test_a_layer_that_only_the_decoder_has_begins_there(shown: list[View]) -> None:
-    one, three = [np.full((1, 2, 2), 0.5)], [np.full((1, 2, 2), 0.5)] * 3
-    head_view(encoder_attention=one, decoder_attention=three, encoder_tokens=["a", "b"], decoder_tokens=["c", "d"], layer=2)
+    item, three = [np.full((1, 2, 2), 0.5)], [np.full((1, 2, 2), 0.5)] * 3
+    head_view(encoder_attention=item, decoder_attention=three, encoder_tokens=["a", "b"], decoder_tokens=["c", "d"], layer=2)
     assert (shown[0].state["stack"], shown[0].state["layer"]) == (1, 2)
 
 
@@ -179,7 +179,7 @@ def test_numpy_and_ragged_heads(shown: list[View]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         (lambda a: head_view(a), "'tokens' is required"),
         (lambda a: head_view(), "No attention"),
@@ -197,10 +197,10 @@ def test_numpy_and_ragged_heads(shown: list[View]) -> None:
         (lambda a: head_view(torch.cat([a[0], a[0]])[None], TOKENS), "a batch of 2"),
     ],
 )
-def test_wrong_calls_are_value_errors_that_say_why(call: Any, said: str, attention: Any) -> None:
+def test_wrong_calls_are_value_errors_that_say_why(call: Any, message: str, attention: Any) -> None:
     with pytest.raises(ValueError) as error:  # noqa: PT011 - the message is checked below
         call(attention)
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_the_page_has_the_data_once(attention: Any) -> None:

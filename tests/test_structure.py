@@ -65,12 +65,12 @@ def reachable(module: str, edges: dict[str, list[str]]) -> set[str]:
 
 
 def test_no_class_name_stands_for_two_classes():
-    places: dict[str, list[str]] = {}
+    indices: dict[str, list[str]] = {}
     for path in MODULES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ClassDef):
-                places.setdefault(node.name, []).append(str(path.relative_to(PACKAGE)))
-    assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
+                indices.setdefault(node.name, []).append(str(path.relative_to(PACKAGE)))
+    assert {name: paths for name, paths in indices.items() if len(paths) > 1} == {}
 
 
 def test_the_old_name_is_left_only_where_its_files_are_read():

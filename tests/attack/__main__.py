@@ -59,8 +59,8 @@ def main() -> int:
 
 
 def table(families: list[Family]) -> str:
-    rows = [f"| {one.name} | {one.rule} | {one.tried:,} | {one.held:,} | {len(one.failures):,} |" for one in families]
-    tried, held = sum(one.tried for one in families), sum(one.held for one in families)
+    rows = [f"| {item.name} | {item.rule} | {item.tried:,} | {item.held:,} | {len(item.failures):,} |" for item in families]
+    tried, held = sum(item.tried for item in families), sum(item.held for item in families)
     rows.append(f"| **all** | | **{tried:,}** | **{held:,}** | **{tried - held:,}** |")
     return "\n".join(["| attack | holds if it ends in | tried | held | failed |", "|---|---|---:|---:|---:|", *rows])
 

@@ -82,8 +82,8 @@ def attack_files(folder: Path, count: int) -> list[Family]:
     sums = Family("damaged sums of an unfinished run", rule)
 
     def state_of(path: Path) -> object:
-        state = load_state(path.parent, [one.fresh() for one in statistics])
-        return state and (repr(state.position), [{k: v.tobytes() for k, v in one.state().items()} for one in state.statistics])
+        state = load_state(path.parent, [item.fresh() for item in statistics])
+        return state and (repr(state.position), [{k: v.tobytes() for k, v in item.state().items()} for item in state.statistics])
 
     damage(sums, folder / "run" / STATE, state_of, count)
     return [traces, spaces, runs, sums, attack_swaps(folder), attack_cache(folder / "cache", count // 4)]

@@ -40,7 +40,7 @@ def attack_disk(folder: Path, count: int) -> Family:
     for path, begin, write, look in cases:
         begin()
         before, names = look(path), listed(path)
-        largest = max(one.stat().st_size for one in [path, *path.rglob("*")] if one.is_file())
+        largest = max(item.stat().st_size for item in [path, *path.rglob("*")] if item.is_file())
         for number in range(count):
             room = largest * number // count
 
@@ -63,7 +63,7 @@ def attack(
 
 def listed(path: Path) -> set[str]:
     """What lies beside and in a path, locks aside."""
-    return {str(one.relative_to(path.parent)) for one in path.parent.rglob("*") if one.suffix != ".lock"}
+    return {str(entry.relative_to(path.parent)) for entry in path.parent.rglob("*") if entry.suffix != ".lock"}
 
 
 def in_child(write: Callable[[], object], room: int) -> str | None:

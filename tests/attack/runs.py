@@ -62,11 +62,11 @@ def attack_resume(folder: Path, model: el.Model, count: int) -> Family:
         expected = tables(measure(model, folder / "whole"))
         seconds = time.monotonic() - started
         for number in range(count):
-            place = folder / str(number)
-            killed(lambda place=place: measure(model, place), after=draw.uniform(0, seconds))
+            path = folder / str(number)
+            killed(lambda path=path: measure(model, path), after=draw.uniform(0, seconds))
 
-            def attack(place: Path = place) -> str | None:
-                resumed = tables(measure(model, place, resume=True))
+            def attack(path: Path = path) -> str | None:
+                resumed = tables(measure(model, path, resume=True))
                 return None if resumed == expected else "other numbers after --resume"
 
             family.check(f"kill {number}", attack)
@@ -82,19 +82,19 @@ def attack_overwrite(folder: Path, model: el.Model, count: int) -> Family:
     old, new = (
         el.analyse(model, TEXTS[:4], [el.statistics.Entropy(), el.statistics.AverageAttention()], seed=seed, limit=3) for seed in (0, 1)
     )
-    place = folder / "run"
+    run_folder = folder / "run"
     started = time.monotonic()
-    new.save(place)
-    seconds, allowed = time.monotonic() - started, [run_of(place)]
+    new.save(run_folder)
+    seconds, allowed = time.monotonic() - started, [run_of(run_folder)]
     for number in range(count * 2):
-        shutil.rmtree(place)
-        old.save(place)
+        shutil.rmtree(run_folder)
+        old.save(run_folder)
         if len(allowed) == 1:
-            allowed.append(run_of(place))
-        killed(lambda: new.save(place), after=draw.uniform(0, 1.5 * seconds))
-        family.check(f"kill {number}", lambda: None if run_of(place) in allowed else "a mixture of two runs")
-        new.save(place)
-        family.check(f"saved again after kill {number}", lambda: None if run_of(place) == allowed[0] else "not the run that was saved")
+            allowed.append(run_of(run_folder))
+        killed(lambda: new.save(run_folder), after=draw.uniform(0, 1.5 * seconds))
+        family.check(f"kill {number}", lambda: None if run_of(run_folder) in allowed else "a mixture of two runs")
+        new.save(run_folder)
+        family.check(f"saved again after kill {number}", lambda: None if run_of(run_folder) == allowed[0] else "not the run that was saved")
     return family
 
 
@@ -107,11 +107,11 @@ def attack_together(folder: Path, model: el.Model, count: int) -> Family:
         run.save(folder / f"alone{number}")
         allowed.append(run_of(folder / f"alone{number}"))
     for number in range(count):
-        place = folder / f"shared{number}"
-        children = [_fork(lambda run=run, place=place: run.save(place)) for run in runs]
+        path = folder / f"shared{number}"
+        children = [_fork(lambda run=run, path=path: run.save(path)) for run in runs]
         for child in children:
             child.join()
-        family.check(f"round {number}", lambda place=place: None if run_of(place) in allowed else "a mixture of runs")
+        family.check(f"round {number}", lambda path=path: None if run_of(path) in allowed else "a mixture of runs")
     return family
 
 
@@ -145,10 +145,10 @@ def attack_facts(folder: Path, model: el.Model) -> Family:
 
 def hostile(good: Any) -> Iterator[tuple[str, Any]]:
     """Copies of a JSON value with one place changed: every value, and every key of a mapping."""
-    for where in places(good):
+    for where in key_paths(good):
         for value in HOSTILE:
             yield f"{'.'.join(map(str, where))} = {str(value)[:20]!r}", changed(good, where, lambda _, value=value: value)
-    for where in places(good):
+    for where in key_paths(good):
         for name in ("../../escaped", "/tmp/escaped", "a\0b", ""):
             if isinstance(at(good, where), dict) and at(good, where):
                 yield f"{'.'.join(map(str, where))}: a key {name!r}", changed(good, where, lambda old, name=name: renamed(old, name))
@@ -160,12 +160,12 @@ def renamed(mapping: dict[str, Any], name: str) -> dict[str, Any]:
     return {name: first[1], **dict(rest)}
 
 
-def places(data: Any, where: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+def key_paths(data: Any, where: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     if where:
         yield where
     items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
     for key, value in items:
-        yield from places(value, (*where, key))
+        yield from key_paths(value, (*where, key))
 
 
 def at(data: Any, where: tuple[Any, ...]) -> Any:
@@ -185,8 +185,8 @@ def everything(folder: Path, but: Path) -> set[Path]:
     return {path for path in folder.rglob("*") if but not in path.parents and path != but}
 
 
-def measure(model: el.Model, place: Path, *, resume: bool = False) -> el.Run:
-    return el.analyse(model, TEXTS, [el.statistics.Entropy(), el.statistics.AverageAttention()], folder=place, resume=resume)
+def measure(model: el.Model, folder: Path, *, resume: bool = False) -> el.Run:
+    return el.analyse(model, TEXTS, [el.statistics.Entropy(), el.statistics.AverageAttention()], folder=folder, resume=resume)
 
 
 def tables(run: el.Run) -> dict[str, str]:

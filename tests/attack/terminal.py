@@ -30,21 +30,21 @@ def attack_terminal(folder: Path) -> list[Family]:
     model.tokenizer.save_pretrained(folder / "model")
     tree = sample_conllu(3, seed=0)
     for number, sequence in enumerate(SEQUENCES):
-        place = folder / str(number)
-        place.mkdir()
-        good = place / "good.conllu"
+        path = folder / str(number)
+        path.mkdir()
+        good = path / "good.conllu"
         good.write_text(tree, encoding="utf-8")
-        relation = place / "relation.conllu"
+        relation = path / "relation.conllu"
         relation.write_text(tree.replace("\tnsubj\t", f"\tns{sequence}ubj\t"), encoding="utf-8")
-        broken = place / f"bro{sequence}ken.conllu"
+        broken = path / f"bro{sequence}ken.conllu"
         broken.write_text("1\ta\tb\n", encoding="utf-8")
-        strange = place / f"mo{sequence}del"
+        strange = path / f"mo{sequence}del"
         strange.mkdir()
         (strange / "config.json").write_text(json.dumps({"model_type": f"be{sequence}rt", "architectures": [sequence]}))
         known = str(folder / "model")
         for what, arguments in {
-            "the name of a file that is not there": ["syntax", f"{place}/x{sequence}y.conllu", "--model", known, "-o", f"{place}/run"],
-            "the name of a damaged file": ["syntax", str(broken), "--model", known, "-o", f"{place}/run1"],
+            "the name of a file that is not there": ["syntax", f"{path}/x{sequence}y.conllu", "--model", known, "-o", f"{path}/run"],
+            "the name of a damaged file": ["syntax", str(broken), "--model", known, "-o", f"{path}/run1"],
             "the name of a relation": [
                 "syntax",
                 str(relation),
@@ -55,13 +55,13 @@ def attack_terminal(folder: Path) -> list[Family]:
                 "--labels",
                 "as-is",
                 "-o",
-                f"{place}/run2",
+                f"{path}/run2",
             ],
-            "the name of a folder to write": ["syntax", str(good), "--model", known, "--min-count", "1", "-o", f"{place}/ru{sequence}n"],
+            "the name of a folder to write": ["syntax", str(good), "--model", known, "--min-count", "1", "-o", f"{path}/ru{sequence}n"],
             "the name of a model": ["trace", "the cat sat", "--model", f"no{sequence}model", "--no-cache"],
             "the type of a model": ["models", "show", str(strange)],
             "the text itself": ["trace", f"the {sequence} cat", "--model", known, "--no-cache"],
-            "an option": ["view", "the cat", "--model", known, "--view", f"he{sequence}ad", "-o", f"{place}/x.html"],
+            "an option": ["view", "the cat", "--model", known, "--view", f"he{sequence}ad", "-o", f"{path}/x.html"],
         }.items():
             family.check(f"{what}, {sequence!r}", lambda arguments=arguments: raw_controls(arguments))
     return [family]

@@ -91,12 +91,12 @@ def kept(workspace: Path, name: str, owner: str) -> Path:
 def wants(any_of: str, seen: list[str], *also: str) -> str | None:
     """None where one of the words (or the sentence) is seen, and all of `also`."""
     text = "\n".join(seen)
-    found = any_of in text or ("-" in any_of and any(word in seen for word in any_of.split()))
-    return None if found and all(word in text for word in also) else f"the page says {text[:200]!r}"
+    result = any_of in text or ("-" in any_of and any(word in seen for word in any_of.split()))
+    return None if result and all(word in text for word in also) else f"the page says {text[:200]!r}"
 
 
 def unwanted(word: str, seen: list[str]) -> str | None:
-    return f"the page says {word}" if any(word in one for one in seen) else None
+    return f"the page says {word}" if any(word in item for item in seen) else None
 
 
 def ended(visit: Callable[[], list[str]], button: str, patience: float = 5) -> str | None:

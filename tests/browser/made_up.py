@@ -94,12 +94,12 @@ def trace(
 ) -> Trace:
     rng = np.random.default_rng(0)
     side = tokens or text(n, pair, strange)
-    made = Trace.from_arrays([made_up(heads, n, n, rng, causal) for _ in range(layers)], side.tokens, model="made up")
-    return replace(made, stacks={"encoder": replace(made.encoder, query_text=side, key_text=side)})
+    result = Trace.from_arrays([made_up(heads, n, n, rng, causal) for _ in range(layers)], side.tokens, model="made up")
+    return replace(result, stacks={"encoder": replace(result.encoder, query_text=side, key_text=side)})
 
 
-def view(kind: str, n: int, state: dict[str, Any] | None = None, **made: Any) -> View:
-    return VIEWS[kind](trace(n, **made)).starting(**state or {})
+def view(kind: str, n: int, state: dict[str, Any] | None = None, **options: Any) -> View:
+    return VIEWS[kind](trace(n, **options)).starting(**state or {})
 
 
 def crossed(kind: str = "head") -> View:
@@ -137,20 +137,20 @@ def neuron_trace(
         queries.append(q)
         keys.append(k)
         kept.append(rng.normal(size=(key_heads, n, dims)).astype(np.float32) if values else None)
-    made = Trace.from_arrays(weights, side.tokens, queries=queries, keys=keys, values=kept if values else None, model="made up")
+    small = Trace.from_arrays(weights, side.tokens, queries=queries, keys=keys, values=kept if values else None, model="made up")
     stack = replace(
-        made.encoder,
+        small.encoder,
         query_text=side,
         key_text=side,
         mask_by_layer=(~ahead if causal else None,) * 2,
         bias_by_layer=(added if bias else None,) * 2,
         plain=True,
     )
-    return replace(made, stacks={"encoder": stack})
+    return replace(small, stacks={"encoder": stack})
 
 
-def neurons(n: int, state: dict[str, Any] | None = None, **made: Any) -> View:
-    return neuron_view(neuron_trace(n, **made)).starting(**state or {})
+def neurons(n: int, state: dict[str, Any] | None = None, **given: Any) -> View:
+    return neuron_view(neuron_trace(n, **given)).starting(**state or {})
 
 
 SENTENCE = "The keys that the old librarian had forgotten on the table were found by the cleaner, who gave them back."

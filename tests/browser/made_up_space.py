@@ -77,8 +77,8 @@ def space(
     return Space(model, of, "fitted", "none", dims, {"encoder": stack})
 
 
-def view(sizes: list[int] | None = None, state: dict[str, Any] | None = None, **made: Any) -> View:
-    return space_view(space(sizes or [12, 9, 14], **made)).starting(**state or {})
+def view(sizes: list[int] | None = None, state: dict[str, Any] | None = None, **options: Any) -> View:
+    return space_view(space(sizes or [12, 9, 14], **options)).starting(**state or {})
 
 
 def many(points: int, layers: int = 12, heads: int = 12, seed: int = 0) -> Space:

@@ -24,9 +24,9 @@ def point_on_screen(shown: Shown, point: int) -> tuple[float, float]:
     return box["x"] + x, box["y"] + y
 
 
-def opened(show: Callable[..., Shown], **made: Any) -> Shown:
-    state = {"opened": True, "layer": 1, "heads": [2], **made.pop("state", {})}
-    return show(made_up.view(state=state, **made))
+def opened(show: Callable[..., Shown], **options: Any) -> Shown:
+    state = {"opened": True, "layer": 1, "heads": [2], **options.pop("state", {})}
+    return show(made_up.view(state=state, **options))
 
 
 def pixels(shown: Shown) -> np.ndarray:

@@ -117,7 +117,7 @@ def test_sentence_pairs(head, choice, queries, keys):
 
 def test_hiding_special_tokens_and_renormalising(head):
     special = trace().text.special
-    left = [i for i, one in enumerate(special) if not one]
+    left = [i for i, item in enumerate(special) if not item]
     head.reading()
     head.page.locator("input[name=hide_special]").check()
     head.page.locator("input[name=renormalise]").check()
@@ -198,11 +198,11 @@ def test_enter_walks_from_match_to_match_and_round(show, shown_as):
     shown = show(made_up.view("head", 200, layers=1, heads=2, tokens=text, state={"as": shown_as}))
     shown.page.locator("input[name=find]").fill("needle")
     shown.until("state.find === 'needle'")
-    place = "Math.min(...scene.lines.map(line => line.from))" if shown_as == "lines" else "scene.pointed?.row"
+    index = "Math.min(...scene.lines.map(line => line.from))" if shown_as == "lines" else "scene.pointed?.row"
     walk = zip(("Enter", "Enter", "Enter", "Enter", "Shift+Enter", "Shift+Enter"), (20, 90, 150, 20, 150, 90), strict=True)
     for key, position in walk:
         shown.page.keyboard.press(key)
-        shown.until(f"{place} === {position}")
+        shown.until(f"{index} === {position}")
     assert shown.errors == []
 
 

@@ -116,13 +116,13 @@ def test_the_keys_named_are_those_of_the_view_on_screen(show):
 @pytest.mark.parametrize("kind", ["head", "model"])
 def test_a_search_that_finds_nothing_says_so(show, kind):
     shown = show(made_up.view(kind, 10, layers=2, heads=2))
-    said = shown.page.locator(".no-match")
+    message = shown.page.locator(".no-match")
     shown.page.locator("input[name=find]").fill("zebra")
     shown.page.get_by_text("0 matches").wait_for()
     shown.page.locator("input[name=find]").fill("quick")
     shown.until("state.find === 'quick'")
     shown.page.get_by_text("0 matches").wait_for(state="detached")
-    assert said.inner_text() == ""
+    assert message.inner_text() == ""
 
 
 def test_on_a_phone_a_sign_says_that_there_are_more_heads(show):

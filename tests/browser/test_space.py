@@ -138,10 +138,10 @@ def test_a_lasso_holds_points_into_the_next_head(show):
     mouse.down()
     for x, y in ((box["width"] / 2, 60), (box["width"] / 2, box["height"] - 40), (5, box["height"] - 40), (5, 70)):
         mouse.move(box["x"] + x, box["y"] + y, steps=4)
-    places = shown.page.evaluate(f"{SCENE}.positions")
+    positions = shown.page.evaluate(f"{SCENE}.positions")
     mouse.up()
     shown.until("state.lasso.length > 0")
-    inside = {i for i, (x, y) in enumerate(places) if 6 < x < box["width"] / 2 - 1 and 61 < y < box["height"] - 41}
+    inside = {i for i, (x, y) in enumerate(positions) if 6 < x < box["width"] / 2 - 1 and 61 < y < box["height"] - 41}
     assert inside <= set(shown.state["lasso"])
     held = shown.state["lasso"]
     shown.page.keyboard.press("ArrowRight")
@@ -225,8 +225,8 @@ def test_values_have_one_kind_of_point(show):
 
 
 def test_two_spaces_stand_side_by_side_with_the_same_sentence(show):
-    one, other = (made_up.space([12, 9, 14], seed=seed, model=f"model {seed}") for seed in (0, 1))
-    shown = show(space_view(one, other, layer=0, head=1), width=1400)
+    before, other = (made_up.space([12, 9, 14], seed=seed, model=f"model {seed}") for seed in (0, 1))
+    shown = show(space_view(before, other, layer=0, head=1), width=1400)
     assert [space["model"] for space in shown.scene["spaces"]] == ["model 0", "model 1"]
     shown.page.mouse.click(*point_on_screen(shown, 3))
     shown.until("scene.spaces.every((space) => space.sentence?.queries?.length > 0 && space.links.length > 0)")

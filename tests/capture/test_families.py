@@ -74,8 +74,8 @@ def test_weights_equal_the_models_own_in_every_stack_and_layer(family, model):
 def test_the_models_output_is_unchanged(family, model):
     inputs, expected = own_output(family, trace_of(model, family))
     with torch.no_grad():
-        found = model.hf(**inputs)
-    assert torch.equal(found[0], expected[0])
+        result = model.hf(**inputs)
+    assert torch.equal(result[0], expected[0])
 
 
 @EVERY
@@ -136,13 +136,13 @@ def test_padding_is_invisible(family, model):
     pairs = [(text, TARGET[: 4 + 5 * i]) for i, text in enumerate(texts)] if "cross" in family.layers else texts
     together = model.traces(pairs)
     alone = [model.trace(*pair) if isinstance(pair, tuple) else model.trace(pair) for pair in pairs]
-    for one, other in zip(together, alone, strict=True):
-        for name, stack in one.stacks.items():
-            assert stack.query_text == other.stacks[name].query_text
-            assert np.abs(stack.weights - other.stacks[name].weights).max() < 1e-5
+    for first, second in zip(together, alone, strict=True):
+        for name, stack in first.stacks.items():
+            assert stack.query_text == second.stacks[name].query_text
+            assert np.abs(stack.weights - second.stacks[name].weights).max() < 1e-5
             if family.recorded:
-                assert np.abs(stack.queries - other.stacks[name].queries).max() < 1e-4
-                assert np.abs(stack.keys - other.stacks[name].keys).max() < 1e-4
+                assert np.abs(stack.queries - second.stacks[name].queries).max() < 1e-4
+                assert np.abs(stack.keys - second.stacks[name].keys).max() < 1e-4
 
 
 @EVERY

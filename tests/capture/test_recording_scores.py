@@ -15,16 +15,16 @@ TEXTS = ["the cat sat on the mat .", "a dog ran home", "it purred , and sat"]
 
 def weights_of(scores: LayerScores) -> torch.Tensor:
     keys = scores.keys.repeat_interleave(scores.queries.shape[1] // scores.keys.shape[1], dim=1)
-    found = scores.queries @ keys.transpose(2, 3) * scores.scale  # [batch, head, query, key]
+    logits = scores.queries @ keys.transpose(2, 3) * scores.scale  # [batch, head, query, key]
     if scores.bias is not None:
-        found = found + scores.bias
+        logits = logits + scores.bias
     if scores.mask is not None and scores.mask.dtype == torch.bool:
-        found = found.masked_fill(~scores.mask, float("-inf"))
+        logits = logits.masked_fill(~scores.mask, float("-inf"))
     elif scores.mask is not None:
-        found = found + scores.mask
+        logits = logits + scores.mask
     elif scores.causal:
-        found = found.masked_fill(torch.ones_like(found, dtype=torch.bool).triu(1), float("-inf"))
-    return found.softmax(-1)
+        logits = logits.masked_fill(torch.ones_like(logits, dtype=torch.bool).triu(1), float("-inf"))
+    return logits.softmax(-1)
 
 
 TEXT_FAMILIES = [f for f in FAMILIES if f.reads == "text" and f.recorded]
@@ -43,10 +43,10 @@ def test_ingredients_make_the_models_own_weights(family: Family, texts: list[str
     model.stream_layers(sides, own.append)
     model.stream_scores(sides, seen.append)
     assert [(a.stack, a.layer, a.n_queries, a.n_keys) for a in own] == [(a.stack, a.layer, a.n_queries, a.n_keys) for a in seen]
-    for one, other in zip(own, seen, strict=True):
-        for text, (rows, columns) in enumerate(zip(one.n_queries, one.n_keys, strict=True)):
+    for first, second in zip(own, seen, strict=True):
+        for text, (rows, columns) in enumerate(zip(first.n_queries, first.n_keys, strict=True)):
             torch.testing.assert_close(
-                weights_of(other)[text, :, :rows, :columns], one.weights[text, :, :rows, :columns], atol=2e-5, rtol=0
+                weights_of(second)[text, :, :rows, :columns], first.weights[text, :, :rows, :columns], atol=2e-5, rtol=0
             )
 
 

@@ -21,11 +21,11 @@ from eyeline.storage import sealed
 from tests.capture.families import FAMILIES, tiny_tokenizer
 
 
-def same(one: el.Trace, other: el.Trace) -> bool:
-    if (one.model, dict(one.about), list(one.stacks)) != (other.model, dict(other.about), list(other.stacks)):
+def same(first: el.Trace, second: el.Trace) -> bool:
+    if (first.model, dict(first.about), list(first.stacks)) != (second.model, dict(second.about), list(second.stacks)):
         return False
-    for name, stack in one.stacks.items():
-        twin = other.stacks[name]
+    for name, stack in first.stacks.items():
+        twin = second.stacks[name]
         for field in ("query_text", "key_text", "layers", "scales", "plain", "level", "why_missing"):
             if getattr(stack, field) != getattr(twin, field):
                 return False
@@ -78,16 +78,16 @@ def test_a_changed_byte_is_refused_by_name_or_changes_nothing(data, cat, tmp_pat
         cat.save(path)
         (tmp_path / "whole").write_bytes(path.read_bytes())
     whole = bytearray((tmp_path / "whole").read_bytes())
-    place = data.draw(st.integers(0, len(whole) - 1))
-    whole[place] ^= data.draw(st.integers(1, 255))
+    index = data.draw(st.integers(0, len(whole) - 1))
+    whole[index] ^= data.draw(st.integers(1, 255))
     damaged = tmp_path / "damaged.safetensors"
     damaged.write_bytes(whole)
     try:
-        found = el.open_trace(damaged)
+        opened = el.open_trace(damaged)
     except StorageError as error:
         assert "damaged.safetensors" in str(error)
         return
-    assert same(found, cat), "a damaged file was read as if it were whole"
+    assert same(opened, cat), "a damaged file was read as if it were whole"
 
 
 def test_another_version_is_named(cat, tmp_path):
@@ -156,15 +156,15 @@ def test_damage_anywhere_in_the_header_is_refused_or_changes_nothing(tmp_path):
     trace = el.Trace.from_arrays(np.ones((1, 1, 1, 1), dtype=np.float32), ["cat"])
     trace.save(tmp_path / "x.safetensors")
     whole = (tmp_path / "x.safetensors").read_bytes()
-    for place in range(len(whole)):
+    for position in range(len(whole)):
         damaged = bytearray(whole)
-        damaged[place] ^= 1
+        damaged[position] ^= 1
         (tmp_path / "y.safetensors").write_bytes(damaged)
         try:
-            found = el.open_trace(tmp_path / "y.safetensors")
+            opened = el.open_trace(tmp_path / "y.safetensors")
         except StorageError:
             continue
-        assert same(found, trace), f"byte {place}"
+        assert same(opened, trace), f"byte {position}"
 
 
 def test_a_trace_goes_to_a_file_with_a_name(cat):

@@ -70,11 +70,11 @@ def folded(
 ) -> Statistic:
     """A fresh statistic that has seen these texts, `size` of them at a time."""
     model = model or tiny_model()
-    made = statistic.fresh()
-    made.prepare(model, 0)
+    fresh = statistic.fresh()
+    fresh.prepare(model, 0)
     layers = check_layers(model.layout, None)
     for start in range(0, len(numbers), size):
         chosen = list(numbers[start : start + size])
         sides = tuple(model.read(TEXTS[number]) for number in chosen)
-        fold(model, Batch(sides, roles_of(model.tokenizer)), [made], layers, streamed=streamed)
-    return made
+        fold(model, Batch(sides, roles_of(model.tokenizer)), [fresh], layers, streamed=streamed)
+    return fresh

@@ -20,11 +20,11 @@ ALL = range(len(TEXTS))
 every = pytest.mark.parametrize("statistic", EVERY, ids=label)
 
 
-def assert_same(one: Statistic, other: Statistic, *, rtol: float = 0.0, atol: float = 0.0) -> None:
-    assert one.state().keys() == other.state().keys()
-    for name, values in one.state().items():
-        np.testing.assert_allclose(values, other.state()[name], rtol=rtol, atol=atol, err_msg=name)
-    tables, others = one.result(), other.result()
+def assert_same(first: Statistic, second: Statistic, *, rtol: float = 0.0, atol: float = 0.0) -> None:
+    assert first.state().keys() == second.state().keys()
+    for name, values in first.state().items():
+        np.testing.assert_allclose(values, second.state()[name], rtol=rtol, atol=atol, err_msg=name)
+    tables, others = first.result(), second.result()
     assert tables.keys() == others.keys()
     for name, table in tables.items():
         assert list(table.columns) == list(others[name].columns)
@@ -42,10 +42,10 @@ def test_merging_parts_equals_the_whole(statistic: Statistic) -> None:
 
 @every
 def test_the_order_of_parts_does_not_matter(statistic: Statistic) -> None:
-    one, other = (folded(statistic, half, size=1) for half in (range(3), range(3, len(TEXTS))))
-    forward, backward = one.fresh(), one.fresh()
-    forward.merge(one), forward.merge(other)
-    backward.merge(other), backward.merge(one)
+    first, second = (folded(statistic, half, size=1) for half in (range(3), range(3, len(TEXTS))))
+    forward, backward = first.fresh(), first.fresh()
+    forward.merge(first), forward.merge(second)
+    backward.merge(second), backward.merge(first)
     assert_same(forward, backward, rtol=1e-12)
 
 
@@ -94,11 +94,11 @@ def test_a_restored_statistic_goes_on_as_if_nothing_had_happened(statistic: Stat
 
 @every
 def test_a_merge_leaves_the_other_untouched(statistic: Statistic) -> None:
-    one, other = folded(statistic, range(3)), folded(statistic, range(3, len(TEXTS)))
-    before = other.state()
-    one.merge(other)
-    one.merge(other)
-    for name, values in other.state().items():
+    first, second = folded(statistic, range(3)), folded(statistic, range(3, len(TEXTS)))
+    before = second.state()
+    first.merge(second)
+    first.merge(second)
+    for name, values in second.state().items():
         np.testing.assert_array_equal(values, before[name])
 
 

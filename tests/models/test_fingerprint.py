@@ -24,8 +24,8 @@ def with_lora(hf):
     return peft.get_peft_model(hf, config)
 
 
-def far_apart(one: el.Trace, other: el.Trace) -> bool:
-    return bool(np.abs(one.weights - other.weights).max() > 1e-3)
+def far_apart(first: el.Trace, second: el.Trace) -> bool:
+    return bool(np.abs(first.weights - second.weights).max() > 1e-3)
 
 
 def test_a_lora_adapter_that_is_switched_off_gives_another_trace_and_not_the_cached_one(tmp_path):

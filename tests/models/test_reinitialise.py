@@ -31,10 +31,10 @@ def test_embeddings_are_the_same_and_every_matrix_of_the_layers_is_another(famil
 def test_attention_of_the_fresh_network_differs_and_the_seed_decides_it(minilm):
     text, keep = "The cat sat on the mat.", {"weights"}
     trained = minilm.trace(text, keep=keep).weights
-    one, same, other = (reinitialised(minilm, seed).trace(text, keep=keep).weights for seed in (0, 0, 1))
-    assert abs(trained - one).max() > 0.1
-    assert (one == same).all()
-    assert (one != other).any()
+    item, same, other = (reinitialised(minilm, seed).trace(text, keep=keep).weights for seed in (0, 0, 1))
+    assert abs(trained - item).max() > 0.1
+    assert (item == same).all()
+    assert (item != other).any()
 
 
 def test_the_random_state_of_the_program_is_left_alone(minilm):

@@ -86,11 +86,11 @@ def test_the_least_recently_used_goes_first(cached):
     for text in texts:
         cached.trace(text)
     size = cached.cache.size()
-    one = size // 3
+    first = size // 3
     for entry, text in zip(sorted(entries(cached), key=os.path.getmtime), texts, strict=True):
         os.utime(entry, (1_000_000 + texts.index(text),) * 2)
     cached.trace("the cat")  # now the most recently used
-    cached.cache.max_bytes = size + one // 2
+    cached.cache.max_bytes = size + first // 2
     cached.trace("it purred")
     left = {el.open_trace(entry).text.sources[0] for entry in entries(cached)}
     assert left == {"the cat", "a mat", "it purred"}

@@ -112,14 +112,14 @@ def test_passes_of_several_threads_leave_the_model_in_training_mode():
     hf = bert().train()
     model = el.wrap(hf, tiny_tokenizer())
     expected = model.trace(TEXT).weights
-    found = []
-    threads = [threading.Thread(target=lambda: found.extend(model.trace(TEXT).weights for _ in range(5))) for _ in range(4)]
+    results = []
+    threads = [threading.Thread(target=lambda: results.extend(model.trace(TEXT).weights for _ in range(5))) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(found) == 20
-    assert all(np.array_equal(weights, expected) for weights in found)
+    assert len(results) == 20
+    assert all(np.array_equal(weights, expected) for weights in results)
     assert all(module.training for module in hf.modules())
 
 

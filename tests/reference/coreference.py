@@ -11,18 +11,18 @@ from eyeline.text.coreference.mention import MarkedDocument, Mention
 def word_level(tokens: np.ndarray, text: el.traces.TokenizedText) -> np.ndarray:
     """Attention between words: sum over the pieces of the word looked at, mean over those of the word that looks."""
     n = len(text.word_texts)
-    found = np.zeros((n, n))
+    result = np.zeros((n, n))
     for v in range(n):
         looking = [i for i, word in enumerate(text.words) if word == v]
         for w in range(n):
             looked_at = [j for j, word in enumerate(text.words) if word == w]
-            found[v, w] = sum(float(tokens[i, j]) for i in looking for j in looked_at) / len(looking)
-    return found
+            result[v, w] = sum(float(tokens[i, j]) for i in looking for j in looked_at) / len(looking)
+    return result
 
 
-def attention_answers(words: np.ndarray, places: dict[int, int], mentions: list[Mention], *, back: bool = False) -> list[tuple[str, bool]]:
-    """(type, right) of each mention that has an antecedent. words: [word, word]; places: word of the document → row."""
-    found = []
+def attention_answers(words: np.ndarray, row_of: dict[int, int], mentions: list[Mention], *, back: bool = False) -> list[tuple[str, bool]]:
+    """(type, right) of each mention that has an antecedent. words: [word, word]; row_of: word of the document → row."""
+    results = []
     for mention in mentions:
         antecedents = [other for other in mentions if other.head_word < mention.head_word and other.cluster == mention.cluster]
         if not antecedents:
@@ -30,17 +30,17 @@ def attention_answers(words: np.ndarray, places: dict[int, int], mentions: list[
         best, most = None, -1.0
         for other in mentions:
             if other.head_word < mention.head_word:
-                row, column = places[mention.head_word], places[other.head_word]
+                row, column = row_of[mention.head_word], row_of[other.head_word]
                 weight = words[column, row] if back else words[row, column]
                 if weight > most or (weight == most and best is not None and other.head_word > best):
                     best, most = other.head_word, weight
-        found.append((mention.type, any(other.head_word == best for other in antecedents)))
-    return found
+        results.append((mention.type, any(other.head_word == best for other in antecedents)))
+    return results
 
 
 def rule_answers(document: MarkedDocument, mentions: list[Mention], method: str) -> list[bool]:
     """Whether the nearest mention, the nearest of the same head word, or the four sieves find an antecedent."""
-    found = []
+    collected = []
 
     def lower(first: int, last: int) -> str:
         return " ".join(document.words[first : last + 1]).lower()
@@ -78,11 +78,11 @@ def rule_answers(document: MarkedDocument, mentions: list[Mention], method: str)
                         break
                 if answer is not None:
                     break
-        found.append(answer in right)
-    return found
+        collected.append(answer in right)
+    return collected
 
 
-def _fits(one: str | None, other: str | None) -> bool:
-    if one is None or other is None:
+def _fits(first: str | None, second: str | None) -> bool:
+    if first is None or second is None:
         return True
-    return any(value in other.split(",") for value in one.split(","))
+    return any(value in second.split(",") for value in first.split(","))

@@ -11,7 +11,7 @@ import eyeline as el
 
 def average_attention(traces: list[el.Trace], sep: int | None, *, causal: bool = False) -> dict[tuple[int, int, str], float]:
     """(layer, head, target) → mean over texts of Σ_ij A[i, j] · S[i, j] / D. causal: the first position is only `first`."""
-    found: dict[tuple[int, int, str], list[float]] = {}
+    results: dict[tuple[int, int, str], list[float]] = {}
     for trace in traces:
         (stack,) = trace.stacks.values()
         text = stack.query_text
@@ -35,13 +35,13 @@ def average_attention(traces: list[el.Trace], sep: int | None, *, causal: bool =
                     shares["sep_from_sep"] = sum(map_[i, j] for i in seps for j in seps) / len(seps)
                     shares["sep_from_other"] = sum(map_[i, j] for i in others for j in seps) / (n - len(seps))
                 for target, share in shares.items():
-                    found.setdefault((layer, head, target), []).append(float(share))
-    return {key: sum(values) / len(values) for key, values in found.items()}
+                    results.setdefault((layer, head, target), []).append(float(share))
+    return {key: sum(values) / len(values) for key, values in results.items()}
 
 
 def entropy(traces: list[el.Trace], *, smoothing: float = 0.0, causal: bool = False) -> dict[tuple[int, int], tuple[float, float, float]]:
     """(layer, head) → mean entropy of all rows, of the first (causal: the last) row, and of even attention."""
-    found: dict[tuple[int, int], list[tuple[float, float, float]]] = {}
+    numbers: dict[tuple[int, int], list[tuple[float, float, float]]] = {}
     for trace in traces:
         (stack,) = trace.stacks.values()
         for layer, weights in zip(stack.layers, stack.weights_by_layer, strict=True):
@@ -50,5 +50,5 @@ def entropy(traces: list[el.Trace], *, smoothing: float = 0.0, causal: bool = Fa
                 smooth = (1 - smoothing) * map_ + smoothing / n
                 rows = [-sum(a * math.log(a) for a in row if a > 0) for row in smooth]
                 even = [math.log(i + 1) if causal else math.log(n) for i in range(n)]
-                found.setdefault((layer, head), []).append((sum(rows) / n, rows[-1 if causal else 0], sum(even) / n))
-    return {key: tuple(float(x) for x in np.mean(values, axis=0)) for key, values in found.items()}
+                numbers.setdefault((layer, head), []).append((sum(rows) / n, rows[-1 if causal else 0], sum(even) / n))
+    return {key: tuple(float(x) for x in np.mean(values, axis=0)) for key, values in numbers.items()}

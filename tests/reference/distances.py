@@ -9,10 +9,10 @@ def js_between_heads(weights: np.ndarray, smoothing: float = 0.001) -> np.ndarra
     """[head, row, key] → [head, head]: Σ over rows of JS, natural logarithm."""
     n_heads, _, n_keys = weights.shape
     smooth = (1 - smoothing) * weights.astype(np.float64) + smoothing / n_keys
-    found = np.zeros((n_heads, n_heads))
+    result = np.zeros((n_heads, n_heads))
     for h in range(n_heads):
         for g in range(n_heads):
             middle = (smooth[h] + smooth[g]) / 2
             to_middle = (smooth[h] * np.log(smooth[h] / middle)).sum(-1), (smooth[g] * np.log(smooth[g] / middle)).sum(-1)  # [row] each
-            found[h, g] = (0.5 * to_middle[0] + 0.5 * to_middle[1]).sum()
-    return found
+            result[h, g] = (0.5 * to_middle[0] + 0.5 * to_middle[1]).sum()
+    return result

@@ -22,13 +22,13 @@ def word_map(weights: np.ndarray, groups: Sequence[Sequence[int]], special: Sequ
 
 def predict(attention: np.ndarray, direction: str) -> list[int]:
     """The word with the highest weight, the word itself put at zero; -2 where there is none above zero."""
-    found = []
+    results = []
     for d in range(len(attention)):
         row = (attention[d] if direction == "dependent-to-head" else attention[:, d]).copy()
         row[d] = 0
         best = max(range(len(row)), key=lambda j: (row[j], -j))
-        found.append(best if row[best] > 0 else -2)
-    return found
+        results.append(best if row[best] > 0 else -2)
+    return results
 
 
 def score(predictions: list[list[int]], sentences: Sequence[Sentence], relations: Sequence[Sequence[str]]) -> dict[str, float]:
@@ -53,7 +53,7 @@ def offset_guesses(n: int, offset: int) -> list[int]:
 
 def baselines(sentences: Sequence[Sentence], relations: Sequence[Sequence[str]]) -> dict[str, float]:
     """The best fixed offset of each relation."""
-    tried = [score([offset_guesses(len(one), o) for one in sentences], sentences, relations) for o in (-3, -2, -1, 0, 1, 2)]
+    tried = [score([offset_guesses(len(sentence), o) for sentence in sentences], sentences, relations) for o in (-3, -2, -1, 0, 1, 2)]
     return {name: max(each[name] for each in tried) for name in tried[0]}
 
 
@@ -68,8 +68,8 @@ def every_head(traces: Sequence[el.Trace], sentences: Sequence[Sentence], relati
                 attention = word_map(np.asarray(weights, dtype=np.float64), text.word_groups, text.special)
                 for direction in ("dependent-to-head", "head-to-dependent"):
                     predictions.setdefault((layer, head, direction), []).append(predict(attention, direction))
-    found: Scores = {}
+    numbers: Scores = {}
     for (layer, head, direction), guesses in predictions.items():
         for name, percent in score(guesses, sentences, relations).items():
-            found[name, layer, head, direction] = percent
-    return found
+            numbers[name, layer, head, direction] = percent
+    return numbers

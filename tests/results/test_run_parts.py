@@ -46,10 +46,10 @@ def test_the_same_kind_is_replaced_with_its_files_and_nothing_else_is_touched(tm
 
 
 def test_joining_in_memory_is_the_same_as_saving_one_after_the_other(tmp_path: Path) -> None:
-    one, other = made_up("probe", {"p": 1}), made_up("coreference", {"c": 2})
-    one.join(other).save(tmp_path / "together")
-    one.save(tmp_path / "apart")
-    other.save(tmp_path / "apart")
+    first, second = made_up("probe", {"p": 1}), made_up("coreference", {"c": 2})
+    first.join(second).save(tmp_path / "together")
+    first.save(tmp_path / "apart")
+    second.save(tmp_path / "apart")
     el.write_report(tmp_path / "together")
     el.write_report(tmp_path / "apart")
     for file in ("run.json", "report.html", "tables/p.csv", "tables/c.csv"):

@@ -28,17 +28,17 @@ GENDER = {"she": "female", "her": "female", "he": "male", "him": "male", "his": 
 def mentions(sentence: Sentence) -> list[tuple[int, int, int]]:
     """(entity, first word, last word) of a sentence, from its Entity= marks."""
     open_at: dict[int, list[int]] = defaultdict(list)
-    found = []
-    for place, misc in enumerate(sentence.misc):
+    results = []
+    for index, misc in enumerate(sentence.misc):
         for opening, closed, closing in re.findall(r"\((\d+)(?:-[^()\d][^()]*)(\))?|(\d+)\)", misc.get("Entity", "")):
             if closing:
-                found.append((int(closing), open_at[int(closing)].pop(), place))
+                results.append((int(closing), open_at[int(closing)].pop(), index))
             elif closed:
-                found.append((int(opening), place, place))
+                results.append((int(opening), index, index))
             else:
-                open_at[int(opening)].append(place)
+                open_at[int(opening)].append(index)
     assert not any(open_at.values()), sentence.id
-    return found
+    return results
 
 
 @given(st.integers(0, 10_000))
@@ -49,7 +49,7 @@ def test_every_seed_gives_trees_and_mentions_that_close(seed: int) -> None:
     for sentence in bank:
         for _, first, last in mentions(sentence):
             inside = range(first, last + 1)
-            heads_outside = [place for place in inside if sentence.governors[place] not in inside]
+            heads_outside = [position for position in inside if sentence.governors[position] not in inside]
             assert len(heads_outside) == 1, (sentence.id, sentence.words[first : last + 1])  # a mention is a phrase
 
 
@@ -75,7 +75,7 @@ def test_pronouns_agree_with_what_they_refer_to_and_follow_it() -> None:
     seen: dict[str, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
     for sentence in el.treebanks.sample_treebank(200, seed=6):
         known = seen[sentence.document]
-        for entity, first, last in sorted(mentions(sentence), key=lambda one: (one[1], -one[2])):
+        for entity, first, last in sorted(mentions(sentence), key=lambda item: (item[1], -item[2])):
             if first == last and sentence.upos[first] == "PRON":
                 word = sentence.words[first].lower()
                 assert entity in known, (sentence.id, word)

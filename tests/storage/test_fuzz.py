@@ -29,7 +29,7 @@ Mutation = Callable[[bytes], bytes]
 
 def mutations() -> st.SearchStrategy[Mutation]:
     """Bit flips, truncation, insertion and removal of bytes, at a place given as a share of the file."""
-    place = st.floats(0, 1, exclude_max=True)
+    index = st.floats(0, 1, exclude_max=True)
 
     def flip(where: float, bit: int) -> Mutation:
         def mutate(data: bytes) -> bytes:
@@ -42,12 +42,12 @@ def mutations() -> st.SearchStrategy[Mutation]:
         return lambda data: data[: int(where * len(data))] + new + data[int(where * len(data)) :]
 
     return st.one_of(
-        st.builds(flip, place, st.integers(0, 7)),
+        st.builds(flip, index, st.integers(0, 7)),
         st.builds(flip, st.floats(0, 0.3), st.integers(0, 7)),  # headers
-        st.builds(insert, place, st.binary(min_size=1, max_size=8)),
-        st.builds(lambda where: lambda data: data[: int(where * len(data))], place),
+        st.builds(insert, index, st.binary(min_size=1, max_size=8)),
+        st.builds(lambda where: lambda data: data[: int(where * len(data))], index),
         st.builds(
-            lambda where, n: lambda data: data[: int(where * len(data))] + data[int(where * len(data)) + n :], place, st.integers(1, 9)
+            lambda where, n: lambda data: data[: int(where * len(data))] + data[int(where * len(data)) + n :], index, st.integers(1, 9)
         ),
     )
 
@@ -75,7 +75,7 @@ def arrays_of(result: Any) -> Any:
         return result.model, result.of, result.dims, result.facts, points
     if isinstance(result, el.Run):
         return [(facts_to_json(p.facts), {name: t.to_csv() for name, t in p.tables.items()}) for p in result.parts.values()]
-    return [{name: (a.dtype.str, a.shape, a.tobytes()) for name, a in one.state().items()} for one in result.statistics], result.position
+    return [{name: (a.dtype.str, a.shape, a.tobytes()) for name, a in item.state().items()} for item in result.statistics], result.position
 
 
 @pytest.fixture(scope="module")
@@ -117,15 +117,15 @@ def test_a_mutated_file_is_refused_or_equal(originals: Path, name: str, mutation
 
 def test_every_single_bit_of_the_sums_of_a_run_is_guarded(originals: Path, tmp_path: Path) -> None:
     data, expected = (originals / "state" / FILE).read_bytes(), arrays_of(load_state(originals / "state", [Entropy()]))
-    for place in range(0, len(data) * 8, 1 if len(data) < 2000 else 5):
+    for position in range(0, len(data) * 8, 1 if len(data) < 2000 else 5):
         changed = bytearray(data)
-        changed[place // 8] ^= 1 << (place % 8)
+        changed[position // 8] ^= 1 << (position % 8)
         (tmp_path / FILE).write_bytes(changed)
         try:
             result = load_state(tmp_path, [Entropy()])
         except StorageError:
             continue
-        assert arrays_of(result) == expected, place
+        assert arrays_of(result) == expected, position
 
 
 def leaves(data: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

@@ -103,10 +103,10 @@ TRAINED = {"byte-level": byte_level, "roberta": roberta_like, "llama": llama_lik
 
 def embedded(package: str, pattern: str) -> Path:
     spec = importlib.util.find_spec(package)
-    found = sorted(Path(spec.origin).parent.rglob(pattern)) if spec is not None and spec.origin is not None else []
-    if not found:
+    result = sorted(Path(spec.origin).parent.rglob(pattern)) if spec is not None and spec.origin is not None else []
+    if not result:
         pytest.skip(f"the package {package} is not installed (make setup)")
-    return found[0]
+    return result[0]
 
 
 @cache

@@ -49,12 +49,12 @@ def test_words_of_many_scripts(text: str, expected: list[str]) -> None:
 def test_words_agree_with_treebanks_as_documented(file: str, least: float) -> None:
     right = total = 0
     for text, gold in treebank(file, surface=True):
-        place, spans = 0, set()
+        index, spans = 0, set()
         for word in gold:
-            start = text.index(word, place)
-            place = start + len(word)
-            spans.add((start, place))
-        found = set(segment(text))
-        right += 2 * len(spans & found)
-        total += len(spans) + len(found)
+            start = text.index(word, index)
+            index = start + len(word)
+            spans.add((start, index))
+        result = set(segment(text))
+        right += 2 * len(spans & result)
+        total += len(spans) + len(result)
     assert right / total >= least

@@ -29,9 +29,9 @@ words_of_any_kind = st.lists(st.text("abcé猫がです한.,'😀", min_size=1, 
 def check_words(tokenizer: Any, words: list[str]) -> None:
     result = encode(tokenizer, words=words)
     assert list(result.word_texts) == words
-    found = [word for word in result.words if word is not None]
-    assert found == sorted(found)
-    assert set(found) == set(range(len(words)))
+    actual = [word for word in result.words if word is not None]
+    assert actual == sorted(actual)
+    assert set(actual) == set(range(len(words)))
     for word, (start, end) in zip(result.words, result.spans, strict=True):
         if word is not None:
             assert result.sources[0][start:end].strip() in words[word]

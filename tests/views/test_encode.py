@@ -67,13 +67,13 @@ def attention(layers: int, tokens: int) -> list[np.ndarray]:
     """Weights as trained heads have them: some near uniform, some on a neighbour, some on the first token."""
     random = np.random.default_rng(0)
     sharpness = np.linspace(0.3, 3, 12).reshape(12, 1, 1)
-    made = []
+    result = []
     for _ in range(layers):
         scores = random.normal(size=(12, tokens, tokens)) * sharpness
         scores[:, :, 0] += 3
         scores = np.exp(scores)
-        made.append((scores / scores.sum(axis=-1, keepdims=True)).astype(np.float32))
-    return made
+        result.append((scores / scores.sum(axis=-1, keepdims=True)).astype(np.float32))
+    return result
 
 
 @pytest.mark.parametrize(("tokens", "layers", "megabytes"), [(128, 12, 4), (512, 2, 25 / 6)])

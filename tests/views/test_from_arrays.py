@@ -62,7 +62,7 @@ def test_pairs_special_tokens_and_vectors_are_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "said"),
+    ("spoil", "message"),
     [
         (lambda w: w.__setitem__((1, 2, 0), np.nan), "layer 0, head 1, query 2 (sat), key 0 (the): nan"),
         (lambda w: w.__setitem__((1, 2, 0), np.inf), "layer 0, head 1, query 2 (sat), key 0 (the): inf"),
@@ -71,16 +71,16 @@ def test_pairs_special_tokens_and_vectors_are_kept() -> None:
     ],
     ids=["nan", "infinite", "negative", "sum"],
 )
-def test_what_is_not_attention_is_refused_with_its_place(spoil: object, said: str) -> None:
+def test_what_is_not_attention_is_refused_with_its_place(spoil: object, message: str) -> None:
     weights = rows()
     spoil(weights)  # type: ignore[operator]
     with pytest.raises(TraceError) as error:
         Trace.from_arrays([weights], TOKENS)
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 @pytest.mark.parametrize(
-    ("weights", "said"),
+    ("weights", "text"),
     [
         ([], "No weights"),
         ([None], "attn_implementation='eager'"),
@@ -103,10 +103,10 @@ def test_what_is_not_attention_is_refused_with_its_place(spoil: object, said: st
         ([[[[1j, 0, 0]] * 3]], "complex"),
     ],
 )
-def test_wrong_shapes_are_refused_with_what_to_do(weights: object, said: str) -> None:
+def test_wrong_shapes_are_refused_with_what_to_do(weights: object, text: str) -> None:
     with pytest.raises(TraceError) as error:
         Trace.from_arrays(weights, TOKENS)
-    assert said in str(error.value)
+    assert text in str(error.value)
 
 
 def test_masked_rows_of_zeros_are_attention_too() -> None:
@@ -116,7 +116,7 @@ def test_masked_rows_of_zeros_are_attention_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tokens", "said"),
+    ("tokens", "shown_text"),
     [
         (["the", None, "sat"], "tokens[1] is None"),
         ([101, 7592, 102], "convert_ids_to_tokens"),
@@ -127,10 +127,10 @@ def test_masked_rows_of_zeros_are_attention_too() -> None:
         (3, "one int"),
     ],
 )
-def test_tokens_that_are_no_strings_are_refused(tokens: object, said: str) -> None:
+def test_tokens_that_are_no_strings_are_refused(tokens: object, shown_text: str) -> None:
     with pytest.raises(TextError) as error:
         TokenizedText.from_tokens(tokens)  # type: ignore[arg-type]
-    assert said in str(error.value)
+    assert shown_text in str(error.value)
     with pytest.raises(TextError):
         Trace.from_arrays([rows()], tokens)  # type: ignore[arg-type]
 

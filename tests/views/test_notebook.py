@@ -30,9 +30,9 @@ def view(tokens: int = 3) -> View:
 
 
 def test_the_bundle_has_the_widget_and_a_picture() -> None:
-    made = view()
-    shown = made._repr_mimebundle_()
-    assert shown[WIDGET]["model_id"] == made.widget().model_id
+    drawn = view()
+    shown = drawn._repr_mimebundle_()
+    assert shown[WIDGET]["model_id"] == drawn.widget().model_id
     assert "token2" in picture_in(shown["text/html"])
 
 
@@ -43,30 +43,30 @@ def picture_in(html: str) -> str:
 def test_arrays_travel_as_binary_buffers() -> None:
     from ipywidgets.widgets.widget import _remove_buffers
 
-    made = view()
-    state, paths, buffers = _remove_buffers(made.widget().get_state())
+    shown = view()
+    state, paths, buffers = _remove_buffers(shown.widget().get_state())
     assert ["_arrays", "encoder.0.weights", "data"] in paths
-    assert [bytes(buffer) for buffer in buffers] == [made.arrays["encoder.0.weights"].data]
+    assert [bytes(buffer) for buffer in buffers] == [shown.arrays["encoder.0.weights"].data]
     assert state["_spec"]["model"] == "arrays"
 
 
 def test_the_state_follows_the_reader() -> None:
-    made = view()
-    made.widget().set_state({"state": {"layer": 0, "heads": [1]}})  # what the front end sends
-    assert made.state["heads"] == [1]
+    shown = view()
+    shown.widget().set_state({"state": {"layer": 0, "heads": [1]}})  # what the front end sends
+    assert shown.state["heads"] == [1]
 
 
 def test_the_reader_follows_the_state() -> None:
-    made = view()
+    shown = view()
     seen = []
-    made.widget().observe(lambda change: seen.append(change["new"]), "state")
-    made.update(heads=[0], theme="dark")
+    shown.widget().observe(lambda change: seen.append(change["new"]), "state")
+    shown.update(heads=[0], theme="dark")
     assert seen == [{"stack": 0, "layer": 0, "heads": [0], "theme": "dark"}]
 
 
 def test_a_view_has_one_widget() -> None:
-    made = view()
-    assert made.widget() is made.widget()
+    shown = view()
+    assert shown.widget() is shown.widget()
 
 
 @pytest.fixture
@@ -109,14 +109,14 @@ SMALL = "import pytest\nfrom tests.views.front_end import use_small_front_end\nu
 
 @pytest.mark.parametrize("keep_widget_state", [True, False])
 def test_an_executed_notebook_shows_the_picture_without_a_kernel(keep_widget_state: bool) -> None:
-    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CELL.format(extra=SMALL))])
+    result = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(CELL.format(extra=SMALL))])
     root = str(Path(__file__).parents[2])
     NotebookClient(
-        made, timeout=120, kernel_name="python3", store_widget_state=keep_widget_state, resources={"metadata": {"path": root}}
+        result, timeout=120, kernel_name="python3", store_widget_state=keep_widget_state, resources={"metadata": {"path": root}}
     ).execute()
-    html, _ = HTMLExporter().from_notebook_node(made)
+    html, _ = HTMLExporter().from_notebook_node(result)
     assert "cat" in picture_in(html)
-    picture, widget = (output["data"] for output in made.cells[0].outputs)
+    picture, widget = (output["data"] for output in result.cells[0].outputs)
     assert WIDGET in widget
     assert WIDGET not in picture
     name = re.findall(r'<img class="([\w-]+)"', picture["text/html"])[0]

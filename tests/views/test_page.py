@@ -53,19 +53,19 @@ class Elements(HTMLParser):
 
     def __init__(self, page: str) -> None:
         super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
         self.texts: list[str] = []
         self.feed(page)
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attributes)))
+        self.elements.append((tag, dict(attributes)))
         self.texts.append("")
 
     def handle_data(self, data: str) -> None:
         self.texts[-1:] = [self.texts[-1] + data] if self.texts else []
 
     def scripts(self) -> list[str]:
-        return [text for (tag, _), text in zip(self.found, self.texts, strict=True) if tag == "script"]
+        return [text for (tag, _), text in zip(self.elements, self.texts, strict=True) if tag == "script"]
 
 
 def data_of(page: str) -> dict[str, object]:
@@ -80,25 +80,25 @@ def test_odd_tokens_arrive_as_they_are() -> None:
 @given(st.lists(st.text(st.characters(), min_size=1), min_size=1, max_size=3), st.text(st.characters()))
 def test_no_text_can_leave_its_script(tokens: list[str], model: str) -> None:
     page = view(tokens, model).html()
-    assert [tag for tag, _ in Elements(page).found].count("script") == 2
+    assert [tag for tag, _ in Elements(page).elements].count("script") == 2
     assert data_of(page)["spec"]["texts"][0]["tokens"] == tokens  # type: ignore[index]
 
 
 def test_the_models_name_cannot_break_the_title() -> None:
     elements = Elements(view(["a"], model="</title><script>alert(1)</script>").html())
-    assert [tag for tag, _ in elements.found].count("script") == 2
+    assert [tag for tag, _ in elements.elements].count("script") == 2
 
 
 def test_nothing_in_the_page_would_be_fetched() -> None:
     page = view(["https://example.org/x.js"]).html()
-    for tag, attributes in Elements(page).found:
+    for tag, attributes in Elements(page).elements:
         assert tag not in ("link", "img", "iframe", "object", "embed", "base", "audio", "video", "source")
         assert not {"src", "href", "srcset", "data", "poster", "action"} & set(attributes)
     assert not re.search(r"@import|url\(", page)
 
 
 def test_the_policy_allows_no_request() -> None:
-    policy = next(a["content"] for tag, a in Elements(view(["a"]).html()).found if a.get("http-equiv") == "Content-Security-Policy")
+    policy = next(a["content"] for tag, a in Elements(view(["a"]).html()).elements if a.get("http-equiv") == "Content-Security-Policy")
     rules = dict(rule.strip().split(" ", 1) for rule in str(policy).split(";"))
     assert rules["default-src"] == "'none'"
     assert "connect-src" not in rules  # falls back to none
@@ -119,9 +119,9 @@ def test_the_theme_asked_for_colours_the_page_before_anything_is_drawn() -> None
 
 
 def test_arrays_travel_as_base64_of_their_bytes() -> None:
-    made = view(["a", "b"])
-    entry = data_of(made.html())["arrays"]["encoder.0.weights"]  # type: ignore[index]
-    assert base64.b64decode(entry.pop("data")) == made.arrays["encoder.0.weights"].data
+    shown = view(["a", "b"])
+    entry = data_of(shown.html())["arrays"]["encoder.0.weights"]  # type: ignore[index]
+    assert base64.b64decode(entry.pop("data")) == shown.arrays["encoder.0.weights"].data
     assert entry == {"dtype": "sqrt8", "shape": [1, 2, 2], "levels": 255, "fine_from": 2}
 
 

@@ -12,7 +12,8 @@ import pytest
 from eyeline.errors import EyelineError
 from eyeline.results.facts import CorpusFacts, ModelFacts, RunFacts, SpaceOptions
 from eyeline.results.space.space import Space
-from eyeline.views import space, space_view
+from eyeline.views import space as space_module
+from eyeline.views import space_view
 from eyeline.views.pictures.still import still
 from tests.browser import made_up_space as made_up
 
@@ -23,11 +24,11 @@ def decoded(view, name: str) -> np.ndarray:
 
 
 def test_distances_between_points_are_kept_up_to_one_scale_a_head():
-    made = made_up.space([12, 9])
-    points = decoded(space_view(made), "points") / 65535  # [head, point, dims]
-    true = np.concatenate([made.only.queries[1], made.only.keys[1]], axis=1)
+    space = made_up.space([12, 9])
+    points = decoded(space_view(space), "points") / 65535  # [head, point, dims]
+    true = np.concatenate([space.only.queries[1], space.only.keys[1]], axis=1)
     for shown, real in zip(points, true, strict=True):
-        apart, really = (np.linalg.norm(one[:, None] - one[None], axis=-1) for one in (shown, real))
+        apart, really = (np.linalg.norm(item[:, None] - item[None], axis=-1) for item in (shown, real))
         scale = apart.max() / really.max()
         assert np.abs(apart - scale * really).max() < 5e-5
     assert points.min() >= 0.039
@@ -35,32 +36,32 @@ def test_distances_between_points_are_kept_up_to_one_scale_a_head():
 
 
 def test_the_strongest_keys_and_their_weights_are_the_spaces():
-    made = made_up.space([12, 3, 9])
-    view = space_view(made)
+    space = made_up.space([12, 3, 9])
+    view = space_view(space)
     tops, weights = decoded(view, "tops"), decoded(view, "top_weights")  # [head, rank, query]
-    first = made.only.key_tokens.starts[made.only.query_tokens.text]
+    first = space.only.key_tokens.starts[space.only.query_tokens.text]
     keys = np.where(tops == 0, -1, tops + first - 1).swapaxes(1, 2)
-    assert (keys == made.only.top_keys[1]).all()
-    assert np.abs(weights.swapaxes(1, 2) - made.only.top_weights[1]).max() <= 0.0005
+    assert (keys == space.only.top_keys[1]).all()
+    assert np.abs(weights.swapaxes(1, 2) - space.only.top_weights[1]).max() <= 0.0005
 
 
 def test_maps_come_along_where_they_fit_and_stay_away_where_they_do_not(monkeypatch):
-    made = made_up.space([12, 9])
-    maps = decoded(space_view(made), "maps")
-    assert np.abs(maps[2][: 12 * 12].reshape(12, 12) - made.only.map(1, 2, 0)).max() < 1e-6
-    monkeypatch.setattr(space, "ROOM", 1)
-    small = space_view(made)
+    space = made_up.space([12, 9])
+    maps = decoded(space_view(space), "maps")
+    assert np.abs(maps[2][: 12 * 12].reshape(12, 12) - space.only.map(1, 2, 0)).max() < 1e-6
+    monkeypatch.setattr(space_module, "ROOM", 1)
+    small = space_view(space)
     assert {layer["maps"] for layer in small.spec["spaces"][0]["stacks"][0]["layers"]} == {None}
     assert not [name for name in small.arrays if name.endswith("maps")]
     assert space_view(made_up.space([12, 9], maps=False)).spec["spaces"][0]["stacks"][0]["layers"][0]["maps"] is None
 
 
 def test_the_spec_is_plain_json_whatever_the_numbers_are():
-    made = made_up.space([4, 3])
-    stack = replace(made.only, facts={**made.only.facts, "kl": np.full((2, 3), np.nan)})
+    space = made_up.space([4, 3])
+    stack = replace(space.only, facts={**space.only.facts, "kl": np.full((2, 3), np.nan)})
     stack.keys[0, 0, 0] = np.nan
     stack.keys[1, :, :] = 7.0
-    view = space_view(replace(made, stacks={"encoder": stack}))
+    view = space_view(replace(space, stacks={"encoder": stack}))
     text = json.dumps(view.spec, allow_nan=False)
     assert '"kl": null' in text
     ElementTree.fromstring(still(view))  # noqa: S314 - our own output
@@ -87,8 +88,8 @@ def test_the_picture_of_a_space_can_be_saved(tmp_path):
 
 
 def test_a_layer_and_a_head_open_by_their_numbers():
-    made = made_up.space([6])
-    numbered = replace(made, stacks={"encoder": replace(made.only, layers=(3, 8), heads=(0, 5, 7))})
+    space = made_up.space([6])
+    numbered = replace(space, stacks={"encoder": replace(space.only, layers=(3, 8), heads=(0, 5, 7))})
     view = space_view(numbered, layer=8, head=5)
     assert (view.state["layer"], view.state["heads"], view.state["opened"]) == (1, [1], True)
     for wrong in ({"layer": 1}, {"head": 6}):
@@ -127,12 +128,12 @@ def test_a_state_that_fits_is_kept():
 
 
 def test_two_spaces_share_their_texts_and_keep_what_both_have():
-    one = made_up.space([12, 9], layers=3, heads=3)
+    first = made_up.space([12, 9], layers=3, heads=3)
     other = made_up.space([12, 9], layers=2, heads=4, seed=1)
-    view = space_view(one, other)
+    view = space_view(first, other)
     assert len(view.spec["texts"]) == 2
-    assert [len(one["stacks"][0]["layers"]) for one in view.spec["spaces"]] == [2, 2]
-    assert [one["stacks"][0]["heads"] for one in view.spec["spaces"]] == [[0, 1, 2], [0, 1, 2]]
+    assert [len(first["stacks"][0]["layers"]) for first in view.spec["spaces"]] == [2, 2]
+    assert [first["stacks"][0]["heads"] for first in view.spec["spaces"]] == [[0, 1, 2], [0, 1, 2]]
 
 
 def test_spaces_of_different_corpora_are_not_compared():
@@ -141,17 +142,17 @@ def test_spaces_of_different_corpora_are_not_compared():
 
 
 def test_long_texts_and_many_points_keep_their_numbers():
-    made: Space = made_up.space([300], layers=2, heads=1)
-    view = space_view(made)
+    space: Space = made_up.space([300], layers=2, heads=1)
+    view = space_view(space)
     assert view.arrays["0.encoder.1.tops"].dtype == "uint16"
     keys = decoded(view, "tops").swapaxes(1, 2) - 1
-    assert (keys == made.only.top_keys[1]).all()
+    assert (keys == space.only.top_keys[1]).all()
     assert repr(view) == "<space view of made up, 1 text>"
 
 
 def test_spaces_of_other_texts_in_like_number_are_not_compared():
     facts = [RunFacts(ModelFacts("made up"), CorpusFacts("a.txt", sha), SpaceOptions()) for sha in ("1", "2")]
-    one, other = (replace(made_up.space([12, 9]), facts=each) for each in facts)
-    assert space_view(one, one)
+    first, second = (replace(made_up.space([12, 9]), facts=each) for each in facts)
+    assert space_view(first, first)
     with pytest.raises(EyelineError, match="Make both from the same corpus"):
-        space_view(one, other)
+        space_view(first, second)

@@ -92,7 +92,7 @@ def test_the_weights_of_a_view_are_those_of_its_trace() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ask", "said"),
+    ("ask", "message"),
     [
         (lambda: head_view(bert(), layer=3), "The encoder has layers 0, 1, 5"),
         (lambda: head_view(bert(), layer=0, heads=[2]), "It has 2 heads, 0 to 1"),
@@ -102,10 +102,10 @@ def test_the_weights_of_a_view_are_those_of_its_trace() -> None:
     ],
     ids=["layer", "head", "layers", "stack", "neuron"],
 )
-def test_what_the_trace_cannot_show_is_refused_with_the_choices(ask: object, said: str) -> None:
+def test_what_the_trace_cannot_show_is_refused_with_the_choices(ask: object, message: str) -> None:
     with pytest.raises(TraceError) as error:
         ask()  # type: ignore[operator]
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_a_trace_without_weights_is_refused() -> None:
@@ -173,7 +173,7 @@ def test_another_starting_state_leaves_the_first_view_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "said"),
+    ("state", "text"),
     [
         ({"theme": "blue"}, ["theme='blue'", "Choices: system, light, dark"]),
         ({"bogus": 1}, ["no 'bogus'", "Choices: stack, layer"]),
@@ -193,11 +193,11 @@ def test_another_starting_state_leaves_the_first_view_alone() -> None:
     ],
     ids=lambda given: "-".join(given) if isinstance(given, dict) else "",
 )
-def test_a_state_that_is_not_one_is_refused_with_the_choices(state: dict[str, object], said: list[str]) -> None:
+def test_a_state_that_is_not_one_is_refused_with_the_choices(state: dict[str, object], text: list[str]) -> None:
     for ask in (lambda: head_view(bert(), **state), lambda: head_view(bert()).starting(**state)):  # type: ignore[arg-type]
         with pytest.raises(TraceError) as error:
             ask()
-        assert all(part in str(error.value) for part in said)
+        assert all(part in str(error.value) for part in text)
 
 
 def test_a_state_is_plain_json_whatever_numbers_it_was_given() -> None:

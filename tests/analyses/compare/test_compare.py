@@ -34,20 +34,20 @@ def bert(seed: int = 0, name: str = "bert", **changed: int) -> el.Model:
 
 
 def family(name: str) -> el.Model:
-    return el.wrap(next(one for one in FAMILIES if one.name == name).model(), tiny_tokenizer(), name=name)
+    return el.wrap(next(family for family in FAMILIES if family.name == name).model(), tiny_tokenizer(), name=name)
 
 
 @pytest.mark.parametrize("name", ["bert", "llama", "marian", "deberta-v2"])
 def test_a_model_against_itself_is_zero_everywhere(name):
     model = family(name)
-    found = el.compare(model, model, PAIRS if len(model.layout.stacks) > 1 else TEXTS, spaces=False)
-    numbers = [column for column in found.table.columns if column == "js" or column.endswith("_change")]
+    comparison = el.compare(model, model, PAIRS if len(model.layout.stacks) > 1 else TEXTS, spaces=False)
+    numbers = [column for column in comparison.table.columns if column == "js" or column.endswith("_change")]
     assert len(numbers) > 5
     for column in numbers:
-        values = found.table[column].astype(float)
+        values = comparison.table[column].astype(float)
         assert np.abs(values[np.isfinite(values)]).max() == 0, column
-    assert found.facts.level == "token"
-    assert found.facts.left_out == {}
+    assert comparison.facts.level == "token"
+    assert comparison.facts.left_out == {}
 
 
 def perturbed(model: el.Model, layer: int, head: int) -> el.Model:
@@ -62,39 +62,39 @@ def perturbed(model: el.Model, layer: int, head: int) -> el.Model:
 
 def test_a_perturbed_copy_differs_where_it_was_changed_and_after():
     first = tiny_model()
-    found = el.compare(first, perturbed(first, 1, 2), TEXTS, spaces=False)
-    js = found.table["js"].astype(float).reshape(3, 4)
+    result = el.compare(first, perturbed(first, 1, 2), TEXTS, spaces=False)
+    js = result.table["js"].astype(float).reshape(3, 4)
     assert js[0].max() == 0
     assert js[1].argmax() == 2
     assert js[1, 2] > 0.02
     assert np.delete(js[1], 2).max() == 0
     assert js[2].min() > 0  # what comes after reads what was changed
-    changes = found.table["entropy_change"].astype(float).reshape(3, 4)
+    changes = result.table["entropy_change"].astype(float).reshape(3, 4)
     assert changes[0].tolist() == [0] * 4
     assert changes[1, 2] != 0
 
 
 def test_the_divergence_is_the_plain_formula():
     first, second = tiny_model(), perturbed(tiny_model(), 0, 1)
-    found = el.compare(first, second, TEXTS, spaces=False)
+    comparison = el.compare(first, second, TEXTS, spaces=False)
     rows = []
     for text in TEXTS:
         p, q = (model.trace(text).weights[0, 1].astype(np.float64) for model in (first, second))
         m = (p + q) / 2
         rows += [0.5 * np.sum(a * np.log(a / c)) + 0.5 * np.sum(b * np.log(b / c)) for a, b, c in zip(p, q, m, strict=True)]
-    assert float(found.table["js"][1]) == pytest.approx(np.mean(rows), rel=1e-5)
+    assert float(comparison.table["js"][1]) == pytest.approx(np.mean(rows), rel=1e-5)
 
 
 def test_progress_goes_on_through_all_three_passes_and_can_end_any_of_them():
     first, second, seen = tiny_model(), perturbed(tiny_model(), 0, 1), []
     el.compare(first, second, TEXTS, spaces=False, progress=seen.append)
     n = len(TEXTS)
-    assert [place.done for place in seen] == sorted(place.done for place in seen)
-    assert {n, 2 * n, 3 * n} <= {place.done for place in seen}
-    assert {place.of for place in seen} == {3 * n}
+    assert [progress.done for progress in seen] == sorted(progress.done for progress in seen)
+    assert {n, 2 * n, 3 * n} <= {progress.done for progress in seen}
+    assert {progress.of for progress in seen} == {3 * n}
 
-    def stop(place):
-        if place.done > 2 * n:
+    def stop(progress):
+        if progress.done > 2 * n:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -102,23 +102,23 @@ def test_progress_goes_on_through_all_three_passes_and_can_end_any_of_them():
 
 
 def test_the_two_spaces_show_the_same_texts(tmp_path):
-    found = el.compare(tiny_model(), perturbed(tiny_model(), 1, 2), TEXTS, layers=[1])
-    one, other = found.spaces
-    assert one.only.query_tokens.texts == other.only.query_tokens.texts
-    view = el.space_view(one, other, layer=1, head=2)
+    comparison = el.compare(tiny_model(), perturbed(tiny_model(), 1, 2), TEXTS, layers=[1])
+    first, second = comparison.spaces
+    assert first.only.query_tokens.texts == second.only.query_tokens.texts
+    view = el.space_view(first, second, layer=1, head=2)
     assert [space["model"] for space in view.spec["spaces"]] == ["tiny", "perturbed"]
-    assert el.write_report(found.save(tmp_path)) == tmp_path / "report.html"
+    assert el.write_report(comparison.save(tmp_path)) == tmp_path / "report.html"
     assert el.open_space(tmp_path / "compare-b.safetensors").model == "perturbed"
-    assert el.figure(found.run, "compare").layout.title.text.startswith("tiny compared with perturbed")
+    assert el.figure(comparison.run, "compare").layout.title.text.startswith("tiny compared with perturbed")
 
 
 @pytest.mark.parametrize("swapped", [False, True])
 def test_a_deeper_model_is_compared_where_both_have_layers_and_the_rest_is_named(swapped):
     models = bert(num_hidden_layers=2, name="shallow"), bert(num_hidden_layers=4, name="deep")
-    found = el.compare(*(models[::-1] if swapped else models), TEXTS)
-    assert sorted({int(layer) for layer in found.table["layer"]}) == [0, 1]
-    assert found.facts.left_out == {"encoder layers 2 to 3": "Only deep has them."}
-    assert [space.only.layers for space in found.spaces] == [(0, 1), (0, 1)]
+    comparison = el.compare(*(models[::-1] if swapped else models), TEXTS)
+    assert sorted({int(layer) for layer in comparison.table["layer"]}) == [0, 1]
+    assert comparison.facts.left_out == {"encoder layers 2 to 3": "Only deep has them."}
+    assert [space.only.layers for space in comparison.spaces] == [(0, 1), (0, 1)]
 
 
 @pytest.mark.parametrize("swapped", [False, True])
@@ -127,23 +127,24 @@ def test_encoder_decoders_of_different_depth_are_compared_stack_by_stack(swapped
     with pytest.raises(EyelineError, match="Layer 0 of the decoder has"):
         el.compare(*models, PAIRS, spaces=False)
     models = family("t5"), family("bart")  # 3 + 2 layers and 3 + 3
-    found = el.compare(*(models[::-1] if swapped else models), PAIRS, spaces=False)
-    layers = {stack: sorted({int(row["layer"]) for row in found.table.rows() if row["stack"] == stack}) for stack in ("encoder", "decoder")}
+    comparison = el.compare(*(models[::-1] if swapped else models), PAIRS, spaces=False)
+    rows = list(comparison.table.rows())
+    layers = {stack: sorted({int(row["layer"]) for row in rows if row["stack"] == stack}) for stack in ("encoder", "decoder")}
     assert layers == {"encoder": [0, 1, 2], "decoder": [0, 1]}
-    assert np.isfinite(found.table["entropy_change"].astype(float)).all()
-    assert "Only bart has them." in found.facts.left_out.values()
+    assert np.isfinite(comparison.table["entropy_change"].astype(float)).all()
+    assert "Only bart has them." in comparison.facts.left_out.values()
 
 
 def test_an_encoder_is_compared_with_the_encoder_of_a_larger_model():
     torch.manual_seed(0)
-    config = next(one for one in FAMILIES if one.name == "bart").config()
+    config = next(record for record in FAMILIES if record.name == "bart").config()
     writes = t.BartForConditionalGeneration._from_config(config, attn_implementation="eager").eval()
-    found = el.compare(bert(), el.wrap(writes, tiny_tokenizer(), name="bart"), TEXTS[:2])
-    assert found.spaces[1].stacks.keys() == {"encoder", "decoder", "cross"}
-    assert [stack["name"] for stack in el.space_view(*found.spaces).spec["stacks"]] == ["encoder"]
-    assert len(found.table) == 12
-    assert np.isfinite(found.table["entropy_change"].astype(float)).all()
-    assert found.facts.left_out["decoder attention"] == "Only one of the models has it."
+    comparison = el.compare(bert(), el.wrap(writes, tiny_tokenizer(), name="bart"), TEXTS[:2])
+    assert comparison.spaces[1].stacks.keys() == {"encoder", "decoder", "cross"}
+    assert [stack["name"] for stack in el.space_view(*comparison.spaces).spec["stacks"]] == ["encoder"]
+    assert len(comparison.table) == 12
+    assert np.isfinite(comparison.table["entropy_change"].astype(float)).all()
+    assert comparison.facts.left_out["decoder attention"] == "Only one of the models has it."
 
 
 def test_models_of_another_shape_are_refused():
@@ -156,10 +157,10 @@ def test_models_of_another_shape_are_refused():
 
 
 def test_a_model_without_queries_and_keys_is_compared_without_spaces():
-    found = el.compare(family("deberta-v2"), family("mpnet"), TEXTS)
-    assert found.spaces is None
-    assert "gives no queries and keys" in found.facts.left_out["space"]
-    assert float(found.table["js"].max()) > 0
+    comparison = el.compare(family("deberta-v2"), family("mpnet"), TEXTS)
+    assert comparison.spaces is None
+    assert "gives no queries and keys" in comparison.facts.left_out["space"]
+    assert float(comparison.table["js"].max()) > 0
 
 
 def split_otherwise() -> t.PreTrainedTokenizerFast:
@@ -178,27 +179,27 @@ def split_otherwise() -> t.PreTrainedTokenizerFast:
 
 def test_models_that_split_words_otherwise_are_compared_between_words():
     assert "cat" in WORDS
-    one = bert()
+    single = bert()
     other = el.wrap(bert(seed=1).hf, split_otherwise(), name="letters")
-    found = el.compare(one, other, TEXTS)
-    assert found.facts.level == "word"
-    assert found.facts.counts["texts"] == 4
-    assert 0 < float(found.table["js"].max()) < np.log(2)
-    assert len(found.spaces[0].only.query_tokens) != len(found.spaces[1].only.query_tokens)
-    el.space_view(*found.spaces)
+    comparison = el.compare(single, other, TEXTS)
+    assert comparison.facts.level == "word"
+    assert comparison.facts.counts["texts"] == 4
+    assert 0 < float(comparison.table["js"].max()) < np.log(2)
+    assert len(comparison.spaces[0].only.query_tokens) != len(comparison.spaces[1].only.query_tokens)
+    el.space_view(*comparison.spaces)
 
 
 def test_texts_that_only_one_model_can_read_are_left_out_of_both():
     long = "the cat sat on a very long mat and purred and ran home"  # 15 tokens for one, over 48 for the other
-    found = el.compare(bert(), el.wrap(bert(seed=1).hf, split_otherwise(), name="letters"), [*TEXTS, f"{long} {long}"])
-    assert found.facts.counts["skipped"] == 1
-    assert [len(space.only.query_tokens.texts) for space in found.spaces] == [4, 4]
+    comparison = el.compare(bert(), el.wrap(bert(seed=1).hf, split_otherwise(), name="letters"), [*TEXTS, f"{long} {long}"])
+    assert comparison.facts.counts["skipped"] == 1
+    assert [len(space.only.query_tokens.texts) for space in comparison.spaces] == [4, 4]
 
 
 def test_layers_asked_for_that_only_one_model_has_are_named():
-    found = el.compare(bert(), bert(name="deeper", num_hidden_layers=5), TEXTS, layers=[0, 4], spaces=False)
-    assert set(found.table["layer"].tolist()) == {0}
-    assert found.facts.left_out == {"encoder layers 4": "Only deeper has them."}
+    comparison = el.compare(bert(), bert(name="deeper", num_hidden_layers=5), TEXTS, layers=[0, 4], spaces=False)
+    assert set(comparison.table["layer"].tolist()) == {0}
+    assert comparison.facts.left_out == {"encoder layers 4": "Only deeper has them."}
     with pytest.raises(EyelineError, match=r"They have layers 0…2 in common"):
         el.compare(bert(), bert(name="deeper", num_hidden_layers=5), TEXTS, layers=[0, 99], spaces=False)
 

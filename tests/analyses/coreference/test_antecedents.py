@@ -84,10 +84,10 @@ def test_where_nothing_agrees_the_rules_take_the_nearest() -> None:
 @settings(max_examples=40, deadline=None)
 @given(document=documents())
 def test_rules_are_those_of_the_plain_loops(document: MarkedDocument) -> None:
-    asked = questions(document.mentions)
+    all_questions = questions(document.mentions)
     for method, rule in RULES.items():
-        found = [rule(question, document.words) in question.right for question in asked]
-        assert found == slow.rule_answers(document, list(document.mentions), method)
+        result = [rule(question, document.words) in question.right for question in all_questions]
+        assert result == slow.rule_answers(document, list(document.mentions), method)
 
 
 #: Words that the tiny tokeniser knows, each one token; [CLS] and [SEP] are added.
@@ -97,10 +97,10 @@ DOCUMENT = MarkedDocument("d", (CAT, CAT, ("it", "purred"), CAT), tuple(Mention(
 
 def windows(longest: int, document: MarkedDocument = DOCUMENT, **options: bool) -> tuple[list[tuple[int, int]], Windows]:
     cutter = Windows(tiny_tokenizer(), longest, **options)
-    found = cutter.of(document, 3)
-    assert all(len(window.text) <= longest for window in found)
-    assert all(window.document == 3 for window in found)
-    return [(window.words[0], window.words[-1]) for window in found], cutter
+    actual = cutter.of(document, 3)
+    assert all(len(window.text) <= longest for window in actual)
+    assert all(window.document == 3 for window in actual)
+    return [(window.words[0], window.words[-1]) for window in actual], cutter
 
 
 def test_windows_take_as_many_whole_sentences_as_fit() -> None:

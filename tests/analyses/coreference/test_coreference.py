@@ -59,16 +59,16 @@ def slowly(model: el.Model, documents: list[MarkedDocument], max_tokens: int) ->
             for method in RULES:
                 answers.setdefault((method,), []).extend(zip(types, slow.rule_answers(document, mentions, method), strict=True))
             (stack,) = model.trace(words=[document.words[word] for word in window.words]).stacks.values()
-            places = {word: place for place, word in enumerate(window.words)}
+            index_of = {word: index for index, word in enumerate(window.words)}
             for layer, weights in zip(stack.layers, stack.weights_by_layer, strict=True):
                 for head, map_ in enumerate(weights):
                     words = slow.word_level(map_, stack.query_text)
                     for back, direction in enumerate(DIRECTIONS):
-                        found = slow.attention_answers(words, places, mentions, back=bool(back))
-                        answers.setdefault((layer, head, direction), []).extend(found)
+                        result = slow.attention_answers(words, index_of, mentions, back=bool(back))
+                        answers.setdefault((layer, head, direction), []).extend(result)
     return {
-        key: [100 * float(np.mean([right for type_, right in found if name in ("all", type_)] or [np.nan])) for name in ("all", *TYPES)]
-        for key, found in answers.items()
+        key: [100 * float(np.mean([right for type_, right in result if name in ("all", type_)] or [np.nan])) for name in ("all", *TYPES)]
+        for key, result in answers.items()
     }
 
 
@@ -76,8 +76,8 @@ def check_equal(run: el.Run, expected: dict[tuple[object, ...], list[float]], di
     heads = run.table("coreference_heads")
     assert len(heads) == len([key for key in expected if len(key) == 3 and key[2] in DIRECTIONS[:directions]])
     for row in heads.rows():
-        found = [row[name] for name in ("all", *TYPES)]
-        assert found == pytest.approx(expected[row["layer"], row["head"], row["direction"]], abs=0.01, nan_ok=True)
+        actual = [row[name] for name in ("all", *TYPES)]
+        assert actual == pytest.approx(expected[row["layer"], row["head"], row["direction"]], abs=0.01, nan_ok=True)
     for row in list(run.table("coreference").rows())[:3]:
         assert [row[name] for name in ("all", *TYPES)] == pytest.approx(expected[row["method"],], abs=0.01, nan_ok=True)
 
@@ -122,14 +122,14 @@ def test_the_example_shows_what_the_best_head_attends_to(minilm: el.Model) -> No
     run = coreference(minilm, [MARY])
     table = run.table("coreference_example")
     assert tuple(table.columns["word"]) == MARY.words
-    told = [row for row in table.rows() if row["mention"]]
-    assert [row["place"] for row in told] == [question.mention.head_word for question in questions(MARY.mentions)]
+    mentions = [row for row in table.rows() if row["mention"]]
+    assert [row["place"] for row in mentions] == [question.mention.head_word for question in questions(MARY.mentions)]
     layer, head = run.facts.coreference.example.layer, run.facts.coreference.example.head
     weights = minilm.trace(words=list(MARY.words)).words().weights[layer, head]  # [unit, unit], [CLS] first
-    for row in told:
+    for row in mentions:
         assert row["weight"] == pytest.approx(weights[row["place"] + 1, int(row["attended"]) + 1], abs=1e-5)
     best = next(row for row in run.table("coreference").rows() if row["method"] == "best head")
-    assert 100 * np.mean([row["right"] for row in told]) == pytest.approx(best["all"])
+    assert 100 * np.mean([row["right"] for row in mentions]) == pytest.approx(best["all"])
 
 
 def test_the_held_out_head_is_chosen_on_one_half_and_scored_on_the_other() -> None:
@@ -197,7 +197,7 @@ def test_nothing_to_ask_is_an_error_that_says_so(minilm: el.Model) -> None:
 
 def test_chosen_layers_alone_are_scored_and_progress_is_told(minilm: el.Model) -> None:
     seen: list[tuple[int, int]] = []
-    run = coreference(minilm, twins(2), layers=[1, 4], progress=lambda place: seen.append((place.done, place.of or 0)))
+    run = coreference(minilm, twins(2), layers=[1, 4], progress=lambda progress: seen.append((progress.done, progress.of or 0)))
     assert set(run.table("coreference_heads").columns["layer"]) == {1, 4}
     assert seen[-1] == (2, 2)
 

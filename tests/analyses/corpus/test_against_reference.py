@@ -77,18 +77,18 @@ def test_distances_are_the_mean_over_rows_of_the_plain_loop(minilm: el.Model, mi
     table = minilm_run.table("distances")
     assert list(table.columns) == ["head", *table.columns["head"]]
     assert table.columns["head"][13] == "L1·H1"
-    found = np.array([table[name] for name in table.columns["head"]])
-    np.testing.assert_allclose(found, expected, atol=1e-6)
+    result = np.array([table[name] for name in table.columns["head"]])
+    np.testing.assert_allclose(result, expected, atol=1e-6)
 
 
 @pytest.mark.parametrize(("heads", "rows", "keys"), [(1, 1, 1), (2, 3, 5), (7, 40, 300), (3, 1, 5000)])
 def test_blocked_distances_are_the_plain_loop(heads: int, rows: int, keys: int) -> None:
     torch.manual_seed(heads)
     weights = torch.randn(heads, rows, keys).mul(3).softmax(-1)
-    found = js_between_heads(weights).numpy() / rows
-    np.testing.assert_allclose(found, slow_distances.js_between_heads(weights.numpy()) / rows, atol=1e-6)
-    assert (found == found.T).all()
-    assert (found.diagonal() == 0).all()
+    actual = js_between_heads(weights).numpy() / rows
+    np.testing.assert_allclose(actual, slow_distances.js_between_heads(weights.numpy()) / rows, atol=1e-6)
+    assert (actual == actual.T).all()
+    assert (actual.diagonal() == 0).all()
 
 
 def test_heads_on_different_tokens_are_log_two_apart() -> None:

@@ -103,7 +103,7 @@ def test_bytes_that_are_not_utf8_are_named_by_line(tmp_path: Path, name: str) ->
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "said"),
+    ("name", "data", "message"),
     [
         ("x.jsonl", b'"a"\n{"text": \n', "line 2: not JSON"),
         ("x.jsonl", b'{"body": "a"}\n', "line 1: no text"),
@@ -113,8 +113,8 @@ def test_bytes_that_are_not_utf8_are_named_by_line(tmp_path: Path, name: str) ->
     ],
     ids=["broken", "no text", "deep", "columns", "kind"],
 )
-def test_what_is_not_what_it_says_is_named(tmp_path: Path, name: str, data: bytes, said: str) -> None:
-    with pytest.raises(TextError, match=said):
+def test_what_is_not_what_it_says_is_named(tmp_path: Path, name: str, data: bytes, message: str) -> None:
+    with pytest.raises(TextError, match=message):
         read_corpus(write(tmp_path, name, data))
 
 
@@ -131,8 +131,8 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 
 def test_the_hash_follows_the_bytes(tmp_path: Path) -> None:
-    one, other = (read_corpus(write(tmp_path, "x.txt", text)).sha256 for text in ("a", "b"))
-    assert one != other
+    first, second = (read_corpus(write(tmp_path, "x.txt", text)).sha256 for text in ("a", "b"))
+    assert first != second
 
 
 def test_a_line_of_ten_megabytes_is_skipped_and_counted(tmp_path: Path, minilm: el.Model) -> None:
@@ -154,9 +154,9 @@ class TestPairs:
         return [d.item for d in build_pairs(documents, minilm.tokenizer, **{"max_tokens": 128, "seed": 0, **options})]  # type: ignore[misc]
 
     def test_segments_fit_and_are_nearly_full(self, minilm: el.Model) -> None:
-        made = self.pairs(minilm, [Document(self.TEXT, 1)])
-        lengths = [len(minilm.tokenizer(*pair).input_ids) for pair in made]
-        assert len(made) > 4
+        result = self.pairs(minilm, [Document(self.TEXT, 1)])
+        lengths = [len(minilm.tokenizer(*pair).input_ids) for pair in result]
+        assert len(result) > 4
         assert max(lengths) <= 128
         assert min(lengths[:-1]) >= 120  # all but the document's rest
 

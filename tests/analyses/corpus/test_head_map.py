@@ -16,9 +16,9 @@ def square_of(points: np.ndarray) -> np.ndarray:
 
 def test_points_of_a_plane_keep_their_distances() -> None:
     square = square_of(np.random.default_rng(0).normal(size=(12, 2)))
-    places = lay_out(square, seed=0)
-    np.testing.assert_allclose(square_of(places), square, atol=0.02)
-    assert stress(square, places) < 0.01
+    positions = lay_out(square, seed=0)
+    np.testing.assert_allclose(square_of(positions), square, atol=0.02)
+    assert stress(square, positions) < 0.01
 
 
 def test_the_seed_decides_the_layout() -> None:

@@ -60,8 +60,8 @@ def test_the_mean_gradient_is_what_moving_each_visible_weight_does_to_the_loss(w
         seen = np.tril(np.ones((n, n))) - np.tril(np.ones((n, n)), -(window or n))
         for target, keys in (("first", [0]), ("punctuation", [4]), ("other", [1, 2, 3]), ("sep", [5])):
             expected = (sizes * seen)[:, :, keys].sum() / (2 * seen[:, keys].sum())
-            (found,) = run.table("importance").where(layer=layer, target=target)["mean"]
-            assert found == pytest.approx(expected, rel=1e-3)
+            (result,) = run.table("importance").where(layer=layer, target=target)["mean"]
+            assert result == pytest.approx(expected, rel=1e-3)
 
 
 def test_the_masks_are_drawn_by_the_seed() -> None:

@@ -26,7 +26,7 @@ ALL = [
 ]
 
 
-def made(folder: Path, texts: list[str], **options) -> Path:  # type: ignore[no-untyped-def]
+def save_run(folder: Path, texts: list[str], **options) -> Path:  # type: ignore[no-untyped-def]
     with pytest.MonkeyPatch.context() as patch:
         use_small_front_end(patch)
         el.analyse(tiny_model(), Corpus.from_texts(texts, folder.name), ALL, folder=folder, **options).save(folder)
@@ -34,7 +34,7 @@ def made(folder: Path, texts: list[str], **options) -> Path:  # type: ignore[no-
 
 
 def test_parts_merged_are_the_whole(tmp_path: Path) -> None:
-    parts = [made(tmp_path / "one", TEXTS[:2]), made(tmp_path / "two", TEXTS[2:])]
+    parts = [save_run(tmp_path / "one", TEXTS[:2]), save_run(tmp_path / "two", TEXTS[2:])]
     merged, whole = merge_runs(parts), el.analyse(tiny_model(), TEXTS, ALL)
     assert merged.facts.counts == whole.facts.counts
     assert merged.facts.corpus.name == "one + two"
@@ -50,7 +50,7 @@ def test_parts_merged_are_the_whole(tmp_path: Path) -> None:
 
 def test_runs_are_merged_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use_small_front_end(monkeypatch)
-    parts = [str(made(tmp_path / "one", TEXTS[:2])), str(made(tmp_path / "two", TEXTS[2:]))]
+    parts = [str(save_run(tmp_path / "one", TEXTS[:2])), str(save_run(tmp_path / "two", TEXTS[2:]))]
     done = CliRunner().invoke(app, ["merge", *parts, "-o", str(tmp_path / "whole")])
     assert done.exit_code == 0, done.output
     assert "5 texts" in done.output
@@ -65,16 +65,16 @@ def test_merging_into_a_folder_that_a_run_writes_to_is_refused(tmp_path: Path) -
 
 
 def test_what_cannot_be_merged_is_refused(tmp_path: Path) -> None:
-    one, again = made(tmp_path / "one", TEXTS[:2]), made(tmp_path / "again", TEXTS[:2])
-    other = made(tmp_path / "other", TEXTS[2:], layers=[1])
+    first, again = save_run(tmp_path / "one", TEXTS[:2]), save_run(tmp_path / "again", TEXTS[:2])
+    other = save_run(tmp_path / "other", TEXTS[2:], layers=[1])
     with pytest.raises(TraceError, match="different options"):
-        merge_runs([one, other])
+        merge_runs([first, other])
     with pytest.raises(TraceError, match="would count twice"):
-        merge_runs([one, again])
+        merge_runs([first, again])
     with pytest.raises(TraceError, match="at least two"):
-        merge_runs([one])
+        merge_runs([first])
     with pytest.raises(StorageError, match="not a finished run"):
-        merge_runs([one, tmp_path / "missing"])
+        merge_runs([first, tmp_path / "missing"])
     (other / "statistics.safetensors").unlink()
     with pytest.raises(StorageError, match="no sums"):
-        merge_runs([one, other])
+        merge_runs([first, other])

@@ -30,8 +30,8 @@ def scores(n: int, *, causal: bool, heads: int = 6, key_heads: int = 2, texts: i
 
 def dense(layer: LayerScores) -> torch.Tensor:
     keys = layer.keys.repeat_interleave(layer.queries.shape[1] // layer.keys.shape[1], 1)
-    found = layer.queries.double() @ keys.double().transpose(2, 3) * layer.scale
-    return (found.masked_fill(torch.ones_like(found, dtype=torch.bool).triu(1), -torch.inf) if layer.causal else found).softmax(-1)
+    logits = layer.queries.double() @ keys.double().transpose(2, 3) * layer.scale
+    return (logits.masked_fill(torch.ones_like(logits, dtype=torch.bool).triu(1), -torch.inf) if layer.causal else logits).softmax(-1)
 
 
 def assert_rows(rows: Rows, weights: torch.Tensor, columns: torch.Tensor) -> None:
@@ -41,9 +41,9 @@ def assert_rows(rows: Rows, weights: torch.Tensor, columns: torch.Tensor) -> Non
     expected = -(part * part.clamp_min(1e-300).log()).sum(-1)
     torch.testing.assert_close(rows.entropy().double(), expected, atol=3e-5, rtol=0)
     for offset in (-2, -1, 0, 1, 3):
-        places = torch.arange(rows.first, rows.first + rows.n_rows)
-        there = (places + offset >= 0) & (places + offset < weights.shape[-1])
-        picked = part[:, :, torch.arange(rows.n_rows)[there], (places + offset)[there]]
+        indices = torch.arange(rows.first, rows.first + rows.n_rows)
+        there = (indices + offset >= 0) & (indices + offset < weights.shape[-1])
+        picked = part[:, :, torch.arange(rows.n_rows)[there], (indices + offset)[there]]
         assert not rows.at_offset(offset)[..., ~there].any()
         torch.testing.assert_close(rows.at_offset(offset)[..., there].double(), picked, atol=1e-5, rtol=0)
 
@@ -99,31 +99,31 @@ def test_rows_in_blocks_are_the_whole_map(family: Family, monkeypatch: pytest.Mo
     blocks: list[LayerAttention] = []
     model.stream_layers(sides, whole.append)
     model.stream_layers(sides, blocks.append, rows=5)
-    for one in whole:
-        parts = [part for part in blocks if (part.stack, part.layer) == (one.stack, one.layer)]
-        assert len(parts) == -(-one.weights.shape[2] // 5)
-        torch.testing.assert_close(torch.cat([part.weights for part in parts], 2), one.weights, atol=1e-5, rtol=0)
-    found = []
+    for sentence in whole:
+        parts = [part for part in blocks if (part.stack, part.layer) == (sentence.stack, sentence.layer)]
+        assert len(parts) == -(-sentence.weights.shape[2] // 5)
+        torch.testing.assert_close(torch.cat([part.weights for part in parts], 2), sentence.weights, atol=1e-5, rtol=0)
+    results = []
     for limit in (1024, 6):
         monkeypatch.setattr(fold_module, "WHOLE", limit)
-        made = [statistic.fresh() for statistic in STATISTICS]
-        fold(model, Batch(tuple(sides), roles_of(model.tokenizer)), made, check_layers(model.layout, None), streamed=False)
-        found.append({f"{one.name} {name}": values for one in made for name, values in one.state().items()})
-    assert found[0].keys() == found[1].keys()
-    for name, values in found[0].items():
-        np.testing.assert_allclose(found[1][name], values, rtol=1e-4, atol=1e-4, err_msg=name)
+        fresh = [statistic.fresh() for statistic in STATISTICS]
+        fold(model, Batch(tuple(sides), roles_of(model.tokenizer)), fresh, check_layers(model.layout, None), streamed=False)
+        results.append({f"{sentence.name} {name}": values for sentence in fresh for name, values in sentence.state().items()})
+    assert results[0].keys() == results[1].keys()
+    for name, values in results[0].items():
+        np.testing.assert_allclose(results[1][name], values, rtol=1e-4, atol=1e-4, err_msg=name)
 
 
 def test_streamed_statistics_of_a_text_cut_into_blocks_are_those_of_the_whole(smollm2: el.Model, monkeypatch: pytest.MonkeyPatch) -> None:
     from eyeline.analyses.corpus import score_rows as rows_module
 
     sides = (smollm2.read("The cat sat on the mat, and then it slept. " * 12),)
-    found = []
+    collected = []
     for block in (1 << 20, 9 * 130 * 20):
         monkeypatch.setattr(rows_module, "BLOCK_CPU", block)
-        made = [AverageAttention(), Entropy(), Entropy(smoothing=0.1)]
-        fold(smollm2, Batch(sides, {}), made, {"decoder": (0, 29)}, streamed=True)
-        found.append([(name, values) for one in made for name, values in one.state().items()])
-    assert len(found[0]) == 6  # three statistics, two layers
-    for (name, whole), (_, cut) in zip(*found, strict=True):
+        statistics = [AverageAttention(), Entropy(), Entropy(smoothing=0.1)]
+        fold(smollm2, Batch(sides, {}), statistics, {"decoder": (0, 29)}, streamed=True)
+        collected.append([(name, values) for item in statistics for name, values in item.state().items()])
+    assert len(collected[0]) == 6  # three statistics, two layers
+    for (name, whole), (_, cut) in zip(*collected, strict=True):
         np.testing.assert_allclose(cut, whole, rtol=0, atol=1e-4, err_msg=name)

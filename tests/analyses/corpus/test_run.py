@@ -73,10 +73,10 @@ def test_a_killed_run_resumes_to_the_same_numbers(tmp_path: Path) -> None:
     for kill_after in kills:
         folder = tmp_path / f"killed{kill_after}"
         assert in_small_batches(folder, resume=True) == whole - kill_after  # it went on, rather than starting over
-        found, expected = (load_file(place / "statistics.safetensors") for place in (folder, tmp_path / "whole"))
-        assert found.keys() == expected.keys()
+        result, expected = (load_file(path / "statistics.safetensors") for path in (folder, tmp_path / "whole"))
+        assert result.keys() == expected.keys()
         for name, values in expected.items():
-            np.testing.assert_array_equal(found[name], values, err_msg=name)
+            np.testing.assert_array_equal(result[name], values, err_msg=name)
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def interrupted(folder: Path, texts: list[str] | Corpus, statistics: list, **opt
 
 @pytest.mark.usefixtures("often")
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"texts": ["another text", *TEXTS[1:]]}, "The corpus has changed"),
         ({"max_tokens": 20}, "other options"),
@@ -109,11 +109,11 @@ def interrupted(folder: Path, texts: list[str] | Corpus, statistics: list, **opt
     ],
     ids=["corpus", "max_tokens", "seed", "layers", "statistics"],
 )
-def test_a_run_that_is_not_the_same_is_not_resumed(tmp_path: Path, change: dict, said: str) -> None:  # type: ignore[type-arg]
+def test_a_run_that_is_not_the_same_is_not_resumed(tmp_path: Path, change: dict, message: str) -> None:  # type: ignore[type-arg]
     interrupted(tmp_path, TEXTS, [Entropy()])
     change = dict(change)
     texts, statistics = change.pop("texts", TEXTS), change.pop("statistics", [Entropy()])
-    with pytest.raises(StorageError, match=said):
+    with pytest.raises(StorageError, match=message):
         analyse(tiny_model(), texts, statistics, folder=tmp_path, resume=True, **change)
 
 
@@ -134,15 +134,15 @@ def test_an_unfinished_run_is_not_overwritten(tmp_path: Path) -> None:
 
 
 def test_two_runs_into_one_folder_the_second_is_refused(tmp_path: Path) -> None:
-    said = []
+    text = []
 
     def second(_: object) -> None:
         with pytest.raises(StorageError, match="another run is writing here"):
             analyse(tiny_model(), TEXTS, [Entropy()], folder=tmp_path)
-        said.append(True)
+        text.append(True)
 
     analyse(tiny_model(), TEXTS, [Entropy()], folder=tmp_path, progress=second)
-    assert said
+    assert text
 
 
 @pytest.mark.usefixtures("often")

@@ -27,7 +27,7 @@ WITHIN = 0.01
 
 
 def relations_of(sentences: list[Sentence]) -> list[tuple[str, ...]]:
-    return [gold_of(one).relations for one in sentences]
+    return [gold_of(sentence).relations for sentence in sentences]
 
 
 def check_against_reference(run: el.Run, traces: list[el.Trace], sentences: list[Sentence]) -> None:
@@ -48,15 +48,15 @@ def check_against_reference(run: el.Run, traces: list[el.Trace], sentences: list
 def test_the_built_in_treebank_is_scored_as_the_slow_protocol_scores_it(minilm: el.Model) -> None:
     sentences = list(sample_treebank(16, seed=3))
     run = el.syntax(minilm, sentences, min_count=1)
-    check_against_reference(run, [minilm.trace(words=list(one.words), keep={"weights"}) for one in sentences], sentences)
+    check_against_reference(run, [minilm.trace(words=list(item.words), keep={"weights"}) for item in sentences], sentences)
 
 
 def test_a_real_treebank_is_scored_as_the_slow_protocol_scores_it(minilm: el.Model) -> None:
     bank = read_treebank(data_file("en_ewt-dev.conllu.gz"))
-    possessors = [one for one in bank if "'s" in one.words and "nmod:poss" in one.deprels and len(one) < 20][:4]
-    sentences = [one for one in bank if 3 <= len(one) <= 20][:200:10] + possessors
+    possessors = [sentence for sentence in bank if "'s" in sentence.words and "nmod:poss" in sentence.deprels and len(sentence) < 20][:4]
+    sentences = [sentence for sentence in bank if 3 <= len(sentence) <= 20][:200:10] + possessors
     run = el.syntax(minilm, sentences, min_count=1)
-    check_against_reference(run, [minilm.trace(words=list(one.words), keep={"weights"}) for one in sentences], sentences)
+    check_against_reference(run, [minilm.trace(words=list(sentence.words), keep={"weights"}) for sentence in sentences], sentences)
 
 
 WORDS = [("the", "cat", "sat", "."), ("a", "dog", "ran", "home", ",", "and", "it", "purred"), ("catty", "doggy", "ran"), ("it", "ran")]
@@ -72,15 +72,15 @@ SENTENCES = [Sentence(f"s{i}", *parts) for i, parts in enumerate(zip(WORDS, HEAD
 
 @pytest.mark.parametrize("family", ["llama", "gpt2", "t5", "bart", "modernbert", "deberta-v2"])
 def test_decoders_encoder_decoders_and_models_outside_the_interface_are_scored_alike(family: str) -> None:
-    model = el.wrap(next(one for one in FAMILIES if one.name == family).model(), tiny_tokenizer(), name=family)
+    model = el.wrap(next(record for record in FAMILIES if record.name == family).model(), tiny_tokenizer(), name=family)
     pair = ["the", "cat"] if model.hf.config.is_encoder_decoder else None
-    traces = [model.trace(words=list(one.words), pair_words=pair, keep={"weights"}) for one in SENTENCES]
+    traces = [model.trace(words=list(record.words), pair_words=pair, keep={"weights"}) for record in SENTENCES]
     check_against_reference(el.syntax(model, SENTENCES, min_count=1), traces, SENTENCES)
 
 
 def test_a_causal_head_predicts_nothing_for_what_it_cannot_see() -> None:
     """The first word of a decoder sees only itself, and nothing sees the last: both are wrong, not right by chance."""
-    model = el.wrap(next(one for one in FAMILIES if one.name == "llama").model(), _without_special_tokens(), name="llama")
+    model = el.wrap(next(family for family in FAMILIES if family.name == "llama").model(), _without_special_tokens(), name="llama")
     two = [Sentence("a", ("cat", "ran"), (1, -1), ("nsubj", "root")), Sentence("b", ("ran", "cat"), (-1, 0), ("root", "obj"))]
     table = el.syntax(model, two, min_count=1).table("syntax_heads")
     assert set(table.where(relation="nsubj", direction="dependent-to-head").columns["accuracy"]) == {0.0}
@@ -126,19 +126,20 @@ def test_layers_may_differ_in_how_many_heads_they_have() -> None:
     attention = hf.bert.encoder.layer[1].attention.self
     attention.num_attention_heads, attention.attention_head_size = 2, 12
     model = el.wrap(hf, tiny_tokenizer(), name="uneven")
-    check_against_reference(el.syntax(model, SENTENCES, min_count=1), model.traces([list(one.words) for one in SENTENCES]), SENTENCES)
+    traces = model.traces([list(sentence.words) for sentence in SENTENCES])
+    check_against_reference(el.syntax(model, SENTENCES, min_count=1), traces, SENTENCES)
 
 
 @pytest.mark.parametrize("layers", [None, [2]])
 def test_an_encoder_deeper_than_its_decoder_is_asked_in_all_its_layers(layers: list[int] | None) -> None:
-    t5 = next(one for one in FAMILIES if one.name == "t5")
+    t5 = next(entry for entry in FAMILIES if entry.name == "t5")
     assert t5.layers["encoder"] == 3 > t5.layers["decoder"]
     model = el.wrap(t5.model(), tiny_tokenizer(), name="t5")
-    asked = set(layers or range(3))
-    assert set(el.syntax(model, SENTENCES, min_count=1, layers=layers).table("syntax_heads").columns["layer"]) == asked
-    assert set(el.probe(model, SENTENCES, seeds=1, layers=layers).table("probe_weights").columns["layer"]) == asked
+    requested = set(layers or range(3))
+    assert set(el.syntax(model, SENTENCES, min_count=1, layers=layers).table("syntax_heads").columns["layer"]) == requested
+    assert set(el.probe(model, SENTENCES, seeds=1, layers=layers).table("probe_weights").columns["layer"]) == requested
     twice = MarkedDocument("d", (WORDS[1],), (Mention(0, 1, 1, 0, "nominal"), Mention(6, 6, 6, 0, "pronoun")))
-    assert set(el.coreference(model, [twice], layers=layers).table("coreference_heads").columns["layer"]) == asked
+    assert set(el.coreference(model, [twice], layers=layers).table("coreference_heads").columns["layer"]) == requested
     with pytest.raises(TraceError, match="model's encoder whose layers are 0…2"):
         el.syntax(model, SENTENCES, layers=[3])
     for ask in (lambda: el.syntax(model, SENTENCES, layers=2), lambda: el.coreference(model, [twice], layers=2)):  # type: ignore[arg-type]
@@ -151,21 +152,21 @@ def test_the_held_out_head_is_chosen_on_one_half_and_scored_on_the_other() -> No
     run = el.syntax(tiny_model(), sentences, min_count=1, seed=5)
     half = halves(len(sentences), 5)
     assert Counter(half) == {0: 6, 1: 6}
-    parts = [el.syntax(tiny_model(), [one for one, h in zip(sentences, half, strict=True) if h == part], min_count=1) for part in (0, 1)]
+    parts = [el.syntax(tiny_model(), [item for item, h in zip(sentences, half, strict=True) if h == part], min_count=1) for part in (0, 1)]
     row = next(run.table("syntax").rows())
     right = 0.0
     for chosen, scored in ((0, 1), (1, 0)):
         best = next(parts[chosen].table("syntax").rows())
         where = {name: best[name] for name in ("relation", "layer", "head", "direction")}
-        found = next(parts[scored].table("syntax_heads").where(**where).rows())
-        right += float(found["accuracy"]) * float(found["count"])
+        result = next(parts[scored].table("syntax_heads").where(**where).rows())
+        right += float(result["accuracy"]) * float(result["count"])
     assert row["accuracy_held_out"] == pytest.approx(right / float(row["count"]))
     assert row["accuracy_held_out"] <= row["accuracy"]
 
 
 def test_a_subset_of_layers_gives_the_same_numbers_for_those_layers() -> None:
-    every, one = (el.syntax(tiny_model(), SENTENCES, min_count=1, layers=layers).table("syntax_heads") for layers in (None, [2]))
-    assert list(every.where(layer=2).rows()) == list(one.rows())
+    every, first = (el.syntax(tiny_model(), SENTENCES, min_count=1, layers=layers).table("syntax_heads") for layers in (None, [2]))
+    assert list(every.where(layer=2).rows()) == list(first.rows())
 
 
 def test_batching_does_not_change_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,12 +258,12 @@ def test_examples_hold_the_attention_of_the_best_head(minilm: el.Model) -> None:
 def test_japanese_and_korean_treebanks_keep_every_word_and_are_read_as_they_are_written(name: str, minilm: el.Model) -> None:
     from eyeline.analyses.word_maps import read_words
 
-    sentences = [one for one in read_treebank(data_file(name)) if len(one) < 25][:40]
-    texts = read_words(minilm, [one.words for one in sentences], [one.spaces for one in sentences])
+    sentences = [sentence for sentence in read_treebank(data_file(name)) if len(sentence) < 25][:40]
+    texts = read_words(minilm, [sentence.words for sentence in sentences], [sentence.spaces for sentence in sentences])
     assert len(texts.kept) >= 38
-    for side, place in zip(texts.sides, texts.kept, strict=True):
-        assert side.source.word_texts == sentences[place].words
-        assert {word for word in side.source.words if word is not None} == set(range(len(sentences[place])))
+    for side, index in zip(texts.sides, texts.kept, strict=True):
+        assert side.source.word_texts == sentences[index].words
+        assert {word for word in side.source.words if word is not None} == set(range(len(sentences[index])))
     if name.startswith("ja"):  # a space is put only where a token would cross the border between two words
         assert sum(" " not in side.source.sources[0] for side in texts.sides) > len(texts.sides) / 2
     run = el.syntax(minilm, Treebank.of(sentences), min_count=10)

@@ -76,12 +76,12 @@ def test_a_parse_has_a_distribution_a_tree_and_the_weight_of_every_head(run, nam
     weights = parse.pair("the", "cat")
     assert len(weights) == 2 * len(parse.heads)
     assert isinstance(weights[0].head, HeadRef)
-    np.testing.assert_allclose(sum(one.contribution for one in weights), parse.scores[0, 2], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(sum(item.contribution for item in weights), parse.scores[0, 2], rtol=1e-5, atol=1e-6)
     shares = parse.distribution("the")
     assert list(shares["probability"]) == sorted(shares["probability"], reverse=True)
     assert {"ROOT", "cat"} <= set(shares.columns["governor"])
     best = parse.contributors("cat", 1)[0]
-    assert best.contribution == max(one.contribution for one in parse.pair("cat", parse.governors[1]))
+    assert best.contribution == max(item.contribution for item in parse.pair("cat", parse.governors[1]))
 
 
 def test_a_parse_of_a_test_sentence_finds_what_the_score_of_the_run_counted():

@@ -58,9 +58,9 @@ def test_a_run_has_a_row_for_every_probe_and_says_where_its_words_come_from(run)
 
 def test_right_branching_is_counted_by_hand_with_and_without_punctuation(run):
     right = [
-        (governor == place + 1 if place + 1 < len(s) else governor == -1, relation != "punct")
+        (governor == index + 1 if index + 1 < len(s) else governor == -1, relation != "punct")
         for s in TEST
-        for place, (governor, relation) in enumerate(zip(s.governors, s.deprels, strict=True))
+        for index, (governor, relation) in enumerate(zip(s.governors, s.deprels, strict=True))
     ]
     row = next(run.table("probes").rows())
     assert row["uas"] == pytest.approx(100 * np.mean([ok for ok, scored in right if scored]))
@@ -89,8 +89,8 @@ def test_the_curve_ends_at_the_score_and_the_weights_name_every_head_twice(run):
     assert sorted({int(size) for size in curve["sentences"]}) == [10, 20]
     for row in list(table.rows())[1:]:
         assert curve.where(probe=row["probe"], sentences=20)["uas"][0] == pytest.approx(row["uas"])
-    one = weights.where(probe="attention-only")
-    assert len({(row["layer"], row["head"], row["direction"]) for row in one.rows()}) == len(one) == 2 * 3 * 4
+    first = weights.where(probe="attention-only")
+    assert len({(row["layer"], row["head"], row["direction"]) for row in first.rows()}) == len(first) == 2 * 3 * 4
     assert set(weights.columns["probe"]) == {"attention-only", "attention + model embeddings"}
 
 
@@ -99,14 +99,14 @@ def test_maps_are_the_word_level_maps_of_a_trace_with_special_tokens_behind():
     gold = read_gold(model, SENTENCES, "test", 128)
     heads = heads_of(model, [0, 2])
     maps, in_a_file = Maps(gold, heads), Maps(gold, heads, in_memory=0)
-    for one in (maps, in_a_file):
-        one.record(model, gold)
-    for place, sentence in enumerate(SENTENCES):
-        found = model.trace(words=list(sentence.words)).words().weights[[0, 2]]  # [layer, head, unit, unit]
+    for item in (maps, in_a_file):
+        item.record(model, gold)
+    for position, sentence in enumerate(SENTENCES):
+        result = model.trace(words=list(sentence.words)).words().weights[[0, 2]]  # [layer, head, unit, unit]
         order = [*range(1, len(sentence) + 1), 0, len(sentence) + 1]
-        expected = found[:, :, order][:, :, :, order].reshape(-1, len(order), len(order)).transpose(1, 2, 0)
-        assert np.abs(maps[place].numpy() - expected).max() < 1e-3  # half precision
-        assert torch.equal(maps[place], in_a_file[place])
+        expected = result[:, :, order][:, :, :, order].reshape(-1, len(order), len(order)).transpose(1, 2, 0)
+        assert np.abs(maps[position].numpy() - expected).max() < 1e-3  # half precision
+        assert torch.equal(maps[position], in_a_file[position])
 
 
 def test_training_finds_the_heads_of_the_sentences_it_has_seen():
@@ -150,8 +150,8 @@ def test_what_is_left_out_and_what_was_seen_in_training_is_counted():
 
 def test_what_is_no_tree_or_too_long_is_counted_and_named_also_where_one_treebank_is_halved():
     whole = dataclasses.replace(el.treebanks.Treebank.of(SENTENCES * 2, "whole"), skipped={"odd": "two roots, words 1 and 2."})
-    found = el.probe(tiny_model(), whole, seeds=1, max_tokens=6)
-    counts, notes = found.facts.counts, found.facts.dropped
+    actual = el.probe(tiny_model(), whole, seeds=1, max_tokens=6)
+    counts, notes = actual.facts.counts, actual.facts.dropped
     assert (counts["given"], counts["no_tree"]) == (7, 1)
     assert notes["no_tree"] == {"odd": "two roots, words 1 and 2."}
     assert len(notes["too_long"]) > 0
@@ -185,9 +185,9 @@ def test_attention_that_is_not_a_number_is_named_by_layer_and_sentence():
 def test_without_a_treebank_to_train_on_one_half_is_for_training():
     whole = el.treebanks.Treebank.of(SENTENCES * 2, "whole")
     learnt, scored = whole.halves(seed=3)
-    found, expected = el.probe(tiny_model(), whole, seeds=1, seed=3), el.probe(tiny_model(), scored, train=learnt, seeds=1, seed=3)
-    assert found.table("probes").to_csv() == expected.table("probes").to_csv()
-    assert found.facts.train.name == "one half of whole"
+    outcome, expected = el.probe(tiny_model(), whole, seeds=1, seed=3), el.probe(tiny_model(), scored, train=learnt, seeds=1, seed=3)
+    assert outcome.table("probes").to_csv() == expected.table("probes").to_csv()
+    assert outcome.facts.train.name == "one half of whole"
 
 
 def test_heads_and_directions_are_named_as_in_the_table_of_single_heads(run):
@@ -196,9 +196,9 @@ def test_heads_and_directions_are_named_as_in_the_table_of_single_heads(run):
 
 def test_halves_hold_every_sentence_once_and_differ():
     bank = el.treebanks.Treebank.of([dataclasses.replace(SENTENCES[i % 6], id=str(i)) for i in range(9)], "nine")
-    one, other = bank.halves(seed=3)
-    assert sorted(s.id for half in (one, other) for s in half) == [str(i) for i in range(9)]
-    assert (len(one), len(other)) == (4, 5)
-    assert [s.id for s in bank.halves(seed=3)[0]] == [s.id for s in one] != [s.id for s in bank.halves(seed=4)[0]]
+    first, second = bank.halves(seed=3)
+    assert sorted(s.id for half in (first, second) for s in half) == [str(i) for i in range(9)]
+    assert (len(first), len(second)) == (4, 5)
+    assert [s.id for s in bank.halves(seed=3)[0]] == [s.id for s in first] != [s.id for s in bank.halves(seed=4)[0]]
     with pytest.raises(TextError, match="one sentence"):
         el.treebanks.Treebank.of(SENTENCES[:1]).halves()

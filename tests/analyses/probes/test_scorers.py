@@ -114,9 +114,9 @@ def test_attention_only_finds_a_head_that_points_at_the_gold_arc():
 
 
 def test_the_same_seed_gives_the_same_start():
-    one, same, other = (AttentionAndWords(HEADS, 2, DIMS, seeded(seed)) for seed in (1, 1, 2))
-    assert torch.equal(one.of_candidate, same.of_candidate)
-    assert not torch.equal(one.of_candidate, other.of_candidate)
+    item, same, other = (AttentionAndWords(HEADS, 2, DIMS, seeded(seed)) for seed in (1, 1, 2))
+    assert torch.equal(item.of_candidate, same.of_candidate)
+    assert not torch.equal(item.of_candidate, other.of_candidate)
 
 
 def test_right_branching_gives_the_last_word_to_root():

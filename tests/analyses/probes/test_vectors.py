@@ -36,10 +36,10 @@ def test_a_folder_of_arrays_and_a_text_file_give_the_same_vectors(folder, tmp_pa
     packed.parent.mkdir()
     plain.write_text(lines, encoding="utf-8")
     packed.write_bytes(gzip.compress(lines.encode()))
-    for place in (folder, plain, packed, packed.parent):
-        found = read_glove(place, {"the", "sat", "unknown"})
-        assert {word: vector.tolist() for word, vector in found.items()} == {"the": WORDS["the"], "sat": WORDS["sat"]}
-        assert all(vector.dtype == np.float32 for vector in found.values())
+    for path in (folder, plain, packed, packed.parent):
+        result = read_glove(path, {"the", "sat", "unknown"})
+        assert {word: vector.tolist() for word, vector in result.items()} == {"the": WORDS["the"], "sat": WORDS["sat"]}
+        assert all(vector.dtype == np.float32 for vector in result.values())
 
 
 def test_words_are_looked_up_in_lower_case_and_unknown_ones_are_zero(folder, golds):
@@ -55,9 +55,9 @@ def test_the_models_own_vectors_are_the_mean_of_a_words_pieces_in_one_scale(gold
     table = model.hf.get_input_embeddings().weight.detach()
     side = golds["train"].texts.sides[0].source
     expected = torch.stack([table[[i for i, w in zip(side.ids, side.words, strict=True) if w == word]].mean(0) for word in range(3)])
-    found = vectors.of("train", 0)
-    assert torch.allclose(found / expected, (found / expected)[0, 0].expand_as(found), rtol=1e-4)
-    assert found.norm(dim=1).mean().item() == pytest.approx(5.5, rel=1e-5)
+    actual = vectors.of("train", 0)
+    assert torch.allclose(actual / expected, (actual / expected)[0, 0].expand_as(actual), rtol=1e-4)
+    assert actual.norm(dim=1).mean().item() == pytest.approx(5.5, rel=1e-5)
     assert (vectors.name, vectors.covered) == ("model embeddings", 1.0)
 
 
@@ -69,7 +69,7 @@ def test_a_treebank_that_shares_no_word_with_the_vectors_is_refused(folder):
 
 
 @pytest.mark.parametrize(
-    ("spoil", "said"),
+    ("spoil", "message"),
     [
         (lambda f: (f / "vocab.txt").unlink(), "no word vectors"),
         (lambda f: (f / "vocab.txt").write_text("the\ncat\n"), "3 vectors, but 2 words"),
@@ -80,20 +80,20 @@ def test_a_treebank_that_shares_no_word_with_the_vectors_is_refused(folder):
     ],
     ids=["no vocabulary", "too few words", "one axis", "nan", "no array", "a pickle"],
 )
-def test_a_folder_that_does_not_hold_vectors_is_refused(folder, spoil, said):
+def test_a_folder_that_does_not_hold_vectors_is_refused(folder, spoil, message):
     spoil(folder)
-    with pytest.raises(StorageError, match=said):
+    with pytest.raises(StorageError, match=message):
         read_glove(folder, set(WORDS))
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "shown_text"),
     [("the 1 2 3\ncat 1 2\n", "line 2: 2 numbers"), ("the one two\n", "cannot be read"), ("\xff\n", "numbers after the word")],
     ids=["ragged", "words", "nothing"],
 )
-def test_a_text_that_does_not_hold_vectors_is_refused_by_its_line(tmp_path, text, said):
+def test_a_text_that_does_not_hold_vectors_is_refused_by_its_line(tmp_path, text, shown_text):
     (tmp_path / "glove.txt").write_text(text, encoding="utf-8")
-    with pytest.raises(StorageError, match=said):
+    with pytest.raises(StorageError, match=shown_text):
         read_glove(tmp_path / "glove.txt", {"the"})
 
 

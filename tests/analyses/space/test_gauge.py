@@ -13,9 +13,9 @@ TEXTS = ["the cat sat on the mat .", "a dog ran home , and it purred .", "the do
 
 
 def test_two_seeds_give_the_same_scale_and_correlations():
-    one, other = (el.space(tiny_model(), TEXTS, project="pca", gauge="attentionviz", seed=seed).only.facts for seed in (0, 1))
+    first, second = (el.space(tiny_model(), TEXTS, project="pca", gauge="attentionviz", seed=seed).only.facts for seed in (0, 1))
     for name in ("scale", "correlation_before", "correlation_after"):
-        np.testing.assert_array_equal(one[name], other[name])
+        np.testing.assert_array_equal(first[name], second[name])
 
 
 @pytest.mark.parametrize("gauge", ["attentionviz", "none"])

@@ -27,7 +27,7 @@ PAIRS = list(zip(TEXTS[:3], TEXTS[2:], strict=True))
 
 
 def family(name: str) -> el.Model:
-    return el.wrap(next(one for one in FAMILIES if one.name == name).model(), tiny_tokenizer(), name=name)
+    return el.wrap(next(family for family in FAMILIES if family.name == name).model(), tiny_tokenizer(), name=name)
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def bare() -> el.Model:
 
     tokenizer = tiny_tokenizer()
     tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(single="$A", pair="$A $B", special_tokens=[])
-    return el.wrap(next(one for one in FAMILIES if one.name == "gpt2").model(), tokenizer, name="bare")
+    return el.wrap(next(record for record in FAMILIES if record.name == "gpt2").model(), tokenizer, name="bare")
 
 
 @pytest.mark.parametrize("project", ["freed", "pca"])

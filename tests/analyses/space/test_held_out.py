@@ -27,9 +27,9 @@ def capybara() -> el.Space:
 
 def random_text(n: int, seed: int, n_heads: int = 2) -> HeadText:
     """Attention that no vector explains: whatever a fit learns of it is of no use elsewhere."""
-    made = torch.Generator().manual_seed(seed)
-    queries, keys = (torch.randn(n_heads, n, 8, generator=made) for _ in range(2))
-    return HeadText(queries, keys, torch.softmax(4 * torch.randn(n_heads, n, n, generator=made), -1))
+    generator = torch.Generator().manual_seed(seed)
+    queries, keys = (torch.randn(n_heads, n, 8, generator=generator) for _ in range(2))
+    return HeadText(queries, keys, torch.softmax(4 * torch.randn(n_heads, n, n, generator=generator), -1))
 
 
 def test_one_short_sentence_is_not_praised_for_what_the_fit_saw(capybara):
@@ -74,15 +74,15 @@ def test_a_fit_goes_on_from_where_another_ended():
     texts = [random_text(12, 1), random_text(9, 2)]
     first = fit_projections(texts, torch.ones(2), starts=2, steps=40)
     same = fit_projections(texts, torch.ones(2), steps=0, begin=first)
-    for one, other in zip(first.project(texts[0]), same.project(texts[0]), strict=True):
-        assert one == pytest.approx(other, abs=1e-4)
+    for before, second in zip(first.project(texts[0]), same.project(texts[0]), strict=True):
+        assert before == pytest.approx(second, abs=1e-4)
 
 
 def test_cross_validated_fidelity_is_that_of_a_loop_over_texts():
     texts = [random_text(6 + i, i) for i in range(5)]
     measured = held_out_fidelity(texts, torch.ones(2), dims=2, seed=3)
     order = torch.randperm(5, generator=torch.Generator().manual_seed(3)).tolist()
-    hits, asked = np.zeros(2), 0
+    hits, total = np.zeros(2), 0
     for fold in range(3):
         out = order[fold::3]
         rest = [texts[i] for i in range(5) if i not in out]
@@ -91,8 +91,8 @@ def test_cross_validated_fidelity_is_that_of_a_loop_over_texts():
             x, y = (side.numpy() for side in fit.project(texts[i]))
             n = texts[i].queries.shape[1]
             hits += [n * share_of_nearest(x[head], y[head], texts[i].weights[head].numpy(), 1) for head in range(2)]
-            asked += n
-    assert measured.top1 == pytest.approx(hits / asked)
+            total += n
+    assert measured.top1 == pytest.approx(hits / total)
 
 
 def test_random_attention_is_at_chance_level_when_held_out_and_far_above_it_when_not():

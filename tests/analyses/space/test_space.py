@@ -35,7 +35,7 @@ def texts_for(model: el.Model) -> list:
 
 
 def family(name: str) -> el.Model:
-    return el.wrap(next(one for one in FAMILIES if one.name == name).model(), tiny_tokenizer(), name=name)
+    return el.wrap(next(family for family in FAMILIES if family.name == name).model(), tiny_tokenizer(), name=name)
 
 
 @pytest.fixture
@@ -140,14 +140,14 @@ def test_a_space_is_read_back_as_it_was(fitted, tmp_path):
 @pytest.mark.parametrize("side", ["key", "query"])
 def test_a_search_finds_the_strongest_scores_anywhere(fitted, side):
     stack = fitted.only
-    found = fitted.search(3, side, layer=1, head=2, text=1, top=4)
+    result = fitted.search(3, side, layer=1, head=2, text=1, top=4)
     token = int(stack.key_tokens.starts[1]) + 3
     q, k = stack.vectors.queries[1, 2], stack.vectors.keys[1, 2] - stack.vectors.keys[1, 2].mean(0)
     scores = {i: stack.vectors.scales[1] * float(q[i] @ k[token] if side == "key" else q[token] @ k[i]) for i in range(len(q))}
     expected = sorted(scores, key=lambda i: -scores[i])[:4]
-    assert [int(stack.key_tokens.starts[one.text]) + one.position for one in found] == expected
-    assert [one.score for one in found] == pytest.approx([scores[i] for i in expected], rel=1e-5)
-    assert [one.token for one in found] == [stack.key_tokens.strings[i] for i in expected]
+    assert [int(stack.key_tokens.starts[item.text]) + item.position for item in result] == expected
+    assert [item.score for item in result] == pytest.approx([scores[i] for i in expected], rel=1e-5)
+    assert [item.token for item in result] == [stack.key_tokens.strings[i] for i in expected]
 
 
 def test_a_search_is_blind_to_what_all_keys_share(fitted):
@@ -155,16 +155,16 @@ def test_a_search_is_blind_to_what_all_keys_share(fitted):
     shifted = replace(stack, vectors=replace(stack.vectors, keys=stack.vectors.keys.astype(np.float64) + 7))
     moved = replace(fitted, stacks={"encoder": shifted})
     for side in ("key", "query"):
-        one, other = (space.search(9, side, layer=2, head=0) for space in (fitted, moved))
-        assert [(found.text, found.position) for found in one] == [(found.text, found.position) for found in other]
+        first, second = (space.search(9, side, layer=2, head=0) for space in (fitted, moved))
+        assert [(actual.text, actual.position) for actual in first] == [(actual.text, actual.position) for actual in second]
 
 
 def test_in_the_lifted_space_the_nearest_keys_are_those_that_a_search_finds(fitted):
     stack = fitted.only
     queries, keys = lifted(stack.vectors.queries[2, 1].astype(float), stack.vectors.keys[2, 1].astype(float))
     nearest = np.argsort(np.square(keys - queries[20]).sum(-1), kind="stable")[:6]
-    found = fitted.search(20, "query", layer=2, head=1, top=6)
-    assert [int(stack.key_tokens.starts[one.text]) + one.position for one in found] == nearest.tolist()
+    outcome = fitted.search(20, "query", layer=2, head=1, top=6)
+    assert [int(stack.key_tokens.starts[entry.text]) + entry.position for entry in outcome] == nearest.tolist()
 
 
 def test_one_head_is_projected_when_asked_and_kept(fitted):

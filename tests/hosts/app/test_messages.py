@@ -67,9 +67,9 @@ def test_no_message_is_empty(language):
 
 def test_every_message_that_a_page_asks_for_is_there():
     known = everything("en")
-    asked = {key for file in FOLDER.rglob("*.py") for key in re.findall(r'say\(\s*"([\w.]+)"', file.read_text())}
-    assert len(asked) > 60
-    assert asked <= known.keys()
+    requested = {key for file in FOLDER.rglob("*.py") for key in re.findall(r'say\(\s*"([\w.]+)"', file.read_text())}
+    assert len(requested) > 60
+    assert requested <= known.keys()
     patterns = {key for file in FOLDER.rglob("*.py") for key in re.findall(r'say\(\s*f"([^"]+)"', file.read_text())}
     for pattern in patterns:
         shape = re.compile(re.sub(r"\\\{.*?\\\}", "[\\\\w.]+", re.escape(pattern)))

@@ -16,8 +16,8 @@ from tests.hosts.app.conftest import small_run
 
 
 def errors(at) -> list[str]:
-    assert not at.exception, [one.value for one in at.exception]
-    return [one.value for one in at.error]
+    assert not at.exception, [element.value for element in at.exception]
+    return [element.value for element in at.error]
 
 
 def typed(at, text: str) -> None:
@@ -58,7 +58,7 @@ def test_an_address_brings_text_pair_view_and_state(script):
     assert errors(at) == []
     assert at.text_area(key="look-text").value == "Birds sing."
     assert at.session_state["looking"].view == "neuron"
-    code = [one.value for one in at.code]
+    code = [item.value for item in at.code]
     assert "el.neuron_view(trace, layer=2, head=3)" in code[0]
 
 
@@ -111,7 +111,7 @@ def test_text_is_never_markup(script):
     at = script("look").run()
     typed(at, "<script>alert(1)</script> **bold** :red[x] [a](http://b)")
     assert errors(at) == []
-    shown = [one.value for kind in (at.markdown, at.caption, at.info, at.subheader) for one in kind]
+    shown = [element.value for kind in (at.markdown, at.caption, at.info, at.subheader) for element in kind]
     assert not [text for text in shown if "alert" in text or "**bold**" in text]
 
 
@@ -159,16 +159,16 @@ def test_an_analysis_that_cannot_be_done_leaves_the_page_usable(script):
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "said"),
+    ("name", "data", "message"),
     [("a.txt", b"\xff\xfe", "not UTF-8"), ("a.jsonl", b"{", "line 1"), ("a.txt", b"x" * 2000, "2,000"), ("a.txt", b"  ", "")],
 )
-def test_bad_uploads_are_named(script, name, data, said):
+def test_bad_uploads_are_named(script, name, data, message):
     at = script("corpus", limits=Limits(upload=1024 * 1024 if len(data) < 1000 else 1500)).run()
     at.segmented_control(key="corpus-source").set_value("upload").run()
     at.file_uploader(key="corpus-file").set_value((name, data, "text/plain")).run()
     at.button(key="corpus-run").click().run()
-    assert errors(at) == [Say("en")("corpus.bad_text" if said else "corpus.nothing")]
-    assert not said or said in at.code[0].value
+    assert errors(at) == [Say("en")("corpus.bad_text" if message else "corpus.nothing")]
+    assert not message or message in at.code[0].value
 
 
 def test_runs_of_the_command_line_are_everybodys_and_others_runs_need_the_link(script, minilm, tmp_path):
@@ -195,7 +195,7 @@ def test_a_made_up_run_is_not_opened(script, name):
     at.query_params["run"] = name
     at.run()
     assert not at.exception
-    assert not [one for one in at.selectbox if one.key == "run-name"]
+    assert not [element for element in at.selectbox if element.key == "run-name"]
 
 
 def test_a_run_that_holds_a_link_out_of_the_workspace_is_not_read(script, minilm, tmp_path):

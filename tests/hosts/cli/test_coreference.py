@@ -44,9 +44,9 @@ def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         use_small_front_end(patch)
-        place = tmp_path_factory.mktemp("run")
-        el.write_report(el.coreference(tiny_model(), DOCUMENTS).save(place))
-        return place
+        path = tmp_path_factory.mktemp("run")
+        el.write_report(el.coreference(tiny_model(), DOCUMENTS).save(path))
+        return path
 
 
 def corpus(folder: Path, text: str | None = None) -> str:
@@ -142,12 +142,12 @@ def test_a_saved_run_draws_again_and_stands_beside_runs_of_other_kinds(folder: P
 
 def test_arcs_are_red_where_the_head_is_right(folder: Path) -> None:
     run = el.open_run(folder)
-    told = [row for row in run.table("coreference_example").rows() if row["mention"]]
+    mentions = [row for row in run.table("coreference_example").rows() if row["mention"]]
     arcs = el.figure(run, "coreference_example").layout.shapes
-    wrong = sum(not row["right"] for row in told)
-    assert len(told) == 3
-    assert len(arcs) == len(told) + wrong
-    assert sum(arc.line.color == "#d00000" for arc in arcs) == len(told)
+    wrong = sum(not row["right"] for row in mentions)
+    assert len(mentions) == 3
+    assert len(arcs) == len(mentions) + wrong
+    assert sum(arc.line.color == "#d00000" for arc in arcs) == len(mentions)
     assert sum(arc.line.dash == "dot" for arc in arcs) == wrong
 
 

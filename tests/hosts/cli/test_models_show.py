@@ -12,7 +12,7 @@ from eyeline.hosts.cli import main as cli
 
 SMALL = {"d_model": 16, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2, "decoder_attention_heads": 2}
 SPECIAL = {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "decoder_start_token_id": 1}
-SOUND = t.WhisperConfig(
+AUDIO = t.WhisperConfig(
     vocab_size=60, encoder_ffn_dim=16, decoder_ffn_dim=16, max_source_positions=32, max_target_positions=20, num_mel_bins=8,
     **SMALL, **SPECIAL,
 )  # fmt: skip
@@ -21,7 +21,7 @@ IMAGES = t.Dinov2Config(image_size=56, patch_size=14, hidden_size=16, num_hidden
 
 @pytest.mark.parametrize(
     ("config", "reads"),
-    [(SOUND, "sound of 64 frames; it writes 20 tokens"), (IMAGES, "an image of 56 x 56 pixels")],
+    [(AUDIO, "sound of 64 frames; it writes 20 tokens"), (IMAGES, "an image of 56 x 56 pixels")],
     ids=["whisper", "dinov2"],
 )
 def test_what_a_model_reads_at_most_is_named_in_its_own_unit(monkeypatch, capsys, tmp_path, config, reads):
@@ -30,6 +30,6 @@ def test_what_a_model_reads_at_most_is_named_in_its_own_unit(monkeypatch, capsys
     monkeypatch.setattr(sys, "argv", ["eyeline", "models", "show", str(tmp_path / "model")])
     with pytest.raises(SystemExit, match="0"):
         cli.main()
-    said = capsys.readouterr().out
-    assert reads in said
-    assert "no limit" not in said
+    message = capsys.readouterr().out
+    assert reads in message
+    assert "no limit" not in message

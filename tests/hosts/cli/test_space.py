@@ -145,9 +145,9 @@ def test_models_that_have_nothing_in_common_are_refused(eyeline, corpus, tmp_pat
 
 
 def test_the_help_says_what_happens_unless_told(eyeline):  # noqa: F811
-    said = " ".join(eyeline("space", "--help").stdout.replace("│", " ").split())
-    assert "fitted; of values pca" in said
-    assert "lifted for fitted and freed" in said
+    message = " ".join(eyeline("space", "--help").stdout.replace("│", " ").split())
+    assert "fitted; of values pca" in message
+    assert "lifted for fitted and freed" in message
 
 
 def test_a_model_whose_heads_are_all_dead_is_told_in_words():

@@ -27,10 +27,10 @@ ODD = Sentence("</script><b>", ("<b>cat</b>", "ran", "</script>"), (1, -1, 1), (
 def conllu(sentences: list[Sentence]) -> str:
     return "".join(
         block(
-            one.id,
-            *(line(i + 1, *parts) for i, parts in enumerate(zip(one.words, (h + 1 for h in one.governors), one.deprels, strict=True))),
+            s.id,
+            *(line(i + 1, *parts) for i, parts in enumerate(zip(s.words, (h + 1 for h in s.governors), s.deprels, strict=True))),
         )
-        for one in sentences
+        for s in sentences
     )
 
 
@@ -50,7 +50,7 @@ def treebank(tmp_path: Path) -> Path:
 
 
 def run_command(*arguments: object) -> Any:
-    return CliRunner().invoke(app, [str(one) for one in arguments])
+    return CliRunner().invoke(app, [str(item) for item in arguments])
 
 
 def test_a_treebank_in_a_report_out(treebank: Path, tmp_path: Path) -> None:

@@ -26,9 +26,9 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
 
 
 def state_of(page: Path) -> dict[str, Any]:
-    found = re.search(r'id="eyeline-view">(.*?)</script>', page.read_text(encoding="utf-8"), re.DOTALL)
-    assert found
-    state: dict[str, Any] = json.loads(found[1])["spec"]["state"]
+    match = re.search(r'id="eyeline-view">(.*?)</script>', page.read_text(encoding="utf-8"), re.DOTALL)
+    assert match
+    state: dict[str, Any] = json.loads(match[1])["spec"]["state"]
     return state
 
 
@@ -110,5 +110,5 @@ def test_a_text_that_the_tokeniser_does_not_know_is_named_as_such(
         monkeypatch.setattr(sys, "argv", ["eyeline", command, text, "-o", str(target)])
         with pytest.raises(SystemExit, match="0"):
             cli.main()
-        said = " ".join(capsys.readouterr().out.split())
-        assert ("tokens are unknown to this model's tokeniser" in said) is (text != TEXT)
+        message = " ".join(capsys.readouterr().out.split())
+        assert ("tokens are unknown to this model's tokeniser" in message) is (text != TEXT)

@@ -42,9 +42,9 @@ FIGURES = ["average_attention", "entropy", "importance", "head_map", "distances"
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         use_small_front_end(patch)
-        place = tmp_path_factory.mktemp("run")
-        el.write_report(el.analyse(tiny_model(), TEXTS, STATISTICS).save(place))
-        return place
+        path = tmp_path_factory.mktemp("run")
+        el.write_report(el.analyse(tiny_model(), TEXTS, STATISTICS).save(path))
+        return path
 
 
 def rows(folder: Path, name: str) -> list[dict[str, str]]:
@@ -99,7 +99,7 @@ def test_the_report_holds_plotly_once_and_every_link_leads_somewhere(folder: Pat
 @pytest.mark.parametrize("family", ["t5", "bart"])
 def test_a_model_that_reads_and_writes_has_its_figures_for_each_stack(family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use_small_front_end(monkeypatch)
-    hf = next(one for one in FAMILIES if one.name == family).model()
+    hf = next(record for record in FAMILIES if record.name == family).model()
     pairs = [("the cat sat on the mat .", "the mat"), ("a dog ran a very long way home", "it sat , and purred")]
     run = el.analyse(el.wrap(hf, tiny_tokenizer(), name=family), pairs, STATISTICS)
     el.write_report(run.save(tmp_path))

@@ -16,20 +16,20 @@ from tests.reference.fidelity import mean_rank_correlation, share_of_nearest
 @settings(max_examples=80, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), n=st.integers(1, 12), m=st.integers(1, 12), dims=st.integers(1, 3), causal=st.booleans())
 def test_shares_and_correlations_are_those_of_the_loop(seed, n, m, dims, causal):
-    made = np.random.default_rng(seed)
-    queries, keys, weights = made.normal(size=(n, dims)), made.normal(size=(m, dims)), made.dirichlet(np.ones(m), size=n)
+    generator = np.random.default_rng(seed)
+    queries, keys, weights = generator.normal(size=(n, dims)), generator.normal(size=(m, dims)), generator.dirichlet(np.ones(m), size=n)
     visible = np.tril(np.ones((n, m), dtype=bool)) if causal else None
     if visible is not None:
         weights = np.where(visible, weights, 0)
     near = nearness(queries, keys)
     ranks = rank_of_most_attended(near, weights, visible)
-    asked = ranks >= 0
-    for places in (1, 5):
-        expected = share_of_nearest(queries, keys, weights, places, visible)
+    valid = ranks >= 0
+    for n_nearest in (1, 5):
+        expected = share_of_nearest(queries, keys, weights, n_nearest, visible)
         if np.isnan(expected):
-            assert not asked.any()
+            assert not valid.any()
         else:
-            assert (ranks[asked] < places).mean() == pytest.approx(expected)
+            assert (ranks[valid] < n_nearest).mean() == pytest.approx(expected)
     order = rank_correlation(near, weights, visible)
     if np.isfinite(order).any():
         assert np.nanmean(order) == pytest.approx(mean_rank_correlation(queries, keys, weights, visible))
@@ -75,17 +75,17 @@ def test_an_unknown_projection_names_the_nearest():
 
 @pytest.mark.parametrize("how", ["pca", pytest.param("umap", marks=pytest.mark.slow), pytest.param("tsne", marks=pytest.mark.slow)])
 def test_constant_points_are_one_place(how):
-    found = project(np.ones((100, 5)), how)
-    assert found.shape == (100, 2)
-    assert np.ptp(found, axis=0).max() < 1e-6
+    result = project(np.ones((100, 5)), how)
+    assert result.shape == (100, 2)
+    assert np.ptp(result, axis=0).max() < 1e-6
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("how", "dims"), [("umap", 2), ("tsne", 2), ("tsne", 3)])
 def test_the_same_seed_gives_the_same_picture_and_groups_stay_together(how, dims):
-    made = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     group = np.repeat([0, 1], 50)
-    points = made.normal(size=(100, 8)) + 30 * group[:, None]
+    points = rng.normal(size=(100, 8)) + 30 * group[:, None]
     first, again = (project(points, how, dims=dims, seed=3) for _ in range(2))
     assert first.shape == (100, dims)
     assert (first == again).all()

@@ -17,19 +17,19 @@ HEADS, DIM = 3, 6
 
 def texts(n: int = 8, seed: int = 0, causal: bool = False, flat: bool = True) -> list[HeadText]:
     """Attention of heads that are pictures: softmax of −‖x − y‖² of two of the six directions (or of all of them: flat=False)."""
-    made = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(seed)
     turn = torch.linalg.qr(torch.randn(HEADS, DIM, DIM, generator=torch.Generator().manual_seed(9)))[0]
-    found = []
+    results = []
     for size in range(5, 5 + 3 * n, 3):
-        queries, keys = (torch.randn(HEADS, size, DIM, generator=made) for _ in range(2))
+        queries, keys = (torch.randn(HEADS, size, DIM, generator=generator) for _ in range(2))
         keep = slice(2) if flat else slice(DIM)
         x, y = 2 * queries @ turn[..., keep], 2 * keys @ turn[..., keep]
         logits = 2 * x @ y.mT - y.square().sum(-1)[:, None]
         visible = torch.ones(1, size, size, dtype=torch.bool).tril() if causal else None
         if visible is not None:
             logits = logits.masked_fill(~visible, -torch.inf)
-        found.append(HeadText(queries, keys, torch.softmax(logits, -1), visible))
-    return found
+        results.append(HeadText(queries, keys, torch.softmax(logits, -1), visible))
+    return results
 
 
 def mean_divergence(where: list[HeadText], placed) -> torch.Tensor:
@@ -41,8 +41,8 @@ def nearest(where: list[HeadText], placed) -> float:
         rank_of_most_attended(nearness(x.numpy(), y.numpy()), text.weights.numpy(), None if text.visible is None else text.visible.numpy())
         for text, (x, y) in zip(where, placed, strict=True)
     ]
-    asked = [one[one >= 0] for one in ranks]
-    return sum(int((one == 0).sum()) for one in asked) / sum(one.size for one in asked)
+    valid = [item[item >= 0] for item in ranks]
+    return sum(int((item == 0).sum()) for item in valid) / sum(item.size for item in valid)
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -76,17 +76,17 @@ def test_gradients_are_those_of_autograd():
 
 def test_the_same_seed_gives_the_same_maps_whatever_the_threads():
     shown, before = texts(3), torch.get_num_threads()
-    found = []
+    collected = []
     try:
         for threads in (1, 2):
             torch.set_num_threads(threads)
-            found.append(fit_projections(shown, torch.ones(HEADS), starts=2, steps=20, seed=5))
+            collected.append(fit_projections(shown, torch.ones(HEADS), starts=2, steps=20, seed=5))
     finally:
         torch.set_num_threads(before)
-    assert torch.equal(found[0].query, found[1].query)
-    assert torch.equal(found[0].offset, found[1].offset)
+    assert torch.equal(collected[0].query, collected[1].query)
+    assert torch.equal(collected[0].offset, collected[1].offset)
     other = fit_projections(shown, torch.ones(HEADS), starts=2, steps=20, seed=6)
-    assert not torch.equal(found[0].query, other.query)
+    assert not torch.equal(collected[0].query, other.query)
 
 
 @pytest.mark.parametrize("dead", ["keys", "queries", "both"])
@@ -104,14 +104,14 @@ def test_a_dead_head_is_fitted_without_nonsense_and_leaves_the_others_alone(dead
     lost = mean_divergence(shown, placed)
     assert torch.isfinite(lost).all()
     assert lost.max() < 0.05
-    assert all(torch.isfinite(point).all() for one in (placed, free_texts(shown, maps)) for points in one for point in points)
+    assert all(torch.isfinite(point).all() for entry in (placed, free_texts(shown, maps)) for points in entry for point in points)
 
 
 def test_one_token_texts_change_nothing_but_are_placed():
-    one = HeadText(torch.randn(HEADS, 1, DIM), torch.randn(HEADS, 1, DIM), torch.ones(HEADS, 1, 1))
-    shown = [*texts(3), one]
+    first = HeadText(torch.randn(HEADS, 1, DIM), torch.randn(HEADS, 1, DIM), torch.ones(HEADS, 1, 1))
+    shown = [*texts(3), first]
     maps = fit_projections(shown, torch.ones(HEADS), starts=2, steps=30)
-    assert divergence(one, *maps.project(one)).abs().max() < 1e-6
+    assert divergence(first, *maps.project(first)).abs().max() < 1e-6
 
 
 def test_a_row_that_sees_nothing_costs_nothing():

@@ -20,10 +20,10 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 def vectors(draw) -> tuple[np.ndarray, np.ndarray]:
     """Queries [head, query, dim] and keys [head, key, dim] of any size, far from the origin, some directions flat, some heads dead."""
     heads, n, m, dim = draw(st.integers(1, 3)), draw(st.integers(1, 9)), draw(st.integers(2, 9)), draw(st.integers(1, 6))
-    made = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    stretch = 10.0 ** made.uniform(-2, 0.5, size=(2, dim))
-    queries, keys = made.normal(size=(heads, n, dim)) * stretch[0], made.normal(size=(heads, m, dim)) * stretch[1]
-    keys += made.normal(size=dim) * draw(st.sampled_from([0.0, 1.0, 20.0]))
+    generator = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    stretch = 10.0 ** generator.uniform(-2, 0.5, size=(2, dim))
+    queries, keys = generator.normal(size=(heads, n, dim)) * stretch[0], generator.normal(size=(heads, m, dim)) * stretch[1]
+    keys += generator.normal(size=dim) * draw(st.sampled_from([0.0, 1.0, 20.0]))
     if draw(st.booleans()):
         queries[..., 0] = 0  # a direction that no query uses
     if draw(st.booleans()):
@@ -41,9 +41,9 @@ GAUGES = {
 
 @pytest.mark.parametrize("gauge", GAUGES)
 @settings(max_examples=60, deadline=None)
-@given(made=vectors(), log_c=st.floats(-3, 3))
-def test_attention_from_gauged_vectors_is_the_attention(gauge, made, log_c):
-    queries, keys = made
+@given(random_vectors=vectors(), log_c=st.floats(-3, 3))
+def test_attention_from_gauged_vectors_is_the_attention(gauge, random_vectors, log_c):
+    queries, keys = random_vectors
     before = softmax(queries @ np.swapaxes(keys, -1, -2))
     gauged_queries, gauged_keys = GAUGES[gauge](queries, keys, np.exp(log_c))
     after = softmax(gauged_queries @ np.swapaxes(gauged_keys, -1, -2))
@@ -51,9 +51,9 @@ def test_attention_from_gauged_vectors_is_the_attention(gauge, made, log_c):
 
 
 @settings(max_examples=100, deadline=None)
-@given(made=vectors())
-def test_lifted_distances_are_the_scores_turned_round_for_every_query(made):
-    queries, keys = made
+@given(random_vectors=vectors())
+def test_lifted_distances_are_the_scores_turned_round_for_every_query(random_vectors):
+    queries, keys = random_vectors
     q, k = lift(queries, keys)
     distances = np.square(q[:, :, None] - k[:, None]).sum(-1)  # [head, query, key]
     largest = np.square(keys).sum(-1).max(-1)[:, None, None]
@@ -64,8 +64,8 @@ def test_lifted_distances_are_the_scores_turned_round_for_every_query(made):
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), heads=st.integers(1, 3), n=st.integers(2, 12), dim=st.integers(1, 6))
 def test_the_lifted_order_is_the_order_of_attention_exactly(seed, heads, n, dim):
-    made = np.random.default_rng(seed)
-    queries, keys = made.integers(-3, 4, size=(heads, n, dim)).astype(float), made.integers(-3, 4, size=(heads, n, dim)).astype(float)
+    rng = np.random.default_rng(seed)
+    queries, keys = rng.integers(-3, 4, size=(heads, n, dim)).astype(float), rng.integers(-3, 4, size=(heads, n, dim)).astype(float)
     q, k = lifted(queries, keys)
     scores = queries @ np.swapaxes(keys, -1, -2)  # whole numbers: what ties, ties
     distances = np.square(q[:, :, None] - k[:, None]).sum(-1)
@@ -75,16 +75,16 @@ def test_the_lifted_order_is_the_order_of_attention_exactly(seed, heads, n, dim)
 
 
 def test_balanced_sides_have_one_second_moment():
-    made = np.random.default_rng(0)
-    queries, keys = made.normal(size=(2, 200, 4)) * [1, 9, 0.1, 3], made.normal(size=(2, 300, 4)) * [5, 1, 1, 0.2]
+    generator = np.random.default_rng(0)
+    queries, keys = generator.normal(size=(2, 200, 4)) * [1, 9, 0.1, 3], generator.normal(size=(2, 300, 4)) * [5, 1, 1, 0.2]
     q, k = balance(queries, keys)
     moments = [np.swapaxes(side, -1, -2) @ side / side.shape[-2] for side in (q, k)]
     assert moments[0] == pytest.approx(moments[1], rel=1e-3, abs=1e-3)
 
 
 def test_the_shift_brings_the_centroids_together():
-    made = np.random.default_rng(0)
-    queries, keys = made.normal(size=(3, 20, 4)), made.normal(size=(3, 30, 4)) + 7
+    generator = np.random.default_rng(0)
+    queries, keys = generator.normal(size=(3, 20, 4)), generator.normal(size=(3, 30, 4)) + 7
     assert shift_keys(queries, keys).mean(-2) == pytest.approx(queries.mean(-2))
 
 
@@ -98,8 +98,8 @@ def weighted_correlation(queries: np.ndarray, keys: np.ndarray, weights: np.ndar
 
 
 def test_a_searched_shift_is_that_of_a_slow_search_and_never_worse_than_none_or_theirs():
-    made = np.random.default_rng(4)
-    queries, keys = made.normal(size=(1, 7, 3)) + 2, made.normal(size=(1, 6, 3)) * 1.5 - 1
+    generator = np.random.default_rng(4)
+    queries, keys = generator.normal(size=(1, 7, 3)) + 2, generator.normal(size=(1, 6, 3)) * 1.5 - 1
     weights = softmax(queries @ keys.swapaxes(-1, -2))
     texts = [TextPairs(slice(0, 7), slice(0, 6), weights)]
     new_queries, new_keys, scale = gauged(queries, keys, "searched", texts)

@@ -30,10 +30,10 @@ def texts_of_heads(n_heads: int, far: float = 0.0) -> tuple[np.ndarray, np.ndarr
 @pytest.mark.parametrize("far", [0.0, 1000.0])
 def test_sums_give_the_correlation_of_all_pairs(c, far):
     queries, keys, texts = texts_of_heads(3, far)
-    found = AllPairs(queries, keys, texts).correlation(np.full(3, c))
+    correlations = AllPairs(queries, keys, texts).correlation(np.full(3, c))
     for head in range(3):
         own = [(queries[head, text.rows], keys[head, text.columns], text.weights[head]) for text in texts]
-        assert found[head] == pytest.approx(slow.distance_correlation(own, c), abs=1e-7)
+        assert correlations[head] == pytest.approx(slow.distance_correlation(own, c), abs=1e-7)
 
 
 def test_a_weight_of_zero_leaves_a_pair_out():
@@ -59,6 +59,6 @@ def test_the_scale_that_is_found_is_better_than_any_on_a_grid():
 def test_constant_vectors_have_no_correlation_and_keep_their_scale():
     ones = np.ones((1, 12, 3))
     pairs = AllPairs(ones, ones, [TextPairs(slice(0, 12), slice(0, 12), np.full((1, 12, 12), 1 / 12))])
-    c, found = find_scale(pairs.correlation, (1,))
+    c, result = find_scale(pairs.correlation, (1,))
     assert c.tolist() == [1.0]
-    assert np.isnan(found).all()
+    assert np.isnan(result).all()

@@ -46,10 +46,10 @@ def test_the_drawing_has_a_title_and_both_columns_as_text() -> None:
 
 
 def test_there_is_an_edge_for_each_weight_above_the_threshold() -> None:
-    made = attention_graph(trace(), 0, 0, threshold=0.2)
+    graph = attention_graph(trace(), 0, 0, threshold=0.2)
     expected = int((trace().weights[0, 0] >= 0.2).sum())
-    assert len(made.edges()) == expected
-    assert strokes(made).count("#2563eb") == expected
+    assert len(graph.edges()) == expected
+    assert strokes(graph).count("#2563eb") == expected
 
 
 def test_strong_edges_lie_above_weak_ones_and_red_ones_above_all() -> None:
@@ -59,12 +59,12 @@ def test_strong_edges_lie_above_weak_ones_and_red_ones_above_all() -> None:
 
 
 def test_a_long_text_shows_its_strongest_edges_and_says_so() -> None:
-    made = attention_graph(trace([f"t{i}" for i in range(90)]), 0, 0, red=[(1, 2)])
-    kept, last = made.edges()[:-1], made.edges()[-1]
+    graph = attention_graph(trace([f"t{i}" for i in range(90)]), 0, 0, red=[(1, 2)])
+    kept, last = graph.edges()[:-1], graph.edges()[-1]
     assert len(kept) == 5000
-    assert min(weight for _, _, weight in kept) >= np.sort(made.weights, axis=None)[-5001]
+    assert min(weight for _, _, weight in kept) >= np.sort(graph.weights, axis=None)[-5001]
     assert last[:2] == (1, 2)
-    assert made.heading.endswith("the 5,000 strongest weights")
+    assert graph.heading.endswith("the 5,000 strongest weights")
 
 
 def test_the_heading_says_what_the_threshold_left_out() -> None:
@@ -72,8 +72,8 @@ def test_the_heading_says_what_the_threshold_left_out() -> None:
 
 
 def test_width_and_opacity_grow_with_the_weight() -> None:
-    made = Trace.from_arrays([[[[0.9, 0.1], [0.0, 1.0]]]], ["a", "b"])
-    drawn = draw(attention_graph(made, 0, 0), "svg").decode()
+    small_trace = Trace.from_arrays([[[[0.9, 0.1], [0.0, 1.0]]]], ["a", "b"])
+    drawn = draw(attention_graph(small_trace, 0, 0), "svg").decode()
     widths = [float(w) for w in re.findall(r"stroke: #2563eb;.*?stroke-width: ([\d.]+)", drawn)]
     opacities = [float(o) for o in re.findall(r"stroke: #2563eb; stroke-opacity: ([\d.]+)", drawn)]
     assert widths == sorted(widths)
@@ -83,13 +83,13 @@ def test_width_and_opacity_grow_with_the_weight() -> None:
 
 @pytest.mark.parametrize("pair", [("cat", "sat"), (2, 3)])
 def test_chosen_pairs_are_red_by_token_or_position_even_below_the_threshold(pair: tuple[object, object]) -> None:
-    made = attention_graph(trace(), 0, 0, red=[pair], threshold=1.0)  # type: ignore[list-item]
-    assert [edge[:2] for edge in made.edges()] == [(2, 3)]
-    assert set(strokes(made)) == {"#d00000"}
+    graph = attention_graph(trace(), 0, 0, red=[pair], threshold=1.0)  # type: ignore[list-item]
+    assert [edge[:2] for edge in graph.edges()] == [(2, 3)]
+    assert set(strokes(graph)) == {"#d00000"}
 
 
 @pytest.mark.parametrize(
-    ("ask", "said"),
+    ("ask", "message"),
     [
         (lambda: attention_graph(trace(), 2, 0), "It has 0, 1"),
         (lambda: attention_graph(trace(), 0, 3), "It has 3 heads, 0 to 2"),
@@ -103,10 +103,10 @@ def test_chosen_pairs_are_red_by_token_or_position_even_below_the_threshold(pair
     ],
     ids=["layer", "head", "unknown", "position", "no values", "layout", "stack", "threshold", "words"],
 )
-def test_what_cannot_be_drawn_is_refused_with_the_choices(ask: object, said: str) -> None:
+def test_what_cannot_be_drawn_is_refused_with_the_choices(ask: object, message: str) -> None:
     with pytest.raises(TraceError) as error:
         ask()  # type: ignore[operator]
-    assert said in str(error.value)
+    assert message in str(error.value)
 
 
 def test_long_tokens_widen_the_page_instead_of_being_cut() -> None:
@@ -140,18 +140,18 @@ def test_a_character_no_font_has_is_named_in_one_warning() -> None:
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         draw(attention_graph(trace(["\U0010fffd", "\U0010fffdb"]), 0, 0), "pdf")
-    told = [str(warning.message) for warning in seen]
-    assert len(told) == 1
-    assert "No installed font has \U0010fffd" in told[0]
+    messages = [str(warning.message) for warning in seen]
+    assert len(messages) == 1
+    assert "No installed font has \U0010fffd" in messages[0]
 
 
 def test_the_value_layout_puts_tokens_with_like_values_together() -> None:
     values = np.zeros((2, 3, 5, 8), dtype=np.float32)
     values[1, 2, :, 0] = [0, 0, 5, 5, -5]
     values[1, 2, :, 1] = [1, 1, 0, 0, 0]
-    places, explained = value_plane(trace(values=values).encoder, 1, 2)
-    np.testing.assert_allclose(places[2], places[3], atol=1e-9)
-    assert np.linalg.norm(places[2] - places[4]) == pytest.approx(10)
+    positions, explained = value_plane(trace(values=values).encoder, 1, 2)
+    np.testing.assert_allclose(positions[2], positions[3], atol=1e-9)
+    assert np.linalg.norm(positions[2] - positions[4]) == pytest.approx(10)
     assert sum(explained) == pytest.approx(1)
 
 
@@ -162,12 +162,12 @@ def test_the_value_layout_places_tokens_by_the_values_of_its_own_head() -> None:
         shown = trace(tokens, values=np.resize(values, (2, 3, len(tokens), 8)))
         for head in range(3):
             own = shown.encoder.values_by_layer[1][head].astype(np.float64)  # [token, dim]
-            places = attention_graph(shown, 1, head, layout="values").positions
-            assert places is not None
-            assert np.linalg.norm(places - places.mean(0)) <= np.linalg.norm(own - own.mean(0)) + 1e-6
-            np.testing.assert_array_equal(places, value_plane(shown.encoder, 1, head)[0])
+            points = attention_graph(shown, 1, head, layout="values").positions
+            assert points is not None
+            assert np.linalg.norm(points - points.mean(0)) <= np.linalg.norm(own - own.mean(0)) + 1e-6
+            np.testing.assert_array_equal(points, value_plane(shown.encoder, 1, head)[0])
             if len(tokens) == 2:  # two points lie in any plane at their own distance
-                assert np.linalg.norm(places[0] - places[1]) == pytest.approx(np.linalg.norm(own[0] - own[1]))
+                assert np.linalg.norm(points[0] - points[1]) == pytest.approx(np.linalg.norm(own[0] - own[1]))
 
 
 def test_the_heading_is_in_the_language_asked_for() -> None:
@@ -194,8 +194,8 @@ def test_words_are_drawn_in_place_of_their_pieces() -> None:
     from dataclasses import replace
 
     text = replace(trace(["un", "##do", "it"]).text, words=(0, 0, 1), word_texts=("undo", "it"))
-    made = Trace("tiny", {"encoder": Stack("encoder", text, text, (0,), (np.full((1, 3, 3), 1 / 3, dtype=np.float32),))})
-    assert texts(attention_graph(made, 0, 0, words=True)) == ["tiny · L0·H0 · 2 words", "undo", "it", "undo", "it"]
+    small = Trace("tiny", {"encoder": Stack("encoder", text, text, (0,), (np.full((1, 3, 3), 1 / 3, dtype=np.float32),))})
+    assert texts(attention_graph(small, 0, 0, words=True)) == ["tiny · L0·H0 · 2 words", "undo", "it", "undo", "it"]
 
 
 def test_an_unknown_ending_is_refused(tmp_path: Path) -> None:
@@ -211,10 +211,10 @@ def test_without_igraph_the_error_says_what_to_install(monkeypatch: pytest.Monke
 
 def test_the_value_layouts_page_has_room_for_its_curves() -> None:
     values = np.zeros((1, 1, 4, 2), dtype=np.float32)
-    for places in ([(0, 0), (9, 0), (4, 1), (5, 1)], [(0, 0), (0, 9), (1, 4), (1, 5)], [(0, 0), (9, 9), (0, 9), (9, 0)]):
-        values[0, 0] = places
-        made = attention_graph(Trace.from_arrays(np.full((1, 1, 4, 4), 0.25), list("abcd"), values=values), 0, 0, layout="values")
-        page = tree(made)
+    for corners in ([(0, 0), (9, 0), (4, 1), (5, 1)], [(0, 0), (0, 9), (1, 4), (1, 5)], [(0, 0), (9, 9), (0, 9), (9, 0)]):
+        values[0, 0] = corners
+        graph = attention_graph(Trace.from_arrays(np.full((1, 1, 4, 4), 0.25), list("abcd"), values=values), 0, 0, layout="values")
+        page = tree(graph)
         wide, high = (float(page.get(side, "")[:-2]) for side in ("width", "height"))
         captions = 12 + 2 * 15
         drawn = [path for path in page.iter(SVG + "path") if "stroke: #2563eb" in path.get("style", "")]
@@ -237,17 +237,17 @@ def tips(graph: AttentionGraph) -> list[tuple[float, float]]:
 
 
 def test_an_arrowhead_points_at_the_key_of_every_edge_that_can_be_seen() -> None:
-    made = attention_graph(Trace.from_arrays([[[[0.97, 0.03], [0.5, 0.5]]]], ["a", "b"]), 0, 0)
-    assert len(made.edges()) == 4
-    assert len(tips(made)) == 3  # the faint one has none
-    assert len({x for x, _ in tips(made)}) == 1  # all in the column of keys
+    graph = attention_graph(Trace.from_arrays([[[[0.97, 0.03], [0.5, 0.5]]]], ["a", "b"]), 0, 0)
+    assert len(graph.edges()) == 4
+    assert len(tips(graph)) == 3  # the faint one has none
+    assert len({x for x, _ in tips(graph)}) == 1  # all in the column of keys
     assert len(tips(attention_graph(Trace.from_arrays([[[[0.97, 0.03], [0.5, 0.5]]]], ["a", "b"]), 0, 0, red=[("a", "b")]))) == 4
 
 
 def test_two_tokens_that_attend_to_each_other_have_an_arrow_at_both_ends() -> None:
     values = np.array([[[[0.0, 0.0], [9.0, 0.0]]]], dtype=np.float32)
-    made = attention_graph(Trace.from_arrays([[[[0.5, 0.5], [0.5, 0.5]]]], ["a", "b"], values=values), 0, 0, layout="values")
-    (first, _), (second, _) = sorted(tips(made))
+    graph = attention_graph(Trace.from_arrays([[[[0.5, 0.5], [0.5, 0.5]]]], ["a", "b"], values=values), 0, 0, layout="values")
+    (first, _), (second, _) = sorted(tips(graph))
     assert second - first > 300
 
 
@@ -269,18 +269,18 @@ def test_a_learned_reducer_keeps_distances_better_than_the_components_it_starts_
         before, after = (np.linalg.norm(part[rows] - part[columns], axis=1) for part in (own, points))
         return float(((before - after) ** 2).sum())
 
-    made = attention_graph(trace(values=values), 1, 2, layout="learned")
-    assert made.positions is not None
-    assert stress(made.positions) < stress(value_plane(trace(values=values).encoder, 1, 2)[0])
-    assert any("linear reducer trained to keep distances" in text for text in texts(made))
+    graph = attention_graph(trace(values=values), 1, 2, layout="learned")
+    assert graph.positions is not None
+    assert stress(graph.positions) < stress(value_plane(trace(values=values).encoder, 1, 2)[0])
+    assert any("linear reducer trained to keep distances" in text for text in texts(graph))
 
 
 def test_tokens_are_placed_by_umap() -> None:
     pytest.importorskip("umap", reason="umap-learn is not installed")
     values = np.random.default_rng(3).normal(size=(1, 1, 20, 8)).astype(np.float32)
-    made = attention_graph(
+    graph = attention_graph(
         Trace.from_arrays(np.full((1, 1, 20, 20), 0.05), [f"t{i}" for i in range(20)], values=values), 0, 0, layout="umap"
     )
-    assert made.positions is not None
-    assert made.positions.shape == (20, 2)
-    assert made.placement.startswith("values: UMAP; correlation of distances ")
+    assert graph.positions is not None
+    assert graph.positions.shape == (20, 2)
+    assert graph.placement.startswith("values: UMAP; correlation of distances ")

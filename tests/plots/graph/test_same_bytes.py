@@ -30,5 +30,5 @@ def drawn_twice(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 @pytest.mark.parametrize("ending", ["svg", "pdf"])
 @pytest.mark.parametrize("layout", ["columns", "values"])
 def test_the_same_trace_gives_the_same_bytes_in_another_process(ending: str, layout: str, drawn_twice: list[Path]) -> None:
-    one, other = (folder / f"{layout}.{ending}" for folder in drawn_twice)
-    assert one.read_bytes() == other.read_bytes()
+    first, second = (folder / f"{layout}.{ending}" for folder in drawn_twice)
+    assert first.read_bytes() == second.read_bytes()

@@ -53,12 +53,12 @@ def as_conll2012(documents: Sequence[MarkedDocument]) -> str:
     lines: list[str] = []
     for number, document in enumerate(documents):
         lines.append(f"#begin document ({document.id}); part {number:03d}")
-        place = 0
+        position = 0
         for sentence in document.sentences:
             for index, word in enumerate(sentence):
-                brackets = "|".join(_brackets(document, place, lambda m: str(m.cluster))) or "-"
+                brackets = "|".join(_brackets(document, position, lambda m: str(m.cluster))) or "-"
                 lines.append(f"{document.id}   {number}   {index}   {word}   NN   (NP*)   -   -   -   speaker   *   {brackets}")
-                place += 1
+                position += 1
             lines.append("")
         lines.append("#end document")
     return "\n".join(lines) + "\n"
@@ -68,19 +68,19 @@ def as_conllu(documents: Sequence[MarkedDocument], header: str = "GRP-etype-infs
     lines: list[str] = []
     for document in documents:
         lines += [f"# newdoc id = {document.id}", f"# global.Entity = {header}"]
-        place = 0
+        position = 0
         for sentence in document.sentences:
             for index, word in enumerate(sentence):
-                entity = "".join(_brackets(document, place, lambda m: f"{m.cluster}-person-giv:act-1,2-coref-A_B"))
+                entity = "".join(_brackets(document, position, lambda m: f"{m.cluster}-person-giv:act-1,2-coref-A_B"))
                 misc = f"Entity={entity}|SpaceAfter=No" if entity else "_"
                 lines.append("\t".join([str(index + 1), word, word, "NOUN", "NN", "_", str(index), "dep", "_", misc]))
-                place += 1
+                position += 1
             lines.append("")
     return "\n".join(lines) + "\n"
 
 
-def _brackets(document: MarkedDocument, place: int, opening) -> list[str]:  # type: ignore[no-untyped-def]
-    ends = [f"{m.cluster})" for m in document.mentions if m.end == place > m.start]
-    longest = sorted((m for m in document.mentions if m.start == place < m.end), key=lambda m: -m.end)
-    alone = [f"({opening(m)})" for m in document.mentions if m.start == m.end == place]
+def _brackets(document: MarkedDocument, index: int, opening) -> list[str]:  # type: ignore[no-untyped-def]
+    ends = [f"{m.cluster})" for m in document.mentions if m.end == index > m.start]
+    longest = sorted((m for m in document.mentions if m.start == index < m.end), key=lambda m: -m.end)
+    alone = [f"({opening(m)})" for m in document.mentions if m.start == m.end == index]
     return [*ends, *(f"({opening(m)}" for m in longest), *alone]

@@ -68,17 +68,17 @@ def write(folder: Path, text: str, name: str = "x") -> Path:
 
 
 @settings(max_examples=40, deadline=None)
-@given(made=st.lists(documents(), min_size=1, max_size=3))
-def test_what_was_written_is_read_back_from_every_format(made: list[MarkedDocument], tmp_path_factory: pytest.TempPathFactory) -> None:
-    if not any(document.mentions for document in made):
+@given(originals=st.lists(documents(), min_size=1, max_size=3))
+def test_what_was_written_is_read_back_from_every_format(originals: list[MarkedDocument], tmp_path_factory: pytest.TempPathFactory) -> None:
+    if not any(document.mentions for document in originals):
         return
     folder = tmp_path_factory.mktemp("written")
-    from_json = read_coreference(write(folder, "".join(map(as_json, made)), "x.jsonl.gz"), strict=True)
-    assert from_json.documents == tuple(made)
-    for text, name in ((as_conll2012(made), "x.v4_gold_conll"), (as_conllu(made), "x.conllu.gz")):
-        found = read_coreference(write(folder, text, name), strict=True)
-        assert [document.sentences for document in found] == [document.sentences for document in made]
-        assert [spans(document) for document in found] == [spans(document) for document in made]
+    from_json = read_coreference(write(folder, "".join(map(as_json, originals)), "x.jsonl.gz"), strict=True)
+    assert from_json.documents == tuple(originals)
+    for text, name in ((as_conll2012(originals), "x.v4_gold_conll"), (as_conllu(originals), "x.conllu.gz")):
+        actual = read_coreference(write(folder, text, name), strict=True)
+        assert [document.sentences for document in actual] == [document.sentences for document in originals]
+        assert [spans(document) for document in actual] == [spans(document) for document in originals]
 
 
 def test_a_part_of_conll_2012_is_a_document_and_heads_types_and_features_are_derived(tmp_path: Path) -> None:
@@ -176,15 +176,15 @@ def test_heads_and_types_are_told_from_universal_tags_and_pronouns_from_the_word
     plain["mentions"] += [{"start": 6, "end": 6, "cluster": 0}]
     tagged = plain | {"upos": ["DET", "NOUN", "ADP", "NOUN", "VERB", "CCONJ", "PRON", "VERB"]}
     for document, head in ((plain, 3), (tagged, 1)):
-        (found,) = read_coreference(write(tmp_path, json.dumps(document)))
-        assert [(mention.head_word, mention.type) for mention in found.mentions] == [(head, "nominal"), (6, "pronoun")]
+        (result,) = read_coreference(write(tmp_path, json.dumps(document)))
+        assert [(mention.head_word, mention.type) for mention in result.mentions] == [(head, "nominal"), (6, "pronoun")]
 
 
 def test_xpos_alone_tells_the_type_in_conllu(tmp_path: Path) -> None:
     row = "{0}\t{1}\t_\t_\t{2}\t_\t_\t_\t_\tEntity=({0})\n"
     words = ((1, "Mary", "NNP"), (2, "them", "PRP"), (3, "cats", "NNS"), (4, "her", "_"))
-    (found,) = read_coreference(write(tmp_path, "".join(row.format(*word) for word in words) + "\n"))
-    assert [mention.type for mention in found.mentions] == ["proper", "pronoun", "nominal", "pronoun"]
+    (outcome,) = read_coreference(write(tmp_path, "".join(row.format(*word) for word in words) + "\n"))
+    assert [mention.type for mention in outcome.mentions] == ["proper", "pronoun", "nominal", "pronoun"]
 
 
 def test_files_that_are_not_there_or_damaged_are_refused(tmp_path: Path) -> None:
@@ -206,13 +206,13 @@ def test_what_is_derived_agrees_with_what_ontogum_says(tmp_path: Path) -> None:
         pytest.skip(f"ontogum-dev.jsonl.gz is not in {folder} (set EYELINE_DATA)")
     with gzip.open(folder / "ontogum-dev.jsonl.gz", "rt", encoding="utf-8") as file:
         data = [json.loads(line) for line in file]
-    bare = "".join(json.dumps({**one, "mentions": _bare(one["mentions"])}) + "\n" for one in data)
+    bare = "".join(json.dumps({**item, "mentions": _bare(item["mentions"])}) + "\n" for item in data)
     corpora = read_coreference(folder / "ontogum-dev.jsonl.gz", strict=True), read_coreference(write(tmp_path, bare), strict=True)
-    said, derived = ([{(m.start, m.end): m for m in document.mentions} for document in corpus] for corpus in corpora)
-    pairs = [(mention, other[span]) for one, other in zip(said, derived, strict=True) for span, mention in one.items()]
+    message, derived = ([{(m.start, m.end): m for m in document.mentions} for document in corpus] for corpus in corpora)
+    pairs = [(mention, other[span]) for item, other in zip(message, derived, strict=True) for span, mention in item.items()]
     assert len(pairs) > 3000
     for name, least in (("head_word", 1.0), ("type", 0.99), ("gender", 0.99)):
-        assert sum(getattr(one, name) == getattr(other, name) for one, other in pairs) >= least * len(pairs), name
+        assert sum(getattr(item, name) == getattr(other, name) for item, other in pairs) >= least * len(pairs), name
 
 
 def _bare(mentions: list[dict[str, object]]) -> list[dict[str, object]]:
@@ -251,8 +251,8 @@ novel 0 3 . _ _ _ _ _ _ _ _ _
 def test_a_file_without_tags_has_its_types_inferred_and_counted(tmp_path):
     (tmp_path / "novel.conll").write_text(UNTAGGED, encoding="utf-8")
     corpus = read_coreference(tmp_path / "novel.conll")
-    found = [(corpus[0].words[mention.head_word], mention.type) for mention in corpus[0].mentions]
-    assert found == [("Mary", "proper"), ("men", "nominal"), ("Men", "nominal"), ("her", "pronoun")]
+    result = [(corpus[0].words[mention.head_word], mention.type) for mention in corpus[0].mentions]
+    assert result == [("Mary", "proper"), ("men", "nominal"), ("Men", "nominal"), ("her", "pronoun")]
     assert corpus.inferred_types == 4
     tagged = tmp_path / "tagged.conll"
     tagged.write_text(CONLL2012, encoding="utf-8")

@@ -51,7 +51,7 @@ def test_a_sentence_is_words_with_heads_from_zero() -> None:
 )
 def test_what_is_no_tree_is_skipped_by_name_and_strict_stops(bad: str, name: str, why: str) -> None:
     bank = parse_treebank(bad + GOOD)
-    assert [one.id for one in bank] == ["good"]
+    assert [sentence.id for sentence in bank] == ["good"]
     assert list(bank.skipped) == [name]
     assert why in bank.skipped[name]
     with pytest.raises(TextError, match=f"sentence {name}, line 1, is no tree"):
@@ -95,7 +95,7 @@ def test_without_marks_the_text_says_where_spaces_are() -> None:
 
 def test_documents_are_named_and_sentences_without_a_name_have_their_line() -> None:
     text = "# newdoc id = first\n" + GOOD + "# newdoc\n" + GOOD.replace("# sent_id = good\n", "")
-    assert [(one.id, one.document) for one in parse_treebank(text)] == [("good", "first"), ("line 7", "line 7")]
+    assert [(item.id, item.document) for item in parse_treebank(text)] == [("good", "first"), ("line 7", "line 7")]
 
 
 def test_a_gzipped_file_is_the_same(tmp_path: Path) -> None:
@@ -134,16 +134,16 @@ def test_a_missing_or_damaged_file_is_refused(tmp_path: Path) -> None:
 
 @given(st.lists(st.integers(-1, 8), min_size=1, max_size=8))
 def test_heads_are_a_tree_just_where_every_word_leads_to_the_one_root(heads: list[int]) -> None:
-    def leads_to_root(place: int) -> bool:
+    def leads_to_root(index: int) -> bool:
         for _ in range(len(heads) + 1):
-            if not ROOT <= place < len(heads):
+            if not ROOT <= index < len(heads):
                 return False
-            if place == ROOT:
+            if index == ROOT:
                 return True
-            place = heads[place]
+            index = heads[index]
         return False
 
-    is_tree = heads.count(ROOT) == 1 and all(leads_to_root(place) for place in range(len(heads)))
+    is_tree = heads.count(ROOT) == 1 and all(leads_to_root(index) for index in range(len(heads)))
     assert (tree_fault(heads) is None) == is_tree
 
 
@@ -164,5 +164,5 @@ def test_halves_tell_together_what_the_whole_does() -> None:
     whole = parse_treebank(TWO_ROOTS + "".join(GOOD.replace("good", f"good {i}") for i in range(5)))
     halves = whole.halves(seed=3)
     assert sorted(map(len, halves)) == [2, 3]
-    assert {one.id for half in halves for one in half} == {one.id for one in whole}
+    assert {sentence.id for half in halves for sentence in half} == {sentence.id for sentence in whole}
     assert {**halves[0].skipped, **halves[1].skipped} == whole.skipped

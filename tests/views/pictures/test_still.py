@@ -43,8 +43,8 @@ def test_tokens_are_shown_as_themselves() -> None:
 
 
 def test_a_short_text_has_a_line_for_a_strong_weight_and_none_for_a_weak_one() -> None:
-    made = Trace.from_arrays([[[[0.99, 0.01], [0.0, 1.0]]]], ["a", "b"])
-    assert len(list(ElementTree.fromstring(still(head_view(made))).iter(SVG + "path"))) == 2  # noqa: S314
+    small_trace = Trace.from_arrays([[[[0.99, 0.01], [0.0, 1.0]]]], ["a", "b"])
+    assert len(list(ElementTree.fromstring(still(head_view(small_trace))).iter(SVG + "path"))) == 2  # noqa: S314
 
 
 @pytest.mark.parametrize("view", [head_view, model_view])
@@ -156,9 +156,9 @@ def four() -> Trace:
 
 def test_a_picture_says_how_it_was_made() -> None:
     assert drawn_texts(head_view(undo()))[-1] == "it"  # nothing was changed, nothing is said
-    said = str(drawn_texts(head_view(undo(), hide_special=True, renormalise=True, threshold=0.05, level="word", rescale=True))[-1])
+    message = str(drawn_texts(head_view(undo(), hide_special=True, renormalise=True, threshold=0.05, level="word", rescale=True))[-1])
     for words in ("special tokens hidden", "rows sum to 1 again", "weights from 0.05", "between words", "stretched to its maximum"):
-        assert words in said
+        assert words in message
     assert "special tokens hidden" in str(drawn_texts(model_view(undo(), hide_special=True))[-1])
     assert "weights from 0.1" in str(drawn_texts(neuron_view(vectors_and_values(values=True), threshold=0.1))[-1])
 
@@ -206,7 +206,7 @@ def test_every_view_is_painted_as_a_file_that_is_the_same_every_time(tmp_path: P
 def test_a_dark_picture_is_dark_in_every_format(tmp_path: Path) -> None:
     from matplotlib.image import imread
 
-    for made in (head_view(four(), theme="dark"), model_view(four(), theme="dark")):
-        made.save(tmp_path / "x.png")
+    for shown in (head_view(four(), theme="dark"), model_view(four(), theme="dark")):
+        shown.save(tmp_path / "x.png")
         pixels = imread(tmp_path / "x.png")[..., :3]
         assert np.median(pixels) < 0.1

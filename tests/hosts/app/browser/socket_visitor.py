@@ -96,12 +96,12 @@ class SocketVisitor:
     @property
     def ids(self) -> dict[str, str]:
         """Widgets of the page by the keys that the code gave them."""
-        found = {}
+        results = {}
         for element in self.elements.values():
             inner = getattr(element, element.WhichOneof("type"))
             if key := getattr(inner, "id", ""):
-                found[key.split("-", 2)[-1]] = key
-        return found
+                results[key.split("-", 2)[-1]] = key
+        return results
 
     def kinds(self, kind: str) -> list[Any]:
         """All elements of one kind: `heading`, `exception`, `alert` …"""

@@ -64,7 +64,7 @@ def test_a_head_is_opened_in_the_space_and_seen_by_another_projection(visit, run
     me.key("space-others").get_by_text(say("space.project_pca"), exact=True).click()
     me.page.locator("[class*=st-key-space-other-small] .eyeline-view[data-drawn]").wait_for(state="attached")
     both = me.page.evaluate("document.querySelector('[class*=st-key-space-other-small] .eyeline-view').eyeline.scene().spaces")
-    assert [one["head"] for one in both] == ["L1·H2", "L1·H2"]
+    assert [item["head"] for item in both] == ["L1·H2", "L1·H2"]
     cells = me.page.locator("[class*=st-key-wide-space] .scatterlayer .points path.point")
     cells.nth(5).click(force=True)
     me.until(f"{scene}.state().opened && {scene}.state().layer === 0 && {scene}.state().heads[0] === 5")
@@ -73,12 +73,12 @@ def test_a_head_is_opened_in_the_space_and_seen_by_another_projection(visit, run
 
 
 @pytest.mark.parametrize(
-    ("kind", "said", "language"),
+    ("kind", "message", "language"),
     [("grammar", "grammar.examples", "ko"), ("space", "space.others", "en"), ("compare", "space.side_by_side", "ja")],
 )
-def test_every_kind_of_run_opens_on_a_narrow_dark_page(visit, runs, kind, said, language):
+def test_every_kind_of_run_opens_on_a_narrow_dark_page(visit, runs, kind, message, language):
     me = visit(language, width=390, scheme="dark").open(f"/runs?run=small-{kind}")
-    me.page.get_by_text(Say(language)(said), exact=True).wait_for()
+    me.page.get_by_text(Say(language)(message), exact=True).wait_for()
     me.page.locator(".js-plotly-plot .main-svg").first.wait_for()
     assert me.page.evaluate(OVERFLOW) <= 390
     assert "rgb(15, 17, 21)" in me.page.evaluate("document.querySelector('.js-plotly-plot .main-svg').style.background")

@@ -16,8 +16,8 @@ from tests.hosts.app.browser.test_manners import handshake
 
 def answer(url: str, path: str = "/", method: str = "GET", body: bytes | None = None, **headers: str) -> http.client.HTTPResponse:
     """The server's answer, read whole; the connection is closed."""
-    place = urlsplit(url)
-    connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=30)
+    address = urlsplit(url)
+    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=30)
     connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
     response = connection.getresponse()
     response.text = response.read().decode("utf-8", "replace")  # type: ignore[attr-defined]

@@ -26,16 +26,16 @@ from tests.hosts.app.conftest import MARKUP
 
 def handshake(url: str, **headers: str) -> int:
     """The answer to a browser that asks for a websocket: 101 is yes."""
-    place = urlsplit(url)
-    connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=30)
+    address = urlsplit(url)
+    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=30)
     connection.putrequest("GET", "/_stcore/stream", skip_host="Host" in headers)
-    asked = {
+    requested = {
         "Upgrade": "websocket",
         "Connection": "Upgrade",
         "Sec-WebSocket-Version": "13",
         "Sec-WebSocket-Key": "c2lnaHRsaW5lc2lnaHRsaQ==",
     }
-    for name, value in {**asked, **headers}.items():
+    for name, value in {**requested, **headers}.items():
         connection.putheader(name, value)
     connection.endheaders()
     status = connection.getresponse().status
@@ -73,10 +73,10 @@ def test_a_visitor_cannot_have_anything_installed_on_the_server(served):
     with SocketVisitor(served.url) as me:
         me.open()
         for name in ("install_skills", "dismiss_skills_nudge"):
-            asked = BackMsg()
-            asked.backend_operation_request.request_id, asked.backend_operation_request.session_id = name, me.session
-            getattr(asked.backend_operation_request, name).SetInParent()
-            me.send(asked)
+            request = BackMsg()
+            request.backend_operation_request.request_id, request.backend_operation_request.session_id = name, me.session
+            getattr(request.backend_operation_request, name).SetInParent()
+            me.send(request)
             answer = me.next_of("backend_operation_response").backend_operation_response
             assert answer.request_id == name
             assert "not available" in answer.error_msg
@@ -93,19 +93,19 @@ def test_what_all_share_survives_a_visitor_who_empties_streamlits_caches(minilm)
 def test_an_upload_above_the_limit_is_refused_before_it_is_read(served):
     with SocketVisitor(served.url) as me:
         me.open("corpus")
-        asked = BackMsg()
-        asked.file_urls_request.request_id = "one"
-        asked.file_urls_request.file_names.append("large.txt")
-        me.send(asked)
-        place = me.next_of("file_urls_response").file_urls_response.file_urls[0].upload_url
+        request = BackMsg()
+        request.file_urls_request.request_id = "one"
+        request.file_urls_request.file_names.append("large.txt")
+        me.send(request)
+        upload_path = me.next_of("file_urls_response").file_urls_response.file_urls[0].upload_url
         for size, fits in ((1000, True), (Limits().upload + 2 * 1024 * 1024, False)):
-            assert uploaded(served.url + place, size) == (204 if fits else 413)
+            assert uploaded(served.url + upload_path, size) == (204 if fits else 413)
 
 
 def uploaded(url: str, size: int) -> int:
     """The server's answer to a file of so many bytes, sent as a form; it may come before all of it was sent."""
-    place = urlsplit(url)
-    connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=30)
+    address = urlsplit(url)
+    connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=30)
     connection.request("GET", "/_stcore/health")
     first = connection.getresponse()
     cookie = str(first.getheader("Set-Cookie")).split(";")[0]
@@ -113,7 +113,7 @@ def uploaded(url: str, size: int) -> int:
     head, tail = b'--x\r\nContent-Disposition: form-data; name="f"; filename="large.txt"\r\n\r\n', b"\r\n--x--\r\n"
     headers = {"Content-Type": "multipart/form-data; boundary=x", "Cookie": cookie, "X-Xsrftoken": cookie.partition("=")[2]}
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        connection.request("PUT", place.path, head + b"a" * size + tail, headers)
+        connection.request("PUT", address.path, head + b"a" * size + tail, headers)
     status = connection.getresponse().status
     connection.close()
     return status
@@ -122,9 +122,9 @@ def uploaded(url: str, size: int) -> int:
 def test_a_message_that_is_far_too_large_ends_the_visit_and_not_the_app(served):
     with SocketVisitor(served.url) as me:
         me.open()
-        asked = BackMsg()
-        asked.rerun_script.query_string = "text=" + "a" * (9 * 1024 * 1024)
-        me.send(asked)
+        request = BackMsg()
+        request.rerun_script.query_string = "text=" + "a" * (9 * 1024 * 1024)
+        me.send(request)
         assert me.closed_by_the_app()
     with SocketVisitor(served.url) as other:
         other.open()

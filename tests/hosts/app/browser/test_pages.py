@@ -49,8 +49,8 @@ class Visitor:
 
     def tokens(self) -> list[str]:
         """The tokens that the view draws."""
-        found = self.page.locator(f"{VIEW} [role=listbox]").first.locator("[role=option]").all_inner_texts()
-        return [text.strip() for text in found]
+        result = self.page.locator(f"{VIEW} [role=listbox]").first.locator("[role=option]").all_inner_texts()
+        return [text.strip() for text in result]
 
     def key(self, name: str) -> Any:
         return self.page.locator(f".st-key-{name}")
@@ -171,19 +171,19 @@ def test_a_bad_upload_is_answered_in_words_and_the_page_goes_on(visit, language,
 
 
 def test_two_visitors_at_once_see_each_their_own(visit):
-    one, two = visit().open(), visit("ja").open()
-    for me, text in ((one, "My secret garden is green."), (two, "Your quiet river runs deep.")):
+    first, two = visit().open(), visit("ja").open()
+    for me, text in ((first, "My secret garden is green."), (two, "Your quiet river runs deep.")):
         me.key("look-text").locator("textarea").fill(text)
-    for me in (one, two):
+    for me in (first, two):
         me.key("look-show").get_by_role("button").click()
-    for me, mine, theirs in ((one, "garden", "river"), (two, "river", "garden")):
-        me.until(f"location.search.includes('{mine}')")
+    for me, own, theirs in ((first, "garden", "river"), (two, "river", "garden")):
+        me.until(f"location.search.includes('{own}')")
         me.page.wait_for_function(f"() => document.querySelector('{VIEW} ') && {SCENE}.scene()")
         me.page.locator(".st-key-graph img").wait_for()
-        assert mine in me.page.content()
+        assert own in me.page.content()
         assert theirs not in me.page.content()
-    one.page.goto(one.url + "/runs")
-    one.page.get_by_text("minilm").first.wait_for()
+    first.page.goto(first.url + "/runs")
+    first.page.get_by_text("minilm").first.wait_for()
 
 
 @pytest.mark.parametrize("path", ["/", "/learn?step=2", "/corpus", "/runs?run=from-the-command-line"])
@@ -215,7 +215,7 @@ def test_the_language_is_switched_on_the_page(visit):
 
 
 #: Every visible text that is not a token, a text of the visitor's, or code; views keep theirs in shadow roots.
-SAID = """() => {
+SHOWN_TEXT = """() => {
   const found = [];
   const walk = (node) => {
     if (node.nodeType === Node.TEXT_NODE && node.textContent.trim()) found.push(node.textContent.trim());
@@ -238,7 +238,7 @@ KEPT = re.compile(
     r"|query|key|value|base|texts|tired|soft|because|Tab|Enter|Esc|[“(]?(The|Cats|Birds|My|Mary|Tom|We|Time|I) .*"
 )
 TOKENS = "the cat sat on the mat because it was tired"  # of the sentence that pages begin with
-PLACES = (
+PATHS = (
     "/",
     "/?view=model",
     "/?view=neuron",
@@ -250,16 +250,16 @@ PLACES = (
 )
 
 
-@pytest.mark.parametrize("path", PLACES)
+@pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("language", ["ja", "ko"])
 def test_no_english_is_left_on_a_page(visit, path, language):
     me = visit(language).open(path, wait=".st-key-foot" if path == "/corpus" else VIEW)
     if path.startswith("/runs"):
         me.page.locator(".js-plotly-plot .main-svg").first.wait_for()
     me.page.wait_for_selector(".st-key-foot")
-    me.page.wait_for_function(f"() => ({SAID})().length > 15")
-    said = me.page.evaluate(SAID)
-    left = [text for text in said if re.search("[A-Za-z]{3,}", KEPT.sub("", text))]
+    me.page.wait_for_function(f"() => ({SHOWN_TEXT})().length > 15")
+    message = me.page.evaluate(SHOWN_TEXT)
+    left = [text for text in message if re.search("[A-Za-z]{3,}", KEPT.sub("", text))]
     assert sorted(set(left) - set(TOKENS.split())) == []
     assert me.errors == []
 

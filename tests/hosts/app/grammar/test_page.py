@@ -22,7 +22,7 @@ from tests.hosts.app.test_pages import errors
 
 PLAIN = sample_conllu(30).replace("Entity=", "Nothing=")
 WORDS = ["Anna", "saw", "Tom", ".", "She", "waved", ",", "and", "Anna", "left", "."]
-SAME = [{"start": place, "end": place, "cluster": 1} for place in (0, 4, 8)]
+SAME = [{"start": index, "end": index, "cluster": 1} for index in (0, 4, 8)]
 MARKED = json.dumps({"tokens": WORDS, "sent_lens": [4, 7], "mentions": SAME})
 
 
@@ -44,7 +44,7 @@ def measured(at) -> Job:
 
 def tables_on(at) -> list[list[list[str]]]:
     """The cells of the page's small tables, row by row."""
-    bodies = [one.proto.body for one in at.get("html") if "el-table" in one.proto.body]
+    bodies = [element.proto.body for element in at.get("html") if "el-table" in element.proto.body]
     rows = [re.findall(r"<tr>(.*?)</tr>", body.partition("<tbody>")[2]) for body in bodies]
     return [[[re.sub("<[^>]*>", "", cell) for cell in re.findall(r"<td.*?</td>", row)] for row in table] for table in rows]
 
@@ -60,7 +60,7 @@ def test_the_page_opens_in_every_language(script, page, language):
 def test_the_built_in_sentences_give_three_tables_which_are_found_among_the_runs(script, shallow):
     say = Say("ja")
     at = script("grammar", "ja", model=str(shallow)).run()
-    assert say("grammar.sample_about") in [one.value for one in at.markdown]
+    assert say("grammar.sample_about") in [item.value for item in at.markdown]
     at.number_input(key="grammar-limit").set_value(40)
     at.number_input(key="grammar-least").set_value(10).run()
     job = measured(at)
@@ -76,7 +76,7 @@ def test_the_built_in_sentences_give_three_tables_which_are_found_among_the_runs
     probes, pair, _ = tables_on(in_tab(at, say, "probe", job.folder.name))
     assert [row[1] for row in probes] == [f"{share:.1f} %" for share in run.table("probes")["uas"]]
     parse = el.open_probe(run, model=el.load(shallow)).parse("The cat sat on the mat.")
-    assert [row[0] for row in pair] == [str(one.head) for one in parse.pair(0, parse.governors[0])[: len(pair)]]
+    assert [row[0] for row in pair] == [str(item.head) for item in parse.pair(0, parse.governors[0])[: len(pair)]]
     runs = script("runs", "ja", model=str(shallow))
     runs.session_state["visitor"] = at.session_state["visitor"]
     runs.run()
@@ -104,11 +104,11 @@ def _table_1(say, run, shown) -> None:
     assert set(names) == set(rows)
     gains = list(shown[say("grammar.column_gain")])[1:]
     assert gains == sorted(gains, reverse=True)
-    for place, name in enumerate(names):
-        assert shown[say("grammar.column_accuracy")][place] == pytest.approx(rows[name]["accuracy"])
-        assert shown[say("grammar.column_held_out")][place] == pytest.approx(rows[name]["accuracy_held_out"])
-        assert shown[say("grammar.column_baseline")][place] == pytest.approx(rows[name]["baseline"])
-        assert shown[say("grammar.column_head")][place] == f"L{rows[name]['layer']}·H{rows[name]['head']}"
+    for position, name in enumerate(names):
+        assert shown[say("grammar.column_accuracy")][position] == pytest.approx(rows[name]["accuracy"])
+        assert shown[say("grammar.column_held_out")][position] == pytest.approx(rows[name]["accuracy_held_out"])
+        assert shown[say("grammar.column_baseline")][position] == pytest.approx(rows[name]["baseline"])
+        assert shown[say("grammar.column_head")][position] == f"L{rows[name]['layer']}·H{rows[name]['head']}"
 
 
 def test_a_relation_shows_its_best_head_whose_card_opens_from_there(script, shallow, kept_runs, tmp_path):
@@ -139,7 +139,7 @@ def test_a_treebank_without_mentions_is_measured_and_reference_is_left_out_with_
     run = el.open_run(job.folder)
     assert list(run.parts) == ["syntax"]
     assert run.facts.corpus.name == "mine.conllu.gz"
-    assert "'mine.conllu.gz'" in next(one.value for one in at.code if "el.load" in one.value)
+    assert "'mine.conllu.gz'" in next(element.value for element in at.code if "el.load" in element.value)
 
 
 def test_a_coreference_file_gives_table_2_alone():
@@ -151,7 +151,7 @@ def test_a_coreference_file_gives_table_2_alone():
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "said"),
+    ("name", "data", "message"),
     [
         ("a.conllu", b"\xff\xfe caf\xe9", "not UTF-8"),
         ("a.conllu", b"This is just a text.\n", "not CoNLL-U"),
@@ -163,13 +163,13 @@ def test_a_coreference_file_gives_table_2_alone():
         ("a.conllu.gz", gzip.compress(bytes(50_000_000)), "Unpacked"),
     ],
 )
-def test_bad_uploads_are_named_and_the_page_goes_on(script, name, data, said):
+def test_bad_uploads_are_named_and_the_page_goes_on(script, name, data, message):
     at = script("grammar").run()
     at.segmented_control(key="grammar-source").set_value("upload").run()
     at.file_uploader(key="grammar-file").set_value((name, data, "text/plain")).run()
     at.button(key="grammar-run").click().run()
     assert errors(at) == [Say("en")("grammar.bad_file")]
-    assert said in at.code[0].value
+    assert message in at.code[0].value
     assert "/tmp" not in at.code[0].value
     assert not at.button(key="grammar-run").disabled
 

@@ -40,9 +40,9 @@ def console(lines: str) -> None:
 
 
 def same_tables(names: tuple[str, ...]) -> None:
-    one, other = el.open_run("run"), el.open_run("again")
+    first, second = el.open_run("run"), el.open_run("again")
     for name in names:
-        assert one.table(name).to_csv() == other.table(name).to_csv()
+        assert first.table(name).to_csv() == second.table(name).to_csv()
 
 
 def test_grammar_works_in_python_and_on_the_command_line(shallow):
@@ -74,7 +74,7 @@ def test_a_comparison_with_the_untrained_model_works_in_python_and_on_the_comman
     options = SpaceRequest(1, 256)
     python(space_recipe.compare_python(str(shallow), None, FILE, options))
     console(space_recipe.compare_console(str(shallow), None, FILE, options))
-    one, other = (el.open_run(folder).table("compare")["js"].astype(float) for folder in ("run", "again"))
-    assert np.allclose(one, other, atol=1e-6)
-    assert one.max() > 0.1, "an untrained model attends otherwise"
+    first, second = (el.open_run(folder).table("compare")["js"].astype(float) for folder in ("run", "again"))
+    assert np.allclose(first, second, atol=1e-6)
+    assert first.max() > 0.1, "an untrained model attends otherwise"
     assert (tmp_path / "compare.html").is_file()

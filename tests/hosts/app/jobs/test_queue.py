@@ -72,10 +72,10 @@ def test_a_failed_analysis_says_why_and_the_queue_goes_on(tmp_path):
     def break_down(job: Job) -> None:
         raise RuntimeError("out of memory")
 
-    for work, said in ((fail, "This went wrong.\n  Do that."), (break_down, "RuntimeError: out of memory")):
+    for work, message in ((fail, "This went wrong.\n  Do that."), (break_down, "RuntimeError: out of memory")):
         job = queue.submit(tmp_path / "x", work)
         until(job)
-        assert (job.state, job.error) == ("failed", said)
+        assert (job.state, job.error) == ("failed", message)
     job = queue.submit(tmp_path / "x", lambda job: None)
     until(job)
     assert job.state == "done"
@@ -217,7 +217,7 @@ def test_stopping_is_not_taken_for_a_fault():
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "said"),
+    ("name", "data", "text"),
     [
         ("mine.txt", b"\xff\xfe\x00", "not UTF-8"),
         ("mine.jsonl", b"{broken", "line 1"),
@@ -226,8 +226,8 @@ def test_stopping_is_not_taken_for_a_fault():
         ("mine.txt.gz", gzip.compress(b"A cat. " * 50)[:-9], "mine.txt.gz"),
     ],
 )
-def test_a_bad_file_is_named_without_our_paths(name, data, said):
-    with pytest.raises(TextError, match=said) as error:
+def test_a_bad_file_is_named_without_our_paths(name, data, text):
+    with pytest.raises(TextError, match=text) as error:
         TextSource("upload", upload=Uploaded(name, data)).corpus(Say("en"))
     assert tempfile.gettempdir() not in str(error.value)
     assert name in str(error.value)

@@ -29,7 +29,7 @@ def test_the_lesson_is_walked_from_start_to_end_and_the_sentence_stays(script):
         at.button(key="lesson-next").click().run()
         assert errors(at) == []
     at.text_input(key="exercise-text").set_value("Too short.").run()
-    assert Say("en")("learn.exercise.few", n=2) in [one.value for one in at.caption]
+    assert Say("en")("learn.exercise.few", n=2) in [element.value for element in at.caption]
     at.button(key="sentence-pronoun-0").click().run()
     assert at.text_input(key="exercise-text").value == "Mary told Anna that she had won."
     at.button(key="lesson-back").click().run()
@@ -43,9 +43,9 @@ def test_a_question_is_answered_by_clicking_and_says_whether_that_is_right(scrip
     at.query_params["step"] = "2"
     at.run()
     at.radio(key="answer-attention").set_value(0).run()
-    assert [one.value for one in at.warning] == [say("learn.wrong")]
+    assert [item.value for item in at.warning] == [say("learn.wrong")]
     at.radio(key="answer-attention").set_value(2).run()
-    assert [one.value for one in at.success] == [f"{say('learn.right')} {say('learn.attention.why')}"]
+    assert [item.value for item in at.success] == [f"{say('learn.right')} {say('learn.attention.why')}"]
     assert not at.warning
 
 

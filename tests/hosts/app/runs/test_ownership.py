@@ -52,8 +52,8 @@ def run_of(workspace: Path, name: str, owner: str) -> Path:
 
 
 def test_a_share_counts_runs_and_bytes_and_a_run_that_is_being_deleted_harms_nobody(tmp_path, monkeypatch):
-    mine, others = run_of(tmp_path, "a", "me"), run_of(tmp_path, "b", "another")
-    (mine / "large").write_bytes(bytes(1000))
+    own, others = run_of(tmp_path, "a", "me"), run_of(tmp_path, "b", "another")
+    (own / "large").write_bytes(bytes(1000))
     (others / "large").write_bytes(bytes(5000))
     share = share_of(Workspace(tmp_path), "me")
     assert share.runs == 1

@@ -38,7 +38,7 @@ def test_a_pasted_text_that_is_too_long_is_answered_rather_than_dropped(script):
     at.segmented_control(key="space-source").set_value("paste").run()
     at.text_area(key="space-text").set_value("word " * 30).run()
     at.button(key="space-run").click().run()
-    assert [one.value for one in at.error] == [Say("ja")("corpus.too_long", n="150", most="100")]
+    assert [element.value for element in at.error] == [Say("ja")("corpus.too_long", n="150", most="100")]
 
 
 def test_a_pasted_text_becomes_a_space_whose_fidelity_is_said_and_which_is_found_among_the_runs(script, shallow):
@@ -54,16 +54,16 @@ def test_a_pasted_text_becomes_a_space_whose_fidelity_is_said_and_which_is_found
     at.run()
     assert errors(at) == []
     table = el.open_run(job.folder).table("space")
-    one, five = (f"**{100 * np.mean(table[name]):.0f}**" for name in ("top1_held_out", "top5_held_out"))
-    said = next(one.value for one in at.markdown if one.value.startswith("**How far to believe"))
-    assert one in said
-    assert five in said
+    item, five = (f"**{100 * np.mean(table[name]):.0f}**" for name in ("top1_held_out", "top5_held_out"))
+    message = next(item.value for item in at.markdown if item.value.startswith("**How far to believe"))
+    assert item in message
+    assert five in message
     name = job.folder.name
     at.selectbox(key=f"space-head-{name}").set_value(HeadRef("encoder", 1, 3)).run()
     at.segmented_control(key=f"space-how-{name}").set_value("pca").run()
     assert errors(at) == []
     picture = open_space(job.folder / FILE).project_head(1, 3, "pca")
-    assert any(f"{100 * picture.top1:.0f} %" in one.value and "PCA" in one.value for one in at.caption)
+    assert any(f"{100 * picture.top1:.0f} %" in item.value and "PCA" in item.value for item in at.caption)
     runs = script("runs", model=str(shallow))
     runs.session_state["visitor"] = at.session_state["visitor"]
     runs.run()
@@ -75,9 +75,9 @@ def test_one_head_stands_beside_itself_by_another_projection(space):
     picture = space.project_head(0, 2, "pca")
     view = space_view(head_space(space, HeadRef("encoder", 0, 2)), picture_space(space, picture), layer=0, head=2)
     first, second = view.spec["spaces"]
-    assert [one["project"] for one in (first, second)] == ["fitted", "pca"]
+    assert [entry["project"] for entry in (first, second)] == ["fitted", "pca"]
     assert first["stacks"][0]["heads"] == second["stacks"][0]["heads"] == [2]
-    facts = [one["stacks"][0]["layers"][0]["facts"][0]["top1_projected"] for one in (first, second)]
+    facts = [entry["stacks"][0]["layers"][0]["facts"][0]["top1_projected"] for entry in (first, second)]
     assert facts == pytest.approx([space.only.facts["top1_projected"][0, 1], picture.top1], rel=1e-5)
     assert view.spec["state"]["opened"]
 
@@ -136,16 +136,16 @@ def test_parts_of_speech_come_along_from_an_uploaded_treebank():
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "said"),
+    ("name", "data", "text"),
     [("a.txt", b"\xff\xfe", "not UTF-8"), ("a.png.gz", b"x", "“gz”"), ("a.jsonl", b"{", "line 1"), ("a.txt", b"   ", "")],
 )
-def test_bad_uploads_are_named(script, name, data, said):
+def test_bad_uploads_are_named(script, name, data, text):
     at = script("space").run()
     at.segmented_control(key="space-source").set_value("upload").run()
     at.file_uploader(key="space-file").set_value((name, data, "text/plain")).run()
     at.button(key="space-run").click().run()
-    assert errors(at) == [Say("en")("corpus.bad_text" if said else "corpus.nothing")]
-    assert not said or said in at.code[0].value
+    assert errors(at) == [Say("en")("corpus.bad_text" if text else "corpus.nothing")]
+    assert not text or text in at.code[0].value
     assert not at.button(key="space-run").disabled
 
 
