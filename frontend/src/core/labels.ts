@@ -99,7 +99,8 @@ export const ENGLISH = {
   near_means: "near means attends",
   values_title: "The values of every head",
   text: "Text",
-  texts: "texts",
+  n_texts: "{n} texts",
+  n_tokens: "{n} tokens",
   position: "position",
   word_of: "in the word",
   value: "value",
@@ -144,3 +145,6 @@ export type LabelKey = keyof typeof ENGLISH;
 export type Labels = Record<LabelKey, string>;
 
 export const labelsWith = (given: Partial<Labels> = {}): Labels => ({ ...ENGLISH, ...given });
+
+/** A label such as "{n} tokens" with its number. */
+export const counted = (label: string, n: number | string): string => label.replace("{n}", String(n));

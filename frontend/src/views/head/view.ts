@@ -1,5 +1,6 @@
 // The head view: lines or a heatmap, and what is said where neither can be drawn.
 
+import { counted } from "../../core/labels";
 import { el } from "../../controls/dom";
 import { leftOut, shownHeads } from "../../controls/heads";
 import { combinedName, headName } from "../../core/reading";
@@ -67,7 +68,7 @@ export function headView(stage: Stage): ViewInstance {
       const [nq, nk] = [stack.query_text, stack.key_text].map((i) => stage.spec.texts[i].tokens.length);
       const size = stack.query_text === stack.key_text ? `${nq}` : `${nq} × ${nk}`;
       const name = stage.spec.stacks.length > 1 ? `${stack.name} · ` : "";
-      return `${stage.spec.model} · ${name}${what} · ${size} ${stage.labels.token.toLowerCase()}`;
+      return `${stage.spec.model} · ${name}${what} · ${counted(stage.labels.n_tokens, size)}`;
     },
     key(event) {
       return part?.key(event) ?? false;

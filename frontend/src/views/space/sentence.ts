@@ -1,5 +1,6 @@
 // The attention of one sentence in one head, beside the points: the head view itself, fed from the space.
 
+import { counted } from "../../core/labels";
 import { el, on } from "../../controls/dom";
 import type { Source } from "../../core/arrays";
 import type { Spec, State } from "../../core/contract";
@@ -140,7 +141,7 @@ export class SentencePart {
         "span",
         {},
         el("strong", {}, `${labels.text} ${text}`),
-        ` · ${n} ${labels.token.toLowerCase()}`,
+        ` · ${counted(labels.n_tokens, n)}`,
         whole ? "" : ` · ${labels.strongest_only}`,
       ),
       close,

@@ -1,5 +1,6 @@
 // The space of queries and keys: all heads, or one head and a sentence beside it; two models side by side where there are two.
 
+import { counted } from "../../core/labels";
 import { el } from "../../controls/dom";
 import type { State } from "../../core/contract";
 import { stepped } from "../../core/find";
@@ -203,7 +204,7 @@ export function spaceView(stage: Stage): ViewInstance {
         state.opened && parts.length
           ? name(state)
           : `${data.stack.layers.length} ${labels.rows.toLowerCase()} × ${data.stack.heads.length} ${labels.columns.toLowerCase()}`;
-      const size = `${data.keys.texts.length} ${labels.texts} · ${data.keys.count} ${labels.token.toLowerCase()}`;
+      const size = `${counted(labels.n_texts, data.keys.texts.length)} · ${counted(labels.n_tokens, data.keys.count)}`;
       const company = spaces.some(({ held_out }) => held_out === "background") ? ` · ${labels.with_background}` : "";
       return `${stage.spec.model} · ${how} · ${what} · ${size}${company}`;
     },
