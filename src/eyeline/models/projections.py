@@ -66,7 +66,7 @@ def stream_with_inputs(
 ) -> None:
     """One forward pass over one batch; `receive` gets each layer with known projections, and what entered them: [batch, token, hidden]."""
     known = projections(model) if known is None else known
-    with _inputs_by_layer(model, known, side) as entered:
+    with watching_layer_inputs(model, known, side) as entered:
 
         def receive_layer(layer: LayerAttention) -> None:
             vectors = entered(layer)
@@ -77,9 +77,10 @@ def stream_with_inputs(
 
 
 @contextmanager
-def _inputs_by_layer(
+def watching_layer_inputs(
     model: Model, known: dict[LayerKey, Projections], side: Side
 ) -> Iterator[Callable[[LayerAttention], torch.Tensor | None]]:
+    """Within this block, what entered the projection of a layer, [batch, token, hidden]: ask for it while the layer is received."""
     parts = {layer: getattr(record, side) for layer, record in known.items()}
     modules = {layer: part.module for layer, part in parts.items() if part is not None}
     with watching_inputs(model.hf, modules) as latest:

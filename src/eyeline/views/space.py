@@ -28,6 +28,8 @@ SHOWN = (
 
 #: Texts with their parts of speech, in the order in which they were first met, and their places.
 Texts = dict[tuple[TokenizedText, tuple[str, ...]], int]
+#: The lowest and the highest coordinate in each direction: [dims] both.
+Frame = tuple[np.ndarray, np.ndarray]
 
 
 def space_view(
@@ -64,7 +66,10 @@ def space_view(
             "dims": each.dims,
             "held_out": each.held_out,
             "stacks": [
-                stack_record(each.stacks[name], *shared[name], prefix=f"{number}.{name}", texts=texts, arrays=arrays) for name in names
+                stack_record(
+                    each.stacks[name], *shared[name], prefix=f"{number}.{name}", texts=texts, arrays=arrays, frame=frame_of(each, name)
+                )
+                for name in names
             ],
         }
         for number, each in enumerate(spaces)
@@ -113,8 +118,25 @@ def in_common(stacks: list[SpaceStack]) -> tuple[list[int], list[int]]:
     return layers, heads
 
 
+def frame_of(space: Space, stack: str) -> Frame | None:
+    """The corners around all points of a stack, where all heads and layers stand on the same axes; None where each head has its own."""
+    if space.of != "shared":
+        return None
+    sides = [side for side in (space.stacks[stack].queries, space.stacks[stack].keys) if side is not None]
+    axes = (0, 1, 2)
+    low, high = np.min([side.min(axes) for side in sides], 0), np.max([side.max(axes) for side in sides], 0)
+    return np.nan_to_num(low), np.nan_to_num(high)
+
+
 def stack_record(
-    stack: SpaceStack, layers: list[int], heads: list[int], *, prefix: str, texts: Texts, arrays: dict[str, Encoded]
+    stack: SpaceStack,
+    layers: list[int],
+    heads: list[int],
+    *,
+    prefix: str,
+    texts: Texts,
+    arrays: dict[str, Encoded],
+    frame: Frame | None = None,
 ) -> dict[str, Any]:
     """One stack's entry; its arrays and texts are added to those of the view."""
     query_texts = text_indices(stack.query_tokens, texts)
@@ -125,17 +147,19 @@ def stack_record(
         "heads": heads,
         "query_texts": query_texts,
         "key_texts": key_texts,
-        "layers": [layer_record(stack, stack.layers.index(layer), columns, f"{prefix}.{layer}", arrays) for layer in layers],
+        "layers": [layer_record(stack, stack.layers.index(layer), columns, f"{prefix}.{layer}", arrays, frame) for layer in layers],
     }
 
 
-def layer_record(stack: SpaceStack, at: int, heads: list[int], prefix: str, arrays: dict[str, Encoded]) -> dict[str, Any]:
+def layer_record(
+    stack: SpaceStack, at: int, heads: list[int], prefix: str, arrays: dict[str, Encoded], frame: Frame | None
+) -> dict[str, Any]:
     points = joined(stack.queries, stack.keys, at, heads)  # [head, point, dims]
     norms = joined(stack.query_norms, stack.key_norms, at, heads)  # [head, point]
     low, high = np.nan_to_num(norms.min(axis=1)), np.nan_to_num(norms.max(axis=1))  # [head]
     reach = np.where(high > low, high - low, 1)
     record = {name: f"{prefix}.{name}" for name in ("points", "norms", "tops", "top_weights")}
-    arrays[record["points"]] = encode_fractions(framed(points))
+    arrays[record["points"]] = encode_fractions(framed(points, frame))
     arrays[record["norms"]] = encode_bytes((norms - low[:, None]) / reach[:, None])
     tops, weights = stack.top_keys[at, heads], stack.top_weights[at, heads]  # [head, query, rank]
     first = stack.key_tokens.starts[stack.query_tokens.text]  # [query]: the first key of its text
@@ -153,15 +177,17 @@ def joined(queries: np.ndarray | None, keys: np.ndarray, at: int, heads: list[in
     return np.nan_to_num(np.concatenate(sides, axis=1).astype(np.float32))
 
 
-def framed(points: np.ndarray) -> np.ndarray:
+def framed(points: np.ndarray, frame: Frame | None = None) -> np.ndarray:
     """Every head's points as fractions of a square (a cube) just around them, with one scale for all directions: near stays near.
 
-    points: [head, point, dims] → the same, from 0 to 1. A head whose points all coincide has them in the middle.
+    points: [head, point, dims] → the same, from 0 to 1. A head whose points all coincide has them in the middle. frame: the corners of one
+    square for all of them.
 
     >>> framed(np.array([[[0.0, 0.0], [4.0, 2.0]]])).round(2).tolist()
     [[[0.04, 0.27], [0.96, 0.73]]]
     """
-    low, high = points.min(axis=1, keepdims=True), points.max(axis=1, keepdims=True)  # [head, 1, dims]
+    low, high = (points.min(axis=1, keepdims=True), points.max(axis=1, keepdims=True)) if frame is None else frame  # [head, 1, dims]
+    low, high = (np.broadcast_to(corner, (len(points), 1, points.shape[2])) for corner in (low, high))
     reach = (high - low).max(axis=2, keepdims=True)
     scale = np.divide(1 - 2 * MARGIN, reach, out=np.zeros_like(reach), where=reach > 0)
     return np.asarray(0.5 + (points - (low + high) / 2) * scale)

@@ -18,7 +18,8 @@ from eyeline.analyses.corpus.statistics.entropy import Entropy
 from eyeline.analyses.prepare import Preparation, documents_of
 from eyeline.analyses.progress import ReportProgress, ReportStep, Steps
 from eyeline.analyses.provenance import corpus_facts, model_facts, provenance
-from eyeline.analyses.space.run import STEPS_OF_A_STACK, check_seed
+from eyeline.analyses.space.options import check_seed
+from eyeline.analyses.space.run import STEPS_OF_A_STACK
 from eyeline.analyses.space.run import space as joint_space
 from eyeline.analyses.tables import head_table
 from eyeline.capture.collect import Sides

@@ -10,6 +10,7 @@ import numpy as np
 
 from eyeline.analyses.prepare import Preparation, documents_of
 from eyeline.analyses.progress import ReportStep
+from eyeline.analyses.space.shared_inputs import InputKeeper, SharedInputs
 from eyeline.capture.collect import Collector, Sides
 from eyeline.capture.selection import check_layers
 from eyeline.capture.stack import Stack
@@ -30,6 +31,7 @@ class CapturedStack:
 
     weights   for each text [layer, head, query, key]
     visible   for each text [layer, query, key], True where a query may look; None: everywhere
+    shared    what the keys are made of, where it was kept
     plain     whether attention is the softmax of scale · q·k over the visible keys, and nothing else
     """
 
@@ -42,6 +44,7 @@ class CapturedStack:
     weights: tuple[np.ndarray, ...]
     visible: tuple[np.ndarray | None, ...]
     plain: bool
+    shared: SharedInputs | None = None
 
     def rows(self, text: int) -> tuple[slice, slice]:
         """Where this text's queries and keys lie."""
@@ -68,9 +71,10 @@ def capture_space(
     max_tokens: int | None = None,
     seed: int = 0,
     values: bool = False,
+    shared: bool = False,
     report: ReportStep | None = None,
 ) -> Captured:
-    """Run the texts through the model, batch by batch, and keep what is needed of them."""
+    """Run the texts through the model, batch by batch, and keep what is needed of them. shared: also what keys are made of."""
     if not model.gives.recorded:
         raise ModelError(
             f"No queries and keys of {model.name}: {model.layout.why_weights_only}.", "Its attention can be analysed: eyeline analyse."
@@ -95,9 +99,14 @@ def capture_space(
     keep = ("weights", "queries", "keys", "values") if values else ("weights", "queries", "keys")
     stacks_of_text: dict[int, dict[str, Stack]] = {}
     tokens = 0
+    inputs = InputKeeper(model, chosen) if shared else None
     for batch in model.in_batches(read):
         collector = Collector(model.layout, chosen, keep)
-        model.stream_layers([read[i] for i in batch], collector.receive)
+        group = [read[i] for i in batch]
+        if inputs is None:
+            model.stream_layers(group, collector.receive)
+        else:
+            inputs.stream(group, batch, collector.receive)
         for position, i in enumerate(batch):
             stacks_of_text[i] = {name: _few_heads(stack, numbers[name]) for name, stack in collector.stacks(position, read[i]).items()}
             tokens += len(read[i].source)
@@ -105,6 +114,8 @@ def capture_space(
             report(len(stacks_of_text), len(read), tokens)
     ordered = [stacks_of_text.pop(i) for i in range(len(read))]
     stacks = {name: _joined([text[name] for text in ordered], tags, numbers[name], values) for name in chosen}
+    if inputs is not None:
+        stacks = {name: replace(stack, shared=inputs.inputs_of(name, stack.layers, numbers[name])) for name, stack in stacks.items()}
     for stack in stacks.values():
         _check_finite(stack, model)
     return Captured(stacks, dict(preparation.counts), time.monotonic() - started)

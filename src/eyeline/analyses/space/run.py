@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -15,17 +15,19 @@ from eyeline.analyses.space.background import capture_background, is_wanted
 from eyeline.analyses.space.capture import Captured, CapturedStack, capture_space
 from eyeline.analyses.space.facts import mean_entropy, most_attended, stack_fidelity, whole_maps
 from eyeline.analyses.space.fit import fitted
-from eyeline.analyses.space.gauge import check_gauge, gauge_error, gauge_layer, pair_rows, shared_scale, some_pairs
+from eyeline.analyses.space.gauge import gauge_error, gauge_layer, pair_rows, shared_scale, some_pairs
 from eyeline.analyses.space.held_out import held_out_by
-from eyeline.errors import TraceError, nearest
+from eyeline.analyses.space.notices import fidelity_notices, gauge_notices, shared_notices
+from eyeline.analyses.space.options import check_options, check_seed
+from eyeline.analyses.space.shared import shared_picture
+from eyeline.errors import TraceError
 from eyeline.measures.space.project import METHODS, check_method, principal_axes, project
 from eyeline.models.model import Model
 from eyeline.results.facts import GaugeCheck, RunFacts, SpaceOptions, StackCheck
 from eyeline.results.space.shown_fidelity import HELD_OUT
-from eyeline.results.space.space import KINDS, LinearProjections, Space, SpaceStack
+from eyeline.results.space.space import LinearProjections, Space, SpaceStack
 from eyeline.text.corpora.corpus import Corpus, Item
 
-PROJECTIONS = ("fitted", "freed", *METHODS)
 #: The steps that a projection reports for each stack, after the texts are read.
 STEPS_OF_A_STACK = {"fitted": 2, "freed": 3, "pca": 0, "umap": 1, "tsne": 1}
 #: Attention recomputed from gauged vectors may differ from the model's by so much.
@@ -51,11 +53,12 @@ def space(
 ) -> Space:
     """The queries and keys of every head of a corpus in one picture, and how far each picture can be trusted.
 
-    of            queries-keys, or values: the value vectors of every head
+    of            queries-keys; values: the value vectors of every head; shared: one space for all heads and layers, in which keys are the
+                  vectors that enter each layer and queries are pulled back to them
     project       fitted (near means attends), freed (fitted, then the points of these texts let go), pca, umap or tsne;
-                  unless given: fitted, of values pca
+                  unless given: fitted; of values and shared pca
     gauge         lifted (distances in the order of attention), attentionviz (theirs), searched (their shift and scale
-                  searched together) or none; unless given: lifted for fitted and freed, which need none, attentionviz for the others
+                  searched together) or none; unless given: lifted for shared, and for fitted and freed, which need none; attentionviz else
     dims          2 or 3
     shared_scale  of attentionviz: one scale for all heads instead of one for each
     background    of fitted and freed: whether the built-in paragraphs take part in the fit; unless given: where the texts have fewer than
@@ -71,15 +74,17 @@ def space(
     ((1, 2, 27, 2), 'fitted')
     """
     corpus = Corpus.of(corpus)
-    how, chosen = _check(of, project, gauge, dims, shared_scale)
+    chosen = check_options(of, project, gauge, dims, shared_scale)
+    how = chosen.project
     check_seed(seed)
     options = SpaceOptions(
-        of, how, chosen, dims, shared_scale, None if layers is None else tuple(layers), None if heads is None else tuple(sorted(heads)),
-        limit, max_tokens, seed, background,
+        of, how, chosen.gauge, dims, shared_scale,
+        None if layers is None else tuple(layers), None if heads is None else tuple(sorted(heads)), limit, max_tokens, seed, background,
     )  # fmt: skip
     given = {"layers": options.layers, "heads": heads, "limit": limit, "max_tokens": max_tokens, "seed": seed}
-    steps = Steps(progress, 1 + STEPS_OF_A_STACK[how] * len(model.layout.stacks))
-    captured = capture_space(model, corpus, values=of == "values", report=steps.begin("texts"), **given)  # type: ignore[arg-type]
+    steps = Steps(progress, 1 + (1 if of == "shared" else STEPS_OF_A_STACK[how]) * len(model.layout.stacks))
+    report = steps.begin("texts")
+    captured = capture_space(model, corpus, values=of == "values", shared=of == "shared", report=report, **given)  # type: ignore[arg-type]
     company = None
     if how not in METHODS and is_wanted(captured, background):
         company = capture_background(model, captured, layers=options.layers, heads=heads, required=background is True)
@@ -102,8 +107,9 @@ def space_of(
         notices=(
             *facts.notices,
             *unknown_tokens(captured.counts),
-            *_notices(captured, options, background),
-            *_gauge_notices(stacks, options),
+            *fidelity_notices(captured, options, background),
+            *gauge_notices(stacks, options),
+            *shared_notices(captured, stacks),
         ),
         seconds={"capture": round(captured.seconds, 3), "space": round(time.monotonic() - started, 3)},
         gauge_check=GaugeCheck(max(errors), GAUGE_WITHIN, max(errors) <= GAUGE_WITHIN, checks) if errors else None,
@@ -114,69 +120,13 @@ def space_of(
     return Space(facts.model.name, options.of, options.project, options.gauge, options.dims, stacks, facts, by)
 
 
-def _gauge_notices(stacks: Mapping[str, SpaceStack], options: SpaceOptions) -> list[str]:
-    """Said where a projected picture stands in a gauge that brings distance and dot product less together than no gauge at all."""
-    notices = []
-    for name, stack in stacks.items() if options.of == "queries-keys" and options.project in METHODS else ():
-        before, after = stack.facts["correlation_before"], stack.facts["correlation_after"]
-        known = np.isfinite(before) & np.isfinite(after)
-        worse = int((after > before)[known].sum())
-        if known.any() and after[known].mean() > before[known].mean():
-            notices.append(
-                f"The gauge {options.gauge} is worse than none ({name}): dot product and distance correlate at {after[known].mean():.2f}"
-                f" in it and at {before[known].mean():.2f} before (−1 is best); {worse} of {int(known.sum())} heads lose."
-                " The gauge searched never does."
-            )
-    return notices
-
-
-def _notices(captured: Captured, options: SpaceOptions, background: CapturedStack | None) -> list[str]:
-    """How the fidelity that is shown was measured."""
-    if options.project in METHODS:
-        return []
-    if background is not None:
-        return [
-            f"These texts have {captured.counts['tokens']:,} tokens, too few to settle a picture: the projections were fitted on them"
-            f" together with {len(background.weights)} built-in paragraphs ({len(background.query_tokens):,} tokens). The"
-            " fidelity shown is that of projections fitted on the paragraphs alone, with these texts unseen."
-        ]
-    texts = min(len(stack.weights) for stack in captured.stacks.values())
-    what = f"over {texts:,} texts" if texts > 1 else "over the tokens of the one text"
-    return [f"The fidelity shown is held out: cross-validated {what}, each measured by projections that were fitted without it."]
-
-
-def check_seed(seed: int) -> None:
-    """UMAP and t-SNE take no others."""
-    if not 0 <= seed < 1 << 32:
-        raise TraceError(f"A seed of {seed}.", "Give a number from 0 to 4,294,967,295.")
-
-
-def _check(of: str, how: str | None, gauge: str | None, dims: int, shared: bool) -> tuple[str, str]:
-    if of not in KINDS:
-        raise TraceError(f"A space of {of!r}.", nearest(of, KINDS))
-    how = how or ("fitted" if of == "queries-keys" else "pca")
-    if how not in PROJECTIONS:
-        raise TraceError(f"A projection named {how!r}.", nearest(how, PROJECTIONS))
-    if of == "values" and how not in METHODS:
-        raise TraceError(f"Values cannot be {how}: there is no attention between them.", f"Choices: {', '.join(METHODS)}.")
-    if how in METHODS:
-        check_method(how)
-    if of == "values" and gauge not in (None, "none"):
-        raise TraceError(f"The gauge {gauge} of values.", "Gauges are of queries and keys: leave it out.")
-    gauge = gauge or ("none" if of == "values" else "lifted" if how not in METHODS else "attentionviz")
-    check_gauge(gauge)
-    if shared and gauge != "attentionviz":
-        raise TraceError(f"A shared scale in the gauge {gauge}, which has no scale.", "Say --gauge attentionviz (gauge='attentionviz').")
-    if dims not in (2, 3):
-        raise TraceError(f"A picture in {dims} dimensions.", "Choices: 2, 3.")
-    return how, gauge
-
-
 def _stack(
     stack: CapturedStack, options: SpaceOptions, steps: Steps, background: CapturedStack | None
 ) -> tuple[SpaceStack, StackCheck | None]:
     if options.of == "values":
         return _values(stack, options, steps), None
+    if options.of == "shared":
+        return _shared(stack, options, steps), None
     n_points = len(stack.query_tokens) + len(stack.key_tokens)
     if n_points < 2 * (options.dims + 1):
         raise TraceError(f"{n_points // 2} tokens are too few for a picture in {options.dims} dimensions.", "Give more text.")
@@ -240,6 +190,17 @@ def _projected(
                 report(layer * len(both) + head + 1, of * len(both))
         points = np.stack(projected)
     return points[:, : queries.shape[1]], points[:, queries.shape[1] :]
+
+
+def _shared(stack: CapturedStack, options: SpaceOptions, steps: Steps) -> SpaceStack:
+    picture = shared_picture(
+        stack, options.project, options.gauge, dims=options.dims, seed=options.seed, report=steps.begin(options.project)
+    )
+    seen = stack_fidelity(stack, slice(None), picture.queries, picture.keys)
+    facts = picture.facts | {"top1_projected": seen.top1, "top5_projected": seen.top5, "rank_correlation": seen.rank}
+    facts["entropy"] = mean_entropy(stack)
+    result = _space_stack(stack, picture.queries, picture.keys, stack.vectors.queries, stack.vectors.keys, facts, None)
+    return replace(result, query_norms=picture.query_norms, key_norms=picture.key_norms)
 
 
 def _values(stack: CapturedStack, options: SpaceOptions, steps: Steps) -> SpaceStack:

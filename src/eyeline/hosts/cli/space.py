@@ -44,11 +44,14 @@ def space(
     corpus: Corpus,
     output: Output,
     model: ModelName,
-    of: Annotated[str, typer.Option(help="queries-keys or values.")] = "queries-keys",
-    project: Annotated[str | None, typer.Option(help="fitted, freed, pca, umap or tsne.", show_default="fitted; of values pca")] = None,
+    of: Annotated[str, typer.Option(help="queries-keys, values or shared.")] = "queries-keys",
+    shared: Annotated[bool, typer.Option("--shared", help="One space for all heads and layers, as --of shared.")] = False,
+    project: Annotated[
+        str | None, typer.Option(help="fitted, freed, pca, umap or tsne.", show_default="fitted; of values and shared pca")
+    ] = None,
     gauge: Annotated[
         str | None,
-        typer.Option(help="attentionviz, searched, lifted or none.", show_default="lifted for fitted and freed, else attentionviz"),
+        typer.Option(help="attentionviz, searched, lifted or none.", show_default="lifted for fitted, freed and shared, else attentionviz"),
     ] = None,
     dims: Annotated[int, typer.Option(help="2 or 3 dimensions.")] = 2,
     shared_scale: Annotated[bool, typer.Option("--shared-scale", help="Of attentionviz: one scale for all heads.")] = False,
@@ -73,6 +76,9 @@ def space(
     [dim]eyeline space articles.txt --limit 50 -o run[/dim]
     """
     chosen = {"layers": numbers(layers), "heads": numbers(heads)}
+    if shared and of not in ("queries-keys", "shared"):
+        raise typer.BadParameter(f"--shared and --of {of} do not go together.")
+    of = "shared" if shared else of
     from eyeline.analyses.space.run import space as joint_space
     from eyeline.hosts.report.write import write_report
     from eyeline.models.load import load
@@ -93,7 +99,7 @@ def space(
         space_view(result).save(output / PAGE)
         report = write_report(output, language)  # last: it links to the page
     for name, stack in result.stacks.items():
-        if of == "queries-keys":
+        if of != "values":
             console.print(f"{escape(name)}: {_summary(stack.facts)}", highlight=False)
     facts = present(result.facts, "facts")
     check = facts.gauge_check

@@ -118,25 +118,31 @@ def balance(queries: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarr
     >>> q.round(3).ravel(), k.round(3).ravel()
     (array([ 2., -2.]), array([ 2., -2.]))
     """
-    a, b = _moments(queries), _moments(keys)  # [..., dim, dim]
+    forth, back = balancing(_moments(queries), _moments(keys))
+    return queries @ forth, keys @ back
+
+
+def balancing(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """M and M⁻¹ of `balance` from the second moments of queries and keys, which must be positive: [..., dim, dim]."""
     root, inverse = _power(a, 0.5), _power(a, -0.5)
     metric = inverse @ _power(root @ b @ root, 0.5) @ inverse
-    return queries @ _power(metric, 0.5), keys @ _power(metric, -0.5)
+    return _power(metric, 0.5), _power(metric, -0.5)
 
 
-def lift(queries: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def lift(queries: np.ndarray, keys: np.ndarray, largest: float | None = None) -> tuple[np.ndarray, np.ndarray]:
     """One coordinate more, and the order of distances is the order of dot products, for every query.
 
         k̃ = (k, √(R − ‖k‖²)), R = max ‖k‖²        q̃ = (q, 0)        ‖q̃ − k̃‖² = ‖q‖² + R − 2 q·k
 
-    queries: [..., query, dim], keys: [..., key, dim] → the same with dim + 1.
+    queries: [..., query, dim], keys: [..., key, dim] → the same with dim + 1. largest: R, where the keys are not all there are.
 
     >>> q, k = lift(np.array([[1.0, 0.0]]), np.array([[3.0, 4.0], [0.0, 0.0]]))
     >>> np.square(q - k).sum(-1)
     array([20., 26.])
     """
     squares = np.square(keys).sum(-1, keepdims=True)  # [..., key, 1]
-    height = np.sqrt(np.maximum(squares.max(-2, keepdims=True) - squares, 0))
+    radius = squares.max(-2, keepdims=True) if largest is None else largest
+    height = np.sqrt(np.maximum(radius - squares, 0))
     return np.concatenate([queries, np.zeros_like(queries[..., :1])], -1), np.concatenate([keys, height], -1)
 
 
@@ -150,9 +156,13 @@ def lifted(queries: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 def _moments(vectors: np.ndarray) -> np.ndarray:
     """Second moments [..., dim, dim], lifted off zero where a direction is flat; of constant zeros, the identity."""
-    moments = np.swapaxes(vectors, -1, -2) @ vectors / vectors.shape[-2]
+    return lifted_off_zero(np.asarray(np.swapaxes(vectors, -1, -2) @ vectors / vectors.shape[-2]))
+
+
+def lifted_off_zero(moments: np.ndarray) -> np.ndarray:
+    """Second moments in which every direction has some variance: [..., dim, dim]."""
     all_of_it = np.trace(moments, axis1=-2, axis2=-1)[..., None, None]
-    return np.asarray(moments + np.where(all_of_it > 0, all_of_it * FLAT, 1.0) * np.eye(vectors.shape[-1], dtype=vectors.dtype))
+    return np.asarray(moments + np.where(all_of_it > 0, all_of_it * FLAT, 1.0) * np.eye(moments.shape[-1], dtype=moments.dtype))
 
 
 def _power(matrix: np.ndarray, exponent: float) -> np.ndarray:

@@ -39,10 +39,15 @@ def principal_axes(points: np.ndarray, dims: int) -> tuple[np.ndarray, np.ndarra
     """
     mean = points.mean(-2)
     centred = points - mean[..., None, :]
-    _, vectors = np.linalg.eigh(np.swapaxes(centred, -1, -2) @ centred)
+    return mean, axes_of(np.swapaxes(centred, -1, -2) @ centred, dims)
+
+
+def axes_of(covariance: np.ndarray, dims: int) -> np.ndarray:
+    """The directions of most variance: [..., dim, dim] → [..., dim, dims]; the largest coefficient of each is positive."""
+    _, vectors = np.linalg.eigh(covariance)
     axes = vectors[..., ::-1][..., :dims]  # [..., dim, dims]
     largest = np.take_along_axis(axes, np.abs(axes).argmax(-2)[..., None, :], -2)
-    return mean, np.asarray(axes * np.where(largest < 0, -1.0, 1.0))
+    return np.asarray(axes * np.where(largest < 0, -1.0, 1.0))
 
 
 def project(points: np.ndarray, how: str, *, dims: int = 2, seed: int = 0) -> np.ndarray:

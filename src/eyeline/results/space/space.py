@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from eyeline.capture.trace import Trace
     from eyeline.results.space.ask import HeadPicture, Placed, SearchResult
 
-#: What the points are: the queries and keys of a head in one picture, or its value vectors.
-KINDS = ("queries-keys", "values")
+#: What the points are: the queries and keys of a head in one picture, its value vectors, or all heads and layers in one space.
+KINDS = ("queries-keys", "values", "shared")
+#: How far the scores of a shared space are the model's own, head by head: the columns of tables/space_shared.csv.
+AGREEMENT = ("score_correlation", "score_error")
 #: The numbers of every head, in the order of tables/space.csv.
 FACTS = (
     "scale", "correlation_before", "correlation_after", "top1_full", "top5_full",
@@ -147,7 +149,7 @@ class Space:
     """The queries and keys (or values) of a corpus, a picture for every head, and how far each picture can be trusted.
 
     model    the model's name
-    of       "queries-keys" or "values"
+    of       "queries-keys", "values" or "shared": queries and keys on the same axes for all heads and layers
     project  fitted, freed, pca, umap or tsne; gauge: none, attentionviz, searched or lifted (fitted and freed need none); dims: 2 or 3
     stacks   encoder, decoder, cross: those that the model has, in this order
     facts    model, corpus, options, counts, how far attention recomputed from the gauged vectors is off; None where it was made by hand
@@ -189,16 +191,16 @@ class Space:
             raise TraceError(f"{self.model} has no {name} attention in this space.", f"It has: {', '.join(self.stacks)}.")
         return self.stacks[name]
 
-    def table(self) -> Table:
-        """A row for each head: layer, head and FACTS; a column `stack` before them where there are several."""
-        columns: dict[str, list[Cell]] = {name: [] for name in ("stack", "layer", "head", *FACTS)}
+    def table(self, names: tuple[str, ...] = FACTS) -> Table:
+        """A row for each head: layer, head and these facts; a column `stack` before them where there are several."""
+        columns: dict[str, list[Cell]] = {name: [] for name in ("stack", "layer", "head", *names)}
         for stack in self.stacks.values():
             for i, layer in enumerate(stack.layers):
                 for j, head in enumerate(stack.heads):
                     columns["stack"].append(stack.name)
                     columns["layer"].append(layer)
                     columns["head"].append(head)
-                    for name in FACTS:
+                    for name in names:
                         columns[name].append(float(stack.facts[name][i, j]) if name in stack.facts else float("nan"))
         if len(self.stacks) < 2:
             del columns["stack"]
@@ -207,6 +209,8 @@ class Space:
     def run(self) -> Run:
         """The tables of this space with its provenance, to be saved and reported as every run is."""
         tables = {"space": self.table()}
+        if self.of == "shared":
+            tables["space_shared"] = self.table(AGREEMENT)
         for stack in self.stacks.values():
             if stack.pairs:
                 columns = {name: values.tolist() for name, values in stack.pairs.items()}

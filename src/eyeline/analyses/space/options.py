@@ -1,0 +1,56 @@
+"""The options of a space, checked: which projections and gauges go together with what the points are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from eyeline.analyses.space.gauge import check_gauge
+from eyeline.analyses.space.shared import SHARED_GAUGES
+from eyeline.errors import TraceError, nearest
+from eyeline.measures.space.project import METHODS, check_method
+from eyeline.results.space.space import KINDS
+
+PROJECTIONS = ("fitted", "freed", *METHODS)
+
+
+def check_seed(seed: int) -> None:
+    """UMAP and t-SNE take no others."""
+    if not 0 <= seed < 1 << 32:
+        raise TraceError(f"A seed of {seed}.", "Give a number from 0 to 4,294,967,295.")
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The projection and the gauge of a space, defaults filled in."""
+
+    project: str
+    gauge: str
+
+
+def check_options(of: str, how: str | None, gauge: str | None, dims: int, shared_scale: bool) -> Chosen:
+    """Refuse what does not go together, by name."""
+    if of not in KINDS:
+        raise TraceError(f"A space of {of!r}.", nearest(of, KINDS))
+    how = how or ("fitted" if of == "queries-keys" else "pca")
+    if how not in PROJECTIONS:
+        raise TraceError(f"A projection named {how!r}.", nearest(how, PROJECTIONS))
+    if of == "values" and how not in METHODS:
+        raise TraceError(f"Values cannot be {how}: there is no attention between them.", f"Choices: {', '.join(METHODS)}.")
+    if of == "shared" and how not in METHODS:
+        raise TraceError(f"A common space cannot be {how}: a fit is of one head.", f"Choices: {', '.join(METHODS)}.")
+    if how in METHODS:
+        check_method(how)
+    if of == "values" and gauge not in (None, "none"):
+        raise TraceError(f"The gauge {gauge} of values.", "Gauges are of queries and keys: leave it out.")
+    usual = "none" if of == "values" else "lifted" if of == "shared" or how not in METHODS else "attentionviz"
+    gauge = gauge or usual
+    check_gauge(gauge)
+    if of == "shared" and gauge not in SHARED_GAUGES:
+        raise TraceError(f"The gauge {gauge} of a common space.", f"Choices: {', '.join(SHARED_GAUGES)}.")
+    if shared_scale and of == "shared":
+        raise TraceError("A shared scale of a common space, which has one in any case.", "Leave it out.")
+    if shared_scale and gauge != "attentionviz":
+        raise TraceError(f"A shared scale in the gauge {gauge}, which has no scale.", "Say --gauge attentionviz (gauge='attentionviz').")
+    if dims not in (2, 3):
+        raise TraceError(f"A picture in {dims} dimensions.", "Choices: 2, 3.")
+    return Chosen(how, gauge)

@@ -1,0 +1,247 @@
+"""One space for all heads and layers: keys are the vectors that enter each layer, and each head's queries are pulled back to them.
+
+One normalisation and one projection hold for every head of every layer, so that all pictures stand on the same axes. Layers are worked on
+one at a time, several times over: the pulled-back queries of all heads together would not fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from eyeline.analyses.progress import ReportStep
+from eyeline.analyses.space.capture import CapturedStack
+from eyeline.analyses.space.facts import stack_fidelity
+from eyeline.analyses.space.gauge import text_pairs
+from eyeline.analyses.space.shared_inputs import SharedInputs
+from eyeline.errors import TraceError
+from eyeline.measures.space.gauge import balancing, find_scale, lift, lifted_off_zero
+from eyeline.measures.space.pairs import AllPairs
+from eyeline.measures.space.project import axes_of, check_method, project
+from eyeline.measures.space.pull_back import Rotation, measure_rotation, pull_back, score_agreement
+
+#: One scale for all is searched on the pairs of so many tokens.
+SCALE_TOKENS = 2_000
+#: UMAP and t-SNE get at most so many points, in so many directions of most variance.
+MOST_POINTS, DIRECTIONS = 60_000, 50
+#: The gauges that can be one for all heads and layers.
+SHARED_GAUGES = ("attentionviz", "lifted", "none")
+
+
+@dataclass(frozen=True)
+class SharedLayer:
+    """One layer in the common space: queries [head, query, hidden], keys [key, hidden], double precision."""
+
+    queries: np.ndarray
+    keys: np.ndarray
+
+    def keys_by_head(self) -> np.ndarray:
+        """[head, key, hidden], without a copy."""
+        return np.broadcast_to(self.keys, (len(self.queries), *self.keys.shape))
+
+
+@dataclass(frozen=True)
+class SharedPicture:
+    """queries [layer, head, query, dims], keys [layer, head, key, dims]; lengths of the vectors behind them; facts [layer, head].
+
+    facts: the columns of tables/space.csv, and score_correlation and score_error: how far pulled-back scores are the model's own
+    """
+
+    queries: np.ndarray
+    keys: np.ndarray
+    query_norms: np.ndarray
+    key_norms: np.ndarray
+    facts: dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class _Gauge:
+    """queries · forth, (keys + shift) · back; with `lifted`, one coordinate more. scale: c, or nan."""
+
+    shift: np.ndarray
+    forth: np.ndarray
+    back: np.ndarray
+    scale: float
+    lifted: bool
+
+    def of(self, layer: SharedLayer, largest: float) -> SharedLayer:
+        queries, keys = layer.queries @ self.forth, (layer.keys + self.shift) @ self.back
+        return SharedLayer(*lift(queries, keys, largest)) if self.lifted else SharedLayer(queries, keys)
+
+    def largest(self, layer: SharedLayer) -> float:
+        return float(np.square((layer.keys + self.shift) @ self.back).sum(-1).max())
+
+
+class PulledBack:
+    """The layers of a captured stack in the common space, made when they are asked for."""
+
+    def __init__(self, stack: CapturedStack, shared: SharedInputs) -> None:
+        self.stack, self.shared = stack, shared
+        self._rotations: dict[int, Rotation | None] = {}
+
+    def layer(self, index: int) -> SharedLayer:
+        """Queries with the scale of the scores: u·x is the score, but for what all keys of a query have in common."""
+        keys = self.shared.inputs[index].astype(np.float64)
+        queries = self.stack.vectors.queries[index].astype(np.float64)
+        weight = self.shared.weights[index].astype(np.float64)
+        rotation = self._rotation(index)
+        if rotation is not None:
+            queries = np.concatenate(list(self._turned_back(index, queries, rotation)), axis=1)
+        factor = self._factor(index) if self.shared.norm else np.ones(len(queries))
+        return SharedLayer(pull_back(queries * (factor * self.stack.vectors.scales[index])[:, None, None], weight), keys)
+
+    def __iter__(self) -> Iterator[SharedLayer]:
+        return (self.layer(index) for index in range(len(self.stack.layers)))
+
+    def plain_keys(self, index: int) -> np.ndarray:
+        """Keys before rotation and norm: [head, key, dim]."""
+        plain = np.einsum("hdx,kx->hkd", self.shared.weights[index], self.shared.inputs[index]).astype(np.float64)
+        bias = self.shared.biases[index]
+        return np.asarray(plain if bias is None else plain + bias[:, None])
+
+    def _rotation(self, index: int) -> Rotation | None:
+        if not self.shared.rotary:
+            return None
+        if index not in self._rotations:
+            turned = self.stack.vectors.keys[index].astype(np.float64)
+            self._rotations[index] = measure_rotation(self.plain_keys(index), turned, self.stack.key_tokens.position)
+        return self._rotations[index]
+
+    def _turned_back(self, index: int, queries: np.ndarray, rotation: Rotation) -> Iterator[np.ndarray]:
+        for text in range(len(self.stack.weights)):
+            rows, columns = self.stack.rows(text)
+            visible = self.stack.visible[text]
+            positions = self.stack.key_tokens.position[columns]
+            yield rotation.turned_back(queries[:, rows], positions, None if visible is None else visible[index])
+
+    def _factor(self, index: int) -> np.ndarray:
+        """[head]: by how much a norm lengthens the keys of a head, on the whole."""
+        plain, normed = self.plain_keys(index), self.stack.vectors.keys[index]
+        lengths = np.linalg.norm(plain, axis=-1), np.linalg.norm(normed, axis=-1)
+        return np.asarray((lengths[0] * lengths[1]).sum(-1) / np.maximum(np.square(lengths[0]).sum(-1), 1e-30))
+
+
+def shared_picture(stack: CapturedStack, how: str, gauge: str, *, dims: int, seed: int, report: ReportStep | None = None) -> SharedPicture:
+    """The common space of a stack whose inputs were kept: by pca, umap or tsne, in one gauge for all heads and layers."""
+    assert stack.shared is not None  # noqa: S101 - captured because the space is a shared one
+    shape = len(stack.layers), len(stack.heads)
+    n_query, n_key = len(stack.query_tokens), len(stack.key_tokens)
+    n_points = shape[0] * (shape[1] * n_query + n_key)
+    check_method(how, n_points)
+    if how != "pca" and n_points > MOST_POINTS:
+        raise TraceError(
+            f"{n_points:,} points of all heads and layers in one picture; {how} takes {MOST_POINTS:,}.",
+            "Fewer texts, layers or heads (--limit, --layers, --heads), or project by pca.",
+        )
+    layers = PulledBack(stack, stack.shared)
+    chosen = _gauge(layers, gauge)
+    largest = max(chosen.largest(layer) for layer in layers) if chosen.lifted else 0.0
+    facts = {name: np.full(shape, np.nan) for name in (*_MEASURED, "kl", "scale")}
+    facts["scale"][:] = chosen.scale
+    norms = np.zeros((*shape, n_query), np.float32), np.zeros((*shape, n_key), np.float32)
+    moments = _Moments()
+    for index, layer in enumerate(layers):
+        gauged = chosen.of(layer, largest)
+        for name, values in _measured(stack, index, layer, gauged).items():
+            facts[name][index] = values
+        norms[0][index], norms[1][index] = np.linalg.norm(layer.queries, axis=-1), np.linalg.norm(layer.keys, axis=-1)
+        moments.add(gauged)
+        if report is not None:
+            report(index + 1, shape[0])
+    mean, axes = moments.axes(dims if how == "pca" else DIRECTIONS)
+    flat = [((gauged.queries - mean) @ axes, (gauged.keys - mean) @ axes) for gauged in (chosen.of(layer, largest) for layer in layers)]
+    queries, keys = (np.stack(side) for side in zip(*flat, strict=True))  # [layer, head, query, direction], [layer, key, direction]
+    if how != "pca":
+        points = project(np.concatenate([side.reshape(-1, side.shape[-1]) for side in (queries, keys)]), how, dims=dims, seed=seed)
+        queries, keys = points[: shape[0] * shape[1] * n_query].reshape(*shape, n_query, dims), points[-shape[0] * n_key :]
+        keys = keys.reshape(shape[0], n_key, dims)
+    return SharedPicture(queries, np.broadcast_to(keys[:, None], (*shape, n_key, dims)), *norms, facts)
+
+
+#: What is measured of every head in the common space, before it is projected.
+_MEASURED = ("correlation_before", "correlation_after", "top1_full", "top5_full", "score_correlation", "score_error")
+
+
+def _measured(stack: CapturedStack, index: int, layer: SharedLayer, gauged: SharedLayer) -> dict[str, np.ndarray]:
+    texts = text_pairs(stack, index)
+    full = stack_fidelity(stack, slice(index, index + 1), gauged.queries[None], gauged.keys_by_head()[None], order=False)
+    sums = [np.zeros(len(layer.queries)) for _ in range(3)]
+    error = np.zeros(len(layer.queries))
+    for text in range(len(stack.weights)):
+        rows, columns = stack.rows(text)
+        own = stack.vectors.scales[index] * stack.vectors.queries[index][:, rows].astype(np.float64)
+        own = own @ np.swapaxes(stack.vectors.keys[index][:, columns], -1, -2)
+        visible = stack.visible[text]
+        *parts, worst = score_agreement(layer.queries[:, rows] @ layer.keys[columns].T, own, None if visible is None else visible[index])
+        sums = [total + part for total, part in zip(sums, parts, strict=True)]
+        error = np.maximum(error, worst)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        correlation = sums[0] / np.sqrt(sums[1] * sums[2])
+    return {
+        "correlation_before": AllPairs(layer.queries, layer.keys_by_head(), texts).correlation(),
+        "correlation_after": AllPairs(gauged.queries, gauged.keys_by_head(), texts).correlation(),
+        "top1_full": full.top1[0],
+        "top5_full": full.top5[0],
+        "score_correlation": correlation,
+        "score_error": error,
+    }
+
+
+class _Moments:
+    """Sums over the points of all layers, both sides counting the same: mean and directions of most variance."""
+
+    def __init__(self) -> None:
+        self._means: list[list[np.ndarray]] = [[], []]
+        self._seconds: list[np.ndarray | float] = [0.0, 0.0]
+
+    def add(self, layer: SharedLayer) -> None:
+        for side, vectors in enumerate((layer.queries.reshape(-1, layer.queries.shape[-1]), layer.keys)):
+            self._means[side].append(vectors.mean(0))
+            self._seconds[side] = self._seconds[side] + vectors.T @ vectors / len(vectors)
+
+    def mean(self, side: int) -> np.ndarray:
+        return np.asarray(np.mean(self._means[side], 0))
+
+    def second(self, side: int) -> np.ndarray:
+        return np.asarray(self._seconds[side]) / len(self._means[side])
+
+    def axes(self, dims: int) -> tuple[np.ndarray, np.ndarray]:
+        mean = (self.mean(0) + self.mean(1)) / 2
+        covariance = (self.second(0) + self.second(1)) / 2 - np.outer(mean, mean)
+        return mean, axes_of(covariance, min(dims, len(mean)))
+
+
+def _gauge(layers: PulledBack, gauge: str) -> _Gauge:
+    """One gauge for all heads and layers."""
+    moments = _Moments()
+    for layer in layers:
+        moments.add(layer)
+    hidden = len(moments.mean(1))
+    same = np.eye(hidden)
+    if gauge == "none":
+        return _Gauge(np.zeros(hidden), same, same, 1.0, False)
+    if gauge == "lifted":
+        mean = moments.mean(1)
+        keys = moments.second(1) - np.outer(mean, mean)
+        forth, back = balancing(lifted_off_zero(moments.second(0)), lifted_off_zero(keys))
+        return _Gauge(-mean, forth, back, float("nan"), True)
+    shift = moments.mean(0) - moments.mean(1)
+    c = _one_scale(layers, shift)
+    return _Gauge(shift, same * c, same / c, c, False)
+
+
+def _one_scale(layers: PulledBack, shift: np.ndarray) -> float:
+    """The c whose mean correlation over all heads and layers is nearest −1, on the pairs of the first texts."""
+    stack = layers.stack
+    n_texts = max(1, int(np.searchsorted(stack.query_tokens.starts, SCALE_TOKENS, side="right")) - 1)
+    pairs = [
+        AllPairs(layer.queries, layer.keys_by_head() + shift, text_pairs(stack, index)[:n_texts]) for index, layer in enumerate(layers)
+    ]
+
+    def mean(c: np.ndarray) -> np.ndarray:
+        correlations = np.concatenate([each.correlation(c) for each in pairs])
+        return np.asarray(np.nanmean(correlations) if np.isfinite(correlations).any() else np.nan)
+
+    return float(find_scale(mean, ())[0])
