@@ -40,9 +40,11 @@ test-all: $(READY) $(NODE_READY) system
 	cd frontend && npm test
 	$(PYTEST) --tier all
 
-# Every family of models that transformers can build, in a small random configuration.
+# Every family of models that transformers can build, in a small random configuration; writes docs/models.md.
 test-families: $(READY)
+	rm -rf out/families
 	$(PYTEST) --tier families tests/families
+	$(BIN)/python -m tests.families.table
 
 # The lowest versions that pyproject.toml declares, in an environment of their own, and the tests of what they have broken before.
 # torch stays at 2.13.0: other CPU builds are not to be had here, so its own lower bound is not tried.

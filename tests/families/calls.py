@@ -35,7 +35,15 @@ class Outcome:
         return f"{self.call}: {type(self.error).__name__}: {str(self.error).splitlines()[0] if str(self.error) else ''}"
 
 
-def outcomes(hf: t.PreTrainedModel, name: str, folder: Path) -> list[Outcome]:
+@dataclass(frozen=True)
+class Tried:
+    """Every call that was tried, in order, and the open model, if it could be opened."""
+
+    calls: list[Outcome]
+    model: el.Model | None
+
+
+def outcomes(hf: t.PreTrainedModel, name: str, folder: Path) -> Tried:
     """wrap, trace, trace_inputs, head_view, save and open, analyse; what needs a result of an earlier call is left out without it."""
     seen: list[Outcome] = []
 
@@ -54,7 +62,7 @@ def outcomes(hf: t.PreTrainedModel, name: str, folder: Path) -> list[Outcome]:
     if model is None:
         if hf.config._attn_implementation != before:
             seen.append(Outcome("a refused wrap", AssertionError(f"the model was left with {hf.config._attn_implementation}")))
-        return seen
+        return Tried(seen, None)
     texts: list[Any] = PAIRS if hf.config.is_encoder_decoder else TEXTS
     read = texts[0] if isinstance(texts[0], tuple) else (texts[0],)
     traces = [attempt("trace", lambda: model.trace(*read)), attempt("trace_inputs", lambda: model.trace_inputs(own_inputs(hf)))]
@@ -65,7 +73,7 @@ def outcomes(hf: t.PreTrainedModel, name: str, folder: Path) -> list[Outcome]:
         attempt("save", partial(trace.save, folder / "trace.safetensors"))
         attempt("open_trace", lambda: el.open_trace(folder / "trace.safetensors"))
     attempt("analyse", lambda: el.analyse(model, texts, [el.statistics.Entropy()]))
-    return seen
+    return Tried(seen, model)
 
 
 def _view_page(trace: el.Trace, path: Path) -> None:

@@ -12,6 +12,7 @@ import torch
 import transformers as t
 from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
 
+from eyeline.capture.opening.tiny_inputs import main_input
 from tests.capture.families import VOCAB
 
 #: Every family with a model of its own, by transformers' name for it.
@@ -76,6 +77,21 @@ FIXED: tuple[tuple[str, int], ...] = (
 )
 
 
+#: What a family needs that no rule can know.
+SPECIAL: dict[str, dict[str, Any]] = {
+    "bamba": {"attn_layer_indices": [1]},
+    "flaubert": {"emb_dim": 32, "n_heads": 4},
+    "funnel": {"block_sizes": [1, 1]},
+    "gemma3n_text": {"layer_types": ["sliding_attention", "full_attention"], "num_hidden_layers": 2, "num_kv_shared_layers": 0},
+    "lfm2_moe": {"layer_types": ["conv", "full_attention"], "num_hidden_layers": 2, "num_dense_layers": 1},
+    "mimo_v2_flash": {"head_dim": 24, "v_head_dim": 16, "num_key_value_heads": 2, "num_attention_heads": 4},
+    "nemotron_h": {"layers_block_type": ["linear_attention", "full_attention"]},
+    "qwen3_omni_moe_thinker": {"vision_start_token_id": 3},
+    "xlm": {"emb_dim": 32, "n_heads": 4},
+    "xmod": {"default_language": "en_XX"},
+}
+
+
 def small_config(config_class: type[t.PreTrainedConfig], sizes: Sizes) -> t.PreTrainedConfig:
     """The family's configuration with every number that a rule knows made small; configurations inside it too."""
     default = config_class()
@@ -88,13 +104,32 @@ def small_config(config_class: type[t.PreTrainedConfig], sizes: Sizes) -> t.PreT
             value = small_number(name, sizes)
             if value is not None:
                 chosen[name] = value
+    chosen |= _hybrid_layers(default, sizes) | SPECIAL.get(config_class.model_type, {})
     config = config_class(**chosen)
+    _split_rotary_dimensions(config, sizes)
     for name, value in vars(config).items():
         if re.search(r"_token_(id|index)$", name) and isinstance(value, int) and value >= sizes.vocab:
             setattr(config, name, sizes.vocab - 1)
     if config.is_encoder_decoder and getattr(config, "decoder_start_token_id", None) is None:
         config.decoder_start_token_id = 1
     return config
+
+
+def _hybrid_layers(default: t.PreTrainedConfig, sizes: Sizes) -> dict[str, list[str]]:
+    """Of a family that mixes linear and other attention: as many layers as there are, the last with a map."""
+    types = vars(default).get("layer_types")
+    if not isinstance(types, list) or "linear_attention" not in types:
+        return {}
+    with_map = next((kind for kind in types if kind != "linear_attention"), "full_attention")
+    return {"layer_types": ["linear_attention"] * (sizes.layers - 1) + [with_map]}
+
+
+def _split_rotary_dimensions(config: t.PreTrainedConfig, sizes: Sizes) -> None:
+    """Models of images and text turn three parts of a head by three positions; the parts must sum to the dimensions that are turned."""
+    rope = vars(config).get("rope_parameters")
+    if isinstance(rope, dict) and "rope_type" in rope:
+        half = int(sizes.head_dim * rope.get("partial_rotary_factor", 1.0)) // 2
+        rope["mrope_section"] = [half - 2 * (half // 3), half // 3, half // 3]
 
 
 def small_number(name: str, sizes: Sizes) -> int | None:
@@ -161,12 +196,15 @@ def own_inputs(model: t.PreTrainedModel) -> dict[str, torch.Tensor]:
     """What a model of this family reads: numbers of tokens, an image, or a sound."""
     ids = torch.tensor([[1, 5, 6, 7, 8, 2]])
     generator = torch.Generator().manual_seed(1)
-    match model.main_input_name:
+    match main_input(model):
         case "pixel_values":
             vision = getattr(model.config, "vision_config", model.config)
             size = getattr(vision, "image_size", 16)
             height, width = size if isinstance(size, (list, tuple)) else (size, size)
-            inputs = {"pixel_values": torch.randn(1, getattr(vision, "num_channels", 3), height, width, generator=generator)}
+            frames = [vision.num_frames] if hasattr(vision, "num_frames") else []
+            inputs = {"pixel_values": torch.randn(1, *frames, getattr(vision, "num_channels", 3), height, width, generator=generator)}
+        case "input_values" if hasattr(model.config, "num_mel_bins") and hasattr(model.config, "max_length"):
+            inputs = {"input_values": torch.randn(1, model.config.max_length, model.config.num_mel_bins, generator=generator)}
         case "input_values":
             inputs = {"input_values": torch.randn(1, 4000, generator=generator)}
         case "input_features":

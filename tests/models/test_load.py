@@ -234,7 +234,7 @@ def test_scores_before_the_softmax_are_refused():
         vocab_size=64, hidden_size=32, embedding_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=32,
         q_groups=1, k_groups=1, v_groups=1, post_attention_groups=1, intermediate_groups=1, output_groups=1,
     )  # fmt: skip
-    with pytest.raises(ModelError, match="is not: weights from -"):
+    with pytest.raises(ModelError, match="is not: numbers from -"):
         el.wrap(transformers.SqueezeBertModel(config), tiny_tokenizer())
 
 

@@ -10,7 +10,7 @@ import torch
 from transformers import PreTrainedModel
 
 from eyeline.capture.opening.layer_numbers import layer_numbers, watching_layers
-from eyeline.capture.opening.tiny_pass import OwnMaps, check_attention, no_cache, own_maps, run_tiny, same_but_for_padding, with_padding
+from eyeline.capture.opening.tiny_pass import OwnMaps, no_cache, own_maps, run_tiny, same_but_for_padding, with_padding
 from eyeline.capture.recorder import IMPLEMENTATION, Call, recording
 from eyeline.errors import ModelError
 
@@ -45,6 +45,7 @@ class Layout:
     causal   for each attention call: whether the mask that the model built for the tiny pass lets no query look ahead
     recorded False for models outside the attention interface: only weights, through `output_attentions`
     outputs  the names under which the model reports the maps of each stack
+    indices  for each stack: which of the maps under that name are its slots
     padding_shows  whether padding changes the maps (convolutions, landmarks): then only texts of one length share a batch
     notices  what a user should know of this model's attention, such as maps that cannot be shown
     why_weights_only   why there are no queries, keys and values; empty where there are
@@ -53,6 +54,7 @@ class Layout:
     calls: tuple[Slot | None, ...]
     recorded: bool
     outputs: Mapping[str, str]
+    indices: Mapping[str, tuple[int, ...]]
     padding_shows: bool = False
     causal: tuple[bool, ...] = ()
     notices: tuple[str, ...] = ()
@@ -106,15 +108,10 @@ def settle_layout(model: PreTrainedModel, tiny: Mapping[str, torch.Tensor]) -> L
     model.set_attn_implementation("eager")
     with watching_layers(model) as watch:
         reference = run_tiny(model, tiny)
-    own, notices = own_maps(reference, watch)
+    own, notices = own_maps(reference, watch, tiny)
     if not own:
-        raise ModelError(
-            f"{name} reports no attention weights.",
-            *notices,
-            "It may have no softmax attention at all (state-space and convolutional models), or hide it. There is nothing to look at.",
-        )
-    for stack, maps in own.items():
-        check_attention(name, stack, maps.maps, tiny)
+        hidden = "It may have no softmax attention at all (state-space and convolutional models), or hide it. There is nothing to look at."
+        raise ModelError(f"{name} reports no attention weights{' that can be shown' if notices else ''}.", *(notices or (hidden,)))
     padding_shows = _padding_shows(model, tiny, own)
     calls: list[_RecordedCall] = []
     why_weights_only = OUTSIDE
@@ -136,16 +133,25 @@ def settle_layout(model: PreTrainedModel, tiny: Mapping[str, torch.Tensor]) -> L
     if calls and slots is None:
         why_weights_only = "the calls that were recorded do not reproduce the maps that this model reports, so only its weights can be had"
     outputs = {stack: maps.name for stack, maps in own.items()}
+    indices = {stack: maps.indices for stack, maps in own.items()}
     if slots is not None:
         causal = tuple(is_causal(recorded_call.call.mask) for recorded_call in calls)
-        return Layout(slots, recorded=True, outputs=outputs, padding_shows=padding_shows, causal=causal, notices=notices)
+        return Layout(slots, recorded=True, outputs=outputs, indices=indices, padding_shows=padding_shows, causal=causal, notices=notices)
     model.set_attn_implementation("eager")
     slots = tuple(
         Slot(stack, layer, weights.shape[1], weights.shape[1], False)
         for stack, maps in own.items()
         for layer, weights in zip(maps.layers, maps.maps, strict=True)
     )
-    return Layout(slots, recorded=False, outputs=outputs, padding_shows=padding_shows, notices=notices, why_weights_only=why_weights_only)
+    return Layout(
+        slots,
+        recorded=False,
+        outputs=outputs,
+        indices=indices,
+        padding_shows=padding_shows,
+        notices=notices,
+        why_weights_only=why_weights_only,
+    )
 
 
 def _record(model: PreTrainedModel, tiny: Mapping[str, torch.Tensor]) -> tuple[Any, list[_RecordedCall]]:
@@ -164,7 +170,8 @@ def _padding_shows(model: PreTrainedModel, tiny: Mapping[str, torch.Tensor], own
     if "input_ids" not in tiny:
         return False
     with watching_layers(model) as watch:
-        padded, _ = own_maps(run_tiny(model, with_padding(tiny)), watch)
+        longer = with_padding(tiny)
+        padded, _ = own_maps(run_tiny(model, longer), watch, longer)
     return not all(same_but_for_padding(maps.maps, padded[stack].maps) for stack, maps in own.items() if stack in padded)
 
 

@@ -169,8 +169,12 @@ def label_positions(
     tokens: Sequence[str] | None,
     tokenizer: PreTrainedTokenizerBase | None,
 ) -> Sides:
-    """Tokens for tensors: given names, else the tokens of ids, else position numbers."""
-    n_source = next(sizes[stack][1] for stack in ("encoder", "cross", "decoder") if stack in sizes)
+    """Tokens for tensors: given names, else the tokens of ids, else position numbers. Stacks that are left out have no sizes."""
+    writes = "decoder_input_ids" in inputs or "cross" in sizes or {"encoder", "decoder"} <= set(sizes)
+    lengths = [sizes[stack][1] for stack in ("encoder", "cross") if stack in sizes]
+    if writes and "input_ids" in inputs:
+        lengths.append(inputs["input_ids"].shape[-1])
+    n_source = [*lengths, *(n_keys for _, n_keys in sizes.values())][0]
 
     def named(name: str, n: int) -> TokenizedText:
         ids = inputs.get(name)
@@ -179,6 +183,6 @@ def label_positions(
         return TokenizedText.from_tokens([str(i) for i in range(n)])
 
     source = TokenizedText.from_tokens(tokens) if tokens is not None else named("input_ids", n_source)
-    if "encoder" not in sizes or "decoder" not in sizes:
+    if not writes or not {"decoder", "cross"} & set(sizes):
         return Sides(source)
-    return Sides(source, named("decoder_input_ids", sizes["decoder"][1]))
+    return Sides(source, named("decoder_input_ids", sizes["decoder"][1] if "decoder" in sizes else sizes["cross"][0]))

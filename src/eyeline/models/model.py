@@ -17,10 +17,8 @@ from eyeline.capture.inputs import check_memory, check_tensors, longest_input, l
 from eyeline.capture.interventions.check import as_interventions
 from eyeline.capture.interventions.records import Intervention
 from eyeline.capture.layer import Receive, ReceiveScores
-from eyeline.capture.layout import Layout, settle_layout
 from eyeline.capture.model_state import EvaluationMode, restored_on_failure
-from eyeline.capture.opening.short_sound import short_sound
-from eyeline.capture.opening.tiny_inputs import tiny_inputs
+from eyeline.capture.opening.settle import settled
 from eyeline.capture.selection import check_keep, check_layers
 from eyeline.capture.sides import SidesReader, Source, as_source, as_sources, as_words, label_positions
 from eyeline.capture.trace import Trace
@@ -65,7 +63,7 @@ class Model:
         self.cache = cache
         evaluation = EvaluationMode(hf)
         with restored_on_failure(hf), evaluation.for_a_pass():
-            self.layout = _settled(hf, tokenizer)
+            self.layout = settled(hf, tokenizer)
             self.max_tokens = longest_text(hf, tokenizer)
         self._connect(evaluation)
 
@@ -274,17 +272,6 @@ class Model:
             "eyeline": __version__,
             "notices": [*self.notices, *unknown_notices(texts, self.tokenizer)],
         }
-
-
-def _settled(hf: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None) -> Layout:
-    """Which call is which layer: settled on a short sound where the model reads sound, on its own length if that does not work."""
-    with short_sound(hf) as shortened:
-        try:
-            return settle_layout(hf, tiny_inputs(hf, tokenizer))
-        except ModelError:
-            if not shortened:
-                raise
-    return settle_layout(hf, tiny_inputs(hf, tokenizer))
 
 
 def _check_weights_are_here(hf: PreTrainedModel, name: str) -> None:

@@ -125,7 +125,7 @@ class Passes:
         output = self.hf(**inputs, **lean_pass(self.hf), output_attentions=True)
         for stack, name in self.layout.outputs.items():
             slots = [slot for slot in self.layout.slots if slot.stack == stack]
-            maps = [weights for weights in output[name] if weights is not None]
+            maps = [output[name][index] for index in self.layout.indices[stack]]
             for slot, weights in zip(slots, maps, strict=True):
                 receive(_layer(slot, weights, sides, None))
 

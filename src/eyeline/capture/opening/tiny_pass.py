@@ -19,6 +19,7 @@ REPORTED = {"encoder_attentions": "encoder", "decoder_attentions": "decoder", "a
 #: How far rows may sum above 1 (half precision), and how far padding may move a weight before it counts as seen.
 ROWS_WITHIN, PADDING_WITHIN = 1e-2, 1e-5
 PADDING = 3  # tokens of padding to try with
+BUILT_WITHOUT_MAPS = 'It was built for an attention that reports no weights. Load it with from_pretrained(…, attn_implementation="eager").'
 
 
 def run_tiny(model: PreTrainedModel, inputs: Mapping[str, torch.Tensor]) -> Any:
@@ -37,54 +38,71 @@ def run_tiny(model: PreTrainedModel, inputs: Mapping[str, torch.Tensor]) -> Any:
 
 @dataclass(frozen=True)
 class OwnMaps:
-    """The maps that a model reports of one stack: under which name, and of which of its layers."""
+    """The maps that a model reports of one stack: under which name, at which indices of it, and of which of its layers."""
 
     name: str
     maps: tuple[torch.Tensor, ...]
     layers: tuple[int, ...]
+    indices: tuple[int, ...]
 
 
-def own_maps(output: Mapping[str, Any], watch: LayerWatch) -> tuple[dict[str, OwnMaps], tuple[str, ...]]:
-    """The maps in a model's output, by stack, in the order encoder, decoder, cross; and a notice for each stack that is left out.
+def own_maps(output: Mapping[str, Any], watch: LayerWatch, tiny: Mapping[str, torch.Tensor]) -> tuple[dict[str, OwnMaps], tuple[str, ...]]:
+    """The maps in a model's output, by stack, in the order encoder, decoder, cross; and a notice for each stack or layer that is left out.
 
     A model with a single tower reports `attentions`: it counts as a decoder where no token looks ahead.
     """
     stacks, notices = {}, []
     for name, stack in REPORTED.items():
         reported = [(index, weights) for index, weights in enumerate(output.get(name) or ()) if weights is not None]
-        maps = tuple(weights for _, weights in reported)
-        if not maps:
+        if not reported:
+            if output.get(name):
+                notices.append(BUILT_WITHOUT_MAPS)
             continue
-        if not all(isinstance(weights, torch.Tensor) and weights.ndim == 4 for weights in maps):
+        if not all(isinstance(weights, torch.Tensor) and weights.ndim == 4 for _, weights in reported):
             notices.append(
                 f"The {stack or 'model'}'s attention is computed in blocks: it has no weight for every pair of tokens, so it is not shown."
             )
             continue
-        looks_ahead = any(weights.triu(1).any() for weights in maps)
-        numbers = layer_numbers([watch.layer_of(weights) for weights in maps], [index for index, _ in reported])
-        stacks[stack or ("encoder" if looks_ahead else "decoder")] = OwnMaps(name, maps, numbers)
+        numbers = layer_numbers([watch.layer_of(weights) for _, weights in reported], [index for index, _ in reported])
+        kept = [i for i, (_, weights) in enumerate(reported) if covers_pairs(stack, weights, tiny)]
+        if len(kept) < len(reported):
+            notices.append(_left_out(stack, [(numbers[i], reported[i][1]) for i in range(len(reported)) if i not in kept], bool(kept)))
+        if kept:
+            maps = tuple(reported[i][1] for i in kept)
+            if (lowest := min(float(w.min()) for w in maps)) < 0 or max(float(w.sum(-1).max()) for w in maps) > 1 + ROWS_WITHIN:
+                notices.append(_not_weights(stack, lowest, max(float(w.sum(-1).max()) for w in maps)))
+                continue
+            looks_ahead = any(weights.triu(1).any() for weights in maps)
+            indices, layers = (tuple(reported[i][0] for i in kept), tuple(numbers[i] for i in kept))
+            stacks[stack or ("encoder" if looks_ahead else "decoder")] = OwnMaps(name, maps, layers, indices)
     return stacks, tuple(notices)
 
 
-def check_attention(name: str, stack: str, maps: tuple[torch.Tensor, ...], tiny: Mapping[str, torch.Tensor]) -> None:
-    """Refuse maps that are not one weight for every query and key: windows, pooled or hashed attention, scores before the softmax."""
+def covers_pairs(stack: str, weights: torch.Tensor, tiny: Mapping[str, torch.Tensor]) -> bool:
+    """Whether a map has one weight for every query and key: not so for windows, pooled or hashed attention."""
     lengths = {side: tiny[key].shape[1] for side, key in (("read", "input_ids"), ("written", "decoder_input_ids")) if key in tiny}
-    n_query, n_key = {"encoder": ("read", "read"), "decoder": ("written", "written"), "cross": ("written", "read")}[stack]
-    if "written" not in lengths:
-        n_query, n_key = "read", "read"
-    for weights in maps:
-        expected = (lengths.get(n_query, weights.shape[2]), lengths.get(n_key, weights.shape[3]))
-        if tuple(weights.shape[2:]) != expected or (stack != "cross" and weights.shape[2] != weights.shape[3]):
-            raise ModelError(
-                f"{name} reports {stack} attention of shape {list(weights.shape)} for {expected[0]} queries and {expected[1]} keys.",
-                "It attends in windows or to pooled tokens: its weights do not stand for pairs of tokens, so they are not shown.",
-            )
-        if weights.min() < 0 or weights.sum(-1).max() > 1 + ROWS_WITHIN:
-            lowest, highest = float(weights.min()), float(weights.sum(-1).max())
-            raise ModelError(
-                f"What {name} reports as {stack} attention is not: weights from {lowest:.3g}, rows summing up to {highest:.3g}.",
-                "Attention weights are not negative and sum to at most 1. It may report scores before the softmax.",
-            )
+    query, key = ("written" if stack in ("decoder", "cross") else "read"), ("written" if stack == "decoder" else "read")
+    expected = (lengths.get(query, weights.shape[2]), lengths.get(key, weights.shape[3]))
+    is_square = stack == "cross" or weights.shape[2] == weights.shape[3]
+    return len(weights) == 1 and tuple(weights.shape[2:]) == expected and is_square
+
+
+def _left_out(stack: str, maps: list[tuple[int, torch.Tensor]], some_are_kept: bool) -> str:
+    """A notice on maps that do not cover pairs of tokens: all of a stack, or those of some layers."""
+    shape = list(maps[0][1].shape)
+    what = f"layers {', '.join(str(number) for number, _ in maps)}" if some_are_kept else "all layers"
+    return (
+        f"The {stack or 'model'}'s attention in {what} is in windows, pooled or hashed (shape {shape} for one short input): "
+        "its weights do not stand for pairs of tokens, so it is not shown."
+    )
+
+
+def _not_weights(stack: str, lowest: float, highest: float) -> str:
+    """A notice on maps that are not attention: weights are not negative and sum to at most 1."""
+    return (
+        f"What is reported as the {stack or 'model'}'s attention is not: numbers from {lowest:.3g}, rows that sum up to {highest:.3g}. "
+        "It may be scores before the softmax, so it is not shown."
+    )
 
 
 def with_padding(tiny: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:

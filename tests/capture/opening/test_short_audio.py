@@ -6,7 +6,7 @@ import torch
 import transformers as t
 
 import eyeline as el
-from eyeline.capture.opening.short_sound import SHORT_POSITIONS
+from eyeline.capture.opening.short_audio import SHORT_POSITIONS
 
 POSITIONS = 100
 
@@ -52,7 +52,7 @@ def test_afterwards_it_reads_its_own_length_and_the_maps_are_its_own():
         assert torch.equal(torch.as_tensor(getattr(trace, stack).weights), torch.cat(list(maps)))
 
 
-def test_a_model_that_does_not_take_a_short_sound_is_opened_with_its_own_length():
+def test_a_model_that_does_not_take_a_short_audio_is_opened_with_its_own_length():
     hf = small_whisper()
 
     def refuse_short(_module, inputs):

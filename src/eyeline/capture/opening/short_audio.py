@@ -14,7 +14,7 @@ SHORT_POSITIONS = 16
 
 
 @contextmanager
-def short_sound(model: PreTrainedModel) -> Iterator[bool]:
+def short_audio(model: PreTrainedModel) -> Iterator[bool]:
     """Within this block the encoder counts SHORT_POSITIONS positions, the first of its own. Gives whether there was anything to shorten.
 
     Two numbers are changed and put back: how many positions the configuration names, and how many the table of positions says it has. No
