@@ -71,12 +71,12 @@ def main() -> None:
     arguments = parser.parse_args()
     names = ("ud", "stanford", *OTHERS)
     if arguments.kept:
-        runs = {name: el.open_run(arguments.kept / name) for name in names}
+        runs = {name: el.runs.open_run(arguments.kept / name) for name in names}
     else:
         runs = measure(arguments.model, arguments.data, arguments.limit)
     if arguments.keep:
         for name, run in runs.items():
-            el.write_report(run.save(arguments.keep / name))
+            el.runs.write_report(run.save(arguments.keep / name))
     text = section(runs, {name: unknown_words(arguments.model, arguments.data, name, arguments.limit) for name in OTHERS})
     print(text)
     if not arguments.print:

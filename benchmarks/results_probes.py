@@ -33,9 +33,9 @@ def main() -> None:
     parser.add_argument("--from", dest="kept", type=Path, help="write the section from this run, and train nothing")
     parser.add_argument("--print", action="store_true", help="print the section instead of writing it")
     arguments = parser.parse_args()
-    run = el.open_run(arguments.kept) if arguments.kept else measure(arguments.model, arguments.data, arguments.limit, arguments.seeds)
+    run = el.runs.open_run(arguments.kept) if arguments.kept else measure(arguments.model, arguments.data, arguments.limit, arguments.seeds)
     if arguments.keep:
-        el.write_report(run.save(arguments.keep))
+        el.runs.write_report(run.save(arguments.keep))
     text = section(run)
     print(text)
     if not arguments.print:

@@ -92,7 +92,7 @@ def main() -> None:
             el.space_view(space).save(Path(folder) / "space.html")
         with timed(steps, "files"):
             space.save(Path(folder) / "space.safetensors")
-            el.write_report(space.run().save(Path(folder)))
+            el.runs.write_report(space.run().save(Path(folder)))
         page = (Path(folder) / "space.html").stat().st_size
     with timed(steps, "forward"):
         plainly(model, lambda: forward(model, sides))

@@ -82,7 +82,7 @@ PAPERS: tuple[Cell, ...] = (
         "en": "## Your own text as a graph\n\nChange `text` above and run again.",
         "ja": "## 自分の文章をグラフに\n\n上の `text` を変えて実行し直してください。",
     },
-    "el.attention_graph(trace, layer=3, head=1)",
+    "el.figures.attention_graph(trace, layer=3, head=1)",
 )
 NOTEBOOKS = {"lesson": LESSON, "papers": PAPERS}
 

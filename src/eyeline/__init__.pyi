@@ -1,16 +1,17 @@
 # The public interface: the one table of top-level names. `__init__.py` reads it to know where each name lives, editors and
-# mypy read it for types. Further names are in the modules of the last line, each with its own `__all__`.
+# mypy read it for types. Further names are in the modules of the first lines, each with its own `__all__`.
 from . import corpora as corpora
+from . import figures as figures
 from . import mentions as mentions
+from . import probes as probes
+from . import runs as runs
 from . import statistics as statistics
 from . import traces as traces
 from . import treebanks as treebanks
 from .analyses.compare.run import compare as compare
 from .analyses.coreference.run import coreference as coreference
 from .analyses.corpus.run import analyse as analyse
-from .analyses.corpus.statistic import Statistic as Statistic
 from .analyses.grammar.run import syntax as syntax
-from .analyses.probes.parse import open_probe as open_probe
 from .analyses.probes.run import probe as probe
 from .analyses.space.run import space as space
 from .capture.interventions.records import Ablate as Ablate
@@ -19,25 +20,16 @@ from .capture.interventions.records import Patch as Patch
 from .capture.interventions.records import Scale as Scale
 from .capture.interventions.records import ZeroValues as ZeroValues
 from .capture.trace import Trace as Trace
-from .capture.trace_read import open_trace as open_trace
 from .errors import EyelineError as EyelineError
 from .heads import HeadRef as HeadRef
-from .hosts.report.write import write_report as write_report
 from .models.load import load as load
 from .models.model import Model as Model
 from .models.wrap import wrap as wrap
 from .plots.figures import figure as figure
-from .plots.graph.attention_graph import attention_graph as attention_graph
-from .plots.pictures import save_figure as save_figure
-from .plots.probes.probe_parses import draw_parse as draw_parse
 from .results.open_any import open as open
 from .results.run import Run as Run
-from .results.run import open_run as open_run
-from .results.space.read import open_space as open_space
 from .results.space.space import Space as Space
-from .results.table import Table as Table
 from .version import __version__ as __version__
-from .views import View as View
 from .views import head_view as head_view
 from .views import model_view as model_view
 from .views import neuron_view as neuron_view

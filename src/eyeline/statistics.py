@@ -8,5 +8,6 @@ from eyeline.analyses.corpus.statistics.average_attention import AverageAttentio
 from eyeline.analyses.corpus.statistics.entropy import Entropy
 from eyeline.analyses.corpus.statistics.head_distances import HeadDistances
 from eyeline.analyses.corpus.statistics.importance import Importance
+from eyeline.results.table import Table
 
-__all__ = ["AverageAttention", "Batch", "Entropy", "HeadDistances", "Importance", "Rows", "Statistic", "merge_runs"]
+__all__ = ["AverageAttention", "Batch", "Entropy", "HeadDistances", "Importance", "Rows", "Statistic", "Table", "merge_runs"]

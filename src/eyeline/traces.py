@@ -3,7 +3,8 @@
 from eyeline.capture.layer import LayerAttention
 from eyeline.capture.stack import Stack
 from eyeline.capture.trace import Trace
+from eyeline.capture.trace_read import open_trace
 from eyeline.models.trace_cache import TraceCache
 from eyeline.text.tokenized import TokenizedText
 
-__all__ = ["LayerAttention", "Stack", "TokenizedText", "Trace", "TraceCache"]
+__all__ = ["LayerAttention", "Stack", "TokenizedText", "Trace", "TraceCache", "open_trace"]

@@ -45,17 +45,17 @@ def damage(family: Family, path: Path, look: Look, count: int) -> None:
 
 
 def run_of(folder: Path) -> object:
-    run = el.open_run(folder)
+    run = el.runs.open_run(folder)
     return repr(run), {name: table.to_csv() for name, table in run.tables.items()}
 
 
 def trace_of(path: Path) -> object:
-    trace = el.open_trace(path)
+    trace = el.traces.open_trace(path)
     return trace.model, trace.text, [(name, stack.weights_by_layer[0].tobytes(), stack.layers) for name, stack in trace.stacks.items()]
 
 
 def space_of(path: Path) -> object:
-    space = el.open_space(path)
+    space = el.runs.open_space(path)
     stacks = [(name, stack.queries, stack.keys) for name, stack in space.stacks.items()]
     return space.model, [(name, None if queries is None else queries.tobytes(), keys.tobytes()) for name, queries, keys in stacks]
 
@@ -97,9 +97,9 @@ def attack_swaps(folder: Path) -> Family:
     (folder / "pickle").write_bytes(b"\x80\x04\x95\x1d\x00\x00\x00\x00\x00\x00\x00\x8c\x05posix\x94\x8c\x06system\x94\x93\x94.")
     sources = ["cat.safetensors", "space.safetensors", f"run/{STATE}", f"run/{FACTS_FILE}", "empty", "zip", "pickle"]
     openers: dict[str, Callable[[Path], object]] = {
-        "cat.safetensors": el.open_trace,
-        "space.safetensors": el.open_space,
-        f"run/{FACTS_FILE}": lambda path: el.open_run(path.parent),
+        "cat.safetensors": el.traces.open_trace,
+        "space.safetensors": el.runs.open_space,
+        f"run/{FACTS_FILE}": lambda path: el.runs.open_run(path.parent),
     }
     for target, opens in openers.items():
         kept = (folder / target).read_bytes()

@@ -129,7 +129,7 @@ def attack_facts(folder: Path, model: el.Model) -> Family:
         before = everything(folder, but=folder / "copies")
 
         def attack(target: Path = target, before: set[Path] = before) -> str | None:
-            run = el.open_run(folder / "run")
+            run = el.runs.open_run(folder / "run")
             repr(run), [part.facts for part in run.parts.values()]
             run.save(target)
             new = everything(folder, but=folder / "copies") - before
@@ -139,7 +139,7 @@ def attack_facts(folder: Path, model: el.Model) -> Family:
         family.check(where, attack)
     for data in (b"{}", b'{"parts": {}}', b"[" * 100_000, b"9" * 5000, b"\xff\xfe", b"null", b'{"parts": {"analyse": null}}'):
         file.write_bytes(data)
-        family.check(repr(data[:30]), lambda: "opened" if el.open_run(folder / "run") else None)
+        family.check(repr(data[:30]), lambda: "opened" if el.runs.open_run(folder / "run") else None)
     return family
 
 

@@ -96,7 +96,7 @@ def attack_names(folder: Path) -> Family:
     """Names of files that no file should have."""
     family = Family("hostile file names", "our error")
     names = ["a\0b.txt", "\udce9.txt", "x" * 5000 + ".txt", "", ".", "..", "no such folder/x.txt", "\x1b[31m.txt", "{0.__class__}.txt"]
-    readers = [read_all, el.treebanks.read_treebank, read_mentions, el.open, el.open_trace, el.open_run, el.open_space]
+    readers = [read_all, el.treebanks.read_treebank, read_mentions, el.open, el.traces.open_trace, el.runs.open_run, el.runs.open_space]
     for name in names:
         for read in readers:
             family.check(repr(name)[:40], lambda read=read, name=name: read(folder / name) and "read something")

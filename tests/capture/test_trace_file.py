@@ -41,7 +41,7 @@ def test_what_was_saved_comes_back(family, tmp_path):
     trace = el.wrap(family.model(), tiny_tokenizer()).trace("the cat sat", "it purred")
     for version in (trace, trace.words()):
         version.save(tmp_path / "x.safetensors")
-        assert same(version, el.open_trace(tmp_path / "x.safetensors"))
+        assert same(version, el.traces.open_trace(tmp_path / "x.safetensors"))
 
 
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -50,12 +50,12 @@ def test_any_tokens_survive_a_round_trip(tokens, tmp_path):
     n = len(tokens)
     trace = el.Trace.from_arrays(np.full((2, 3, n, n), 1 / n, dtype=np.float32), tokens)
     trace.save(tmp_path / "x.safetensors")
-    assert same(trace, el.open_trace(tmp_path / "x.safetensors"))
+    assert same(trace, el.traces.open_trace(tmp_path / "x.safetensors"))
 
 
 def test_reading_needs_no_torch(cat, tmp_path):
     cat.save(tmp_path / "cat.safetensors")
-    code = "import sys, eyeline as el; t = el.open_trace(sys.argv[1]); print(t.words().weights.shape, 'torch' in sys.modules)"
+    code = "import sys, eyeline as el; t = el.open(sys.argv[1]); print(t.words().weights.shape, 'torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code, tmp_path / "cat.safetensors"], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "(6, 12, 13, 13) False"
 
@@ -67,7 +67,7 @@ def test_every_truncation_is_refused(cat, tmp_path):
     for keep in (0, 1, 7, 8, 9, 100, len(whole) // 2, len(whole) - 1):
         damaged.write_bytes(whole[:keep])
         with pytest.raises(StorageError, match=r"cut\.safetensors"):
-            el.open_trace(damaged)
+            el.traces.open_trace(damaged)
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -83,7 +83,7 @@ def test_a_changed_byte_is_refused_by_name_or_changes_nothing(data, cat, tmp_pat
     damaged = tmp_path / "damaged.safetensors"
     damaged.write_bytes(whole)
     try:
-        opened = el.open_trace(damaged)
+        opened = el.traces.open_trace(damaged)
     except StorageError as error:
         assert "damaged.safetensors" in str(error)
         return
@@ -96,19 +96,19 @@ def test_another_version_is_named(cat, tmp_path):
     header = json.dumps({"format": 99, "kind": "trace"})
     save_file(load_file(path), path, metadata={"eyeline": header, "eyeline-crc32": str(zlib.crc32(header.encode()))})
     with pytest.raises(StorageError, match="format 99; needed: a trace in format 2"):
-        el.open_trace(path)
+        el.traces.open_trace(path)
 
 
 def test_foreign_files_are_told_apart(tmp_path):
     path = tmp_path / "weights.safetensors"
     save_file({"x": np.zeros(2)}, path)
     with pytest.raises(StorageError, match="not a trace of eyeline"):
-        el.open_trace(path)
+        el.traces.open_trace(path)
     (tmp_path / "pickle.safetensors").write_bytes(b"\x80\x04\x95\x0b")
     with pytest.raises(StorageError, match="cannot be read as safetensors"):
-        el.open_trace(tmp_path / "pickle.safetensors")
+        el.traces.open_trace(tmp_path / "pickle.safetensors")
     with pytest.raises(StorageError, match="no such file"):
-        el.open_trace(tmp_path / "nothing.safetensors")
+        el.traces.open_trace(tmp_path / "nothing.safetensors")
 
 
 def test_a_full_disk_leaves_nothing_behind_and_keeps_the_old_file(cat, tmp_path, monkeypatch):
@@ -130,7 +130,7 @@ def test_a_disk_that_really_takes_no_more(cat, tmp_path):
     code = """
 import resource, signal, sys
 import eyeline as el
-trace = el.open_trace(sys.argv[1])
+trace = el.open(sys.argv[1])
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 trace.save(sys.argv[2])
@@ -161,7 +161,7 @@ def test_damage_anywhere_in_the_header_is_refused_or_changes_nothing(tmp_path):
         damaged[position] ^= 1
         (tmp_path / "y.safetensors").write_bytes(damaged)
         try:
-            opened = el.open_trace(tmp_path / "y.safetensors")
+            opened = el.traces.open_trace(tmp_path / "y.safetensors")
         except StorageError:
             continue
         assert same(opened, trace), f"byte {position}"

@@ -71,7 +71,7 @@ def outcomes(hf: t.PreTrainedModel, name: str, folder: Path) -> Tried:
             continue
         attempt("head_view", partial(_view_page, trace, folder / "view.html"))
         attempt("save", partial(trace.save, folder / "trace.safetensors"))
-        attempt("open_trace", lambda: el.open_trace(folder / "trace.safetensors"))
+        attempt("open_trace", lambda: el.traces.open_trace(folder / "trace.safetensors"))
     attempt("analyse", lambda: el.analyse(model, texts, [el.statistics.Entropy()]))
     return Tried(seen, model)
 

@@ -78,7 +78,7 @@ def test_a_damaged_entry_is_dropped_with_a_notice_and_made_again(cached, caplog)
         again = cached.trace(TEXT)
     assert "dropped" in caplog.text
     assert np.array_equal(first.weights, again.weights)
-    assert np.array_equal(el.open_trace(entry).weights, first.weights)
+    assert np.array_equal(el.traces.open_trace(entry).weights, first.weights)
 
 
 def test_the_least_recently_used_goes_first(cached):
@@ -92,7 +92,7 @@ def test_the_least_recently_used_goes_first(cached):
     cached.trace("the cat")  # now the most recently used
     cached.cache.max_bytes = size + first // 2
     cached.trace("it purred")
-    left = {el.open_trace(entry).text.sources[0] for entry in entries(cached)}
+    left = {el.traces.open_trace(entry).text.sources[0] for entry in entries(cached)}
     assert left == {"the cat", "a mat", "it purred"}
     assert cached.cache.size() <= cached.cache.max_bytes
 
@@ -150,7 +150,7 @@ def test_a_process_killed_while_writing_leaves_nothing_that_is_read(tmp_path):
         process.communicate(timeout=60)
         for entry in tmp_path.glob("??/*.safetensors"):
             number = int(entry.name[:2])
-            assert (el.open_trace(entry).weights == np.float32(number / 12)).all()
+            assert (el.traces.open_trace(entry).weights == np.float32(number / 12)).all()
     leftover = tmp_path / "00" / ".tmpAbCdEf"  # as safetensors calls it
     leftover.parent.mkdir(exist_ok=True)
     leftover.write_bytes(b"half")

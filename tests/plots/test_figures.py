@@ -38,7 +38,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory, minilm: el.Model) -> list[Run
     grammar_run(model, folder / "grammar")
     space_run(model, folder / "space")
     compare_run(model, folder / "compare")
-    return [el.open_run(folder / name) for name in ("corpus", "grammar", "space", "compare")]
+    return [el.runs.open_run(folder / name) for name in ("corpus", "grammar", "space", "compare")]
 
 
 def with_figure(runs: list[Run], name: str) -> Run:

@@ -48,14 +48,14 @@ def test_killed_at_any_moment_the_folder_holds_one_whole_run(tmp_path: Path) -> 
         time.sleep(0.05 + random.random() * 0.6)  # noqa: S311 - any moment
         process.send_signal(signal.SIGKILL)
         process.communicate(timeout=60)
-        run = el.open_run(tmp_path)
+        run = el.runs.open_run(tmp_path)
         model = run.parts["syntax"].facts.model.name
         numbers = {table.columns["x"][0] for table in run.parts["syntax"].tables.values()}
         assert numbers == {int(model.removeprefix("m"))}, "tables of two runs"
         assert run.table("p").columns["x"] == [7]
         assert statuses(tmp_path)["syntax"] in ("killed", "finished")
     made_up("syntax", {"t": 1}).save(tmp_path)
-    assert list(el.open_run(tmp_path).tables) == ["t", "p"]
+    assert list(el.runs.open_run(tmp_path).tables) == ["t", "p"]
 
 
 @pytest.mark.parametrize("moved", [0, 1, 2])
@@ -79,7 +79,7 @@ def test_a_save_killed_while_files_are_moved_is_completed_by_whoever_opens_the_f
         patch.setattr(os, "replace", killed)
         with pytest.raises(Killed):
             made_up("syntax", {"a": 2, "b": 2}).save(tmp_path)
-    run = el.open_run(tmp_path)
+    run = el.runs.open_run(tmp_path)
     assert {table.columns["x"][0] for table in run.tables.values()} == {2}
     assert not (tmp_path / READY).exists()
 
@@ -126,7 +126,7 @@ def test_an_error_is_a_failed_run_and_an_interruption_a_killed_one(tmp_path: Pat
             raise error
         assert statuses(tmp_path) == {"syntax": status}
     with pytest.raises(StorageError, match="not a finished run"):
-        el.open_run(tmp_path)
+        el.runs.open_run(tmp_path)
 
 
 COMMAND = """

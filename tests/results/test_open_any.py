@@ -32,7 +32,7 @@ def test_a_space_is_opened_from_its_file_and_from_its_folder(tmp_path: Path) -> 
         again = el.open(path)
         assert isinstance(again, el.Space)
         assert again.facts == space.facts
-    assert len(el.open_run(tmp_path / "run").table("space")) == 1
+    assert len(el.runs.open_run(tmp_path / "run").table("space")) == 1
 
 
 def test_a_run_and_a_run_of_several_kinds_are_opened(tmp_path: Path) -> None:

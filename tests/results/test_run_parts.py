@@ -22,11 +22,11 @@ def made_up(kind: str, tables: dict[str, int], model: str = "m") -> el.Run:
 def test_a_run_of_another_kind_is_added_to_the_folder(tmp_path: Path) -> None:
     made_up("probe", {"p": 1}).save(tmp_path)
     made_up("coreference", {"c": 2, "c_heads": 3}).save(tmp_path)
-    run = el.open_run(tmp_path)
+    run = el.runs.open_run(tmp_path)
     assert list(run.tables) == ["c", "c_heads", "p"]  # in the order of kinds, not of saving
     assert list(run.parts) == kinds_in(tmp_path) == ["coreference", "probe"]
     assert run.parts["probe"].facts.corpus.name == "probe.conllu"
-    page = el.write_report(tmp_path).read_text(encoding="utf-8")
+    page = el.runs.write_report(tmp_path).read_text(encoding="utf-8")
     assert page.index('id="part-coreference"') < page.index('id="part-probe"')
     assert "c, c_heads of m on 3 sentences, 30 tokens of coreference.conllu; p of m" in repr(run)
 
@@ -42,7 +42,7 @@ def test_the_same_kind_is_replaced_with_its_files_and_nothing_else_is_touched(tm
     (tmp_path / "tables" / "mine.csv").write_text("a\n1\n")
     made_up("probe", {"p": 5}).save(tmp_path)
     assert {path.name for path in (tmp_path / "tables").iterdir()} == {"c.csv", "p.csv", "mine.csv"}
-    assert el.open_run(tmp_path).table("p").columns["x"] == [5]
+    assert el.runs.open_run(tmp_path).table("p").columns["x"] == [5]
 
 
 def test_joining_in_memory_is_the_same_as_saving_one_after_the_other(tmp_path: Path) -> None:
@@ -50,8 +50,8 @@ def test_joining_in_memory_is_the_same_as_saving_one_after_the_other(tmp_path: P
     first.join(second).save(tmp_path / "together")
     first.save(tmp_path / "apart")
     second.save(tmp_path / "apart")
-    el.write_report(tmp_path / "together")
-    el.write_report(tmp_path / "apart")
+    el.runs.write_report(tmp_path / "together")
+    el.runs.write_report(tmp_path / "apart")
     for file in ("run.json", "report.html", "tables/p.csv", "tables/c.csv"):
         assert (tmp_path / "together" / file).read_text() == (tmp_path / "apart" / file).read_text()
 
@@ -78,6 +78,6 @@ def test_a_second_run_of_a_kind_is_refused_before_it_starts(tmp_path: Path) -> N
 def test_a_damaged_run_json_is_named_and_never_half_read(tmp_path: Path, text: str) -> None:
     (tmp_path / "run.json").write_text(text)
     with pytest.raises(StorageError, match="not a finished run"):
-        el.open_run(tmp_path)
+        el.runs.open_run(tmp_path)
     with pytest.raises(StorageError, match="not a finished run"):
         made_up("probe", {"p": 1}).save(tmp_path)

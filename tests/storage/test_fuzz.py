@@ -150,7 +150,7 @@ def test_hostile_values_in_a_run_json_with_a_valid_checksum_are_our_errors_or_a_
             at[path[-1]] = odd
             write_sealed_json(tmp_path / "run.json", changed)
             try:
-                el.open_run(tmp_path)
+                el.runs.open_run(tmp_path)
             except EyelineError:
                 continue
     assert {path: path.read_bytes() for path in tmp_path.parent.glob("*.csv")} == outside
@@ -170,7 +170,7 @@ def test_a_malformed_run_json_is_our_error_on_open_and_on_save(text: str, tmp_pa
     (tmp_path / "x.csv").write_text("secret\n1\n")
     (folder / "run.json").write_bytes(text.encode("latin1"))
     with pytest.raises(StorageError):
-        el.open_run(folder)
+        el.runs.open_run(folder)
     with pytest.raises(StorageError):
         made_up("probe", {"p": 1}).save(folder)
     assert (tmp_path / "x.csv").read_text() == "secret\n1\n"

@@ -34,7 +34,7 @@ def test_a_trace_is_opened_with_its_numbers() -> None:
 
 
 def test_a_run_is_opened_with_its_tables_and_facts() -> None:
-    run = el.open_run(OLD / "analyse")
+    run = el.runs.open_run(OLD / "analyse")
     assert list(run.tables) == ["average_attention", "entropy", "distances", "head_map"]
     assert run.facts.model.name == "tiny"
     assert run.facts.options_as(AnalyseOptions).layers == {"encoder": (0,)}
@@ -46,20 +46,20 @@ def test_a_run_is_opened_with_its_tables_and_facts() -> None:
 
 
 def test_a_folder_of_several_kinds_is_opened_and_saved_in_the_new_form(tmp_path: Path) -> None:
-    run = el.open_run(OLD / "joined")
+    run = el.runs.open_run(OLD / "joined")
     assert list(run.parts) == ["syntax", "compare"]
     assert run.parts["compare"].facts.other is not None
     assert run.parts["compare"].facts.level == "token"
     assert "no_tree" in run.parts["syntax"].facts.dropped
-    again = el.open_run(run.save(tmp_path))
+    again = el.runs.open_run(run.save(tmp_path))
     assert [part.facts for part in again.parts.values()] == [part.facts for part in run.parts.values()]
     assert again.table("syntax").columns == run.table("syntax").columns
 
 
 def test_a_new_run_is_added_to_an_old_folder(tmp_path: Path) -> None:
     shutil.copytree(OLD / "analyse", tmp_path / "run")
-    el.open_run(OLD / "joined").save(tmp_path / "run")
-    assert list(el.open_run(tmp_path / "run").parts) == ["analyse", "syntax", "compare"]
+    el.runs.open_run(OLD / "joined").save(tmp_path / "run")
+    assert list(el.runs.open_run(tmp_path / "run").parts) == ["analyse", "syntax", "compare"]
 
 
 def test_a_space_is_opened() -> None:
@@ -76,9 +76,9 @@ def test_sums_of_a_run_are_opened() -> None:
     saved = load_state(OLD / "analyse", [AverageAttention(), Entropy(), HeadDistances()])
     assert saved is not None
     assert saved.position.complete
-    assert saved.facts.corpus == el.open_run(OLD / "analyse").facts.corpus
+    assert saved.facts.corpus == el.runs.open_run(OLD / "analyse").facts.corpus
     entropy = saved.statistics[1].result()["entropy"]
-    np.testing.assert_allclose(entropy["all"], el.open_run(OLD / "analyse").table("entropy")["all"], rtol=1e-6)
+    np.testing.assert_allclose(entropy["all"], el.runs.open_run(OLD / "analyse").table("entropy")["all"], rtol=1e-6)
 
 
 def test_old_sums_can_be_merged_with_new_ones(tmp_path: Path) -> None:

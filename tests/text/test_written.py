@@ -61,5 +61,5 @@ def test_a_text_of_unknown_tokens_is_named_in_trace_view_and_run():
 def test_a_notice_is_kept_when_a_trace_is_saved(tmp_path):
     trace = bert().trace("THE CAT")
     trace.save(tmp_path / "x.safetensors")
-    assert el.open_trace(tmp_path / "x.safetensors").notices == trace.notices
-    assert np.array_equal(el.open_trace(tmp_path / "x.safetensors").weights, trace.weights)
+    assert el.traces.open_trace(tmp_path / "x.safetensors").notices == trace.notices
+    assert np.array_equal(el.traces.open_trace(tmp_path / "x.safetensors").weights, trace.weights)

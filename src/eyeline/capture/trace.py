@@ -113,7 +113,7 @@ class Trace:
         return replace(self, stacks={name: stack.words() for name, stack in self.stacks.items()})
 
     def save(self, path: str | Path) -> None:
-        """Write to a safetensors file, whole or not at all. `el.open_trace` reads it, without torch."""
+        """Write to a safetensors file, whole or not at all. `el.open` reads it, without torch."""
         save_trace(self, path)
 
     @classmethod

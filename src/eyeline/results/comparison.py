@@ -37,7 +37,7 @@ class Comparison:
         return self.run.facts
 
     def save(self, folder: str | Path) -> Path:
-        """Write the run's tables and the two spaces; the folder. `el.write_report(folder)` adds figures and report.html."""
+        """Write the run's tables and the two spaces; the folder. `el.runs.write_report(folder)` adds figures and report.html."""
         spaces = dict(zip(FILES, self.spaces or (), strict=False))
         files = {name: partial(save_space, space, vectors=False) for name, space in spaces.items()}
         write_parts(Path(folder), self.run.sections, files)

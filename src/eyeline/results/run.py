@@ -30,7 +30,7 @@ class Run:
     def __init__(
         self, facts: RunFacts, tables: Mapping[str, Table], example: Trace | None = None, probes: TrainedProbes | None = None
     ) -> None:
-        """A run of one kind. example: the attention on one text of the corpus, to look at heads with; probes: see `el.open_probe`."""
+        """A run of one kind. example: attention on one text of the corpus, to look at heads with; probes: see `el.probes.open_probe`."""
         object.__setattr__(self, "sections", (RunPart(facts, tables, example, probes),))
 
     def __repr__(self) -> str:
@@ -58,7 +58,7 @@ class Run:
 
     @property
     def probes(self) -> TrainedProbes | None:
-        """The trained probes of a run of kind `probe`: `el.open_probe(run)` asks them about a sentence."""
+        """The trained probes of a run of kind `probe`: `el.probes.open_probe(run)` asks them about a sentence."""
         return next((part.probes for part in self.sections if part.probes is not None), None)
 
     @property
@@ -81,7 +81,7 @@ class Run:
         return self.tables[name]
 
     def save(self, folder: str | Path) -> Path:
-        """Write run.json, tables/*.csv and the example's trace; the folder. `el.write_report(folder)` adds figures and report.html.
+        """Write run.json, tables/*.csv and the example's trace; the folder. `el.runs.write_report(folder)` adds figures and report.html.
 
         A folder that holds runs of other kinds keeps them; a run of the same kind is replaced.
         """

@@ -107,8 +107,8 @@ def test_the_two_spaces_show_the_same_texts(tmp_path):
     assert first.only.query_tokens.texts == second.only.query_tokens.texts
     view = el.space_view(first, second, layer=1, head=2)
     assert [space["model"] for space in view.spec["spaces"]] == ["tiny", "perturbed"]
-    assert el.write_report(comparison.save(tmp_path)) == tmp_path / "report.html"
-    assert el.open_space(tmp_path / "compare-b.safetensors").model == "perturbed"
+    assert el.runs.write_report(comparison.save(tmp_path)) == tmp_path / "report.html"
+    assert el.runs.open_space(tmp_path / "compare-b.safetensors").model == "perturbed"
     assert el.figure(comparison.run, "compare").layout.title.text.startswith("tiny compared with perturbed")
 
 

@@ -54,7 +54,7 @@ def test_runs_are_merged_from_the_command_line(tmp_path: Path, monkeypatch: pyte
     done = CliRunner().invoke(app, ["merge", *parts, "-o", str(tmp_path / "whole")])
     assert done.exit_code == 0, done.output
     assert "5 texts" in done.output
-    assert el.open_run(tmp_path / "whole").facts.counts["texts"] == len(TEXTS)
+    assert el.runs.open_run(tmp_path / "whole").facts.counts["texts"] == len(TEXTS)
     with pytest.raises(StorageError, match="holds a run of analyse"):
         CliRunner().invoke(app, ["merge", *parts, "-o", str(tmp_path / "whole")], catch_exceptions=False)
 

@@ -44,7 +44,7 @@ def test_a_damaged_file_of_probes_is_refused_by_name(run, tmp_path):
     data[-3] ^= 1
     (folder / FILE).write_bytes(bytes(data))
     with pytest.raises(StorageError, match=FILE):
-        el.open_probe(folder, model=tiny_model())
+        el.probes.open_probe(folder, model=tiny_model())
 
 
 @pytest.mark.parametrize("n_special", [2, 0])
@@ -68,7 +68,7 @@ def test_scores_are_those_of_the_slow_version(n_special):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_parse_has_a_distribution_a_tree_and_the_weight_of_every_head(run, name):
-    probe = el.open_probe(run, name, model=tiny_model())
+    probe = el.probes.open_probe(run, name, model=tiny_model())
     parse = probe.parse("the cat sat .")
     assert parse.words == ("the", "cat", "sat", ".")
     np.testing.assert_allclose(parse.probabilities.sum(1), 1)
@@ -88,7 +88,7 @@ def test_a_parse_of_a_test_sentence_finds_what_the_score_of_the_run_counted():
     alone = el.treebanks.Treebank.of(TEST.sentences[:1], "one")
     run = el.probe(tiny_model(), alone, train=TRAIN, seeds=1)
     for name in NAMES:
-        parse = el.open_probe(run, name, model=tiny_model()).parse(alone.sentences[0].words)
+        parse = el.probes.open_probe(run, name, model=tiny_model()).parse(alone.sentences[0].words)
         right = parse.probabilities.argmax(1) - 1 == np.array(alone.sentences[0].governors)
         row = next(run.table("probes").where(probe=name).rows())
         assert 100 * right.mean() == pytest.approx(float(row["uas_with_punctuation"]))
@@ -98,15 +98,15 @@ def test_the_probe_of_another_model_is_refused(run):
     other = new_tiny_model()
     next(other.hf.parameters()).data.add_(1)
     with pytest.raises(ModelError, match="not the model"):
-        el.open_probe(run, model=other)
+        el.probes.open_probe(run, model=other)
 
 
 def test_what_is_not_there_is_refused_by_name(run):
     with pytest.raises(TraceError, match="attention-onyl"):
-        el.open_probe(run, "attention-onyl", model=tiny_model())
+        el.probes.open_probe(run, "attention-onyl", model=tiny_model())
     with pytest.raises(TraceError, match="no trained probes"):
-        el.open_probe(el.syntax(tiny_model(), TEST, min_count=1))
-    parse = el.open_probe(run, model=tiny_model()).parse("the cat and the dog")
+        el.probes.open_probe(el.syntax(tiny_model(), TEST, min_count=1))
+    parse = el.probes.open_probe(run, model=tiny_model()).parse("the cat and the dog")
     with pytest.raises(TextError, match="0, 3"):
         parse.pair("the", "dog")
     with pytest.raises(TextError, match="mouse"):
@@ -116,8 +116,8 @@ def test_what_is_not_there_is_refused_by_name(run):
 
 
 def test_a_parse_is_drawn_with_an_arrowhead_at_every_dependent(run):
-    parse = el.open_probe(run, model=tiny_model()).parse("the cat sat .")
-    figure = el.draw_parse(parse)
+    parse = el.probes.open_probe(run, model=tiny_model()).parse("the cat sat .")
+    figure = el.probes.draw_parse(parse)
     heads = [trace for trace in figure.data if trace.mode == "markers" and trace.marker.symbol == "triangle-down"]
     assert sum(len(trace.x) for trace in heads) == 4
     assert "·H" in heads[0].text[0]

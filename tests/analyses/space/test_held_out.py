@@ -52,7 +52,7 @@ def test_a_short_text_is_fitted_with_the_built_in_paragraphs_and_the_page_says_s
     view = el.space_view(capybara)
     assert view.spec["spaces"][0]["held_out"] == "background"
     capybara.save(tmp_path / "space.safetensors")
-    assert el.open_space(tmp_path).held_out == "background"
+    assert el.runs.open_space(tmp_path).held_out == "background"
 
 
 def test_the_users_text_takes_no_part_in_the_fit_that_measures_it(monkeypatch):

@@ -110,7 +110,7 @@ def test_fitted_is_truer_than_theirs_and_freed_is_truer_than_fitted(fitted):
 
 def test_saved_maps_place_new_text_and_put_known_text_where_it_was(fitted, tmp_path):
     fitted.save(tmp_path / "space.safetensors")
-    again = el.open_space(tmp_path / "space.safetensors")
+    again = el.runs.open_space(tmp_path / "space.safetensors")
     placed = again.transform(tiny_model().trace(TEXTS[1]))
     rows = slice(*fitted.only.query_tokens.starts[1:3])
     assert placed.queries == pytest.approx(fitted.only.queries[:, :, rows], abs=1e-4)
@@ -122,7 +122,7 @@ def test_saved_maps_place_new_text_and_put_known_text_where_it_was(fitted, tmp_p
 
 def test_a_space_is_read_back_as_it_was(fitted, tmp_path):
     fitted.save(tmp_path / "space.safetensors", vectors=False)
-    again = el.open_space(tmp_path)
+    again = el.runs.open_space(tmp_path)
     assert again.facts == fitted.facts
     assert (again.only.queries == fitted.only.queries).all()
     assert (again.only.maps == fitted.only.maps).all()
@@ -134,7 +134,7 @@ def test_a_space_is_read_back_as_it_was(fitted, tmp_path):
     data[-5] ^= 255
     (tmp_path / "space.safetensors").write_bytes(data)
     with pytest.raises(EyelineError, match="damaged"):
-        el.open_space(tmp_path)
+        el.runs.open_space(tmp_path)
 
 
 @pytest.mark.parametrize("side", ["key", "query"])

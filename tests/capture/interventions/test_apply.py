@@ -232,4 +232,4 @@ def test_a_changed_trace_names_its_changes_and_is_neither_read_from_the_cache_no
     assert len(list(tmp_path.rglob("*.safetensors"))) == entries
     assert np.array_equal(model.trace(TEXT).weights, plain.weights)
     changed.save(tmp_path / "changed.safetensors")
-    assert el.open_trace(tmp_path / "changed.safetensors").about["interventions"] == changed.about["interventions"]
+    assert el.traces.open_trace(tmp_path / "changed.safetensors").about["interventions"] == changed.about["interventions"]

@@ -24,7 +24,7 @@ MARKUP = "<img src=x onerror=alert(1)> **bold** :material/star: $x^2$ [a](javasc
 def small_run(model: el.Model, folder: Path) -> None:
     """A run of four paragraphs, as `eyeline analyse` writes one."""
     texts = sample_text().split("\n\n")[:4]
-    el.write_report(
+    el.runs.write_report(
         el.analyse(model, texts, [el.statistics.AverageAttention(), el.statistics.Entropy(), el.statistics.HeadDistances()]).save(folder)
     )
 

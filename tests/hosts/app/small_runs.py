@@ -23,7 +23,7 @@ def grammar_run(model: el.Model, folder: Path) -> el.Run:
     bank = el.treebanks.read_treebank(file)
     runs = [el.syntax(model, bank, min_count=10), el.coreference(model, file), el.probe(model, bank, seeds=1)]
     run = runs[0].join(*runs[1:])
-    el.write_report(run.save(folder))
+    el.runs.write_report(run.save(folder))
     file.unlink()
     return run
 
@@ -44,11 +44,11 @@ def save_shallow(model: el.Model, folder: Path) -> Path:
 def space_run(model: el.Model, folder: Path) -> el.Space:
     """A space of three paragraphs."""
     space = el.space(model, TEXTS)
-    el.write_report(space.run().save(folder))
+    el.runs.write_report(space.run().save(folder))
     space.save(folder / FILE)
     return space
 
 
 def compare_run(model: el.Model, folder: Path) -> None:
     """A model beside itself."""
-    el.write_report(el.compare(model, model, TEXTS).save(folder))
+    el.runs.write_report(el.compare(model, model, TEXTS).save(folder))

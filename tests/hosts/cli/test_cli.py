@@ -63,7 +63,7 @@ def test_a_trace_is_saved_and_summed_up(eyeline, tmp_path):
     assert "2 layers x 12 heads" in done.stdout
     rows = re.findall(r"^\s+(\d)\s+(\d\.\d\d) nats", done.stdout, re.MULTILINE)
     assert [row[0] for row in rows] == ["0", "5"]
-    trace = el.open_trace(tmp_path / "cat.safetensors")
+    trace = el.traces.open_trace(tmp_path / "cat.safetensors")
     assert trace.layers == (0, 5)
     assert trace.text.sources == ("The cat sat on the mat.", "It purred.")
 
@@ -71,7 +71,7 @@ def test_a_trace_is_saved_and_summed_up(eyeline, tmp_path):
 def test_words_are_traced_as_words(eyeline, tmp_path):
     done = eyeline("trace", "It purred.", "--words", "-o", tmp_path / "x.safetensors")
     assert done.returncode == 0, done.stderr
-    assert el.open_trace(tmp_path / "x.safetensors").text.tokens == ("[CLS]", "It", "purred", ".", "[SEP]")
+    assert el.traces.open_trace(tmp_path / "x.safetensors").text.tokens == ("[CLS]", "It", "purred", ".", "[SEP]")
 
 
 def test_models_lists_what_is_embedded(eyeline):

@@ -45,7 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         use_small_front_end(patch)
         path = tmp_path_factory.mktemp("run")
-        el.write_report(el.coreference(tiny_model(), DOCUMENTS).save(path))
+        el.runs.write_report(el.coreference(tiny_model(), DOCUMENTS).save(path))
         return path
 
 
@@ -81,7 +81,7 @@ def test_a_run_of_the_same_kind_is_replaced_only_when_asked(tmp_path: Path) -> N
     assert isinstance(again.exception, StorageError)
     assert "--overwrite" in str(again.exception)
     assert CliRunner().invoke(app, [*arguments, "--overwrite", "--limit", "2"]).exit_code == 0
-    assert el.open_run(tmp_path / "run").facts.counts["documents"] == 2
+    assert el.runs.open_run(tmp_path / "run").facts.counts["documents"] == 2
 
 
 def test_windows_and_the_first_of_them_are_options(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_without_strict_a_bad_bracket_is_told_of(tmp_path: Path) -> None:
 def test_a_corpus_without_pronouns_is_drawn_with_an_empty_group(tmp_path: Path) -> None:
     nouns = [el.mentions.MarkedDocument(d.id, d.sentences, tuple(m for m in d.mentions if m.type != "pronoun")) for d in DOCUMENTS]
     run = el.coreference(tiny_model(), nouns)
-    report = el.write_report(run.save(tmp_path / "run")).read_text(encoding="utf-8")
+    report = el.runs.write_report(run.save(tmp_path / "run")).read_text(encoding="utf-8")
     assert "No scored mention is of type pronoun" in report
     bars = el.figure(run, "coreference").data
     assert all(bar.y[1] is None for bar in bars)
@@ -127,21 +127,21 @@ def test_a_corpus_without_pronouns_is_drawn_with_an_empty_group(tmp_path: Path) 
 
 
 def test_a_saved_run_draws_again_and_stands_beside_runs_of_other_kinds(folder: Path, tmp_path: Path) -> None:
-    run = el.open_run(folder)
+    run = el.runs.open_run(folder)
     assert [name for name in FIGURES if el.figure(run, name).layout.title.text] == FIGURES
     assert "3 documents, 9 mentions" in el.figure(run, "coreference").layout.title.text
     el.analyse(tiny_model(), ["the cat sat on the mat . it purred ."], [el.statistics.Entropy()]).save(tmp_path)
     run.save(tmp_path)
-    both = el.open_run(tmp_path)
+    both = el.runs.open_run(tmp_path)
     assert list(both.parts) == ["analyse", "coreference"]
     assert len(both.table("coreference")) == 5
-    page = el.write_report(tmp_path).read_text(encoding="utf-8")
+    page = el.runs.write_report(tmp_path).read_text(encoding="utf-8")
     assert "What heads know of reference" in page
     assert all((tmp_path / link).is_file() for link in re.findall(r'href="(views/[^"]+)"', page))
 
 
 def test_arcs_are_red_where_the_head_is_right(folder: Path) -> None:
-    run = el.open_run(folder)
+    run = el.runs.open_run(folder)
     mentions = [row for row in run.table("coreference_example").rows() if row["mention"]]
     arcs = el.figure(run, "coreference_example").layout.shapes
     wrong = sum(not row["right"] for row in mentions)

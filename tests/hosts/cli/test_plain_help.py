@@ -83,7 +83,7 @@ def test_control_c_saves_what_was_measured_and_resume_goes_on_to_the_same_number
     assert done.returncode == 0, done.stderr.decode()
     whole = subprocess.run(command(tmp_path / "whole"), capture_output=True, check=False)
     assert whole.returncode == 0
-    assert el.open_run(tmp_path / "run").table("entropy").to_csv() == el.open_run(tmp_path / "whole").table("entropy").to_csv()
+    assert el.runs.open_run(tmp_path / "run").table("entropy").to_csv() == el.runs.open_run(tmp_path / "whole").table("entropy").to_csv()
 
 
 def test_an_older_typer_keeps_its_own_names_of_values():

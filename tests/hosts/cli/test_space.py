@@ -47,7 +47,7 @@ def test_a_corpus_gives_a_table_figures_a_report_and_pictures(eyeline, corpus, t
     for name in ("space", "space_pairs"):
         assert f"figure-{name}" in page
         assert (run / "figures" / f"{name}.html").is_file()
-    space = el.open_space(run)
+    space = el.runs.open_space(run)
     placed = space.transform(el.load("minilm").trace("A new sentence about a cat."))
     assert np.isfinite(placed.queries).all()
     assert space.search(2, "key", layer=2, head=3, text=0)
@@ -78,7 +78,7 @@ OPTIONS = {
 def test_every_option_makes_its_space(eyeline, corpus, tmp_path, name):  # noqa: F811
     done = eyeline("space", corpus, "--layers", "1", *OPTIONS[name], "-o", tmp_path)
     assert done.returncode == 0, done.stderr
-    space = el.open_space(tmp_path)
+    space = el.runs.open_space(tmp_path)
     assert space.dims == (3 if name == "freed" else 2)
     assert space.only.keys.shape[-1] == space.dims
     assert space.of == ("values" if name == "values" else "queries-keys")
@@ -93,7 +93,7 @@ def test_a_treebank_brings_parts_of_speech(eyeline, tmp_path):  # noqa: F811
     write_sample(tmp_path / "sample.conllu", 8, seed=2)
     done = eyeline("space", tmp_path / "sample.conllu", "--layers", "0", "--no-vectors", "-o", tmp_path / "run")
     assert done.returncode == 0, done.stderr
-    space = el.open_space(tmp_path / "run")
+    space = el.runs.open_space(tmp_path / "run")
     assert "NOUN" in space.only.key_tokens.tag
     assert space.only.vectors is None
 

@@ -89,7 +89,7 @@ def test_a_second_run_needs_overwrite_and_a_corpus_analysis_can_stand_beside_it(
     assert "--overwrite" in str(again.exception)
     assert run_command("analyse", treebank, "-o", out, "--only", "entropy").exit_code == 0
     assert run_command("syntax", treebank, "-o", out, "--min-count", 5, "--overwrite").exit_code == 0
-    run = el.open_run(out)
+    run = el.runs.open_run(out)
     assert list(run.parts) == ["analyse", "syntax"]
     assert list(run.tables) == ["entropy", "syntax", "syntax_heads", "syntax_examples"]
     assert list(run.table("syntax").columns["relation"]) == ["all", "nsubj"]
@@ -110,7 +110,7 @@ def test_wrong_options_are_refused_before_anything_is_written(treebank: Path, tm
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [360, 1200])
 def test_the_report_draws_and_text_stays_text(tmp_path: Path, width: int, browser: Any) -> None:
-    el.write_report(el.syntax(tiny_model(), [*SENTENCES, ODD] * 2, min_count=1).save(tmp_path))
+    el.runs.write_report(el.syntax(tiny_model(), [*SENTENCES, ODD] * 2, min_count=1).save(tmp_path))
     page = browser.new_page(viewport={"width": width, "height": 800})
     trouble: list[str] = []
     page.on("pageerror", lambda error: trouble.append(str(error)))

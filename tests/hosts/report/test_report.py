@@ -43,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         use_small_front_end(patch)
         path = tmp_path_factory.mktemp("run")
-        el.write_report(el.analyse(tiny_model(), TEXTS, STATISTICS).save(path))
+        el.runs.write_report(el.analyse(tiny_model(), TEXTS, STATISTICS).save(path))
         return path
 
 
@@ -73,7 +73,7 @@ def test_tables_have_the_columns_that_were_promised(folder: Path) -> None:
 
 
 def test_a_saved_run_is_read_back(folder: Path) -> None:
-    run = el.open_run(folder)
+    run = el.runs.open_run(folder)
     assert run.facts.counts["texts"] == 3
     assert len(run.table("entropy")) == 12
     assert el.figure(run, "entropy").layout.title.text.startswith("How broadly")
@@ -85,7 +85,7 @@ def test_a_saved_run_is_read_back(folder: Path) -> None:
 
 def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="not a finished run"):
-        el.open_run(tmp_path)
+        el.runs.open_run(tmp_path)
 
 
 def test_the_report_holds_plotly_once_and_every_link_leads_somewhere(folder: Path) -> None:
@@ -102,10 +102,10 @@ def test_a_model_that_reads_and_writes_has_its_figures_for_each_stack(family: st
     hf = next(record for record in FAMILIES if record.name == family).model()
     pairs = [("the cat sat on the mat .", "the mat"), ("a dog ran a very long way home", "it sat , and purred")]
     run = el.analyse(el.wrap(hf, tiny_tokenizer(), name=family), pairs, STATISTICS)
-    el.write_report(run.save(tmp_path))
+    el.runs.write_report(run.save(tmp_path))
     for stack in ("encoder", "decoder", "cross"):
         assert f"figure-head_map_{stack}" in (tmp_path / "report.html").read_text()
-        assert len(el.open_run(tmp_path).table(f"distances_{stack}")) == len(run.table("entropy").where(stack=stack))
+        assert len(el.runs.open_run(tmp_path).table(f"distances_{stack}")) == len(run.table("entropy").where(stack=stack))
         assert stack in el.figure(run, f"distances_{stack}").layout.title.text
     attention = run.table("average_attention")
     assert np.isfinite(attention["mean"]).all()
@@ -118,32 +118,32 @@ def test_a_model_that_reads_and_writes_has_its_figures_for_each_stack(family: st
 
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 def test_a_figure_can_be_had_as_a_picture(ending: str, folder: Path, tmp_path: Path, browser: Any) -> None:
-    el.save_figure(el.open_run(folder), "entropy", tmp_path / f"entropy.{ending}")
+    el.figures.save_figure(el.runs.open_run(folder), "entropy", tmp_path / f"entropy.{ending}")
     beginning = (tmp_path / f"entropy.{ending}").read_bytes()[:200]
     assert {"png": b"PNG", "svg": b"<svg", "pdf": b"%PDF"}[ending] in beginning
 
 
 def test_a_picture_is_as_high_as_its_figure(folder: Path, tmp_path: Path, browser: Any) -> None:
-    run = el.open_run(folder)
-    el.save_figure(run, "average_attention", tmp_path / "picture.png")
+    run = el.runs.open_run(folder)
+    el.figures.save_figure(run, "average_attention", tmp_path / "picture.png")
     width, height = struct.unpack(">II", (tmp_path / "picture.png").read_bytes()[16:24])  # of a PNG's header
     assert (width, height) == (2 * WIDTH, 2 * el.figure(run, "average_attention").layout.height)
 
 
 def test_pictures_that_cannot_be_drawn_say_why(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = el.open_run(folder)
+    run = el.runs.open_run(folder)
     with pytest.raises(EyelineError, match="Choose png, svg or pdf"):
-        el.save_figure(run, "entropy", tmp_path / "entropy.gif")
+        el.figures.save_figure(run, "entropy", tmp_path / "entropy.gif")
     with pytest.raises(StorageError, match="there is no folder"):
-        el.save_figure(run, "entropy", tmp_path / "missing" / "entropy.png")
+        el.figures.save_figure(run, "entropy", tmp_path / "missing" / "entropy.png")
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("BROWSER_PATH", raising=False)
     with pytest.raises(EyelineError, match="Install one"):
-        el.save_figure(run, "entropy", tmp_path / "entropy.png")
+        el.figures.save_figure(run, "entropy", tmp_path / "entropy.png")
 
 
 def test_figures_say_what_they_are_made_of(folder: Path) -> None:
-    run = el.open_run(folder)
+    run = el.runs.open_run(folder)
     for name in FIGURES:
         title = el.figure(run, name).layout.title.text
         assert "tiny" in title
@@ -153,7 +153,7 @@ def test_figures_say_what_they_are_made_of(folder: Path) -> None:
 @pytest.mark.parametrize("language", ["ja", "ko"])
 def test_the_report_is_written_in_another_language(language: str, folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, tmp_path / "run")
-    page = el.write_report(tmp_path / "run", language).read_text(encoding="utf-8")
+    page = el.runs.write_report(tmp_path / "run", language).read_text(encoding="utf-8")
     words, body = Words(language), page.split("</head>")[1].split("<pre>")[0]
     assert f'<html lang="{language}">' in page
     text = re.sub(r"<script.*?</script>|<style.*?</style>", "", body, flags=re.DOTALL)
@@ -173,7 +173,7 @@ def test_the_report_is_written_in_another_language(language: str, folder: Path, 
 
 def test_a_language_that_is_not_there_is_refused(folder: Path) -> None:
     with pytest.raises(EyelineError, match="en, ja, ko"):
-        el.write_report(folder, "fr")
+        el.runs.write_report(folder, "fr")
 
 
 @pytest.mark.browser

@@ -33,7 +33,7 @@ def test_a_restart_loses_no_finished_run_and_keeps_no_half_one(tmp_path):
         app.process.wait(30)
     run = finished[0].parent.name
     for folder in workspace.glob("runs/[!.]*"):
-        assert el.open_run(folder).table("entropy"), "whatever is listed is whole"
+        assert el.runs.open_run(folder).table("entropy"), "whatever is listed is whole"
     with serving(workspace) as app:
         with visitor(app.url, ME) as me:
             me.open("runs")

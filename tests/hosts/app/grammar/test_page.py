@@ -66,7 +66,7 @@ def test_the_built_in_sentences_give_three_tables_which_are_found_among_the_runs
     job = measured(at)
     assert (job.state, job.error) == ("done", "")
     assert at.success[0].value == say("corpus.saved")
-    run = el.open_run(job.folder)
+    run = el.runs.open_run(job.folder)
     assert list(run.parts) == ["syntax", "coreference", "probe"]
     _table_1(say, run, at.dataframe[0].value)
     assert '<html lang="ja">' in (job.folder / "report.html").read_text(encoding="utf-8")[:200]
@@ -75,7 +75,7 @@ def test_the_built_in_sentences_give_three_tables_which_are_found_among_the_runs
     assert methods[3][0] == say.name("method", "best head")
     probes, pair, _ = tables_on(in_tab(at, say, "probe", job.folder.name))
     assert [row[1] for row in probes] == [f"{share:.1f} %" for share in run.table("probes")["uas"]]
-    parse = el.open_probe(run, model=el.load(shallow)).parse("The cat sat on the mat.")
+    parse = el.probes.open_probe(run, model=el.load(shallow)).parse("The cat sat on the mat.")
     assert [row[0] for row in pair] == [str(item.head) for item in parse.pair(0, parse.governors[0])[: len(pair)]]
     runs = script("runs", "ja", model=str(shallow))
     runs.session_state["visitor"] = at.session_state["visitor"]
@@ -114,7 +114,7 @@ def _table_1(say, run, shown) -> None:
 def test_a_relation_shows_its_best_head_whose_card_opens_from_there(script, shallow, kept_runs, tmp_path):
     at = script("runs", model=str(shallow))
     shutil.copytree(kept_runs / "small-grammar", tmp_path / "workspace" / "runs" / "mine")
-    run = el.open_run(kept_runs / "small-grammar")
+    run = el.runs.open_run(kept_runs / "small-grammar")
     at.run()
     best = next(row for row in run.table("syntax").rows() if row["relation"] == "det")
     head = f"L{best['layer']}·H{best['head']}"
@@ -136,7 +136,7 @@ def test_a_treebank_without_mentions_is_measured_and_reference_is_left_out_with_
     assert (job.state, job.error) == ("done", "")
     assert at.warning[0].value == Say("en")("grammar.left_out", name=Say("en")("grammar.analysis_coreference"))
     assert "Entity=" in at.code[0].value
-    run = el.open_run(job.folder)
+    run = el.runs.open_run(job.folder)
     assert list(run.parts) == ["syntax"]
     assert run.facts.corpus.name == "mine.conllu.gz"
     assert "'mine.conllu.gz'" in next(element.value for element in at.code if "el.load" in element.value)

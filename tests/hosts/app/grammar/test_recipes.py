@@ -40,7 +40,7 @@ def console(lines: str) -> None:
 
 
 def same_tables(names: tuple[str, ...]) -> None:
-    first, second = el.open_run("run"), el.open_run("again")
+    first, second = el.runs.open_run("run"), el.runs.open_run("again")
     for name in names:
         assert first.table(name).to_csv() == second.table(name).to_csv()
 
@@ -50,7 +50,7 @@ def test_grammar_works_in_python_and_on_the_command_line(shallow):
     python(grammar_recipe.python(*given))
     console(grammar_recipe.console(*given))
     same_tables(("syntax", "coreference", "probes"))
-    assert len(el.open_run("run").table("syntax")) > 4
+    assert len(el.runs.open_run("run").table("syntax")) > 4
 
 
 def test_the_recipe_for_a_file_of_ones_own_makes_no_sentences_and_holds_any_name():
@@ -66,7 +66,7 @@ def test_a_space_works_in_python_and_on_the_command_line(shallow, tmp_path):
     python(space_recipe.python(str(shallow), FILE, options))
     console(space_recipe.console(str(shallow), FILE, options))
     same_tables(("space",))
-    assert el.open_space("again").dims == 3
+    assert el.runs.open_space("again").dims == 3
     assert (tmp_path / "space.html").stat().st_size > 100_000
 
 
@@ -74,7 +74,7 @@ def test_a_comparison_with_the_untrained_model_works_in_python_and_on_the_comman
     options = SpaceRequest(1, 256)
     python(space_recipe.compare_python(str(shallow), None, FILE, options))
     console(space_recipe.compare_console(str(shallow), None, FILE, options))
-    first, second = (el.open_run(folder).table("compare")["js"].astype(float) for folder in ("run", "again"))
+    first, second = (el.runs.open_run(folder).table("compare")["js"].astype(float) for folder in ("run", "again"))
     assert np.allclose(first, second, atol=1e-6)
     assert first.max() > 0.1, "an untrained model attends otherwise"
     assert (tmp_path / "compare.html").is_file()

@@ -46,7 +46,7 @@ def test_a_finished_analysis_is_a_run_of_its_owner(minilm, tmp_path):
     job = JobQueue(Limits()).submit(tmp_path / "run", corpus_work(minilm, corpus, ["average_attention", "entropy"], 6), "me")
     until(job)
     assert (job.state, job.error) == ("done", "")
-    run = el.open_run(tmp_path / "run")
+    run = el.runs.open_run(tmp_path / "run")
     assert run.facts.counts["documents"] == 6
     assert read_ownership(tmp_path / "run").owner == "me"
     assert [path.name for path in tmp_path.iterdir()] == ["run"]

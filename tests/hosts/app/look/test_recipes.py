@@ -53,11 +53,11 @@ def test_looking_works_on_the_command_line(looking, tokens, tmp_path):
 def test_an_analysis_works_in_python_and_on_the_command_line(tmp_path):
     only = [name for name in ANALYSES if name != "importance"]
     code = corpus_recipe.python("minilm", CorpusFile("corpus.txt", is_sample=True), only, 4)
-    python(code + '\nrun = el.open_run("run")\nel.figure(run, "entropy")', tmp_path)
-    first = el.open_run(tmp_path / "run")
+    python(code + '\nrun = el.runs.open_run("run")\nel.figure(run, "entropy")', tmp_path)
+    first = el.runs.open_run(tmp_path / "run")
     (tmp_path / "corpus.txt").unlink()
     for line in (
         corpus_recipe.console("minilm", CorpusFile("corpus.txt", is_sample=True), only, 4).replace("-o run", "-o again").splitlines()
     ):
         console(line, tmp_path)
-    assert el.open_run(tmp_path / "again").table("entropy").to_csv() == first.table("entropy").to_csv()
+    assert el.runs.open_run(tmp_path / "again").table("entropy").to_csv() == first.table("entropy").to_csv()

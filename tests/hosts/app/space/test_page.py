@@ -53,7 +53,7 @@ def test_a_pasted_text_becomes_a_space_whose_fidelity_is_said_and_which_is_found
     assert (job.state, job.error) == ("done", "")
     at.run()
     assert errors(at) == []
-    table = el.open_run(job.folder).table("space")
+    table = el.runs.open_run(job.folder).table("space")
     item, five = (f"**{100 * np.mean(table[name]):.0f}**" for name in ("top1_held_out", "top5_held_out"))
     message = next(item.value for item in at.markdown if item.value.startswith("**How far to believe"))
     assert item in message
@@ -98,7 +98,7 @@ def test_a_model_beside_itself_does_not_differ_and_its_spaces_are_the_same(shall
     work = comparison_work(Say("en"), model, lambda: model, corpus_of(TEXTS[:1]), SpaceRequest(1, 256))
     job = ended(JobQueue(Limits()).submit(tmp_path / "run", work))
     assert (job.state, job.error) == ("done", "")
-    run = el.open_run(tmp_path / "run")
+    run = el.runs.open_run(tmp_path / "run")
     assert np.abs(run.table("compare")["js"]).max() == 0
     spaces = [open_space(tmp_path / "run" / name) for name in ("compare-a.safetensors", "compare-b.safetensors")]
     assert np.array_equal(spaces[0].only.queries, spaces[1].only.queries)

@@ -18,7 +18,7 @@ def python(source: str, file: CorpusFile, only: Sequence[str], limit: int, pairs
             *python_opening(file),
             f"run = el.analyse(el.load({source!r}), el.corpora.read_corpus({file.name!r}), [{statistics}], limit={limit}, {reading}=True)",
             'run.save("run")  # tables',
-            'el.write_report("run")  # figures and report.html',
+            'el.runs.write_report("run")  # figures and report.html',
         )
     )
 

@@ -49,7 +49,7 @@ def page_file(view: View) -> bytes:
 
 
 def trace_file(trace: Trace) -> bytes:
-    """The trace as `el.open_trace` reads it."""
+    """The trace as `el.open` reads it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "trace.safetensors"
         trace.save(path)

@@ -21,7 +21,7 @@ def python(source: str, file: str, sentences: int | None, options: GrammarOption
     lines += ["", f"model, file = el.load({source!r}), {file!r}"]
     lines += [] if sentences is None else [f"write_sample(file, {sentences})"]
     lines += ["runs = [", *(f"    {runs[name]}," for name in options.analyses), "]"]
-    return "\n".join([*lines, 'runs[0].join(*runs[1:]).save("run")  # tables', 'el.write_report("run")  # figures and report.html'])
+    return "\n".join([*lines, 'runs[0].join(*runs[1:]).save("run")  # tables', 'el.runs.write_report("run")  # figures and report.html'])
 
 
 def console(source: str, file: str, sentences: int | None, options: GrammarOptions) -> str:

@@ -23,7 +23,7 @@ def python(looking: Looking, source: str, state: Mapping[str, Any]) -> str:
             "",
             f"trace = el.load({source!r}).trace({texts})",
             f'el.{looking.view}_view(trace{options}).save("view.html")',
-            f'el.attention_graph(trace, {state.get("layer", 0)}, {(state.get("heads") or [0])[0]}).save("head.svg")',
+            f'el.figures.attention_graph(trace, {state.get("layer", 0)}, {(state.get("heads") or [0])[0]}).save("head.svg")',
         )
     )
 

@@ -153,6 +153,6 @@ def _downloads(say: Say, folder: Path, name: str) -> None:
 
 
 def _recipe(say: Say, folder: str, table: str) -> None:
-    python = f'import eyeline as el\n\nrun = el.open_run({folder!r})\nrun.table("{table}").to_csv()\n'
+    python = f'import eyeline as el\n\nrun = el.runs.open_run({folder!r})\nrun.table("{table}").to_csv()\n'
     python += f'el.figure(run, "{table}").write_html("{table}.html")'
     show_recipe(say, python, shlex.join(["eyeline", "app", "--workspace", current().workspace.name]))

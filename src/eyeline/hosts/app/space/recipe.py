@@ -17,7 +17,7 @@ def python(source: str, file: CorpusFile, options: SpaceRequest) -> str:
             *python_opening(file),
             f"space = el.space(el.load({source!r}), el.corpora.read_corpus({file.name!r}), {how})",
             'space.run().save("run")  # tables',
-            'el.write_report("run")  # figures and report.html',
+            'el.runs.write_report("run")  # figures and report.html',
             'el.space_view(space).save("space.html")',
         )
     )
@@ -42,7 +42,7 @@ def compare_python(source: str, other: str | None, file: CorpusFile, options: Sp
             f"second = {second}",
             f"comparison = el.compare(first, second, el.corpora.read_corpus({file.name!r}), {size})",
             'comparison.save("run")  # tables and spaces',
-            'el.write_report("run")  # figures and report.html',
+            'el.runs.write_report("run")  # figures and report.html',
             'el.space_view(*comparison.spaces).save("compare.html")',
         )
     )

@@ -1,0 +1,7 @@
+"""Trained probes, asked about a sentence of your own: `eyeline.probes.open_probe("run").parse("The cat sat.")`."""
+
+from eyeline.analyses.probes.parse import Probe, open_probe
+from eyeline.plots.probes.probe_parses import draw_parse
+from eyeline.results.probes.parse import Parse
+
+__all__ = ["Parse", "Probe", "draw_parse", "open_probe"]
