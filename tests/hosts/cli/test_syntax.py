@@ -65,6 +65,8 @@ def test_a_treebank_in_a_report_out(treebank: Path, tmp_path: Path) -> None:
         "relation", "count", "layer", "head", "direction", "accuracy", "baseline", "offset", "accuracy_held_out",
     ]  # fmt: skip
     assert {row["layer"] for row in rows} <= {"0", "2"}
+    printed = next(line for line in result.output.splitlines() if line.startswith(rows[0]["relation"]))
+    assert printed.endswith(f"{float(rows[0]['baseline_any']):.1f} % ({int(rows[0]['offset_any']):+d})")
     about = json.loads((out / "run.json").read_text())["parts"]["syntax"]
     assert about["dropped"]["no_tree"] == {"two": "two roots, words 1 and 2."}
     assert about["kind"] == "syntax"

@@ -12,6 +12,9 @@ from eyeline.errors import EyelineError
 from eyeline.hosts.app.settings import current
 from eyeline.text.printable import printable
 
+#: /a/b/name or C:\\a\\b\\name, but no part of an address (https://a/b) or of words (and/or).
+ABSOLUTE_PATH = re.compile(r"(?<![\w:/.~…-])(?:[A-Za-z]:[/\\]|/)(?:[^/\\\s'\"<>|]+[/\\])+([^/\\\s'\"<>|]*)")
+
 
 def escaped(text: str) -> str:
     """Text that Markdown, and Streamlit's own signs (colours, icons, formulas), leave as it is.
@@ -30,9 +33,15 @@ def refuse(lead: str, error: EyelineError | str = "") -> None:
 
 
 def without_paths(text: str) -> str:
-    """The text without the folders of this machine: visitors read the names of files, not where they are."""
+    """The text without the folders of this machine: visitors read the names of files, not where they are.
+
+    A path in the workspace begins with the workspace's name, any other absolute path keeps its last part alone.
+    """
     workspace = current().workspace
-    for folder, name in ((str(workspace.resolve()), workspace.name), (tempfile.gettempdir(), "…"), (str(Path.home()), "~")):
+    for folder in {str(workspace.resolve()), str(workspace.absolute())}:
         if len(folder) > 1:
-            text = text.replace(folder, name)
-    return text
+            text = re.sub(re.escape(folder) + r"(?![\w-]|\.\w)", lambda _: workspace.name, text)
+    for folder in (tempfile.gettempdir(), str(Path.home())):
+        if len(folder) > 1:
+            text = re.sub(re.escape(folder) + r"[/\\](?:[^/\\\s'\"]+[/\\])*", "…/", text)
+    return ABSOLUTE_PATH.sub(r"…/\1", text)
