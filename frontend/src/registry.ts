@@ -43,6 +43,12 @@ export interface DrawnThumbnail {
   height: number;
   colour: string;
 }
+/** The lines of one head in a sheet of a layer. */
+export interface DrawnLines {
+  head: string;
+  links: number;
+  red: number;
+}
 export interface DrawnCells {
   head: number;
   name: string;
@@ -80,6 +86,7 @@ export interface DrawnSpace {
   red: DrawnLink[];
   labelled: number[];
   hovered: number;
+  path: number[]; // the layers that the chosen token's path goes through
   positions: number[][]; // px on the canvas, of the first 20,000 points
   sentence?: Summary | null;
 }
@@ -95,6 +102,7 @@ export interface Summary {
   cells?: DrawnCells;
   pointed?: { row: number; col: number } | null;
   thumbnails?: DrawnThumbnail[];
+  sheet?: DrawnLines[];
   keys_shown?: DrawnKey[];
   spaces?: DrawnSpace[];
   /** Σ softmax × value over the keys shown. */

@@ -19,17 +19,25 @@ function only(control: Control, when: (state: State) => boolean): Control {
 }
 
 const opened = (state: State): boolean => state.opened;
+/** One layer alone is shown, all its heads with lines. */
+const isSheet = (state: State): boolean => !state.opened && state.rows.length === 1;
+/** How long each layer is shown while layers play, in milliseconds. */
+const BEAT = 900;
 
 export function spaceToolbar(host: ToolbarHost): Toolbar {
   const { spec, labels, set, find } = host;
   const bar: Control[] = [only(backButton(host), opened)];
   if (spec.stacks.length > 1) bar.push(stackMenu(host));
   bar.push(
+    only(sheet(host), (s) => !s.opened),
     only(layerStepper(host), opened),
+  );
+  if (spec.spaces?.[0]?.of === "shared") bar.push(only(play(host), opened));
+  bar.push(
     only(headStepper(host), opened),
     colours(host),
-    only(lines(host), opened),
-    only(howMany(host), (s) => s.opened && s.links === "top"),
+    only(lines(host), (s) => s.opened || isSheet(s)),
+    only(howMany(host), (s) => (s.opened || isSheet(s)) && s.links === "top"),
     only(texts(host), opened),
     only(tools(host), opened),
   );
@@ -44,7 +52,10 @@ export function spaceToolbar(host: ToolbarHost): Toolbar {
       (s) => isMatch(host, s),
     ),
   );
-  bar.push(only(pairs(host), opened), lasso(host));
+  bar.push(
+    only(pairs(host), (s) => s.opened || isSheet(s)),
+    lasso(host),
+  );
   return {
     element: el(
       "div",
@@ -62,6 +73,40 @@ function isMatch({ spec }: ToolbarHost, state: State): boolean {
       text.tokens.some((token) => token.toLocaleLowerCase().includes(needle)) ||
       text.word_texts.some((word) => word.toLocaleLowerCase() === needle),
   );
+}
+
+/** All layers, or the heads of one with lines. */
+function sheet({ spec, labels, set }: ToolbarHost): Control {
+  const all = (s: State) => spec.stacks[s.stack].layers;
+  return select(
+    "sheet",
+    labels.sheet,
+    (s) => [{ value: "", label: labels.all }, ...all(s).map((layer, i) => ({ value: String(i), label: String(layer.layer) }))],
+    (s) => (s.rows.length === 1 ? String(s.rows[0]) : ""),
+    (v) => set(v === "" ? { rows: undefined } : { rows: [Number(v)], links: "best" }),
+  );
+}
+
+/** Steps through the layers, which stand on the same axes, from the one shown to the last and over again. */
+function play({ spec, labels, state, set }: ToolbarHost): Control {
+  const button = el("button", { type: "button", class: "quiet", "data-name": "play", "aria-pressed": "false" }, `▶ ${labels.play_layers}`);
+  let timer = 0;
+  const stop = () => {
+    clearInterval(timer);
+    timer = 0;
+    button.setAttribute("aria-pressed", "false");
+  };
+  const step = () => {
+    if (!button.isConnected || !state().opened) return stop();
+    set({ layer: (state().layer + 1) % spec.stacks[state().stack].layers.length });
+  };
+  on(button, "click", () => {
+    if (timer) return stop();
+    button.setAttribute("aria-pressed", "true");
+    step();
+    timer = window.setInterval(step, BEAT);
+  });
+  return { element: button, sync: () => undefined };
 }
 
 function colours({ spec, labels, set }: ToolbarHost): Control {

@@ -61,7 +61,7 @@ export interface SpaceStack {
 export interface SpaceSpec {
   model: string;
   held_out?: string; // background, texts or queries; empty where nothing was fitted
-  of: "queries-keys" | "values";
+  of: "queries-keys" | "values" | "shared"; // shared: all heads and layers on the same axes
   project: string;
   gauge: string;
   dims: 2 | 3;

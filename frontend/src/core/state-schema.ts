@@ -35,7 +35,7 @@ export interface State {
   query: number;
   /** The key whose dimensions are spelled out. */
   expanded: number | null;
-  /** Layers shown. */
+  /** Layers shown; of a space, one layer alone is a sheet of its heads with lines. */
   rows: number[];
   /** Heads shown. */
   columns: number[];

@@ -73,6 +73,7 @@ class PointOptions(TypedDict, total=False):
 
 
 class SpaceViewOptions(EveryViewOptions, PointOptions, total=False):
+    rows: Sequence[int]
     zoom: Zoom
     opened: bool
 

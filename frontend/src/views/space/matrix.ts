@@ -1,27 +1,37 @@
 // Every head of a space as a small scatter, a row a layer, drawn layer by layer so that the page never stands still.
 
 import { el, on } from "../../controls/dom";
+import type { State } from "../../core/contract";
 import { headName } from "../../core/reading";
 import { breathe } from "../../core/schedule";
 import type { SpaceData } from "../../core/space";
 import { paint, paintItem } from "../../marks/canvas";
 import type { Plot } from "../../marks/cloud";
 import type { Item, Scene } from "../../marks/scene";
-import type { DrawnThumbnail, Stage } from "../../registry";
+import type { DrawnLines, DrawnThumbnail, Stage } from "../../registry";
 import { Tip } from "../tip";
 import { cameraOf } from "./camera";
-import { attentionOf, colouring, pointColours } from "./colouring";
+import { attentionOf, colouring, pointColours, type Attention } from "./colouring";
 import { factPhrases, legendRows, percent } from "./legend";
+import { sheetLines } from "./sheet-lines";
 
 const GAP = 8;
 const NAME = 18;
 const LEAST = 78;
 const MOST = 176;
 
+/** Heads of a sheet in one line of it. */
+const SHEET_ACROSS = 4;
+const SHEET_MOST = 420;
+
 interface Grid {
   cell: number;
   size: number;
-  columns: number;
+  /** How many heads stand side by side. */
+  across: number;
+  /** The layers shown, as places in the list of layers. */
+  rows: number[];
+  sheet: boolean;
 }
 
 export class Matrix {
@@ -30,9 +40,10 @@ export class Matrix {
   private ring = el("div", { class: "ring", hidden: true });
   private scroll = el("div", { class: "scroll" });
   private tip = new Tip();
-  private grid: Grid = { cell: LEAST, size: LEAST - GAP, columns: 1 };
+  private grid: Grid = { cell: LEAST, size: LEAST - GAP, across: 1, rows: [], sheet: false };
   private current: Scene | null = null;
   private drawn: DrawnThumbnail[] = [];
+  private linked: DrawnLines[] = [];
   private at: { row: number; col: number } | null = null;
 
   constructor(
@@ -57,14 +68,18 @@ export class Matrix {
 
   private under(event: MouseEvent): { row: number; col: number } | null {
     const box = this.canvas.getBoundingClientRect();
-    const [col, row] = [
-      Math.floor((event.clientX - box.left) / this.grid.cell),
-      Math.floor((event.clientY - box.top) / (this.grid.cell + NAME)),
-    ];
-    return col >= 0 && row >= 0 && col < this.data.stack.heads.length && row < this.data.stack.layers.length ? { row, col } : null;
+    const { cell, across, rows, sheet } = this.grid;
+    const [right, line] = [Math.floor((event.clientX - box.left) / cell), Math.floor((event.clientY - box.top) / (cell + NAME))];
+    if (right < 0 || line < 0 || right >= across) return null;
+    const [row, col] = sheet ? [rows[0], line * across + right] : [rows[line], right];
+    return row !== undefined && col < this.data.stack.heads.length ? { row, col } : null;
   }
 
-  private corner = (row: number, col: number): [number, number] => [col * this.grid.cell + GAP / 2, row * (this.grid.cell + NAME) + NAME];
+  private corner = (row: number, col: number): [number, number] => {
+    const { cell, across, rows, sheet } = this.grid;
+    const line = sheet ? Math.floor(col / across) : rows.indexOf(row);
+    return [(sheet ? col % across : col) * cell + GAP / 2, line * (cell + NAME) + NAME];
+  };
 
   point(cell: { row: number; col: number } | null): void {
     if (cell?.row === this.at?.row && cell?.col === this.at?.col) return;
@@ -92,9 +107,12 @@ export class Matrix {
   async draw(current: () => boolean): Promise<void> {
     const { data, stage } = this;
     const [state, theme, labels] = [stage.state(), stage.theme(), stage.labels];
-    const [rows, columns] = [data.stack.layers.length, data.stack.heads.length];
-    const cell = Math.max(LEAST, Math.min(MOST, Math.floor(this.element.clientWidth / columns)));
-    this.grid = { cell, size: cell - GAP, columns };
+    const heads = data.stack.heads.length;
+    const rows = state.rows.length ? state.rows : data.stack.layers.map((_, i) => i);
+    const sheet = rows.length === 1;
+    const across = sheet ? Math.min(heads, SHEET_ACROSS, Math.max(1, Math.floor(this.element.clientWidth / 200))) : heads;
+    const cell = Math.max(LEAST, Math.min(sheet ? SHEET_MOST : MOST, Math.floor(this.element.clientWidth / across)));
+    this.grid = { cell, size: cell - GAP, across, rows, sheet };
     this.point(null);
     const attention = attentionOf(data, state, this.same);
     const perHead = state.colour_points === "norm" || (data.values && state.colour_points === "kind");
@@ -115,27 +133,33 @@ export class Matrix {
       state.colour_points === "norm" ? null : byKind.legend,
       data.values,
       ["kind", "norm"].includes(state.colour_points),
-      Math.max(240, Math.min(this.element.clientWidth, columns * cell)),
+      Math.max(240, Math.min(this.element.clientWidth, across * cell)),
       theme,
       labels,
     );
-    const height = rows * (cell + NAME) + 8 + legend.height;
-    const frame = this.frame(rows, columns);
+    const lines = sheet ? Math.ceil(heads / across) : rows.length;
+    const height = lines * (cell + NAME) + 8 + legend.height;
+    const frame = this.frame();
     const base: Item[] = [...frame, ...legend.items(GAP / 2, height - legend.height)];
-    this.current = { width: columns * cell, height, background: theme.ground, items: base };
+    this.current = { width: across * cell, height, background: theme.ground, items: base };
     this.drawn = [];
+    this.linked = [];
     const done: DrawnThumbnail[] = [];
     paint(this.canvas, this.current);
     const context = this.canvas.getContext("2d")!;
     const items: Item[] = [...base];
     let last = performance.now();
-    for (let row = 0; row < rows; row++) {
+    for (const row of rows) {
       const plots: Plot[] = [];
-      for (let col = 0; col < columns; col++) plots.push(this.plot(row, col, await data.cloud(row, col), await coloursOf(row, col)));
+      for (let col = 0; col < heads; col++) plots.push(this.plot(row, col, await data.cloud(row, col), await coloursOf(row, col)));
+      const top = this.corner(row, 0)[1];
+      const h = this.corner(row, heads - 1)[1] + this.grid.size - top;
+      const linked = sheet ? (await Promise.all(plots.map((plot, col) => this.lines(row, col, plot, state, attention)))).flat() : [];
       if (!current()) return;
-      const item: Item = { type: "clouds", x: 0, y: this.corner(row, 0)[1], w: columns * cell, h: this.grid.size, plots };
-      paintItem(context, item);
-      items.push(item);
+      for (const item of [{ type: "clouds", x: 0, y: top, w: across * cell, h, plots } as Item, ...linked]) {
+        paintItem(context, item);
+        items.push(item);
+      }
       plots.forEach(({ x, y, w, h }, col) =>
         done.push({
           layer: data.layer(row).layer,
@@ -175,12 +199,20 @@ export class Matrix {
     };
   }
 
+  /** The lines of one head of a sheet, and its pairs in red. */
+  private async lines(row: number, col: number, plot: Plot, state: State, attention: Attention): Promise<Item[]> {
+    const isIn = (i: number) => attention.isIn(i) && (!state.find.trim() || attention.isMatch(i));
+    const drawn = sheetLines(this.data, await this.data.tops(row, col), plot, state, isIn, this.stage.theme().dark);
+    this.linked.push({ head: this.name(row, col), links: drawn.links, red: drawn.red });
+    return drawn.items;
+  }
+
   /** Names, fidelity as a number and as a bar, and a hairline around each head. */
-  private frame(rows: number, columns: number): Item[] {
+  private frame(): Item[] {
     const theme = this.stage.theme();
     const items: Item[] = [];
-    for (let row = 0; row < rows; row++)
-      for (let col = 0; col < columns; col++) {
+    for (const row of this.grid.rows)
+      for (let col = 0; col < this.data.stack.heads.length; col++) {
         const [x, y] = this.corner(row, col);
         const { size } = this.grid;
         const facts = this.data.facts(row, col);
@@ -205,13 +237,16 @@ export class Matrix {
 
   key(event: KeyboardEvent): boolean {
     const step: Record<string, [number, number]> = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
-    const { layers, heads } = this.data.stack;
+    const { heads } = this.data.stack;
     if (event.key in step) {
       const [dr, dc] = step[event.key];
       const hold = (value: number, n: number) => Math.max(0, Math.min(n - 1, value));
-      this.point(this.at ? { row: hold(this.at.row + dr, layers.length), col: hold(this.at.col + dc, heads.length) } : { row: 0, col: 0 });
+      const { rows, sheet, across } = this.grid;
+      const place = this.at ? rows.indexOf(this.at.row) : 0;
+      const col = this.at ? hold(this.at.col + (sheet ? dr * across + dc : dc), heads.length) : 0;
+      this.point({ row: rows[this.at && !sheet ? hold(place + dr, rows.length) : place], col });
       this.ring.scrollIntoView({ block: "nearest", inline: "nearest" });
-      const { row, col } = this.at!;
+      const { row } = this.at!;
       this.stage.announce([this.name(row, col), ...factPhrases(this.data.facts(row, col), this.stage.labels)].join(". "));
       return true;
     }
@@ -226,6 +261,7 @@ export class Matrix {
 
   scene = (): Scene | null => this.current;
   thumbnails = (): DrawnThumbnail[] => this.drawn;
+  sheet = (): DrawnLines[] => this.linked;
 
   destroy(): void {
     this.element.remove();

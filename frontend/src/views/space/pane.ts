@@ -1,6 +1,6 @@
 // One head of one space, large: the canvas, what the pointer does on it, and what is kept between two drawings.
 
-import { el, on } from "../../controls/dom";
+import { el } from "../../controls/dom";
 import type { State } from "../../core/contract";
 import type { SpaceData, Tops } from "../../core/space";
 import { BOUNDS } from "../../core/state-schema";
@@ -15,8 +15,10 @@ import { attentionOf, colouring, pointColours, type Attention, type Colouring } 
 import { Gestures, type GestureActions } from "./gestures";
 import { linksFor, pairLinks, topLinks, type Link } from "./links";
 import { Nearest } from "./nearest";
+import { pathOf, placedPath, type PathPoint } from "./path";
 import { plotBox, plotScene, pointLook, type PlotBox } from "./scene";
 import { tipLines } from "./tips";
+import { zoomButtons } from "./zoom-buttons";
 
 /** Lines drawn while the picture moves. */
 const MOVING = 1500;
@@ -44,6 +46,8 @@ export class Pane {
   private strongest: { key: string; links: Link[] } | null = null;
   private links: Link[] = [];
   private red: Link[] = [];
+  private path: { key: string; clouds: Cloud[] } | null = null;
+  private walked: PathPoint[] = [];
   private hovered = -1;
   private gestures: Gestures;
   private resting = 0;
@@ -56,24 +60,9 @@ export class Pane {
     private same: boolean,
   ) {
     this.canvas.setAttribute("aria-label", stage.labels.drawing);
-    const button = (name: string, label: string, text: string, act: () => void) => {
-      const element = el("button", { type: "button", "data-name": name, "aria-label": label, title: label }, text);
-      on(element, "click", act);
-      return element;
-    };
-    const { labels } = stage;
     const middle = (factor: number) => this.zoomTo(factor, this.box.w / 2, this.box.h / 2);
-    this.element.append(
-      this.canvas,
-      el(
-        "div",
-        { class: "zoom" },
-        button("zoom_in", labels.zoom_in, "+", () => middle(1.6)),
-        button("zoom_out", labels.zoom_out, "−", () => middle(1 / 1.6)),
-        button("zoom_fit", labels.zoom_all, "⤢", () => stage.set({ zoom: { x: 0, y: 0, k: 1 } })),
-      ),
-      this.tip.element,
-    );
+    const all = () => stage.set({ zoom: { x: 0, y: 0, k: 1 } });
+    this.element.append(this.canvas, zoomButtons(stage.labels, middle, all), this.tip.element);
     this.gestures = new Gestures(this.canvas, this.actions());
   }
 
@@ -152,6 +141,8 @@ export class Pane {
       const { weights } = await this.data.map(layer, head, state.text!);
       this.strongest = { key: pairsKey, links: topLinks(this.data, weights, state.text!, BOUNDS.links_top[1]) };
     }
+    const pathKey = `${head}.${state.point}`;
+    if (this.path?.key !== pathKey) this.path = { key: pathKey, clouds: await pathOf(this.data, head, this.same ? state.point : null) };
     const wantsNorms = state.colour_points === "norm";
     const key = `${layer}.${head}.${wantsNorms}`;
     if (this.loaded?.key === key) return;
@@ -208,7 +199,9 @@ export class Pane {
       const attention = attentionOf(data, state, this.same);
       this.colours = { key: wordKey, attention, words: pointColours(data, colours, attention, state.find, look.opacity) };
     }
-    this.placeCloud(loaded.cloud, cameraOf(data.space.dims, this.box, state.zoom, state.turn), look.size, wordKey);
+    const camera = cameraOf(data.space.dims, this.box, state.zoom, state.turn);
+    this.placeCloud(loaded.cloud, camera, look.size, wordKey);
+    this.walked = placedPath(data, this.path?.key === `${head}.${state.point}` ? this.path.clouds : [], camera);
     this.link(state, loaded.tops);
     const { scene, labelled } = plotScene({
       data,
@@ -230,6 +223,7 @@ export class Pane {
       hovered: this.hovered,
       lasso: this.gestures.outline,
       size: look.size,
+      path: this.walked,
     });
     this.current = scene;
     this.labelled = labelled;
@@ -283,6 +277,7 @@ export class Pane {
       red: this.red,
       labelled: this.labelled,
       hovered: this.hovered,
+      path: this.walked.map(({ layer }) => layer),
       positions: Array.from({ length: Math.min(data.count, 20_000) }, (_, i) => [box.x + at[2 * i], box.y + at[2 * i + 1]]),
     };
   }

@@ -9,6 +9,7 @@ import type { Attention, Colouring } from "./colouring";
 import { labelItems, type Wanted } from "./labels";
 import { factPhrases, legendRows, wrapped } from "./legend";
 import type { Link } from "./links";
+import { pathItems, type PathPoint } from "./path";
 
 export interface PlotBox {
   x: number;
@@ -37,12 +38,14 @@ export interface PlotInput {
   hovered: number;
   lasso: number[];
   size: number;
+  /** Of spaces with the same axes for all layers: where the chosen token's key lies in each layer, and the layers' numbers. */
+  path: PathPoint[];
 }
 
 const LINE = 16;
 /** The colour of gold arcs, and one that can be seen on the dark ground. */
-const RED = "#d00000";
-const RED_ON_DARK = "#ff5f57";
+export const RED = "#d00000";
+export const RED_ON_DARK = "#ff5f57";
 
 /** Room for the head's name and facts above, for the legend below. */
 export function plotBox(
@@ -70,7 +73,7 @@ export function pointLook(count: number, box: { w: number; h: number }, k: numbe
 /** More lines than this have no arrowheads: they would hide the points. */
 const MOST_ARROWS = 400;
 
-function segments(links: Link[], at: Float32Array, box: PlotBox, colour: string, widest: number): Segments {
+export function segments(links: Link[], at: Float32Array, box: PlotBox, colour: string, widest: number): Segments {
   const ends = new Float32Array(4 * links.length);
   links.forEach(({ from, to }, i) =>
     ends.set([box.x + at[2 * from], box.y + at[2 * from + 1], box.x + at[2 * to], box.y + at[2 * to + 1]], 4 * i),
@@ -161,7 +164,7 @@ export function plotScene(input: PlotInput): { scene: Scene; labelled: number[] 
       stroke: theme.accent,
       width: 1.5,
     });
-  inside.push(...names);
+  inside.push(...pathItems(input.path, box, theme), ...names);
   if (chosen !== null) inside.push(ring(chosen, theme.text));
   if (hovered >= 0 && hovered !== chosen) inside.push(ring(hovered, theme.accent));
   const legend = legendRows(colouring.legend, data.values, input.state.colour_points === "kind", width, theme, labels);

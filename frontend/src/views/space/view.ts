@@ -177,7 +177,12 @@ export function spaceView(stage: Stage): ViewInstance {
     },
     summary() {
       const { opened } = stage.state();
-      if (!opened) return { kind: "space", thumbnails: parts.flatMap(({ matrix }) => matrix?.thumbnails() ?? []) };
+      if (!opened)
+        return {
+          kind: "space",
+          thumbnails: parts.flatMap(({ matrix }) => matrix?.thumbnails() ?? []),
+          sheet: parts.flatMap(({ matrix }) => matrix?.sheet() ?? []),
+        };
       return {
         kind: "space",
         spaces: parts.flatMap(({ pane, sentence }) => (pane ? [{ ...pane.summary(), sentence: sentence?.summary() ?? null }] : [])),
@@ -186,7 +191,8 @@ export function spaceView(stage: Stage): ViewInstance {
     title: () =>
       spaces[0].of === "values"
         ? stage.labels.values_title
-        : stage.labels.space_title + (spaces.every(({ project }) => FITTED.includes(project)) ? `: ${stage.labels.near_means}` : ""),
+        : (spaces[0].of === "shared" ? stage.labels.shared_title : stage.labels.space_title) +
+          (spaces.every(({ project }) => FITTED.includes(project)) ? `: ${stage.labels.near_means}` : ""),
     caption() {
       const state = stage.state();
       const { labels } = stage;

@@ -1,0 +1,36 @@
+// The lines of one head in a sheet of a layer: from queries to keys, and the pairs that a reader named, in red.
+
+import type { State } from "../../core/contract";
+import type { SpaceData, Tops } from "../../core/space";
+import { placed, type Plot } from "../../marks/cloud";
+import type { Item } from "../../marks/scene";
+import { linksFor, pairLinks, type Link } from "./links";
+import { RED, RED_ON_DARK, segments } from "./scene";
+
+export function sheetLines(
+  data: SpaceData,
+  tops: Tops,
+  plot: Plot,
+  state: State,
+  isIn: (point: number) => boolean,
+  dark: boolean,
+): { items: Item[]; links: number; red: number } {
+  const at = placed(plot.cloud, plot.camera);
+  const links =
+    state.links === "top"
+      ? linksFor(data, tops, { ...state, text: null }, state.point, isIn, [])
+      : linksFor(data, tops, state, state.point, isIn, []);
+  const red = pairLinks(data, tops, state.pairs, state.text).map((link: Link) => ({ ...link, weight: 0.5 + 0.5 * link.weight }));
+  const items: Item[] = [];
+  if (links.length)
+    items.push({
+      ...segments(links, at, plot, dark ? "#c3cad6" : "#475063", 1.4),
+      opacity: Math.max(0.25, Math.min(1, (60 / links.length) ** 0.35)),
+    });
+  if (red.length) items.push(segments(red, at, plot, dark ? RED_ON_DARK : RED, 3));
+  return {
+    items: items.length ? [{ type: "clip", x: plot.x, y: plot.y, w: plot.w, h: plot.h, items }] : [],
+    links: links.length,
+    red: red.length,
+  };
+}
