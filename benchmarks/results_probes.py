@@ -13,7 +13,7 @@ import os
 from pathlib import Path
 
 import eyeline as el
-from eyeline.plots.probes.probes import PAPER, kind_of
+from eyeline.plots.probes.probes import PAPER, epochs_text, kind_of
 from eyeline.results.facts import ProbeOptions
 from results import markdown_table, put_section
 
@@ -21,11 +21,13 @@ DATA = Path(os.environ.get("EYELINE_DATA", Path(__file__).parents[2] / "shared" 
 
 #: What the paper's probes were trained on: sections 2 to 21 of the Penn Treebank.
 PAPER_SENTENCES = 39_832
+#: Epochs of the learning curve that the page shows, after the first.
+LATER = (2, 5, 10, 20, 40)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", default="minilm", help="an embedded name, a folder or a hub id")
+    parser.add_argument("--model", default="e5-small", help="an embedded name, a folder or a hub id")
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--limit", type=int, default=3000, help="training sentences")
     parser.add_argument("--seeds", type=int, default=3)
@@ -60,7 +62,7 @@ def measure(model: str, data: Path, limit: int, seeds: int) -> el.Run:
 
 
 def section(run: el.Run) -> str:
-    facts, table, curve = run.facts, run.table("probes"), run.table("probes_curve")
+    facts, table, learning = run.facts, run.table("probes"), run.table("probes_learning")
     model, options, seconds = facts.model, facts.options_as(ProbeOptions), facts.seconds
     rows = [
         [
@@ -70,31 +72,46 @@ def section(run: el.Run) -> str:
             f"{row['low']:.1f} – {row['high']:.1f}",
             f"{row['spread']:.2f}" if row["spread"] == row["spread"] else "",
             f"{row['uas_with_punctuation']:.1f}",
+            epochs_text(row),
         ]
         for row in table.rows()
     ]
-    names = list(dict.fromkeys(map(str, curve.columns["probe"])))
-    sizes = sorted({int(size) for size in curve["sentences"]})
-    lines = [[name, *(f"{float(curve.where(probe=name, sentences=size)['uas'][0]):.1f}" for size in sizes)] for name in names]
+    names = list(dict.fromkeys(map(str, learning.columns["probe"])))
+    first = learning.where(probe=names[0], seed=0)
+    epochs = [float(epoch) for epoch in first["epoch"] if epoch <= 1] + [float(epoch) for epoch in LATER]
+    lines = [
+        [name, *(_held_out(learning.where(probe=name, epoch=epoch)) for epoch in epochs), _held_out(learning.where(probe=name, kept=1))]
+        for name in names
+    ]
+    n_held_out = facts.train.counts["sentences"] - int(first.where(epoch=1.0)["sentences"][0])
     stacks = ", ".join(f"{layers} x {heads}" for layers, heads, _ in model.stacks.values())
     parts = [
         "## What all heads know of grammar together",
         f"`python benchmarks/results_probes.py --model {model.name} --limit {options.limit} --seeds {options.seeds}`",
         f"{model.name} ({stacks} heads), trained on {facts.train.counts['sentences']:,} sentences of {facts.train.name} and"
         f" scored on {facts.counts['sentences']:,} of {facts.corpus.name}"
-        f" ({int(table['n'][0]):,} words without punctuation), one epoch, mean of {options.seeds} seeds; GloVe knows"
-        f" {100 * facts.words.covered:.1f} % of the words. Share of words whose head is found, in per cent ([how](probes.md)).",
-        markdown_table(["probe", "paper", "ours", "95 % interval", "sd over seeds", "with punctuation"], rows),
+        f" ({int(table['n'][0]):,} words without punctuation), until the loss on"
+        f" {n_held_out:,} held-out training sentences no longer falls, mean of {options.seeds} seeds; GloVe knows"
+        f" {100 * facts.words.covered:.1f} % of the words. Share of words whose governor is found, in per cent ([how](probes.md)).",
+        markdown_table(["probe", "paper", "ours", "95 % interval", "sd over seeds", "with punctuation", "epochs"], rows),
         f"The paper's column is BERT-base on the Penn Treebank in Stanford Dependencies, trained on its {PAPER_SENTENCES:,} sentences:"
-        f" another model, other text, another annotation, {PAPER_SENTENCES / options.limit:.0f} times the training. Only the order of"
+        f" another model, other text, another annotation, {PAPER_SENTENCES / options.limit:.0f} times the sentences, each seen"
+        " once. Only the order of"
         " the rows may be compared. The interval is over test sentences.",
         *findings(run),
-        "After fewer training sentences:",
-        markdown_table(["sentences", *(f"{size:,}" for size in sizes)], lines),
+        "The learning curve, in per cent of the held-out words, by how often each training sentence has been seen; the last column is"
+        " at the"
+        " weights that were kept, a dash where training had ended:",
+        markdown_table(["epoch", *(f"{epoch:.2g}" for epoch in epochs), "kept"], lines),
         f"Recording took {seconds['recording']:,.0f} s, training and scoring everything {seconds['training']:,.0f} s, on two cores"
         " that other work shared; `python benchmarks/probe.py` measures training alone.",
     ]
     return "\n\n".join(parts)
+
+
+def _held_out(points: el.Table) -> str:
+    """The mean over seeds, where all seeds have this point."""
+    return f"{points['held_out_uas'].astype(float).mean():.1f}" if len(points) else "–"
 
 
 def findings(run: el.Run) -> list[str]:

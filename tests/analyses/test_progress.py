@@ -32,7 +32,7 @@ ANALYSES: dict[str, Callable[..., Any]] = {
     "analyse": lambda **given: el.analyse(tiny_model(), TEXTS, [el.statistics.Entropy()], **given),
     "syntax": lambda **given: el.syntax(tiny_model(), SENTENCES, min_count=1, **given),
     "coreference": lambda **given: el.coreference(tiny_model(), DOCUMENTS, **given),
-    "probe": lambda **given: el.probe(tiny_model(), SENTENCES, seeds=1, **given),
+    "probe": lambda **given: el.probe(tiny_model(), SENTENCES, seeds=1, epochs=2, **given),
     "space": lambda **given: el.space(tiny_model(), TEXTS, **given),
     "compare": lambda **given: el.compare(tiny_model(), tiny_model(), TEXTS, **given),
 }

@@ -32,7 +32,7 @@ def syntax(model: el.Model, words: tuple[str, ...]) -> el.Run:
 
 def probe(model: el.Model, words: tuple[str, ...]) -> el.Run:
     train = sentences(("a", "dog", "ran"))
-    return el.probe(model, sentences(words), train=train, seeds=1)
+    return el.probe(model, sentences(words), train=train, seeds=1, epochs=1)
 
 
 def coreference(model: el.Model, words: tuple[str, ...]) -> el.Run:

@@ -182,7 +182,7 @@ def test_correlations_of_a_space_are_labelled(runs: list[Run]) -> None:
 def test_a_probe_has_one_name_in_every_figure(runs: list[Run]) -> None:
     run = with_figure(runs, "probes")
     bars = set(figure(run, "probes").data[0].y)
-    lines = {trace.name for trace in figure(run, "probes_curve").data}
+    lines = {trace.name for trace in figure(run, "probes_learning").data}
     assert lines <= bars
     assert "distances and words, no attention" in bars
 

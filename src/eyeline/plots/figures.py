@@ -11,7 +11,7 @@ from eyeline.plots.coreference import coreference, coreference_example, corefere
 from eyeline.plots.corpus import average_attention, distances, entropy, head_map, importance
 from eyeline.plots.figure import Figure
 from eyeline.plots.grammar import syntax, syntax_examples
-from eyeline.plots.probes import probe_parses, probe_weights, probes, probes_curve
+from eyeline.plots.probes import probe_parses, probe_weights, probes, probes_learning
 from eyeline.plots.space import space, space_pairs
 from eyeline.plots.stacks import STACKS, tables_of
 from eyeline.plots.style import Style
@@ -25,7 +25,7 @@ FIGURES: dict[str, Figure] = {
     module.FIGURE.name: module.FIGURE
     for module in (
         average_attention, entropy, importance, head_map, distances, syntax, syntax_examples, coreference, coreference_heads,
-        coreference_example, probes, probes_curve, probe_weights, probe_parses, space, space_pairs, compare,
+        coreference_example, probes, probes_learning, probe_weights, probe_parses, space, space_pairs, compare,
     )
 }  # fmt: skip
 

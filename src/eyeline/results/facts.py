@@ -25,7 +25,8 @@ class ModelFacts:
 
 @dataclass(frozen=True)
 class CorpusFacts:
-    """documents, sentences: how many it holds; unit: what a document is; parts: of a merged run, the corpora that were merged."""
+    """documents, sentences: how many it holds; unit: what a document is; parts: of a merged run, the corpora that were merged;
+    synthetic: whether its sentences were made up by a program."""
 
     name: str
     sha256: str = ""
@@ -33,6 +34,7 @@ class CorpusFacts:
     sentences: int | None = None
     unit: str | None = None
     parts: tuple[CorpusFacts, ...] | None = None
+    synthetic: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class CoreferenceOptions:
 
 @dataclass(frozen=True)
 class ProbeOptions:
-    """The arguments of `probe`; words: the name of the word vectors."""
+    """The arguments of `probe`; epochs: at most so many; words: the name of the word vectors."""
 
     limit: int | None = None
     max_tokens: int | None = None

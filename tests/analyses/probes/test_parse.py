@@ -19,7 +19,7 @@ NAMES = ["attention-only", "attention + model embeddings"]
 
 @pytest.fixture(scope="module")
 def run() -> el.Run:
-    return el.probe(tiny_model(), TEST, train=TRAIN, seeds=2)
+    return el.probe(tiny_model(), TEST, train=TRAIN, seeds=2, epochs=2)
 
 
 def test_the_run_keeps_the_probes_with_attention_but_not_that_of_the_random_network(run, tmp_path):
@@ -86,7 +86,7 @@ def test_a_parse_has_a_distribution_a_tree_and_the_weight_of_every_head(run, nam
 
 def test_a_parse_of_a_test_sentence_finds_what_the_score_of_the_run_counted():
     alone = el.treebanks.Treebank.of(TEST.sentences[:1], "one")
-    run = el.probe(tiny_model(), alone, train=TRAIN, seeds=1)
+    run = el.probe(tiny_model(), alone, train=TRAIN, seeds=1, epochs=2)
     for name in NAMES:
         parse = el.probes.open_probe(run, name, model=tiny_model()).parse(alone.sentences[0].words)
         right = parse.probabilities.argmax(1) - 1 == np.array(alone.sentences[0].governors)

@@ -12,9 +12,11 @@ import eyeline as el
 from eyeline.analyses.grammar import relations
 from eyeline.analyses.probes.features import Maps, heads_of, read_gold
 from eyeline.analyses.probes.scorers import AttentionAndWords
-from eyeline.analyses.probes.training import ProbeData, count, evaluate, mean_score, train
+from eyeline.analyses.probes.training import GAIN, PATIENCE, ProbeData, Training, count, evaluate, held_out_sentences, mean_score, train
 from eyeline.analyses.probes.vectors import model_vectors
+from eyeline.analyses.progress import Progress
 from eyeline.errors import ModelError, TextError
+from eyeline.sample.treebank import write_sample
 from tests.capture.families import FAMILIES, tiny_tokenizer
 from tests.laws.statistics import new_tiny_model, tiny_model
 
@@ -37,7 +39,7 @@ TRAIN, TEST = el.treebanks.Treebank.of(SENTENCES[:4] * 5, "train"), el.treebanks
 
 @pytest.fixture(scope="module")
 def run() -> el.Run:
-    return el.probe(tiny_model(), TEST, train=TRAIN, seeds=2)
+    return el.probe(tiny_model(), TEST, train=TRAIN, seeds=2, epochs=8)
 
 
 def test_a_run_has_a_row_for_every_probe_and_says_where_its_words_come_from(run):
@@ -78,17 +80,27 @@ def test_punctuation_is_left_out_of_the_score_alone():
 
 
 def test_the_same_seed_gives_the_same_run_and_another_seed_another(run):
-    again, other = (el.probe(tiny_model(), TEST, train=TRAIN, seeds=2, seed=seed) for seed in (0, 1))
+    again, other = (el.probe(tiny_model(), TEST, train=TRAIN, seeds=2, epochs=8, seed=seed) for seed in (0, 1))
     for name in run.tables:
         assert again.table(name).to_csv() == run.table(name).to_csv()
     assert other.table("probe_weights").to_csv() != run.table("probe_weights").to_csv()
 
 
-def test_the_curve_ends_at_the_score_and_the_weights_name_every_head_twice(run):
-    curve, table, weights = run.table("probes_curve"), run.table("probes"), run.table("probe_weights")
-    assert sorted({int(size) for size in curve["sentences"]}) == [10, 20]
+def test_the_learning_curve_of_every_seed_keeps_its_best_epoch_and_the_table_says_how_long_it_took(run):
+    learning, table = run.table("probes_learning"), run.table("probes")
     for row in list(table.rows())[1:]:
-        assert curve.where(probe=row["probe"], sentences=20)["uas"][0] == pytest.approx(row["uas"])
+        kept = []
+        for seed in (0, 1):
+            line = learning.where(probe=row["probe"], seed=seed)
+            epochs = [(int(e), float(loss)) for e, loss in zip(line["epoch"], line["held_out_loss"], strict=True) if e == int(e)]
+            best = min(epochs, key=lambda epoch: epoch[1])[0]
+            assert line.where(kept=1)["epoch"].tolist() == [best]
+            kept.append(best)
+        assert row["epochs"] == pytest.approx(np.mean(kept))
+
+
+def test_the_weights_name_every_head_twice(run):
+    weights = run.table("probe_weights")
     first = weights.where(probe="attention-only")
     assert len({(row["layer"], row["head"], row["direction"]) for row in first.rows()}) == len(first) == 2 * 3 * 4
     assert set(weights.columns["probe"]) == {"attention-only", "attention + model embeddings"}
@@ -109,24 +121,92 @@ def test_maps_are_the_word_level_maps_of_a_trace_with_special_tokens_behind():
         assert torch.equal(maps[position], in_a_file[position])
 
 
-def test_training_finds_the_heads_of_the_sentences_it_has_seen():
-    model = tiny_model()
+def data_of(model: el.Model) -> ProbeData:
     gold = read_gold(model, TRAIN.sentences, "training", 128)
     heads = heads_of(model, None)
     part = ProbeData("train", gold, Maps(gold, heads), model_vectors(model, {"train": gold, "test": gold}))
     part.maps.record(model, gold)
-    random = torch.Generator().manual_seed(0)
-    scorer = AttentionAndWords(len(heads), gold.n_special, part.vectors.n_dims, random)
+    return part
+
+
+def both(part: ProbeData, random: torch.Generator) -> AttentionAndWords:
+    return AttentionAndWords(len(part.maps.heads), part.gold.n_special, part.vectors.n_dims, random)
+
+
+def test_training_finds_the_governors_of_the_sentences_it_has_seen():
+    part, random = data_of(tiny_model()), torch.Generator().manual_seed(0)
+    scorer = both(part, random)
     before = evaluate(scorer, part).uas
     train(scorer, part, epochs=20, generator=random)
     assert evaluate(scorer, part).uas > max(before, 90)
+
+
+def trained(part: ProbeData, **options: object) -> tuple[AttentionAndWords, Training]:
+    random = torch.Generator().manual_seed(0)
+    scorer = both(part, random)
+    return scorer, train(scorer, part, generator=random, **options)
+
+
+def with_wrong_answers(part: ProbeData, sentences: list[int]) -> ProbeData:
+    governors = list(part.gold.governors)
+    for index in sentences:
+        governors[index] = torch.zeros_like(governors[index])
+    return dataclasses.replace(part, gold=dataclasses.replace(part.gold, governors=tuple(governors)))
+
+
+def test_a_training_ends_where_held_out_sentences_gain_nothing_and_has_the_weights_of_its_best_epoch():
+    part = data_of(tiny_model())
+    held_out = held_out_sentences(len(part), seed=0)
+    part = with_wrong_answers(part, held_out)  # what is learnt soon makes them worse
+    scorer, training = trained(part, epochs=60, held_out=held_out)
+    losses = {point.epoch: point.held_out_loss for point in training.checkpoints if point.epoch >= 1}
+    assert training.converged
+    assert max(losses) < 60
+    assert training.kept == min(losses, key=lambda epoch: losses[epoch])
+    last = list(losses.values())
+    assert min(last[-PATIENCE:]) >= (1 - GAIN) * min(last[:-PATIENCE])
+    shorter, _ = trained(part, epochs=int(training.kept), held_out=held_out)
+    for name, weights in shorter.state_dict().items():
+        assert torch.equal(weights, scorer.state_dict()[name]), name
+
+
+def test_sentences_that_are_held_out_are_not_learnt_from():
+    part = data_of(tiny_model())
+    held_out = held_out_sentences(len(part), seed=0)
+    scorer, _ = trained(part, epochs=1, held_out=held_out)
+    other, _ = trained(with_wrong_answers(part, held_out), epochs=1, held_out=held_out)
+    for name, weights in scorer.state_dict().items():
+        assert torch.equal(weights, other.state_dict()[name]), name
+
+
+def test_a_training_that_the_limit_ends_is_named_and_progress_reaches_the_end_of_every_step():
+    seen: list[Progress] = []
+    short = el.probe(tiny_model(), TEST, train=TRAIN, seeds=1, epochs=2, progress=seen.append)
+    assert set(short.table("probes")["converged"][1:].astype(float)) == {0.0}
+    assert any(notice.startswith("Not converged after 2 epochs") for notice in short.facts.notices)
+    shares = [progress.share for progress in seen]
+    assert shares == sorted(shares)
+    assert {progress.step for progress in seen if progress.done == progress.of} == {progress.step for progress in seen}
+
+
+def test_made_up_sentences_are_known_as_such_and_the_paper_is_not_shown_beside_them(tmp_path):
+    write_sample(tmp_path / "bank.conllu", 12)
+    bank = el.treebanks.read_treebank(tmp_path / "bank.conllu")
+    assert bank.synthetic
+    assert all(half.synthetic for half in bank.halves())
+    assert not TEST.synthetic
+    for corpus, shown in ((bank, False), (TEST, True)):
+        made_up = dataclasses.replace(TEST, synthetic=corpus.synthetic)
+        drawing = el.figure(el.probe(tiny_model(), made_up, train=TRAIN, seeds=1, epochs=1), "probes")
+        assert any("Clark" in (trace.name or "") for trace in drawing.data) == shown
+        assert any("Made-up" in (note.text or "") for note in drawing.layout.annotations) != shown
 
 
 @pytest.mark.parametrize("name", ["gpt2", "t5", "mpnet"])
 def test_a_decoder_an_encoder_decoder_and_a_model_of_weights_alone_can_be_probed(name):
     family = next(family for family in FAMILIES if family.name == name)
     model = el.wrap(family.model(), tiny_tokenizer(), name=name)
-    run = el.probe(model, TEST, train=TRAIN, seeds=1)
+    run = el.probe(model, TEST, train=TRAIN, seeds=1, epochs=2)
     assert len(run.table("probes")) == 5
     assert not np.isnan(run.table("probes")["uas"].astype(float)).any()
 
@@ -137,21 +217,21 @@ def test_a_model_that_adds_no_special_tokens_gives_root_a_constant_and_says_so()
     model = el.wrap(next(f for f in FAMILIES if f.name == "gpt2").model(), tokenizer, name="bare")
     gold = read_gold(model, SENTENCES, "test", 128)
     assert gold.n_special == 0
-    run = el.probe(model, TEST, train=TRAIN, seeds=1, layers=[1])
+    run = el.probe(model, TEST, train=TRAIN, seeds=1, epochs=2, layers=[1])
     assert any("a learned constant" in notice for notice in run.facts.notices)
 
 
 def test_what_is_left_out_and_what_was_seen_in_training_is_counted():
     long = el.treebanks.Sentence("long", ("the",) * 60, (-1, *range(59)), ("root", *["dep"] * 59))
-    run = el.probe(tiny_model(), el.treebanks.Treebank.of([*TEST, long]), train=TRAIN, seeds=1)
+    run = el.probe(tiny_model(), el.treebanks.Treebank.of([*TEST, long]), train=TRAIN, seeds=1, epochs=2)
     assert (run.facts.counts["given"], run.facts.counts["sentences"], run.facts.counts["too_long"]) == (5, 4, 1)
     assert "2 of the 4 test sentences stand there word for word" in run.facts.notices[0]
 
 
 def test_what_is_no_tree_or_too_long_is_counted_and_named_also_where_one_treebank_is_halved():
     whole = dataclasses.replace(el.treebanks.Treebank.of(SENTENCES * 2, "whole"), skipped={"odd": "two roots, words 1 and 2."})
-    actual = el.probe(tiny_model(), whole, seeds=1, max_tokens=6)
-    counts, notes = actual.facts.counts, actual.facts.dropped
+    outcome = el.probe(tiny_model(), whole, seeds=1, epochs=2, max_tokens=6)
+    counts, notes = outcome.facts.counts, outcome.facts.dropped
     assert (counts["given"], counts["no_tree"]) == (7, 1)
     assert notes["no_tree"] == {"odd": "two roots, words 1 and 2."}
     assert len(notes["too_long"]) > 0
@@ -185,7 +265,8 @@ def test_attention_that_is_not_a_number_is_named_by_layer_and_sentence():
 def test_without_a_treebank_to_train_on_one_half_is_for_training():
     whole = el.treebanks.Treebank.of(SENTENCES * 2, "whole")
     learnt, scored = whole.halves(seed=3)
-    outcome, expected = el.probe(tiny_model(), whole, seeds=1, seed=3), el.probe(tiny_model(), scored, train=learnt, seeds=1, seed=3)
+    options = {"seeds": 1, "epochs": 2, "seed": 3}
+    outcome, expected = el.probe(tiny_model(), whole, **options), el.probe(tiny_model(), scored, train=learnt, **options)
     assert outcome.table("probes").to_csv() == expected.table("probes").to_csv()
     assert outcome.facts.train.name == "one half of whole"
 

@@ -21,7 +21,7 @@ def grammar_run(model: el.Model, folder: Path) -> el.Run:
     file = folder.parent / "small.conllu"
     write_sample(file, 40)
     bank = el.treebanks.read_treebank(file)
-    runs = [el.syntax(model, bank, min_count=10), el.coreference(model, file), el.probe(model, bank, seeds=1)]
+    runs = [el.syntax(model, bank, min_count=10), el.coreference(model, file), el.probe(model, bank, seeds=1, epochs=3)]
     run = runs[0].join(*runs[1:])
     el.runs.write_report(run.save(folder))
     file.unlink()

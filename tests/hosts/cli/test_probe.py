@@ -17,13 +17,14 @@ def treebank(tmp_path_factory):
 
 
 def test_one_treebank_gives_tables_figures_and_a_report(eyeline, treebank, tmp_path):  # noqa: F811
-    done = eyeline("probe", treebank, "--layers", "2,4", "--seeds", 1, "-o", tmp_path / "run")
+    done = eyeline("probe", treebank, "--layers", "2,4", "--seeds", 1, "--epochs", 4, "-o", tmp_path / "run")
     assert done.returncode == 0, done.stderr
     assert "attention + model embeddings" in done.stdout
     assert "Trained on 30 sentences of one half of sample.conllu" in done.stdout
+    assert "made up by a program" in done.stdout
     assert f"Report: {tmp_path / 'run' / 'report.html'}\n" in done.stdout  # in one piece, however narrow the window
     run = el.runs.open_run(tmp_path / "run")
-    assert set(run.tables) == {"probes", "probes_curve", "probe_weights", "probe_parses"}
+    assert set(run.tables) == {"probes", "probes_learning", "probe_weights", "probe_parses"}
     assert sorted({int(layer) for layer in run.table("probe_weights")["layer"]}) == [2, 4]
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     for name in run.tables:

@@ -65,7 +65,7 @@ def syntax(
     bank = as_treebank(treebank)
     chosen = sample(bank.sentences, limit, seed, "sentences")
     options = SyntaxOptions(labels, min_count, limit, max_tokens, None if layers is None else tuple(layers), seed)
-    corpus = CorpusFacts(bank.name, bank.sha256, sentences=len(bank) + len(bank.skipped))
+    corpus = CorpusFacts(bank.name, bank.sha256, sentences=len(bank) + len(bank.skipped), synthetic=bank.synthetic)
     facts = provenance(model, corpus, options)
     started = time.monotonic()
     texts = read_words(model, [sentence.words for sentence in chosen], [sentence.spaces for sentence in chosen], max_tokens=max_tokens)

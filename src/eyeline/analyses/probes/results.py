@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import torch
@@ -11,7 +11,7 @@ import torch
 from eyeline.analyses.grammar.relations import DIRECTIONS
 from eyeline.analyses.probes.features import Heads
 from eyeline.analyses.probes.scorers import AttentionAndWords, AttentionOnly, Scorer
-from eyeline.analyses.probes.training import ProbeData, Score, mean_score
+from eyeline.analyses.probes.training import ProbeData, Score, Training, mean_score
 from eyeline.measures.bootstrap import bootstrap_share
 from eyeline.results.table import Cell, Table
 
@@ -20,13 +20,13 @@ from eyeline.results.table import Cell, Table
 class ProbeResult:
     """A probe and its scores, one a seed.
 
-    curve     sentences learnt → the scores at that point
-    weights   [direction, head] of each seed; none where the probe has no attention
+    trainings  how the training of each seed went; none where nothing is trained
+    weights    [direction, head] of each seed; none where the probe has no attention
     """
 
     name: str
     scores: Sequence[Score]
-    curve: Mapping[int, Sequence[Score]] = field(default_factory=dict)
+    trainings: Sequence[Training] = ()
     weights: Sequence[np.ndarray] = ()
 
 
@@ -50,7 +50,8 @@ def weights_of(scorer: Scorer, test: ProbeData) -> np.ndarray | None:
 def probes_table(results: Sequence[ProbeResult], seed: int) -> Table:
     """A row a probe: scores in percent, the mean over seeds; low and high hold the first with 95 % confidence.
 
-    n: words scored, without punctuation; spread: the standard deviation of uas over seeds.
+    n: words scored, without punctuation; spread: the standard deviation of uas over seeds; epochs: how many the probe was trained for,
+    the mean over seeds; converged: the share of seeds that ended before the last epoch allowed.
     """
     rows: list[dict[str, Cell]] = []
     for result in results:
@@ -58,19 +59,25 @@ def probes_table(results: Sequence[ProbeResult], seed: int) -> Table:
         low, high = bootstrap_share(mean.hits, mean.of, seed=seed)
         spread = float(np.std([score.uas for score in result.scores], ddof=1)) if len(result.scores) > 1 else float("nan")
         scores = {"uas": mean.uas, "uas_with_punctuation": mean.uas_with_punctuation, "low": 100 * low, "high": 100 * high}
-        rows.append({"probe": result.name, **scores, "n": int(mean.of.sum()), "spread": spread})
+        epochs, converged = (_mean([getattr(training, name) for training in result.trainings]) for name in ("kept", "converged"))
+        trained = {"epochs": epochs, "converged": converged}
+        rows.append({"probe": result.name, **scores, "n": int(mean.of.sum()), "spread": spread, **trained})
     return Table.from_rows(rows)
 
 
-def curve_table(results: Sequence[ProbeResult]) -> Table:
-    """A row a probe and a number of sentences learnt."""
+def learning_table(results: Sequence[ProbeResult]) -> Table:
+    """A row a probe, a seed and a point of its learning curve; kept is 1 at the epoch whose weights the probe has."""
     rows: list[dict[str, Cell]] = []
     for result in results:
-        for sentences, scores in sorted(result.curve.items()):
-            values = [score.uas for score in scores]
-            spread = float(np.std(values, ddof=1)) if len(values) > 1 else float("nan")
-            rows.append({"sentences": sentences, "probe": result.name, "uas": float(np.mean(values)), "spread": spread})
+        for number, training in enumerate(result.trainings):
+            for point in training.checkpoints:
+                kept = int(point.epoch == training.kept)
+                rows.append({"probe": result.name, "seed": number, **asdict(point), "kept": kept})
     return Table.from_rows(rows)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values)) if values else float("nan")
 
 
 def weights_table(results: Sequence[ProbeResult], heads: Heads) -> Table:

@@ -12,9 +12,9 @@ import torch
 
 from eyeline.analyses.probes.features import GoldSentences, Heads, Maps, heads_of, read_gold
 from eyeline.analyses.probes.parse import Probe, parses_table
-from eyeline.analyses.probes.results import ProbeResult, curve_table, probes_table, weights_of, weights_table
+from eyeline.analyses.probes.results import ProbeResult, learning_table, probes_table, weights_of, weights_table
 from eyeline.analyses.probes.scorers import AttentionAndWords, AttentionOnly, DistancesAndWords, Scorer, right_branching
-from eyeline.analyses.probes.training import ProbeData, Score, count, curve_sizes, evaluate
+from eyeline.analyses.probes.training import EPOCHS, GAIN, PATIENCE, ProbeData, Score, Training, count, evaluate, held_out_sentences
 from eyeline.analyses.probes.training import train as train_scorer
 from eyeline.analyses.probes.vectors import WordVectors, glove_vectors, model_vectors
 from eyeline.analyses.progress import ReportProgress, Steps
@@ -50,7 +50,7 @@ def probe(
     max_tokens: int = MAX_TOKENS,
     layers: Iterable[int] | None = None,
     seeds: int = SEEDS,
-    epochs: int = 1,
+    epochs: int = EPOCHS,
     seed: int = 0,
     progress: ReportProgress | None = None,
 ) -> Run:
@@ -63,10 +63,12 @@ def probe(
     max_tokens  longer sentences are left out and counted, as in the paper
     layers      only the heads of these layers
     seeds       each probe is trained so many times, with other starting weights in another order; tables give the mean
-    epochs      how often each sentence is seen; the paper has one
+    epochs      how often each sentence is seen at most; the paper has one. A tenth of the training sentences is held out: training ends
+                where the loss on them has not fallen by one per cent in five epochs, and the weights of the best epoch are kept
 
     Tables: probes (unlabelled attachment scores in percent, without and with punctuation, the interval of the first from resampled
-    sentences), probes_curve (the same after fewer sentences) and probe_weights (which heads the probes use).
+    sentences), probes_learning (the learning curve of each training), probe_weights (which heads the probes use) and probe_parses (some
+    sentences parsed).
     """
     if not 0 <= seed <= MOST_SEED:
         raise TextError(f"seed={seed}.", f"Give a whole number from 0 to {MOST_SEED}.")
@@ -86,22 +88,23 @@ def probe(
         "test": read_gold(model, score.sentences, "test", max_tokens),
     }
     vectors = glove_vectors(glove, golds) if glove is not None else model_vectors(model, golds)
-    bench = _Bench(golds, vectors, heads_of(model, layers), seeds, epochs, seed, Steps(progress, N_STEPS))
+    held_out = held_out_sentences(len(golds["train"]), seed)
+    bench = _Bench(golds, vectors, heads_of(model, layers), seeds, epochs, seed, Steps(progress, N_STEPS), held_out)
     results = bench.run(model)
     numbers = None if layers is None else tuple(sorted(set(bench.heads.layers)))
     options = ProbeOptions(limit, max_tokens, numbers, seeds, epochs, seed, vectors.name)
     facts = replace(
-        provenance(model, CorpusFacts(score.name, score.sha256, sentences=len(score)), options),
+        provenance(model, CorpusFacts(score.name, score.sha256, sentences=len(score), synthetic=score.synthetic), options),
         train=TrainingFacts(learn.name, learn.sha256, len(learn), _counts(golds["train"], learn)),
         counts=_counts(golds["test"], score),
         dropped={"no_tree": dict(score.skipped), **golds["test"].texts.dropped([sentence.id for sentence in score.sentences])},
         words=WordVectorFacts(vectors.name, vectors.n_dims, round(vectors.covered, 4)),
-        notices=(*golds["test"].texts.notices(model), *_notices(golds, learn, vectors)),
+        notices=(*golds["test"].texts.notices(model), *_notices(golds, learn, vectors), *_stopping(results, len(held_out), epochs)),
         seconds={"all": round(time.monotonic() - started, 1), **{name: round(took, 1) for name, took in bench.seconds.items()}},
     )
     tables = {
         "probes": probes_table(results, seed),
-        "probes_curve": curve_table(results),
+        "probes_learning": learning_table(results),
         "probe_weights": weights_table(results, bench.heads),
     }
     words = ProbeWords(vectors.name, vectors.scale, dict(vectors.by_word), vectors.table.numpy() if vectors.by_word else None)
@@ -123,6 +126,7 @@ class _Bench:
     epochs: int
     seed: int
     steps: Steps
+    held_out: Sequence[int]  # training sentences, by index, that tell when to stop
     parameters: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)  # of the probes with attention, as the first seed left them
     seconds: dict[str, float] = field(default_factory=lambda: {"recording": 0.0, "training": 0.0})
 
@@ -166,27 +170,43 @@ class _Bench:
 
     def fit(self, name: str, make: Callable[[torch.Generator], Scorer], parts: dict[str, ProbeData]) -> ProbeResult:
         """Train and score a probe with every seed."""
-        started, n, report = time.monotonic(), len(parts["train"]), self.steps.begin(f"training {name}")
-        curve: dict[int, list[Score]] = {size: [] for size in curve_sizes(n)}
+        started, report = time.monotonic(), self.steps.begin(f"training {name}")
+        scores: list[Score] = []
+        trainings: list[Training] = []
         weights: list[np.ndarray | None] = []
         for number in range(self.seeds):
             random = torch.Generator().manual_seed(self.seed * 1000 + number)
             scorer = make(random)
 
-            def at(steps: int, scorer: Scorer = scorer) -> None:
-                if steps in curve and steps < n:
-                    curve[steps].append(evaluate(scorer, parts["test"]))
-
             def report_seed(done: int, of: int | None, tokens: int = 0, number: int = number) -> None:
-                report(number * n * self.epochs + done, self.seeds * n * self.epochs)
+                total = of or 1
+                report(number * total + done, self.seeds * total)
 
-            train_scorer(scorer, parts["train"], epochs=self.epochs, generator=random, at=at, report=report_seed)
-            curve[n].append(evaluate(scorer, parts["test"]))
+            trainings.append(
+                train_scorer(
+                    scorer, parts["train"], epochs=self.epochs, generator=random, held_out=self.held_out, report=report_seed,
+                )
+            )  # fmt: skip
+            scores.append(evaluate(scorer, parts["test"]))
             weights.append(weights_of(scorer, parts["test"]))
             if number == 0 and weights[0] is not None:
                 self.parameters[name] = {key: value.numpy().copy() for key, value in scorer.state_dict().items()}
         self.seconds["training"] += time.monotonic() - started
-        return ProbeResult(name, curve[n], curve, [seed_weights for seed_weights in weights if seed_weights is not None])
+        return ProbeResult(name, scores, trainings, [seed_weights for seed_weights in weights if seed_weights is not None])
+
+
+def _stopping(results: Sequence[ProbeResult], n_held_out: int, epochs: int) -> list[str]:
+    """How long the probes were trained, and which of them might find more with more epochs."""
+    if not n_held_out:
+        return [f"One training sentence: none could be held out, and every probe saw it {epochs:,} times."]
+    unfinished = [result.name for result in results if not all(training.converged for training in result.trainings)]
+    lines = [
+        f"{n_held_out:,} of the training sentences were held out: a training ended where the loss on them had not fallen by"
+        f" {100 * GAIN:g} % in {PATIENCE} epochs, and the weights of the best epoch were kept."
+    ]
+    if unfinished:
+        lines.append(f"Not converged after {epochs:,} epochs: {'; '.join(unfinished)}. More epochs may give more.")
+    return lines
 
 
 def _counts(gold: GoldSentences, treebank: Treebank) -> dict[str, int]:

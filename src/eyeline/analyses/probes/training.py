@@ -1,15 +1,17 @@
-"""Train a probe, one sentence a step, and count what it gets right."""
+"""Train a probe, one sentence a step, until sentences held out of the training say that it is enough; count what it gets right."""
 
 from __future__ import annotations
 
+import copy
 import math
-from collections.abc import Callable, Iterator, Sequence
+import random
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from eyeline.analyses.probes.features import GoldSentences, Maps
 from eyeline.analyses.probes.scorers import Scorer
@@ -19,8 +21,12 @@ from eyeline.errors import ModelError
 
 #: Adam's step, as in the paper.
 RATE = 0.002
-#: The learning curve has at most so many points, each at twice the sentences of the one before; the first at no fewer than FEWEST.
+#: A probe sees every sentence at most so often, and is stopped where the held-out loss has not fallen by GAIN in PATIENCE epochs.
+EPOCHS, PATIENCE, GAIN = 100, 5, 0.01
+#: Within the first epoch the learning curve has at most so many points, each at twice the sentences of the one before, from FEWEST on.
 POINTS, FEWEST = 6, 10
+#: One training sentence in so many is held out, but no fewer than FEWEST_HELD_OUT, and at most one in four.
+HELD_OUT, FEWEST_HELD_OUT = 10, 20
 
 
 @dataclass(frozen=True)
@@ -59,12 +65,14 @@ class Score:
         return float(100 * self.hits_with_punctuation.sum() / self.of_with_punctuation.sum())
 
 
-def count(gold: GoldSentences, predicted: Sequence[Tensor]) -> Score:
-    """Compare predicted governors of each sentence [word] (0 for ROOT) with the gold ones."""
-    right = [(answers == governors) for answers, governors in zip(predicted, gold.governors, strict=True)]
+def count(gold: GoldSentences, predicted: Sequence[Tensor], sentences: Sequence[int] | None = None) -> Score:
+    """Compare predicted governors of each sentence [word] (0 for ROOT) with the gold ones: of all sentences, or of some, by index."""
+    chosen = range(len(gold)) if sentences is None else sentences
+    right = [(answers == gold.governors[index]) for answers, index in zip(predicted, chosen, strict=True)]
+    scored = [gold.scored[index] for index in chosen]
     return Score(
-        np.array([int((ok & scored).sum()) for ok, scored in zip(right, gold.scored, strict=True)], float),
-        np.array([int(scored.sum()) for scored in gold.scored], float),
+        np.array([int((ok & counted).sum()) for ok, counted in zip(right, scored, strict=True)], float),
+        np.array([int(counted.sum()) for counted in scored], float),
         np.array([int(ok.sum()) for ok in right], float),
         np.array([len(ok) for ok in right], float),
     )
@@ -78,10 +86,47 @@ def mean_score(scores: Sequence[Score]) -> Score:
     return Score(hits, first.of, with_punctuation, first.of_with_punctuation)
 
 
+@dataclass(frozen=True)
+class Checkpoint:
+    """A point of a learning curve.
+
+    epoch          how often the training sentences have been seen; less than 1 within the first epoch
+    sentences      how many training sentences have been seen, each as often as it was
+    loss           mean cross-entropy of a word, in nats, in training since the point before
+    held_out_loss  the same of the sentences held out; not a number where there are none
+    held_out_uas   the share of their words whose governor is right, without punctuation, in percent
+    """
+
+    epoch: float
+    sentences: int
+    loss: float
+    held_out_loss: float
+    held_out_uas: float
+
+
+@dataclass(frozen=True)
+class Training:
+    """How a training went. kept: the epoch whose weights the probe has; converged: whether it ended before the last epoch allowed."""
+
+    checkpoints: tuple[Checkpoint, ...]
+    kept: int
+    converged: bool
+
+
 def evaluate(scorer: Scorer, test: ProbeData) -> Score:
     """The best-scoring candidate of each word, without any constraint that they make a tree."""
     with torch.no_grad(), _one_thread():  # not inference_mode: distances are kept, and trained on afterwards
         return count(test.gold, [scorer(*test.inputs(index)).argmax(1) for index in range(len(test))])
+
+
+def held_out_sentences(n: int, seed: int) -> list[int]:
+    """The training sentences, by index, that a probe does not learn from: they tell when it has learnt enough.
+
+    >>> [len(held_out_sentences(n, seed=0)) for n in (1, 3, 20, 150, 3000)]
+    [0, 1, 5, 20, 300]
+    """
+    wanted = 0 if n < 2 else max(1, min(max(n // HELD_OUT, FEWEST_HELD_OUT), n // 4))
+    return sorted(random.Random(seed).sample(range(n), wanted))  # noqa: S311 - a seeded choice, not a secret
 
 
 def train(
@@ -90,32 +135,65 @@ def train(
     *,
     epochs: int,
     generator: torch.Generator,
-    at: Callable[[int], None] | None = None,
+    held_out: Sequence[int] = (),
+    patience: int = PATIENCE,
     report: ReportStep | None = None,
-) -> None:
-    """Adam, one sentence a step in random order, summed cross-entropy. After each step of the first epoch `at` gets their number."""
+) -> Training:
+    """Adam, one sentence a step in random order, summed cross-entropy.
+
+    After each epoch the loss on the sentences of `part` that are held out (by index) is measured. Where it has not fallen by GAIN, as a
+    share of itself, for `patience` epochs, training ends; the probe gets the weights of the best epoch. Without held-out sentences all
+    epochs are run.
+    """
+    left_out = set(held_out)
+    learnt = torch.tensor([index for index in range(len(part)) if index not in left_out])
     optimiser = torch.optim.Adam(scorer.parameters(), lr=RATE, fused=True)
-    steps = 0
+    sizes, limit, steps = set(curve_sizes(len(learnt))), epochs * len(learnt), 0
+    checkpoints: list[Checkpoint] = []
+    best, best_loss, best_weights = 0, math.inf, copy.deepcopy(scorer.state_dict())
+    gained, to_beat = 0, math.inf  # the last epoch that was better by GAIN, and its loss
     with _one_thread():
-        for epoch in range(epochs):
-            total = 0.0
-            for index in torch.randperm(len(part), generator=generator).tolist():
+        for epoch in range(1, epochs + 1):
+            total, words = 0.0, 0
+            for index in learnt[torch.randperm(len(learnt), generator=generator)].tolist():
                 loss = scorer.loss(*part.inputs(index), part.gold.governors[index])
                 optimiser.zero_grad()
                 loss.backward()  # type: ignore[no-untyped-call]
                 optimiser.step()
-                total += loss.item()
-                steps += 1
-                if epoch == 0 and at is not None:
-                    at(steps)
-                if report is not None and (steps % 100 == 0 or steps == epochs * len(part)):
-                    report(steps, epochs * len(part))
-            if not math.isfinite(total):
+                total, words, steps = total + loss.item(), words + len(part.gold.governors[index]), steps + 1
+                if steps % len(learnt) == 0 or steps in sizes:
+                    checkpoints.append(_checkpoint(scorer, part, held_out, steps / len(learnt), steps, total / words))
+                    total, words = 0.0, 0
+                if report is not None and steps % 100 == 0:
+                    report(steps, limit)
+            last = checkpoints[-1]
+            if not math.isfinite(last.loss):
                 raise ModelError("The loss of a probe is not a number.", "Are the word vectors finite and of ordinary size?")
+            if not held_out or last.held_out_loss < best_loss:
+                best, best_loss, best_weights = epoch, last.held_out_loss, copy.deepcopy(scorer.state_dict())
+            if not held_out or last.held_out_loss < to_beat * (1 - GAIN):
+                gained, to_beat = epoch, last.held_out_loss
+            if epoch - gained >= patience:
+                break
+    scorer.load_state_dict(best_weights)
+    if report is not None:
+        report(limit, limit)
+    return Training(tuple(checkpoints), best, epoch - gained >= patience)
+
+
+def _checkpoint(scorer: Scorer, part: ProbeData, held_out: Sequence[int], epoch: float, steps: int, loss: float) -> Checkpoint:
+    if not held_out:
+        return Checkpoint(epoch, steps, loss, math.nan, math.nan)
+    gold = [part.gold.governors[index] for index in held_out]
+    with torch.no_grad():
+        scores = [scorer(*part.inputs(index)) for index in held_out]
+    total = sum(float(nn.functional.cross_entropy(given, answer, reduction="sum")) for given, answer in zip(scores, gold, strict=True))
+    score = count(part.gold, [given.argmax(1) for given in scores], held_out)
+    return Checkpoint(epoch, steps, loss, total / sum(map(len, gold)), score.uas)
 
 
 def curve_sizes(n: int) -> list[int]:
-    """The sizes at which a learning curve is measured: each half of the next.
+    """The numbers of sentences at which a learning curve is measured in the first epoch: each half of the next.
 
     >>> curve_sizes(3000), curve_sizes(15)
     ([93, 187, 375, 750, 1500, 3000], [15])

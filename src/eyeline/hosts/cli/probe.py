@@ -32,7 +32,9 @@ def probe(
     max_tokens: Annotated[int, typer.Option(help="Longer sentences are left out and counted.")] = 128,
     layers: Annotated[str | None, typer.Option(help="Only the heads of these layers, from 0, such as 0,5.")] = None,
     seeds: Annotated[int, typer.Option(help="Train each probe so many times; the tables give the mean.")] = 3,
-    epochs: Annotated[int, typer.Option(help="How often each training sentence is seen.")] = 1,
+    epochs: Annotated[
+        int, typer.Option(help="Each training sentence is seen so often at most; training ends where it no longer helps.")
+    ] = 100,
     seed: Annotated[int, typer.Option(help="For everything that is drawn at random.")] = 0,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at a sentence that is no tree, instead of skipping it.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the probe run that the folder holds.")] = False,
@@ -46,10 +48,12 @@ def probe(
     from eyeline.analyses.probes.run import probe as run_probe
     from eyeline.hosts.report.write import write_report
     from eyeline.models.load import load
+    from eyeline.plots.probes.probes import epochs_text
     from eyeline.results.folder import check_free
     from eyeline.results.left_out import left_out
     from eyeline.results.status import writing_run
     from eyeline.text.treebank.read import read_treebank
+    from eyeline.words import Words
 
     check_free(output, "probe", overwrite=overwrite)
     scored = read_treebank(treebank, strict=strict)
@@ -61,12 +65,13 @@ def probe(
             seed=seed, progress=report_progress,
         )  # fmt: skip
         report = write_report(run.save(output), language)
-    table = Table("probe", "heads found", "95 %", "with punctuation")
+    table = Table("probe", "governors found", "95 %", "with punctuation", "epochs")
     for row in run.table("probes").rows():
         interval = f"{row['low']:.1f} – {row['high']:.1f}"
-        table.add_row(escape(str(row["probe"])), f"{row['uas']:.1f} %", interval, f"{row['uas_with_punctuation']:.1f} %")
+        table.add_row(escape(str(row["probe"])), f"{row['uas']:.1f} %", interval, f"{row['uas_with_punctuation']:.1f} %", epochs_text(row))
     console.print(table)
-    for line in [*left_out(run), *run.facts.notices]:
+    made_up = [Words()("report.synthetic")] if run.facts.corpus.synthetic else []
+    for line in [*made_up, *left_out(run), *run.facts.notices]:
         console.print(f"[dim]{escape(line)}[/dim]", highlight=False)
     counts = run.facts.counts
     console.print(

@@ -113,6 +113,7 @@ def _table(name: str, table: Table, words: Words) -> Iterator[str]:
 def _notices(run: Run, words: Words) -> str:
     """What was left out, and what else must be known of these numbers."""
     lines = [words("report.left_out.analysis", name=name, reason=reason) for name, reason in run.facts.left_out.items()]
+    lines += [words("report.synthetic")] if run.facts.corpus.synthetic else []
     lines += [*left_out(run, words), *run.facts.notices]
     return "".join(f"<p class=notice>{_lines(line)}</p>\n" for line in lines)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eyeline.heads import HeadRef
-from eyeline.plots.probes.probes import label_of
+from eyeline.plots.probes.probes import epochs_text, label_of
 from eyeline.results.table import Cell
 from eyeline.words import Words
 
@@ -19,6 +19,7 @@ TABLES: dict[str, dict[str, str]] = {
     "coreference": {"method": "", "head": "", **dict.fromkeys(("all", "pronoun", "proper", "nominal"), "{:.1f}"), "n": "{:,}"},
     "probes": {
         "probe": "", "uas": PERCENT, "low": PERCENT, "high": PERCENT, "uas_with_punctuation": PERCENT, "spread": "{:.2f}", "n": "{:,}",
+        "epochs": "",
     },
 }  # fmt: skip
 
@@ -33,6 +34,8 @@ def cell_text(words: Words, column: str, row: dict[str, Cell], form: str) -> str
     value = row[column]
     if value == "" or value != value:
         return "—"
+    if column == "epochs":
+        return epochs_text(row)
     if column == "head":
         return str(HeadRef("", int(row["layer"]), int(row["head"])))
     if column == "probe":

@@ -1,12 +1,16 @@
-"""What the probes find: a bar for each, its interval, and the value of the paper beside it."""
+"""What the probes find: a bar for each, its interval, and the value of the paper beside it, unless the sentences are made up."""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Mapping
 
 import plotly.graph_objects as go
 
 from eyeline.plots.figure import Figure
 from eyeline.plots.style import ACCENT, GROUND, ORANGE, Style, finish
 from eyeline.results.run import Run
+from eyeline.results.table import Cell
 from eyeline.words import Words
 
 #: Published by Clark et al. 2019, table 3: BERT-base, Penn Treebank (WSJ), GloVe.
@@ -29,6 +33,18 @@ def label_of(words: Words, name: str) -> str:
     'distances and words, no attention'
     """
     return words.name("probe", kind_of(name))
+
+
+def epochs_text(row: Mapping[str, Cell]) -> str:
+    """How often a probe saw its training sentences, on average over seeds; with ≥ where a training was ended by the limit.
+
+    >>> epochs_text({"epochs": 12.0, "converged": 1.0}), epochs_text({"epochs": 99.5, "converged": 0.5}), epochs_text({})
+    ('12', '≥ 99.5', '–')
+    """
+    epochs = float(row.get("epochs", math.nan))
+    if math.isnan(epochs):
+        return "–"
+    return f"{'' if row['converged'] == 1 else '≥ '}{epochs:.1f}".removesuffix(".0")
 
 
 def draw(run: Run, style: Style, stack: str) -> go.Figure:
@@ -56,15 +72,20 @@ def draw(run: Run, style: Style, stack: str) -> go.Figure:
             showlegend=False,
         )
     )
+    synthetic = run.facts.corpus.synthetic
     published = [(name, PAPER[kind]) for name, kind in zip(names, kinds, strict=True) if kind in PAPER]
-    figure.add_scatter(
-        x=[value for _, value in published],
-        y=[name for name, _ in published],
-        mode="markers",
-        marker={"symbol": "line-ns", "size": 26, "line": {"width": 2.5, "color": ORANGE}},
-        name=words("figure.probes.paper"),
-        hovertemplate=words("figure.probes.paper_hover") + "<extra></extra>",
-    )
+    if synthetic:
+        note = {"text": words("figure.probes.synthetic"), "showarrow": False, "xref": "paper", "yref": "paper", "x": 0, "xanchor": "left"}
+        figure.add_annotation(**note, y=-0.24, yanchor="top", align="left", font={"color": theme.quiet})
+    else:
+        figure.add_scatter(
+            x=[value for _, value in published],
+            y=[name for name, _ in published],
+            mode="markers",
+            marker={"symbol": "line-ns", "size": 26, "line": {"width": 2.5, "color": ORANGE}},
+            name=words("figure.probes.paper"),
+            hovertemplate=words("figure.probes.paper_hover") + "<extra></extra>",
+        )
     figure.update_xaxes(title_text=words("figure.probes.axis"), range=[0, 100], ticksuffix=" %")
     figure.update_yaxes(autorange="reversed", showgrid=False, linecolor=theme.hairline)
     legend = {"orientation": "h", "x": 0, "y": -0.24, "yanchor": "top", "font": {"color": theme.quiet}}

@@ -51,11 +51,12 @@ def parse_treebank(text: str, name: str = "treebank", *, strict: bool = False) -
 def _collect(path: Path | str, name: str, digest: str, lines: Iterable[tuple[int, str]], *, strict: bool) -> Treebank:
     sentences: list[Sentence] = []
     skipped: dict[str, str] = {}
-    document = ""
+    document, synthetic = "", False
     for line, block in conllu_blocks(path, lines):
         parsed = parse_conllu(path, line, block)
         named = next((row for row in block if row.startswith("# newdoc")), None)
         document = document if named is None else named.partition("=")[2].strip() or f"line {line}"
+        synthetic = synthetic or "synthetic" in parsed.metadata
         number = parsed.metadata.get("sent_id") or f"line {line}"
         try:
             sentence = _sentence(number, parsed, document)
@@ -75,7 +76,7 @@ def _collect(path: Path | str, name: str, digest: str, lines: Iterable[tuple[int
             else "It holds no sentence."
         )
         raise TextError(f"{path}: an empty treebank.", why)
-    return Treebank(name, digest, tuple(sentences), skipped)
+    return Treebank(name, digest, tuple(sentences), skipped, synthetic)
 
 
 def _sentence(name: str, parsed: Any, document: str) -> Sentence:

@@ -16,13 +16,15 @@ from eyeline.text.treebank.sentence import Sentence
 class Treebank:
     """Sentences in order, and what was left out of them.
 
-    skipped   sentence id → why it is no tree
+    skipped     sentence id → why it is no tree
+    synthetic   whether a program made the sentences up: the file says so in a comment, `# synthetic = …`
     """
 
     name: str
     sha256: str
     sentences: tuple[Sentence, ...] = field(repr=False)
     skipped: Mapping[str, str] = field(default_factory=dict)
+    synthetic: bool = False
 
     def __iter__(self) -> Iterator[Sentence]:
         return iter(self.sentences)
@@ -45,10 +47,10 @@ class Treebank:
         """Two treebanks: half of the sentences, drawn at random, and the others, each in order; the second lists what was skipped."""
         if len(self) < 2:
             raise TextError(f"{self.name} has one sentence.", "Two halves need at least two.")
-        first = set(random.Random(seed).sample(range(len(self)), len(self) // 2))  # noqa: S311 - a seeded choice, not a secret
+        chosen = set(random.Random(seed).sample(range(len(self)), len(self) // 2))  # noqa: S311 - a seeded choice, not a secret
         kept = (
-            tuple(sentence for index, sentence in enumerate(self) if index in first),
-            tuple(sentence for index, sentence in enumerate(self) if index not in first),
+            tuple(sentence for index, sentence in enumerate(self) if index in chosen),
+            tuple(sentence for index, sentence in enumerate(self) if index not in chosen),
         )
-        other = replace(self.of(kept[1], f"the other half of {self.name}"), skipped=self.skipped)
-        return self.of(kept[0], f"one half of {self.name}"), other
+        half, other = self.of(kept[0], f"one half of {self.name}"), self.of(kept[1], f"the other half of {self.name}")
+        return replace(half, synthetic=self.synthetic), replace(other, synthetic=self.synthetic, skipped=self.skipped)

@@ -18,7 +18,7 @@ from eyeline.hosts.app.grammar.parse import show_parse
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.plain import escaped
 from eyeline.plots.figures import available
-from eyeline.plots.probes.probes import label_of
+from eyeline.plots.probes.probes import epochs_text, label_of
 from eyeline.results.left_out import left_out
 from eyeline.results.relations import baseline_of, gain, relation_rows
 from eyeline.results.run import Run
@@ -29,7 +29,7 @@ from eyeline.sample.treebank import NAME
 FIGURES = {
     "syntax": ("syntax",),
     "coreference": ("coreference", "coreference_heads", "coreference_example"),
-    "probe": ("probes", "probes_curve", "probe_weights", "probe_parses"),
+    "probe": ("probes", "probes_learning", "probe_weights", "probe_parses"),
 }
 TYPES = ("all", "pronoun", "proper", "nominal")
 PERCENT = "%.1f %%"
@@ -66,7 +66,7 @@ def _provenance(say: Say, kind: str, run: Run) -> None:
         n["documents"] = f"{run.facts.corpus.documents or 0:,}"
     st.caption(say(f"grammar.provenance_{kind}", model=model, corpus=corpus, **n))
     lines = [escaped(line) for line in left_out(run, say)]
-    if names[1].startswith(NAME):
+    if run.facts.corpus.synthetic or names[1].startswith(NAME):
         lines.append(say("grammar.synthetic"))
     if lines:
         st.caption(" ".join(lines))
@@ -169,6 +169,7 @@ def _probe(say: Say, run: Run, folder: Path) -> None:
             Column(say("grammar.column_interval"), [f"{float(row['low']):.1f} – {_percent(row['high'])}" for row in rows]),
             Column(say("grammar.column_punctuation"), [_percent(row["uas_with_punctuation"]) for row in rows]),
             Column(say("grammar.column_words"), [f"{int(row['n']):,}" for row in rows]),
+            Column(say("grammar.column_epochs"), [epochs_text(row) for row in rows]),
         )
     show_parse(say, run, folder.name)
 
