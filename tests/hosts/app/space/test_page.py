@@ -156,3 +156,22 @@ def test_values_have_a_picture_by_another_projection_and_no_fidelity(minilm):
     assert shown.only.queries is None
     beside = space_view(head_space(space, HeadRef("encoder", 0, 1)), shown)
     assert beside.spec["spaces"][1]["of"] == "values"
+
+
+@pytest.mark.parametrize("of", ["values", "shared"])
+def test_values_and_one_space_for_all_heads_can_be_chosen_on_the_page(script, shallow, of):
+    at = script("space", model=str(shallow)).run()
+    at.segmented_control(key="space-source").set_value("paste").run()
+    at.text_area(key="space-text").set_value("\n\n".join(TEXTS[:2])).run()
+    at.selectbox(key="space-of").set_value(of).run()
+    assert at.selectbox(key=f"space-project-{of}").options == ["PCA"]
+    assert any(f"of='{of}'" in block.value or f"--of {of}" in block.value for block in at.code)
+    at.button(key="space-run").click().run()
+    job = ended(job_queue().job(at.session_state["space-job"]))
+    assert (job.state, job.error) == ("done", "")
+    at.run()
+    assert errors(at) == []
+    space = open_space(job.folder / FILE)
+    assert space.of == of
+    said = [item.value for item in at.caption]
+    assert any("It is exact" in text for text in said) == (of == "shared")

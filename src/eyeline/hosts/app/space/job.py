@@ -19,19 +19,22 @@ if TYPE_CHECKING:
 
 #: The projections that are made for all heads at once; others are made of one head, when it is asked for.
 PROJECTIONS, GAUGES = ("fitted", "freed", "pca"), ("attentionviz", "searched", "lifted", "none")
+#: What the points are, and the gauges of one space for all heads and layers.
+KINDS, SHARED_GAUGES = ("queries-keys", "shared", "values"), ("lifted", "attentionviz", "none")
 #: The steps of a space that have a message.
-STEPS = ("texts", "fitting", "freeing", "holding_out")
+STEPS = ("texts", "fitting", "freeing", "holding_out", "projecting")
 
 
 @dataclass(frozen=True)
 class SpaceRequest:
-    """project, gauge, dims: as el.space takes them; gauge: None where none is needed. limit: texts; max_tokens: of a text."""
+    """project, gauge, dims, of: as el.space takes them; gauge: None where none is needed. limit: texts; max_tokens: of a text."""
 
     limit: int
     max_tokens: int
     project: str = "fitted"
     gauge: str | None = None
     dims: int = 2
+    of: str = "queries-keys"
 
 
 def space_work(say: Say, model: Model, corpus: Corpus, options: SpaceRequest) -> Work:
@@ -41,10 +44,10 @@ def space_work(say: Say, model: Model, corpus: Corpus, options: SpaceRequest) ->
     def work(job: Job) -> None:
         def report(progress: Progress) -> None:
             check_room(say, model, progress.tokens)
-            job.report_progress(replace(progress, step=progress.step if progress.step in STEPS else "fitting"))
+            job.report_progress(replace(progress, step=progress.step if progress.step in STEPS else "projecting"))
 
         space = joint_space(
-            model, corpus, project=options.project, gauge=options.gauge, dims=options.dims, limit=options.limit,
+            model, corpus, of=options.of, project=options.project, gauge=options.gauge, dims=options.dims, limit=options.limit,
             max_tokens=options.max_tokens, progress=report,
         )  # fmt: skip
         job.report_progress(Progress("saving", 1, 1))

@@ -14,7 +14,7 @@ from eyeline.hosts.app.models import choices, recipe_source
 from eyeline.hosts.app.recipe import show_recipe
 from eyeline.hosts.app.settings import current
 from eyeline.hosts.app.space import recipe
-from eyeline.hosts.app.space.job import GAUGES, PROJECTIONS, SpaceRequest, comparison_work, space_work
+from eyeline.hosts.app.space.job import GAUGES, KINDS, PROJECTIONS, SHARED_GAUGES, SpaceRequest, comparison_work, space_work
 from eyeline.hosts.app.texts.opening import open_text_and_models
 from eyeline.hosts.app.texts.source import TextSource, text_source
 
@@ -36,6 +36,16 @@ class SpaceForm:
     model: str
     other: str | None
     options: SpaceRequest
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What the points are, and how they are projected: as el.space takes it."""
+
+    of: str = "queries-keys"
+    project: str = "fitted"
+    gauge: str | None = None
+    dims: int = 2
 
 
 def page(say: Say) -> None:
@@ -69,29 +79,42 @@ def _form(say: Say) -> SpaceForm:
                 say("space.model_b"), [UNTRAINED, *names], format_func=lambda name: say("space.untrained") if name == UNTRAINED else name,
                 key="space-model-b", help=say("space.model_b_help"),
             )  # fmt: skip
-        project, gauge, dims = _projection(say) if task == "one" else ("fitted", None, 2)
+        picture = _picture(say) if task == "one" else Picture()
         most = limits.documents
         suggested = min(TEXTS[task or "one"], most)
         limit = st.number_input(say("corpus.limit"), 1, most, suggested, key=f"space-limit-{task}", help=say("space.limit_help"))
-        form = SpaceForm(source, model, other, SpaceRequest(int(limit), limits.tokens, project, gauge, dims))
+        form = SpaceForm(
+            source, model, other, SpaceRequest(int(limit), limits.tokens, picture.project, picture.gauge, picture.dims, picture.of)
+        )
         label = say("space.run") if task == "one" else say("space.run_two")
         if st.button(label, type="primary", width="stretch", disabled=panel.is_running("space"), key="space-run"):
             _submit(say, form)
     return form
 
 
-def _projection(say: Say) -> tuple[str, str | None, int]:
+def _picture(say: Say) -> Picture:
+    """What the points are, the projection and the gauge that go with them."""
+    of = st.selectbox(
+        say("space.of"),
+        KINDS,
+        format_func=lambda name: say(f"space.of_{name.replace('-', '_')}"),
+        key="space-of",
+        help=say("space.of_help"),
+    )
+    projections = PROJECTIONS if of == "queries-keys" else ("pca",)
     project = st.selectbox(
-        say("space.project"), PROJECTIONS, format_func=lambda name: say(f"space.project_{name}"), key="space-project",
+        say("space.project"), projections, format_func=lambda name: say(f"space.project_{name}"), key=f"space-project-{of}",
         help=say("space.project_help"),
     )  # fmt: skip
     gauge = None
-    if project == "pca":
+    if project == "pca" and of != "values":
+        gauges = SHARED_GAUGES if of == "shared" else GAUGES
         gauge = st.selectbox(
-            say("space.gauge"), GAUGES, format_func=lambda name: say(f"space.gauge_{name}"), key="space-gauge", help=say("space.gauge_help")
-        )
+            say("space.gauge"), gauges, format_func=lambda name: say(f"space.gauge_{name}"), key=f"space-gauge-{of}",
+            help=say("space.gauge_help"),
+        )  # fmt: skip
     dims = st.segmented_control(say("space.dims"), (2, 3), default=2, key="space-dims", required=True)
-    return str(project), gauge, int(dims or 2)
+    return Picture(str(of), str(project), gauge, int(dims or 2))
 
 
 def _submit(say: Say, form: SpaceForm) -> None:
