@@ -47,7 +47,7 @@ def test_every_public_name_is_there():
 
 def test_the_top_level_has_few_names_and_each_module_of_further_names_lists_its_own():
     modules = [name for name in el.__all__ if isinstance(getattr(el, name), ModuleType)]
-    assert modules == ["corpora", "figures", "mentions", "probes", "runs", "statistics", "traces", "treebanks"]
+    assert modules == ["attributions", "corpora", "figures", "mentions", "probes", "runs", "statistics", "traces", "treebanks"]
     assert len(el.__all__) - len(modules) <= 28
     for module in modules:
         for name in getattr(el, module).__all__:

@@ -1,5 +1,6 @@
 # The public interface: the one table of top-level names. `__init__.py` reads it to know where each name lives, editors and
 # mypy read it for types. Further names are in the modules of the first lines, each with its own `__all__`.
+from . import attributions as attributions
 from . import corpora as corpora
 from . import figures as figures
 from . import mentions as mentions
@@ -8,6 +9,7 @@ from . import runs as runs
 from . import statistics as statistics
 from . import traces as traces
 from . import treebanks as treebanks
+from .analyses.causes.attribute import attribute as attribute
 from .analyses.compare.run import compare as compare
 from .analyses.coreference.run import coreference as coreference
 from .analyses.corpus.run import analyse as analyse

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eyeline.capture.arrays import stack_from_arrays
+from eyeline.capture.quantity import KEY, Quantity
 from eyeline.capture.stack import Stack
 from eyeline.capture.trace_file import save_trace
 from eyeline.errors import TraceError
@@ -44,6 +45,12 @@ class Trace:
     def notices(self) -> tuple[str, ...]:
         """What a reader should know: attention that cannot be shown, a text that the tokeniser does not know."""
         return tuple(map(str, self.about.get("notices", ())))
+
+    @property
+    def quantity(self) -> Quantity | None:
+        """What the numbers are, where they are not attention weights (`el.attribute`); None for attention."""
+        record = self.about.get(KEY)
+        return None if record is None else Quantity.from_json(record)
 
     def _stack(self, name: str) -> Stack:
         if name not in self.stacks:

@@ -1,0 +1,115 @@
+"""`el.attribute`: what counts for what, by a named method, as a trace that every view draws."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eyeline.analyses.causes.answer import AnsweredText, ask, check_one_tower, text_inputs
+from eyeline.analyses.causes.quantities.methods import METHODS, Method, Outcome, Subject
+from eyeline.capture.collect import Sides
+from eyeline.capture.quantity import KEY, Quantity
+from eyeline.capture.stack import Stack
+from eyeline.capture.trace import Trace
+from eyeline.errors import EyelineError, ModelError, nearest
+from eyeline.models.model import Model
+from eyeline.version import __version__
+
+
+def attribute(
+    model: Model,
+    text: str,
+    pair: str | None = None,
+    *,
+    method: str = "norms",
+    answer: str | int | None = None,
+    truncate: bool = False,
+) -> Trace:
+    """A quantity between tokens other than attention, as a trace: views, pictures and files take it as they take attention.
+
+    method   norms, norms-summed, n-resout, rollout, flow, value-zeroing, value-zeroing-rollout, gradient, relevance,
+             integrated-gradients, globenc, alti, decompx, logits (docs/causes.md says what each means)
+    answer   for methods that are about an answer: a token (a masked or causal language model) or a label (a classifier), by name or
+             number; the model's own first choice unless given
+
+    `trace.weights` is [layer, head, query, key]; one head where heads are not told apart, one layer where layers are not.
+    `trace.quantity` names the quantity, and its `scores` are one number a token.
+    """
+    if not isinstance(model, Model):
+        raise ModelError(f"A {type(model).__name__} where a model was expected.", "Open one: el.load(name).")
+    known = chosen_method(method)
+    check_one_tower(model)
+    sides = model.read(text if pair is None else (text, pair), truncate=truncate)
+    return attribute_sides(model, sides, method, known, answer)
+
+
+def chosen_method(method: str) -> Method:
+    """The record of a method, or an error with the nearest name."""
+    if not isinstance(method, str) or method not in METHODS:
+        raise EyelineError(f"method={method!r}.", nearest(str(method), METHODS), f"All of them: {', '.join(METHODS)}.")
+    return METHODS[method]
+
+
+def attribute_sides(model: Model, sides: Sides, name: str, method: Method, answer: str | int | None) -> Trace:
+    subject = subject_of(model, sides, answer, needed=method.needs_answer)
+    return trace_of(subject, sides, name, method, method.compute(subject))
+
+
+def subject_of(model: Model, sides: Sides, answer: str | int | None, *, needed: bool) -> Subject:
+    """The text with its answer: asked for where the method is about one, or where one was given; otherwise where the model has one."""
+    question: AnsweredText | None = None
+    if needed or answer is not None:
+        question = ask(model, sides, answer)
+    elif _answers(model, sides):
+        question = ask(model, sides)
+    inputs = text_inputs(model, sides) if question is None else question.inputs
+    first = 0 if "encoder" in model.layout.stacks else len(sides.source) - 1
+    return Subject(model, inputs, first if question is None else question.answer.position, question)
+
+
+def _answers(model: Model, sides: Sides) -> bool:
+    """Whether this model answers this text without being told how: it was opened with its head, and a masked one meets its mask."""
+    kind = type(model.hf).__name__
+    if kind.endswith("ForMaskedLM"):
+        return getattr(model.tokenizer, "mask_token_id", None) in sides.source.ids
+    return kind.endswith(("ForSequenceClassification", "ForCausalLM", "LMHeadModel"))
+
+
+def trace_of(subject: Subject, sides: Sides, name: str, method: Method, outcome: Outcome) -> Trace:
+    model, maps = subject.model, outcome.maps
+    if not np.isfinite(maps).all():
+        raise ModelError(f"{method.name} of {model.name} is not finite (nan or infinite).", "Load the model in float32.")
+    scores = outcome.scores if outcome.scores is not None else maps[-1, :, subject.position].mean(axis=0)
+    stack = next(iter(model.layout.stacks))
+    numbers = model.layout.layers(stack)
+    signed = method.signed and bool((maps < 0).any() or outcome.scores is not None)
+    quantity = Quantity(
+        method=name,
+        name=method.name,
+        signed=signed,
+        answer="" if subject.question is None or not _about_answer(method, outcome) else subject.question.answer.name,
+        position=subject.position,
+        scores=tuple(float(score) for score in scores),
+    )
+    kept = Stack(
+        name=stack,
+        query_text=sides.source,
+        key_text=sides.source,
+        layers=numbers if len(maps) == len(numbers) else numbers[-1:],
+        weights_by_layer=tuple(maps.astype(np.float32)),
+        why_missing="this trace holds {name} of no kind: it is " + method.name + ", not attention",
+    )
+    about = {
+        "model": model.name,
+        "revision": model.revision,
+        "class": type(model.hf).__name__,
+        "dtype": str(model.hf.dtype).removeprefix("torch."),
+        "tokens": len(sides.source),
+        "eyeline": __version__,
+        "notices": [*model.notices, *outcome.notices],
+        KEY: quantity.to_json(),
+    }
+    return Trace(model.name, {stack: kept}, about)
+
+
+def _about_answer(method: Method, outcome: Outcome) -> bool:
+    return method.needs_answer or outcome.scores is not None

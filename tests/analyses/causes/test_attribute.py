@@ -1,0 +1,229 @@
+"""`el.attribute`: each quantity agrees with an independent computation of it, and bad input gets a clear error."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+import eyeline as el
+from eyeline.analyses.causes.answer import ask
+from eyeline.analyses.causes.quantities.blocks import record_blocks
+from eyeline.analyses.causes.quantities.decomposition import decomposed_layers
+from eyeline.analyses.causes.quantities.gradients import integrated_gradients, path_ends
+from eyeline.analyses.causes.quantities.methods import METHODS
+from eyeline.errors import ModelError, TextError
+from tests.analyses.causes.tiny import PLAIN, TEXT, classifier, decoder, gated, headless, masked
+
+ANSWERING = (masked, decoder, gated, classifier)
+
+
+def text_for(model: el.Model) -> str:
+    return TEXT if model.name == "tiny-masked" else PLAIN
+
+
+@pytest.mark.parametrize("open_model", ANSWERING, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_gives_a_trace_or_says_why_not(open_model, method: str) -> None:
+    model = open_model()
+    refused = {("tiny-masked", "logits"), ("tiny-classifier", "logits"), ("tiny-gated", "decompx")}
+    if (model.name, method) in refused:
+        with pytest.raises(ModelError, match=r"gated|norm on the residual stream"):
+            el.attribute(model, text_for(model), method=method)
+        return
+    trace = el.attribute(model, text_for(model), method=method)
+    n = len(trace.text)
+    assert trace.weights.shape[0] in (1, 3)
+    assert trace.weights.shape[1] in (1, 4)
+    assert trace.weights.shape[2:] == (n, n)
+    assert trace.quantity is not None
+    assert trace.quantity.method == method
+    assert len(trace.quantity.scores) == n
+    assert trace.quantity.signed or trace.weights.min() >= 0
+    assert bool(trace.quantity.answer) == (METHODS[method].needs_answer or method == "decompx")
+
+
+def test_norms_are_those_of_values_times_weights_by_hand() -> None:
+    model = masked()
+    trace = el.attribute(model, TEXT, method="norms")
+    summed = el.attribute(model, TEXT, method="norms-summed")
+    attention = model.trace(TEXT)
+    dense = model.hf.bert.encoder.layer[1].attention.output.dense.weight.detach().numpy()  # [hidden, head · dim]
+    heads, n, dim = attention.values[1].shape
+    together = np.zeros((n, n, dense.shape[0]))
+    for head in range(heads):
+        for query in range(n):
+            for key in range(n):
+                vector = dense[:, head * dim : (head + 1) * dim] @ attention.values[1, head, key] * attention.weights[1, head, query, key]
+                together[query, key] += vector
+                assert trace.weights[1, head, query, key] == pytest.approx(np.linalg.norm(vector), abs=1e-5)
+    assert np.allclose(summed.weights[1, 0], np.linalg.norm(together, axis=-1), atol=1e-5)
+
+
+def test_contributions_with_residual_and_norm_are_those_of_three_tokens_by_hand() -> None:
+    model = headless()
+    trace = el.attribute(model, "cat", method="n-resout")
+    globenc = el.attribute(model, "cat", method="globenc")
+    attention = model.trace("cat")
+    layer = model.hf.encoder.layer[0]
+    with torch.no_grad():
+        ids = torch.tensor([attention.text.ids])
+        x = model.hf(ids, output_hidden_states=True).hidden_states
+        dense, norm = layer.attention.output.dense, layer.attention.output.LayerNorm
+        before = x[0][0] + dense(torch.from_numpy(attention.outputs[0]).transpose(0, 1).reshape(3, -1))
+        middle = norm(before)
+        second = middle + layer.output.dense(layer.intermediate(middle))
+    deviation = lambda rows: torch.sqrt(rows.var(-1, correction=0) + norm.eps)  # noqa: E731
+    shares = np.zeros((3, 3))
+    for i in range(3):
+        for j in range(3):
+            weighted = torch.from_numpy(attention.weights[0, :, i, j, None] * attention.values[0, :, j]).reshape(-1)
+            part = weighted @ dense.weight.T.detach() + (x[0][0, i] if i == j else 0)
+            inner = (part - part.mean()) / deviation(before)[i] * norm.weight.detach()
+            outer = (inner - inner.mean()) / deviation(second)[i] * layer.output.LayerNorm.weight.detach()
+            assert trace.weights[0, 0, i, j] == pytest.approx(float(inner.norm()), rel=1e-4)
+            shares[i, j] = float(outer.norm())
+    assert np.allclose(globenc.weights[0, 0], shares / shares.sum(-1, keepdims=True), atol=1e-5)
+
+
+def test_rollout_is_the_product_of_half_attention_and_half_identity() -> None:
+    model = masked()
+    mean = model.trace(TEXT).weights.mean(axis=1)
+    expected = np.eye(mean.shape[-1])
+    trace = el.attribute(model, TEXT, method="rollout")
+    for layer, weights in enumerate(mean):
+        expected = (0.5 * weights + 0.5 * np.eye(len(weights))) @ expected
+        assert np.allclose(trace.weights[layer, 0], expected, atol=1e-6)
+
+
+def test_gradients_of_attention_are_those_of_autograd() -> None:
+    """The same model in transformers' own eager attention, with a hook on nothing: its maps are part of the graph."""
+    model = masked()
+    trace = el.attribute(model, TEXT, method="gradient", answer="cat")
+    hf = copy.deepcopy(model.hf)
+    hf.set_attn_implementation("eager")
+    ids = torch.tensor([trace.text.ids])
+    output = hf(ids, output_attentions=True)
+    position = trace.text.tokens.index("[MASK]")
+    logit = output.logits[0, position, model.tokenizer.convert_tokens_to_ids("cat")]
+    gradients = torch.autograd.grad(logit, output.attentions)
+    for layer, (weights, gradient) in enumerate(zip(output.attentions, gradients, strict=True)):
+        assert np.allclose(trace.weights[layer], (weights * gradient)[0].detach().numpy(), atol=1e-6)
+
+
+@pytest.mark.parametrize("open_model", [masked, gated], ids=lambda f: f.__name__)
+def test_integrated_gradients_are_captums(open_model) -> None:
+    captum = pytest.importorskip("captum.attr", reason="captum is not installed (make setup)")
+    model = open_model()
+    question = ask(model, model.read(text_for(model)))
+    result = integrated_gradients(question, steps=32, most=32)
+    vectors, baseline = path_ends(question)
+
+    def logit(embeddings: torch.Tensor) -> torch.Tensor:
+        return question.answer.logit(question.hf(inputs_embeds=embeddings, attention_mask=torch.ones(embeddings.shape[:2])).logits)
+
+    theirs = captum.IntegratedGradients(logit).attribute(vectors, baseline, n_steps=32, method="gausslegendre")
+    assert np.allclose(result.scores, theirs.sum(-1)[0].detach().numpy(), atol=1e-4)
+
+
+def test_integrated_gradients_add_up_to_the_change_of_the_logit() -> None:
+    model = masked()
+    question = ask(model, model.read(TEXT))
+    result = integrated_gradients(question)
+    vectors, baseline = path_ends(question)
+    with torch.no_grad():
+        ends = [float(question.answer.logit(question.hf(inputs_embeds=v).logits)) for v in (vectors, baseline)]
+    assert result.complete
+    assert result.scores.sum() == pytest.approx(ends[0] - ends[1], rel=0.02)
+
+
+@pytest.mark.parametrize("open_model", [masked, decoder, classifier], ids=lambda f: f.__name__)
+def test_decompx_adds_up_to_the_logit_of_the_answer(open_model) -> None:
+    model = open_model()
+    question = ask(model, model.read(text_for(model)))
+    trace = el.attribute(model, text_for(model), method="decompx")
+    with torch.no_grad():
+        logit = float(question.answer.logit(question.hf(**question.inputs).logits))
+    assert sum(trace.quantity.scores) == pytest.approx(logit, rel=1e-3)
+
+
+def test_decompx_adds_up_in_every_layer() -> None:
+    model = decoder()
+    question = ask(model, model.read(PLAIN))
+    blocks = record_blocks(model.hf, model.layout, question.inputs, model.name).blocks
+    for block, parts in zip(blocks, decomposed_layers(blocks), strict=True):
+        assert torch.allclose(parts.sum(1), block.layer.left, atol=1e-4)
+
+
+def test_direct_logits_and_the_rest_add_up_to_the_logit() -> None:
+    """Heads, their biases, feed-forward parts and embeddings, each through the frozen norm: here the heads alone against a pass without."""
+    model = decoder()
+    trace = el.attribute(model, PLAIN, method="logits")
+    question = ask(model, model.read(PLAIN))
+    pass_ = record_blocks(model.hf, model.layout, question.inputs, model.name)
+    position, index = question.answer.position, question.answer.index
+    last = pass_.blocks[-1].layer.left[position]
+    norm = model.hf.transformer.ln_f
+    scale = 1 / torch.sqrt(last.var(correction=0) + norm.eps)
+    column = model.hf.lm_head.weight[index].detach() * norm.weight.detach() * scale
+    for layer, block in enumerate(pass_.blocks):
+        written = block.output.left[position] - block.output.of(torch.zeros_like(block.output.entered[:1]))[0]
+        centred = written - written.mean()
+        assert trace.weights[layer, :, position].sum() == pytest.approx(float(centred @ column), abs=1e-5)
+
+
+def test_a_trace_of_a_quantity_is_saved_and_opened_with_its_name(tmp_path: Path) -> None:
+    trace = el.attribute(masked(), TEXT, method="alti")
+    trace.save(tmp_path / "alti.safetensors")
+    again = el.open(tmp_path / "alti.safetensors")
+    assert again.quantity == trace.quantity
+    assert np.array_equal(again.weights, trace.weights)
+
+
+def test_nothing_is_left_behind_in_the_model() -> None:
+    model = masked()
+    before = {name: tensor.clone() for name, tensor in model.hf.state_dict().items()}
+    hooks = [(len(module._forward_hooks), len(module._forward_pre_hooks)) for module in model.hf.modules()]  # transformers has its own
+    for method in ("value-zeroing", "decompx", "integrated-gradients", "gradient"):
+        el.attribute(model, TEXT, method=method)
+    assert [(len(module._forward_hooks), len(module._forward_pre_hooks)) for module in model.hf.modules()] == hooks
+    assert all(parameter.grad is None for parameter in model.hf.parameters())
+    assert all(torch.equal(tensor, before[name]) for name, tensor in model.hf.state_dict().items())
+
+
+def test_a_model_without_a_head_has_no_gradients_and_says_so() -> None:
+    with pytest.raises(ModelError, match="no language-modelling head"):
+        el.attribute(headless(), PLAIN, method="integrated-gradients")
+
+
+def test_an_answer_that_is_no_token_is_refused_with_its_pieces() -> None:
+    with pytest.raises(TextError, match=r"'catmat' is not one token of tiny-masked: cat ##m ##a ##t"):
+        el.attribute(masked(), TEXT, method="gradient", answer="catmat")
+    with pytest.raises(TextError, match="Token ids of tiny-decoder are from 0 to 63"):
+        el.attribute(decoder(), PLAIN, method="gradient", answer=64)
+
+
+def test_a_label_that_the_classifier_lacks_is_refused_with_the_nearest() -> None:
+    with pytest.raises(el.EyelineError, match="Did you mean positive"):
+        el.attribute(classifier(), PLAIN, method="gradient", answer="positve")
+
+
+def test_a_text_without_a_mask_is_refused_by_a_masked_model() -> None:
+    with pytest.raises(TextError, match=r"No \[MASK\] in the text"):
+        el.attribute(masked(), PLAIN, method="gradient")
+
+
+def test_an_unknown_method_is_refused_with_all_of_them() -> None:
+    with pytest.raises(el.EyelineError, match="Did you mean rollout"):
+        el.attribute(masked(), TEXT, method="rolout")
+
+
+def test_gradients_that_are_not_finite_are_refused() -> None:
+    model = copy.deepcopy(classifier())
+    with torch.no_grad():
+        model.hf.bert.encoder.layer[2].output.LayerNorm.weight[0] = float("nan")
+    with pytest.raises(ModelError, match="not finite"):
+        el.attribute(model, PLAIN, method="gradient")
