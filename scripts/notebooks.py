@@ -7,6 +7,7 @@ python scripts/notebooks.py
 from __future__ import annotations
 
 import base64
+import io
 import re
 from pathlib import Path
 
@@ -15,6 +16,9 @@ import plotly.io
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from PIL import Image
+
+from eyeline.views.pictures.paint import painted
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 LANGUAGES = ("en", "ja")
@@ -116,14 +120,20 @@ def _still(output: NotebookNode) -> NotebookNode | None:
     data = output.get("data", {})
     if PLOTLY in data:
         picture = plotly.io.from_json(plotly.io.json.to_json_plotly(data[PLOTLY]), skip_invalid=True).to_image("png", width=900)
-        return new_output("display_data", {"image/png": base64.b64encode(picture).decode()})
-    for kind in ("image/svg+xml", "image/png"):
-        if kind in data:
-            return new_output("display_data", {kind: data[kind]})
+        return _png(picture)
+    if "image/png" in data:
+        return _png(base64.b64decode(data["image/png"]))
     inside = re.search(r'src="data:image/svg\+xml;base64,([^"]+)"', data.get("text/html", ""))
     if inside:
-        return new_output("display_data", {"image/svg+xml": base64.b64decode(inside[1]).decode()})
+        return _png(painted(base64.b64decode(inside[1]).decode(), "png"))
     return new_output("display_data", {"text/plain": data["text/plain"]}) if "text/plain" in data else None
+
+
+def _png(picture: bytes) -> NotebookNode:
+    """A picture that every program shows: JupyterLab leaves an SVG out of a notebook that came from somebody else."""
+    small = io.BytesIO()
+    Image.open(io.BytesIO(picture)).convert("RGB").quantize(64).save(small, "png", optimize=True)
+    return new_output("display_data", {"image/png": base64.b64encode(small.getvalue()).decode()})
 
 
 def main() -> None:

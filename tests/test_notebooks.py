@@ -17,7 +17,7 @@ def test_a_notebook_is_what_the_script_writes_and_has_still_pictures_only(name: 
     assert [cell.source for cell in book.cells] == [cell.source for cell in build(NOTEBOOKS[name], language).cells]
     assert len(book.cells) < 15
     kinds = [kind for cell in book.cells if cell.cell_type == "code" for output in cell.outputs for kind in output.data]
-    assert set(kinds) <= {"text/plain", "image/png", "image/svg+xml"}
+    assert set(kinds) <= {"text/plain", "image/png"}  # JupyterLab shows no SVG in a notebook that it does not trust
     assert sum(kind.startswith("image/") for kind in kinds) >= 3
     assert "widgets" not in book.metadata
 

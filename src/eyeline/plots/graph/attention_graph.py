@@ -74,6 +74,12 @@ class AttentionGraph:
 
         return draw(self, "svg").decode()
 
+    def _repr_png_(self) -> bytes:
+        """For notebooks of somebody else: JupyterLab shows no SVG in them."""
+        from eyeline.plots.graph.draw import draw
+
+        return draw(self, "png", pixels=96)
+
 
 def attention_graph(
     trace: Trace,

@@ -46,7 +46,7 @@ CURVE = 0.25
 FAINT_ARROW, DOT = 0.06, 2.5
 
 
-def draw(graph: AttentionGraph, ending: str) -> bytes:
+def draw(graph: AttentionGraph, ending: str, pixels: int = PIXELS) -> bytes:
     """The file's bytes: the same for the same graph. ending: "svg", "pdf" or "png"."""
     try:
         import igraph
@@ -99,7 +99,7 @@ def draw(graph: AttentionGraph, ending: str) -> bytes:
         figure.savefig(
             picture,
             format=ending,
-            dpi=PIXELS if ending == "png" else "figure",
+            dpi=pixels if ending == "png" else "figure",
             metadata={**nameless, maker: "eyeline", "Title": printable(graph.heading)},
         )
     if ending != "svg":
