@@ -91,6 +91,19 @@ class Layout:
 
 
 @dataclass(frozen=True)
+class Gives:
+    """What can be had from a model."""
+
+    stacks: Mapping[str, tuple[int, int, int]]  # stack → layers, heads, key heads (of the first layer)
+    recorded: bool
+    plain: bool
+    streamed: bool  # whether its attention can run through a fused kernel, so that no map is made
+
+    def __str__(self) -> str:
+        return "weights, queries, keys, values" if self.recorded else "weights only"
+
+
+@dataclass(frozen=True)
 class _RecordedCall:
     """An attention call of the tiny pass: whether it is plain softmax attention, and which layer of the model was running."""
 

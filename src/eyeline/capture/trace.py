@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from eyeline.capture.arrays import stack_from_arrays
+from eyeline.capture.prediction import Prediction
 from eyeline.capture.quantity import KEY, Quantity
 from eyeline.capture.stack import Stack
 from eyeline.capture.trace_file import save_trace
@@ -24,12 +25,14 @@ class Trace:
     """What a model's attention did on one text, or one pair of texts.
 
     Models with one tower answer `trace.weights` directly; encoder-decoder models have `trace.encoder`, `trace.decoder` and
-    `trace.cross`, each with its own queries' and keys' tokens.
+    `trace.cross`, each with its own queries' and keys' tokens. `prediction` is what the model answered; None for a model without a head,
+    a masked language model without a mask in the text, and files of older versions.
     """
 
     model: str
     stacks: Mapping[str, Stack]
     about: Mapping[str, Any] = field(default_factory=dict)
+    prediction: Prediction | None = None
 
     def __post_init__(self) -> None:
         if not self.stacks:

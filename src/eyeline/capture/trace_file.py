@@ -31,6 +31,8 @@ def save_trace(trace: Trace, path: str | Path) -> None:
     texts: list[TokenizedText] = []
     stacks = {name: _describe(stack, texts, arrays) for name, stack in trace.stacks.items()}
     header = {"model": trace.model, "about": dict(trace.about), "texts": [text.to_json() for text in texts], "stacks": stacks}
+    if trace.prediction is not None:
+        header["prediction"] = trace.prediction.to_json()
     write_sealed(path, TRACE, header, arrays)
 
 

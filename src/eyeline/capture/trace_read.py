@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from eyeline.capture.prediction import Prediction
 from eyeline.capture.stack import Stack
 from eyeline.capture.trace import Trace
 from eyeline.capture.trace_file import ARRAYS, TRACE
@@ -22,7 +23,7 @@ def open_trace(path: str | Path) -> Trace:
     try:
         texts = [TokenizedText.from_json(text) for text in header["texts"]]
         stacks = {name: _restore(name, data, texts, arrays) for name, data in header["stacks"].items()}
-        return Trace(header["model"], stacks, header["about"])
+        return Trace(header["model"], stacks, header["about"], Prediction.from_json(header.get("prediction")))
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise TRACE.damaged(path, f"{type(error).__name__}: {error}") from error
 

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from transformers import AutoConfig, AutoModel, AutoModelForSeq2SeqLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import AutoConfig, AutoTokenizer, PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.utils import logging as transformers_logging
 
 from eyeline.errors import EyelineError, ModelError, install_hint, nearest
+from eyeline.models.answer.head_class import classes_to_try
 from eyeline.models.embedded import EMBEDDED, Embedded, default_model, embedded
 from eyeline.models.hub import only_local
 from eyeline.models.low_rank import with_update
@@ -146,8 +147,7 @@ def _open(
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase | None]:
     try:
         config = AutoConfig.from_pretrained(source, **options)
-        kind = AutoModelForSeq2SeqLM if type(config) in AutoModelForSeq2SeqLM._model_mapping else AutoModel
-        hf, loading = kind.from_pretrained(source, attn_implementation="eager", dtype=dtype or "auto", output_loading_info=True, **options)
+        hf, missing_names = _open_with_head(source, config, options, dtype)
     except EyelineError:
         raise
     except pickle.UnpicklingError as error:
@@ -157,7 +157,7 @@ def _open(
         ) from error
     except Exception as error:  # transformers raises nearly everything here; what matters to the user is which of two cases it is
         raise _not_opened(source, shown, error) from error
-    missing = sorted(name for name in loading["missing_keys"] if not any(part in name for part in UNUSED))
+    missing = sorted(name for name in missing_names if not any(part in name for part in UNUSED))
     if missing:
         raise ModelError(
             f"{len(missing)} of the weights of {shown} are not in its files: {', '.join(missing[:3])}{' …' if len(missing) > 3 else ''}",
@@ -165,9 +165,23 @@ def _open(
         )
     with torch.no_grad():  # what is not in the files would be random: the same model would have another fingerprint each time
         for name, parameter in hf.named_parameters():
-            if name in loading["missing_keys"]:
+            if name in missing_names:
                 parameter.zero_()
     return hf, _open_tokenizer(source, shown, options)
+
+
+def _open_with_head(
+    source: str, config: PretrainedConfig, options: dict[str, Any], dtype: torch.dtype | None
+) -> tuple[PreTrainedModel, list[str]]:
+    """The model with the head that its checkpoint holds, without one where the head's weights are not in the files; and what is missing."""
+    *with_head, bare = classes_to_try(config)
+    arguments: dict[str, Any] = {"attn_implementation": "eager", "dtype": dtype or "auto", "output_loading_info": True, **options}
+    for kind in with_head:
+        hf, loading = kind.from_pretrained(source, **arguments)
+        if not loading["missing_keys"]:
+            return hf, []
+    hf, loading = bare.from_pretrained(source, **arguments)
+    return hf, list(loading["missing_keys"])
 
 
 def _open_gguf(

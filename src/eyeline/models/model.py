@@ -1,4 +1,4 @@
-"""A loaded model whose attention can be recorded: from texts to traces, or to a stream of layers."""
+"""A loaded model whose attention can be recorded: from texts to traces, to a stream of layers, or to the model's answer."""
 
 from __future__ import annotations
 
@@ -6,38 +6,33 @@ import copy
 import logging
 import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from eyeline.capture.collect import Collector, Sides
-from eyeline.capture.inputs import check_memory, check_tensors, longest_input, longest_text
+from eyeline.capture.collect import Sides
+from eyeline.capture.inputs import longest_input, longest_text
 from eyeline.capture.interventions.check import as_interventions
 from eyeline.capture.interventions.records import Intervention
 from eyeline.capture.layer import Receive, ReceiveScores
+from eyeline.capture.layout import Gives
 from eyeline.capture.model_state import EvaluationMode, restored_on_failure
 from eyeline.capture.opening.settle import settled
-from eyeline.capture.selection import check_keep, check_layers
-from eyeline.capture.sides import SidesReader, Source, as_source, as_sources, as_words, label_positions
+from eyeline.capture.prediction import Prediction
+from eyeline.capture.sides import SidesReader, Source, as_source, as_sources, as_words
 from eyeline.capture.trace import Trace
 from eyeline.capture.trace_file import KEEPABLE
 from eyeline.errors import ModelError
+from eyeline.models.answer.predict import TOP, Answerer
 from eyeline.models.fingerprint import Fingerprint
-from eyeline.models.gives import Gives
 from eyeline.models.passes import Passes
-from eyeline.text.batches import batches
-from eyeline.text.unknown import unknown_notices
-from eyeline.version import __version__
+from eyeline.models.tracing import BATCH_TOKENS, Tracer
 
 if TYPE_CHECKING:
     from eyeline.models.trace_cache import TraceCache
 
 log = logging.getLogger("eyeline")
-
-#: Texts go through the model in batches of at most this many texts and tokens, padding included.
-BATCH_TEXTS, BATCH_TOKENS = 32, 4096
 
 
 class Model:
@@ -63,7 +58,7 @@ class Model:
         self.cache = cache
         evaluation = EvaluationMode(hf)
         with restored_on_failure(hf), evaluation.for_a_pass():
-            self.layout = settled(hf, tokenizer)
+            self.layout, self._body = settled(hf, tokenizer)
             self.max_tokens = longest_text(hf, tokenizer)
         self._connect(evaluation)
 
@@ -71,8 +66,10 @@ class Model:
         """What belongs to this process: locks, and what holds them."""
         self.evaluation = evaluation
         self.fingerprint = Fingerprint(self.hf, self.tokenizer)
-        self._passes = Passes(self.hf, self.tokenizer, self.name, self.layout, evaluation)
+        self.passes = Passes(self.hf, self._body, self.tokenizer, self.name, self.layout, evaluation)
         self._sides = SidesReader(self.hf, self.tokenizer, self.name, self.max_tokens, evaluation, threading.Lock())
+        self._answerer = Answerer(self.passes)
+        self._tracer = Tracer(self.passes, self._sides, self._answerer, self.revision)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Model:
         """A model of its own, with weights of its own; it is not checked again."""
@@ -80,6 +77,7 @@ class Model:
         other.hf, other.tokenizer = copy.deepcopy(self.hf, memo), copy.deepcopy(self.tokenizer, memo)
         other.name, other.revision, other.cache = self.name, self.revision, self.cache
         other.layout, other.max_tokens = self.layout, self.max_tokens
+        other._body = other.hf if self._body is self.hf else other.hf.base_model
         other._connect(EvaluationMode(other.hf))
         return other
 
@@ -126,8 +124,8 @@ class Model:
         source = Source(text, pair, as_words(words), as_words(pair_words))
         changes = as_interventions(interventions)
         if changes:
-            return self._changed_trace(source, changes, layers, keep, truncate)
-        return self._traces([source], layers, keep, truncate)[0]
+            return self._tracer.changed_trace(source, changes, layers, keep, truncate)
+        return self._tracer.traces([source], layers, keep, truncate, self._usable_cache(), self.fingerprint)[0]
 
     def traces(
         self,
@@ -138,7 +136,27 @@ class Model:
         truncate: bool = False,
     ) -> list[Trace]:
         """A trace for each text, in order: a string, a pair of strings (a tuple) or a list of words. Padding never shows."""
-        return self._traces(as_sources(texts), layers, keep, truncate)
+        return self._tracer.traces(as_sources(texts), layers, keep, truncate, self._usable_cache(), self.fingerprint)
+
+    def predict(
+        self,
+        text: str | None = None,
+        pair: str | None = None,
+        *,
+        words: Sequence[str] | None = None,
+        pair_words: Sequence[str] | None = None,
+        truncate: bool = False,
+        interventions: Intervention | Sequence[Intervention] = (),
+        top: int = TOP,
+    ) -> Prediction:
+        """What the model answers: labels with probabilities, tokens at a mask or at the end, an answer within the second text.
+
+        text, pair, words, truncate   as for `trace`
+        interventions                 what is changed inside the model for this pass alone, as for `trace`
+        top                           how many tokens, labels or spans to name
+        """
+        sides = self._sides.read(Source(text, pair, as_words(words), as_words(pair_words)), truncate)
+        return self._answerer.predict(sides, as_interventions(interventions), top)
 
     def each_layer(
         self,
@@ -160,7 +178,7 @@ class Model:
         """One forward pass over one batch of texts that were read; each layer goes to `receive` while it is there.
 
         With `rows`, a layer with more queries comes so many rows at a time and its map is never whole (models that can be recorded)."""
-        self._passes.layers(self._passes.inputs(sides), sides, receive, rows)
+        self.passes.layers(self.passes.inputs(sides), sides, receive, rows)
 
     def stream_scores(self, sides: Sequence[Sides], receive: ReceiveScores) -> None:
         """The same without ever forming a map: for models whose attention is plain softmax, and that transformers itself lets run through
@@ -170,7 +188,7 @@ class Model:
                 f"transformers runs {self.name} through no fused kernel (SDPA)" if self.gives.plain else "it is more than a softmax of q·k"
             )
             raise ModelError(f"The attention of {self.name} cannot be streamed: {why}.", "Ask for its maps: model.stream_layers.")
-        self._passes.scores(sides, receive)
+        self.passes.scores(sides, receive)
 
     def trace_inputs(
         self,
@@ -184,52 +202,7 @@ class Model:
 
         `tokens` names the positions that the encoder reads; positions are numbered where there are no names and no ids.
         """
-        chosen, keep = check_layers(self.layout, layers), check_keep(keep, self.layout)
-        collector = Collector(self.layout, chosen, keep)
-        tensors = check_tensors(inputs)
-        self._passes.layers({name: tensor.to(self.hf.device) for name, tensor in tensors.items()}, None, collector.receive)
-        sides = label_positions(collector.sizes, inputs, tokens, self.tokenizer)
-        return Trace(self.name, collector.stacks(0, sides), self._about(sides))
-
-    def _traces(self, sources: Sequence[Source], layers: Iterable[int] | None, keep: Collection[str], truncate: bool) -> list[Trace]:
-        chosen, keep = check_layers(self.layout, layers), check_keep(keep, self.layout)
-        traces: dict[int, Trace] = {}
-        keys: list[str] = []
-        cache = self._usable_cache()
-        if cache is not None:
-            options = {"layers": chosen, "keep": sorted(keep), "truncate": truncate, "longest": self.max_tokens}
-            if self.hf.can_generate():
-                options["writes"] = self.hf.generation_config.to_dict()
-            keys = [cache.key(self.fingerprint, source, options) for source in sources]
-            hits = {i: trace for i, key in enumerate(keys) if (trace := cache.get(key)) is not None}
-            traces = {i: replace(trace, model=self.name, about={**trace.about, "model": self.name}) for i, trace in hits.items()}
-        missing = [i for i in range(len(sources)) if i not in traces]
-        read = {i: self._sides.read(sources[i], truncate) for i in missing}
-        check_memory(self.layout, chosen, keep, read.values())
-        for batch in self.in_batches([read[i] for i in missing]):
-            indices = [missing[i] for i in batch]
-            sides = [read[i] for i in indices]
-            collector = Collector(self.layout, chosen, keep)
-            self.stream_layers(sides, collector.receive)
-            for position, i in enumerate(indices):
-                traces[i] = Trace(self.name, collector.stacks(position, sides[position]), self._about(sides[position]))
-                if cache is not None:
-                    cache.put(keys[i], traces[i])
-        return [traces[i] for i in range(len(sources))]
-
-    def _changed_trace(
-        self, source: Source, changes: tuple[Intervention, ...], layers: Iterable[int] | None, keep: Collection[str], truncate: bool
-    ) -> Trace:
-        """The attention of one text while the model is changed: never from the cache, and never kept there."""
-        chosen, keep = check_layers(self.layout, layers), check_keep(keep, self.layout)
-        sides = self._sides.read(source, truncate)
-        check_memory(self.layout, chosen, keep, [sides])
-        collector = Collector(self.layout, chosen, keep)
-        self._passes.layers(self._passes.inputs([sides]), [sides], collector.receive, interventions=changes)
-        about = self._about(sides)
-        names = [str(change) for change in changes]
-        notices = [*about["notices"], *(f"The model was changed for this pass: {change}." for change in names)]
-        return Trace(self.name, collector.stacks(0, sides), {**about, "interventions": names, "notices": notices})
+        return self._tracer.trace_inputs(inputs, tokens, layers, keep)
 
     def _usable_cache(self) -> TraceCache | None:
         """The cache, unless code of the user takes part in a pass: a later pass without it would be answered with these traces."""
@@ -240,16 +213,7 @@ class Model:
 
     def in_batches(self, read: Sequence[Sides], max_tokens: int = BATCH_TOKENS) -> list[list[int]]:
         """Indices of texts that may go through the model together: of similar length, or of one length where padding would show."""
-        if not self.layout.padding_shows:
-            return batches([len(side.source) for side in read], max_batch=BATCH_TEXTS, max_tokens=max_tokens)
-        alike: dict[tuple[int, int], list[int]] = {}
-        for i, side in enumerate(read):
-            alike.setdefault((len(side.source), len(side.target or ())), []).append(i)
-        return [
-            [same[i] for i in batch]
-            for same in alike.values()
-            for batch in batches([len(read[i].source) for i in same], max_batch=BATCH_TEXTS, max_tokens=max_tokens)
-        ]
+        return self._tracer.in_batches(read, max_tokens)
 
     @property
     def longest_input(self) -> str:
@@ -261,17 +225,6 @@ class Model:
         """What a user should know of this model's attention, such as maps that cannot be shown."""
         return self.layout.notices
 
-    def _about(self, sides: Sides) -> dict[str, Any]:
-        texts = [sides.source, *([] if sides.target is None else [sides.target])]
-        return {
-            "model": self.name,
-            "revision": self.revision,
-            "class": type(self.hf).__name__,
-            "dtype": str(self.hf.dtype).removeprefix("torch."),
-            "tokens": len(sides.source) + (len(sides.target) if sides.target else 0),
-            "eyeline": __version__,
-            "notices": [*self.notices, *unknown_notices(texts, self.tokenizer)],
-        }
 
 
 def _check_weights_are_here(hf: PreTrainedModel, name: str) -> None:

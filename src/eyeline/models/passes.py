@@ -16,7 +16,7 @@ from eyeline.capture.inputs import batch_inputs
 from eyeline.capture.interventions.apply import Gates, ReceiveOutputs, changes_of
 from eyeline.capture.interventions.change import changing
 from eyeline.capture.interventions.records import Intervention
-from eyeline.capture.interventions.stored import StoredPass, run_and_store, run_from
+from eyeline.capture.interventions.stored import StoredPass, run_and_store, run_from, run_head
 from eyeline.capture.layer import LayerAttention, LayerScores, Receive, ReceiveScores
 from eyeline.capture.layout import Layout, Slot
 from eyeline.capture.model_state import EvaluationMode
@@ -52,6 +52,7 @@ class Passes:
     """Runs one model. Every pass is made in evaluation mode, whatever mode the model is in before and after."""
 
     hf: PreTrainedModel
+    body: PreTrainedModel  # hf without its head: attention is recorded there
     tokenizer: PreTrainedTokenizerBase | None
     name: str
     layout: Layout
@@ -69,8 +70,10 @@ class Passes:
         receive: Receive,
         rows: int | None = None,
         interventions: Sequence[Intervention] = (),
-    ) -> None:
-        """One forward pass; each layer goes to `receive` while it is there. Interventions are made on every text of the batch."""
+    ) -> Any:
+        """One forward pass; each layer goes to `receive` while it is there. Interventions are made on every text of the batch.
+
+        Returns the output of the body, from which `head` computes the answer."""
         with ExitStack() as block:
             block.enter_context(self._our_errors(inputs))
             if interventions:
@@ -79,9 +82,8 @@ class Passes:
             block.enter_context(self.evaluation.for_a_pass())
             block.enter_context(torch.inference_mode())
             if self.layout.recorded:
-                self._recorded(inputs, sides, _named(receive), rows)
-            else:
-                self._reported(inputs, sides, _named(receive))
+                return self._recorded(inputs, sides, _named(receive), rows)
+            return self._reported(inputs, sides, _named(receive))
 
     @contextmanager
     def _our_errors(self, inputs: Mapping[str, torch.Tensor]) -> Iterator[None]:
@@ -102,7 +104,7 @@ class Passes:
                 f"It reads {self.hf.main_input_name!r}.",
             ) from error
 
-    def _recorded(self, inputs: Mapping[str, torch.Tensor], sides: Sequence[Sides] | None, receive: Receive, rows: int | None) -> None:
+    def _recorded(self, inputs: Mapping[str, torch.Tensor], sides: Sequence[Sides] | None, receive: Receive, rows: int | None) -> Any:
         slots = iter(self.layout.calls)
         slot: Slot | None = None
 
@@ -113,21 +115,23 @@ class Passes:
                 receive(_layer(slot, call.weights, sides, call))
 
         with recording(receive_call, rows):
-            self.hf(**inputs, **lean_pass(self.hf))
+            output = self.body(**inputs, **lean_pass(self.body))
         if next(slots, "end") != "end":
             raise ModelError(
                 f"{self.name} made fewer attention calls than when it was opened.",
                 "Its layers cannot be told apart. Was its attention implementation changed? Wrap it again: el.wrap(hf, tokenizer).",
             )
+        return output
 
-    def _reported(self, inputs: Mapping[str, torch.Tensor], sides: Sequence[Sides] | None, receive: Receive) -> None:
+    def _reported(self, inputs: Mapping[str, torch.Tensor], sides: Sequence[Sides] | None, receive: Receive) -> Any:
         """The maps that the model reports itself, where its calls cannot be recorded."""
-        output = self.hf(**inputs, **lean_pass(self.hf), output_attentions=True)
+        output = self.body(**inputs, **lean_pass(self.body), output_attentions=True)
         for stack, name in self.layout.outputs.items():
             slots = [slot for slot in self.layout.slots if slot.stack == stack]
             maps = [output[name][index] for index in self.layout.indices[stack]]
             for slot, weights in zip(slots, maps, strict=True):
                 receive(_layer(slot, weights, sides, None))
+        return output
 
     def output(
         self,
@@ -138,6 +142,7 @@ class Passes:
         gates: Gates | None = None,
         receive: ReceiveOutputs | None = None,
         stored: StoredPass | None = None,
+        at: torch.Tensor | None = None,
         gradients: bool = False,
         fused: bool = False,
     ) -> Any:
@@ -152,6 +157,8 @@ class Passes:
         stored     a pass over the same texts without interventions (`store`): layers below the first one that is changed are not computed.
                    Stored for one text, it serves a batch of copies of it: one pass gives the effect of each head of a layer by
                    `output([side] * 12, [[Ablate([(5, head)])] for head in range(12)], stored=store([side]))`
+        at         compute a language-modelling head at these positions alone, [text, position]: the logits have them in this order, and
+                   most of the cost of a short text is gone. Not for heads that read the whole text
         gradients  keep the graph
         fused      run attention through the fused kernel (`model.gives.streamed`): faster for long texts, the same to rounding
         """
@@ -159,9 +166,14 @@ class Passes:
         tensors = dict(self.inputs(sides) if inputs is None else inputs)
         changes = changes_of(each, sides, self.layout, self.name, gates, receive)
         with self._our_errors(tensors), self._answering(gradients, fused), changing(changes):
-            if stored is None:
-                return self.hf(**tensors, **no_cache(self.hf))
-            return run_from(self.hf, {**tensors, **no_cache(self.hf)}, stored, changes.first)
+            part = self.hf if at is None else self.body
+            arguments = {**tensors, **no_cache(part)}
+            result = part(**arguments) if stored is None else run_from(part, arguments, stored, changes.first)
+            return result if at is None else self.head(result, tensors, at)
+
+    def head(self, result: Any, inputs: Mapping[str, torch.Tensor], at: torch.Tensor | None = None) -> Any:
+        """The model's output, from the output of its body: only the head is computed, `at` some positions or at all."""
+        return run_head(self.hf, self.body, result, {**inputs, **no_cache(self.hf)}, at)
 
     def store(
         self, sides: Sequence[Sides], *, inputs: Mapping[str, torch.Tensor] | None = None, fused: bool = False
@@ -211,7 +223,7 @@ class Passes:
             torch.inference_mode(),
             recording_scores(receive_terms, self.layout.causal),
         ):
-            self.hf(**inputs, **lean_pass(self.hf))
+            self.body(**inputs, **lean_pass(self.body))
 
 
 def _layer(slot: Slot, weights: torch.Tensor, sides: Sequence[Sides] | None, call: Call | None) -> LayerAttention:

@@ -30,7 +30,7 @@ log = logging.getLogger("eyeline")
 
 DEFAULT_BYTES = 2_000_000_000
 #: Raised when the same model, text and options give another trace than before.
-CONTENT = 1
+CONTENT = 2
 
 
 class TraceCache:

@@ -71,10 +71,10 @@ def test_the_masks_are_drawn_by_the_seed() -> None:
     assert tables[0] == tables[1] != tables[2]
 
 
-def test_a_loaded_decoder_gets_its_own_head_back(smollm2: el.Model) -> None:
+def test_a_loaded_decoder_keeps_its_own_head(smollm2: el.Model) -> None:
     objective = objective_of(smollm2)
     assert objective.kind == "next"
-    assert objective.hf.model is smollm2.hf  # one set of weights
+    assert objective.hf is smollm2.hf  # one set of weights
     assert objective.hf.lm_head.weight.data_ptr() == smollm2.hf.get_input_embeddings().weight.data_ptr()
 
 

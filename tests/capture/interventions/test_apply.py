@@ -34,12 +34,12 @@ def written(model: el.Model, interventions=(), text: str = TEXT, pair: str | Non
     """What every head writes, as the rest of the model receives it: stack and layer → [query, head, dim]."""
     seen = {}
     sides = model.read((text, pair) if pair else text)
-    model._passes.output([sides], [list(interventions)], receive=lambda slot, z: seen.update({(slot.stack, slot.layer): z[0].numpy()}))
+    model.passes.output([sides], [list(interventions)], receive=lambda slot, z: seen.update({(slot.stack, slot.layer): z[0].numpy()}))
     return seen
 
 
 def answer(model: el.Model, interventions=(), text: str = TEXT, pair: str | None = PAIR) -> np.ndarray:
-    return model._passes.output([model.read((text, pair) if pair else text)], [list(interventions)])[0].numpy()
+    return model.passes.output([model.read((text, pair) if pair else text)], [list(interventions)])[0].numpy()
 
 
 @pytest.fixture(scope="module", params=RECORDED)
@@ -134,20 +134,20 @@ def test_a_batch_with_other_interventions_for_each_text_gives_what_each_text_giv
     if model.layout.padding_shows:
         texts = [TEXT] * 4
     sides = [model.read((text, PAIR)) for text in texts]
-    together = model._passes.output(sides, lists)[0]
+    together = model.passes.output(sides, lists)[0]
     for row, side, interventions in zip(together, sides, lists, strict=True):
-        alone = model._passes.output([side], [interventions])[0][0]
+        alone = model.passes.output([side], [interventions])[0][0]
         assert torch.allclose(row[: len(alone)], alone, atol=2e-4, rtol=1e-4)
 
 
 def test_a_pass_that_begins_at_the_changed_layer_gives_what_a_whole_pass_gives(model):
     side = model.read((TEXT, PAIR))
-    output, stored = model._passes.store([side])
-    assert torch.equal(output[0], model._passes.output([side])[0])
+    output, stored = model.passes.store([side])
+    assert torch.equal(output[0], model.passes.output([side])[0])
     for slot in model.layout.slots:
         lists = [[el.Ablate([(slot.stack, slot.layer, head)])] for head in range(slot.n_heads)]
         sides = [side] * len(lists)
-        whole, begun = (model._passes.output(sides, lists, stored=s)[0] for s in (None, stored))
+        whole, begun = (model.passes.output(sides, lists, stored=s)[0] for s in (None, stored))
         assert torch.allclose(whole, begun, atol=1e-4), slot
 
 
@@ -155,10 +155,10 @@ def test_gates_have_the_gradient_of_the_answer_by_finite_differences():
     model = el.wrap(family("llama").model().double(), tiny_tokenizer(), name="llama")
     side = model.read(TEXT)
     gates = {(s.stack, s.layer): torch.ones(s.n_heads, dtype=torch.double, requires_grad=True) for s in model.layout.slots}
-    total = model._passes.output([side], gates=gates, gradients=True)[0][..., :8].sum()
+    total = model.passes.output([side], gates=gates, gradients=True)[0][..., :8].sum()
     gradients = torch.autograd.grad(total, list(gates.values()))
     for (stack, layer), gradient in zip(gates, gradients, strict=True):
-        up, down = (model._passes.output([side], [[el.Scale([(stack, layer, 2)], 1 + step)]])[0][..., :8].sum() for step in (1e-3, -1e-3))
+        up, down = (model.passes.output([side], [[el.Scale([(stack, layer, 2)], 1 + step)]])[0][..., :8].sum() for step in (1e-3, -1e-3))
         assert float(gradient[2]) == pytest.approx(float(up - down) / 2e-3, rel=1e-2, abs=1e-3)
 
 
@@ -174,7 +174,7 @@ def test_the_fused_kernel_gives_the_same_under_interventions(name):
         el.ZeroValues([0, 1], [head]),
         el.ZeroValues([0, 1], stack=head.stack),
     ):
-        eager, fused = (model._passes.output([side], [[change]], fused=f)[0] for f in (False, True))
+        eager, fused = (model.passes.output([side], [[change]], fused=f)[0] for f in (False, True))
         assert torch.allclose(eager, fused, atol=1e-4), str(change)
 
 

@@ -72,7 +72,7 @@ def test_ablation_scaling_knock_out_and_patching_equal_transformer_lens(both):
         plain = lens(ids)
         for intervention, hooks in pairs:
             expected = lens.run_with_hooks(ids, fwd_hooks=hooks)
-            ours = model._passes.output([sides], [[intervention]])
+            ours = model.passes.output([sides], [[intervention]])
             ours = ours.logits if "logits" in ours else lens.unembed(ours[0])
             assert (ours - expected).abs().max() < 1e-5, str(intervention)
             assert (plain - expected).abs().max() > 1e-3, str(intervention)

@@ -105,6 +105,24 @@ def run_from(hf: nn.Module, inputs: Mapping[str, Any], stored: StoredPass, first
     return _twin(hf, run)(**inputs)
 
 
+def run_head(hf: nn.Module, body: nn.Module, result: Any, inputs: Mapping[str, Any], at: torch.Tensor | None = None) -> Any:
+    """The model's output, where the result of its body is known: only the head is computed.
+
+    at   compute it at these positions alone: [text, position]. The output has them in this order.
+    """
+    known = copy.copy(result)
+    if at is not None:
+        name = "logits" if body is hf else next(iter(known))
+        rows = known[name]  # [text, token, dim]
+        known[name] = rows.gather(1, at.to(rows.device)[..., None].expand(-1, -1, rows.shape[2]))
+    if body is hf:
+        return known
+    twin = copy.copy(hf)
+    children = {name: _StandIn(child, lambda *_, **__: known) if child is body else child for name, child in hf._modules.items()}
+    twin.__dict__["_modules"] = children
+    return twin(**inputs)
+
+
 def _repeated(result: Any, n_texts: int) -> Any:
     """The same result for copies of one text."""
     if isinstance(result, torch.Tensor):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import filelock
 import platformdirs
+import torch
 from safetensors.torch import save_file
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
@@ -72,10 +73,14 @@ def is_whole(folder: Path) -> bool:
 def save_plain(hf: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None, folder: Path) -> None:
     """Write a dequantised model as an ordinary one. (save_pretrained refuses: the configuration still says that it is quantised.)"""
     folder.mkdir(parents=True)
-    save_file({name: tensor.contiguous() for name, tensor in hf.state_dict().items()}, folder / "model.safetensors", {"format": "pt"})
+    tensors: dict[int, tuple[str, torch.Tensor]] = {}
+    for name, tensor in hf.state_dict().items():
+        tensors.setdefault(tensor.data_ptr(), (name, tensor))  # output embeddings that are the input embeddings are written once
+    save_file({name: tensor.contiguous() for name, tensor in tensors.values()}, folder / "model.safetensors", {"format": "pt"})
     if tokenizer is not None:
         tokenizer.save_pretrained(folder)
     config = {name: value for name, value in hf.config.to_dict().items() if name != "quantization_config"}
+    config["architectures"] = [type(hf).__name__]
     (folder / CONFIG).write_text(json.dumps(config, default=str), encoding="utf-8")
 
 
