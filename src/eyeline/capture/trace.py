@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from eyeline.capture.answer.prediction import Prediction
 from eyeline.capture.arrays import stack_from_arrays
-from eyeline.capture.prediction import Prediction
 from eyeline.capture.quantity import KEY, Quantity
 from eyeline.capture.stack import Stack
 from eyeline.capture.trace_file import save_trace

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from eyeline.capture.prediction import Prediction
+from eyeline.capture.answer.prediction import Prediction
 from eyeline.capture.stack import Stack
 from eyeline.capture.trace import Trace
 from eyeline.capture.trace_file import ARRAYS, TRACE

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from eyeline.capture.answer.prediction import Prediction
 from eyeline.capture.collect import Sides
 from eyeline.capture.inputs import longest_input, longest_text
 from eyeline.capture.interventions.check import as_interventions
@@ -19,7 +20,6 @@ from eyeline.capture.layer import Receive, ReceiveScores
 from eyeline.capture.layout import Gives
 from eyeline.capture.model_state import EvaluationMode, restored_on_failure
 from eyeline.capture.opening.settle import settled
-from eyeline.capture.prediction import Prediction
 from eyeline.capture.sides import SidesReader, Source, as_source, as_sources, as_words
 from eyeline.capture.trace import Trace
 from eyeline.capture.trace_file import KEEPABLE
@@ -224,7 +224,6 @@ class Model:
     def notices(self) -> tuple[str, ...]:
         """What a user should know of this model's attention, such as maps that cannot be shown."""
         return self.layout.notices
-
 
 
 def _check_weights_are_here(hf: PreTrainedModel, name: str) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 import transformers as t
 
 import eyeline as el
-from eyeline.capture.prediction import Prediction
+from eyeline.capture.answer.prediction import Prediction
 from eyeline.errors import ModelError, TextError
 from tests.capture.families import tiny_tokenizer
 from tests.models.answer.headed_models import HEADED, LABELS, headed, masking_tokenizer, save
@@ -66,7 +68,7 @@ def test_the_trace_has_the_answer_its_attention_is_the_same_and_its_file_keeps_i
     assert trace.prediction.ids == prediction.ids
     assert trace.prediction.probabilities == pytest.approx(prediction.probabilities, abs=1e-5)
     trace.save(tmp_path / "t.safetensors")
-    assert el.open_trace(tmp_path / "t.safetensors").prediction == trace.prediction
+    assert el.open(tmp_path / "t.safetensors").prediction == trace.prediction
     with torch.no_grad():
         hf.set_attn_implementation("eager")
         output = hf(**model.passes.inputs([model.read((TEXT, PAIR))]), output_attentions=True)
@@ -142,7 +144,5 @@ def test_weights_that_are_not_numbers_give_an_error_and_not_an_answer():
 def test_a_file_of_an_older_version_opens_without_an_answer(tmp_path):
     assert Prediction.from_json(None) is None
     trace = el.wrap(headed("GPT2LMHeadModel"), masking_tokenizer(), name="m").trace("the cat .")
-    from dataclasses import replace
-
     replace(trace, prediction=None).save(tmp_path / "old.safetensors")
-    assert el.open_trace(tmp_path / "old.safetensors").prediction is None
+    assert el.open(tmp_path / "old.safetensors").prediction is None

@@ -24,7 +24,8 @@ from eyeline.analyses.provenance import corpus_facts, provenance
 from eyeline.capture.collect import Sides
 from eyeline.capture.selection import check_layers
 from eyeline.errors import ModelError, StorageError, TextError
-from eyeline.models.model import BATCH_TOKENS, Model
+from eyeline.models.model import Model
+from eyeline.models.tracing import BATCH_TOKENS
 from eyeline.results.facts import AnalyseOptions, RunFacts
 from eyeline.results.run import Run
 from eyeline.results.table import Table

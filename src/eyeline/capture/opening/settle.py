@@ -17,8 +17,10 @@ from eyeline.errors import ModelError
 
 
 def settled(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None) -> tuple[Layout, PreTrainedModel]:
-    """Which call is which layer, and the model without its head. An audio model is first tried with a short input. Where no input works, the error is that of the last: an
-    input of the model's own size."""
+    """Which call is which layer, and the model without its head.
+
+    An audio model is first tried with a short input. Where no input works, the error is that of the last: an input of the model's own size.
+    """
     with short_audio(model) as shortened:
         if shortened:
             with suppress(ModelError):

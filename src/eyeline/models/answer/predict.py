@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 
+from eyeline.capture.answer.prediction import Choices, Prediction
 from eyeline.capture.collect import Sides
 from eyeline.capture.interventions.records import Intervention
-from eyeline.capture.prediction import Choices, Prediction
 from eyeline.errors import ModelError, TextError
 from eyeline.models.passes import Passes
 from eyeline.text.tokenized import TokenizedText
