@@ -57,7 +57,7 @@ def plain(model: Any, sides: list[Any]) -> None:
     import torch
 
     from eyeline.capture.inputs import batch_inputs
-    from eyeline.models.model import BATCH_TEXTS, BATCH_TOKENS
+    from eyeline.models.tracing import BATCH_TEXTS, BATCH_TOKENS
     from eyeline.text.batches import batches
 
     for batch in batches([len(side.source) for side in sides], max_batch=BATCH_TEXTS, max_tokens=BATCH_TOKENS):
@@ -71,7 +71,7 @@ def folded(model: Any, sides: list[Any]) -> None:
     from eyeline.analyses.corpus.statistics.average_attention import AverageAttention
     from eyeline.analyses.corpus.statistics.entropy import Entropy
     from eyeline.capture.selection import check_layers
-    from eyeline.models.model import BATCH_TEXTS, BATCH_TOKENS
+    from eyeline.models.tracing import BATCH_TEXTS, BATCH_TOKENS
     from eyeline.text.batches import batches
 
     statistics, layers, roles = [AverageAttention(), Entropy()], check_layers(model.layout, None), roles_of(model.tokenizer)
