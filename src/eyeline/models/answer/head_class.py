@@ -44,7 +44,9 @@ def classes_to_try(config: PretrainedConfig) -> Iterator[Any]:
 
 
 def _is_decoder(config: PretrainedConfig) -> bool:
-    return type(config) in AutoModelForCausalLM._model_mapping and type(config) not in AutoModelForMaskedLM._model_mapping
+    kind = type(config)
+    writes = kind in AutoModelForCausalLM._model_mapping and kind not in AutoModelForMaskedLM._model_mapping
+    return writes and not config.is_encoder_decoder
 
 
 def _head_named(config: PretrainedConfig) -> Any:
