@@ -7,6 +7,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from eyeline.errors import TraceError, nearest
+from eyeline.results.space.one_head import distinct_names
 from eyeline.results.space.shown_fidelity import HELD_OUT, IN_PICTURE
 from eyeline.results.space.space import Space, SpaceStack
 from eyeline.results.space.tokens import SpaceTokens
@@ -49,6 +50,7 @@ def space_view(
     options       any other key of the state in docs/view-format.md, such as `colour_points="position"` or `theme="dark"`
     """
     spaces = [space] if beside is None else [space, beside]
+    models = [space.model] if beside is None else list(distinct_names(space.model, beside.model))
     names = [name for name in space.stacks if all(name in each.stacks for each in spaces)]
     if beside is not None:
         check_comparable(space, beside, names)
@@ -59,7 +61,7 @@ def space_view(
     shared = {name: in_common([each.stacks[name] for each in spaces]) for name in names}
     records: list[dict[str, Any]] = [
         {
-            "model": each.model,
+            "model": models[number],
             "of": each.of,
             "project": each.project,
             "gauge": each.gauge,
@@ -78,7 +80,7 @@ def space_view(
     spec: dict[str, Any] = {
         "format": FORMAT,
         "kind": "space",
-        "model": " · ".join(dict.fromkeys(each.model for each in spaces)),
+        "model": " · ".join(models),
         "texts": [{**text_record(text), **({"tags": list(tags)} if tags else {})} for text, tags in texts],
         "stacks": [grid_record(name, record, *shared[name]) for name, record in zip(names, records[0]["stacks"], strict=True)],
         "spaces": records,

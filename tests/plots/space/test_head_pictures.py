@@ -49,4 +49,5 @@ def test_a_pair_that_came_nearer_is_counted_head_by_head():
     x, y = before.only.queries[1, 2], before.only.keys[1, 2]
     slow = np.mean([np.linalg.norm(x[q] - y[k]) for q, k in rows]) / np.mean([np.linalg.norm(a - b) for a in x for b in y])
     assert relative_distance(before.only, rows)[1, 2] == pytest.approx(slow, rel=1e-5)
+    assert "came nearer" in line
     assert "nearer in 3 of 6 heads" in line

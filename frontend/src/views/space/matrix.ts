@@ -242,9 +242,9 @@ export class Matrix {
       const [dr, dc] = step[event.key];
       const hold = (value: number, n: number) => Math.max(0, Math.min(n - 1, value));
       const { rows, sheet, across } = this.grid;
-      const place = this.at ? rows.indexOf(this.at.row) : 0;
+      const line = this.at ? rows.indexOf(this.at.row) : 0;
       const col = this.at ? hold(this.at.col + (sheet ? dr * across + dc : dc), heads.length) : 0;
-      this.point({ row: rows[this.at && !sheet ? hold(place + dr, rows.length) : place], col });
+      this.point({ row: rows[this.at && !sheet ? hold(line + dr, rows.length) : line], col });
       this.ring.scrollIntoView({ block: "nearest", inline: "nearest" });
       const { row } = this.at!;
       this.stage.announce([this.name(row, col), ...factPhrases(this.data.facts(row, col), this.stage.labels)].join(". "));

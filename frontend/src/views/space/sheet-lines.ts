@@ -27,7 +27,18 @@ export function sheetLines(
       ...segments(links, at, plot, dark ? "#c3cad6" : "#475063", 1.4),
       opacity: Math.max(0.25, Math.min(1, (60 / links.length) ** 0.35)),
     });
-  if (red.length) items.push(segments(red, at, plot, dark ? RED_ON_DARK : RED, 3));
+  const colour = dark ? RED_ON_DARK : RED;
+  if (red.length) items.push(segments(red, at, plot, colour, 3));
+  for (const point of new Set(red.flatMap(({ from, to }) => [from, to])))
+    items.push({
+      type: "text",
+      x: plot.x + at[2 * point] + 4,
+      y: plot.y + at[2 * point + 1] - 7,
+      text: data.tokenOf(point),
+      size: 11,
+      mono: true,
+      fill: colour,
+    });
   return {
     items: items.length ? [{ type: "clip", x: plot.x, y: plot.y, w: plot.w, h: plot.h, items }] : [],
     links: links.length,

@@ -18,6 +18,7 @@ from eyeline.hosts.cli.models import ModelName
 from eyeline.hosts.cli.progress import progress_bars
 from eyeline.hosts.cli.terminal import console, print_notices
 from eyeline.hosts.report.text import PAGES
+from eyeline.results.space.one_head import distinct_names
 from eyeline.results.space.shown_fidelity import HELD_OUT, shown_columns
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ Seed = Annotated[int, typer.Option(help="For everything that is drawn at random.
 Kind = Annotated[str | None, typer.Option(help="text, jsonl or conllu, where the file's ending does not say.", show_default=False)]
 Pictures = Annotated[
     Path | None,
-    typer.Option(help="Also pictures of each head and layer (PNG, SVG, PDF), in this folder.", show_default=False),
+    typer.Option(help="Also pictures of each head and layer (PNG, SVG, PDF, HTML), in this folder.", show_default=False),
 ]
 Red = Annotated[list[str] | None, typer.Option(help="Pictures: a pair in red, such as it → cat or brown:##bara.", show_default=False)]
 
@@ -182,7 +183,7 @@ def compare(
         from eyeline.plots.space.head_pictures import came_nearer
 
         before, after = result.spaces
-        named = (before.model, after.model) if before.model != after.model else (f"{before.model}, first", f"{after.model}, second")
+        named = distinct_names(before.model, after.model)
         for name, space, folder in zip(named, (before, after), ("first", "second"), strict=True):
             _save_pictures(replace(space, model=name), pictures / folder, red)
         for line in came_nearer(before, after, red or []):
@@ -191,8 +192,9 @@ def compare(
 
 def _save_pictures(shown: Space, folder: Path, red: list[str] | None) -> None:
     from eyeline.plots.space.head_pictures import save_pictures
+    from eyeline.views.sheets import save_sheets
 
-    paths = save_pictures(shown, folder, red=red or [])
+    paths = save_pictures(shown, folder, red=red or []) + save_sheets(shown, folder, red=red or [])
     console.print(f"{len(paths)} pictures of {escape(shown.model)}: {escape(str(folder))}", highlight=False)
 
 

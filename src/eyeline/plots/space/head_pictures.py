@@ -101,9 +101,10 @@ def came_nearer(before: Space, after: Space, red: Sequence[str]) -> list[str]:
         for written in red:
             distance_before, distance_after = (relative_distance(stack, red_rows(stack, [written])) for stack in (first, second))
             nearer = int((distance_after < distance_before).sum())
+            verdict = "came nearer" if distance_after.mean() < distance_before.mean() else "did not come nearer"
             lines.append(
-                f"{written} ({name}): nearer in {nearer} of {distance_before.size} heads; distance over the mean distance"
-                f" {distance_before.mean():.2f} → {distance_after.mean():.2f}."
+                f"{written} ({name}): {verdict}. Distance over the mean distance {distance_before.mean():.2f} →"
+                f" {distance_after.mean():.2f}; nearer in {nearer} of {distance_before.size} heads."
             )
     return lines
 

@@ -1,4 +1,4 @@
-"""The part of a space that belongs to one head, as a space of its own."""
+"""The part of a space that belongs to one head or one layer, as a space of its own; and names that tell two spaces apart."""
 
 from __future__ import annotations
 
@@ -16,16 +16,43 @@ PER_HEAD = ("queries", "keys", "query_norms", "key_norms", "top_keys", "top_weig
 
 def head_space(space: Space, head: HeadRef) -> Space:
     """The space of one head alone."""
-    stack = space.stacks[head.stack]
-    i, j = stack.index_of(head.layer, head.head)
+    i, j = space.stacks[head.stack].index_of(head.layer, head.head)
+    return _part(space, head.stack, slice(i, i + 1), slice(j, j + 1))
+
+
+def layer_space(space: Space, stack: str, layer: int) -> Space:
+    """The space of all heads of one layer."""
+    i = space.stacks[stack].layers.index(layer)
+    return _part(space, stack, slice(i, i + 1), slice(None))
+
+
+def _part(space: Space, name: str, layers: slice, heads: slice) -> Space:
+    stack = space.stacks[name]
 
     def cut(array: np.ndarray | None) -> np.ndarray | None:
-        return None if array is None else array[i : i + 1, j : j + 1]
+        return None if array is None else array[layers, heads]
 
-    arrays = {name: cut(getattr(stack, name)) for name in PER_HEAD}
-    facts = {name: values[i : i + 1, j : j + 1] for name, values in stack.facts.items()}
-    alone = replace(stack, layers=(head.layer,), heads=(head.head,), facts=facts, linear=None, vectors=None, pairs={}, **arrays)  # type: ignore[arg-type]
-    return replace(space, stacks={stack.name: alone})
+    arrays = {what: cut(getattr(stack, what)) for what in PER_HEAD}
+    part = replace(
+        stack,
+        layers=stack.layers[layers],
+        heads=stack.heads[heads],
+        facts={fact: values[layers, heads] for fact, values in stack.facts.items()},
+        linear=None,
+        vectors=None,
+        pairs={},
+        **arrays,  # type: ignore[arg-type]
+    )
+    return replace(space, stacks={name: part})
+
+
+def distinct_names(first: str, second: str) -> tuple[str, str]:
+    """The names of two models; numbered where they are the same, so that a reader can tell them apart.
+
+    >>> distinct_names("base", "tuned"), distinct_names("base", "base")
+    (('base', 'tuned'), ('base (1)', 'base (2)'))
+    """
+    return (first, second) if first != second else (f"{first} (1)", f"{second} (2)")
 
 
 def picture_space(space: Space, picture: HeadPicture) -> Space:

@@ -17,13 +17,15 @@ from eyeline.hosts.app.space.run_view import open_clicked, opened, view
 from eyeline.results.comparison import FILES
 from eyeline.results.facts import present
 from eyeline.results.run import Run
+from eyeline.results.space.one_head import distinct_names
 
 
 @st.fragment
 def show_comparison(say: Say, run: Run, folder: Path) -> None:
     """Numbers, then both spaces with the same sentence selected."""
     name, counts, table = folder.name, run.facts.counts, run.table("compare")
-    models = tuple(escaped(model.name) for model in (run.facts.model, present(run.facts.other, "second model")))
+    names = distinct_names(run.facts.model.name, present(run.facts.other, "second model").name)
+    models = tuple(escaped(model) for model in names)
     corpus = escaped(str(run.facts.corpus.name))
     st.caption(
         say("space.provenance", a=models[0], b=models[1], corpus=corpus, texts=f"{counts['texts']:,}", tokens=f"{counts['tokens']:,}")
