@@ -19,9 +19,10 @@ from eyeline.analyses.space.gauge import gauge_error, gauge_layer, pair_rows, sh
 from eyeline.analyses.space.held_out import held_out_by
 from eyeline.analyses.space.notices import fidelity_notices, gauge_notices, shared_notices
 from eyeline.analyses.space.options import check_options, check_seed
+from eyeline.analyses.space.project_layer import AffineGauge, LayerPicture, project_layer, stacked_maps
 from eyeline.analyses.space.shared import shared_picture
 from eyeline.errors import TraceError
-from eyeline.measures.space.project import METHODS, check_method, principal_axes, project
+from eyeline.measures.space.project import METHODS
 from eyeline.models.model import Model
 from eyeline.results.facts import GaugeCheck, RunFacts, SpaceOptions, StackCheck
 from eyeline.results.space.shown_fidelity import HELD_OUT
@@ -135,7 +136,7 @@ def _stack(
     shape = (len(stack.layers), len(stack.heads))
     unknown = ("scale", "correlation_before", "correlation_after", "top1_full", "top5_full", "kl", *HELD_OUT)
     facts = {name: np.full(shape, np.nan) for name in unknown}
-    projected: list[tuple[np.ndarray, np.ndarray]] = []
+    projected: list[LayerPicture] = []
     report = steps.begin(options.project) if STEPS_OF_A_STACK[options.project] and options.project in METHODS else None
     shown: list[dict[str, float]] = []
     error = 0.0
@@ -151,10 +152,12 @@ def _stack(
         facts["top1_full"][layer], facts["top5_full"][layer] = full.top1[0], full.top5[0]
         shown += pair_rows(stack, layer, gauged, pairs)
         if options.project in METHODS:
-            projected.append(_projected(gauged.queries, gauged.keys, options, report, layer, shape[0]))
-    linear = None
+            maps = AffineGauge.between(stack.vectors.keys[layer], gauged) if options.gauge != "lifted" else None
+            projected.append(project_layer(gauged.queries, gauged.keys, options, maps, _of_layer(report, layer, *shape)))
+    linear: LinearProjections | None = None
     if options.project in METHODS:
-        queries, keys = (np.stack(side) for side in zip(*projected, strict=True))
+        queries, keys = (np.stack([getattr(picture, side) for picture in projected]) for side in ("queries", "keys"))
+        linear = stacked_maps(projected)
     else:
         pictures = fitted(stack, background, free=options.project == "freed", dims=options.dims, seed=options.seed, steps=steps)
         queries, keys, linear, facts["kl"] = pictures.queries, pictures.keys, pictures.linear, pictures.kl
@@ -172,26 +175,6 @@ def _stack(
     return _space_stack(stack, queries, keys, stack.vectors.queries, stack.vectors.keys, facts, linear, columns), check
 
 
-def _projected(
-    queries: np.ndarray, keys: np.ndarray, options: SpaceOptions, report: ReportStep | None, layer: int, of: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """The heads of one layer by PCA, UMAP or t-SNE: [head, query, dims], [head, key, dims]."""
-    how, dims = options.project, options.dims
-    both = np.concatenate([queries, keys], -2)  # [head, point, dim]
-    check_method(how, both.shape[-2])
-    if how == "pca":
-        mean, axes = principal_axes(both, dims)
-        points = ((both - mean[:, None]) @ axes).astype(np.float32)
-    else:
-        projected = []
-        for head, vectors in enumerate(both):
-            projected.append(project(vectors, how, dims=dims, seed=options.seed))
-            if report is not None:
-                report(layer * len(both) + head + 1, of * len(both))
-        points = np.stack(projected)
-    return points[:, : queries.shape[1]], points[:, queries.shape[1] :]
-
-
 def _shared(stack: CapturedStack, options: SpaceOptions, steps: Steps) -> SpaceStack:
     picture = shared_picture(
         stack, options.project, options.gauge, dims=options.dims, seed=options.seed, report=steps.begin(options.project)
@@ -206,12 +189,21 @@ def _shared(stack: CapturedStack, options: SpaceOptions, steps: Steps) -> SpaceS
 def _values(stack: CapturedStack, options: SpaceOptions, steps: Steps) -> SpaceStack:
     values = stack.vectors.values
     assert values is not None  # noqa: S101 - captured because `of` is values
-    points = []
     report = steps.begin(options.project) if STEPS_OF_A_STACK[options.project] else None
+    pictures = []
     for layer, layer_values in enumerate(values):
         none = np.zeros((len(layer_values), 0, layer_values.shape[-1]))
-        points.append(_projected(none, layer_values.astype(np.float64), options, report, layer, len(values))[1])
-    return _space_stack(stack, None, np.stack(points), None, values, {"entropy": mean_entropy(stack)}, None)
+        gauge, within = AffineGauge.none(len(layer_values), layer_values.shape[-1]), _of_layer(report, layer, *values.shape[:2])
+        pictures.append(project_layer(none, layer_values.astype(np.float64), options, gauge, within))
+    points = np.stack([picture.keys for picture in pictures])
+    return _space_stack(stack, None, points, None, values, {"entropy": mean_entropy(stack)}, stacked_maps(pictures))
+
+
+def _of_layer(report: ReportStep | None, layer: int, n_layers: int, n_heads: int) -> ReportStep | None:
+    """Reports the heads of one layer among those of all."""
+    if report is None:
+        return None
+    return lambda done, _of, tokens=0: report(layer * n_heads + done, n_layers * n_heads, tokens)
 
 
 def _space_stack(

@@ -24,7 +24,7 @@ SPACE = FileKind(
 ENDING = ".safetensors"
 FILE = f"space{ENDING}"
 POINTS = ("queries", "keys", "query_norms", "key_norms", "top_keys", "top_weights", "maps")
-LINEAR = ("query", "key", "offset")
+LINEAR = ("query", "key", "offset", "key_offset")
 VECTORS = ("queries", "keys", "values")
 
 

@@ -40,16 +40,18 @@ LEVELS = 255
 
 @dataclass(frozen=True)
 class LinearProjections:
-    """The fitted maps of every head, which put any token into the picture: x = q · query + offset, y = k · key.
+    """The maps of every head, which put any token into the picture: x = q · query + offset, y = k · key + key_offset.
 
-    query   [layer, head, dim, dims]
-    key     [layer, head, dim, dims]
-    offset  [layer, head, dims]
+    query       [layer, head, dim, dims]
+    key         [layer, head, dim, dims]; where the points are values: v · key + key_offset
+    offset      [layer, head, dims]
+    key_offset  [layer, head, dims]; None: no offset
     """
 
     query: np.ndarray
     key: np.ndarray
     offset: np.ndarray
+    key_offset: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class SpaceStack:
     maps            [layer, head, Σ_t queries(t) · keys(t)], uint8: every weight, text after text, row after row, as round(√a · 255);
                     None where that would be larger than the run allowed. `map_starts` says where a text begins, `map(…)` reads one
     facts           name → [layer, head], float: the columns of tables/space.csv (FACTS); nan where a number has no meaning
-    linear          the fitted maps, where the projection is fitted or freed
+    linear          the maps into the pictures, where the projection is fitted, freed or pca (not in the lifted gauge)
     vectors         the vectors themselves, where they were kept: needed for `project_head`, `search` and nothing that is drawn
     pairs           some pairs of a query and a key of some heads, for the figure of dot product against distance: columns of one table
     """
@@ -240,7 +242,7 @@ class Space:
         return search(self, token, side, layer, head, text, stack, top)
 
     def transform(self, trace: Trace, *, stack: str | None = None) -> Placed:
-        """New text in the same pictures: `space.transform(model.trace("…"))`. For spaces that were fitted or freed."""
+        """New text in the same pictures: `space.transform(model.trace("…"))`. For spaces that were fitted, freed or made by PCA."""
         from eyeline.results.space.ask import transform_trace
 
         return transform_trace(self, trace, stack)
