@@ -85,8 +85,10 @@ SPECIAL: dict[str, dict[str, Any]] = {
     "gemma3n_text": {"layer_types": ["sliding_attention", "full_attention"], "num_hidden_layers": 2, "num_kv_shared_layers": 0},
     "lfm2_moe": {"layer_types": ["conv", "full_attention"], "num_hidden_layers": 2, "num_dense_layers": 1},
     "mimo_v2_flash": {"head_dim": 24, "v_head_dim": 16, "num_key_value_heads": 2, "num_attention_heads": 4},
-    "nemotron_h": {"layers_block_type": ["linear_attention", "full_attention"]},
+    "nemotron_h": {"layers_block_type": ["linear_attention", "full_attention"], "mamba_num_heads": 8, "mamba_head_dim": 8, "n_groups": 8},
     "qwen3_omni_moe_thinker": {"vision_start_token_id": 3},
+    "zamba": {"layers_block_type": ["linear_attention", "hybrid", "hybrid"], "num_hidden_layers": 3},
+    "zamba2": {"layers_block_type": ["linear_attention", "hybrid"], "num_hidden_layers": 2},
     "xlm": {"emb_dim": 32, "n_heads": 4},
     "xmod": {"default_language": "en_XX"},
 }
@@ -118,10 +120,10 @@ def small_config(config_class: type[t.PreTrainedConfig], sizes: Sizes) -> t.PreT
 def _hybrid_layers(default: t.PreTrainedConfig, sizes: Sizes) -> dict[str, list[str]]:
     """Of a family that mixes linear and other attention: as many layers as there are, the last with a map."""
     types = vars(default).get("layer_types")
-    if not isinstance(types, list) or "linear_attention" not in types:
+    if not isinstance(types, list) or "linear_attention" not in types or "layers_block_type" in vars(default):
         return {}
-    with_map = next((kind for kind in types if kind != "linear_attention"), "full_attention")
-    return {"layer_types": ["linear_attention"] * (sizes.layers - 1) + [with_map]}
+    kinds = [kind for kind in types if kind != "linear_attention" and (kind.endswith("_attention") or kind == "hybrid")]
+    return {"layer_types": ["linear_attention"] * (sizes.layers - 1) + (kinds or ["full_attention"])[:1]}
 
 
 def _split_rotary_dimensions(config: t.PreTrainedConfig, sizes: Sizes) -> None:

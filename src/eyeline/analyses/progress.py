@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -88,3 +92,32 @@ class Steps:
                 self._report(replace(progress, step=step, seconds=seconds, index=first + progress.index, n_steps=self.n_steps))
 
         return report
+
+
+@contextmanager
+def interrupt_between_steps() -> Iterator[Callable[[], None]]:
+    """Within this block the first Ctrl-C waits for the function that is given here, which raises it; the second one ends at once.
+
+    An analysis that keeps its sums calls it where they are whole. Nothing changes in a thread, or where the host has a handler of its own.
+    """
+    requested = False
+
+    def request(number: int, frame: object) -> None:
+        nonlocal requested
+        if requested:
+            raise KeyboardInterrupt
+        requested = True
+
+    def raise_if_requested() -> None:
+        if requested:
+            raise KeyboardInterrupt
+
+    is_ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not is_ours:
+        yield raise_if_requested
+        return
+    before = signal.signal(signal.SIGINT, request)
+    try:
+        yield raise_if_requested
+    finally:
+        signal.signal(signal.SIGINT, before)

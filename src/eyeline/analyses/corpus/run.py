@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +19,7 @@ from eyeline.analyses.corpus.statistic import Statistic
 from eyeline.analyses.corpus.statistics.catalogue import STATISTICS, statistics_named
 from eyeline.analyses.corpus.summary import notices, summarise
 from eyeline.analyses.prepare import Preparation, characters, documents_of
-from eyeline.analyses.progress import Progress, ReportProgress, StopRequestedError
+from eyeline.analyses.progress import Progress, ReportProgress, StopRequestedError, interrupt_between_steps
 from eyeline.analyses.provenance import corpus_facts, provenance
 from eyeline.capture.collect import Sides
 from eyeline.capture.selection import check_layers
@@ -121,6 +121,10 @@ class _Loop:
         """Fold every batch after the position at which the run starts."""
         if self.start.complete:
             return self.statistics
+        with interrupt_between_steps() if self.folder is not None else nullcontext(lambda: None) as interrupt:
+            return self._run(documents, interrupt)
+
+    def _run(self, documents: Iterator[Document], interrupt: Callable[[], None]) -> list[Statistic]:
         done = self.start.done
         started, saved = time.monotonic() - self.seconds, time.monotonic()
         for number in itertools.count():
@@ -142,16 +146,19 @@ class _Loop:
                 if self.folder is not None and time.monotonic() - saved > SAVE_EVERY:
                     self.save((number, index + 1))
                     saved = time.monotonic()
-                if self.progress is not None:
-                    share = (index + 1) / len(cut)
-                    tokens = self.counts["tokens"] - int(self.preparation.counts["tokens"] * (1 - share))
-                    progress = Progress("documents", number * GROUP + int(len(group) * share), self.total, tokens, self.seconds)
-                    try:
-                        self.progress(progress)
-                    except StopRequestedError:
-                        self.save((number, index + 1))  # a batch is folded whole, so that --resume can go on from here
-                        raise
+                try:
+                    interrupt()
+                    self._report(number, len(group), (index + 1) / len(cut))
+                except (StopRequestedError, KeyboardInterrupt):
+                    self.save((number, index + 1))  # a batch is folded whole, so that --resume can go on from here
+                    raise
         return self.statistics
+
+    def _report(self, number: int, documents: int, share: float) -> None:
+        """So much of the documents of this group is done."""
+        if self.progress is not None:
+            tokens = self.counts["tokens"] - int(self.preparation.counts["tokens"] * (1 - share))
+            self.progress(Progress("documents", number * GROUP + int(documents * share), self.total, tokens, self.seconds))
 
     def _batch_tokens(self) -> int:
         return min([BATCH_TOKENS, *(limit for statistic in self.statistics if (limit := statistic.batch_tokens(self.model)) is not None)])
