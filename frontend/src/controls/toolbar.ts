@@ -3,6 +3,7 @@
 import { axes, isPair, matches } from "../core/axes";
 import type { Kind, Spec, State } from "../core/contract";
 import type { Labels } from "../core/labels";
+import { quantitiesOf, quantityName } from "../core/quantity";
 import { menu, numbers, search, segmented, select, stepper, type Control } from "./controls";
 import type { Format } from "../marks/picture";
 import { el, on } from "./dom";
@@ -30,6 +31,7 @@ export function toolbar(host: ToolbarHost, kind: Kind, inside: Kind): Toolbar {
   const bar: Control[] = [];
   if (inside !== kind) bar.push(backButton(host));
   if (host.spec.stacks.length > 1) bar.push(stackMenu(host));
+  if (quantitiesOf(host.spec).length > 1) bar.push(drawnMenu(host));
   if (kind !== "model") bar.push(layerStepper(host));
   if (kind === "neuron") bar.push(headStepper(host));
   else
@@ -118,6 +120,16 @@ export function backButton({ labels, set }: ToolbarHost): Control {
   on(button, "click", () => set({ opened: false, locked: [] }));
   return { element: button, sync: () => undefined };
 }
+
+/** What is drawn: attention, or a quantity beside it. */
+const drawnMenu = ({ spec, labels, set }: ToolbarHost): Control =>
+  select(
+    "drawn",
+    labels.drawn,
+    () => quantitiesOf(spec).map((quantity, i) => ({ value: String(i), label: quantityName(quantity, labels) })),
+    (s) => String(s.drawn),
+    (v) => set({ drawn: Number(v) }),
+  );
 
 export const stackMenu = ({ spec, labels, set }: ToolbarHost): Control =>
   select(

@@ -119,8 +119,10 @@ const BLUES_ON_BLACK = ["#0f1115", "#14264d", "#1d3f8f", "#2f66d8", "#6f9df3", "
 /** Attention from 0 to 1 on a heatmap: light to dark on white, dark to light on black. */
 export const attentionColour = (t: number, dark: boolean): Rgb => along(dark ? BLUES_ON_BLACK : BLUES_ON_WHITE, t);
 
-const NEGATIVE = parse("#2563eb");
-const POSITIVE = parse("#ea580c");
+/** The two sides of signed numbers, everywhere. */
+export const SIGNED_COLOURS = { negative: "#2563eb", positive: "#ea580c" } as const;
+const NEGATIVE = parse(SIGNED_COLOURS.negative);
+const POSITIVE = parse(SIGNED_COLOURS.positive);
 
 /**
  * Signed values in [−1, 1]: blue negative, background zero, orange positive.
@@ -139,3 +141,7 @@ export const pixel = ([r, g, b]: Rgb, alpha = 255): number =>
 export function table(colour: (t: number) => Rgb): Uint32Array {
   return Uint32Array.from({ length: 256 }, (_, i) => pixel(colour(i / 255)));
 }
+
+/** The colours of a signed grid: index 127 is zero (marks/heatmap.ts). */
+export const signedTable = (dark: boolean): Uint32Array =>
+  Uint32Array.from({ length: 256 }, (_, i) => pixel(signedColour(Math.min(254, i) / 127 - 1, dark)));

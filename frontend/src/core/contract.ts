@@ -17,12 +17,27 @@ export interface LayerSpec {
   n_heads: number;
   n_key_heads: number;
   weights: string;
+  /** Arrays of the further quantities, in their order; null where one has nothing in this layer. */
+  also?: (string | null)[];
   queries?: string | null;
   keys?: string | null;
   values?: string | null;
   scale?: number | null;
   bias?: string | null;
   mask?: string | null;
+}
+
+/** What can be drawn: attention, or a quantity beside it. Numbers in its arrays are parts of `largest`. */
+export interface QuantitySpec {
+  method: string;
+  name: string;
+  signed: boolean;
+  largest: number;
+  /** The token or label that it is about; empty where it is about none. */
+  answer: string;
+  /** Whether it tells heads, and layers, apart. */
+  by_head: boolean;
+  by_layer: boolean;
 }
 
 export interface StackSpec {
@@ -74,6 +89,8 @@ export interface Spec {
   model: string;
   texts: TextSpec[];
   stacks: StackSpec[];
+  /** The first is what `weights` hold; absent where that is attention and nothing else came with it. */
+  quantities?: QuantitySpec[];
   /** Sentences that a reader of this view must know, such as maps that cannot be shown. */
   notices?: string[];
   /** Kind "space" only: one space, or two to be compared. */

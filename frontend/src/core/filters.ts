@@ -13,15 +13,16 @@ export function renormalise(weights: Float32Array, width: number): Float32Array 
   const scaled = new Float32Array(weights.length);
   for (let start = 0; start < weights.length; start += width) {
     let sum = 0;
-    for (let j = 0; j < width; j++) sum += weights[start + j];
+    for (let j = 0; j < width; j++) sum += Math.abs(weights[start + j]);
     if (sum > 0) for (let j = 0; j < width; j++) scaled[start + j] = weights[start + j] / sum;
   }
   return scaled;
 }
 
+/** The largest size. */
 export function maximum(weights: Float32Array): number {
   let most = 0;
-  for (let i = 0; i < weights.length; i++) if (weights[i] > most) most = weights[i];
+  for (let i = 0; i < weights.length; i++) if (Math.abs(weights[i]) > most) most = Math.abs(weights[i]);
   return most;
 }
 
@@ -40,7 +41,7 @@ export class Combined {
     }
     const total = this.total;
     if (this.how === "mean") for (let i = 0; i < total.length; i++) total[i] += weights[i];
-    else for (let i = 0; i < total.length; i++) if (weights[i] > total[i]) total[i] = weights[i];
+    else for (let i = 0; i < total.length; i++) if (Math.abs(weights[i]) > Math.abs(total[i])) total[i] = weights[i];
   }
 
   result(): Float32Array {

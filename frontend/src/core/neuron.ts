@@ -5,6 +5,7 @@ export interface KeyRow {
   score: number; // q·k·scale
   bias: number | null;
   weight: number;
+  drawn: number | null; // another quantity than attention, as a part of its largest; null where attention is drawn
   masked: boolean;
   contribution: Float32Array | null; // weight × value, a number a dimension; null where values were not kept
 }

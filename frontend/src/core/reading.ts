@@ -3,9 +3,11 @@
 import type { Source } from "./arrays";
 import { axes, type Axis } from "./axes";
 import { headColour } from "./colours";
-import type { Spec, State } from "./contract";
+import type { QuantitySpec, Spec, State } from "./contract";
+import type { Decoded } from "./decode";
 import { Combined, maximum, mostAttended, renormalise, select } from "./filters";
 import { groupsOf, poolToWords } from "./pooling";
+import { arrayOf, drawnOf, emptyArray, signedArray } from "./quantity";
 import { breathe } from "./schedule";
 import type { Theme } from "./theme";
 
@@ -13,8 +15,8 @@ export interface HeadMap {
   /** Head number, or −1 for several combined. */
   head: number;
   name: string;
-  weights: Float32Array; // [row, column]
-  max: number;
+  weights: Float32Array; // [row, column]; below zero where the quantity has a sign
+  max: number; // of their sizes
 }
 
 export interface Reading {
@@ -22,6 +24,7 @@ export interface Reading {
   cols: Axis;
   maps: HeadMap[];
   sink: number | null;
+  quantity: QuantitySpec;
 }
 
 /** The head's own colour; several combined are drawn in the colour of queries. */
@@ -58,8 +61,13 @@ export class Reader {
     return this.sinks.get(key)!;
   }
 
-  weights(stack: number, layer: number) {
-    return this.arrays.get(this.spec.stacks[stack].layers[layer].weights);
+  /** The weights of a layer, or the numbers of another quantity, as parts of its largest: [head, query, key]. */
+  async weights(stack: number, layer: number, drawn = 0): Promise<Decoded> {
+    const { layers, query_text, key_text } = this.spec.stacks[stack];
+    const name = arrayOf(layers[layer], drawn);
+    if (name === null) return emptyArray(this.spec.texts[query_text].tokens.length, this.spec.texts[key_text].tokens.length);
+    const array = await this.arrays.get(name);
+    return drawnOf(this.spec, { drawn }).signed ? signedArray(array) : array;
   }
 
   async sides(state: State): Promise<{ rows: Axis; cols: Axis; sink: number | null }> {
@@ -80,6 +88,7 @@ export class Reader {
       state.stack,
       layer,
       head,
+      state.drawn,
       state.level,
       state.segments,
       state.hide_special,
@@ -89,9 +98,10 @@ export class Reader {
     ].join();
     const cached = this.kept.get(key);
     if (cached) return cached;
-    const array = await this.weights(state.stack, layer);
+    const array = await this.weights(state.stack, layer, state.drawn);
     const stack = this.spec.stacks[state.stack];
-    let weights = array.block(head, use === "coarse" && !state.renormalise); // [query, key]; dividing by a small sum needs the fine plane
+    const at = Math.min(head, array.shape[0] - 1); // a quantity without heads has one map
+    let weights = array.block(at, use === "coarse" && !state.renormalise); // [query, key]; dividing by a small sum needs the fine plane
     let width = array.shape[2];
     if (state.level === "word") {
       const keyGroups = groupsOf(this.spec.texts[stack.key_text], "word");
@@ -119,6 +129,12 @@ export class Reader {
   async read(state: State, heads: number[] = state.heads): Promise<Reading> {
     const { rows, cols, sink } = await this.sides(state);
     const layers = this.spec.stacks[state.stack].layers;
+    const quantity = drawnOf(this.spec, state);
+    if (!quantity.by_head && heads.length && state.combine === "each") {
+      const weights = await this.map(state, state.layer, 0, rows, cols);
+      const name = quantity.by_layer ? `L${layers[state.layer].layer}` : "";
+      return { rows, cols, sink, quantity, maps: [{ head: -1, name, weights, max: maximum(weights) }] };
+    }
     if (state.combine !== "each" && heads.length) {
       const combined = new Combined(state.combine);
       const chosen = [...new Set([state.layer, ...state.combine_layers])];
@@ -128,14 +144,20 @@ export class Reader {
         if (chosen.length > 1) await breathe();
       }
       const weights = combined.result();
-      return { rows, cols, sink, maps: [{ head: -1, name: combinedName(this.spec, state, heads), weights, max: maximum(weights) }] };
+      return {
+        rows,
+        cols,
+        sink,
+        quantity,
+        maps: [{ head: -1, name: combinedName(this.spec, state, heads), weights, max: maximum(weights) }],
+      };
     }
     const maps: HeadMap[] = [];
     for (const head of heads) {
       const weights = await this.map(state, state.layer, head, rows, cols);
       maps.push({ head, name: headName(layers[state.layer].layer, head), weights, max: maximum(weights) });
     }
-    return { rows, cols, sink, maps };
+    return { rows, cols, sink, quantity, maps };
   }
 }
 

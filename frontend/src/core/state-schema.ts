@@ -7,6 +7,8 @@ export interface State {
   layer: number;
   /** Heads switched on (neuron view and space: the first is the head; in a space its index in `heads`). */
   heads: number[];
+  /** What is drawn: attention (0), or one of the quantities beside it. */
+  drawn: number;
   /** How a head is shown; above 256 tokens the default is the heatmap. */
   as: "lines" | "heatmap";
   /** Word level: sum over pieces as keys, mean as queries. */
@@ -99,6 +101,7 @@ export const BOUNDS = {
 export const defaultValues = (): Omit<State, "heads" | "rows" | "columns"> => ({
   stack: 0,
   layer: 0,
+  drawn: 0,
   as: "lines",
   level: "token",
   direction: "from",

@@ -64,6 +64,7 @@ function repaired(spec: Spec, state: State, base: State, given: Partial<State>):
     stack: base.stack,
     layer,
     heads: single(spec) && heads.length === 0 ? [0] : heads,
+    drawn: Math.round(clamp(given.drawn, 0, (spec.quantities?.length ?? 1) - 1, 0)),
     threshold: clamp(given.threshold, ...BOUNDS.threshold, 0),
     combine_layers: within(given.combine_layers, stack.layers.length),
     locked: within(given.locked, state.direction === "from" ? nQuery : nKey),

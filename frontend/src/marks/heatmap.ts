@@ -3,9 +3,13 @@
 export interface Grid {
   cols: number;
   rows: number;
-  /** Colour index, 0…255: the square root of the strength, so that small weights can be seen. */
+  /** Colour index, 0…255: the square root of the strength, so that small weights can be seen. Signed: 0…254, and 127 is zero. */
   shade: Uint8Array;
+  signed?: boolean;
 }
+
+/** The colour index of zero in a signed grid. */
+export const ZERO = 127;
 
 export interface Pyramid {
   /** levels[l] has cells of 2^l × 2^l weights, each the largest of its weights. */
@@ -22,19 +26,32 @@ export function shades(weights: Float32Array, cols: number, max: number, rescale
   return { cols, rows: cols ? weights.length / cols : 0, shade };
 }
 
+/** A grid whose numbers have a sign: the two sides of zero have the two sides of the colours. */
+export function signedShades(parts: Float32Array, cols: number, max: number, rescale: boolean, threshold: number): Grid {
+  const scale = rescale ? (max > 0 ? 1 / max : 0) : 1;
+  const shade = new Uint8Array(parts.length);
+  for (let i = 0; i < parts.length; i++) {
+    const part = Math.max(-1, Math.min(1, Math.abs(parts[i]) < threshold ? 0 : parts[i] * scale));
+    shade[i] = ZERO + Math.round(ZERO * part);
+  }
+  return { cols, rows: cols ? parts.length / cols : 0, shade, signed: true };
+}
+
 export function coarser(grid: Grid): Grid {
   const cols = Math.ceil(grid.cols / 2);
   const rows = Math.ceil(grid.rows / 2);
   const shade = new Uint8Array(cols * rows);
+  if (grid.signed) shade.fill(ZERO);
   for (let r = 0; r < grid.rows; r++) {
     const into = (r >> 1) * cols;
     const from = r * grid.cols;
     for (let c = 0; c < grid.cols; c++) {
       const value = grid.shade[from + c];
-      if (value > shade[into + (c >> 1)]) shade[into + (c >> 1)] = value;
+      const held = shade[into + (c >> 1)];
+      if (grid.signed ? Math.abs(value - ZERO) > Math.abs(held - ZERO) : value > held) shade[into + (c >> 1)] = value;
     }
   }
-  return { cols, rows, shade };
+  return { cols, rows, shade, signed: grid.signed };
 }
 
 export function pyramid(base: Grid): Pyramid {
@@ -90,7 +107,7 @@ export function shrink(weights: Float32Array, cols: number, size: number): { col
     const from = r * cols;
     for (let c = 0; c < cols; c++) {
       const weight = weights[from + c];
-      if (weight > small[to + into[c]]) small[to + into[c]] = weight;
+      if (Math.abs(weight) > Math.abs(small[to + into[c]])) small[to + into[c]] = weight;
     }
   }
   return { cols: smallCols, rows: smallRows, weights: small };

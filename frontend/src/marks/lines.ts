@@ -33,6 +33,8 @@ export interface Choice {
   seen?: (row: number, col: number) => boolean;
 }
 
+// A line of a number below zero has the index of its map plus the number of maps: the second half of the colours.
+
 export function lineSet(maps: Pick<HeadMap, "weights" | "max">[], choice: Choice): LineSet {
   const { width } = choice;
   let room = 4096;
@@ -42,14 +44,15 @@ export function lineSet(maps: Pick<HeadMap, "weights" | "max">[], choice: Choice
     const scale = choice.rescale ? (max > 0 ? 1 / max : 0) : 1;
     const floor = Math.max(choice.threshold, FAINTEST ** (1 / 0.85) / (scale || 1)); // the least weight that can be seen
     const visit = (row: number, col: number) => {
-      const weight = weights[row * width + col];
+      const value = weights[row * width + col];
+      const weight = Math.abs(value);
       if (weight < floor || (choice.seen && !choice.seen(row, col))) return;
       if (set.count === room) set = grow(set, (room *= 2));
       const at = set.count++;
       set.from[at] = row;
       set.to[at] = col;
-      set.map[at] = m;
-      set.weight[at] = weight;
+      set.map[at] = value < 0 ? m + maps.length : m;
+      set.weight[at] = value;
       set.opacity[at] = opacityOf(Math.min(1, weight * scale));
     };
     const rows = choice.rows ? [...choice.rows] : null;
@@ -112,6 +115,7 @@ export const nudge = (map: number, maps: number, spread: number): number => (map
 /** End points of a line: x1, y1, x2, y2. */
 export function ends(item: Lines, i: number): [number, number, number, number] {
   const { set } = item;
-  const off = nudge(set.map[i], item.colours.length, item.spread);
+  const maps = item.maps ?? item.colours.length;
+  const off = nudge(set.map[i] % maps, maps, item.spread);
   return [item.x1, item.y1[set.from[i]] + off, item.x2, item.y2[set.to[i]] + off];
 }

@@ -46,6 +46,8 @@ export interface Lines {
   y1: Float32Array;
   y2: Float32Array;
   spread: number;
+  /** How many maps there are, where numbers below zero have colours of their own behind those of the maps. */
+  maps?: number;
   colours: string[];
   widest: number;
   curved: boolean;

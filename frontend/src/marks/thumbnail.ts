@@ -1,8 +1,8 @@
 // One head, small: a heatmap or a bundle of lines.
 
-import { mix, parse, pixel } from "../core/colours";
+import { mix, parse, pixel, SIGNED_COLOURS, signedTable } from "../core/colours";
 import type { Theme } from "../core/theme";
-import { shades, shrink } from "./heatmap";
+import { shades, shrink, signedShades } from "./heatmap";
 import { lineSet } from "./lines";
 import type { Item } from "./scene";
 
@@ -12,6 +12,7 @@ export interface ThumbnailLook {
   colour: string;
   theme: Theme;
   as: "lines" | "heatmap";
+  signed: boolean;
 }
 
 /** What is kept of a head for its thumbnail: independent of where and how large it is drawn. */
@@ -27,6 +28,13 @@ export function thumbnailOf(weights: Float32Array, cols: number, max: number, si
 }
 
 export function thumbnailItem(thumb: Thumbnail, how: ThumbnailLook, x: number, y: number, w: number, h: number): Item {
+  if (how.as === "heatmap" && how.signed) {
+    const { shade } = signedShades(thumb.weights, thumb.cols, thumb.max, how.rescale, how.threshold);
+    const colours = signedTable(how.theme.dark);
+    const pixels = new Uint32Array(shade.length);
+    for (let i = 0; i < pixels.length; i++) pixels[i] = colours[shade[i]];
+    return { type: "bitmap", x, y, w, h, cols: thumb.cols, rows: thumb.rows, pixels };
+  }
   if (how.as === "heatmap") {
     const grid = shades(thumb.weights, thumb.cols, thumb.max, how.rescale, how.threshold);
     const ground = parse(how.theme.ground);
@@ -50,7 +58,8 @@ export function thumbnailItem(thumb: Thumbnail, how: ThumbnailLook, x: number, y
     y1: ys(thumb.rows),
     y2: ys(thumb.cols),
     spread: 0,
-    colours: [how.colour],
+    colours: how.signed ? [SIGNED_COLOURS.positive, SIGNED_COLOURS.negative] : [how.colour],
+    maps: 1,
     widest: 1.5,
     curved: false,
   };

@@ -11,6 +11,7 @@ import numpy as np
 from eyeline.errors import TraceError
 from eyeline.views.encode import Encoded
 from eyeline.views.options import StateOptions
+from eyeline.views.quantities import decode_quantity
 from eyeline.views.state import checked
 
 KINDS = ("head", "model", "neuron", "space")
@@ -48,6 +49,14 @@ class ViewData:
         now = self.spec["state"]
         return replace(self, spec={**self.spec, "state": {**now, **checked(dict(state), self.spec, now)}})
 
-    def weights(self, stack: int = 0, layer: int = 0) -> np.ndarray:
-        """[head, query, key] of the layer with this index in the view, as a reader sees them: right to three decimals."""
-        return self.arrays[self.spec["stacks"][stack]["layers"][layer]["weights"]].decode()
+    def weights(self, stack: int = 0, layer: int = 0, drawn: int = 0) -> np.ndarray:
+        """[head, query, key] of the layer with this index in the view, as a reader sees them: right to three decimals.
+
+        drawn: attention (0) or a quantity beside it, whose numbers are parts of the largest one (`spec["quantities"]`).
+        """
+        record = self.spec["stacks"][stack]["layers"][layer]
+        name = record["weights"] if drawn == 0 else record["also"][drawn - 1]
+        if name is None:
+            return np.zeros((1, *self.weights(stack, layer).shape[1:]), dtype=np.float32)
+        quantities = self.spec.get("quantities")
+        return self.arrays[name].decode() if quantities is None else decode_quantity(self.arrays[name], quantities[drawn])

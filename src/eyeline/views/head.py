@@ -18,16 +18,18 @@ def head_view(
     layer: int | None = None,
     heads: Sequence[int] | int | None = None,
     layers: Sequence[int] | None = None,
+    also: Sequence[Trace] = (),
     **options: Unpack[HeadViewOptions],
 ) -> View:
     """Two columns of tokens and a line for each weight; above 256 tokens a heatmap.
 
     stack, layer, heads   where the reader begins: encoder, decoder or cross; a layer number; the heads switched on (all)
     layers                the layers to include (all): fewer make a smaller page
+    also                  quantities beside attention (`el.attribute`), to switch to with "what is drawn"
     options               any other key of the state in docs/view-format.md, such as `theme="dark"` or `level="word"`
 
     >>> from eyeline.capture.trace import Trace
     >>> head_view(Trace.from_arrays([[[[0.5, 0.5], [1.0, 0.0]]]], ["a", "b"]), layer=0)
     <head view of arrays, 2 tokens>
     """
-    return lay_out("head", trace, stack=stack, layers=layers, start=layer, heads=heads, state=dict(options))
+    return lay_out("head", trace, stack=stack, layers=layers, start=layer, heads=heads, state=dict(options), also=also)

@@ -19,6 +19,7 @@ def model_view(
     heads: Sequence[int] | int | None = None,
     layer: int | None = None,
     head: int | None = None,
+    also: Sequence[Trace] = (),
     **options: Unpack[ModelViewOptions],
 ) -> View:
     """A grid of all heads, a row a layer.
@@ -27,10 +28,11 @@ def model_view(
     layers        the layers to include (all): fewer make a smaller page
     heads         the columns shown first (all); the others stay a click away
     layer, head   the head to open; one of them alone is the row or the column shown first
+    also          quantities beside attention (`el.attribute`), to switch to with "what is drawn"
     options       any other key of the state in docs/view-format.md, such as `theme="dark"`
     """
     begin = heads if head is None else [head]
-    view = lay_out("model", trace, stack=stack, layers=layers, start=layer, heads=begin, state=dict(options))
+    view = lay_out("model", trace, stack=stack, layers=layers, start=layer, heads=begin, state=dict(options), also=also)
     if layer is not None and head is not None:
         return view.starting(opened=True)
     shown = view if layer is None else view.starting(rows=[view.state["layer"]])

@@ -19,6 +19,7 @@ def neuron_view(
     head: int = 0,
     stack: str | None = None,
     layers: Sequence[int] | None = None,
+    also: Sequence[Trace] = (),
     **options: Unpack[NeuronViewOptions],
 ) -> View:
     """The query vector, every key vector, their product by dimension, the scaled dot product, the softmax, and the values weighted by it.
@@ -27,6 +28,7 @@ def neuron_view(
 
     layer, head, stack   where the reader begins
     layers               the layers to include (all): fewer make a smaller page
+    also                 quantities beside attention (`el.attribute`), to switch to with "what is drawn"
     """
     for part in trace.stacks.values():
         missing = [what for what in ("queries", "keys") if not part.has(what)]
@@ -40,4 +42,4 @@ def neuron_view(
                 f"The neuron view needs the scale of q·k, and the {part.name} has {len(part.scales)} for {len(part.layers)} layers.",
                 "Give one number a layer, usually 1/√dim.",
             )
-    return lay_out("neuron", trace, stack=stack, layers=layers, start=layer, heads=[head], state=dict(options))
+    return lay_out("neuron", trace, stack=stack, layers=layers, start=layer, heads=[head], state=dict(options), also=also)

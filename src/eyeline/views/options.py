@@ -23,8 +23,9 @@ class EveryViewOptions(TypedDict, total=False):
 
 
 class ReadingOptions(EveryViewOptions, total=False):
-    """Which weights are left in, for views of a trace."""
+    """What is drawn, and which weights are left in, for views of a trace."""
 
+    drawn: int
     segments: Literal["all", "aa", "ab", "ba", "bb"]
     hide_special: bool
     hide_sink: bool

@@ -13,6 +13,7 @@ from eyeline.capture.trace import Trace
 from eyeline.errors import TraceError, nearest
 from eyeline.text.tokenized import TokenizedText
 from eyeline.views.encode import NEAREST, Encoded, encode_mask, encode_vectors, encode_weights
+from eyeline.views.quantities import also_arrays, check_also, encode_quantity, quantity_record
 from eyeline.views.state import checked
 from eyeline.views.view import View
 
@@ -28,6 +29,7 @@ def lay_out(
     start: int | None,
     heads: Iterable[int] | int | None,
     state: dict[str, Any],
+    also: Sequence[Trace] = (),
 ) -> View:
     """Build a view. `stack`, `start` (a layer number) and `heads` are where the reader begins; `layers` are those included."""
     stacks = {name: chosen_layers(each_stack, layers) for name, each_stack in trace.stacks.items()}
@@ -42,9 +44,11 @@ def lay_out(
         raise TraceError("heads=… in a neuron view.", "It shows one head: give head=….")
     shown = {"stack": list(stacks).index(begin), **position(trace.stacks[begin], stacks[begin], start, heads)}
 
+    check_also(trace, also)
+    quantities = [quantity_record(each) for each in (trace, *also)]
     texts: list[TokenizedText] = []
     arrays: dict[str, Encoded] = {}
-    records = []
+    records: list[dict[str, Any]] = []
     for name, chosen in stacks.items():
         each_stack = trace.stacks[name]
         records.append(
@@ -52,9 +56,11 @@ def lay_out(
                 "name": name,
                 "query_text": index_of(each_stack.query_text, texts),
                 "key_text": index_of(each_stack.key_text, texts),
-                "layers": [layer_record(each_stack, index, arrays, vectors=kind == "neuron") for index in chosen],
+                "layers": [layer_record(each_stack, index, arrays, quantities[0], vectors=kind == "neuron") for index in chosen],
             }
         )
+        for record in records[-1]["layers"] if also else ():
+            record["also"] = also_arrays(each_stack, record["layer"], also, quantities[1:], arrays)
         if kind == "neuron" and not each_stack.has("values"):
             records[-1]["why_no_values"] = each_stack.why_missing.format(name="values")
     spec: dict[str, Any] = {
@@ -64,8 +70,11 @@ def lay_out(
         "texts": [text_record(text) for text in texts],
         "stacks": records,
     }
-    if trace.notices:
-        spec["notices"] = list(trace.notices)
+    if also or trace.quantity is not None:
+        spec["quantities"] = quantities
+    notices = [*trace.notices, *(notice for each in also for notice in each.notices if notice not in trace.notices)]
+    if notices:
+        spec["notices"] = notices
     spec["state"] = {**checked(state, spec, shown), **shown}
     return View(kind, spec, arrays)
 
@@ -100,12 +109,15 @@ def n_heads(stack: Stack, index: int) -> int:
     return len(stack.weights_by_layer[index])
 
 
-def layer_record(stack: Stack, index: int, arrays: dict[str, Encoded], *, vectors: bool) -> dict[str, Any]:
+def layer_record(stack: Stack, index: int, arrays: dict[str, Encoded], quantity: dict[str, Any], *, vectors: bool) -> dict[str, Any]:
     """One layer's entry; its arrays are added to `arrays` under the names that the entry gives."""
     prefix = f"{stack.name}.{stack.layers[index]}"
     count = n_heads(stack, index)
     record: dict[str, Any] = {"layer": stack.layers[index], "n_heads": count, "n_key_heads": count, "weights": f"{prefix}.weights"}
-    arrays[record["weights"]] = encode_weights(stack.weights_by_layer[index], near=NEAREST if vectors else None)
+    weights = stack.weights_by_layer[index]
+    attention = quantity["method"] == "attention"
+    near = NEAREST if vectors else None
+    arrays[record["weights"]] = encode_weights(weights, near=near) if attention else encode_quantity(weights, quantity)
     if not vectors:
         return record
     for what in ("queries", "keys"):

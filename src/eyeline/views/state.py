@@ -105,6 +105,8 @@ def counted(what: str, spec: Mapping[str, Any], state: Mapping[str, Any]) -> int
     """How many there are of what an index counts, in the stack and layer that the state shows."""
     if what == "stacks":
         return len(spec["stacks"])
+    if what == "quantities":
+        return len(spec.get("quantities", (None,)))
     stack = spec["stacks"][state.get("stack", 0)]
     if what == "layers":
         return len(stack["layers"])

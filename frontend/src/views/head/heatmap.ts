@@ -4,9 +4,10 @@ import { el, on } from "../../controls/dom";
 import { shownHeads } from "../../controls/heads";
 import type { Zoom } from "../../core/contract";
 import { matchesInOrder, stepped } from "../../core/find";
+import { shownNumber } from "../../core/quantity";
 import type { Reading } from "../../core/reading";
 import { paint } from "../../marks/canvas";
-import { pyramid, shades, type Pyramid } from "../../marks/heatmap";
+import { pyramid, shades, signedShades, type Pyramid } from "../../marks/heatmap";
 import type { Scene } from "../../marks/scene";
 import type { Stage, Summary } from "../../registry";
 import { Tip } from "../tip";
@@ -70,9 +71,10 @@ export class HeatmapPart {
     this.reading = reading;
     const [map] = reading.maps;
     const cols = reading.cols.labels.length;
-    const key = `${map.name} ${state.rescale} ${state.threshold} ${state.stack}`;
+    const { signed } = reading.quantity;
+    const key = `${map.name} ${state.rescale} ${state.threshold} ${state.stack} ${state.drawn}`;
     if (this.built !== key || this.weights !== map.weights)
-      this.pyramid = pyramid(shades(map.weights, cols, map.max, state.rescale, state.threshold));
+      this.pyramid = pyramid((signed ? signedShades : shades)(map.weights, cols, map.max, state.rescale, state.threshold));
     [this.built, this.weights] = [key, map.weights];
     if (this.searched !== state.find) [this.searched, this.match, this.hovered] = [state.find, -1, null];
     [this.frame, this.margins] = heatmapFrame(reading, this.stage.element.clientWidth, innerHeight);
@@ -214,13 +216,19 @@ export class HeatmapPart {
     this.hovered = cell;
     if (moved) this.render();
     if (!cell || !this.reading) return this.tip.hide();
-    const { rows, cols, maps } = this.reading;
+    const { rows, cols, maps, quantity } = this.reading;
     const weight = maps[0].weights[cell.row * cols.labels.length + cell.col];
     this.tip.show(
       x,
       y,
       [
-        [{ token: rows.labels[cell.row] }, " → ", { token: cols.labels[cell.col] }, "  ", { number: weight.toFixed(3) }],
+        [
+          { token: rows.labels[cell.row] },
+          " → ",
+          { token: cols.labels[cell.col] },
+          "  ",
+          { number: shownNumber(weight, quantity.largest) },
+        ],
         [`${maps[0].name} · ${rows.groups[cell.row][0]} → ${cols.groups[cell.col][0]}`],
       ],
       { width: this.margins.width, height: this.current!.height },

@@ -258,7 +258,7 @@ export class LinesPart {
       drawn.push({
         from: reading.rows.groups[set.from[i]][0],
         to: reading.cols.groups[set.to[i]][0],
-        head: reading.maps[set.map[i]].head,
+        head: reading.maps[set.map[i] % reading.maps.length].head,
         weight: set.weight[i],
         opacity: set.opacity[i],
       });

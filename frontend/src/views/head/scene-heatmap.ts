@@ -1,9 +1,10 @@
 // The head view as a heatmap: the matrix, its labels and its scale.
 
 import { matches, type Axis } from "../../core/axes";
-import { attentionColour, format, table } from "../../core/colours";
+import { attentionColour, format, signedColour, signedTable, table } from "../../core/colours";
 import type { State, Zoom } from "../../core/contract";
 import type { Labels } from "../../core/labels";
+import { shownNumber } from "../../core/quantity";
 import type { Reading } from "../../core/reading";
 import type { Theme } from "../../core/theme";
 import { cut, type Pyramid } from "../../marks/heatmap";
@@ -52,7 +53,7 @@ export function heatmapScene(input: HeatmapInput): Scene {
     input.pyramid,
     window,
     cell * (globalThis.devicePixelRatio || 1),
-    table((t) => attentionColour(t, theme.dark)),
+    input.reading.quantity.signed ? signedTable(theme.dark) : table((t) => attentionColour(t, theme.dark)),
   );
   const X = (col: number) => left + (col - window.left) * cell;
   const Y = (row: number) => top + (row - window.top) * cell;
@@ -172,6 +173,8 @@ function axisLabels(
 function legend({ reading, state, theme, labels, left, zoom, frame, width }: HeatmapInput, y: number): Item[] {
   const map = reading.maps[0];
   const top = state.rescale ? map.max : 1;
+  const { signed, largest, method } = reading.quantity;
+  const isAttention = method === "attention";
   const wide = 120;
   const steps = 60;
   const items: Item[] = [];
@@ -182,14 +185,18 @@ function legend({ reading, state, theme, labels, left, zoom, frame, width }: Hea
       y,
       w: wide / steps + 0.3,
       h: 8,
-      fill: format(attentionColour(i / (steps - 1), theme.dark)),
+      fill: format(signed ? signedColour((2 * i) / (steps - 1) - 1, theme.dark) : attentionColour(i / (steps - 1), theme.dark)),
     });
   for (const t of [0, 0.5, 1])
     items.push({
       type: "text",
       x: left + t * wide,
       y: y + 17,
-      text: (t * t * top).toFixed(t === 0 ? 0 : top < 0.1 ? 3 : 2),
+      text: isAttention
+        ? (t * t * top).toFixed(t === 0 ? 0 : top < 0.1 ? 3 : 2)
+        : t === (signed ? 0.5 : 0)
+          ? "0"
+          : shownNumber((signed ? 2 * t - 1 : t * t) * top, largest),
       size: 12,
       mono: true,
       fill: theme.muted,

@@ -1,8 +1,10 @@
 // The head view as lines: two columns of tokens, and what is drawn between and beside them.
 
 import { matches, type Axis } from "../../core/axes";
+import { SIGNED_COLOURS } from "../../core/colours";
 import type { State } from "../../core/contract";
 import type { Labels } from "../../core/labels";
+import { shownNumber } from "../../core/quantity";
 import { mapColour, type Reading } from "../../core/reading";
 import type { Theme } from "../../core/theme";
 import { lineSet, opacityOf, strength, strongest } from "../../marks/lines";
@@ -35,7 +37,9 @@ export function linesItem({ reading, state, theme, layout, scroll }: LinesInput,
     cols: focus?.side === "key" ? focus.indices : null,
     seen: (r, c) => !((y1[r] < low && y2[c] < low) || (y1[r] > high && y2[c] > high)),
   });
-  const colours = reading.maps.map((map) => mapColour(map, theme));
+  const { signed } = reading.quantity;
+  const own = reading.maps.map((map) => (signed ? SIGNED_COLOURS.positive : mapColour(map, theme)));
+  const colours = signed ? [...own, ...own.map(() => SIGNED_COLOURS.negative)] : own;
   return {
     type: "lines",
     set: strongest(set, budget),
@@ -45,6 +49,7 @@ export function linesItem({ reading, state, theme, layout, scroll }: LinesInput,
     y2,
     spread: layout.row * 0.5,
     colours,
+    maps: reading.maps.length,
     widest: focus ? 4 : 3,
     curved: true,
     arrows: focus !== null,
@@ -152,26 +157,27 @@ function beside(
   { values, byMap }: { values: Float32Array; byMap: Float32Array[] },
 ): Item[] {
   const value = values[i];
-  if (value < state.threshold) return [];
+  const { largest, signed, method } = reading.quantity;
+  if (Math.abs(value) < state.threshold) return [];
   const items: Item[] = [];
   const edge = left ? 0 : layout.width;
   items.push({
     type: "text",
     x: left ? edge + layout.numbers - 6 : edge,
     y,
-    text: value.toFixed(3),
+    text: method === "attention" ? value.toFixed(3) : shownNumber(value, largest),
     size: 12,
     mono: true,
-    fill: value >= 0.01 ? theme.text : theme.muted,
+    fill: Math.abs(value) >= 0.01 ? theme.text : theme.muted,
     anchor: "end",
-    opacity: value >= 0.0005 ? 1 : 0.5,
+    opacity: Math.abs(value) >= 0.0005 ? 1 : 0.5,
   });
   if (!layout.strip) return items;
   const cell = (layout.strip - 8) / byMap.length;
   const start = left ? layout.numbers : layout.width - layout.numbers - layout.strip + 8;
   items.push({ type: "rect", x: start, y: y - layout.row / 2 + 3, w: layout.strip - 8, h: layout.row - 6, fill: theme.faint });
   byMap.forEach((sums, m) => {
-    const opacity = opacityOf(Math.min(1, strength(sums[i], reading.maps[m].max, state.rescale)));
+    const opacity = opacityOf(Math.min(1, strength(Math.abs(sums[i]), reading.maps[m].max, state.rescale)));
     if (opacity > 0.02)
       items.push({
         type: "rect",
@@ -179,7 +185,7 @@ function beside(
         y: y - layout.row / 2 + 3,
         w: cell,
         h: layout.row - 6,
-        fill: mapColour(reading.maps[m], theme),
+        fill: signed ? SIGNED_COLOURS[sums[i] < 0 ? "negative" : "positive"] : mapColour(reading.maps[m], theme),
         opacity,
       });
   });

@@ -3,6 +3,7 @@
 import { counted } from "../../core/labels";
 import { el } from "../../controls/dom";
 import { leftOut, shownHeads } from "../../controls/heads";
+import { drawnOf, drawnTitle, drawnWhole } from "../../core/quantity";
 import { combinedName, headName } from "../../core/reading";
 import type { Stage, ViewInstance } from "../../registry";
 import { HeatmapPart } from "./heatmap";
@@ -39,7 +40,7 @@ export function headView(stage: Stage): ViewInstance {
         say(shownHeads(stage.spec, state).length ? labels.empty_tokens : labels.empty_heads);
         return;
       }
-      await stage.reader.weights(state.stack, state.layer);
+      await stage.reader.weights(state.stack, state.layer, state.drawn);
       if (!current()) return;
       say(null);
       hint.textContent = leftOut(stage.spec, state, labels);
@@ -52,7 +53,12 @@ export function headView(stage: Stage): ViewInstance {
     summary: () => part?.summary() ?? { kind: "head", as: stage.state().as, lines: [] },
     title() {
       const state = stage.state();
-      return state.direction === "from" ? stage.labels.head_title : stage.labels.head_title_to;
+      return drawnTitle(
+        stage.spec,
+        state,
+        stage.labels,
+        state.direction === "from" ? stage.labels.head_title : stage.labels.head_title_to,
+      );
     },
     caption() {
       const state = stage.state();
@@ -60,8 +66,10 @@ export function headView(stage: Stage): ViewInstance {
       const { layer } = stack.layers[state.layer];
       const heads = shownHeads(stage.spec, state);
       const combined = state.combine === "each" ? null : combinedName(stage.spec, state, heads);
+      const quantity = drawnOf(stage.spec, state);
       const what =
         combined ??
+        drawnWhole(quantity, `${stage.labels.layer} ${layer}`, stage.labels.all_layers) ??
         (heads.length === 1
           ? headName(layer, heads[0])
           : `${stage.labels.layer} ${layer} · ${heads.length} ${stage.labels.heads.toLowerCase()}`);

@@ -3,6 +3,7 @@
 import { el } from "../../controls/dom";
 import type { State } from "../../core/contract";
 import { maximum } from "../../core/filters";
+import { drawnOf, shownNumber } from "../../core/quantity";
 import { headName } from "../../core/reading";
 import { visible } from "../../core/tokens";
 import { paint } from "../../marks/canvas";
@@ -47,11 +48,11 @@ export class Large {
     const width = Math.max(1, cols.labels.length);
     const max = maximum(weights);
     this.paint(thumbnailOf(weights, width, max, state.as === "heatmap" ? SIZE : 96), state, colour);
-    const best = weights.indexOf(max);
+    const best = weights.findIndex((weight) => Math.abs(weight) === max);
     const token = (text: string | undefined) => el("bdi", {}, visible(text ?? ""));
     this.words.replaceChildren(
       el("strong", {}, name),
-      ` ${labels.max.toLowerCase()} ${max.toFixed(3)} `,
+      ` ${labels.max.toLowerCase()} ${shownNumber(weights[best] ?? 0, drawnOf(spec, state).largest)} `,
       token(rows.labels[Math.floor(best / width)]),
       " → ",
       token(cols.labels[best % width]),
@@ -63,7 +64,7 @@ export class Large {
     const theme = this.stage.theme();
     const item = thumbnailItem(
       thumb,
-      { rescale: state.rescale, threshold: state.threshold, colour, theme, as: state.as },
+      { rescale: state.rescale, threshold: state.threshold, colour, theme, as: state.as, signed: drawnOf(this.stage.spec, state).signed },
       0,
       0,
       SIZE,

@@ -6,6 +6,7 @@ import { headColour, layerColour } from "../../core/colours";
 import { axes, matches } from "../../core/axes";
 import type { State } from "../../core/contract";
 import { maximum } from "../../core/filters";
+import { drawnOf, drawnTitle } from "../../core/quantity";
 import { headName } from "../../core/reading";
 import { breathe } from "../../core/schedule";
 import { paint } from "../../marks/canvas";
@@ -45,17 +46,21 @@ export function modelView(stage: Stage): ViewInstance {
       ? headColour(head, stage.theme().dark)
       : layerColour(row, stage.spec.stacks[state.stack].layers.length, stage.theme().dark);
 
+  /** Heads of a layer; of a quantity that does not tell heads apart, the first column alone. */
+  const headCount = (state: State, row: number) =>
+    drawnOf(stage.spec, state).by_head ? (stage.spec.stacks[state.stack].layers[row]?.n_heads ?? 0) : 1;
+
   /** The layer and head in a cell, if that layer has that head. */
   const headIn = (cell: { row: number; col: number } | null) => {
     if (!cell) return null;
     const state = stage.state();
     const [row, head] = [state.rows[cell.row], state.columns[cell.col]];
-    return head < (stage.spec.stacks[state.stack].layers[row]?.n_heads ?? 0) ? { row, head } : null;
+    return row !== undefined && head < headCount(state, row) ? { row, head } : null;
   };
 
   /** Made once for each look and place: layers come in one by one, and those already there are drawn again with them. */
   const itemOf = (thumb: Thumbnail, how: ThumbnailLook, x: number, y: number, size: number): Item => {
-    const look = [how.rescale, how.threshold, how.colour, how.theme.dark, how.as, x, y, size].join();
+    const look = [how.rescale, how.threshold, how.signed, how.colour, how.theme.dark, how.as, x, y, size].join();
     let kept = items.get(thumb);
     if (kept?.look !== look) items.set(thumb, (kept = { look, item: thumbnailItem(thumb, how, x, y, size, size) }));
     return kept.item;
@@ -94,14 +99,15 @@ export function modelView(stage: Stage): ViewInstance {
 
   const cells = (state: State): Item[] => {
     const theme = stage.theme();
+    const quantity = drawnOf(stage.spec, state);
     const list: Item[] = [];
     drawn = [];
     const sides = axes(stage.spec, state, null);
     const [rowMatches, colMatches] = [matches(sides.rows, state.find), matches(sides.cols, state.find)];
     state.rows.forEach((row, r) =>
       state.columns.forEach((head, c) => {
-        const { n_heads, layer } = stage.spec.stacks[state.stack].layers[row];
-        if (head >= n_heads) return;
+        const { layer } = stage.spec.stacks[state.stack].layers[row];
+        if (head >= headCount(state, row)) return;
         const [x, y] = cornerOf(grid, r, c);
         const thumb = thumbnails.get(`${row}.${head}`);
         list.push({
@@ -116,7 +122,8 @@ export function modelView(stage: Stage): ViewInstance {
         });
         if (!thumb) return;
         const colour = colourOf(state, row, head);
-        list.push(itemOf(thumb, { rescale: state.rescale, threshold: state.threshold, colour, theme, as: state.as }, x, y, grid.size));
+        const how = { rescale: state.rescale, threshold: state.threshold, colour, theme, as: state.as, signed: quantity.signed };
+        list.push(itemOf(thumb, how, x, y, grid.size));
         list.push(...matchTicks(rowMatches, colMatches, state.as, x, y, grid.size, theme.accent));
         drawn.push({ layer, head, name: headName(layer, head), x, y, width: grid.size, height: grid.size, colour });
       }),
@@ -147,13 +154,12 @@ export function modelView(stage: Stage): ViewInstance {
   };
 
   /** Everything a thumbnail depends on except colour, threshold and place. */
-  const key = (s: State) => [s.stack, s.level, s.segments, s.hide_special, s.hide_sink, s.renormalise, s.as].join();
+  const key = (s: State) => [s.stack, s.level, s.segments, s.hide_special, s.hide_sink, s.renormalise, s.as, s.drawn].join();
 
   const makeLayer = async (state: State, row: number, into: Map<string, Thumbnail>) => {
     const { rows, cols } = await stage.reader.sides({ ...state, layer: row });
-    const { n_heads } = stage.spec.stacks[state.stack].layers[row];
     for (const head of state.columns) {
-      if (head >= n_heads || into.has(`${row}.${head}`)) continue;
+      if (head >= headCount(state, row) || into.has(`${row}.${head}`)) continue;
       const weights = await stage.reader.map({ ...state, layer: row }, row, head, rows, cols, "coarse");
       into.set(`${row}.${head}`, thumbnailOf(weights, cols.labels.length, maximum(weights), state.as === "heatmap" ? DETAIL : STRANDS));
     }
@@ -215,8 +221,7 @@ export function modelView(stage: Stage): ViewInstance {
       showMore();
       let last = performance.now();
       for (const row of state.rows) {
-        if (state.columns.every((head) => head >= stage.spec.stacks[state.stack].layers[row].n_heads || thumbnails.has(`${row}.${head}`)))
-          continue;
+        if (state.columns.every((head) => head >= headCount(state, row) || thumbnails.has(`${row}.${head}`))) continue;
         await makeLayer(state, row, thumbnails);
         if (!live()) return;
         if (performance.now() - last > 200) {
@@ -230,7 +235,7 @@ export function modelView(stage: Stage): ViewInstance {
     },
     scene: () => current,
     summary: () => ({ kind: "model", as: stage.state().as, thumbnails: drawn }),
-    title: () => stage.labels.model_title,
+    title: () => drawnTitle(stage.spec, stage.state(), stage.labels, stage.labels.model_title),
     caption() {
       const state = stage.state();
       const stack = stage.spec.stacks[state.stack];

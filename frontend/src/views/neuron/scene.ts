@@ -2,10 +2,11 @@
 
 import type { Axis } from "../../core/axes";
 import { matches } from "../../core/axes";
-import type { State } from "../../core/contract";
+import type { QuantitySpec, State } from "../../core/contract";
 import type { Labels } from "../../core/labels";
 import type { KeyRow } from "../../core/neuron";
 import { product } from "../../core/neuron";
+import { quantityName, shownNumber } from "../../core/quantity";
 import type { Theme } from "../../core/theme";
 import { measure } from "../../marks/canvas";
 import type { Item, Scene } from "../../marks/scene";
@@ -23,9 +24,10 @@ export interface NeuronInput {
   query: { label: string; special: boolean; vector: Float32Array };
   keys: Float32Array[]; // vector of each key shown
   scale: number;
+  quantity: QuantitySpec; // what the last column before the values draws
   output: Float32Array | null; // Σ softmax × value over the keys shown
   partial: boolean; // some keys are not shown, or weights were changed
-  most: { vector: number; product: number; score: number; weight: number; contribution: number };
+  most: { vector: number; product: number; score: number; weight: number; drawn: number; contribution: number };
   opened: number; // index of the opened key, or −1
   hovered: number;
   scroll: number;
@@ -56,7 +58,7 @@ export function neuronScene(input: NeuronInput): Scene {
   };
 }
 
-function header({ layout, theme, labels, query, most, scale }: NeuronInput): Item[] {
+function header({ layout, theme, labels, query, most, scale, quantity }: NeuronInput): Item[] {
   const heading = (x: number, text: string, fill = theme.muted): Item => ({ type: "text", x, y: 10, text, size: 12, fill });
   const narrow = layout.score.w < 100;
   const y = 42;
@@ -69,7 +71,7 @@ function header({ layout, theme, labels, query, most, scale }: NeuronInput): Ite
     ),
     heading(layout.product.x, narrow ? "q × k" : labels.product),
     heading(layout.score.x, narrow ? "q·k·s" : `q·k × ${round(scale)}`),
-    heading(layout.weight.x, labels.weight),
+    heading(layout.weight.x, quantity.method === "attention" ? labels.weight : narrow ? quantity.method : quantityName(quantity, labels)),
     ...tokenItems(
       query.label,
       14,
@@ -159,7 +161,8 @@ function keyRow(input: NeuronInput, index: number, top: number, isMatch: boolean
       items.push({ type: "rect", x: column.x, y: y - h / 2, w: column.w, h, fill: theme.ground, opacity: 0.65 });
   items.push(...numberCell(row.score, most.score, layout.score, y, h, theme, faded));
   if (layout.bias && row.bias !== null) items.push(...numberCell(row.bias, most.score, layout.bias, y, h, theme, faded));
-  items.push(...weightCell(row, layout.weight, y, h, most.weight, theme, labels));
+  if (row.drawn !== null) items.push(...drawnCell(row, input, y, h));
+  else items.push(...weightCell(row, layout.weight, y, h, most.weight, theme, labels));
   if (layout.contribution && row.contribution)
     items.push(strip(row.contribution, most.contribution, layout.contribution.x, y - h / 2, layout.contribution.w, h, theme));
   return items;
@@ -218,6 +221,25 @@ function weightCell(row: KeyRow, at: { x: number; w: number }, y: number, h: num
       opacity: 0.75,
     },
   ];
+}
+
+/** Another quantity than attention: its number, and a bar on both sides of zero where it has a sign. */
+function drawnCell(
+  { drawn, masked }: KeyRow,
+  { layout, theme, labels, quantity, most, state }: NeuronInput,
+  y: number,
+  h: number,
+): Item[] {
+  const at = layout.weight;
+  if (masked || drawn === null) return [{ type: "text", x: at.x, y, text: labels.masked, size: 12, fill: theme.muted }];
+  const words = shownNumber(drawn, quantity.largest);
+  const text: Item = { type: "text", x: at.x + 40, y, text: words, size: 12, mono: true, fill: theme.text, anchor: "end" };
+  if (at.w < 100) return [text];
+  const full = state.rescale ? most.drawn : 1;
+  const room = at.w - 50;
+  if (quantity.signed) return [text, signedBar(drawn, full, at.x + 48, y - h / 2 + 2, room, h - 4, theme)];
+  const wide = Math.max(0.5, (room * drawn) / full);
+  return [text, { type: "rect", x: at.x + 48, y: y - h / 2 + 2, w: wide, h: h - 4, fill: theme.text, opacity: 0.75 }];
 }
 
 /** Dimension by dimension: q × k = product, and their sum. */

@@ -6,6 +6,7 @@ import { axes, axis as axisFor, matches, unitIndex, type Axis } from "../../core
 import { stepped } from "../../core/find";
 import { renormalise } from "../../core/filters";
 import { keyHeadOf, largest, lastUnderMask, output, product, sum } from "../../core/neuron";
+import { drawnOf, drawnTitle } from "../../core/quantity";
 import { headName } from "../../core/reading";
 import { visible } from "../../core/tokens";
 import { paint } from "../../marks/canvas";
@@ -120,11 +121,15 @@ export function neuronView(stage: Stage): ViewInstance {
     const keys = axis.units.map(keyVector);
     const valueDims = valuesAll?.shape[2] ?? 0;
     const valueBlock = valuesAll?.block(keyHeadOf(head, layer.n_heads, valuesAll.shape[0])) ?? null; // [key, dim]
+    const quantity = drawnOf(stage.spec, state);
+    const drawnAll = state.drawn ? await stage.reader.weights(state.stack, state.layer, state.drawn) : null;
+    const drawnRow = drawnAll?.block(Math.min(head, drawnAll.shape[0] - 1)).subarray(state.query * nKeys, (state.query + 1) * nKeys);
     const rows = axis.units.map((j) => ({
       key: j,
       score: scores[j],
       bias: bias ? bias[j] : null,
       weight: weights[j],
+      drawn: drawnRow?.[j] ?? null,
       masked: allowed !== null && !allowed[j],
       contribution: valueBlock?.subarray(j * valueDims, (j + 1) * valueDims).map((value) => weights[j] * value) ?? null,
     }));
@@ -152,6 +157,7 @@ export function neuronView(stage: Stage): ViewInstance {
       query: { label: queryText.tokens[state.query], special: queryText.special[state.query], vector },
       keys,
       scale,
+      quantity,
       output: total,
       partial: state.renormalise || rows.length < nKeys,
       most: {
@@ -159,6 +165,7 @@ export function neuronView(stage: Stage): ViewInstance {
         product: largest(...keys.map((key) => product(vector, key))),
         score: largest(finite(scores), finite(bias)),
         weight: state.rescale ? largest(Float32Array.from(rows, (row) => row.weight)) : 1,
+        drawn: largest(Float32Array.from(rows, (row) => row.drawn ?? 0)),
         contribution: largest(total ?? new Float32Array(), ...rows.map((row) => row.contribution ?? new Float32Array())),
       },
       opened,
@@ -246,7 +253,7 @@ export function neuronView(stage: Stage): ViewInstance {
         expanded,
       };
     },
-    title: () => stage.labels.neuron_title,
+    title: () => drawnTitle(stage.spec, stage.state(), stage.labels, stage.labels.neuron_title),
     caption() {
       const state = stage.state();
       const stack = stage.spec.stacks[state.stack];

@@ -21,6 +21,8 @@ HEAD_COLOURS = (
     *("#ce7992", "#79c261", "#aa61ff", "#55863d", "#559eb6", "#ce86e7", "#867992", "#aaaa31"),
     *("#aa8600", "#92556d", "#aa86ff", "#ff92e7", "#8624aa", "#aa6d79", "#49316d", "#f361ce"),
 )
+#: The two sides of signed numbers.
+NEGATIVE, POSITIVE = "#2563eb", "#ea580c"
 INK, QUIET, GROUND = "#1a1d23", "#5b6472", "#ffffff"
 DARK = {INK: "#e6e8ec", QUIET: "#9aa3b2", GROUND: "#0f1115"}
 ROW, SIZE, CHAR, BAR = 17, 12, 7.3, 200
@@ -35,8 +37,14 @@ def pooled(weights: np.ndarray, side: int) -> np.ndarray:
     return weights
 
 
-def image(weights: np.ndarray, x: float, y: float, wide: float, high: float, *, dark: bool = False) -> str:
-    data = base64.b64encode(png(weights, dark=dark)).decode()
+def pooled_signed(weights: np.ndarray, side: int) -> np.ndarray:
+    """The same for numbers with a sign: of each block the one farthest from zero."""
+    high, low = pooled(weights, side), -pooled(-weights, side)
+    return np.where(high >= -low, high, low)
+
+
+def image(weights: np.ndarray, x: float, y: float, wide: float, high: float, *, dark: bool = False, signed: bool = False) -> str:
+    data = base64.b64encode(png_signed(weights, dark=dark) if signed else png(weights, dark=dark)).decode()
     return (
         f'<image x="{x:.0f}" y="{y:.0f}" width="{wide:.0f}" height="{high:.0f}" preserveAspectRatio="none" '
         f'style="image-rendering:pixelated" href="data:image/png;base64,{data}"/>'
@@ -49,6 +57,16 @@ def png(weights: np.ndarray, *, dark: bool = False) -> bytes:
     low, high = ((15, 17, 21), (200, 218, 255)) if dark else ((255, 255, 255), (23, 37, 84))
     ramp = np.linspace(low, high, 256).round().astype(np.uint8)
     return png_bytes(steps, ramp)
+
+
+def png_signed(parts: np.ndarray, *, dark: bool = False) -> bytes:
+    """From −1 to 1: blue, the ground, orange. Small numbers rise fast (colours.ts: signedColour)."""
+    parts = np.clip(parts, -1, 1)
+    steps = np.clip(np.rint((np.sign(parts) * np.abs(parts) ** 0.65 + 1) / 2 * 254), 0, 254).astype(np.uint8)  # [row, column]
+    ground = np.array((15, 17, 21) if dark else (255, 255, 255))
+    sides = [np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)]) for colour in (NEGATIVE, POSITIVE)]
+    ramp = np.concatenate([np.linspace(sides[0], ground, 128), np.linspace(ground, sides[1], 128)[1:]])
+    return png_bytes(steps, ramp.round().astype(np.uint8))
 
 
 def on_dark(drawn: str) -> str:

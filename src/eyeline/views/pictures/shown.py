@@ -44,7 +44,7 @@ def shown(view: ViewData, layer: int, *, level: str | None = None, sink_layer: i
     state = view.state if level is None else {**view.state, "level": level}
     at = state.get("stack", 0)
     stack = view.spec["stacks"][at]
-    weights = view.weights(at, layer)  # [head, query, key]
+    weights = view.weights(at, layer, state.get("drawn", 0))  # [head, query, key]
     query_text, key_text = (text_of(view.spec["texts"][stack[side]]) for side in ("query_text", "key_text"))
     sums = weights if sink_layer is None else view.weights(at, sink_layer)
     sink = int(np.nansum(sums, axis=(0, 1)).argmax()) if state.get("hide_sink") else None
@@ -58,7 +58,7 @@ def shown(view: ViewData, layer: int, *, level: str | None = None, sink_layer: i
     columns = [index for index in left_in(key_text, state, sides[1]) if sink is None or sink not in groups[index]]
     weights = weights[:, rows][:, :, columns]
     if state.get("renormalise"):
-        sums = weights.sum(axis=-1, keepdims=True)
+        sums = np.abs(weights).sum(axis=-1, keepdims=True)
         weights = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
     unit = "word" if state.get("level") == "word" else "token"
     return Shown(weights, [query_text.tokens[row] for row in rows], [key_text.tokens[column] for column in columns], unit, rows, columns)
@@ -74,6 +74,13 @@ def head_maps(view: ViewData, seen: Shown) -> list[HeadMap]:
     every = [seen if layer == at else shown(view, layer, sink_layer=at) for layer in layers]
     chosen = np.concatenate([part.weights[[head for head in heads if head < len(part.weights)]] for part in every])
     return [HeadMap(-1, chosen.mean(axis=0) if state["combine"] == "mean" else chosen.max(axis=0))]
+
+
+def drawn_quantity(view: ViewData) -> Mapping[str, Any] | None:
+    """The record of the quantity that the state draws; None where it is attention."""
+    quantities = view.spec.get("quantities")
+    record = None if quantities is None else quantities[view.state.get("drawn", 0)]
+    return None if record is None or record["method"] == "attention" else record
 
 
 def locked_units(view: ViewData, seen: Shown) -> list[int]:
@@ -100,6 +107,8 @@ def left_in(text: TokenizedText, state: Mapping[str, Any], side: int | None) -> 
 
 
 def heads_of(view: ViewData, count: int) -> list[int]:
-    """The heads switched on: all where the state does not say, none where it says none."""
+    """The heads switched on: all where the state does not say, none where it says none. A quantity without heads has one."""
     heads = view.state.get("heads")
+    if count == 1 and heads:
+        return [0]
     return list(range(count)) if heads is None else [head for head in heads if head < count]

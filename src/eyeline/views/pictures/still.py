@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 from xml.sax.saxutils import escape
 
 import numpy as np
@@ -11,8 +13,21 @@ from eyeline.heads import HeadRef
 from eyeline.text.printable import printable
 from eyeline.views.data import ViewData
 from eyeline.views.pictures.caption import caption_of
-from eyeline.views.pictures.drawing import HEAD_COLOURS, QUIET, ROW, TOP, image, on_dark, pooled, svg, width
-from eyeline.views.pictures.shown import HeadMap, Shown, head_maps, heads_of, locked_units, shown
+from eyeline.views.pictures.drawing import (
+    HEAD_COLOURS,
+    NEGATIVE,
+    POSITIVE,
+    QUIET,
+    ROW,
+    TOP,
+    image,
+    on_dark,
+    pooled,
+    pooled_signed,
+    svg,
+    width,
+)
+from eyeline.views.pictures.shown import HeadMap, Shown, drawn_quantity, head_maps, heads_of, locked_units, shown
 from eyeline.views.pictures.still_neuron import neuron
 from eyeline.views.pictures.still_space import plots
 
@@ -54,7 +69,11 @@ def head(view: ViewData, bounds: Bounds) -> str:
     seen = shown(view, layer)
     heads, maps = heads_of(view, len(seen.weights)), head_maps(view, seen)
     named = str(HeadRef("", number, heads[0])) if len(heads) == 1 else f"layer {number}, {len(heads)} heads"
-    title = f"{view.spec['model']} · {stack['name']} · {named} · {len(seen.queries)} {seen.unit}s"
+    quantity = drawn_quantity(view)
+    what = "" if quantity is None else f"{quantity_title(quantity)} · "
+    if quantity is not None and not (quantity["by_head"] and quantity["by_layer"]):
+        named = f"layer {number}" if quantity["by_layer"] else "all layers"
+    title = f"{what}{view.spec['model']} · {stack['name']} · {named} · {len(seen.queries)} {seen.unit}s"
     if not seen.queries or not seen.keys:
         return svg(0, TOP + 16, title + " · nothing left to show", "", caption_of(view))
     longest = max(len(seen.queries), len(seen.keys))
@@ -66,6 +85,7 @@ def head(view: ViewData, bounds: Bounds) -> str:
             caption_of(view),
             dark=state.get("theme") == "dark",
             labels=(seen.queries, seen.keys),
+            signed=quantity is not None and quantity["signed"],
         )
     return lines(view, seen, maps, title, bounds.lines)
 
@@ -77,7 +97,9 @@ def lines(view: ViewData, seen: Shown, maps: list[HeadMap], title: str, most: in
     room = 52 if held else 0
     left = 16 + max(map(width, seen.queries)) + (room if to else 0)
     right = left + 160
-    every = np.stack([map_.weights for map_ in maps]) if maps else np.zeros((0, len(seen.queries), len(seen.keys)))  # [map, query, key]
+    signs = np.stack([map_.weights for map_ in maps]) if maps else np.zeros((0, len(seen.queries), len(seen.keys)))  # [map, query, key]
+    every, quantity = np.abs(signs), drawn_quantity(view)
+    signed, unit = quantity is not None and quantity["signed"], 1.0 if quantity is None else quantity["largest"]
     strength = every / np.maximum(every.max(axis=(1, 2), keepdims=True), 1e-9) if state.get("rescale") and len(maps) else every
     allowed = every >= max(state.get("threshold", 0.0), 1e-6)
     allowed &= strength >= 0.02
@@ -91,6 +113,8 @@ def lines(view: ViewData, seen: Shown, maps: list[HeadMap], title: str, most: in
         at, query, key = np.unravel_index(index, every.shape)
         share = float(strength[at, query, key])
         colour = ACCENT if maps[at].head < 0 else HEAD_COLOURS[maps[at].head % len(HEAD_COLOURS)]
+        if signed:
+            colour = NEGATIVE if signs[at, query, key] < 0 else POSITIVE
         y1, y2 = TOP + 12 + query * ROW, TOP + 12 + key * ROW
         parts.append(
             f'<path d="M{left + 6:.0f} {y1}L{right - 6:.0f} {y2}" stroke="{colour}" '
@@ -107,7 +131,7 @@ def lines(view: ViewData, seen: Shown, maps: list[HeadMap], title: str, most: in
             )
     wide = right + max(map(width, seen.keys)) + 16 + (room if not to else 0)
     if held and len(maps):
-        sums = every[:, :, held].sum(axis=2).mean(axis=0) if to else every[:, held].sum(axis=1).mean(axis=0)
+        sums = unit * (signs[:, :, held].sum(axis=2).mean(axis=0) if to else signs[:, held].sum(axis=1).mean(axis=0))
         x = 16 + room - 8 if to else wide - 16
         parts += [
             f'<text x="{x:.0f}" y="{TOP + 16 + row * ROW}" text-anchor="end" fill="{QUIET}">{value:.3f}</text>'
@@ -116,23 +140,33 @@ def lines(view: ViewData, seen: Shown, maps: list[HeadMap], title: str, most: in
     return svg(wide, TOP + 16 + ROW * max(len(seen.queries), len(seen.keys)), title, "".join(parts), caption_of(view))
 
 
-def heatmap(weights: np.ndarray, title: str, caption: str, *, dark: bool, labels: tuple[list[str], list[str]]) -> str:
+def quantity_title(quantity: Mapping[str, Any]) -> str:
+    """The name of a quantity, with the answer that it is about."""
+    return f"{quantity['name']} → {quantity['answer'].strip()}" if quantity["answer"].strip() else str(quantity["name"])
+
+
+def heatmap(weights: np.ndarray, title: str, caption: str, *, dark: bool, labels: tuple[list[str], list[str]], signed: bool = False) -> str:
     """weights: [query, key], as a picture with a pixel for each, or for the largest of a block; a short text with its tokens beside it."""
     queries, keys = labels
     if max(len(queries), len(keys)) <= LABELLED:
-        return labelled(weights, queries, keys, title, caption, dark=dark)
-    small = pooled(weights, MAP_SIDE)
+        return labelled(weights, queries, keys, title, caption, dark=dark, signed=signed)
+    small = pooled_signed(weights, MAP_SIDE) if signed else pooled(weights, MAP_SIDE)
     side = min(MAP_SIDE, max(256, max(small.shape)))
-    picture = image(small, 16, TOP, side * small.shape[1] / max(small.shape), side * small.shape[0] / max(small.shape), dark=dark)
-    more = f"queries downwards, keys across; {'lighter' if dark else 'darker'} is more"
+    picture = image(
+        small, 16, TOP, side * small.shape[1] / max(small.shape), side * small.shape[0] / max(small.shape), dark=dark, signed=signed
+    )
+    more = "blue is below zero, orange above" if signed else f"{'lighter' if dark else 'darker'} is more"
+    more = f"queries downwards, keys across; {more}"
     notes = f'<text x="16" y="{TOP + side + 16}" fill="{QUIET}">{more}</text>'
     return svg(side + 32, TOP + side + 28, title, picture + notes, caption)
 
 
-def labelled(weights: np.ndarray, queries: list[str], keys: list[str], title: str, caption: str, *, dark: bool) -> str:
+def labelled(
+    weights: np.ndarray, queries: list[str], keys: list[str], title: str, caption: str, *, dark: bool, signed: bool = False
+) -> str:
     """A heatmap with the queries at its left and the keys, turned, above it."""
     left, above = 22 + max(map(width, queries)), TOP + 8 + max(map(width, keys))
-    parts = [image(weights, left, above, ROW * len(keys), ROW * len(queries), dark=dark)]
+    parts = [image(weights, left, above, ROW * len(keys), ROW * len(queries), dark=dark, signed=signed)]
     for row, token in enumerate(queries):
         y = above + 12 + row * ROW
         parts.append(f'<text x="{left - 6:.0f}" y="{y:.0f}" text-anchor="end" font-family="monospace">{escape(printable(token))}</text>')
@@ -154,7 +188,8 @@ def thumbnails(view: ViewData) -> str:
         f'<text x="{52 + at * step}" y="{TOP + 8}" fill="{QUIET}" font-size="10">H{head_number}</text>'
         for at, head_number in enumerate(columns)
     ]
-    count, unit = 0, "token"
+    count, unit, quantity = 0, "token", drawn_quantity(view)
+    signed = quantity is not None and quantity["signed"]
     for row, index in enumerate(rows):
         y = TOP + 14 + row * step
         parts.append(f'<text x="40" y="{y + 18}" text-anchor="end" fill="{QUIET}" font-size="10">L{stack["layers"][index]["layer"]}</text>')
@@ -163,13 +198,15 @@ def thumbnails(view: ViewData) -> str:
         if not columns or not seen.queries or not seen.keys:
             continue
         strip = np.zeros((THUMB, len(columns) * step), dtype=np.float32)
-        for at, head_number in enumerate(columns):
+        for at, head_number in enumerate(columns if len(seen.weights) > 1 else [0]):
             if head_number >= len(seen.weights):
                 continue
-            thumb = pooled(seen.weights[head_number], THUMB)
+            weights = seen.weights[head_number]
+            thumb = pooled_signed(weights, THUMB) if signed else pooled(weights, THUMB)
             stretch = -(-THUMB // max(thumb.shape))
             thumb = np.kron(thumb, np.ones((stretch, stretch), dtype=np.float32))[:THUMB, :THUMB]
             strip[: thumb.shape[0], at * step : at * step + thumb.shape[1]] = thumb
-        parts.append(image(strip, 46, y, strip.shape[1], THUMB, dark=state.get("theme") == "dark"))
-    title = f"{view.spec['model']} · {stack['name']} · {len(rows)} layers · {count} {unit}s"
+        parts.append(image(strip, 46, y, strip.shape[1], THUMB, dark=state.get("theme") == "dark", signed=signed))
+    what = "" if quantity is None else f"{quantity_title(quantity)} · "
+    title = f"{what}{view.spec['model']} · {stack['name']} · {len(rows)} layers · {count} {unit}s"
     return svg(60 + len(columns) * step, TOP + 24 + len(rows) * step, title, "".join(parts), caption_of(view))
