@@ -138,3 +138,24 @@ def identifiers(tree: ast.AST) -> set[str]:
             case ast.alias(asname=str(name)):
                 names.add(name)
     return {name.strip("_").lower() for name in names}
+
+
+def test_hosts_compute_nothing():
+    """What needs NumPy or torch is computed in a room below, where it can be tested without a command or a page."""
+    imported = {
+        f"{path.relative_to(PACKAGE)}: {name}"
+        for path in (PACKAGE / "hosts").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for name in imported_packages(node)
+        if name in {"numpy", "torch", "scipy", "sklearn", "pandas"}
+    }
+    assert imported == set()
+
+
+def imported_packages(node: ast.AST) -> list[str]:
+    match node:
+        case ast.Import(names=names):
+            return [alias.name.split(".")[0] for alias in names]
+        case ast.ImportFrom(module=str(module), level=0):
+            return [module.split(".")[0]]
+    return []

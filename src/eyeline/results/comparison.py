@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from eyeline.heads import HeadRef
 from eyeline.results.facts import RunFacts
 from eyeline.results.folder import write_parts
 from eyeline.results.run import Run
@@ -15,6 +20,34 @@ from eyeline.results.table import Table
 
 #: The files of the two spaces in the folder of the run.
 FILES = ("compare-a.safetensors", "compare-b.safetensors")
+#: The largest possible Jensen–Shannon divergence, in nats.
+LARGEST_DIVERGENCE = math.log(2)
+
+
+@dataclass(frozen=True)
+class DivergenceSummary:
+    """The mean divergence over heads, the largest, and its head. In nats."""
+
+    mean: float
+    largest: float
+    head: HeadRef
+
+
+def summarise_divergence(table: Table) -> DivergenceSummary:
+    """How far two models lie apart, of the table `compare`."""
+    js = table["js"].astype(float)  # [head]
+    index = int(np.nanargmax(js))
+    return DivergenceSummary(float(np.nanmean(js)), float(js[index]), HeadRef("", int(table["layer"][index]), int(table["head"][index])))
+
+
+def largest_first(table: Table) -> list[dict[str, Any]]:
+    """The rows of the table `compare`, the largest divergence first."""
+    return sorted(table.rows(), key=lambda row: -float(row["js"]))
+
+
+def compared_targets(table: Table) -> list[str]:
+    """The targets of average attention whose change the table `compare` holds."""
+    return [name.removesuffix("_change") for name in table.columns if name.endswith("_change") and name != "entropy_change"]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ import pytest
 
 import eyeline as el
 from eyeline.hosts.cli.space import _summary
+from eyeline.results.space.fidelity_summary import summarise_fidelity
+from eyeline.results.table import Table
 from eyeline.sample.treebank import write_sample
 from tests.hosts.cli.test_cli import eyeline  # noqa: F401 - a fixture
 
@@ -146,9 +148,9 @@ def test_models_that_have_nothing_in_common_are_refused(eyeline, corpus, tmp_pat
 
 def test_the_help_says_what_happens_unless_told(eyeline):  # noqa: F811
     message = " ".join(eyeline("space", "--help").stdout.replace("│", " ").split())
-    assert "fitted; of values pca" in message
+    assert "fitted; of values and shared pca" in message
     assert "lifted for fitted and freed" in message
 
 
 def test_a_model_whose_heads_are_all_dead_is_told_in_words():
-    assert "every head attends to all keys alike" in _summary({"top1_projected": np.full((2, 2), np.nan)})
+    assert "every head attends to all keys alike" in _summary(summarise_fidelity(Table({"top1_projected": [float("nan")] * 4})))

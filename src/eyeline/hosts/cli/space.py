@@ -7,11 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 from rich.markup import escape
 
-from eyeline.heads import HeadRef
 from eyeline.hosts.cli.corpus import numbers
 from eyeline.hosts.cli.language import Language
 from eyeline.hosts.cli.models import ModelName
@@ -19,9 +17,9 @@ from eyeline.hosts.cli.progress import progress_bars
 from eyeline.hosts.cli.terminal import console, print_notices
 from eyeline.hosts.report.text import PAGES
 from eyeline.results.space.one_head import distinct_names
-from eyeline.results.space.shown_fidelity import HELD_OUT, shown_columns
 
 if TYPE_CHECKING:
+    from eyeline.results.space.fidelity_summary import FidelitySummary
     from eyeline.results.space.space import Space
 
 #: The pages with the pictures, in the folder of the run.
@@ -85,6 +83,7 @@ def space(
     from eyeline.models.load import load
     from eyeline.results.facts import present
     from eyeline.results.folder import check_free
+    from eyeline.results.space.fidelity_summary import summarise_fidelity
     from eyeline.results.status import writing_run
     from eyeline.text.corpora.read import read_corpus
     from eyeline.views.space import space_view
@@ -101,7 +100,8 @@ def space(
         report = write_report(output, language)  # last: it links to the page
     for name, stack in result.stacks.items():
         if of != "values":
-            console.print(f"{escape(name)}: {_summary(stack.facts)}", highlight=False)
+            table = replace(result, stacks={name: stack}).table()
+            console.print(f"{escape(name)}: {_summary(summarise_fidelity(table))}", highlight=False)
     facts = present(result.facts, "facts")
     check = facts.gauge_check
     if check is not None:
@@ -150,6 +150,7 @@ def compare(
     from eyeline.hosts.report.write import write_report
     from eyeline.models.load import load
     from eyeline.models.reinitialise import reinitialised
+    from eyeline.results.comparison import summarise_divergence
     from eyeline.results.folder import check_free
     from eyeline.results.status import writing_run
     from eyeline.text.corpora.read import read_corpus
@@ -170,11 +171,10 @@ def compare(
     for name, reason in result.facts.left_out.items():
         console.print(f"[bold]Left out[/bold] {escape(name)}: {escape(reason)}", highlight=False)
     print_notices(result.facts.notices)
-    js = result.table["js"].astype(float)
-    most = int(np.nanargmax(js))
-    where = HeadRef("", int(result.table["layer"][most]), int(result.table["head"][most]))
+    apart = summarise_divergence(result.table)
     console.print(
-        f"Divergence between {result.facts.level}s, in nats: mean {np.nanmean(js):.4f}, most {js[most]:.4f} ({where}).", highlight=False
+        f"Divergence between {result.facts.level}s, in nats: mean {apart.mean:.4f}, most {apart.largest:.4f} ({apart.head}).",
+        highlight=False,
     )
     if result.spaces is not None:
         console.print(f"Both spaces: {escape(str(output / COMPARE_PAGE))}", highlight=False)
@@ -198,15 +198,13 @@ def _save_pictures(shown: Space, folder: Path, red: list[str] | None) -> None:
     console.print(f"{len(paths)} pictures of {escape(shown.model)}: {escape(str(folder))}", highlight=False)
 
 
-def _summary(facts: Mapping[str, np.ndarray]) -> str:
-    columns = shown_columns(facts)
-    if not np.isfinite(facts[columns[0]]).any():
+def _summary(trust: FidelitySummary | None) -> str:
+    if trust is None:
         return "no fidelity to speak of: every head attends to all keys alike."
-    first, five, rank, full = (float(np.nanmean(facts[name])) for name in (*columns, "top1_full"))
-    unseen = " on unseen text" if columns is HELD_OUT else ""
+    unseen = " on unseen text" if trust.is_held_out else ""
     return (
-        f"the most attended key is the nearest for {first:.1%} of queries{unseen}, among the nearest five for {five:.1%};"
-        f" before projection {full:.1%}. Rank correlation {rank:.2f}."
+        f"the most attended key is the nearest for {trust.top1:.1%} of queries{unseen}, among the nearest five for {trust.top5:.1%};"
+        f" before projection {trust.top1_full:.1%}. Rank correlation {trust.rank:.2f}."
     )
 
 

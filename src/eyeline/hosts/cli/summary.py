@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-
-import numpy as np
 from rich.markup import escape
 from rich.table import Table
 
 from eyeline.capture.stack import Stack
 from eyeline.capture.trace import Trace
-from eyeline.measures.focus import entropy
-from eyeline.measures.targets import mass_at_offset, mass_on
+from eyeline.results.trace.summary import summarise
 from eyeline.text.printable import printable
-
-Measure = Callable[[np.ndarray], np.ndarray]
 
 
 def summary_tables(trace: Trace) -> list[Table]:
@@ -32,31 +25,12 @@ def _table(model: str, stack: Stack) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))
     table.add_column("layer", justify="right")
     table.add_column("entropy", justify="right")
-    columns = _columns(stack)
-    for name, _ in columns:
+    summaries = summarise(stack)
+    for name in summaries[0].shares if summaries else ():
         table.add_column(name, justify="right")
     table.add_column("most attended")
-    for layer, weights in zip(stack.layers, stack.weights_by_layer, strict=True):
-        received = weights.mean(axis=(0, 1))  # [key]
-        top = int(received.argmax())
-        shares = (float(measure(weights).mean()) for _, measure in columns)
-        shown = escape(printable(stack.key_text.tokens[top]))
-        table.add_row(
-            str(layer), f"{np.nanmean(entropy(weights)):.2f} nats", *(f"{share:.1%}" for share in shares), f"{shown} {received[top]:.1%}"
-        )
+    for summary in summaries:
+        shares = (f"{share:.1%}" for share in summary.shares.values())
+        most = f"{escape(printable(summary.most_attended))} {summary.most_attended_share:.1%}"
+        table.add_row(str(summary.layer), f"{summary.entropy:.2f} nats", *shares, most)
     return table
-
-
-def _columns(stack: Stack) -> list[tuple[str, Measure]]:
-    """The places to look at: neighbours where queries and keys are one text, special tokens where there are some, else the first."""
-    special = np.array(stack.key_text.special)
-    columns: list[tuple[str, Measure]] = []
-    if stack.name != "cross":
-        for name, offset in (("previous", -1), ("self", 0), ("next", 1)):
-            if name != "next" or stack.name == "encoder":
-                columns.append((name, partial(mass_at_offset, offset=offset)))
-    first = np.arange(len(special)) == 0
-    columns.append((f"first {stack.level}", partial(mass_on, columns=first)))
-    if special.any():
-        columns.append(("special", partial(mass_on, columns=special)))
-    return columns

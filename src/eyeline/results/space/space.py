@@ -16,7 +16,7 @@ from eyeline.results.folder import write_parts
 from eyeline.results.run import Run
 from eyeline.results.space.file import ENDING, FILE, save_space
 from eyeline.results.space.tokens import SpaceTokens
-from eyeline.results.table import Cell, Table
+from eyeline.results.table import Table
 
 if TYPE_CHECKING:
     from eyeline.capture.trace import Trace
@@ -195,18 +195,14 @@ class Space:
 
     def table(self, names: tuple[str, ...] = FACTS) -> Table:
         """A row for each head: layer, head and these facts; a column `stack` before them where there are several."""
-        columns: dict[str, list[Cell]] = {name: [] for name in ("stack", "layer", "head", *names)}
-        for stack in self.stacks.values():
-            for i, layer in enumerate(stack.layers):
-                for j, head in enumerate(stack.heads):
-                    columns["stack"].append(stack.name)
-                    columns["layer"].append(layer)
-                    columns["head"].append(head)
-                    for name in names:
-                        columns[name].append(float(stack.facts[name][i, j]) if name in stack.facts else float("nan"))
-        if len(self.stacks) < 2:
-            del columns["stack"]
-        return Table(columns)
+        rows = [
+            {"stack": stack.name, "layer": layer, "head": head}
+            | {name: float(stack.facts[name][i, j]) if name in stack.facts else float("nan") for name in names}
+            for stack in self.stacks.values()
+            for i, layer in enumerate(stack.layers)
+            for j, head in enumerate(stack.heads)
+        ]
+        return Table.from_rows(rows, ("layer", "head", *names) if len(self.stacks) < 2 else ("stack", "layer", "head", *names))
 
     def run(self) -> Run:
         """The tables of this space with its provenance, to be saved and reported as every run is."""

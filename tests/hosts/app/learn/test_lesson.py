@@ -23,12 +23,11 @@ from eyeline.hosts.app.learn.lesson import (
     SOFT,
     STEPS,
     TIRED,
-    vectors,
-    weight,
 )
 from eyeline.hosts.app.learn.measured import measured
 from eyeline.hosts.app.messages import LANGUAGES, Say
 from eyeline.measures.targets import mass_at_offset
+from eyeline.results.trace.numbers import key_numbers, pair_weight
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +71,7 @@ def test_step_2_sat_looks_at_cat_other_words_do_not_and_shares_add_up_to_1(trace
 
 def test_step_3_the_numbers_are_those_behind_the_weight_and_the_output(trace):
     shown = trace(CAT)
-    rows = vectors(shown, *PREVIOUS, SAT)
+    rows = key_numbers(shown, *PREVIOUS, SAT)
     assert shown.scales[2] == pytest.approx(1 / np.sqrt(shown.queries.shape[-1]))
     np.testing.assert_allclose([row.weight for row in rows], shown.weights[*PREVIOUS, SAT], atol=1e-4)
     assert rows[2].token == "cat"
@@ -125,10 +124,10 @@ def test_step_8_grammar_is_highest_in_the_middle_and_the_last_layers_look_far():
 
 
 def test_step_9_one_head_does_not_follow_the_meaning_and_another_does(trace):
-    tired, soft = (weight(trace(text), *PRONOUN, "it", "cat") for text in (TIRED, SOFT))
+    tired, soft = (pair_weight(trace(text), *PRONOUN, "it", "cat") for text in (TIRED, SOFT))
     assert tired > 0.8
     assert soft > 0.5
-    assert weight(trace(TIRED), *REACTING, "it", "cat") - weight(trace(SOFT), *REACTING, "it", "cat") > 0.3
+    assert pair_weight(trace(TIRED), *REACTING, "it", "cat") - pair_weight(trace(SOFT), *REACTING, "it", "cat") > 0.3
 
 
 def test_the_sentences_of_the_exercise_have_the_length_that_it_asks_for():

@@ -6,12 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from eyeline.capture.trace import Trace
 from eyeline.hosts.app.learn.measured import measured
-from eyeline.measures.dot_product import attention_row
 from eyeline.results.head_roles import HeadRole
+from eyeline.results.trace.numbers import key_numbers, pair_weight, received_by_last, special_and_words, weights_on
 
 #: The lesson is written for this model; every number in its texts is read from it, or from `measured.json`.
 MODEL = "e5-small"
@@ -25,7 +23,7 @@ PREVIOUS, RESTING, PRONOUN, REACTING = (2, 2), (7, 9), (9, 7), (5, 6)
 ACROSS = (11, 6)
 SAT = 3  # the index of *sat* in CAT
 #: Layers in which heads rest on [CLS] and [SEP].
-MIDDLE = slice(4, 9)
+MIDDLE = range(4, 9)
 #: Where translation looks, as an illustration: written by hand, not by a model. Rows: French words; columns: English words.
 CROSS_SOURCE, CROSS_TARGET = ("the", "cat", "sat", "on", "the", "mat"), ("le", "chat", "s’assit", "sur", "le", "tapis")
 CROSS = (
@@ -66,12 +64,6 @@ class Step:
     right: int = 0
 
 
-def weight(trace: Trace, layer: int, head: int, query: str, key: str) -> float:
-    """What the last token `query` gives to the first token `key`."""
-    tokens = trace.text.tokens
-    return float(trace.weights[layer, head, len(tokens) - 1 - tokens[::-1].index(query), tokens.index(key)])
-
-
 def share(value: float) -> str:
     return f"{value:.3f}"
 
@@ -81,18 +73,6 @@ def showing(head: tuple[int, int]) -> dict[str, Any]:
     return {"layer": head[0], "heads": [head[1]]}
 
 
-@dataclass(frozen=True)
-class KeyNumbers:
-    """From one query to one key: the dot product, that times the scale, the softmax, and the share of the value that is taken."""
-
-    token: str
-    dot: float
-    score: float
-    weight: float
-    value: float  # the value's first number
-    taken: float  # weight · value
-
-
 def token_facts(trace: Tracer) -> Facts:
     tokens = trace(RARE).text.tokens
     return {"tokens": " · ".join(tokens), "n": str(len(tokens))}
@@ -100,24 +80,13 @@ def token_facts(trace: Tracer) -> Facts:
 
 def first_facts(trace: Tracer) -> Facts:
     shown = trace(CAT)
-    column = shown.weights[*PREVIOUS, :, shown.text.tokens.index("cat")]  # [query]
-    others = [float(share) for query, share in enumerate(column) if query != SAT]
-    return {"sat_cat": share(float(column[SAT])), "others": share(max(others))}
-
-
-def vectors(trace: Trace, layer: int, head: int, query: int) -> list[KeyNumbers]:
-    """The numbers behind one query, key by key."""
-    row = attention_row(trace.queries[layer, head, query], trace.keys[layer, head], trace.scales[layer])
-    first = trace.values[layer, head, :, 0]  # [key]
-    return [
-        KeyNumbers(token, float(dot), float(score), float(weight), float(value), float(weight * value))
-        for token, dot, score, weight, value in zip(trace.text.tokens, row.dots, row.scores, row.weights, first, strict=True)
-    ]
+    given = weights_on(shown, *PREVIOUS, "cat")
+    return {"sat_cat": share(given[SAT]), "others": share(max(given[:SAT] + given[SAT + 1 :]))}
 
 
 def vector_facts(trace: Tracer) -> Facts:
     shown = trace(CAT)
-    numbers = vectors(shown, *PREVIOUS, SAT)
+    numbers = key_numbers(shown, *PREVIOUS, SAT)
     cat = numbers[shown.text.tokens.index("cat")]
     return {
         "dim": str(shown.queries.shape[-1]),
@@ -131,7 +100,7 @@ def vector_facts(trace: Tracer) -> Facts:
 
 
 def pair_facts(trace: Tracer) -> Facts:
-    return {"it_cat": share(weight(trace(CAT, "It purred."), *ACROSS, "it", "cat"))}
+    return {"it_cat": share(pair_weight(trace(CAT, "It purred."), *ACROSS, "it", "cat"))}
 
 
 def layer_facts(trace: Tracer) -> Facts:
@@ -141,21 +110,19 @@ def layer_facts(trace: Tracer) -> Facts:
 
 def resting_facts(trace: Tracer) -> Facts:
     """What the resting head gives to [CLS] and [SEP], and how long their values are beside those of words."""
-    shown = trace(CAT)
-    lengths = np.linalg.norm(shown.values[*RESTING], axis=-1)  # [key]
-    given = shown.weights[*RESTING].mean(axis=0)  # [key]
+    numbers = special_and_words(trace(CAT), *RESTING)
     return {
-        "cls": share(float(given[0])),
-        "sep": share(float(given[-1])),
-        "len_special": f"{max(lengths[0], lengths[-1]):.1f}",
-        "len_words": f"{lengths[1:-1].mean():.1f}",
+        "cls": share(numbers.to_first),
+        "sep": share(numbers.to_last),
+        "len_special": f"{numbers.special_length:.1f}",
+        "len_words": f"{numbers.word_length:.1f}",
     }
 
 
 def special_facts(trace: Tracer) -> Facts:
     """How much of layers 4 to 8 rests on [SEP], in sentences of different lengths."""
     sentences = {name: trace(text) for name, text in (("two", "Cats purr."), ("six", CAT), ("many", LONG))}
-    shares = {f"sep_{name}": share(float(shown.weights[MIDDLE, :, :, -1].mean())) for name, shown in sentences.items()}
+    shares = {f"sep_{name}": share(received_by_last(shown, MIDDLE)) for name, shown in sentences.items()}
     counts = {f"n_{name}": str(len(shown.text)) for name, shown in sentences.items()}
     return {**shares, **counts, **resting_facts(trace)}
 
@@ -187,8 +154,8 @@ def depth_facts(trace: Tracer) -> Facts:
 
 def limit_facts(trace: Tracer) -> Facts:
     pairs = {"tired": TIRED, "soft": SOFT}
-    same = {name: share(weight(trace(text), *PRONOUN, "it", "cat")) for name, text in pairs.items()}
-    reacting = {f"{name}_reacting": share(weight(trace(text), *REACTING, "it", "cat")) for name, text in pairs.items()}
+    same = {name: share(pair_weight(trace(text), *PRONOUN, "it", "cat")) for name, text in pairs.items()}
+    reacting = {f"{name}_reacting": share(pair_weight(trace(text), *REACTING, "it", "cat")) for name, text in pairs.items()}
     return {**same, **reacting, **resting_facts(trace)}
 
 

@@ -7,9 +7,10 @@ import streamlit as st
 from eyeline.capture.trace import Trace
 from eyeline.hosts.app.figures import tables
 from eyeline.hosts.app.figures.tables import Column
-from eyeline.hosts.app.learn.lesson import CROSS, CROSS_SOURCE, CROSS_TARGET, PREVIOUS, SAT, Step, shown_value, vectors
+from eyeline.hosts.app.learn.lesson import CROSS, CROSS_SOURCE, CROSS_TARGET, PREVIOUS, SAT, Step, shown_value
 from eyeline.hosts.app.learn.measured import measured
 from eyeline.hosts.app.messages import Say
+from eyeline.results.trace.numbers import key_numbers
 
 #: Every question has so many answers.
 ANSWERS = 3
@@ -17,7 +18,7 @@ ANSWERS = 3
 
 def show_numbers(say: Say, trace: Trace) -> None:
     """From one query to its output: q·k, scaled, softmax, and the weighted sum of values (their first number)."""
-    numbers = vectors(trace, *PREVIOUS, SAT)
+    numbers = key_numbers(trace, *PREVIOUS, SAT)
     weights = [row.weight for row in numbers]
     output = float(trace.outputs[*PREVIOUS, SAT, 0])
     tables.show(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
 from eyeline.errors import EyelineError
@@ -14,7 +13,7 @@ from eyeline.hosts.app.figures import figures
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.plain import escaped, refuse
 from eyeline.hosts.app.space.run_view import open_clicked, opened, view
-from eyeline.results.comparison import FILES
+from eyeline.results.comparison import FILES, LARGEST_DIVERGENCE, compared_targets, largest_first, summarise_divergence
 from eyeline.results.facts import present
 from eyeline.results.run import Run
 from eyeline.results.space.one_head import distinct_names
@@ -23,7 +22,7 @@ from eyeline.results.space.one_head import distinct_names
 @st.fragment
 def show_comparison(say: Say, run: Run, folder: Path) -> None:
     """Numbers, then both spaces with the same sentence selected."""
-    name, counts, table = folder.name, run.facts.counts, run.table("compare")
+    name, counts = folder.name, run.facts.counts
     names = distinct_names(run.facts.model.name, present(run.facts.other, "second model").name)
     models = tuple(escaped(model) for model in names)
     corpus = escaped(str(run.facts.corpus.name))
@@ -33,11 +32,9 @@ def show_comparison(say: Say, run: Run, folder: Path) -> None:
     for left, why in run.facts.left_out.items():
         st.warning(say("space.left_out"), icon=":material/info:")
         st.code(f"{left}: {why}", language=None, wrap_lines=True)
-    js = table["js"].astype(float)
-    most = int(np.nanargmax(js))
-    head = HeadRef("", int(table["layer"][most]), int(table["head"][most]))
+    apart = summarise_divergence(run.table("compare"))
     level = say(f"space.level_{run.facts.level}")
-    st.markdown(say("space.apart", mean=f"{np.nanmean(js):.3f}", most=f"{js[most]:.3f}", head=str(head), level=level))
+    st.markdown(say("space.apart", mean=f"{apart.mean:.3f}", most=f"{apart.largest:.3f}", head=str(apart.head), level=level))
     open_clicked(figures.show(say, run, "compare", folder), name, "compare")
     _table(say, run, name)
     if not all((folder / file).is_file() for file in FILES):
@@ -46,15 +43,14 @@ def show_comparison(say: Say, run: Run, folder: Path) -> None:
     st.caption(say("space.side_by_side_about", a=models[0], b=models[1]))
     try:
         spaces = {file: opened(folder / file) for file in FILES}
-        view(say, spaces, folder, head)
+        view(say, spaces, folder, apart.head)
     except EyelineError as error:
         refuse(say("look.failed"), error)
 
 
 def _table(say: Say, run: Run, name: str) -> None:
     """A row a head, the furthest apart first: what the second model does more or less of."""
-    rows = sorted(run.table("compare").rows(), key=lambda row: -float(row["js"]))
-    targets = [column.removesuffix("_change") for column in rows[0] if column.endswith("_change") and column != "entropy_change"]
+    rows, targets = largest_first(run.table("compare")), compared_targets(run.table("compare"))
     divergence, entropy = say("space.column_js"), say("space.column_entropy")
     columns: dict[str, list[Any]] = {
         say("corpus.head"): [HeadRef(str(row.get("stack", "")), int(row["layer"]), int(row["head"])).full_label for row in rows],
@@ -63,7 +59,7 @@ def _table(say: Say, run: Run, name: str) -> None:
     }
     columns |= {f"→ {say.name('target', target)}": [float(row[f"{target}_change"]) for row in rows] for target in targets}
     config: dict[str, Any] = {title: st.column_config.NumberColumn(format="%+.3f") for title in columns if title.startswith("→")}
-    config[divergence] = st.column_config.ProgressColumn(format="%.3f", min_value=0, max_value=float(np.log(2)))
+    config[divergence] = st.column_config.ProgressColumn(format="%.3f", min_value=0, max_value=LARGEST_DIVERGENCE)
     config[entropy] = st.column_config.NumberColumn(format="%+.2f")
     st.caption(say("space.changes"))
     st.dataframe(columns, hide_index=True, height=260, column_config=config, key=f"changes-{name}-{say.language}")

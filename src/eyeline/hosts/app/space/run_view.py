@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import streamlit as st
 
 from eyeline.errors import EyelineError
@@ -22,10 +22,10 @@ from eyeline.plots.figures import available
 from eyeline.results.facts import SpaceOptions
 from eyeline.results.run import Run
 from eyeline.results.space.ask import HeadPicture
+from eyeline.results.space.fidelity_summary import summarise_fidelity
 from eyeline.results.space.file import FILE
 from eyeline.results.space.one_head import head_space, picture_space
 from eyeline.results.space.read import open_space
-from eyeline.results.space.shown_fidelity import shown_columns
 from eyeline.results.space.space import Space
 from eyeline.views.space import space_view
 from eyeline.views.view import View
@@ -68,22 +68,12 @@ def show_space(say: Say, run: Run, folder: Path) -> None:
 
 def fidelity(say: Say, run: Run, held_out: str) -> None:
     """How often near means attends, in plain words; nothing of values, nor where every head is dead."""
-    table = run.table("space")
-    first, five, _ = shown_columns(table)
-    ones = table[first].astype(float)
-    if not np.isfinite(ones).any():
+    trust = summarise_fidelity(run.table("space"))
+    if trust is None:
         return
-    mean = {column: float(np.nanmean(table[column].astype(float))) for column in (first, five, "top1_full")}
-    best, worst = int(np.nanargmax(ones)), int(np.nanargmin(ones))
-    shares = {"one": mean[first], "five": mean[five], "full": mean["top1_full"], "most": float(ones[best]), "least": float(ones[worst])}
-    heads = {"best": best, "worst": worst}
-    st.markdown(
-        say(
-            "space.fidelity",
-            **{key: f"{100 * share:.0f}" for key, share in shares.items()},
-            **{key: str(HeadRef("", table["layer"][index], table["head"][index])) for key, index in heads.items()},
-        )
-    )
+    shares = {"one": trust.top1, "five": trust.top5, "full": trust.top1_full, "most": trust.best_top1, "least": trust.worst_top1}
+    shown = {key: f"{100 * share:.0f}" for key, share in shares.items()}
+    st.markdown(say("space.fidelity", **shown, best=str(trust.best), worst=str(trust.worst)))
     st.caption(say(f"space.project_{run.facts.options_as(SpaceOptions).project}_about"))
     if not held_out:
         for notice in run.facts.notices:
@@ -177,4 +167,4 @@ def _picture(space: Space, folder: Path, at: HeadRef, how: str, gauge: str) -> H
 
 
 def _percent(share: float) -> str:
-    return "–" if np.isnan(share) else f"{100 * share:.0f} %"
+    return "–" if math.isnan(share) else f"{100 * share:.0f} %"
