@@ -8,6 +8,7 @@ import numpy as np
 
 from eyeline.errors import TraceError
 from eyeline.heads import HeadRef
+from eyeline.results.effects import Effect, effect_of
 from eyeline.results.notable import LEAST_SHARES
 from eyeline.results.run import Run
 from eyeline.results.table import Table
@@ -23,6 +24,7 @@ class HeadCard:
     shares     target → the mean share of its attention
     entropy    of its attention, in nats; None where the run did not measure it
     does       the targets that it gives enough to be named for it (LEAST_SHARES), most first
+    effect     what ablating it does to the answer; None where the run did not ablate
     nearest    (layer, head, divergence in nats) of the heads that attend most like it
     """
 
@@ -33,6 +35,7 @@ class HeadCard:
     entropy: float | None
     does: tuple[str, ...]
     nearest: tuple[tuple[int, int, float], ...]
+    effect: Effect | None = None
 
     @property
     def name(self) -> str:
@@ -51,16 +54,17 @@ def head_card(run: Run, layer: int, head: int, stack: str = "") -> HeadCard:
         part = _rows(run.table("entropy"), at, stack)
         spread = float(part["all"][0]) if len(part) else None
     near = _nearest(run, str(HeadRef(stack, layer, head)), stack)
-    if not shares and spread is None and not near:
+    effect = effect_of(run, HeadRef(stack, layer, head))
+    if not shares and spread is None and not near and effect is None:
         raise TraceError(f"This run says nothing of {HeadRef(stack, layer, head).full_label}.", "Choose a head of its tables.")
     named = {target: shares[target] for target, least in LEAST_SHARES.items() if shares.get(target, 0.0) >= least}
     does = tuple(sorted(named, key=named.__getitem__, reverse=True))
-    return HeadCard(stack, layer, head, shares, spread, does, near)
+    return HeadCard(stack, layer, head, shares, spread, does, near, effect)
 
 
 def heads_of(run: Run) -> list[HeadRef]:
     """Every head that the run's tables know, in order."""
-    table = next((run.tables[name] for name in ("average_attention", "entropy", "head_map") if name in run.tables), None)
+    table = next((run.tables[name] for name in ("average_attention", "entropy", "head_map", "causes") if name in run.tables), None)
     if table is None:
         return []
     stacks = [str(stack) for stack in table.columns["stack"]] if "stack" in table.columns else [""] * len(table)

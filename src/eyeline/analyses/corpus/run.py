@@ -16,7 +16,7 @@ from eyeline.analyses.corpus.batch import Batch, roles_of
 from eyeline.analyses.corpus.fold import fold
 from eyeline.analyses.corpus.state import Position, check_same, load_state, only_run, save_state
 from eyeline.analyses.corpus.statistic import Statistic
-from eyeline.analyses.corpus.statistics.catalogue import STATISTICS, statistics_named
+from eyeline.analyses.corpus.statistics.catalogue import USUAL, statistics_named
 from eyeline.analyses.corpus.summary import notices, summarise
 from eyeline.analyses.prepare import Preparation, characters, documents_of
 from eyeline.analyses.progress import Progress, ReportProgress, StopRequestedError, interrupt_between_steps
@@ -66,7 +66,7 @@ def analyse(
     progress    called after each batch (`analyses.progress`)
     """
     corpus = Corpus.of(corpus)
-    statistics = statistics_named(STATISTICS) if statistics is None else statistics
+    statistics = statistics_named(USUAL) if statistics is None else statistics
     if not statistics:
         raise TextError("No statistics to compute.", "Give some, such as [el.statistics.AverageAttention(), el.statistics.Entropy()].")
     chosen = check_layers(model.layout, layers)

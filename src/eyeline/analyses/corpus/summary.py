@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from eyeline.analyses.corpus.statistic import Statistic
 from eyeline.analyses.corpus.statistics.head_map import head_map
+from eyeline.analyses.corpus.statistics.rank_agreement import rank_agreement
 from eyeline.analyses.prepare import unknown_tokens
 from eyeline.results.table import Table
 
@@ -21,6 +22,8 @@ def summarise(statistics: Sequence[Statistic], seed: int) -> tuple[dict[str, Tab
         stack = name.removeprefix("distances").lstrip("_")
         layout = f"head_map_{stack}" if stack else "head_map"
         tables[layout], stress[layout] = head_map(tables[name], tables, seed, stack)
+    if "causes" in tables and len(tables["causes"]):
+        tables["causes_agreement"] = rank_agreement(tables)
     return tables, stress
 
 

@@ -9,10 +9,15 @@ from eyeline.analyses.corpus.statistic import Statistic
 from eyeline.analyses.corpus.statistics.average_attention import AverageAttention
 from eyeline.analyses.corpus.statistics.entropy import Entropy
 from eyeline.analyses.corpus.statistics.head_distances import HeadDistances
+from eyeline.analyses.corpus.statistics.head_effects import HeadEffects
 from eyeline.analyses.corpus.statistics.importance import Importance
+from eyeline.analyses.corpus.statistics.pruning import Pruning
 from eyeline.errors import TraceError, nearest
 
-STATISTICS: dict[str, type[Statistic]] = {kind.name: kind for kind in (AverageAttention, Entropy, HeadDistances, Importance)}
+KINDS: tuple[type[Statistic], ...] = (AverageAttention, Entropy, HeadDistances, Importance, HeadEffects, Pruning)
+STATISTICS = {kind.name: kind for kind in KINDS}
+#: What is measured where nothing is named: everything that takes about one pass.
+USUAL = (AverageAttention.name, Entropy.name, HeadDistances.name, Importance.name)
 
 
 def statistic_with(name: str, options: Mapping[str, Any], own: Iterable[type[Statistic]] = ()) -> Statistic:

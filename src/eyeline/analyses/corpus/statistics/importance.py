@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping
 from typing import ClassVar, Self
 
@@ -12,6 +11,7 @@ import torch
 from eyeline.analyses.corpus.batch import Batch
 from eyeline.analyses.corpus.rows import Rows, keys_seen
 from eyeline.analyses.corpus.statistic import Statistic
+from eyeline.analyses.corpus.statistics.predictions import text_losses, token_labels
 from eyeline.analyses.corpus.statistics.targets import check_targets, columns_of
 from eyeline.analyses.corpus.sums import SumKey
 from eyeline.analyses.tables import head_table
@@ -71,32 +71,15 @@ class Importance(Statistic):
     def _gradients(self, model: Model, objective: Objective, batch: Batch) -> None:
         pad = getattr(model.tokenizer, "pad_token_id", None) or 0
         inputs = batch_inputs(model.hf, batch.sides, pad)
-        labels = self._labels(objective, batch, inputs)  # [text, token], -100 where nothing is predicted
+        labels = token_labels(objective, batch.sides, inputs, self._seed, self.rate)  # [text, token], -100 where nothing is predicted
         logits, calls = logits_and_calls(objective, model, inputs)
-        losses = torch.nn.functional.cross_entropy(logits.float().transpose(1, 2), labels, reduction="none")  # [text, token]
-        counts = (labels >= 0).sum(-1).clamp_min(1)
         # texts do not see each other, so the gradient of the sum holds each text's own gradient
         gradients = torch.autograd.grad(
-            (losses.sum(-1) / counts).sum(), [call.weights for call in calls.values()], allow_unused=True
+            text_losses(logits, labels).sum(), [call.weights for call in calls.values()], allow_unused=True
         )  # of each layer [text, head, query, key]
         for ((stack, layer), call), gradient in zip(calls.items(), gradients, strict=True):
             if gradient is not None and (batch.layers is None or layer in batch.layers[stack]):
                 self._take(stack, layer, gradient.abs(), call.mask, batch)
-
-    def _labels(self, objective: Objective, batch: Batch, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
-        """The tokens to predict; the masked ones are replaced in `inputs`. Drawn by seed and text alone: parts of a corpus as the whole."""
-        labels = torch.full_like(inputs["input_ids"], -100)
-        for index, side in enumerate(batch.sides):
-            text = side.source
-            if objective.kind == "next":
-                labels[index, : len(text) - 1] = inputs["input_ids"][index, 1 : len(text)]
-                continue
-            candidates = [i for i, special in enumerate(text.special) if not special]
-            draw = random.Random(f"{self._seed} {text.ids}")  # noqa: S311 - seeded, not a secret
-            chosen = draw.sample(candidates, max(1, round(self.rate * len(candidates))))
-            labels[index, chosen] = inputs["input_ids"][index, chosen]
-            inputs["input_ids"][index, chosen] = objective.mask_id  # type: ignore[assignment]
-        return labels
 
     def _take(self, stack: str, layer: int, size: torch.Tensor, mask: torch.Tensor | None, batch: Batch) -> None:
         """size: |∂L/∂α| [text, head, query, key]. A hidden key has one too, which says nothing: its weight can only be 0."""

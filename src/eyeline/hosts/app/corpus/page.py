@@ -18,7 +18,7 @@ from eyeline.hosts.app.texts.opening import open_text_and_models
 from eyeline.hosts.app.texts.source import TextSource, text_source
 
 #: Analyses by name, in the order of the page.
-ANALYSES = ("average_attention", "entropy", "distances", "importance")
+ANALYSES = ("average_attention", "entropy", "distances", "importance", "causes")
 
 
 @dataclass(frozen=True)

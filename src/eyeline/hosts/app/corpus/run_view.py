@@ -24,7 +24,7 @@ from eyeline.results.run import Run
 from eyeline.views import head_view
 
 #: The figures of Clark et al. in their order: 2, 3, 4, 6; then the distances behind 6.
-ORDER = ("average_attention", "importance", "entropy", "head_map", "distances")
+ORDER = ("average_attention", "importance", "causes", "causes_sharpness", "pruning", "entropy", "head_map", "distances")
 #: Sentences to see a head on, besides the run's own example.
 SENTENCES = ("The cat sat on the mat because it was tired.", "Mary told Anna that she had won.")
 
@@ -104,6 +104,9 @@ def _facts(say: Say, card: HeadCard, name: str, every: list[HeadRef]) -> None:
     st.markdown("\n".join(f"- {line}" for line in does) if does else say("corpus.does_nothing"))
     if card.entropy is not None:
         st.caption(say("corpus.entropy", value=f"{card.entropy:.2f}"))
+    if card.effect is not None:
+        loss, error, answer = (f"{card.effect.loss_change:+.4f}", f"{card.effect.error:.4f}", f"{card.effect.answer_change:+.4f}")
+        st.caption(say("corpus.effect", change=loss, error=error, answer=answer))
     if card.shares:
         order = sorted(card.shares, key=card.shares.__getitem__, reverse=True)
         shares = [card.shares[target] for target in order]

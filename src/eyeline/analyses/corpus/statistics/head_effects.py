@@ -1,0 +1,125 @@
+"""What each head does to the model's answer: ablated one at a time (exact), and estimated by gradients (Michel et al. 2019; Nanda 2023)."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import torch
+
+from eyeline.analyses.corpus.batch import Batch
+from eyeline.analyses.corpus.statistics.answer_statistic import AnswerStatistic
+from eyeline.analyses.corpus.statistics.predictions import Answers, TokenTask, text_losses
+from eyeline.analyses.corpus.sums import SumKey
+from eyeline.analyses.tables import head_table
+from eyeline.capture.interventions.records import Ablate
+from eyeline.capture.layout import Slot
+from eyeline.errors import ModelError
+from eyeline.heads import HeadRef
+from eyeline.models.model import Model
+from eyeline.models.passes import Passes
+from eyeline.results.table import Table
+
+#: Losses of the short way and of the plain one differ by rounding alone: in single precision, and in half precision.
+SINGLE, HALF = 1e-4, 2e-2
+COLUMNS = ("loss_change", "answer_change", "gradient", "attribution", "loss_change_error")
+
+
+class HeadEffects(AnswerStatistic):
+    """For every head, over the texts: how much the loss rises and the model's answers lose when the head is ablated.
+
+    loss_change        mean of L(head ablated) − L, in nats
+    answer_change      mean of p(the whole model's answer) − p(the same answer, head ablated)
+    gradient           mean of |∂L/∂ξ|, where the head's output is multiplied by ξ = 1 (Michel et al. 2019)
+    attribution        mean of (z_ablated − z)·∂L/∂z: the estimate of loss_change by attribution patching
+    loss_change_error  standard error of loss_change over the texts
+    """
+
+    name: ClassVar[str] = "causes"
+    _is_checked = False
+
+    def measure(self, model: Model, batch: Batch, task: TokenTask, passes: Passes, plain: Passes) -> None:
+        output, stored = passes.store(batch.sides, inputs=task.inputs)
+        answers = Answers.of(output.logits, task.labels)
+        if not bool(torch.isfinite(answers.losses).all()):
+            raise ModelError(f"The loss of {model.name} is not a number.", "Open the model in float32: el.load(name, dtype=torch.float32).")
+        estimates = self._estimates(passes, batch, task)
+        for slot in model.layout.slots:
+            if batch.layers is not None and slot.layer not in batch.layers[slot.stack]:
+                continue
+            changes = np.zeros((slot.n_heads, len(batch.sides), 2))  # [head, text, (loss, answer)]
+            for head in range(slot.n_heads):
+                ablate = [Ablate([HeadRef(slot.stack, slot.layer, head)], by=self.by)]
+                logits = passes.output(batch.sides, [ablate] * len(batch.sides), inputs=task.inputs, stored=stored).logits
+                if not self._is_checked:
+                    self._check(plain, batch, task, ablate, answers.loss_change(logits))
+                changes[head] = torch.stack([answers.loss_change(logits), answers.answer_change(logits)], -1).double().cpu().numpy()
+            self._take(slot, changes, estimates[slot.stack, slot.layer])
+
+    def _check(self, plain: Passes, batch: Batch, task: TokenTask, ablate: list[Ablate], change: torch.Tensor) -> None:
+        """The first ablation of a run also goes the plain way: the whole model, every layer, every position."""
+        self._is_checked = True
+        each = [ablate] * len(batch.sides)
+        ablated, whole = (plain.output(batch.sides, e, inputs=task.inputs).logits for e in (each, None))
+        if task.positions is not None:
+            index = task.positions[..., None].expand(-1, -1, whole.shape[-1])
+            ablated, whole = ablated.gather(1, index), whole.gather(1, index)
+        losses = text_losses(whole, task.labels)
+        difference = float((text_losses(ablated, task.labels) - losses - change).abs().max())
+        tolerance = HALF if whole.dtype in (torch.float16, torch.bfloat16) else SINGLE
+        if difference > tolerance * max(1.0, float(losses.abs().max())):
+            raise ModelError(
+                f"{plain.name} gives another loss when a pass begins at a stored layer (difference {difference:.2g} nats).",
+                "The effects of its heads cannot be measured this way.",
+            )
+
+    def _estimates(self, passes: Passes, batch: Batch, task: TokenTask) -> dict[tuple[str, int], np.ndarray]:
+        """(∂L/∂ξ, attribution) of every head for every text, from one pass and its gradients: (stack, layer) → [head, text, 2]."""
+        written: dict[tuple[str, int], torch.Tensor] = {}
+
+        def receive(slot: Slot, output: torch.Tensor) -> None:
+            written[slot.stack, slot.layer] = output  # [text, query, head, dim]
+
+        logits = passes.output(batch.sides, inputs=task.inputs, receive=receive, gradients=True).logits
+        gradients = torch.autograd.grad(text_losses(logits, task.labels).sum(), list(written.values()), allow_unused=True)
+        estimates = {}
+        for ((stack, layer), z), gradient in zip(written.items(), gradients, strict=True):
+            slope = torch.zeros_like(z) if gradient is None else gradient
+            if not bool(torch.isfinite(slope).all()):
+                raise ModelError(f"Gradients of {passes.name} in layer {layer} are not numbers.", "Open the model in float32.")
+            along = (z * slope).sum((1, 3))  # [text, head]
+            estimates[stack, layer] = (
+                torch.stack([along, self._ablated(z, slope, batch, stack) - along], -1).transpose(0, 1).detach().double().cpu().numpy()
+            )
+        return estimates
+
+    def _ablated(self, z: torch.Tensor, slope: torch.Tensor, batch: Batch, stack: str) -> torch.Tensor:
+        """z_ablated·∂L/∂z for every text and head: [text, head]."""
+        if self.by == "zero":
+            return torch.zeros_like(z[:, 0, :, 0])
+        rows = []
+        for index, (queries, _) in enumerate(batch.texts(stack)):
+            n = len(queries)
+            rows.append((z[index, :n].mean(0, keepdim=True) * slope[index, :n]).sum((0, 2)))
+        return torch.stack(rows)
+
+    def _take(self, slot: Slot, changes: np.ndarray, estimates: np.ndarray) -> None:
+        """changes [head, text, (loss, answer)], estimates [head, text, (∂L/∂ξ, attribution)]."""
+        sums = np.stack(
+            [
+                changes[..., 0].sum(1), changes[..., 1].sum(1), np.abs(estimates[..., 0]).sum(1), estimates[..., 1].sum(1),
+                (changes[..., 0] ** 2).sum(1), np.full(slot.n_heads, float(changes.shape[1])),
+            ],
+            -1,
+        )  # fmt: skip
+        self.add(SumKey(slot.stack, slot.layer, "effect"), sums, range(slot.n_heads))
+
+    def result(self) -> dict[str, Table]:
+        records: list[tuple[str | int | float, ...]] = []
+        for layer_sum in self.by_layer("effect"):
+            for head, (*totals, squares, n) in enumerate(layer_sum.values):
+                means = [float(total / n) for total in totals]
+                spread = max(0.0, float(squares / n) - means[0] ** 2)
+                error = float(np.sqrt(spread / (n - 1))) if n > 1 else float("nan")
+                records.append((layer_sum.stack, layer_sum.layer, head, *means, error))
+        return {self.name: head_table(records, COLUMNS)}

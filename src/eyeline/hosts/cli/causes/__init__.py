@@ -1,0 +1,1 @@
+"""Commands that change a model and watch its answer."""

@@ -1,0 +1,86 @@
+"""`eyeline causes`: which heads of a model matter for its answers, over a corpus."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from eyeline.analyses.progress import StopRequestedError
+from eyeline.hosts.cli.corpus import numbers
+from eyeline.hosts.cli.language import Language
+from eyeline.hosts.cli.models import ModelName
+from eyeline.hosts.cli.progress import progress_bars
+from eyeline.hosts.cli.terminal import console
+
+if TYPE_CHECKING:
+    from eyeline.results.run import Run
+
+#: So many heads are printed.
+SHOWN = 5
+
+
+def causes(
+    corpus: Annotated[Path, typer.Argument(help="A .txt, .jsonl or .conllu file, plain or .gz.", show_default=False)],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, made if need be.", show_default=False)],
+    model: ModelName,
+    by: Annotated[str, typer.Option(help="How a head is ablated: zero, or mean (its mean over the text).")] = "zero",
+    limit: Annotated[int | None, typer.Option(help="So many documents, chosen at random.", show_default=False)] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Skip longer documents.", show_default=False)] = None,
+    layers: Annotated[str | None, typer.Option(help="Layers to ablate, from 0, such as 0,5. All otherwise.")] = None,
+    pruning: Annotated[bool, typer.Option("--pruning/--no-pruning", help="Also remove more and more heads together.")] = True,
+    seed: Annotated[int, typer.Option(help="For everything that is drawn at random.")] = 0,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
+    language: Language = "en",
+) -> None:
+    """What each head does to the model's answers: ablated one at a time, estimated by gradients, and pruned together.
+
+    [dim]eyeline causes corpus.txt --model e5-small-mlm --limit 100 -o run[/dim]
+    """
+    from eyeline.analyses.causes.run import causes as run_causes
+    from eyeline.hosts.report.write import write_report
+    from eyeline.models.load import load
+    from eyeline.results.run import amounts
+    from eyeline.results.status import writing_run
+    from eyeline.text.corpora.read import read_corpus
+
+    if by not in ("zero", "mean"):
+        raise typer.BadParameter(f"{by!r}: give zero or mean.")
+    opened, loaded, chosen = read_corpus(corpus), load(model), numbers(layers)
+    try:
+        with writing_run(output, "analyse", overwrite=resume), progress_bars() as report_progress:
+            run = run_causes(
+                loaded, opened, by=by, pruning=pruning, limit=limit, max_tokens=max_tokens, layers=chosen, seed=seed, folder=output,  # type: ignore[arg-type]
+                resume=resume, progress=report_progress,
+            )  # fmt: skip
+            report = write_report(run.save(output), language)
+    except StopRequestedError:
+        raise StopRequestedError(
+            f"Stopped. What was measured so far is saved in {output}: add --resume to the same command to go on."
+        ) from None
+    _print(run)
+    console.print(f"{amounts(run)}. Report: {escape(str(report))}", highlight=False)
+
+
+def _print(run: Run) -> None:
+    """The heads that the answers need most, and how well the estimates agree with the ablations."""
+    from eyeline.results.effects import correlation, effects
+
+    every = effects(run)
+    table = Table(title=f"The loss rises most without these of {len(every)} heads", title_justify="left", title_style="bold", box=None)
+    for name in ("head", "change of the loss", "standard error", "answer less probable by"):
+        table.add_column(name, justify="left" if name == "head" else "right")
+    for effect in every[:SHOWN]:
+        table.add_row(effect.head.full_label, f"{effect.loss_change:+.4f} nats", f"{effect.error:.4f}", f"{effect.answer_change:+.4f}")
+    console.print(table)
+    for first, second, about in (
+        ("loss_change", "attribution", "Attribution patching ranks the heads as ablation does"),
+        ("|loss_change|", "gradient", "The gradient ranks them by size of effect as ablation does"),
+        ("|loss_change|", "entropy", "Heads that look broadly have the larger effects"),
+    ):
+        value = correlation(run, first, second)
+        if value is not None:
+            console.print(f"{about}: rank correlation {value:+.2f}.", highlight=False)

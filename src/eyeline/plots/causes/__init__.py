@@ -1,0 +1,1 @@
+"""What each head does to the model's answer."""
