@@ -154,11 +154,6 @@ def test_a_lasso_holds_points_into_the_next_head(show):
 
 def test_dragging_moves_and_the_wheel_zooms_about_the_pointer(show):
     shown = opened(show)
-    shown.page.mouse.move(*point_on_screen(shown, 7))
-    shown.page.mouse.wheel(0, -100)
-    shown.until("state.zoom.k > 1")
-    shown.click("[data-name=zoom_fit]")  # after a first redraw the drawing has its final height
-    shown.until("state.zoom.k === 1")
     x, y = point_on_screen(shown, 7)
     shown.page.mouse.move(x, y)
     shown.page.mouse.wheel(0, -500)
@@ -176,6 +171,14 @@ def test_dragging_moves_and_the_wheel_zooms_about_the_pointer(show):
 def _near(a, b) -> None:
     assert abs(a[0] - b[0]) < 2, (a, b)
     assert abs(a[1] - b[1]) < 2, (a, b)
+
+
+def test_the_first_drawing_has_its_final_height(show):
+    shown = opened(show)
+    before = canvas_box(shown)
+    shown.page.locator("select[name=colour_points]").select_option("position")
+    shown.until("state.colour_points === 'position'")
+    assert canvas_box(shown) == before
 
 
 def test_three_dimensions_turn(show):
@@ -206,9 +209,8 @@ def test_points_change_colour(show, by):
 
 
 def _differ(a, b) -> None:
-    """Other colours; the drawing may be of another height, since a legend can take a line."""
-    colours = [{tuple(colour) for colour in np.unique(picture.reshape(-1, 3), axis=0).tolist()} for picture in (a, b)]
-    assert colours[0] != colours[1]
+    assert a.shape == b.shape, "the drawing keeps its size"
+    assert (a != b).any(axis=-1).sum() > 20
 
 
 def test_parts_of_speech_are_offered_only_where_they_are_known(show):

@@ -111,7 +111,11 @@ export function spaceView(stage: Stage): ViewInstance {
     }
   };
 
-  const name = (state: State) => headName(parts[0].data.layer(state.layer).layer, parts[0].data.stack.heads[state.heads[0]]);
+  /** Also before the first drawing: a caption that changed its length then would change the height left for the drawing. */
+  const name = (state: State) => {
+    const [data] = dataOf(state.stack);
+    return headName(data.layer(state.layer).layer, data.stack.heads[state.heads[0]]);
+  };
 
   /** Keyboard: to another token of the sentence, or from the query to the key and back. */
   const walk = (by: 1 | -1 | 0): boolean => {
@@ -206,10 +210,9 @@ export function spaceView(stage: Stage): ViewInstance {
           ),
         ),
       ].join(" / ");
-      const what =
-        state.opened && parts.length
-          ? name(state)
-          : `${data.stack.layers.length} ${labels.rows.toLowerCase()} × ${data.stack.heads.length} ${labels.columns.toLowerCase()}`;
+      const what = state.opened
+        ? name(state)
+        : `${data.stack.layers.length} ${labels.rows.toLowerCase()} × ${data.stack.heads.length} ${labels.columns.toLowerCase()}`;
       const size = `${counted(labels.n_texts, data.keys.texts.length)} · ${counted(labels.n_tokens, data.keys.count)}`;
       const company = spaces.some(({ held_out }) => held_out === "background") ? ` · ${labels.with_background}` : "";
       return `${stage.spec.model} · ${how} · ${what} · ${size}${company}`;
