@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import replace
 from typing import Literal, Self
 
 from eyeline.analyses.corpus.batch import Batch
 from eyeline.analyses.corpus.rows import Rows
 from eyeline.analyses.corpus.statistic import Statistic
 from eyeline.analyses.corpus.statistics.predictions import TokenTask, token_task
-from eyeline.capture.interventions.head_positions import with_head_at
 from eyeline.errors import TraceError
 from eyeline.models.model import Model
 from eyeline.models.objective import Objective, objective_of
-from eyeline.models.passes import Passes
 
 #: The results of every layer are held: batches are smaller, and longer texts left out.
 HELD_TOKENS, LONGEST = 1024, 512
@@ -63,11 +60,9 @@ class AnswerStatistic(Statistic):
         short = batch.up_to(self.longest)
         self.leave_out(len(batch.sides) - len(short.sides))
         if short.sides:
-            plain = self._model.passes
-            task = token_task(self._objective, plain.inputs(short.sides), short.sides, self._seed, self.rate)
-            at_positions = plain if task.positions is None else replace(plain, hf=with_head_at(plain.hf, task.positions))
-            self.measure(self._model, short, task, at_positions, plain)
+            inputs = self._model.passes.inputs(short.sides)
+            self.measure(self._model, short, token_task(self._objective, inputs, short.sides, self._seed, self.rate))
 
     @abstractmethod
-    def measure(self, model: Model, batch: Batch, task: TokenTask, passes: Passes, plain: Passes) -> None:
-        """Add what one batch gives. passes: with the head at the positions of the task alone; plain: with the whole model."""
+    def measure(self, model: Model, batch: Batch, task: TokenTask) -> None:
+        """Add what one batch gives."""

@@ -38,9 +38,10 @@ class HeadEffects(AnswerStatistic):
     name: ClassVar[str] = "causes"
     _is_checked = False
 
-    def measure(self, model: Model, batch: Batch, task: TokenTask, passes: Passes, plain: Passes) -> None:
+    def measure(self, model: Model, batch: Batch, task: TokenTask) -> None:
+        passes = model.passes
         output, stored = passes.store(batch.sides, inputs=task.inputs)
-        answers = Answers.of(output.logits, task.labels)
+        answers = Answers.of(task.at_positions(output.logits), task.labels)
         if not bool(torch.isfinite(answers.losses).all()):
             raise ModelError(f"The loss of {model.name} is not a number.", "Open the model in float32: el.load(name, dtype=torch.float32).")
         estimates = self._estimates(passes, batch, task)
@@ -50,26 +51,25 @@ class HeadEffects(AnswerStatistic):
             changes = np.zeros((slot.n_heads, len(batch.sides), 2))  # [head, text, (loss, answer)]
             for head in range(slot.n_heads):
                 ablate = [Ablate([HeadRef(slot.stack, slot.layer, head)], by=self.by)]
-                logits = passes.output(batch.sides, [ablate] * len(batch.sides), inputs=task.inputs, stored=stored).logits
+                logits = passes.output(
+                    batch.sides, [ablate] * len(batch.sides), inputs=task.inputs, stored=stored, at=task.positions
+                ).logits
                 if not self._is_checked:
-                    self._check(plain, batch, task, ablate, answers.loss_change(logits))
+                    self._check(passes, batch, task, ablate, answers.loss_change(logits))
                 changes[head] = torch.stack([answers.loss_change(logits), answers.answer_change(logits)], -1).double().cpu().numpy()
             self._take(slot, changes, estimates[slot.stack, slot.layer])
 
-    def _check(self, plain: Passes, batch: Batch, task: TokenTask, ablate: list[Ablate], change: torch.Tensor) -> None:
+    def _check(self, passes: Passes, batch: Batch, task: TokenTask, ablate: list[Ablate], change: torch.Tensor) -> None:
         """The first ablation of a run also goes the plain way: the whole model, every layer, every position."""
         self._is_checked = True
         each = [ablate] * len(batch.sides)
-        ablated, whole = (plain.output(batch.sides, e, inputs=task.inputs).logits for e in (each, None))
-        if task.positions is not None:
-            index = task.positions[..., None].expand(-1, -1, whole.shape[-1])
-            ablated, whole = ablated.gather(1, index), whole.gather(1, index)
+        ablated, whole = (task.at_positions(passes.output(batch.sides, e, inputs=task.inputs).logits) for e in (each, None))
         losses = text_losses(whole, task.labels)
         difference = float((text_losses(ablated, task.labels) - losses - change).abs().max())
         tolerance = HALF if whole.dtype in (torch.float16, torch.bfloat16) else SINGLE
         if difference > tolerance * max(1.0, float(losses.abs().max())):
             raise ModelError(
-                f"{plain.name} gives another loss when a pass begins at a stored layer (difference {difference:.2g} nats).",
+                f"{passes.name} gives another loss when a pass begins at a stored layer (difference {difference:.2g} nats).",
                 "The effects of its heads cannot be measured this way.",
             )
 
@@ -80,7 +80,7 @@ class HeadEffects(AnswerStatistic):
         def receive(slot: Slot, output: torch.Tensor) -> None:
             written[slot.stack, slot.layer] = output  # [text, query, head, dim]
 
-        logits = passes.output(batch.sides, inputs=task.inputs, receive=receive, gradients=True).logits
+        logits = passes.output(batch.sides, inputs=task.inputs, receive=receive, gradients=True, at=task.positions).logits
         gradients = torch.autograd.grad(text_losses(logits, task.labels).sum(), list(written.values()), allow_unused=True)
         estimates = {}
         for ((stack, layer), z), gradient in zip(written.items(), gradients, strict=True):

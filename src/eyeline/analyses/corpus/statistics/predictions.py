@@ -57,6 +57,10 @@ class TokenTask:
     labels: torch.Tensor
     positions: torch.Tensor | None
 
+    def at_positions(self, logits: torch.Tensor) -> torch.Tensor:
+        """Logits of every token [text, token, vocabulary] at the positions alone."""
+        return logits if self.positions is None else logits.gather(1, self.positions[..., None].expand(-1, -1, logits.shape[-1]))
+
 
 def token_task(objective: Objective, inputs: dict[str, torch.Tensor], sides: Sequence[Sides], seed: int, rate: float) -> TokenTask:
     """The predictions that a batch asks for; `inputs` get their masks."""

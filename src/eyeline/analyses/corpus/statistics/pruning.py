@@ -16,7 +16,6 @@ from eyeline.capture.interventions.records import Ablate
 from eyeline.errors import TraceError
 from eyeline.heads import HeadRef
 from eyeline.models.model import Model
-from eyeline.models.passes import Passes
 from eyeline.results.table import Table
 
 
@@ -56,14 +55,15 @@ class Pruning(AnswerStatistic):
         n_heads = len(next(iter(self.orders.values())))
         return sorted({round(n_heads * step / self.steps) for step in range(self.steps + 1)})
 
-    def measure(self, model: Model, batch: Batch, task: TokenTask, passes: Passes, plain: Passes) -> None:
+    def measure(self, model: Model, batch: Batch, task: TokenTask) -> None:
+        passes = model.passes
         output, stored = passes.store(batch.sides, inputs=task.inputs)
-        answers = Answers.of(output.logits, task.labels)
+        answers = Answers.of(task.at_positions(output.logits), task.labels)
         for name, heads in self.orders.items():
             rows = [[float(answers.losses.sum()), float(len(batch.sides)), float(len(batch.sides))]]
             for size in self.sizes()[1:]:
                 each = [[Ablate(heads[:size], by=self.by)]] * len(batch.sides)
-                logits = passes.output(batch.sides, each, inputs=task.inputs, stored=stored).logits
+                logits = passes.output(batch.sides, each, inputs=task.inputs, stored=stored, at=task.positions).logits
                 losses = answers.losses + answers.loss_change(logits)
                 rows.append([float(torch.nan_to_num(losses).sum()), float(answers.kept(logits).sum()), float(len(batch.sides))])
             self.add(SumKey("all", 0, "pruned", (name,)), np.array(rows), range(len(rows)))
