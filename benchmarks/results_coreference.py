@@ -23,13 +23,13 @@ DATA = Path(os.environ.get("EYELINE_DATA", Path(__file__).parents[2] / "shared" 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", action="append", help="an embedded name, a folder or a hub id; may be repeated (minilm)")
+    parser.add_argument("--model", action="append", help="an embedded name, a folder or a hub id; may be repeated (e5-small)")
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--split", action="append", help="dev, train or test; may be repeated (dev)")
     parser.add_argument("--limit", type=int, help="so many documents of each split")
     parser.add_argument("--print", action="store_true", help="print the section instead of writing it")
     arguments = parser.parse_args()
-    models, splits = arguments.model or ["minilm"], arguments.split or ["dev"]
+    models, splits = arguments.model or ["e5-small"], arguments.split or ["dev"]
     runs = [
         (name, split, first, _run(name, arguments.data / f"ontogum-{split}.jsonl.gz", first, arguments.limit))
         for name in models

@@ -74,7 +74,7 @@ def same_layer(run: el.Run) -> tuple[float, float]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", required=True)
+    parser.add_argument("--model", default="e5-small")
     parser.add_argument("--corpus", type=Path, required=True)
     parser.add_argument("--limit", type=int, default=300)
     arguments = parser.parse_args()

@@ -62,7 +62,7 @@ Row = Mapping[str, Cell]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", default="minilm", help="an embedded name, a folder or a hub id")
+    parser.add_argument("--model", default="e5-small", help="an embedded name, a folder or a hub id")
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--limit", type=int, help="so many sentences of each treebank, for a quick look")
     parser.add_argument("--keep", type=Path, help="save the runs in folders of this one")
@@ -121,7 +121,7 @@ def section(runs: Mapping[str, el.Run], unknown: Mapping[str, float]) -> str:
         f"`python benchmarks/results_grammar.py --model {model.name}{f' --limit {given}' if given else ''}`",
         f"{model.name} ({stacks} heads) on {counts['sentences']:,} of {counts['given']:,} sentences of {facts.corpus.name}"
         f" ({counts['words']:,} words; {counts['too_long']:,} sentences were too long, {counts['unreadable']:,} had a word that the"
-        f" tokeniser drops, {counts['no_tree']:,} are no trees): how often the word that a head attends to most is the grammatical head, in"
+        f" tokeniser drops, {counts['no_tree']:,} are no trees): how often the word that a head attends to most is the governor, in"
         " per cent ([how we count](grammar.md)). *Held out* is a head chosen on one half of the sentences and scored on the other, both"
         " ways. The baseline is the best fixed offset, in brackets. Every relation of 100 words or more has a row.",
         markdown_table(HEADER, rows),

@@ -2,7 +2,8 @@
 
     python benchmarks/results_probes.py --model FOLDER_OR_NAME
 
-Trains on 3,000 sentences of en_ewt-train and scores on en_ewt-dev, with GloVe's vectors; all three are read where they lie (--data), they
+Trains on 3,000 sentences of en_ewt-train (--limit) and scores on en_ewt-dev (--test: on some of it),
+with GloVe's vectors; all three are read where they lie (--data), they
 are not part of this repository. --keep FOLDER saves the run; --from FOLDER writes the section from a run that was kept.
 """
 
@@ -13,6 +14,7 @@ import os
 from pathlib import Path
 
 import eyeline as el
+from eyeline.analyses.sampling import sample
 from eyeline.plots.probes.probes import PAPER, epochs_text, kind_of
 from eyeline.results.facts import ProbeOptions
 from results import markdown_table, put_section
@@ -30,12 +32,13 @@ def main() -> None:
     parser.add_argument("--model", default="e5-small", help="an embedded name, a folder or a hub id")
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--limit", type=int, default=3000, help="training sentences")
+    parser.add_argument("--test", type=int, help="test sentences, drawn at random; all without it")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--keep", type=Path, help="save the run here")
     parser.add_argument("--from", dest="kept", type=Path, help="write the section from this run, and train nothing")
     parser.add_argument("--print", action="store_true", help="print the section instead of writing it")
     arguments = parser.parse_args()
-    run = el.runs.open_run(arguments.kept) if arguments.kept else measure(arguments.model, arguments.data, arguments.limit, arguments.seeds)
+    run = el.runs.open_run(arguments.kept) if arguments.kept else measure(arguments)
     if arguments.keep:
         el.runs.write_report(run.save(arguments.keep))
     text = section(run)
@@ -44,7 +47,8 @@ def main() -> None:
         put_section("probes", text)
 
 
-def measure(model: str, data: Path, limit: int, seeds: int) -> el.Run:
+def measure(arguments: argparse.Namespace) -> el.Run:
+    data = arguments.data
     files = [data / "en_ewt-train.conllu.gz", data / "en_ewt-dev.conllu.gz", data / "glove"]
     missing = [str(file) for file in files if not file.exists()]
     if missing:
@@ -58,7 +62,10 @@ def measure(model: str, data: Path, limit: int, seeds: int) -> el.Run:
             print(doing, flush=True)
 
     learn, score = (el.treebanks.read_treebank(file) for file in files[:2])
-    return el.probe(el.load(model), score, train=learn, glove=files[2], limit=limit, seeds=seeds, progress=show)
+    if arguments.test:
+        score = el.treebanks.Treebank.of(sample(score.sentences, arguments.test, 0, "sentences"), score.name)
+    options = {"glove": files[2], "limit": arguments.limit, "seeds": arguments.seeds}
+    return el.probe(el.load(arguments.model), score, train=learn, **options, progress=show)
 
 
 def section(run: el.Run) -> str:
@@ -87,7 +94,8 @@ def section(run: el.Run) -> str:
     stacks = ", ".join(f"{layers} x {heads}" for layers, heads, _ in model.stacks.values())
     parts = [
         "## What all heads know of grammar together",
-        f"`python benchmarks/results_probes.py --model {model.name} --limit {options.limit} --seeds {options.seeds}`",
+        f"`python benchmarks/results_probes.py --model {model.name} --limit {options.limit} --seeds {options.seeds}`"
+        + (f" (with `--test {facts.counts['given']}`)" if facts.counts["given"] < 2001 else ""),
         f"{model.name} ({stacks} heads), trained on {facts.train.counts['sentences']:,} sentences of {facts.train.name} and"
         f" scored on {facts.counts['sentences']:,} of {facts.corpus.name}"
         f" ({int(table['n'][0]):,} words without punctuation), until the loss on"

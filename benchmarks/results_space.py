@@ -44,7 +44,13 @@ GAP = "gap-development.tsv.gz"
 #: Layer and head of those on which the slow projections are measured: spread over the model.
 SAMPLE = "0:3,6:2,11:2"
 #: Row → what the table calls it.
-GAUGE_NAMES = {"none": "none", "attentionviz": "AttentionViz", "shared": "AttentionViz, one scale", "lifted": "lifted"}
+GAUGE_NAMES = {
+    "none": "none",
+    "attentionviz": "AttentionViz",
+    "searched": "searched shift and scale",
+    "shared": "AttentionViz, one scale",
+    "lifted": "lifted",
+}
 PROJECTION_NAMES = {"before": "before projection", "pca": "PCA", "umap": "UMAP", "tsne": "t-SNE", "fitted": "fitted", "freed": "freed"}
 
 Numbers = dict[str, float]
@@ -52,7 +58,7 @@ Numbers = dict[str, float]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", default="minilm", help="an embedded name, a folder or a hub id")
+    parser.add_argument("--model", default="e5-small", help="an embedded name, a folder or a hub id")
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--tokens", type=int, default=5000, help="about so many tokens, and as many held out")
     parser.add_argument("--sample", default=SAMPLE, help="layer:head,… for UMAP and t-SNE")
@@ -213,10 +219,11 @@ def section(kept: dict[str, Any]) -> str:
     all_heads, few_heads = [name for name in rows if name.count(".") < 2 and "few" not in name], [name for name in rows if "few" in name]
     slow = {how: rows[f"attentionviz.{how}.sample"] for how in ("umap", "tsne")}
     header = ["gauge", "projection", "nearest", "nearest five", "rank correlation"]
-    correlation = {gauge: rows[f"{gauge}.before"]["correlation_after"] for gauge in GAUGE_NAMES}
+    correlation = {gauge: rows[f"{gauge}.before"]["correlation_after"] for gauge in GAUGE_NAMES if f"{gauge}.before" in rows}
     parts = [
         "## Queries and keys in one picture: how often near means attends",
-        f"`python benchmarks/results_space.py --model {about['model']}`",
+        f"`python benchmarks/results_space.py --model {about['model']} --tokens {about['tokens']} --few {about['few']}"
+        f" --sample {about['sample']}`",
         f"{about['model']} ({shape[0]} x {shape[1]} heads), {about['shown']['texts']} paragraphs of GAP, {about['shown']['tokens']:,}"
         f" tokens; held out: {about['held_out']['texts']} others, {about['held_out']['tokens']:,} tokens. For every query: is its most"
         " attended key the nearest key of its text in the picture, or among the nearest five? Means over heads of the share of queries,"
@@ -227,14 +234,15 @@ def section(kept: dict[str, Any]) -> str:
         f" (in three dimensions {solid['held_out_top1']:.3f} and {solid['held_out_top5']:.3f}). Of {fit['entropy']:.2f} nats that the"
         f" heads' attention has on average, the fitted picture loses {fit['kl']:.2f} ({fit['held_out_kl']:.2f} held out), the freed one"
         f" {freed['kl']:.2f}.",
-        f"UMAP and t-SNE take one head at a time: they were measured on {n_sample} heads ({names}). In AttentionViz' gauge, on all"
+        f"UMAP and t-SNE take one head at a time: they were measured on {n_sample} of them ({names}). In AttentionViz' gauge, on all"
         f" {about['shown']['tokens']:,} tokens, UMAP has {slow['umap']['top1']:.3f} / {slow['umap']['top5']:.3f} in"
         f" {slow['umap']['processor'] / n_sample:.0f} processor seconds a head, t-SNE {slow['tsne']['top1']:.3f} / "
         f"{slow['tsne']['top5']:.3f} in {slow['tsne']['processor'] / n_sample:.0f}. Every gauge by every projection, on these heads and the"
         f" first {kept['few']['texts']} paragraphs ({kept['few']['tokens']:,} tokens):",
         markdown_table([*header, "time, a head", "processor"], [line(name, rows[name], n_sample) for name in few_heads]),
         f"Dot product and distance, weighted by attention, correlate at {correlation['none']:.2f} as the model has its vectors,"
-        f" {correlation['attentionviz']:.2f} in AttentionViz' gauge ({correlation['shared']:.2f} with one scale for all heads) and"
+        f" {correlation['attentionviz']:.2f} in AttentionViz' gauge ({correlation['shared']:.2f} with one scale for all heads),"
+        f" {correlation.get('searched', float('nan')):.2f} with the shift and scale that were searched for it, and"
         f" {correlation['lifted']:.2f} lifted; −1 would be best.",
         "Time is on two cores, from the vectors to the picture. Other work shared the cores while UMAP and t-SNE ran; processor seconds,"
         " those of all threads, say more there: on two free cores half of them is the least it can take.",

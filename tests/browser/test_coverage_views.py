@@ -1,0 +1,32 @@
+"""docs/coverage.md: every control of a view that the page names is there when the view is opened."""
+
+from __future__ import annotations
+
+import pytest
+
+from eyeline.views import View, head_view, model_view
+from tests.coverage_page import answers
+
+from . import made_up, made_up_space
+
+OPENED = {"opened": True, "layer": 1, "heads": [1]}
+#: A control → the state in which it is shown, where that is not the first one.
+STATES = {"links_top": {**OPENED, "links": "top"}, "sheet": {}}
+
+
+def view_of(kind: str, control: str) -> View:
+    if kind == "space":
+        return made_up_space.view(layers=3, state=STATES.get(control, OPENED))
+    if kind == "shared":
+        return made_up_space.view(layers=3, of="shared", state=OPENED)
+    if kind == "neuron":
+        return made_up.neurons(8)
+    trace = made_up.trace(8, layers=2, heads=3, pair=True)
+    return {"head": head_view, "model": model_view}[kind](trace)
+
+
+@pytest.mark.parametrize(("kind", "control"), dict.fromkeys(answer.code for answer in answers("view")))
+def test_every_control_that_the_page_names_is_in_its_view(show, kind, control):
+    shown = show(view_of(kind, control))
+    assert shown.page.locator(f"[data-name={control}], [name={control}]").count() > 0
+    assert shown.errors == []
