@@ -6,8 +6,10 @@ python -m scripts.updates.pack update.safetensors src/eyeline/models/updates/e5-
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
+from pathlib import Path
 
 import numpy as np
 from safetensors.numpy import load_file, save_file
@@ -32,6 +34,7 @@ def main(update: str, output: str, labels: list[str]) -> None:
             packed[short] = values.astype(np.float16 if short == "head.bias" else np.float32)
     kind = f"classifier: {', '.join(labels)}" if labels else "masked language model"
     save_file(packed, output, {"about": f"low-rank update of e5-small into a {kind}", "labels": json.dumps(labels)})
+    print("For CHECKSUMS of models/low_rank.py:", hashlib.sha256(Path(output).read_bytes()).hexdigest())
 
 
 if __name__ == "__main__":

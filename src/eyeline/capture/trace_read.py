@@ -11,13 +11,14 @@ from eyeline.capture.answer.prediction import Prediction
 from eyeline.capture.stack import Stack
 from eyeline.capture.trace import Trace
 from eyeline.capture.trace_file import ARRAYS, TRACE
+from eyeline.storage.names import as_path
 from eyeline.storage.sealed import read_sealed
 from eyeline.text.tokenized import TokenizedText
 
 
 def open_trace(path: str | Path) -> Trace:
     """Read a trace that `trace.save` wrote. Damaged, truncated or foreign files are refused by name, never half-read."""
-    path = Path(path)
+    path = as_path(path)
     sealed = read_sealed(path, TRACE)
     header, arrays = sealed.header, sealed.arrays
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import pickle
 from pathlib import Path
 from typing import Any, Literal
@@ -27,7 +28,7 @@ Device = Literal["auto", "cpu", "cuda", "mps"] | str
 
 #: Parts of a model that attention does not pass through: checkpoints may lack them.
 UNUSED = ("pooler", "position_ids", "lm_head")
-LONGEST_NAME = 1000
+LONGEST_NAME, LONGEST_PART = 1000, 255  # of a path, and of a part of it, which is in bytes
 #: A folder with any of these has a tokeniser.
 TOKENIZER_FILES = ("tokenizer*", "vocab*", "merges*", "*.model", "spiece*", "*.spm")
 
@@ -84,8 +85,8 @@ def _source(name: str) -> tuple[str, str]:
         if folder is None:
             raise ModelError(f"The embedded model {name} is not installed.", f"Install it: eyeline models get {name}")
         return str(_converted(known, folder) if known.archive else folder), name
-    path = Path(name).expanduser()
-    if len(name) > LONGEST_NAME:
+    path = Path(os.path.expanduser(name))  # as it is for a user that does not exist
+    if len(name) > LONGEST_NAME or max(len(part.encode(errors="replace")) for part in Path(name).parts or ("",)) > LONGEST_PART:
         raise ModelError(f"A model name of {len(name):,} characters: {name[:40]}…", _choices())
     if path.is_file():
         raise ModelError(f"{name} is a file.", "Give the folder that holds config.json and the weights.")
@@ -105,7 +106,10 @@ def _converted(known: Embedded, source: Path) -> Path:
     """The folder that transformers opens, made from a package's archive the first time and kept in the user's cache."""
     tokenizer = known.tokenizer_source.find()
     archive = source / known.archive
-    folder = None if tokenizer is None else unpack_once(archive, lambda part: convert_archive(archive, known.config, tokenizer, part))
+    if tokenizer is None:
+        name = known.tokenizer_source.name
+        raise ModelError(f"{known.name} needs the tokeniser of {name}, which is not installed.", f"Install it: eyeline models get {name}")
+    folder = unpack_once(archive, lambda part: convert_archive(archive, known.config, tokenizer, part))
     if folder is None:
         raise ModelError(f"There is no room to unpack {known.name} (133 MB) in the cache folder.", "Make room, or use: minilm")
     return folder

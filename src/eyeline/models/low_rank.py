@@ -6,10 +6,18 @@ import json
 from pathlib import Path
 
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassification, BertModel
 
+from eyeline.errors import EyelineError, ModelError
+from eyeline.storage.sealed_json import digest_of
+
 UPDATES = Path(__file__).with_name("updates")
+#: SHA-256 of each update, as scripts/updates/pack.py prints it: a number that was changed would give another model without a word.
+CHECKSUMS = {
+    "e5-small-mlm": "171511a38ddc20b0246ccc7f52b1d9f5c24a2eaac10378377fba5cdcd1d691f0",
+    "e5-small-sentiment": "bc9e78cef873dc6fd7ade5c5f4f0178097fb3cb9a8cc25815a1b12e2ea0b6248",
+}
 
 
 def with_update(encoder: BertModel, update: str) -> BertForMaskedLM | BertForSequenceClassification:
@@ -20,18 +28,30 @@ def with_update(encoder: BertModel, update: str) -> BertForMaskedLM | BertForSeq
 
     update: the name of a file in `updates/`. A matrix there is int8, one scale a row (scripts/updates/pack.py writes it).
     """
-    arrays, labels = _read(UPDATES / f"{update}.safetensors")
-    hf = _classifier(encoder, arrays, labels) if labels else _masked_lm(encoder, arrays)
+    path = UPDATES / f"{update}.safetensors"
+    try:
+        if digest_of(path) != CHECKSUMS[update]:
+            raise ValueError("its checksum does not match")
+        arrays, labels = _read(path)
+        hf = _classifier(encoder, arrays, labels) if labels else _masked_lm(encoder, arrays)
+        _add(arrays, hf.bert)
+    except (SafetensorError, EyelineError, KeyError, ValueError, TypeError, RuntimeError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise ModelError(f"{path} is damaged ({type(error).__name__}: {reason}).", "Install eyeline again.") from error
+    hf.tie_weights()
+    return hf.eval()
+
+
+def _add(arrays: dict[str, torch.Tensor], encoder: BertModel) -> None:
+    """Add low-rank changes to the encoder, and replace norms and biases."""
     with torch.no_grad():
-        state = dict(hf.bert.named_parameters())
+        state = dict(encoder.named_parameters())
         for name, values in arrays.items():
             if name.endswith(".down"):
                 layer = name.removesuffix(".down")
                 state[f"{layer}.weight"] += arrays[f"{layer}.up"] @ values
             elif not name.endswith(".up") and not name.startswith("head."):
                 state[name].copy_(values)
-    hf.tie_weights()
-    return hf.eval()
 
 
 def _masked_lm(encoder: BertModel, arrays: dict[str, torch.Tensor]) -> BertForMaskedLM:

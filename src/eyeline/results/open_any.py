@@ -13,6 +13,7 @@ from eyeline.results.run import Run, open_run
 from eyeline.results.space.file import FILE, SPACE
 from eyeline.results.space.read import open_space
 from eyeline.results.space.space import Space
+from eyeline.storage.names import as_path
 from eyeline.storage.sealed import kind_of
 
 
@@ -22,7 +23,7 @@ def open(path: str | Path) -> Trace | Space | Run | Comparison | TrainedProbes:
     A file is a trace, a space or a set of trained probes.
     A folder is the space or comparison that it holds alone, else a run: its tables, of all kinds.
     """
-    path = Path(path)
+    path = as_path(path)
     try:
         is_folder, exists = path.is_dir(), path.exists()
     except (OSError, ValueError):

@@ -13,6 +13,7 @@ from eyeline.results.facts import KINDS, RunFacts
 from eyeline.results.folder import RunPart, read_parts, write_parts
 from eyeline.results.probes.trained import TrainedProbes
 from eyeline.results.table import Table
+from eyeline.storage.names import as_path
 
 #: What a run may have counted, in the order in which it is printed.
 AMOUNTS = ("texts", "documents", "sentences", "mentions", "tokens")
@@ -85,13 +86,13 @@ class Run:
 
         A folder that holds runs of other kinds keeps them; a run of the same kind is replaced.
         """
-        write_parts(Path(folder), self.sections)
+        write_parts(as_path(folder), self.sections)
         return Path(folder)
 
 
 def open_run(folder: str | Path) -> Run:
     """Read a run that `save` or a command wrote: all its tables, whatever kinds of runs the folder holds."""
-    return _joined(read_parts(Path(folder)))
+    return _joined(read_parts(as_path(folder)))
 
 
 def open_parts(folder: Path, leave_out: Collection[str] = ()) -> list[Run]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from safetensors import SafetensorError
 
 from eyeline.errors import EyelineError, StorageError
+from eyeline.storage.names import as_path
 
 #: What files and folders are called while they are written: our own, and those of safetensors.
 PARTS = (".*.part", ".tmp*")
@@ -23,7 +24,7 @@ STALE = 3600
 @contextlib.contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
     """A temporary file beside `path`. It replaces `path` when all went well, and is removed when not: a full disk changes nothing."""
-    path = Path(path)
+    path = as_path(path)
     if not path.name or "\0" in str(path):
         raise StorageError(f"{str(path)!r} is no name for a file.", "Give a file name, such as cat.safetensors or cat.html.")
     beside = path.with_name(f".{path.name[:100]}.{secrets.token_hex(8)}.part")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from eyeline.errors import StorageError
@@ -44,3 +45,16 @@ def path_in(folder: Path, name: object, ending: str = "") -> Path:
             f"Names have no slashes, colons, control characters or leading dots, and at most {LONGEST} characters.",
         )
     return folder / f"{name}{ending}"
+
+
+def as_path(given: object) -> Path:
+    """What a person gave as the path of a file or folder; anything else than a string or a path is refused.
+
+    >>> as_path(5)
+    Traceback (most recent call last):
+    eyeline.errors.StorageError: A path given as int.
+      Give a string or a pathlib.Path.
+    """
+    if not isinstance(given, str | os.PathLike) or not isinstance(os.fspath(given), str):
+        raise StorageError(f"A path given as {type(given).__name__}.", "Give a string or a pathlib.Path.")
+    return Path(given)

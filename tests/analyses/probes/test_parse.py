@@ -122,3 +122,15 @@ def test_a_parse_is_drawn_with_an_arrowhead_at_every_dependent(run):
     assert sum(len(trace.x) for trace in heads) == 4
     assert "·H" in heads[0].text[0]
     assert any(trace.mode == "markers" for trace in el.figure(run, "probe_parses").data)
+
+
+@pytest.mark.parametrize("word", [None, 1.5, True, ["cat"]])
+def test_a_word_that_is_neither_text_nor_index_is_refused(run, word):
+    with pytest.raises(TextError, match="A word given as"):
+        el.probes.open_probe(run, model=tiny_model()).parse("the cat sat .").pair(word, 0)
+
+
+@pytest.mark.parametrize("name", [5, ["x"], "nope"])
+def test_a_probe_of_no_such_name_is_refused(run, name):
+    with pytest.raises(TraceError, match="No trained probe is named"):
+        el.probes.open_probe(run, name, model=tiny_model())

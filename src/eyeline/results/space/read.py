@@ -12,6 +12,7 @@ from eyeline.results.facts_json import facts_from_json
 from eyeline.results.space.file import FILE, LINEAR, POINTS, SPACE
 from eyeline.results.space.space import LinearProjections, Space, SpaceStack, Vectors
 from eyeline.results.space.tokens import SpaceTokens
+from eyeline.storage.names import as_path
 from eyeline.storage.records import from_json
 from eyeline.storage.sealed import read_sealed
 from eyeline.text.tokenized import TokenizedText
@@ -19,7 +20,7 @@ from eyeline.text.tokenized import TokenizedText
 
 def open_space(path: str | Path) -> Space:
     """Read a space: its file, or the folder of a run that holds one. Damaged or foreign files are refused by name."""
-    path = Path(path)
+    path = as_path(path)
     path = path / FILE if os.path.isdir(path) else path  # False for a name that no folder can have
     sealed = read_sealed(path, SPACE)
     header, arrays = sealed.header, sealed.arrays

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from eyeline.errors import TextError, nearest
+from eyeline.storage.names import as_path
 from eyeline.text.coreference.conll2012 import read_conll2012
 from eyeline.text.coreference.conllu import read_entities
 from eyeline.text.coreference.json_lines import read_json
@@ -55,7 +56,7 @@ def read_coreference(path: str | Path, *, kind: str | None = None, strict: bool 
 
     A mention that is marked twice (the same words, the same cluster) counts once. A file without a single mention is refused.
     """
-    path = Path(path)
+    path = as_path(path)
     check_is_file(path, KINDS)
     kind = kind or _kind_of(path)
     if kind not in READERS:

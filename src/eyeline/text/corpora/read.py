@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from eyeline.errors import TextError, nearest
+from eyeline.storage.names import as_path
 from eyeline.text.corpora.conllu import read_sentences
 from eyeline.text.corpora.corpus import Corpus, Document
 from eyeline.text.corpora.json_lines import read_json_lines
@@ -24,7 +25,7 @@ def read_corpus(path: str | Path, *, paragraphs: str = "auto", kind: str | None 
 
     JSON lines: each a string, or an object with `text` (and `pair`), `tokens` or `words`. CoNLL-U: a sentence is a document of words.
     """
-    path = Path(path)
+    path = as_path(path)
     check_is_file(path, "A corpus is a .txt, .jsonl or .conllu file, plain or .gz.")
     kind = kind or _kind_of(path)
     if kind not in KINDS:

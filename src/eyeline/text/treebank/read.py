@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from eyeline.errors import TextError
+from eyeline.storage.names import as_path
 from eyeline.text.corpora.conllu import conllu_blocks, parse_conllu
 from eyeline.text.corpora.lines import check_is_file, file_hash, file_name, numbered_lines
 from eyeline.text.treebank.sentence import Sentence
@@ -37,7 +38,7 @@ def read_treebank(path: str | Path, *, strict: bool = False) -> Treebank:
     Multi-word tokens give their parts, empty nodes and enhanced dependencies are passed over. A sentence with two roots, none, a cycle, or
     a governor that does not exist is skipped and named in `skipped`; with `strict` it is an error.
     """
-    path = Path(path)
+    path = as_path(path)
     check_is_file(path, "A treebank is a .conllu file, plain or .gz.")
     return _collect(path, file_name(path), file_hash(path), numbered_lines(path), strict=strict)
 
