@@ -101,6 +101,8 @@ class SpaceOptions:
     max_tokens: int | None = None
     seed: int = 0
     background: bool | None = None
+    distance: str = "euclidean"
+    correlate: str = "full"
 
 
 @dataclass(frozen=True)

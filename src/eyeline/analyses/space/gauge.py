@@ -10,9 +10,12 @@ from eyeline.analyses.space.capture import CapturedStack
 from eyeline.errors import TraceError, nearest
 from eyeline.measures.space.gauge import GAUGES, find_scale, gauged, shift_keys
 from eyeline.measures.space.pairs import AllPairs, TextPairs
+from eyeline.measures.space.search_gauge import Agreement, agreement_of
 
 #: The figure shows so many pairs of a query and a key in so many heads, spread over the model.
 SHOWN_PAIRS, SHOWN_HEADS = 300, 9
+#: Shift and scale are searched on the first texts, up to so many tokens.
+SEARCH_TOKENS = 2_000
 
 
 def check_gauge(gauge: str) -> None:
@@ -93,22 +96,50 @@ def shared_scale(stack: CapturedStack) -> float:
     def mean(c: np.ndarray) -> np.ndarray:
         correlations = []
         for layer in range(len(stack.layers)):  # one layer at a time: the dot products of all of them would not fit
-            queries, keys = _vectors(stack, layer)
+            queries, keys = vectors_of(stack, layer)
             correlations.append(AllPairs(queries, shift_keys(queries, keys), text_pairs(stack, layer)).correlation(c))
         return np.asarray(np.nanmean(correlations) if np.isfinite(correlations).any() else np.nan)
 
     return float(find_scale(mean, ())[0])
 
 
-def gauge_layer(stack: CapturedStack, layer: int, gauge: str, c: float | None = None) -> LayerGauge:
-    """The layer at this index in the gauge; `c` where one scale was found for all."""
-    queries, keys = _vectors(stack, layer)
+def gauge_layer(
+    stack: CapturedStack,
+    layer: int,
+    gauge: str,
+    c: float | None = None,
+    agreement: Agreement = Agreement(),  # noqa: B008 - frozen
+) -> LayerGauge:
+    """The layer at this index in the gauge; `c` where one scale was found for all.
+
+    Of the searched gauge, before and after are what was searched for: the dot product as the model has it against this distance.
+    """
+    queries, keys = vectors_of(stack, layer)
     texts = text_pairs(stack, layer)
-    before = AllPairs(queries, keys, texts).correlation()
     scale = None if c is None else np.full(len(queries), c)
+    if gauge == "searched":
+        few = texts[: n_texts_within(stack, SEARCH_TOKENS)]
+        new_queries, new_keys, scale = gauged(queries, keys, gauge, few, None, agreement)
+        before, after = (agreement_by_head(queries, keys, *new, texts, agreement) for new in ((queries, keys), (new_queries, new_keys)))
+        return LayerGauge(new_queries, new_keys, scale, before, after)
+    before = AllPairs(queries, keys, texts).correlation()
     new_queries, new_keys, scale = gauged(queries, keys, gauge, texts, scale)
     after = before if gauge == "none" else AllPairs(new_queries, new_keys, texts).correlation()
     return LayerGauge(new_queries, new_keys, scale, before, after)
+
+
+def n_texts_within(stack: CapturedStack, tokens: int) -> int:
+    """How many of the first texts have so many tokens together; at least one."""
+    return max(1, int(np.searchsorted(stack.query_tokens.starts, tokens, side="right")) - 1)
+
+
+def agreement_by_head(
+    queries: np.ndarray, keys: np.ndarray, new_queries: np.ndarray, new_keys: np.ndarray, texts: list[TextPairs], agreement: Agreement
+) -> np.ndarray:
+    """[head]: `agreement_of` every head of a layer, [head, query, dim] and so on."""
+    by_head = [[TextPairs(text.rows, text.columns, text.weights[head]) for text in texts] for head in range(len(queries))]
+    heads = zip(queries, keys, new_queries, new_keys, by_head, strict=True)
+    return np.array([agreement_of(*head, agreement) for head in heads])
 
 
 def shown_heads(stack: CapturedStack) -> list[tuple[int, int]]:
@@ -164,5 +195,6 @@ def gauge_error(stack: CapturedStack, layer: int, layer_gauge: LayerGauge) -> fl
     return worst
 
 
-def _vectors(stack: CapturedStack, layer: int) -> tuple[np.ndarray, np.ndarray]:
+def vectors_of(stack: CapturedStack, layer: int) -> tuple[np.ndarray, np.ndarray]:
+    """Queries and keys of a layer in double precision: [head, query, dim], [head, key, dim]."""
     return stack.vectors.queries[layer].astype(np.float64), stack.vectors.keys[layer].astype(np.float64)

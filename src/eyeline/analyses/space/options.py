@@ -8,6 +8,7 @@ from eyeline.analyses.space.gauge import check_gauge
 from eyeline.analyses.space.shared import SHARED_GAUGES
 from eyeline.errors import TraceError, nearest
 from eyeline.measures.space.project import METHODS, check_method
+from eyeline.measures.space.search_gauge import DISTANCES, WHERE, Agreement
 from eyeline.results.space.space import KINDS
 
 PROJECTIONS = ("fitted", "freed", *METHODS)
@@ -27,7 +28,7 @@ class Chosen:
     gauge: str
 
 
-def check_options(of: str, how: str | None, gauge: str | None, dims: int, shared_scale: bool) -> Chosen:
+def check_options(of: str, how: str | None, gauge: str | None, dims: int, shared_scale: bool, agreement: Agreement) -> Chosen:
     """Refuse what does not go together, by name."""
     if of not in KINDS:
         raise TraceError(f"A space of {of!r}.", nearest(of, KINDS))
@@ -51,6 +52,11 @@ def check_options(of: str, how: str | None, gauge: str | None, dims: int, shared
         raise TraceError("A shared scale of a common space, which has one in any case.", "Leave it out.")
     if shared_scale and gauge != "attentionviz":
         raise TraceError(f"A shared scale in the gauge {gauge}, which has no scale.", "Say --gauge attentionviz (gauge='attentionviz').")
+    for given, choices in ((agreement.distance, DISTANCES), (agreement.where, WHERE)):
+        if given not in choices:
+            raise TraceError(f"The searched gauge with {given!r}.", nearest(given, choices))
+        if given != choices[0] and gauge != "searched":
+            raise TraceError(f"The gauge {gauge} with {given!r}.", "Only the searched gauge has this choice: --gauge searched.")
     if dims not in (2, 3):
         raise TraceError(f"A picture in {dims} dimensions.", "Choices: 2, 3.")
     return Chosen(how, gauge)

@@ -16,6 +16,7 @@ from eyeline.analyses.space.capture import Captured, CapturedStack, capture_spac
 from eyeline.analyses.space.facts import mean_entropy, most_attended, stack_fidelity, whole_maps
 from eyeline.analyses.space.fit import fitted
 from eyeline.analyses.space.gauge import gauge_error, gauge_layer, pair_rows, shared_scale, some_pairs
+from eyeline.analyses.space.gauge_table import gauge_rows
 from eyeline.analyses.space.held_out import held_out_by
 from eyeline.analyses.space.notices import fidelity_notices, gauge_notices, shared_notices
 from eyeline.analyses.space.options import check_options, check_seed
@@ -23,8 +24,10 @@ from eyeline.analyses.space.project_layer import AffineGauge, LayerPicture, proj
 from eyeline.analyses.space.shared import shared_picture
 from eyeline.errors import TraceError
 from eyeline.measures.space.project import METHODS
+from eyeline.measures.space.search_gauge import Agreement
 from eyeline.models.model import Model
 from eyeline.results.facts import GaugeCheck, RunFacts, SpaceOptions, StackCheck
+from eyeline.results.space.gauge_row import GaugeRow
 from eyeline.results.space.shown_fidelity import HELD_OUT
 from eyeline.results.space.space import LinearProjections, Space, SpaceStack
 from eyeline.text.corpora.corpus import Corpus, Item
@@ -44,6 +47,8 @@ def space(
     gauge: str | None = None,
     dims: int = 2,
     shared_scale: bool = False,
+    distance: str = "euclidean",
+    correlate: str = "full",
     background: bool | None = None,
     layers: Iterable[int] | None = None,
     heads: Collection[int] | None = None,
@@ -62,6 +67,8 @@ def space(
                   searched together) or none; unless given: lifted for shared, and for fitted and freed, which need none; attentionviz else
     dims          2 or 3
     shared_scale  of attentionviz: one scale for all heads instead of one for each
+    distance      of searched: euclidean or cosine, the distance that is to say what the dot product says
+    correlate     of searched: full, or plane: the distance is that in the picture's PCA plane
     background    of fitted and freed: whether the built-in paragraphs take part in the fit; unless given: where the texts have fewer than
                   1,000 tokens. Fidelity is then that of projections fitted on the paragraphs alone; else it is cross-validated
     layers, heads which; all unless given
@@ -75,12 +82,13 @@ def space(
     ((1, 2, 27, 2), 'fitted')
     """
     corpus = Corpus.of(corpus)
-    chosen = check_options(of, project, gauge, dims, shared_scale)
+    chosen = check_options(of, project, gauge, dims, shared_scale, Agreement(distance, correlate, dims))
     how = chosen.project
     check_seed(seed)
     options = SpaceOptions(
         of, how, chosen.gauge, dims, shared_scale,
         None if layers is None else tuple(layers), None if heads is None else tuple(sorted(heads)), limit, max_tokens, seed, background,
+        distance, correlate,
     )  # fmt: skip
     given = {"layers": options.layers, "heads": heads, "limit": limit, "max_tokens": max_tokens, "seed": seed}
     steps = Steps(progress, 1 + (1 if of == "shared" else STEPS_OF_A_STACK[how]) * len(model.layout.stacks))
@@ -118,7 +126,10 @@ def space_of(
     by = ""
     if options.project not in METHODS:
         by = held_out_by(min(len(stack.weights) for stack in captured.stacks.values()), background=background is not None)
-    return Space(facts.model.name, options.of, options.project, options.gauge, options.dims, stacks, facts, by)
+    gauges: list[GaugeRow] = []
+    if options.of == "queries-keys" and options.project in METHODS:
+        gauges = [row for stack in captured.stacks.values() for row in gauge_rows(stack, options.dims)]
+    return Space(facts.model.name, options.of, options.project, options.gauge, options.dims, stacks, facts, by, tuple(gauges))
 
 
 def _stack(
@@ -132,6 +143,7 @@ def _stack(
     if n_points < 2 * (options.dims + 1):
         raise TraceError(f"{n_points // 2} tokens are too few for a picture in {options.dims} dimensions.", "Give more text.")
     pairs = some_pairs(stack, options.seed)
+    agreement = Agreement(options.distance, options.correlate, options.dims)
     c = shared_scale(stack) if options.shared_scale and options.gauge == "attentionviz" else None
     shape = (len(stack.layers), len(stack.heads))
     unknown = ("scale", "correlation_before", "correlation_after", "top1_full", "top5_full", "kl", *HELD_OUT)
@@ -141,7 +153,7 @@ def _stack(
     shown: list[dict[str, float]] = []
     error = 0.0
     for layer in range(len(stack.layers)):
-        gauged = gauge_layer(stack, layer, options.gauge, c)
+        gauged = gauge_layer(stack, layer, options.gauge, c, agreement)
         error = max(error, gauge_error(stack, layer, gauged))
         facts["scale"][layer], facts["correlation_before"][layer], facts["correlation_after"][layer] = (
             gauged.scale,

@@ -14,7 +14,7 @@ import numpy as np
 from eyeline.analyses.progress import ReportStep
 from eyeline.analyses.space.capture import CapturedStack
 from eyeline.analyses.space.facts import stack_fidelity
-from eyeline.analyses.space.gauge import text_pairs
+from eyeline.analyses.space.gauge import n_texts_within, text_pairs
 from eyeline.analyses.space.shared_inputs import SharedInputs
 from eyeline.errors import TraceError
 from eyeline.measures.space.gauge import balancing, find_scale, lift, lifted_off_zero
@@ -235,10 +235,8 @@ def _gauge(layers: PulledBack, gauge: str) -> _Gauge:
 def _one_scale(layers: PulledBack, shift: np.ndarray) -> float:
     """The c whose mean correlation over all heads and layers is nearest −1, on the pairs of the first texts."""
     stack = layers.stack
-    n_texts = max(1, int(np.searchsorted(stack.query_tokens.starts, SCALE_TOKENS, side="right")) - 1)
-    pairs = [
-        AllPairs(layer.queries, layer.keys_by_head() + shift, text_pairs(stack, index)[:n_texts]) for index, layer in enumerate(layers)
-    ]
+    few = n_texts_within(stack, SCALE_TOKENS)
+    pairs = [AllPairs(layer.queries, layer.keys_by_head() + shift, text_pairs(stack, index)[:few]) for index, layer in enumerate(layers)]
 
     def mean(c: np.ndarray) -> np.ndarray:
         correlations = np.concatenate([each.correlation(c) for each in pairs])

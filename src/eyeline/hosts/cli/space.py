@@ -14,7 +14,7 @@ from eyeline.hosts.cli.corpus import numbers
 from eyeline.hosts.cli.language import Language
 from eyeline.hosts.cli.models import ModelName
 from eyeline.hosts.cli.progress import progress_bars
-from eyeline.hosts.cli.terminal import console, print_notices
+from eyeline.hosts.cli.terminal import console, print_gauges, print_notices
 from eyeline.hosts.report.text import PAGES
 from eyeline.results.space.one_head import distinct_names
 
@@ -54,6 +54,8 @@ def space(
     ] = None,
     dims: Annotated[int, typer.Option(help="2 or 3 dimensions.")] = 2,
     shared_scale: Annotated[bool, typer.Option("--shared-scale", help="Of attentionviz: one scale for all heads.")] = False,
+    distance: Annotated[str, typer.Option(help="Of searched: euclidean or cosine.")] = "euclidean",
+    correlate: Annotated[str, typer.Option(help="Of searched: full, or plane (distances in the PCA plane).")] = "full",
     background: Annotated[
         bool | None,
         typer.Option(help="Fit together with the built-in paragraphs.", show_default="where the texts have fewer than 1,000 tokens"),
@@ -92,7 +94,8 @@ def space(
     opened, loaded = read_corpus(corpus, kind=kind), load(model)
     with writing_run(output, "space", overwrite=overwrite), progress_bars() as report_progress:
         result = joint_space(
-            loaded, opened, of=of, project=project, gauge=gauge, dims=dims, shared_scale=shared_scale, background=background,
+            loaded, opened, of=of, project=project, gauge=gauge, dims=dims, shared_scale=shared_scale,
+            distance=distance, correlate=correlate, background=background,
             limit=limit, max_tokens=max_tokens, seed=seed, progress=report_progress, **chosen,
         )  # fmt: skip
         result.save(output, vectors=vectors)
@@ -108,6 +111,7 @@ def space(
         checked = f"Attention recomputed from the gauged vectors is within {check.largest_difference:.0e} of the model's."
         doubt = "" if check.holds else " [bold]That is much: is it computed in half precision?[/bold]"
         console.print(f"{checked}{doubt}", highlight=False)
+    print_gauges(result.gauges)
     counts = facts.counts
     _skipped(counts)
     print_notices(facts.notices)

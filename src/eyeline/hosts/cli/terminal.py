@@ -41,3 +41,18 @@ def print_notices(notices: Iterable[str]) -> None:
     """What a reader of the numbers or of the picture must know, a line each."""
     for notice in notices:
         console.print(f"[bold]Note[/bold] {escape(notice)}", highlight=False, soft_wrap=True)
+
+
+def print_gauges(rows: Sequence[GaugeRow]) -> None:
+    """Every gauge beside none; nothing where none was tried."""
+    if not rows:
+        return
+    table = Table(title="Dot product against distance, weighted by attention (−1 is best)", box=None, title_justify="left")
+    for heading in ("gauge", "distance", "in", "before", "after", "worse than none"):
+        table.add_column(heading, justify="right" if heading in ("before", "after") else "left")
+    several = len({row.stack for row in rows}) > 1
+    for row in rows:
+        numbers = (f"{row.before:.2f}".replace("-", "−"), f"{row.after:.2f}".replace("-", "−"))
+        gauge = f"{row.gauge} ({row.stack})" if several else row.gauge
+        table.add_row(gauge, row.distance, row.where, *numbers, f"{row.worse} of {row.heads} heads")
+    console.print(table)

@@ -10,13 +10,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from eyeline.measures.space.pairs import AllPairs, TextPairs
+from eyeline.measures.space.search_gauge import Agreement, search_gauge
 
 GAUGES = ("attentionviz", "searched", "lifted", "none")
 #: Where the scale is searched: log c from −4 to 4, then by golden section around the best of these.
 COARSE = np.linspace(-4.0, 4.0, 17)
 FINER = 24
-#: Shifts that are tried in the searched gauge, as shares of the way from the keys' centroid to the queries'; 0: none, 1: AttentionViz'.
-SHIFTS = np.linspace(-1.0, 2.0, 13)
 #: Directions with less than this share of all variance count as having so much, when the two sides are balanced.
 FLAT = 1e-6
 
@@ -64,33 +63,18 @@ def find_scale(correlation: Callable[[np.ndarray], np.ndarray], heads: tuple[int
     return c, correlation(c)
 
 
-def find_shift(queries: np.ndarray, keys: np.ndarray, texts: Sequence[TextPairs]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Shift and scale of each head searched together: the t and c whose correlation of dot product and distance is nearest −1.
-
-        k' = k + t · (mean(q) − mean(k))        q → c·q, k' → k'/c
-
-    t is one of SHIFTS; for each the best c is found. t = 0 with c = 1 is among them (no gauge), t = 1 too (AttentionViz' shift): the result
-    is never worse than either. queries: [..., query, dim], keys: [..., key, dim] → keys', c [...], t [...]
-    """
-    toward = queries.mean(-2, keepdims=True) - keys.mean(-2, keepdims=True)
-    heads = queries.shape[:-2]
-    results = [find_scale(AllPairs(queries, keys + t * toward, texts).correlation, heads) for t in SHIFTS]
-    scales, correlations = (np.stack(side) for side in zip(*results, strict=True))  # [shift, ...]
-    correlations = np.nan_to_num(correlations, nan=np.inf)
-    none = int(np.flatnonzero(SHIFTS == 0)[0])
-    best = np.where(np.isinf(correlations).all(0), none, correlations.argmin(0))  # [...]
-    shift = SHIFTS[best]
-    scale = np.take_along_axis(scales, best[None], 0)[0]
-    return keys + shift[..., None, None] * toward, scale, shift
-
-
 def gauged(
-    queries: np.ndarray, keys: np.ndarray, gauge: str, texts: Sequence[TextPairs], scale: np.ndarray | None = None
+    queries: np.ndarray,
+    keys: np.ndarray,
+    gauge: str,
+    texts: Sequence[TextPairs],
+    scale: np.ndarray | None = None,
+    agreement: Agreement = Agreement(),  # noqa: B008 - a frozen record
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Queries and keys of some heads in a gauge, and the scale of each head, nan where the gauge has none.
 
     gauge   none · attentionviz: keys shifted, then the scale that is searched on all pairs of these texts, or the one given ·
-            searched: shift and scale together · lifted
+            searched: shift and scale together, for this agreement of distance and dot product · lifted
     queries: [..., query, dim], keys: [..., key, dim] → the same, [...]
     """
     if gauge == "lifted":
@@ -98,12 +82,25 @@ def gauged(
     if gauge == "none":
         return queries, keys, np.ones(queries.shape[:-2])
     if gauge == "searched":
-        keys, scale, _ = find_shift(queries, keys, texts)
-        return queries * scale[..., None, None], keys / scale[..., None, None], scale
+        shift, scale, _ = searched(queries, keys, texts, agreement)
+        return queries * scale[..., None, None], (keys + shift[..., None, :]) / scale[..., None, None], scale
     keys = shift_keys(queries, keys)
     if scale is None:
         scale = find_scale(AllPairs(queries, keys, texts).correlation, queries.shape[:-2])[0]
     return queries * scale[..., None, None], keys / scale[..., None, None], scale
+
+
+def searched(
+    queries: np.ndarray, keys: np.ndarray, texts: Sequence[TextPairs], agreement: Agreement
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Shift [..., dim], scale [...] and correlation [...] of every head: queries [..., query, dim], keys [..., key, dim]."""
+    heads = queries.shape[:-2]
+    shift, scale, correlation = np.zeros((*heads, keys.shape[-1])), np.ones(heads), np.full(heads, np.nan)
+    for head in np.ndindex(*heads):
+        of_head = [TextPairs(text.rows, text.columns, text.weights[head]) for text in texts]
+        reached = search_gauge(queries[head], keys[head], of_head, agreement)
+        shift[head], scale[head], correlation[head] = reached.shift, reached.scale, reached.correlation
+    return shift, scale, correlation
 
 
 def balance(queries: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

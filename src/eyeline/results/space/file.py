@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,9 +35,15 @@ def save_space(space: Space, path: str | Path, *, vectors: bool = True) -> None:
     header = {
         **{name: getattr(space, name) for name in ("model", "of", "project", "gauge", "dims", "held_out")},
         "facts": None if space.facts is None else facts_to_json(space.facts),
+        "gauges": [_finite(asdict(row)) for row in space.gauges],
         "stacks": [_describe(stack, arrays, vectors) for stack in space.stacks.values()],
     }
     write_sealed(path, SPACE, header, arrays)
+
+
+def _finite(row: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no nan."""
+    return {name: None if isinstance(value, float) and not np.isfinite(value) else value for name, value in row.items()}
 
 
 def _describe(stack: SpaceStack, arrays: dict[str, np.ndarray], vectors: bool) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from eyeline.results.facts_json import facts_from_json
 from eyeline.results.space.file import FILE, LINEAR, POINTS, SPACE
+from eyeline.results.space.gauge_row import GaugeRow
 from eyeline.results.space.space import LinearProjections, Space, SpaceStack, Vectors
 from eyeline.results.space.tokens import SpaceTokens
 from eyeline.storage.names import as_path
@@ -28,10 +29,17 @@ def open_space(path: str | Path) -> Space:
         stacks = {data["name"]: _restore(data, arrays) for data in header["stacks"]}
         about = header["about"] if sealed.old else header["facts"]
         facts = facts_from_json(about, form=1 if sealed.old else 2) if about else None
+        gauges = tuple(from_json(GaugeRow, _with_nan(row), "gauges") for row in header.get("gauges", []))
         model, of, project, gauge = (from_json(str, header[name], name) for name in ("model", "of", "project", "gauge"))
-        return Space(model, of, project, gauge, from_json(int, header["dims"], "dims"), stacks, facts, str(header.get("held_out", "")))
+        return Space(
+            model, of, project, gauge, from_json(int, header["dims"], "dims"), stacks, facts, str(header.get("held_out", "")), gauges
+        )
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise SPACE.damaged(path, f"{type(error).__name__}: {error}") from error
+
+
+def _with_nan(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: float("nan") if value is None else value for name, value in row.items()}
 
 
 def _restore(data: dict[str, Any], arrays: dict[str, np.ndarray]) -> SpaceStack:

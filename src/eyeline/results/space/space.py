@@ -15,6 +15,7 @@ from eyeline.results.facts import RunFacts, present
 from eyeline.results.folder import write_parts
 from eyeline.results.run import Run
 from eyeline.results.space.file import ENDING, FILE, save_space
+from eyeline.results.space.gauge_row import GaugeRow
 from eyeline.results.space.tokens import SpaceTokens
 from eyeline.results.table import Table
 
@@ -155,6 +156,7 @@ class Space:
     project  fitted, freed, pca, umap or tsne; gauge: none, attentionviz, searched or lifted (fitted and freed need none); dims: 2 or 3
     stacks   encoder, decoder, cross: those that the model has, in this order
     facts    model, corpus, options, counts, how far attention recomputed from the gauged vectors is off; None where it was made by hand
+    gauges   every gauge beside none, of pictures by PCA, UMAP or t-SNE; () elsewhere
     held_out how the fidelity shown was held out: background (fitted on the built-in paragraphs alone), texts, queries; "" where it was not
     """
 
@@ -166,6 +168,7 @@ class Space:
     stacks: Mapping[str, SpaceStack]
     facts: RunFacts | None = field(default=None, repr=False)
     held_out: str = ""
+    gauges: tuple[GaugeRow, ...] = field(default=(), repr=False)
     _pictures: dict[Any, HeadPicture] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -209,6 +212,9 @@ class Space:
         tables = {"space": self.table()}
         if self.of == "shared":
             tables["space_shared"] = self.table(AGREEMENT)
+        if self.gauges:
+            columns_of = {name: [getattr(row, name) for row in self.gauges] for name in GaugeRow.__dataclass_fields__}
+            tables["space_gauges"] = Table(columns_of)
         for stack in self.stacks.values():
             if stack.pairs:
                 columns = {name: values.tolist() for name, values in stack.pairs.items()}

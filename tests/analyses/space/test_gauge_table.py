@@ -1,0 +1,65 @@
+"""Every gauge beside none: a table of the run, printed, saved and read; and the choices of the searched gauge."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import eyeline as el
+from eyeline.errors import TraceError
+from eyeline.hosts.cli.terminal import print_gauges
+from tests.laws.statistics import tiny_model
+
+TEXTS = ["the cat sat on the mat . it purred , and sat .", "a dog ran a very long way home , and it sat ."]
+
+
+def test_a_pca_space_has_a_row_for_each_gauge_distance_and_place(tmp_path, capsys) -> None:
+    space = el.space(tiny_model(), TEXTS, project="pca", layers=[0], heads=[0, 1])
+    rows = {(row.gauge, row.distance, row.where): row for row in space.gauges}
+    assert len(rows) == 12
+    for (gauge, _, _), row in rows.items():
+        assert row.heads == 2
+        assert (row.worse == 0) or gauge != "searched"
+        assert gauge != "searched" or row.after <= row.before + 1e-9
+    table = space.run().table("space_gauges")
+    assert table["after"].tolist() == [row.after for row in space.gauges]
+    space.save(tmp_path / "run")
+    assert el.open(tmp_path / "run").gauges == space.gauges
+    print_gauges(space.gauges)
+    printed = capsys.readouterr().out
+    assert "worse than none" in printed
+    assert "plane" in printed
+
+
+def test_fitted_pictures_need_no_gauge_and_have_no_table() -> None:
+    space = el.space(tiny_model(), TEXTS, layers=[0], heads=[0], background=False)
+    assert space.gauges == ()
+    assert "space_gauges" not in space.run().tables
+
+
+@pytest.mark.parametrize("distance", ["euclidean", "cosine"])
+@pytest.mark.parametrize("correlate", ["full", "plane"])
+def test_the_searched_gauge_takes_a_distance_and_a_place(distance: str, correlate: str) -> None:
+    options = {"project": "pca", "gauge": "searched", "distance": distance, "correlate": correlate}
+    space = el.space(tiny_model(), TEXTS, layers=[0], heads=[0, 1], **options)
+    before, after = (space.only.facts[name] for name in ("correlation_before", "correlation_after"))
+    assert (after <= before + 1e-9).all()
+    assert (after < before - 1e-3).any()
+    assert space.facts is not None
+    assert space.facts.gauge_check is not None
+    assert space.facts.gauge_check.holds
+    assert (space.facts.options.distance, space.facts.options.correlate) == (distance, correlate)
+    assert np.isfinite(space.only.facts["scale"]).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"gauge": "attentionviz", "distance": "cosine"}, "Only the searched gauge"),
+        ({"gauge": "searched", "distance": "manhattan"}, "Choices: euclidean, cosine"),
+        ({"gauge": "searched", "correlate": "line"}, "Did you mean plane"),
+    ],
+)
+def test_choices_that_do_not_exist_are_named(options: dict[str, str], why: str) -> None:
+    with pytest.raises(TraceError, match=why):
+        el.space(tiny_model(), TEXTS, project="pca", **options)
