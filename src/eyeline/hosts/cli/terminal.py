@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
 from rich.markup import escape
 from rich.segment import Segment
+from rich.table import Table
 
 from eyeline.errors import visible
+from eyeline.results.space.gauge_row import GaugeRow
 
 
 class _Visible:

@@ -175,3 +175,20 @@ def test_values_and_one_space_for_all_heads_can_be_chosen_on_the_page(script, sh
     assert space.of == of
     said = [item.value for item in at.caption]
     assert any("It is exact" in text for text in said) == (of == "shared")
+
+
+def test_a_searched_gauge_has_its_choices_and_every_gauge_is_shown_beside_none(script, shallow):
+    at = script("space", model=str(shallow)).run()
+    at.segmented_control(key="space-source").set_value("paste").run()
+    at.text_area(key="space-text").set_value("\n\n".join(TEXTS[:2])).run()
+    at.selectbox(key="space-project-queries-keys").set_value("pca").run()
+    at.selectbox(key="space-gauge-queries-keys").set_value("searched").run()
+    at.selectbox(key="space-distance").set_value("cosine").run()
+    assert any("distance='cosine', correlate='full'" in block.value for block in at.code)
+    at.button(key="space-run").click().run()
+    job = ended(job_queue().job(at.session_state["space-job"]))
+    assert (job.state, job.error) == ("done", "")
+    at.run()
+    assert errors(at) == []
+    assert any(expander.label == "Every gauge beside none" for expander in at.expander)
+    assert len(open_space(job.folder / FILE).gauges) == 12

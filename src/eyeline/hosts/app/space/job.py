@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: The projections that are made for all heads at once; others are made of one head, when it is asked for.
 PROJECTIONS, GAUGES = ("fitted", "freed", "pca"), ("attentionviz", "searched", "lifted", "none")
+#: Of the searched gauge: which distance, and where.
+DISTANCES, CORRELATE = ("euclidean", "cosine"), ("full", "plane")
 #: What the points are, and the gauges of one space for all heads and layers.
 KINDS, SHARED_GAUGES = ("queries-keys", "shared", "values"), ("lifted", "attentionviz", "none")
 #: The steps of a space that have a message.
@@ -27,7 +29,7 @@ STEPS = ("texts", "fitting", "freeing", "holding_out", "projecting")
 
 @dataclass(frozen=True)
 class SpaceRequest:
-    """project, gauge, dims, of: as el.space takes them; gauge: None where none is needed. limit: texts; max_tokens: of a text."""
+    """project to correlate: as el.space takes them; gauge: None where none is needed. limit: texts; max_tokens: of a text."""
 
     limit: int
     max_tokens: int
@@ -35,6 +37,8 @@ class SpaceRequest:
     gauge: str | None = None
     dims: int = 2
     of: str = "queries-keys"
+    distance: str = "euclidean"
+    correlate: str = "full"
 
 
 def space_work(say: Say, model: Model, corpus: Corpus, options: SpaceRequest) -> Work:
@@ -47,8 +51,8 @@ def space_work(say: Say, model: Model, corpus: Corpus, options: SpaceRequest) ->
             job.report_progress(replace(progress, step=progress.step if progress.step in STEPS else "projecting"))
 
         space = joint_space(
-            model, corpus, of=options.of, project=options.project, gauge=options.gauge, dims=options.dims, limit=options.limit,
-            max_tokens=options.max_tokens, progress=report,
+            model, corpus, of=options.of, project=options.project, gauge=options.gauge, dims=options.dims, distance=options.distance,
+            correlate=options.correlate, limit=options.limit, max_tokens=options.max_tokens, progress=report,
         )  # fmt: skip
         job.report_progress(Progress("saving", 1, 1))
         save_run(job, space.save)

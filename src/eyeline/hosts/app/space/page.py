@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -14,7 +14,17 @@ from eyeline.hosts.app.models import choices, recipe_source
 from eyeline.hosts.app.recipe import show_recipe
 from eyeline.hosts.app.settings import current
 from eyeline.hosts.app.space import recipe
-from eyeline.hosts.app.space.job import GAUGES, KINDS, PROJECTIONS, SHARED_GAUGES, SpaceRequest, comparison_work, space_work
+from eyeline.hosts.app.space.job import (
+    CORRELATE,
+    DISTANCES,
+    GAUGES,
+    KINDS,
+    PROJECTIONS,
+    SHARED_GAUGES,
+    SpaceRequest,
+    comparison_work,
+    space_work,
+)
 from eyeline.hosts.app.texts.opening import open_text_and_models
 from eyeline.hosts.app.texts.source import TextSource, text_source
 
@@ -36,16 +46,6 @@ class SpaceForm:
     model: str
     other: str | None
     options: SpaceRequest
-
-
-@dataclass(frozen=True)
-class Picture:
-    """What the points are, and how they are projected: as el.space takes it."""
-
-    of: str = "queries-keys"
-    project: str = "fitted"
-    gauge: str | None = None
-    dims: int = 2
 
 
 def page(say: Say) -> None:
@@ -79,20 +79,19 @@ def _form(say: Say) -> SpaceForm:
                 say("space.model_b"), [UNTRAINED, *names], format_func=lambda name: say("space.untrained") if name == UNTRAINED else name,
                 key="space-model-b", help=say("space.model_b_help"),
             )  # fmt: skip
-        picture = _picture(say) if task == "one" else Picture()
+        request = SpaceRequest(1, limits.tokens)
+        request = _picture(say, request) if task == "one" else request
         most = limits.documents
         suggested = min(TEXTS[task or "one"], most)
         limit = st.number_input(say("corpus.limit"), 1, most, suggested, key=f"space-limit-{task}", help=say("space.limit_help"))
-        form = SpaceForm(
-            source, model, other, SpaceRequest(int(limit), limits.tokens, picture.project, picture.gauge, picture.dims, picture.of)
-        )
+        form = SpaceForm(source, model, other, replace(request, limit=int(limit)))
         label = say("space.run") if task == "one" else say("space.run_two")
         if st.button(label, type="primary", width="stretch", disabled=panel.is_running("space"), key="space-run"):
             _submit(say, form)
     return form
 
 
-def _picture(say: Say) -> Picture:
+def _picture(say: Say, request: SpaceRequest) -> SpaceRequest:
     """What the points are, the projection and the gauge that go with them."""
     of = st.selectbox(
         say("space.of"),
@@ -113,8 +112,17 @@ def _picture(say: Say) -> Picture:
             say("space.gauge"), gauges, format_func=lambda name: say(f"space.gauge_{name}"), key=f"space-gauge-{of}",
             help=say("space.gauge_help"),
         )  # fmt: skip
+    distance, correlate = DISTANCES[0], CORRELATE[0]
+    if gauge == "searched":
+        distance = st.selectbox(
+            say("space.distance"), DISTANCES, format_func=lambda name: say(f"space.distance_{name}"), key="space-distance"
+        )
+        correlate = st.selectbox(
+            say("space.correlate"), CORRELATE, format_func=lambda name: say(f"space.correlate_{name}"), key="space-correlate"
+        )
     dims = st.segmented_control(say("space.dims"), (2, 3), default=2, key="space-dims", required=True)
-    return Picture(str(of), str(project), gauge, int(dims or 2))
+    request = replace(request, of=str(of), project=str(project), gauge=gauge, dims=int(dims or 2))
+    return replace(request, distance=str(distance), correlate=str(correlate))
 
 
 def _submit(say: Say, form: SpaceForm) -> None:

@@ -11,6 +11,8 @@ from eyeline.hosts.app.space.job import SpaceRequest
 def python(source: str, file: CorpusFile, options: SpaceRequest) -> str:
     """As Python. source: what `el.load` takes."""
     gauge = "" if options.gauge is None else f", gauge={options.gauge!r}"
+    if options.gauge == "searched":
+        gauge += f", distance={options.distance!r}, correlate={options.correlate!r}"
     of = "" if options.of == "queries-keys" else f"of={options.of!r}, "
     how = f"{of}project={options.project!r}{gauge}, dims={options.dims}, limit={options.limit}, max_tokens={options.max_tokens}"
     return "\n".join(
@@ -29,6 +31,7 @@ def console(source: str, file: CorpusFile, options: SpaceRequest) -> str:
     words = ["eyeline", "space", file.name, "--model", source, "--project", options.project]
     words += [] if options.of == "queries-keys" else ["--of", options.of]
     words += [] if options.gauge is None else ["--gauge", options.gauge]
+    words += [] if options.gauge != "searched" else ["--distance", options.distance, "--correlate", options.correlate]
     return "\n".join([*console_opening(file), shlex.join([*words, "--dims", str(options.dims), *_size(options), "-o", "run"])])
 
 

@@ -54,6 +54,8 @@ def show_space(say: Say, run: Run, folder: Path) -> None:
     for figure in ("space", "space_pairs"):
         if figure in available(run):
             open_clicked(figures.show(say, run, figure, folder), name, figure)
+    if "space_gauges" in run.tables:
+        _gauges(say, run)
     try:  # after the figures: a cell clicked there is the head that the pictures begin with
         space = opened(folder / FILE)
         with pictures:
@@ -64,6 +66,25 @@ def show_space(say: Say, run: Run, folder: Path) -> None:
     except EyelineError as error:
         with pictures:
             refuse(say("look.failed"), error)
+
+
+def _gauges(say: Say, run: Run) -> None:
+    """Every gauge beside none, before and after."""
+    table = run.table("space_gauges")
+    with st.expander(say("space.gauges")):
+        st.caption(say("space.gauges_about"))
+        columns = {
+            say("space.gauge"): [say(f"space.gauge_{name}") for name in table["gauge"].tolist()],
+            say("space.distance"): [say(f"space.distance_{name}") for name in table["distance"].tolist()],
+            say("space.correlate"): [say(f"space.correlate_{name}") for name in table["where"].tolist()],
+            say("space.before"): table["before"].tolist(),
+            say("space.after"): table["after"].tolist(),
+            say("space.worse"): [
+                f"{worse} / {heads}" for worse, heads in zip(table["worse"].tolist(), table["heads"].tolist(), strict=True)
+            ],
+        }
+        numbers = {say(f"space.{when}"): st.column_config.NumberColumn(format="%.2f") for when in ("before", "after")}
+        st.dataframe(columns, hide_index=True, column_config=numbers)
 
 
 def fidelity(say: Say, run: Run, held_out: str) -> None:
