@@ -17,7 +17,7 @@ from eyeline.words import Words
 FOLDER = Path(app.__file__).parent
 LABELS = Path(__file__).parents[3] / "frontend" / "src" / "core" / "labels.ts"
 #: Messages that are the same in every language on purpose.
-SAME = re.compile(r"space\.project_(?:pca|umap|tsne)|learn\.limits\.choice_.*|view\.(png|pdf)")
+SAME = re.compile(r"view\.drawn_(?:globenc|alti|decompx)|space\.project_(?:pca|umap|tsne)|learn\.limits\.choice_.*|view\.(png|pdf)")
 
 
 def catalogue(language: str) -> dict[str, str]:

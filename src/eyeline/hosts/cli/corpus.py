@@ -102,17 +102,18 @@ def merge(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run that the folder holds.")] = False,
     language: Language = "en",
 ) -> None:
-    """Merge runs of `analyse` over parts of a corpus, for example from several machines, into one run over all of it.
+    """Merge runs of `analyse` or `faithfulness` over parts of a corpus, for example from several machines, into one run over all of it.
 
     [dim]eyeline merge run1 run2 run3 -o run[/dim]
     """
+    from eyeline.analyses.causes.faithfulness import Faithfulness
     from eyeline.analyses.corpus.merge import merge_runs
     from eyeline.hosts.report.write import write_report
     from eyeline.results.run import amounts
     from eyeline.results.status import writing_run
 
     with writing_run(output, "analyse", overwrite=overwrite):
-        run = merge_runs(runs)
+        run = merge_runs(runs, own=[Faithfulness])
         report = write_report(run.save(output), language)
     console.print(f"{amounts(run)}. Report: {escape(str(report))}", highlight=False)
 

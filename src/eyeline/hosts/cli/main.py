@@ -22,6 +22,8 @@ from eyeline.hosts.cli import probe as probe_command
 from eyeline.hosts.cli import space as space_commands
 from eyeline.hosts.cli import view as view_command
 from eyeline.hosts.cli.advice import for_the_command_line
+from eyeline.hosts.cli.causes import attribute as attribute_command
+from eyeline.hosts.cli.causes import faithfulness as faithfulness_command
 from eyeline.hosts.cli.causes import heads as causes_command
 from eyeline.hosts.cli.corpus import numbers
 from eyeline.hosts.cli.models import ModelName
@@ -40,9 +42,14 @@ app = typer.Typer(
 )
 #: The commands in the groups of `eyeline --help`.
 GROUPS: dict[str, tuple[Callable[..., None], ...]] = {
-    "One text": (view_command.view,),
-    "A corpus": (corpus_commands.analyse, corpus_commands.merge, space_commands.space, space_commands.compare),
-    "Causes": (causes_command.causes,),
+    "One text": (view_command.view, attribute_command.attribute),
+    "A corpus": (
+        corpus_commands.analyse,
+        corpus_commands.merge,
+        space_commands.space,
+        space_commands.compare,
+    ),
+    "Causes": (causes_command.causes, faithfulness_command.faithfulness),
     "Grammar and coreference": (grammar_commands.syntax, coreference_command.coreference, probe_command.probe, parse_command.parse),
     "Texts to start with": (corpus_commands.sample_text, grammar_commands.sample_treebank),
 }

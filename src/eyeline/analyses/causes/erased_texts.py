@@ -1,0 +1,75 @@
+"""A text without some of its tokens: replaced by the mask token where the tokeniser has one, otherwise taken out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from eyeline.analyses.causes.answer import AnsweredText
+from eyeline.capture.collect import Sides
+from eyeline.capture.inputs import batch_inputs
+from eyeline.capture.model_state import EvaluationMode
+from eyeline.capture.opening.tiny_pass import no_cache
+from eyeline.text.tokenized import TokenizedText
+
+#: Tokens that go through the model together.
+TOGETHER = 4096
+
+
+def candidates(answered: AnsweredText) -> tuple[int, ...]:
+    """The positions that may be erased: all but special tokens and, of a language model, the token at which the answer is read."""
+    kept = () if answered.answer.kind == "label" else (answered.answer.position,)
+    return tuple(i for i, special in enumerate(answered.text.special) if not special and i not in kept)
+
+
+def masked_text(text: TokenizedText, positions: Iterable[int], mask_id: int, mask: str) -> TokenizedText:
+    """The same text with the mask token at these positions."""
+    chosen = set(positions)
+    ids = tuple(mask_id if i in chosen else token_id for i, token_id in enumerate(text.ids))
+    return replace(text, ids=ids, tokens=tuple(mask if i in chosen else token for i, token in enumerate(text.tokens)))
+
+
+def shortened_text(text: TokenizedText, positions: Iterable[int]) -> TokenizedText:
+    """The same text without the tokens at these positions."""
+    chosen = set(positions)
+    kept = [i for i in range(len(text)) if i not in chosen]
+
+    def of(values: Sequence[Any]) -> tuple[Any, ...]:
+        return tuple(values[i] for i in kept) if values else ()
+
+    names = ("tokens", "words", "segments", "special", "ids", "spans", "types")
+    return replace(text, **{name: of(getattr(text, name)) for name in names})
+
+
+def probabilities(answered: AnsweredText, erased: Sequence[tuple[int, ...]]) -> list[float]:
+    """The probability of the answer for the text without each of these sets of positions. The same set is computed once."""
+    distinct = list(dict.fromkeys(tuple(sorted(positions)) for positions in erased))
+    by_length: dict[int, list[tuple[tuple[int, ...], TokenizedText, int]]] = {}
+    mask_id = getattr(answered.model.tokenizer, "mask_token_id", None)
+    for positions in distinct:
+        at = answered.answer.position
+        if mask_id is not None:
+            text = masked_text(answered.text, positions, mask_id, str(answered.model.tokenizer.mask_token))  # type: ignore[union-attr]
+        else:
+            text, at = shortened_text(answered.text, positions), at - sum(position < at for position in positions)
+        by_length.setdefault(len(text), []).append((positions, text, at))
+    known: dict[tuple[int, ...], float] = {}
+    for length, variants in by_length.items():
+        step = max(1, TOGETHER // length)
+        for first in range(0, len(variants), step):
+            part = variants[first : first + step]
+            known |= dict(zip((positions for positions, _, _ in part), _run(answered, [(text, at) for _, text, at in part]), strict=True))
+    return [known[tuple(sorted(positions))] for positions in erased]
+
+
+def _run(answered: AnsweredText, variants: Sequence[tuple[TokenizedText, int]]) -> list[float]:
+    """Texts of one length, so that none is padded."""
+    hf = answered.hf
+    inputs = batch_inputs(answered.model.hf, [Sides(text) for text, _ in variants], 0)
+    with EvaluationMode(hf).for_a_pass(), torch.inference_mode():
+        logits = hf(**inputs, **no_cache(hf)).logits
+    rows = [replace(answered.answer, position=at).probability(logits[i : i + 1])[0] for i, (_, at) in enumerate(variants)]
+    return [float(row) for row in rows]

@@ -1,0 +1,158 @@
+"""How faithful each quantity is to a model's answers over a corpus: the tokens that it ranks first are erased, or left alone."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import ClassVar, Self
+
+import numpy as np
+
+from eyeline.analyses.causes.answer import AnsweredText, model_with_head
+from eyeline.analyses.causes.attribute import chosen_method, subject_of, trace_of
+from eyeline.analyses.causes.erased_texts import candidates, masked_text, probabilities
+from eyeline.analyses.causes.quantities.methods import METHODS, Subject
+from eyeline.analyses.corpus.batch import Batch
+from eyeline.analyses.corpus.rows import Rows
+from eyeline.analyses.corpus.statistic import Statistic
+from eyeline.analyses.corpus.sums import SumKey
+from eyeline.capture.collect import Sides
+from eyeline.errors import ModelError, TextError
+from eyeline.measures.causes.erasure import SHARES, aopc, comprehensiveness, sufficiency, top_tokens
+from eyeline.models.model import Model
+from eyeline.results.table import Table
+
+#: Where tokens are taken away one share after the other (AOPC).
+DECILES = tuple(tenth / 10 for tenth in range(1, 11))
+RANDOM = "random"
+#: Longer texts are left out: every method runs the model on each text many times.
+LONGEST, FEWEST = 128, 3
+#: Too slow for a corpus unless they are named: a maximum flow for every pair of tokens.
+SLOW = ("flow",)
+COLUMNS = ("comprehensiveness", "sufficiency", "aopc")
+
+
+class Faithfulness(Statistic):
+    """Comprehensiveness, sufficiency and AOPC of each quantity, beside those of a random order.
+
+    The answer is the model's own: the label of a classifier, the token behind a text (decoders), or the token at one mask, put on a token
+    that is drawn by seed and text (masked language models). Erased tokens are replaced by the mask token; a tokeniser without one loses
+    them. Sources: DeYoung et al. 2020; Samek et al. 2017.
+
+    methods   the quantities (names of `el.attribute`); all that the model allows but flow, unless given
+    longest   longer texts are left out, and counted
+    """
+
+    name: ClassVar[str] = "faithfulness"
+    from_rows: ClassVar[bool] = False
+
+    def __init__(self, methods: Sequence[str] | None = None, longest: int = LONGEST) -> None:
+        super().__init__()
+        self.methods = None if methods is None else tuple(methods)
+        for method in self.methods or ():
+            chosen_method(method)
+        self.longest = longest
+        #: Method → why this model refuses it.
+        self.refused: dict[str, str] = {}
+        self._allowed: tuple[str, ...] = ()
+        self._model: Model | None = None
+        self._seed = 0
+
+    def options(self) -> dict[str, object]:
+        return {"methods": None if self.methods is None else list(self.methods), "longest": self.longest}
+
+    def fresh(self) -> Self:
+        fresh = super().fresh()
+        fresh._model, fresh._seed, fresh._allowed, fresh.refused = self._model, self._seed, self._allowed, self.refused
+        return fresh
+
+    def prepare(self, model: Model, seed: int) -> None:
+        """Find out which methods this model allows; one that was named and is refused is an error."""
+        model_with_head(model)
+        self._model, self._seed = model, seed
+        wanted = self.methods or tuple(name for name in METHODS if name not in SLOW)
+        sides = self._with_question(model, model.read("a b c d"))
+        refused: dict[str, str] = {}
+        for name in wanted:
+            try:
+                METHODS[name].compute(subject_of(model, sides, None, needed=True))
+            except ModelError as error:
+                if self.methods is not None:
+                    raise
+                refused[name] = str(error)
+        self.refused = refused
+        self._allowed = tuple(name for name in wanted if name not in refused)
+
+    def refused_by(self, model: Model) -> dict[str, str]:
+        """Method → why this model refuses it."""
+        self.prepare(model, self._seed)
+        return self.refused
+
+    def update(self, rows: Rows, batch: Batch) -> None:
+        """Nothing is made of attention alone: see finish."""
+
+    def finish(self, batch: Batch) -> None:
+        if self._model is None:
+            raise RuntimeError("Faithfulness is fed by el.analyse, which gives it the model.")
+        for sides in batch.sides:
+            n_plain = sum(not special for special in sides.source.special)
+            if len(sides.source) > self.longest or n_plain < FEWEST:
+                self.leave_out(1)
+                continue
+            self._take(self._model, self._with_question(self._model, sides))
+
+    def _with_question(self, model: Model, sides: Sides) -> Sides:
+        """For a masked language model, a mask on a token that is drawn by seed and text alone: parts of a corpus as the whole."""
+        mask_id = getattr(model.tokenizer, "mask_token_id", None)
+        hf = model_with_head(model)
+        text = sides.source
+        if "encoder" not in model.layout.stacks or hf.get_output_embeddings() is None or mask_id in text.ids:
+            return sides
+        if mask_id is None:
+            raise ModelError(f"The tokeniser of {model.name} has no mask token.", "A masked language model answers at one.")
+        plain = [i for i, special in enumerate(text.special) if not special]
+        if not plain:
+            raise TextError("A text without a token of its own.", "There is nothing to mask.")
+        position = random.Random(f"{self._seed} {text.ids}").choice(plain)  # noqa: S311 - seeded, not a secret
+        return Sides(masked_text(text, [position], mask_id, str(model.tokenizer.mask_token)))  # type: ignore[union-attr]
+
+    def _take(self, model: Model, sides: Sides) -> None:
+        subject = subject_of(model, sides, None, needed=True)
+        answered = subject.answered
+        allowed = candidates(answered)
+        scores = {name: self._scores(name, subject, sides) for name in self._allowed}
+        drawn = random.Random(f"{self._seed} random {answered.text.ids}")  # noqa: S311
+        scores[RANDOM] = np.array([drawn.random() for _ in range(len(answered.text))])
+        for name, values in scores.items():
+            sums = erasure_scores(answered, values, allowed)
+            self.add(SumKey("all", 0, self.name, (name,)), np.array([[*sums, *(value**2 for value in sums), 1.0]]), range(1))
+
+    def _scores(self, name: str, subject: Subject, sides: Sides) -> np.ndarray:
+        method = METHODS[name]
+        trace = trace_of(subject, sides, name, method, method.compute(subject))
+        return np.array(trace.quantity.scores if trace.quantity is not None else ())
+
+    def result(self) -> dict[str, Table]:
+        rows = []
+        order = {name: i for i, name in enumerate((*METHODS, RANDOM))}
+        for key, values in sorted(self.sums.items(), key=lambda item: order.get(item[0].details[0], -1)):
+            if key.quantity != self.name:
+                continue
+            count = values[0, -1]
+            means, squares = values[0, :3] / count, values[0, 3:6] / count
+            errors = np.sqrt(np.maximum(squares - means**2, 0) / count)
+            numbers = {column: float(mean) for column, mean in zip(COLUMNS, means, strict=True)}
+            numbers |= {f"{column}_error": float(error) for column, error in zip(COLUMNS, errors, strict=True)}
+            rows.append({"method": key.details[0], **numbers, "texts": int(count)})
+        return {self.name: Table.from_rows(rows, ("method", *COLUMNS, *(f"{column}_error" for column in COLUMNS), "texts"))}
+
+
+def erasure_scores(answered: AnsweredText, scores: np.ndarray, allowed: Sequence[int]) -> tuple[float, float, float]:
+    """Comprehensiveness, sufficiency and AOPC of one order of tokens for one text. scores: [token]"""
+    top = {share: top_tokens(scores, allowed, share) for share in (*SHARES, *DECILES)}
+    without = [top[share] for share in SHARES]
+    alone = [tuple(position for position in allowed if position not in top[share]) for share in SHARES]
+    steps = [top[share] for share in DECILES]
+    whole, *rest = probabilities(answered, [(), *without, *alone, *steps])
+    n = len(SHARES)
+    return comprehensiveness(whole, rest[:n]), sufficiency(whole, rest[n : 2 * n]), aopc(whole, rest[2 * n :])

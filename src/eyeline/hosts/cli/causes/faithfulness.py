@@ -1,0 +1,75 @@
+"""`eyeline faithfulness`: how faithful each quantity is to a model's answers, over a corpus."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from eyeline.analyses.progress import StopRequestedError
+from eyeline.hosts.cli.language import Language
+from eyeline.hosts.cli.models import ModelName
+from eyeline.hosts.cli.progress import progress_bars
+from eyeline.hosts.cli.terminal import console
+from eyeline.results.run import Run
+
+
+def faithfulness(
+    corpus: Annotated[Path, typer.Argument(help="A .txt, .jsonl or .conllu file, plain or .gz.", show_default=False)],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, made if need be.", show_default=False)],
+    model: ModelName,
+    method: Annotated[
+        list[str] | None, typer.Option(help="Only this quantity; may be repeated. All that the model allows, but flow, otherwise.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="So many documents, chosen at random.", show_default=False)] = None,
+    max_tokens: Annotated[int, typer.Option(help="Skip longer documents.")] = 128,
+    seed: Annotated[int, typer.Option(help="For everything that is drawn at random.")] = 0,
+    paragraphs: Annotated[str, typer.Option(help="Of a plain text: auto, blank (a blank line ends one) or line.")] = "auto",
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
+    language: Language = "en",
+) -> None:
+    """How faithful each quantity is to the model's answers: the tokens that it ranks first are erased, or left alone.
+
+    For classifiers, masked language models and decoders. Runs over parts of a corpus are merged by: eyeline merge
+
+    [dim]eyeline faithfulness reviews.txt --model e5-small-sentiment --limit 200 -o run[/dim]
+    """
+    from eyeline.analyses.causes.faithfulness import Faithfulness
+    from eyeline.analyses.corpus.run import analyse
+    from eyeline.hosts.report.write import write_report
+    from eyeline.models.load import load
+    from eyeline.results.status import writing_run
+    from eyeline.text.corpora.read import read_corpus
+
+    statistic = Faithfulness(method, longest=max_tokens)
+    opened = read_corpus(corpus, paragraphs=paragraphs)
+    loaded = load(model)
+    try:
+        with writing_run(output, "analyse", overwrite=resume), progress_bars() as report_progress:
+            run = analyse(
+                loaded, opened, [statistic], limit=limit, max_tokens=max_tokens, seed=seed, folder=output, resume=resume,
+                progress=report_progress,
+            )  # fmt: skip
+            report = write_report(run.save(output), language)
+    except StopRequestedError:
+        raise StopRequestedError(
+            f"Stopped. What was measured so far is saved in {output}: add --resume to the same command to go on."
+        ) from None
+    console.print(printed(run))
+    for name, reason in statistic.refused_by(loaded).items():
+        console.print(f"[bold]Left out[/bold] {escape(name)}: {escape(reason.splitlines()[0])}", highlight=False)
+    console.print(f"Report: {escape(str(report))}", highlight=False)
+
+
+def printed(run: Run) -> Table:
+    """The table of a run, the most faithful quantity first."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    names = ("method", "comprehensiveness", "sufficiency", "aopc", "texts")
+    for name in names:
+        table.add_column(name, justify="left" if name == "method" else "right")
+    for row in sorted(run.table("faithfulness").rows(), key=lambda row: -float(row["aopc"])):
+        table.add_row(*(f"{row[name]:.3f}" if isinstance(row[name], float) else str(row[name]) for name in names))
+    return table
