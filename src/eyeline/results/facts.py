@@ -196,6 +196,15 @@ class GaugeCheck:
 
 
 @dataclass(frozen=True)
+class FidelityFacts:
+    """How sure the fidelity shown of a space is: the 95 % interval of its mean over heads when the tokens are drawn again (bootstrap)."""
+
+    tokens: int
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class RunFacts:
     """Everything that is known of a run of one kind beside its tables.
 
@@ -225,6 +234,7 @@ class RunFacts:
     train: TrainingFacts | None = None
     words: WordVectorFacts | None = None
     gauge_check: GaugeCheck | None = None
+    fidelity: FidelityFacts | None = None
     other: ModelFacts | None = field(default=None, metadata={NAME: "with"})
     level: str | None = None
 

@@ -10,10 +10,13 @@ import eyeline as el
 from eyeline.analyses.space import fit as space_fit
 from eyeline.analyses.space import held_out
 from eyeline.analyses.space.held_out import held_out_fidelity
+from eyeline.analyses.space.notices import fidelity_interval
 from eyeline.errors import EyelineError
 from eyeline.hosts.cli.space import _summary
+from eyeline.measures.space.fidelity import Fidelity
 from eyeline.measures.space.fitted_projection import fit_projections
 from eyeline.measures.space.projection_loss import HeadText
+from eyeline.results.space.fidelity_summary import summarise_fidelity
 from tests.laws.statistics import tiny_model
 from tests.reference.fidelity import share_of_nearest
 
@@ -34,11 +37,12 @@ def random_text(n: int, seed: int, n_heads: int = 2) -> HeadText:
 
 def test_one_short_sentence_is_not_praised_for_what_the_fit_saw(capybara):
     facts = capybara.only.facts
-    alone = el.space(el.load("minilm"), [CAPYBARA], layers=[0], heads=[0, 1], background=False).only.facts
+    apart = el.space(el.load("minilm"), [CAPYBARA], layers=[0], heads=[0, 1], background=False)
+    alone = apart.only.facts
     by_heart = alone["top1_projected"].mean()  # what was shown before: the fit knows these few tokens by heart
     assert facts["top1_held_out"].mean() < by_heart - 0.1
     assert alone["top1_held_out"].mean() < by_heart - 0.1
-    assert _summary(alone).startswith(
+    assert _summary(summarise_fidelity(apart.table())).startswith(
         f"the most attended key is the nearest for {alone['top1_held_out'].mean():.1%} of queries on unseen text"
     )
 
@@ -129,3 +133,17 @@ def test_projections_that_do_not_see_attention_have_nothing_to_hold_out():
 def test_company_that_a_model_cannot_read_is_refused_only_when_asked_for():
     with pytest.raises(EyelineError, match="tokens of the built-in paragraphs"):
         el.space(tiny_model(), ["the cat sat on the mat ."], background=True)
+
+
+def test_the_mean_fidelity_says_on_how_many_tokens_it_rests_and_how_sure_it_is(capybara):
+    sure, table = capybara.facts.fidelity, capybara.table()
+    assert sure.tokens == len(capybara.only.query_tokens)
+    assert sure.low <= np.nanmean(table["top1_held_out"].astype(float)) <= sure.high
+    assert f"rests on {sure.tokens} tokens" in capybara.facts.notices[-1]
+
+
+def test_more_tokens_make_the_interval_narrower():
+    few, many = (Fidelity(*np.zeros((3, 1)), np.tile([1.0, 0.0], n), np.ones(2 * n)) for n in (5, 500))
+    (narrow, wide) = (fidelity_interval([item], 0) for item in (many, few))
+    assert wide.low < narrow.low < 0.5 < narrow.high < wide.high
+    assert fidelity_interval([], 0) is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -82,7 +82,7 @@ def fitted(stack: CapturedStack, background: CapturedStack | None, *, free: bool
         keys.reshape(*shape, *keys.shape[1:]),
         _linear(projections, shape),
         kl.numpy().reshape(shape),
-        Fidelity(*(measure.reshape(shape) for measure in (held_out.top1, held_out.top5, held_out.rank))),
+        replace(held_out, **{name: getattr(held_out, name).reshape(shape) for name in ("top1", "top5", "rank")}),
     )
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from eyeline.analyses.space.capture import Captured, CapturedStack
 from eyeline.heads import HeadRef
+from eyeline.measures.bootstrap import bootstrap_share
+from eyeline.measures.space.fidelity import Fidelity
 from eyeline.measures.space.project import METHODS
-from eyeline.results.facts import SpaceOptions
+from eyeline.results.facts import FidelityFacts, SpaceOptions
 from eyeline.results.space.space import SpaceStack
 
 
@@ -29,19 +31,36 @@ def gauge_notices(stacks: Mapping[str, SpaceStack], options: SpaceOptions) -> li
     return notices
 
 
-def fidelity_notices(captured: Captured, options: SpaceOptions, background: CapturedStack | None) -> list[str]:
-    """How the fidelity that is shown was measured."""
+def fidelity_interval(shown: Sequence[Fidelity], seed: int) -> FidelityFacts | None:
+    """How sure the mean over heads is, with the tokens of all stacks drawn again; None where there is nothing to count."""
+    hits, of = (np.concatenate([getattr(item, name) for item in shown] or [np.zeros(0)]) for name in ("hits", "of"))
+    if not of.sum():
+        return None
+    low, high = bootstrap_share(hits, of, seed=seed)
+    return FidelityFacts(int((of > 0).sum()), round(low, 4), round(high, 4))
+
+
+def fidelity_notices(
+    captured: Captured, options: SpaceOptions, background: CapturedStack | None, interval: FidelityFacts | None
+) -> list[str]:
+    """How the fidelity that is shown was measured, on how many tokens its mean rests, and how sure it is."""
     if options.project in METHODS:
         return []
+    sure = ""
+    if interval is not None:
+        sure = (
+            f" Its mean over heads rests on {interval.tokens:,} tokens and lies between {interval.low:.0%} and {interval.high:.0%}"
+            " when they are drawn again (95 % interval)."
+        )
     if background is not None:
         return [
             f"These texts have {captured.counts['tokens']:,} tokens, too few to settle a picture: the projections were fitted on them"
             f" together with {len(background.weights)} built-in paragraphs ({len(background.query_tokens):,} tokens). The"
-            " fidelity shown is that of projections fitted on the paragraphs alone, with these texts unseen."
+            f" fidelity shown is that of projections fitted on the paragraphs alone, with these texts unseen.{sure}"
         ]
     texts = min(len(stack.weights) for stack in captured.stacks.values())
     what = f"over {texts:,} texts" if texts > 1 else "over the tokens of the one text"
-    return [f"The fidelity shown is held out: cross-validated {what}, each measured by projections that were fitted without it."]
+    return [f"The fidelity shown is held out: cross-validated {what}, each measured by projections that were fitted without it.{sure}"]
 
 
 def shared_notices(captured: Captured, stacks: Mapping[str, SpaceStack]) -> list[str]:

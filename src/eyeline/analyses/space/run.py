@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,11 +18,12 @@ from eyeline.analyses.space.fit import fitted
 from eyeline.analyses.space.gauge import gauge_error, gauge_layer, pair_rows, shared_scale, some_pairs
 from eyeline.analyses.space.gauge_table import gauge_rows
 from eyeline.analyses.space.held_out import held_out_by
-from eyeline.analyses.space.notices import fidelity_notices, gauge_notices, shared_notices
+from eyeline.analyses.space.notices import fidelity_interval, fidelity_notices, gauge_notices, shared_notices
 from eyeline.analyses.space.options import check_options, check_seed
 from eyeline.analyses.space.project_layer import AffineGauge, LayerPicture, project_layer, stacked_maps
 from eyeline.analyses.space.shared import shared_picture
 from eyeline.errors import TraceError
+from eyeline.measures.space.fidelity import Fidelity
 from eyeline.measures.space.project import METHODS
 from eyeline.measures.space.search_gauge import Agreement
 from eyeline.models.model import Model
@@ -106,9 +107,9 @@ def space_of(
     """A space from what was captured: so that one pass over a corpus serves several gauges and projections."""
     started = time.monotonic()
     steps = steps or Steps(None)
-    stacks, checks = {}, {}
-    for name, stack in captured.stacks.items():
-        stacks[name], checks[name] = _stack(stack, options, steps, background)
+    measured = {name: _stack(stack, options, steps, background) for name, stack in captured.stacks.items()}
+    stacks, checks = ({name: getattr(item, what) for name, item in measured.items()} for what in ("stack", "check"))
+    interval = fidelity_interval([item.shown for item in measured.values() if item.shown is not None], options.seed)
     errors = [check.error for check in checks.values() if check is not None]
     facts = replace(
         facts,
@@ -116,11 +117,12 @@ def space_of(
         notices=(
             *facts.notices,
             *unknown_tokens(captured.counts),
-            *fidelity_notices(captured, options, background),
+            *fidelity_notices(captured, options, background, interval),
             *gauge_notices(stacks, options),
             *shared_notices(captured, stacks),
         ),
         seconds={"capture": round(captured.seconds, 3), "space": round(time.monotonic() - started, 3)},
+        fidelity=interval,
         gauge_check=GaugeCheck(max(errors), GAUGE_WITHIN, max(errors) <= GAUGE_WITHIN, checks) if errors else None,
     )
     by = ""
@@ -132,13 +134,20 @@ def space_of(
     return Space(facts.model.name, options.of, options.project, options.gauge, options.dims, stacks, facts, by, tuple(gauges))
 
 
-def _stack(
-    stack: CapturedStack, options: SpaceOptions, steps: Steps, background: CapturedStack | None
-) -> tuple[SpaceStack, StackCheck | None]:
+@dataclass(frozen=True)
+class _MeasuredStack:
+    """A stack of the space; shown: the fidelity that readers are shown, held out where there was a fit."""
+
+    stack: SpaceStack
+    check: StackCheck | None = None
+    shown: Fidelity | None = None
+
+
+def _stack(stack: CapturedStack, options: SpaceOptions, steps: Steps, background: CapturedStack | None) -> _MeasuredStack:
     if options.of == "values":
-        return _values(stack, options, steps), None
+        return _MeasuredStack(_values(stack, options, steps))
     if options.of == "shared":
-        return _shared(stack, options, steps), None
+        return _MeasuredStack(_shared(stack, options, steps))
     n_points = len(stack.query_tokens) + len(stack.key_tokens)
     if n_points < 2 * (options.dims + 1):
         raise TraceError(f"{n_points // 2} tokens are too few for a picture in {options.dims} dimensions.", "Give more text.")
@@ -167,14 +176,15 @@ def _stack(
             maps = AffineGauge.between(stack.vectors.keys[layer], gauged) if options.gauge != "lifted" else None
             projected.append(project_layer(gauged.queries, gauged.keys, options, maps, _of_layer(report, layer, *shape)))
     linear: LinearProjections | None = None
+    held_out: Fidelity | None = None
     if options.project in METHODS:
         queries, keys = (np.stack([getattr(picture, side) for picture in projected]) for side in ("queries", "keys"))
         linear = stacked_maps(projected)
     else:
         pictures = fitted(stack, background, free=options.project == "freed", dims=options.dims, seed=options.seed, steps=steps)
         queries, keys, linear, facts["kl"] = pictures.queries, pictures.keys, pictures.linear, pictures.kl
-        held_out = (pictures.held_out.top1, pictures.held_out.top5, pictures.held_out.rank)
-        facts |= dict(zip(HELD_OUT, held_out, strict=True))
+        held_out = pictures.held_out
+        facts |= dict(zip(HELD_OUT, (held_out.top1, held_out.top5, held_out.rank), strict=True))
     seen = stack_fidelity(stack, slice(None), queries, keys)
     facts |= {
         "top1_projected": seen.top1,
@@ -184,7 +194,8 @@ def _stack(
     }
     check = StackCheck(error, stack.plain)
     columns = {name: np.array([row[name] for row in shown]) for name in shown[0]}
-    return _space_stack(stack, queries, keys, stack.vectors.queries, stack.vectors.keys, facts, linear, columns), check
+    whole = _space_stack(stack, queries, keys, stack.vectors.queries, stack.vectors.keys, facts, linear, columns)
+    return _MeasuredStack(whole, check, held_out or seen)
 
 
 def _shared(stack: CapturedStack, options: SpaceOptions, steps: Steps) -> SpaceStack:

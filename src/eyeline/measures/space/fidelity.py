@@ -25,28 +25,37 @@ class Fidelity:
 
     top1, top5   how often the nearest key of a query, or one of the five nearest, is its most attended
     rank         the mean rank correlation of nearness and attention
+    hits, of     of each query of all texts [query], added up over heads: how often its nearest key is the most attended, of how many heads
     """
 
     top1: np.ndarray
     top5: np.ndarray
     rank: np.ndarray
+    hits: np.ndarray
+    of: np.ndarray
 
 
 def fidelity(texts: Iterable[TextPicture], heads: tuple[int, ...] = (), *, order: bool = True) -> Fidelity:
     """How far a picture can be trusted, over all queries of these texts. order: whether the rank correlation is wanted."""
     first, five, ranks, n_queries, ordered = (np.zeros(heads) for _ in range(5))
+    hits: list[np.ndarray] = []
+    of: list[np.ndarray] = []
     for text in texts:
         near = nearness(text.queries, text.keys)
         rank = rank_of_most_attended(near, text.weights, text.visible)
         first += (rank == 0).sum(-1)
         five += ((rank >= 0) & (rank < 5)).sum(-1)
         n_queries += (rank >= 0).sum(-1)
+        every_head = tuple(range(rank.ndim - 1))
+        hits.append((rank == 0).sum(every_head))
+        of.append((rank >= 0).sum(every_head))
         if order:
             correlation = rank_correlation(near, text.weights, text.visible)
             ordered += np.isfinite(correlation).sum(-1)
             ranks += np.nan_to_num(correlation).sum(-1)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return Fidelity(np.asarray(first / n_queries), np.asarray(five / n_queries), np.asarray(ranks / ordered))
+        shares = np.asarray(first / n_queries), np.asarray(five / n_queries), np.asarray(ranks / ordered)
+    return Fidelity(*shares, np.concatenate(hits) if hits else np.zeros(0), np.concatenate(of) if of else np.zeros(0))
 
 
 def nearness(queries: np.ndarray, keys: np.ndarray) -> np.ndarray:

@@ -96,6 +96,10 @@ def fidelity(say: Say, run: Run, held_out: str) -> None:
     shown = {key: f"{100 * share:.0f}" for key, share in shares.items()}
     st.markdown(say("space.fidelity", **shown, best=str(trust.best), worst=str(trust.worst)))
     st.caption(say(f"space.project_{run.facts.options_as(SpaceOptions).project}_about"))
+    sure = run.facts.fidelity
+    if sure is not None:
+        low, high = (f"{100 * share:.0f}" for share in (sure.low, sure.high))
+        st.caption(say("space.interval", tokens=f"{sure.tokens:,}", low=low, high=high))
     if not held_out:
         for notice in run.facts.notices:
             st.caption(escaped(notice))
