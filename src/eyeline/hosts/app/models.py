@@ -101,6 +101,19 @@ def trace_of(name: str, text: str, pair: str | None) -> Trace:
     return _TRACES.get((model_source(name, current()), text, pair), record, trace_bytes)
 
 
+def quantity_of(name: str, text: str, pair: str | None, method: str) -> Trace:
+    """A quantity beside attention, computed now or taken from the cache."""
+    model = model_named(name)
+
+    def compute() -> Trace:
+        from eyeline.analyses.causes.attribute import attribute
+
+        with compute_slot():
+            return attribute(model, text, pair, method=method)
+
+    return _TRACES.get((model_source(name, current()), text, pair, method), compute, trace_bytes)
+
+
 def token_count(name: str, text: str, pair: str | None) -> int:
     """How many tokens a model reads in a text, before its attention is recorded."""
     return len(model_named(name).read(text if pair is None else (text, pair)).source)

@@ -18,6 +18,7 @@ from eyeline.hosts.app.address import KINDS, Looking, read_address, valid_state,
 from eyeline.hosts.app.figures.files import drawn, graph_file, page_file, trace_file
 from eyeline.hosts.app.heading import heading
 from eyeline.hosts.app.look import recipe
+from eyeline.hosts.app.look.beside import beside
 from eyeline.hosts.app.look.figures import show_figures
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.models import choices, model_named, model_source, recipe_source, token_count, trace_of, view_cache
@@ -52,7 +53,7 @@ def page(say: Say) -> None:
         label_visibility="collapsed", required=True,
     )  # fmt: skip
     looking = replace(looking, view=kind or looking.view)
-    _show(say, looking, trace)
+    _show(say, looking, trace, beside(say, looking))
     show_figures(say, looking, trace)
 
 
@@ -127,10 +128,10 @@ def _trace(say: Say, looking: Looking) -> Trace | None:
 
 
 @st.fragment
-def _show(say: Say, looking: Looking, trace: Trace) -> None:
+def _show(say: Say, looking: Looking, trace: Trace, also: tuple[Trace, ...]) -> None:
     """The view; then the address, the picture, the files and the recipe, which follow what the reader does in the view."""
     try:
-        data = _packed(say, looking, trace)
+        data = _packed(say, looking, trace, also)
     except EyelineError as error:
         refuse(say("look.failed"), error)
         return
@@ -145,21 +146,22 @@ def _show(say: Say, looking: Looking, trace: Trace) -> None:
         st.query_params.from_dict(parameters | ({"lang": st.query_params["lang"]} if "lang" in st.query_params else {}))
     st.caption(say("look.link") if whole else say("look.link_too_long"))
     st.subheader(say("look.picture"), anchor=False)
-    _picture(say, looking, trace)
+    _picture(say, looking, trace, also)
     source = recipe_source(looking.model)
     numbered = {**state, **({"layer": _layer(trace, state)} if "layer" in state else {})}
     show_recipe(say, recipe.python(looking, source, numbered), recipe.console(looking, source, numbered))
 
 
-def _packed(say: Say, looking: Looking, trace: Trace) -> bytes:
+def _packed(say: Say, looking: Looking, trace: Trace, also: tuple[Trace, ...]) -> bytes:
     """The view in the state in which it opens, encoded once: later changes of its state happen in the browser."""
-    request = (looking.model, looking.text, looking.pair, looking.view, say.language)
+    drawn_also = tuple(each.quantity.method for each in also if each.quantity is not None)
+    request = (looking.model, looking.text, looking.pair, looking.view, say.language, drawn_also)
     opened = st.session_state.setdefault("look-opened", {})
     if opened.get("request") != request:
-        opened.update(request=request, state=dict(looking.state))
+        opened.update(request=request, state={**looking.state, "drawn": len(also)})  # what was chosen last is drawn at once
     start = opened["state"]
     key = hashlib.sha256(repr((request, model_source(looking.model, current()), sorted(start.items()))).encode()).hexdigest()
-    return view_cache().get(key, lambda: mounted.packed(with_state(VIEWS[looking.view](trace), start), say.part("view")), len)
+    return view_cache().get(key, lambda: mounted.packed(with_state(VIEWS[looking.view](trace, also=also), start), say.part("view")), len)
 
 
 def _layer(trace: Trace, state: Mapping[str, Any]) -> int:
@@ -173,7 +175,7 @@ def _stack(trace: Trace, state: Mapping[str, Any]) -> Stack:
     return list(trace.stacks.values())[min(int(state.get("stack", 0)), len(trace.stacks) - 1)]
 
 
-def _picture(say: Say, looking: Looking, trace: Trace) -> None:
+def _picture(say: Say, looking: Looking, trace: Trace, also: tuple[Trace, ...]) -> None:
     """One head as a graph, and the files to save."""
     state = looking.state
     stack, layer, heads = _stack(trace, state), _layer(trace, state), list(state.get("heads") or [])
@@ -192,8 +194,8 @@ def _picture(say: Say, looking: Looking, trace: Trace) -> None:
                 on_click="ignore", icon=":material/image:", width="stretch", key=f"save-{ending}",
             )  # fmt: skip
         st.download_button(
-            say("look.save_page"), lambda: page_file(with_state(VIEWS[looking.view](trace), dict(state))), f"{looking.view}.html",
-            "text/html", on_click="ignore", icon=":material/article:", width="stretch", key="save-page",
+            say("look.save_page"), lambda: page_file(with_state(VIEWS[looking.view](trace, also=also), dict(state))),
+            f"{looking.view}.html", "text/html", on_click="ignore", icon=":material/article:", width="stretch", key="save-page",
         )  # fmt: skip
         st.download_button(
             say("look.save_trace"), lambda: trace_file(trace), "trace.safetensors", "application/octet-stream",
