@@ -13,6 +13,7 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+from eyeline.version import __version__
 from tests.attack.app import attack_app
 from tests.attack.damage import attack_files
 from tests.attack.disk import attack_disk
@@ -43,6 +44,7 @@ def main() -> int:
         "visitors": attack_visitors,
     }
     families: list[Family] = []
+    start = time.monotonic()
     for name, attack in rooms.items():
         if given.only in ("", name):
             started = time.monotonic()
@@ -54,7 +56,7 @@ def main() -> int:
         for failure in family.failures[:20]:
             print(f"FAILED  {family.name}: {failure}".encode("ascii", "backslashreplace").decode())
     if not given.only and not given.no_page:
-        write(table(families))
+        write(f"{table(families)}\n\n{duration(time.monotonic() - start)}")
     return 1 if any(family.failures for family in families) else 0
 
 
@@ -63,6 +65,13 @@ def table(families: list[Family]) -> str:
     tried, held = sum(item.tried for item in families), sum(item.held for item in families)
     rows.append(f"| **all** | | **{tried:,}** | **{held:,}** | **{tried - held:,}** |")
     return "\n".join(["| attack | holds if it ends in | tried | held | failed |", "|---|---|---:|---:|---:|", *rows])
+
+
+def duration(seconds: float) -> str:
+    """How long all attacks took, and where."""
+    return (
+        f"The last run took {seconds / 60:.0f} minutes on {os.cpu_count()} cores, with eyeline {__version__}, {time.strftime('%Y-%m-%d')}."
+    )
 
 
 def write(text: str) -> None:

@@ -11,6 +11,7 @@ import eyeline as el
 from eyeline.analyses.corpus.state import FILE as STATE
 from eyeline.analyses.corpus.state import load_state
 from eyeline.results.folder import FACTS_FILE
+from eyeline.results.probes.trained import FILE as PROBES
 from tests.attack.family import Family
 from tests.laws.statistics import new_tiny_model
 
@@ -60,6 +61,10 @@ def space_of(path: Path) -> object:
     return space.model, [(name, None if queries is None else queries.tobytes(), keys.tobytes()) for name, queries, keys in stacks]
 
 
+def probes_of(path: Path, model: el.Model) -> object:
+    return el.probes.open_probe(path, model=model).parse(TEXTS[0]).scores.tobytes()
+
+
 def attack_files(folder: Path, count: int) -> list[Family]:
     """Traces, spaces, runs (facts, tables, example), and the sums of an unfinished run."""
     rule = "our error, or the object that was written"
@@ -86,7 +91,11 @@ def attack_files(folder: Path, count: int) -> list[Family]:
         return state and (repr(state.position), [{k: v.tobytes() for k, v in item.state().items()} for item in state.statistics])
 
     damage(sums, folder / "run" / STATE, state_of, count)
-    return [traces, spaces, runs, sums, attack_swaps(folder), attack_cache(folder / "cache", count // 4)]
+    probes = Family("damaged trained probes", rule)
+    test, train = el.treebanks.sample_treebank(6), el.treebanks.sample_treebank(12, seed=1)
+    el.probe(model, test, train=train, seeds=1, epochs=1).save(folder / "probed")
+    damage(probes, folder / "probed" / PROBES, lambda path: probes_of(path, model), count)
+    return [traces, spaces, runs, sums, probes, attack_swaps(folder), attack_cache(folder / "cache", count // 4)]
 
 
 def attack_swaps(folder: Path) -> Family:

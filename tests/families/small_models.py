@@ -86,6 +86,7 @@ SPECIAL: dict[str, dict[str, Any]] = {
     "lfm2_moe": {"layer_types": ["conv", "full_attention"], "num_hidden_layers": 2, "num_dense_layers": 1},
     "mimo_v2_flash": {"head_dim": 24, "v_head_dim": 16, "num_key_value_heads": 2, "num_attention_heads": 4},
     "nemotron_h": {"layers_block_type": ["linear_attention", "full_attention"], "mamba_num_heads": 8, "mamba_head_dim": 8, "n_groups": 8},
+    "qwen2_5_omni_thinker": {"vision_start_token_id": 3},
     "qwen3_omni_moe_thinker": {"vision_start_token_id": 3},
     "zamba": {"layers_block_type": ["linear_attention", "hybrid", "hybrid"], "num_hidden_layers": 3},
     "zamba2": {"layers_block_type": ["linear_attention", "hybrid"], "num_hidden_layers": 2},
@@ -100,6 +101,9 @@ def small_config(config_class: type[t.PreTrainedConfig], sizes: Sizes) -> t.PreT
     chosen: dict[str, Any] = {}
     for name, parameter in inspect.signature(config_class.__init__).parameters.items():
         inner = vars(default).get(name)
+        if name == "image_size" and isinstance(inner, list | tuple):
+            chosen[name] = [small_number(name, sizes)] * len(inner)
+            continue
         if isinstance(inner, t.PreTrainedConfig):
             chosen[name] = small_config(type(inner), sizes)
         elif (isinstance(parameter.default, int) and not isinstance(parameter.default, bool)) or parameter.default is None:

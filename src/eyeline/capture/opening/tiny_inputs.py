@@ -73,7 +73,7 @@ def tiny_candidates(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase |
 def main_input(model: PreTrainedModel) -> str:
     """The name of what the model reads: what it says, unless its forward takes no such thing (vision towers that say input_ids)."""
     takes = inspect.signature(model.forward).parameters
-    declared: str = model.main_input_name
+    declared = str(model.main_input_name)  # a list of several, in some families
     return declared if declared in takes else next((name for name in MAIN_INPUTS if name in takes), declared)
 
 
