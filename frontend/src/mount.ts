@@ -1,6 +1,7 @@
 // The frame around a view: title, controls, drawing, note. One per element; any number per page.
 
 import { pictureControls, toolbar, type Toolbar, type ToolbarHost } from "./controls/toolbar";
+import { type AnswerControl, answerControl } from "./controls/answer";
 import { el } from "./controls/dom";
 import { note, type Note } from "./controls/note";
 import { Arrays } from "./core/arrays";
@@ -15,29 +16,12 @@ import { change, settle, shownKind } from "./core/state";
 import { themeOf, watchTheme } from "./core/theme";
 import { type Format, savePicture } from "./marks/picture";
 import { framed } from "./marks/scene";
+import type { Handle, Inspectable, MountOptions } from "./mount-types";
 import { type Mounted, refuse } from "./refuse";
-import { type Stage, type Summary, type ViewInstance, viewKind } from "./registry";
+import { type Stage, type ViewInstance, viewKind } from "./registry";
 import { CSS } from "./style";
 
-export interface MountOptions {
-  onState?: (state: State) => void;
-  labels?: Partial<Labels>;
-  /** Listen for keys on the whole page, where the view has it to itself. */
-  wholePage?: boolean;
-}
-
-export interface Handle {
-  update(next: View | Partial<State>): void;
-  destroy(): void;
-}
-
-export interface Inspectable {
-  state(): State;
-  scene(): Summary;
-  /** Whether the scene shows the present state: after a change it follows a frame or two later. */
-  settled(): boolean;
-  ready: Promise<void>;
-}
+export type { Handle, Inspectable, MountOptions } from "./mount-types";
 
 export function mount(element: HTMLElement, view: View, options: MountOptions = {}): Handle {
   let frame = open(element, view, options);
@@ -73,6 +57,7 @@ class Frame {
   private bar!: Toolbar;
   private corner!: Toolbar;
   private note!: Note;
+  private answer: AnswerControl | null = null;
   private instance!: ViewInstance;
   private shown: Kind | null = null;
   private watch: ResizeObserver;
@@ -120,9 +105,16 @@ class Frame {
     root.adoptedStyleSheets = [sheet];
     this.note = note(this.labels);
     this.corner = pictureControls(this.toolbarHost);
+    this.answer = answerControl({
+      ...this.toolbarHost,
+      answers: this.options.answers === true,
+      element: this.element,
+      announce: this.say,
+    });
     this.box.append(
       el("div", { class: "top" }, this.heading, this.corner.element),
       ...(this.view.spec.notices ?? []).map((notice) => el("p", { class: "notice", role: "note" }, notice)),
+      ...(this.answer ? [this.answer.element] : []),
       this.slot,
       this.stageElement,
       this.note.line,
@@ -135,6 +127,10 @@ class Frame {
     this.element.removeAttribute("data-drawn");
     this.element.removeAttribute("data-failed");
   }
+
+  private say = (text: string): void => {
+    this.live.textContent = text;
+  };
 
   private set = (patch: Partial<State>): void => {
     const next = change(this.view.spec, this.state, patch);
@@ -160,6 +156,7 @@ class Frame {
       set: this.set,
       save: (format) => void this.save(format),
       find: (by) => this.instance.find?.(by),
+      switchOff: this.answer?.switchOff ?? null,
     };
   }
 
@@ -179,7 +176,8 @@ class Frame {
       theme: () => themeOf(this.state.theme),
       room: (from) => this.room(from),
       redraw: () => this.redraw.request(),
-      announce: (text) => (this.live.textContent = text),
+      announce: this.say,
+      switchOff: this.answer?.switchOff ?? null,
     };
     this.instance = view.create(stage);
     this.bar = view.toolbar?.(this.toolbarHost) ?? toolbar(this.toolbarHost, kind, this.view.kind);
@@ -223,6 +221,7 @@ class Frame {
       this.box.dataset.theme = themeOf(this.state.theme).dark ? "dark" : "light";
       this.bar.sync(this.state);
       this.corner.sync(this.state);
+      this.answer?.sync(this.state);
       this.titles();
       await this.instance.draw(current);
       if (!current()) return;
@@ -288,6 +287,7 @@ class Frame {
     this.stopWatchingTheme();
     document.removeEventListener("keydown", this.onPageKey);
     removeEventListener("resize", this.onResize);
+    this.answer?.destroy();
     this.instance?.destroy();
     this.host.remove();
     delete (this.element as HTMLElement & { eyeline?: Inspectable }).eyeline;

@@ -5,7 +5,7 @@ import type { Labels } from "./core/labels";
 import type { Reader } from "./core/reading";
 import type { Theme } from "./core/theme";
 import type { Scene } from "./marks/scene";
-import type { Toolbar, ToolbarHost } from "./controls/toolbar";
+import type { SwitchOff, Toolbar, ToolbarHost } from "./controls/toolbar";
 import { headView } from "./views/head/view";
 
 /** What the frame offers a view. */
@@ -24,6 +24,8 @@ export interface Stage {
   redraw(): void;
   /** For screen readers. */
   announce(text: string): void;
+  /** null where no model answers. */
+  switchOff: SwitchOff | null;
 }
 
 export interface DrawnLine {

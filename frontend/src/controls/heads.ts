@@ -3,6 +3,7 @@
 import { headColour, luminance, parse } from "../core/colours";
 import type { Spec, State } from "../core/contract";
 import type { Labels } from "../core/labels";
+import { headPart, offParts } from "../core/off";
 import { themeOf } from "../core/theme";
 import type { Control } from "./controls";
 import { el, on } from "./dom";
@@ -33,7 +34,13 @@ export function leftOut(spec: Spec, state: State, labels: Labels): string {
   return labels.some_heads.replace("{n}", String(shown)).replace("{all}", String(state.heads.length));
 }
 
-export function headBoxes(spec: Spec, labels: Labels, state: () => State, set: (patch: Partial<State>) => void): Control {
+export function headBoxes(
+  spec: Spec,
+  labels: Labels,
+  state: () => State,
+  set: (patch: Partial<State>) => void,
+  switchOff: ((head: number) => void) | null = null,
+): Control {
   const boxes = el("span", { class: "boxes", role: "group", "aria-label": labels.heads, title: labels.head_hint });
   const count = () => spec.stacks[state().stack].layers[state().layer].n_heads;
   const all = el("button", { type: "button", class: "quiet", "data-name": "all" }, labels.all);
@@ -53,6 +60,11 @@ export function headBoxes(spec: Spec, labels: Labels, state: () => State, set: (
     const button = el("button", { type: "button", class: "head", "data-head": head }, String(head));
     on(button, "click", () => toggle(head));
     on(button, "dblclick", () => set({ heads: [head] }));
+    if (switchOff)
+      on(button, "contextmenu", (event) => {
+        event.preventDefault();
+        switchOff(head);
+      });
     return button;
   };
   return {
@@ -69,11 +81,15 @@ export function headBoxes(spec: Spec, labels: Labels, state: () => State, set: (
       for (let h = boxes.children.length; h < n; h++) boxes.append(box(h));
       const shown = new Set(shownHeads(spec, now));
       const { dark } = themeOf(now.theme);
+      const off = new Set(offParts(now.off));
+      const stack = spec.stacks[now.stack];
       ([...boxes.children] as HTMLElement[]).forEach((button, h) => {
         button.style.setProperty("--colour", headColour(h, dark));
         button.style.setProperty("--ink", inkOn(headColour(h, dark)));
         button.setAttribute("aria-pressed", String(shown.has(h)));
-        button.setAttribute("aria-label", `${labels.head} ${h}`);
+        const isOff = off.has(headPart(spec.stacks.length, stack.name, stack.layers[now.layer].layer, h));
+        button.toggleAttribute("data-off", isOff);
+        button.setAttribute("aria-label", `${labels.head} ${h}${isOff ? `, ${labels.switched_off}` : ""}`);
       });
       all.hidden = none.hidden = oneAtATime(now);
       unlock.hidden = !now.locked.length;

@@ -11,6 +11,9 @@ import { headBoxes } from "./heads";
 import { lineZoom } from "./line-zoom";
 import { readingMenu } from "./reading-menu";
 
+/** Switches off (or on again) a head of the layer shown, or what these queries see of these keys in it. */
+export type SwitchOff = (head: number, queries?: number[], keys?: number[]) => void;
+
 export interface ToolbarHost {
   spec: Spec;
   labels: Labels;
@@ -18,6 +21,7 @@ export interface ToolbarHost {
   set(patch: Partial<State>): void;
   save(format: Format): void;
   find(by: 1 | -1): void;
+  switchOff: SwitchOff | null;
 }
 
 export interface Toolbar {
@@ -88,7 +92,7 @@ export function toolbar(host: ToolbarHost, kind: Kind, inside: Kind): Toolbar {
     ),
   );
   if (kind === "head") bar.push(lineZoom(host));
-  const rows: Control[] = kind === "head" ? [headBoxes(host.spec, labels, host.state, set)] : [];
+  const rows: Control[] = kind === "head" ? [headBoxes(host.spec, labels, host.state, set, host.switchOff)] : [];
   return {
     element: el(
       "div",

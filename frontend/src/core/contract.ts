@@ -1,5 +1,6 @@
 // The types of docs/view-format.md: what Python writes, and what the reader did.
 
+import type { EffectSpec, PredictionSpec } from "./prediction";
 import type { State } from "./state-schema";
 
 export interface TextSpec {
@@ -93,6 +94,10 @@ export interface Spec {
   quantities?: QuantitySpec[];
   /** Sentences that a reader of this view must know, such as maps that cannot be shown. */
   notices?: string[];
+  /** What the model answers to the text; absent where it answers nothing. */
+  prediction?: PredictionSpec;
+  /** What the answer becomes without each head, where that was computed. */
+  effects?: EffectSpec[];
   /** Kind "space" only: one space, or two to be compared. */
   spaces?: SpaceSpec[];
   state?: Partial<State>;

@@ -33,6 +33,8 @@ export interface State {
   combine_layers: number[];
   /** Tokens held on (summed): queries where `direction` is `"from"`, keys where it is `"to"`. */
   locked: number[];
+  /** What is switched off, where a model answers: heads `L3·H7` and edges `L3·H7 2>5` (queries > keys), with `;` between them. */
+  off: string;
   /** The query token; moves to the first one that the reading controls leave in. */
   query: number;
   /** The key whose dimensions are spelled out. */
@@ -114,6 +116,7 @@ export const defaultValues = (): Omit<State, "heads" | "rows" | "columns"> => ({
   combine: "each",
   combine_layers: [],
   locked: [],
+  off: "",
   query: 0,
   expanded: null,
   colour_by: "head",

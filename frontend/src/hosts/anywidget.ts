@@ -1,4 +1,5 @@
-// The notebook: anywidget gives a model with traits `_spec`, `_arrays`, `_still` and `state`; the last is kept equal on both sides.
+// The notebook: anywidget gives a model with traits `_spec`, `_arrays`, `_still` and `state`, which is kept equal on both sides;
+// `_answers` and `_answer`: a model behind the view, and what it answers while something is switched off.
 
 import type { ArrayEntry, Spec, State, View } from "../core/contract";
 import { mount } from "../mount";
@@ -34,6 +35,7 @@ function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => v
   el.setAttribute("data-eyeline-live", "");
   let waiting: ReturnType<typeof setTimeout> | undefined;
   const handle = mount(el, viewOf(model), {
+    answers: model.get("_answers") === true,
     onState(state) {
       model.set("state", state);
       clearTimeout(waiting); // a slider would otherwise send a message at every pixel
@@ -42,9 +44,12 @@ function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => v
   });
   const stateChanged = () => handle.update((model.get("state") ?? {}) as Partial<State>);
   const specChanged = () => handle.update(viewOf(model));
+  const answerChanged = () => el.dispatchEvent(new CustomEvent("eyeline:answer", { detail: model.get("_answer") }));
+  model.on("change:_answer", answerChanged);
   model.on("change:state", stateChanged);
   model.on("change:_spec", specChanged);
   return () => {
+    model.off("change:_answer", answerChanged);
     model.off("change:state", stateChanged);
     model.off("change:_spec", specChanged);
     handle.destroy();

@@ -24,6 +24,7 @@ from eyeline.capture.sides import SidesReader, Source, as_source, as_sources, as
 from eyeline.capture.trace import Trace
 from eyeline.capture.trace_file import KEEPABLE
 from eyeline.errors import ModelError
+from eyeline.models.answer.effects import head_effects, sides_of
 from eyeline.models.answer.predict import TOP, Answerer
 from eyeline.models.fingerprint import Fingerprint
 from eyeline.models.passes import Passes
@@ -157,6 +158,15 @@ class Model:
         """
         sides = self._sides.read(Source(text, pair, as_words(words), as_words(pair_words)), truncate)
         return self._answerer.predict(sides, as_interventions(interventions), top)
+
+    def predict_again(self, trace: Trace, interventions: Intervention | Sequence[Intervention] = ()) -> Prediction:
+        """What the model answers to the text of a trace, while it is changed: the same tokens, not read again."""
+        return self._answerer.predict(sides_of(trace), as_interventions(interventions))
+
+    def head_effects(self, trace: Trace) -> list[dict[str, Any]]:
+        """What becomes of the answer to the text of a trace when each head alone is switched off (z_h := 0): for each stack and layer,
+        the probability of the most probable token or label, a number a head."""
+        return head_effects(self.passes, self._answerer, sides_of(trace))
 
     def each_layer(
         self,

@@ -24,7 +24,7 @@ class ViewData:
     kind: str
     spec: Mapping[str, Any]
     arrays: Mapping[str, Encoded]
-    #: The live widget and the class name of its still picture, once a notebook shows the view.
+    #: The live widget and the class name of its still picture, once a notebook shows the view; the model's answer to what is switched off.
     _live: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -47,7 +47,10 @@ class ViewData:
     def starting(self, **state: Unpack[StateOptions]) -> Self:
         """The same view with another starting state, for a page: `view.starting(theme="dark").save("x.html")`."""
         now = self.spec["state"]
-        return replace(self, spec={**self.spec, "state": {**now, **checked(dict(state), self.spec, now)}})
+        other = replace(self, spec={**self.spec, "state": {**now, **checked(dict(state), self.spec, now)}})
+        if "answer" in self._live:
+            other._live["answer"] = self._live["answer"]
+        return other
 
     def weights(self, stack: int = 0, layer: int = 0, drawn: int = 0) -> np.ndarray:
         """[head, query, key] of the layer with this index in the view, as a reader sees them: right to three decimals.

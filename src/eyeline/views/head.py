@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Unpack
 
 from eyeline.capture.trace import Trace
+from eyeline.views.answer.live_answer import AnswersAgain
 from eyeline.views.options import HeadViewOptions
 from eyeline.views.spec import lay_out
 from eyeline.views.view import View
@@ -19,6 +20,8 @@ def head_view(
     heads: Sequence[int] | int | None = None,
     layers: Sequence[int] | None = None,
     also: Sequence[Trace] = (),
+    model: AnswersAgain | None = None,
+    effects: bool = False,
     **options: Unpack[HeadViewOptions],
 ) -> View:
     """Two columns of tokens and a line for each weight; above 256 tokens a heatmap.
@@ -26,10 +29,14 @@ def head_view(
     stack, layer, heads   where the reader begins: encoder, decoder or cross; a layer number; the heads switched on (all)
     layers                the layers to include (all): fewer make a smaller page
     also                  quantities beside attention (`el.attribute`), to switch to with "what is drawn"
+    model                 the model that made the trace: in a notebook, lines and heads can be switched off, and its answer changes
+    effects               with model: what the answer becomes when each head alone is switched off is written into the view
     options               any other key of the state in docs/view-format.md, such as `theme="dark"` or `level="word"`
 
     >>> from eyeline.capture.trace import Trace
     >>> head_view(Trace.from_arrays([[[[0.5, 0.5], [1.0, 0.0]]]], ["a", "b"]), layer=0)
     <head view of arrays, 2 tokens>
     """
-    return lay_out("head", trace, stack=stack, layers=layers, start=layer, heads=heads, state=dict(options), also=also)
+    return lay_out(
+        "head", trace, stack=stack, layers=layers, start=layer, heads=heads, state=dict(options), also=also, model=model, effects=effects
+    )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Unpack
 
 from eyeline.capture.trace import Trace
+from eyeline.views.answer.live_answer import AnswersAgain
 from eyeline.views.options import ModelViewOptions
 from eyeline.views.spec import lay_out
 from eyeline.views.view import View
@@ -16,6 +17,8 @@ def model_view(
     *,
     stack: str | None = None,
     layers: Sequence[int] | None = None,
+    model: AnswersAgain | None = None,
+    effects: bool = False,
     heads: Sequence[int] | int | None = None,
     layer: int | None = None,
     head: int | None = None,
@@ -29,10 +32,14 @@ def model_view(
     heads         the columns shown first (all); the others stay a click away
     layer, head   the head to open; one of them alone is the row or the column shown first
     also          quantities beside attention (`el.attribute`), to switch to with "what is drawn"
+    model         the model that made the trace: in a notebook, heads can be switched off, and its answer changes
+    effects       with model: what the answer becomes when each head alone is switched off is written into the view
     options       any other key of the state in docs/view-format.md, such as `theme="dark"`
     """
     begin = heads if head is None else [head]
-    view = lay_out("model", trace, stack=stack, layers=layers, start=layer, heads=begin, state=dict(options), also=also)
+    view = lay_out(
+        "model", trace, stack=stack, layers=layers, start=layer, heads=begin, state=dict(options), also=also, model=model, effects=effects
+    )
     if layer is not None and head is not None:
         return view.starting(opened=True)
     shown = view if layer is None else view.starting(rows=[view.state["layer"]])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import html
 import secrets
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -31,7 +32,24 @@ def live_widget(view: ViewData) -> Any:
 
 def new_widget(view: ViewData) -> Any:
     arrays = {name: {**array.header(), "data": memoryview(array.data)} for name, array in view.arrays.items()}
-    return widget_class(view.kind)(_spec=dict(view.spec), _arrays=arrays, _still=still_class(view), state=dict(view.spec["state"]))
+    answer = view._live.get("answer")
+    widget = widget_class(view.kind)(
+        _spec=dict(view.spec),
+        _arrays=arrays,
+        _still=still_class(view),
+        _answers=answer is not None,
+        state=dict(view.spec["state"]),
+    )
+    if answer is not None:
+        widget.observe(lambda change: _answer_again(widget, answer, change), "state")
+    return widget
+
+
+def _answer_again(widget: Any, answer: Callable[[str], dict[str, Any]], change: Any) -> None:
+    """The reader has switched something off or on: the model answers again."""
+    before, now = ((change[which] or {}).get("off", "") for which in ("old", "new"))
+    if before != now:
+        widget._answer = answer(now)
 
 
 @cache
@@ -47,6 +65,8 @@ def widget_class(kind: str) -> Any:
         _spec = traitlets.Dict().tag(sync=True)
         _arrays = traitlets.Dict().tag(sync=True)
         _still = traitlets.Unicode().tag(sync=True)
+        _answers = traitlets.Bool(False).tag(sync=True)
+        _answer = traitlets.Dict().tag(sync=True)
         state = traitlets.Dict().tag(sync=True)
 
     return ViewWidget

@@ -39,6 +39,7 @@ Shape = TypedDict("Shape", {"as": Literal["lines", "heatmap"]}, total=False)
 
 
 class HeadViewOptions(ReadingOptions, Shape, total=False):
+    off: str
     level: Literal["token", "word"]
     direction: Literal["from", "to"]
     combine: Literal["each", "mean", "max"]

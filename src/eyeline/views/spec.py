@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from numbers import Integral
 from typing import Any
 
@@ -12,6 +13,7 @@ from eyeline.capture.stack import Stack
 from eyeline.capture.trace import Trace
 from eyeline.errors import TraceError, nearest
 from eyeline.text.tokenized import TokenizedText
+from eyeline.views.answer.live_answer import AnswersAgain, answer_without, check_answers
 from eyeline.views.encode import NEAREST, Encoded, encode_mask, encode_vectors, encode_weights
 from eyeline.views.quantities import also_arrays, check_also, encode_quantity, quantity_record
 from eyeline.views.state import checked
@@ -30,8 +32,14 @@ def lay_out(
     heads: Iterable[int] | int | None,
     state: dict[str, Any],
     also: Sequence[Trace] = (),
+    model: AnswersAgain | None = None,
+    effects: bool = False,
 ) -> View:
-    """Build a view. `stack`, `start` (a layer number) and `heads` are where the reader begins; `layers` are those included."""
+    """Build a view. `stack`, `start` (a layer number) and `heads` are where the reader begins; `layers` are those included.
+
+    With `model`, a reader of the live view can switch heads and lines off; with `effects`, the effect of each head is in the view itself.
+    """
+    check_answers(trace, model, effects)
     stacks = {name: chosen_layers(each_stack, layers) for name, each_stack in trace.stacks.items()}
     stacks = {name: chosen for name, chosen in stacks.items() if chosen}
     if not stacks:
@@ -75,8 +83,15 @@ def lay_out(
     notices = [*trace.notices, *(notice for each in also for notice in each.notices if notice not in trace.notices)]
     if notices:
         spec["notices"] = notices
+    if trace.prediction is not None:
+        spec["prediction"] = trace.prediction.to_json()
+        if effects and model is not None:
+            spec["effects"] = model.head_effects(trace)
     spec["state"] = {**checked(state, spec, shown), **shown}
-    return View(kind, spec, arrays)
+    view = View(kind, spec, arrays)
+    if model is not None and trace.prediction is not None:
+        view._live["answer"] = partial(answer_without, model, trace)
+    return view
 
 
 def chosen_layers(stack: Stack, layers: Sequence[int] | None) -> list[int]:

@@ -62,6 +62,17 @@ export class HeatmapPart {
     on(this.canvas, "pointermove", (event) => this.move(event));
     for (const type of ["pointerup", "pointercancel"] as const) on(this.canvas, type, (event) => this.up(event));
     on(this.canvas, "pointerleave", () => this.point(null, 0, 0));
+    on(this.canvas, "contextmenu", (event) => this.switchOff(event));
+  }
+
+  /** A right click on a weight: its query no longer sees its key in this head. */
+  private switchOff(event: MouseEvent): void {
+    const { x, y } = this.spot(event);
+    const cell = this.cellAt(x, y);
+    if (!this.stage.switchOff || !cell || !this.reading || this.reading.maps[0].head < 0) return;
+    event.preventDefault();
+    const { rows, cols, maps } = this.reading;
+    this.stage.switchOff(maps[0].head, rows.groups[cell.row], cols.groups[cell.col]);
   }
 
   async draw(current: () => boolean): Promise<void> {

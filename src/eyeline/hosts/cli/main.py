@@ -104,6 +104,8 @@ def trace(
     for table in summary_tables(traced):
         console.print(table)
     console.print("[dim]Means over heads and queries. Attention shows where information may flow, not why the model decided.[/dim]")
+    if traced.prediction is not None:
+        console.print(f"The model answers: {escape(str(traced.prediction))}", highlight=False)
     print_notices(traced.notices)
     if output is not None:
         console.print(f"Saved to {escape(str(output))}", highlight=False)

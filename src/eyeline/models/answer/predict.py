@@ -11,6 +11,7 @@ import torch
 from eyeline.capture.answer.prediction import Choices, Prediction
 from eyeline.capture.collect import Sides
 from eyeline.capture.interventions.records import Intervention
+from eyeline.capture.interventions.stored import StoredPass
 from eyeline.errors import ModelError, TextError
 from eyeline.models.passes import Passes
 from eyeline.text.tokenized import TokenizedText
@@ -53,6 +54,26 @@ class Answerer:
                 " answer. Embedded: e5-small-mlm, e5-small-sentiment, smollm2.",
             )
         return prediction
+
+    def probabilities(
+        self, sides: Sequence[Sides], answer: Prediction, each: Sequence[Sequence[Intervention]], stored: StoredPass | None = None
+    ) -> list[float]:
+        """The probability of the first choice of an answer, in copies of one text with other interventions each."""
+        at = self._at(sides[0])
+        output = self.passes.output(sides, each, at=None if at is None else at.expand(len(sides), -1), stored=stored)
+        if answer.kind == "span":
+            start, end = answer.span or (0, 0)
+            both = zip(output["start_logits"].float().softmax(-1), output["end_logits"].float().softmax(-1), strict=True)
+            return [float(first[start] * last[end]) for first, last in both]
+        logits = output["logits"].float()
+        if answer.kind == "labels":
+            logits = logits[:, answer.positions[0]]
+        rows = logits if logits.ndim == 2 else logits[:, 0]  # [text, choice]
+        if answer.kind == "number":
+            return [float(value) for value in rows[:, 0]]
+        several = getattr(self.passes.hf.config, "problem_type", None) == "multi_label_classification" and answer.kind == "label"
+        chosen = (rows.sigmoid() if several else rows.softmax(-1))[:, answer.ids[0]]
+        return [float(value) for value in chosen]
 
     def answers(self, result: Any, inputs: Mapping[str, torch.Tensor], sides: Sequence[Sides]) -> list[Prediction | None]:
         """The answers to a batch of texts whose body has been computed; None where a model or a text has none."""
