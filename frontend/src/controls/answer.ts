@@ -45,7 +45,7 @@ function controlOf(host: AnswerHost, prediction: PredictionSpec): AnswerControl 
   let changed: ChangedAnswer | null = null;
 
   const bar = (width: number, now: boolean) => {
-    const fill = el("span", { class: now ? "fill now" : "fill" });
+    const fill = el("span", { class: now ? "answer-fill now" : "answer-fill" });
     fill.style.width = `${Math.round(100 * Math.min(1, Math.max(0, width)))}%`;
     return fill;
   };
@@ -58,14 +58,14 @@ function controlOf(host: AnswerHost, prediction: PredictionSpec): AnswerControl 
         el(
           "span",
           { class: "answer", "data-position": position ?? "" },
-          prediction.choices.length > 1 && position !== null && el("span", { class: "at" }, tokens[position] ?? String(position)),
+          prediction.choices.length > 1 && position !== null && el("span", { class: "answer-at" }, tokens[position] ?? String(position)),
           ...bars.map(({ name, before, after: now }) =>
             el(
               "span",
-              { class: "choice", "data-choice": name, "data-before": before, "data-after": now ?? "" },
-              el("span", { class: "token" }, name),
-              prediction.kind !== "number" && el("span", { class: "track" }, bar(before, false), after && bar(now ?? 0, true)),
-              el("span", { class: "number" }, after ? changeText("", before, now).trim() : before.toFixed(2)),
+              { class: "answer-choice", "data-choice": name, "data-before": before, "data-after": now ?? "" },
+              el("span", { class: "answer-token" }, name),
+              prediction.kind !== "number" && el("span", { class: "answer-track" }, bar(before, false), after && bar(now ?? 0, true)),
+              el("span", { class: "answer-number" }, after ? changeText("", before, now).trim() : before.toFixed(2)),
             ),
           ),
         ),

@@ -2,10 +2,10 @@ import { expect, test } from "vitest";
 import { edgePart, headPart, offParts, partName, toggledOff } from "./off";
 
 test("a part is switched off and on again, the others stay", () => {
-  const one = toggledOff("", "L3·H7");
-  const two = toggledOff(one, edgePart("L4·H1", [2, 3], [5]));
-  expect(offParts(two)).toEqual(["L3·H7", "L4·H1 2,3>5"]);
-  expect(toggledOff(two, "L3·H7")).toBe("L4·H1 2,3>5");
+  const first = toggledOff("", "L3·H7");
+  const both = toggledOff(first, edgePart("L4·H1", [2, 3], [5]));
+  expect(offParts(both)).toEqual(["L3·H7", "L4·H1 2,3>5"]);
+  expect(toggledOff(both, "L3·H7")).toBe("L4·H1 2,3>5");
   expect(offParts("")).toEqual([]);
 });
 

@@ -15,6 +15,7 @@ import { TokenOptions } from "../options";
 import { focusOf, lockedIndices, numbersShown, sideOf, spoken, toggled, topIndices, type Side } from "./focus";
 import { cellAt, heatmapFrame, type Cell, type Margins } from "./heatmap-frame";
 import { heatmapScene, seen, type HeatmapInput } from "./scene-heatmap";
+import { switchedCell } from "./switch-off";
 import { cellSize, hold, panned, zoomed, type Frame } from "./zoom";
 
 export class HeatmapPart {
@@ -62,17 +63,10 @@ export class HeatmapPart {
     on(this.canvas, "pointermove", (event) => this.move(event));
     for (const type of ["pointerup", "pointercancel"] as const) on(this.canvas, type, (event) => this.up(event));
     on(this.canvas, "pointerleave", () => this.point(null, 0, 0));
-    on(this.canvas, "contextmenu", (event) => this.switchOff(event));
-  }
-
-  /** A right click on a weight: its query no longer sees its key in this head. */
-  private switchOff(event: MouseEvent): void {
-    const { x, y } = this.spot(event);
-    const cell = this.cellAt(x, y);
-    if (!this.stage.switchOff || !cell || !this.reading || this.reading.maps[0].head < 0) return;
-    event.preventDefault();
-    const { rows, cols, maps } = this.reading;
-    this.stage.switchOff(maps[0].head, rows.groups[cell.row], cols.groups[cell.col]);
+    on(this.canvas, "contextmenu", (event) => {
+      const { x, y } = this.spot(event);
+      if (switchedCell(this.stage, this.reading, this.cellAt(x, y))) event.preventDefault();
+    });
   }
 
   async draw(current: () => boolean): Promise<void> {
@@ -214,7 +208,7 @@ export class HeatmapPart {
 
   private up(event: PointerEvent): void {
     this.pointers.delete(event.pointerId);
-    if (event.type !== "pointerup" || this.travelled >= 4 || this.pointers.size) return;
+    if (event.type !== "pointerup" || event.button !== 0 || this.travelled >= 4 || this.pointers.size) return;
     const { x, y } = this.spot(event);
     const cell = this.cellAt(x, y);
     const side = sideOf(this.stage.state());

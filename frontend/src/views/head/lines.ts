@@ -6,7 +6,6 @@ import { matches } from "../../core/axes";
 import { matchesInOrder, stepped } from "../../core/find";
 import type { Reading } from "../../core/reading";
 import { paint } from "../../marks/canvas";
-import { lineAt } from "../../marks/line-at";
 import type { Lines, Scene } from "../../marks/scene";
 import type { DrawnLine, Stage, Summary } from "../../registry";
 import { focusOf, lockedIndices, numbersShown, sideOf, spoken, toggled, type Side } from "./focus";
@@ -14,6 +13,7 @@ import { linesLayout, MOST_ZOOM, rowAt, rowY, visibleRows, type LinesLayout } fr
 import { isCoarse } from "../pointer";
 import { TokenOptions } from "../options";
 import { linesItem, linesScene, widestToken } from "./scene-lines";
+import { switchLine } from "./switch-off";
 
 const MOVING = 5000; // lines drawn while scrolling
 const FIRST = 1500; // lines drawn at once when a page opens; the fainter ones follow
@@ -60,19 +60,11 @@ export class LinesPart {
     on(this.canvas, "click", (event) => {
       const target = this.at(event);
       if (target && this.reading) stage.set(toggled(this.reading, stage.state(), target.side, target.index));
-      else this.switchOff(event);
+      else {
+        const box = this.canvas.getBoundingClientRect();
+        switchLine(stage, this.reading, this.lines, event.clientX - box.left, event.clientY - box.top);
+      }
     });
-  }
-
-  /** A click on a line: its query no longer sees its key in this head. */
-  private switchOff(event: MouseEvent): void {
-    const { reading, lines, stage } = this;
-    if (!stage.switchOff || !reading || !lines) return;
-    const box = this.canvas.getBoundingClientRect();
-    const line = lineAt(lines, event.clientX - box.left, event.clientY - box.top);
-    if (line < 0 || reading.maps[lines.set.map[line]].head < 0) return;
-    const { from, to, map } = lines.set;
-    stage.switchOff(reading.maps[map[line]].head, reading.rows.groups[from[line]], reading.cols.groups[to[line]]);
   }
 
   async draw(current: () => boolean): Promise<void> {

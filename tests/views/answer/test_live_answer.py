@@ -1,0 +1,77 @@
+"""A live view of a model that answers: what is switched off in the browser reaches the model, and its new answer comes back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import eyeline as el
+from eyeline.errors import TraceError
+from eyeline.views.answer.live_answer import answer_without
+from eyeline.views.answer.switched_off import interventions_of
+from tests.models.answer.headed_models import headed, masking_tokenizer
+
+TEXT = "the cat sat on the [MASK] ."
+
+
+@pytest.fixture(scope="module")
+def model() -> el.Model:
+    return el.wrap(headed("BertForMaskedLM"), masking_tokenizer(), name="m")
+
+
+def test_the_widget_answers_when_something_is_switched_off_and_says_nothing_otherwise(model):
+    pytest.importorskip("anywidget")
+    view = el.head_view(model.trace(TEXT), model=model).starting(layer=1)
+    widget = view.widget()
+    widget.state = {**widget.state, "layer": 0}
+    assert widget._answer == {}
+    widget.state = {**widget.state, "off": "L1·H2; L0·H1 2>3"}
+    expected = model.predict(TEXT, interventions=[el.Ablate([(1, 2)]), el.KnockOut(2, 3, [(0, 1)])])
+    assert widget._answer["off"] == "L1·H2; L0·H1 2>3"
+    assert widget._answer["prediction"]["choices"][0]["probabilities"] == pytest.approx(expected.probabilities)
+    widget.state = {**widget.state, "off": ""}
+    assert widget._answer["prediction"]["choices"][0]["probabilities"] == pytest.approx(model.predict(TEXT).probabilities)
+
+
+def test_effects_are_the_answer_without_each_head_alone(model):
+    trace = model.trace(TEXT)
+    view = el.head_view(trace, model=model, effects=True)
+    answer = trace.prediction.label
+    for effect in view.spec["effects"]:
+        for head, probability in enumerate(effect["probabilities"]):
+            without = model.predict(TEXT, interventions=el.Ablate([(effect["layer"], head)]), top=64)
+            assert probability == pytest.approx(without.probability_of(answer), abs=1e-4)
+    assert "prediction" in view.spec
+
+
+@pytest.mark.parametrize(
+    "name", ["BertForSequenceClassification", "BertForTokenClassification", "BertForQuestionAnswering", "T5ForConditionalGeneration"]
+)
+def test_effects_exist_for_every_kind_of_answer(name):
+    model = el.wrap(headed(name), masking_tokenizer(), name="m")
+    trace = model.trace(TEXT, "it ran .")
+    effects = model.head_effects(trace)
+    assert len(effects) == len(model.layout.slots)
+    assert all(np.isfinite(effect["probabilities"]).all() for effect in effects)
+
+
+def test_what_cannot_be_switched_off_is_answered_with_the_reason(model):
+    trace = model.trace(TEXT)
+    for off, reason in (
+        ("nonsense", "cannot be switched off"),
+        ("L9·H0", "no layer 9"),
+        ("L0·H0 90>1", "Query 90"),
+        ("L0·H0;" * 501, "501 things"),
+    ):
+        assert reason in answer_without(model, trace, off)["error"]
+    assert interventions_of(" ; ") == []
+
+
+def test_a_view_is_given_the_model_that_made_its_trace(model):
+    other = el.wrap(headed("BertForMaskedLM"), masking_tokenizer(), name="other")
+    with pytest.raises(TraceError, match="A trace of m, and the model other"):
+        el.head_view(model.trace(TEXT), model=other)
+    with pytest.raises(TraceError, match="effects=True without a model"):
+        el.head_view(model.trace(TEXT), effects=True)
+    without_answer = el.model_view(model.trace("the cat ."), model=model)
+    assert "prediction" not in without_answer.spec
