@@ -1,4 +1,4 @@
-"""Trained probes, asked about a sentence of your own: `eyeline.probes.open_probe("run").parse("The cat sat.")`."""
+"""Trained probes, applied to a sentence of your own: `eyeline.probes.open_probe("run").parse("The cat sat.")`."""
 
 from eyeline.analyses.probes.parse import Probe, open_probe
 from eyeline.plots.probes.probe_parses import draw_parse

@@ -1,4 +1,4 @@
-"""Attention that came from anywhere: NumPy or torch, a list or one array, checked before it is believed."""
+"""Attention from any source: NumPy or torch, a list or one array, checked before use."""
 
 from __future__ import annotations
 

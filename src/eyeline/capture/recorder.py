@@ -1,4 +1,4 @@
-"""One attention function for every architecture: it lets the model's own code do the work, and tells whoever is recording.
+"""One attention function for every architecture: it calls the model's own code and passes the result to the recorder.
 
 transformers routes the attention of most architectures through `AttentionInterface`. We register one function and its mask twin
 under the name "eyeline". The function calls the model's own eager function (which knows that family's softcap, sinks,

@@ -1,4 +1,4 @@
-"""What to keep of a forward pass: checked before it runs."""
+"""Which parts of a forward pass to keep: checked before it runs."""
 
 from __future__ import annotations
 

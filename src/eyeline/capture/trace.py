@@ -1,4 +1,4 @@
-"""One text's attention, held for looking at: plain NumPy arrays with the tokens they belong to."""
+"""The attention of one text: plain NumPy arrays with the tokens they belong to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How sure a share is: the sentences drawn again and again."""
+"""The confidence interval of a share, by bootstrap over sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A head as a dependency classifier: which word it picks as the head of each word, and how well a fixed offset would do."""
+"""A head as a dependency classifier: which word it picks as the governor of each word, and how well a fixed offset would do."""
 
 from __future__ import annotations
 

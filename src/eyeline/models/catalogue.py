@@ -1,4 +1,4 @@
-"""The models at hand, without opening them: embedded ones and those in the hub cache."""
+"""The available models, without opening them: embedded ones and those in the hub cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the model hub can be asked at all: found out in seconds, where its client would retry for half a minute."""
+"""Whether the model hub can be reached: checked in seconds, where its client would retry for half a minute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same network before it was trained, with the embeddings that it has now: what a probe finds there is not what training put in."""
+"""The same network with its trained embeddings and random weights everywhere else: what a probe finds there does not come from training."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run did not use of its corpus, in sentences: nothing is dropped without a word."""
+"""Sentences that say which parts of its corpus a run did not use, and why."""
 
 from __future__ import annotations
 

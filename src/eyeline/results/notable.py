@@ -1,4 +1,4 @@
-"""The heads worth a look: those that do one thing more than any other head does."""
+"""Notable heads: for each behaviour, the head that shows it most."""
 
 from __future__ import annotations
 

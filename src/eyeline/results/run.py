@@ -1,4 +1,4 @@
-"""A run: its tables, and what they are the tables of. Read back from its folder without torch."""
+"""A run: its tables, and the facts about model and corpus behind them. Read from its folder without torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who and what a short text is about, and how each is mentioned: by name, by noun, or by a pronoun that can only mean it."""
+"""The entities of a short text, and how each is mentioned: by name, by noun, or by a pronoun with only one possible antecedent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words that know their head, phrases of them, and a sentence of them as CoNLL-U."""
+"""Words with their governors, phrases of such words, and a sentence of them as CoNLL-U."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A folder of files that may be lost: bounded in bytes, the least recently used removed first. Any number of processes may share it."""
+"""A folder of files that can be computed again: limited in bytes, the least recently used removed first. Processes may share it."""
 
 from __future__ import annotations
 

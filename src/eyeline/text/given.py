@@ -1,4 +1,4 @@
-"""Lists of words (treebanks, coreference corpora) as a text that any tokeniser reads, with every word kept apart.
+"""Lists of words (treebanks, coreference corpora) as a text that any tokeniser reads, with word borders kept.
 
 `is_split_into_words` is not asked: byte-level tokenisers refuse it, and those without a pre-tokeniser give wrong word ids. The
 words are joined into a text and its tokens assigned by their characters:

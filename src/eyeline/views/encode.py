@@ -1,4 +1,4 @@
-"""Arrays as the front end reads them: small, and near enough that the shown numbers are the true ones. See docs/view-format.md."""
+"""Arrays as the front end reads them: small, and exact enough for the numbers that are shown. See docs/view-format.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of attention, from a map or from queries and keys: what every statistic asks its questions of."""
+"""Rows of attention, from a map or from queries and keys. Every statistic is computed from these."""
 
 from __future__ import annotations
 

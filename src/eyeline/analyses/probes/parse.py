@@ -1,4 +1,4 @@
-"""Ask a trained probe about a sentence of one's own."""
+"""Parse a sentence of your own with a trained probe."""
 
 from __future__ import annotations
 

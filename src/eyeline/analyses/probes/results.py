@@ -1,4 +1,4 @@
-"""What trained probes found → tables."""
+"""The results of trained probes as tables."""
 
 from __future__ import annotations
 

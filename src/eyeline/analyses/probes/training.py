@@ -1,4 +1,4 @@
-"""Train a probe, one sentence a step, until sentences held out of the training say that it is enough; count what it gets right."""
+"""Train a probe, one sentence in each step, until it no longer improves on held-out sentences; count its correct predictions."""
 
 from __future__ import annotations
 

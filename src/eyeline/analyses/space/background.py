@@ -1,4 +1,4 @@
-"""The built-in paragraphs as company for a short text: too few tokens do not settle a projection."""
+"""The built-in paragraphs, fitted together with a short text: a projection cannot be fitted well to few tokens."""
 
 from __future__ import annotations
 

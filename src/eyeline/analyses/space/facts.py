@@ -1,4 +1,4 @@
-"""What is known of every head of a captured stack, text after text: fidelity of a picture, entropy, the most attended keys, the maps."""
+"""The numbers of every head of a captured stack, text after text: fidelity of a picture, entropy, the most attended keys, the maps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gauge of every head of a captured stack, how distance and dot product go together in it, and that attention stays as it was."""
+"""The gauge of every head of a captured stack: how distance and dot product correlate in it, and a check that attention has not changed."""
 
 from __future__ import annotations
 

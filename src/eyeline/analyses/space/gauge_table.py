@@ -1,4 +1,4 @@
-"""Every gauge beside no gauge, on some heads of a stack: how nearly distance says what the dot product says, before and after."""
+"""Every gauge compared with no gauge, on some heads of a stack: how closely distance follows the dot product, before and after."""
 
 from __future__ import annotations
 

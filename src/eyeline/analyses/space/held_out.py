@@ -1,4 +1,4 @@
-"""Fidelity of fitted pictures on attention that took no part in the fit: the only fidelity that says what to expect of other text.
+"""Fidelity of fitted pictures on attention that was not used for the fit: only this predicts the fidelity on other text.
 
 With the built-in paragraphs: fitted on them alone, measured on the user's texts (`fit.py`). Otherwise cross-validated: over texts, each
 measured by projections that were fitted without it; of one text, over its queries.

@@ -1,4 +1,4 @@
-"""Models that read sound of one length alone, opened with a short one: Whisper's 3,000 frames would take seconds."""
+"""Models that read audio of one fixed length, opened with a shorter one: Whisper's 3,000 frames would take seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A visitor's words beside ours: shown as they are, never read as markup."""
+"""Text from visitors: shown as it is, never interpreted as markup."""
 
 from __future__ import annotations
 

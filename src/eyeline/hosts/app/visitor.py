@@ -1,4 +1,4 @@
-"""Who is visiting: a number that the browser keeps in a cookie, known to nobody else."""
+"""The visitor: a random number that the browser keeps in a cookie; no other visitor knows it."""
 
 from __future__ import annotations
 

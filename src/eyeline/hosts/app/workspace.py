@@ -1,4 +1,4 @@
-"""The one folder that the app reads and writes, whatever is typed."""
+"""The only folder that the app reads and writes, whatever a visitor types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`eyeline syntax`: a treebank in, what single heads know of grammar out. `eyeline sample-treebank`: a treebank out of nothing."""
+"""`eyeline syntax`: a treebank in, what single heads know of grammar out. `eyeline sample-treebank`: writes the built-in treebank."""
 
 from __future__ import annotations
 

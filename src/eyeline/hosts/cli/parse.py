@@ -1,4 +1,4 @@
-"""`eyeline parse`: a sentence in, its tree as a trained probe sees it out."""
+"""`eyeline parse`: the tree that a trained probe gives to a sentence."""
 
 from __future__ import annotations
 

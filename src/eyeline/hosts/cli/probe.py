@@ -1,4 +1,4 @@
-"""`eyeline probe`: a treebank in, how much grammar all heads know together out."""
+"""`eyeline probe`: measures on a treebank how much grammar all heads know together."""
 
 from __future__ import annotations
 

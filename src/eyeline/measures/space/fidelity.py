@@ -1,4 +1,4 @@
-"""How far a picture can be trusted: whether near means attends. Every query is asked about the keys of its own text that it may see."""
+"""How far a picture can be trusted: whether near means attends. Each query is compared with those keys of its own text that it may see."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures whose points may leave the linear projection, so that they show the attention of these texts better; in torch."""
+"""Pictures in which each point moves on its own after the linear projection, to show the attention of these texts better; in torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How dot product and distance go together over every pair of a query and a key of one text, each pair counted with its attention.
+"""The correlation of dot product and distance over all pairs of a query and a key of one text, each pair weighted by its attention.
 
 The correlation is made of sums over pairs, text after text, so that all pairs count and no choice of them matters.
 """

@@ -1,4 +1,4 @@
-"""Shift and scale of a head searched together, so that distance says as nearly as it can what the dot product says.
+"""Shift and scale of a head, searched together so that distance follows the dot product as closely as possible.
 
     k' = (k + a) / c,  q' = c · q        the a (a vector) and c for which  ρ = corr_w( q·k, distance(q', k') )  is nearest −1
 

@@ -1,4 +1,4 @@
-"""Questions to a space: another projection of one head, new text in the same picture, and who would attend to whom anywhere."""
+"""Queries on a space: another projection of one head, new text in the same picture, and a search for tokens that would attend."""
 
 from __future__ import annotations
 

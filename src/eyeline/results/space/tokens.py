@@ -1,4 +1,4 @@
-"""Who the points of a space are: the tokens of its texts, one after the other."""
+"""The tokens behind the points of a space, text after text."""
 
 from __future__ import annotations
 

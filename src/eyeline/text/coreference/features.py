@@ -1,4 +1,4 @@
-"""What a file does not say of a mention: its head word, its type, and the number, gender and person of pronouns."""
+"""What is derived where a file does not give it: the head word and type of a mention, and the number, gender and person of pronouns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents whose mentions are marked: which words speak of the same thing."""
+"""Documents with marked mentions: which words refer to the same thing."""
 
 from __future__ import annotations
 

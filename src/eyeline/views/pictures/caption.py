@@ -1,4 +1,4 @@
-"""How a picture of a view was made: what its state left out or changed, in words that stand under the picture."""
+"""The line under a picture of a view: what its state left out or changed."""
 
 from __future__ import annotations
 

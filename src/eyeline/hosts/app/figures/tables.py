@@ -1,4 +1,4 @@
-"""Small tables on a page: plain HTML in the common look, numbers in a line, bars where a share is easier seen than read."""
+"""Small tables on a page: plain HTML in the common look, aligned numbers, and bars for shares."""
 
 from __future__ import annotations
 

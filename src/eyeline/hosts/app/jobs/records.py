@@ -1,4 +1,4 @@
-"""Notes of unfinished jobs in the workspace: after a restart the app can tell a visitor that his analysis was interrupted."""
+"""Notes of unfinished jobs in the workspace: after a restart the app can tell visitors that their analysis was interrupted."""
 
 from __future__ import annotations
 

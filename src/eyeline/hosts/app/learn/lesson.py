@@ -1,4 +1,4 @@
-"""The lesson: nine steps, each a sentence, a view of it, and the numbers that its text speaks of, read from the live model."""
+"""The lesson: nine steps. Each has a sentence, a view of it, and the numbers in its text, read from the live model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the lesson says of whole corpora: measured once by scripts/lesson_data.py, kept beside this file."""
+"""The numbers of the lesson that come from whole corpora: measured once by scripts/lesson_data.py, stored beside this file."""
 
 from __future__ import annotations
 

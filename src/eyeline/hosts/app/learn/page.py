@@ -1,4 +1,4 @@
-"""Learn: the lesson, a step at a time, on live views; then an exercise with a sentence of one's own."""
+"""Learn: the lesson, step by step, on live views; then an exercise with your own sentence."""
 
 from __future__ import annotations
 

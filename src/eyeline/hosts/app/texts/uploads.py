@@ -1,4 +1,4 @@
-"""An uploaded file, within bounds, read by the library: what it cannot read is said in its own words, without our paths."""
+"""An uploaded file of limited size, read by the library. Its error messages are shown without paths of the server."""
 
 from __future__ import annotations
 
