@@ -29,6 +29,8 @@ RANDOM = "random"
 LONGEST, FEWEST = 128, 3
 #: Too slow for a corpus unless they are named: a maximum flow for every pair of tokens.
 SLOW = ("flow",)
+#: Asks nothing of a model but an answer, and takes long to try.
+NEVER_REFUSED = ("integrated-gradients",)
 COLUMNS = ("comprehensiveness", "sufficiency", "aopc")
 
 
@@ -52,7 +54,7 @@ class Faithfulness(Statistic):
         for method in self.methods or ():
             chosen_method(method)
         self.longest = longest
-        #: Method → why this model refuses it.
+        #: Method → why this model refuses it: filled by `prepare`, shared with copies.
         self.refused: dict[str, str] = {}
         self._allowed: tuple[str, ...] = ()
         self._model: Model | None = None
@@ -72,21 +74,17 @@ class Faithfulness(Statistic):
         self._model, self._seed = model, seed
         wanted = self.methods or tuple(name for name in METHODS if name not in SLOW)
         sides = self._with_question(model, model.read("a b c d"))
-        refused: dict[str, str] = {}
+        subject = subject_of(model, sides, None, needed=True)
+        self.refused.clear()
         for name in wanted:
             try:
-                METHODS[name].compute(subject_of(model, sides, None, needed=True))
+                if name not in NEVER_REFUSED:
+                    METHODS[name].compute(subject)
             except ModelError as error:
                 if self.methods is not None:
                     raise
-                refused[name] = str(error)
-        self.refused = refused
-        self._allowed = tuple(name for name in wanted if name not in refused)
-
-    def refused_by(self, model: Model) -> dict[str, str]:
-        """Method → why this model refuses it."""
-        self.prepare(model, self._seed)
-        return self.refused
+                self.refused[name] = str(error)
+        self._allowed = tuple(name for name in wanted if name not in self.refused)
 
     def update(self, rows: Rows, batch: Batch) -> None:
         """Nothing is made of attention alone: see finish."""

@@ -59,7 +59,7 @@ def faithfulness(
             f"Stopped. What was measured so far is saved in {output}: add --resume to the same command to go on."
         ) from None
     console.print(printed(run))
-    for name, reason in statistic.refused_by(loaded).items():
+    for name, reason in statistic.refused.items():
         console.print(f"[bold]Left out[/bold] {escape(name)}: {escape(reason.splitlines()[0])}", highlight=False)
     console.print(f"Report: {escape(str(report))}", highlight=False)
 
