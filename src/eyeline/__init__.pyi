@@ -10,6 +10,7 @@ from . import statistics as statistics
 from . import traces as traces
 from . import treebanks as treebanks
 from .analyses.causes.attribute import attribute as attribute
+from .analyses.causes.circuits.run import circuit as circuit
 from .analyses.causes.run import causes as causes
 from .analyses.compare.run import compare as compare
 from .analyses.coreference.run import coreference as coreference

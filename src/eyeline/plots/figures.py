@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from eyeline.errors import TraceError, nearest
 from eyeline.plots import compare
-from eyeline.plots.causes import effects, faithfulness, pruning, sharpness
+from eyeline.plots.causes import circuit, effects, faithfulness, patching, pruning, sharpness
 from eyeline.plots.clickable_cells import with_clickable_cells
 from eyeline.plots.coreference import coreference, coreference_example, coreference_heads
 from eyeline.plots.corpus import average_attention, distances, entropy, head_map, importance
@@ -27,7 +27,8 @@ FIGURES: dict[str, Figure] = {
     for module in (
         average_attention, entropy, importance, effects, sharpness, pruning, faithfulness, head_map,
         distances, syntax, syntax_examples, coreference, coreference_heads,
-        coreference_example, probes, probes_learning, probe_weights, probe_parses, space, space_pairs, compare,
+        coreference_example, probes, probes_learning, probe_weights, probe_parses, space, space_pairs, compare, patching,
+        circuit,
     )
 }  # fmt: skip
 

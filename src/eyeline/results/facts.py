@@ -117,8 +117,24 @@ class CompareOptions:
     spaces: bool = True
 
 
-Options = AnalyseOptions | SyntaxOptions | CoreferenceOptions | ProbeOptions | SpaceOptions | CompareOptions
-AnyOptions = TypeVar("AnyOptions", AnalyseOptions, SyntaxOptions, CoreferenceOptions, ProbeOptions, SpaceOptions, CompareOptions)
+@dataclass(frozen=True)
+class CircuitOptions:
+    """The arguments of `circuit`, and the metric logit(answer) − logit(against) on the clean and on the corrupt text."""
+
+    clean: str = ""
+    corrupt: str = ""
+    answer: str = ""
+    against: str = ""
+    method: str = "eap-ig"
+    steps: int = 5
+    clean_metric: float = 0.0
+    corrupt_metric: float = 0.0
+
+
+Options = AnalyseOptions | SyntaxOptions | CoreferenceOptions | ProbeOptions | SpaceOptions | CompareOptions | CircuitOptions
+AnyOptions = TypeVar(
+    "AnyOptions", AnalyseOptions, SyntaxOptions, CoreferenceOptions, ProbeOptions, SpaceOptions, CompareOptions, CircuitOptions
+)
 Fact = TypeVar("Fact")
 #: The kinds of runs, in the order in which they are shown, and the options of each. One folder holds at most one run of each kind.
 OPTIONS: dict[str, type[Options]] = {
@@ -128,6 +144,7 @@ OPTIONS: dict[str, type[Options]] = {
     "probe": ProbeOptions,
     "space": SpaceOptions,
     "compare": CompareOptions,
+    "circuit": CircuitOptions,
 }
 KINDS = tuple(OPTIONS)
 

@@ -64,7 +64,9 @@ def head_card(run: Run, layer: int, head: int, stack: str = "") -> HeadCard:
 
 def heads_of(run: Run) -> list[HeadRef]:
     """Every head that the run's tables know, in order."""
-    table = next((run.tables[name] for name in ("average_attention", "entropy", "head_map", "causes") if name in run.tables), None)
+    table = next(
+        (run.tables[name] for name in ("average_attention", "entropy", "head_map", "causes", "patching") if name in run.tables), None
+    )
     if table is None:
         return []
     stacks = [str(stack) for stack in table.columns["stack"]] if "stack" in table.columns else [""] * len(table)

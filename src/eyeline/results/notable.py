@@ -17,6 +17,8 @@ LEAST_SHARES = {
 }  # fmt: skip
 #: A head that finds a relation is worth a look where it beats the best fixed offset by so many points.
 CLEAR = 10.0
+#: So many of the heads that bring back most of an answer are worth a look.
+MOST_RESTORED = 8
 
 
 @dataclass(frozen=True)
@@ -81,4 +83,9 @@ def notable_heads(run: Run) -> list[Notable]:
         table = run.table("coreference").where(method="best head")
         if len(table):
             add(table, 0, "antecedent", share=f"{table['all'][0]:.1f}", n=f"{table['n'][0]:,}")
+    if "patching" in run.tables and len(run.table("patching")):
+        table = run.table("patching")
+        shares = table["restored"].astype(float)
+        for index in np.argsort(-np.abs(shares), kind="stable")[:MOST_RESTORED].tolist():
+            add(table, index, "restored", share=f"{shares[index]:+.2f}")
     return [Notable(head, tuple(why)) for head, why in reasons.items()]

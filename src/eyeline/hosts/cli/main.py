@@ -23,6 +23,7 @@ from eyeline.hosts.cli import space as space_commands
 from eyeline.hosts.cli import view as view_command
 from eyeline.hosts.cli.advice import for_the_command_line
 from eyeline.hosts.cli.causes import attribute as attribute_command
+from eyeline.hosts.cli.causes import circuit as circuit_command
 from eyeline.hosts.cli.causes import faithfulness as faithfulness_command
 from eyeline.hosts.cli.causes import heads as causes_command
 from eyeline.hosts.cli.corpus import numbers
@@ -49,7 +50,7 @@ GROUPS: dict[str, tuple[Callable[..., None], ...]] = {
         space_commands.space,
         space_commands.compare,
     ),
-    "Causes": (causes_command.causes, faithfulness_command.faithfulness),
+    "Causes": (causes_command.causes, circuit_command.circuit, faithfulness_command.faithfulness),
     "Grammar and coreference": (grammar_commands.syntax, coreference_command.coreference, probe_command.probe, parse_command.parse),
     "Texts to start with": (corpus_commands.sample_text, grammar_commands.sample_treebank),
 }

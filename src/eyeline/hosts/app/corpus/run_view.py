@@ -24,7 +24,9 @@ from eyeline.results.run import Run
 from eyeline.views import head_view
 
 #: The figures of Clark et al. in their order: 2, 3, 4, 6; then the distances behind 6.
-ORDER = ("average_attention", "importance", "causes", "causes_sharpness", "pruning", "entropy", "head_map", "distances")
+ORDER = (
+    "average_attention", "importance", "causes", "causes_sharpness", "pruning", "patching", "circuit", "entropy", "head_map", "distances",
+)  # fmt: skip
 #: Sentences to see a head on, besides the run's own example.
 SENTENCES = ("The cat sat on the mat because it was tired.", "Mary told Anna that she had won.")
 

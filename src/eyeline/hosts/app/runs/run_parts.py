@@ -13,6 +13,7 @@ from eyeline.hosts.app.grammar.run_view import show_grammar
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.space.comparison_view import show_comparison
 from eyeline.hosts.app.space.run_view import show_space
+from eyeline.results.facts import CircuitOptions
 from eyeline.results.folder import FACTS_FILE
 from eyeline.results.run import Run, open_run
 
@@ -42,6 +43,8 @@ def show_parts(say: Say, run: Run, folder: Path) -> None:
         show_space(say, parts["space"], folder)
     if "compare" in parts:
         show_comparison(say, parts["compare"], folder)
+    if "circuit" in parts:
+        show_run(say, parts["circuit"], folder)
 
 
 def run_label(say: Say, run: Run, when: str) -> str:
@@ -51,6 +54,9 @@ def run_label(say: Say, run: Run, when: str) -> str:
     counts, named = facts.counts, {"when": when, "model": facts.model.name, "corpus": facts.corpus.name}
     if kind == "compare":
         return say("space.called_compare", **named, other=facts.other.name if facts.other is not None else "", n=f"{counts['texts']:,}")
+    if kind == "circuit":
+        options = facts.options_as(CircuitOptions)
+        return say("runs.called_circuit", **named, answer=options.answer, against=options.against)
     if kind == "space":
         return say("space.called", **named, n=f"{counts['texts']:,}")
     if kind == "coreference":
