@@ -9,6 +9,7 @@ import pytest
 import eyeline as el
 from eyeline.errors import EyelineError, StorageError
 from eyeline.storage.names import path_in
+from tests.laws.statistics import tiny_model
 
 BAD = [
     "..",
@@ -55,3 +56,11 @@ def test_a_path_that_no_file_can_have_is_our_error_wherever_a_file_is_opened(pat
     for opens in (el.open, el.traces.open_trace, el.runs.open_run, el.runs.open_space, el.probes.open_probe, el.corpora.read_corpus):
         with pytest.raises(EyelineError):
             opens(path)
+
+
+@pytest.mark.parametrize("path", [5, None, b"x"])
+def test_something_else_than_a_path_is_our_error_wherever_something_is_saved(path):
+    trace = tiny_model().trace("the cat sat .")
+    for save in (trace.save, el.head_view(trace).save, el.figures.attention_graph(trace, layer=0, head=0).save):
+        with pytest.raises(StorageError, match="A path given as"):
+            save(path)

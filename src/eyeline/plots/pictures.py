@@ -12,6 +12,7 @@ from eyeline.errors import EyelineError, StorageError, install_hint
 from eyeline.plots.figures import figure
 from eyeline.plots.style import Style
 from eyeline.results.run import Run
+from eyeline.storage.names import as_path
 
 KINDS = ("png", "svg", "pdf")
 #: Of figures that do not say their size, in pixels of the page; heights are the figures' own.
@@ -21,7 +22,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 
 def save_figure(run: Run, name: str, path: str | Path, style: Style | None = None) -> None:
     """Draw one figure of a run into a .png, .svg or .pdf file, where a Chromium is present."""
-    save_pictures({Path(path): figure(run, name, style)})
+    save_pictures({as_path(path): figure(run, name, style)})
 
 
 def save_pictures(figures: Mapping[Path, Any]) -> None:

@@ -17,6 +17,7 @@ from eyeline.results.run import Run
 from eyeline.results.space.file import save_space
 from eyeline.results.space.space import Space
 from eyeline.results.table import Table
+from eyeline.storage.names import as_path
 
 #: The files of the two spaces in the folder of the run.
 FILES = ("compare-a.safetensors", "compare-b.safetensors")
@@ -73,8 +74,8 @@ class Comparison:
         """Write the run's tables and the two spaces; the folder. `el.runs.write_report(folder)` adds figures and report.html."""
         spaces = dict(zip(FILES, self.spaces or (), strict=False))
         files = {name: partial(save_space, space, vectors=False) for name, space in spaces.items()}
-        write_parts(Path(folder), self.run.sections, files)
+        write_parts(as_path(folder), self.run.sections, files)
         if not spaces:
             for name in FILES:  # of a comparison that was replaced
-                (Path(folder) / name).unlink(missing_ok=True)
-        return Path(folder)
+                (as_path(folder) / name).unlink(missing_ok=True)
+        return as_path(folder)

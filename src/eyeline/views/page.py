@@ -12,6 +12,7 @@ from typing import Any
 
 from eyeline.errors import StorageError
 from eyeline.storage.files import write_whole
+from eyeline.storage.names import as_path
 from eyeline.text.printable import printable
 from eyeline.views import code
 from eyeline.views.data import ViewData
@@ -42,7 +43,7 @@ def page(view: ViewData) -> str:
 
 def save(view: ViewData, path: str | Path) -> None:
     """Write a page (.html), or a picture of what the state shows (.svg, .pdf, .png); whole or not at all."""
-    ending = Path(path).suffix.lower()
+    ending = as_path(path).suffix.lower()
     if ending in (".html", ".htm"):
         write_whole(path, chunks(view))
     elif ending in PICTURES:

@@ -8,6 +8,7 @@ from pathlib import Path
 from eyeline.errors import TraceError
 from eyeline.results.space.one_head import layer_space
 from eyeline.results.space.space import Space
+from eyeline.storage.names import as_path
 from eyeline.text.named_pairs import named_pair
 from eyeline.views.space import space_view
 
@@ -19,7 +20,7 @@ def save_sheets(space: Space, folder: str | Path, *, red: Sequence[str] = ()) ->
     """
     if red and space.of == "values":
         raise TraceError("Red pairs in a space of values.", "Pairs are of a query and a key: leave them out.")
-    folder = Path(folder)
+    folder = as_path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     pairs = "; ".join(" → ".join(named_pair(written)) for written in red)
     paths = []

@@ -16,6 +16,7 @@ from eyeline.analyses.corpus.summary import notices, summarise
 from eyeline.errors import StorageError, TraceError
 from eyeline.results.facts import AnalyseOptions, CorpusFacts
 from eyeline.results.run import Run, open_parts
+from eyeline.storage.names import as_path
 from eyeline.storage.records import to_json
 
 
@@ -27,9 +28,9 @@ def merge_runs(folders: Sequence[str | Path], own: Sequence[type[Statistic]] = (
     """
     if isinstance(folders, str | Path) or len(folders) < 2:
         raise TraceError(f"Runs to merge: {folders!r}.", "Give the folders of at least two.")
-    runs, statistics = zip(*(_open(Path(folder), own) for folder in folders), strict=True)
+    runs, statistics = zip(*(_open(as_path(folder), own) for folder in folders), strict=True)
     for folder, run in zip(folders, runs, strict=True):
-        _check_alike(Path(folder), run, Path(folders[0]), runs[0])
+        _check_alike(as_path(folder), run, Path(folders[0]), runs[0])
     corpora = [run.facts.corpus for run in runs]
     if len({corpus.sha256 for corpus in corpora}) < len(corpora):
         raise TraceError(f"The same corpus twice: {', '.join(corpus.name for corpus in corpora)}.", "Its texts would count twice.")

@@ -29,6 +29,7 @@ from eyeline.models.tracing import BATCH_TOKENS
 from eyeline.results.facts import AnalyseOptions, RunFacts
 from eyeline.results.run import Run
 from eyeline.results.table import Table
+from eyeline.storage.names import as_path
 from eyeline.text.corpora.corpus import Corpus, Document, Item
 
 #: Documents are taken in groups of so many, and batched by length within a group.
@@ -75,7 +76,7 @@ def analyse(
     facts = replace(
         provenance(model, corpus_facts(corpus), options), statistics={statistic.name: statistic.options() for statistic in ready}
     )
-    path = None if folder is None else Path(folder)
+    path = None if folder is None else as_path(folder)
     with only_run(path) if path is not None else nullcontext():
         start = Position(done=(0, 0), counts={}, seconds=0.0, streamed=None if model.gives.streamed else False, complete=False)
         if path is not None:

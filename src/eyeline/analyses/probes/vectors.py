@@ -15,6 +15,7 @@ from torch import Tensor
 from eyeline.analyses.probes.features import GoldSentences
 from eyeline.errors import ModelError, StorageError, TextError
 from eyeline.models.model import Model
+from eyeline.storage.names import as_path
 from eyeline.text.tokenized import TokenizedText
 
 #: Model embeddings are scaled to this mean length, about that of GloVe's vectors, so that one learning rate serves both.
@@ -105,7 +106,7 @@ def _pieces(text: TokenizedText) -> list[list[int]]:
 
 def read_glove(path: str | Path, wanted: Collection[str]) -> dict[str, np.ndarray]:
     """The vectors of the wanted words, float32."""
-    path = Path(path)
+    path = as_path(path)
     if path.is_dir():
         arrays, vocab = sorted(path.glob("*.npy")), path / "vocab.txt"
         if len(arrays) == 1 and vocab.is_file():

@@ -14,6 +14,7 @@ from eyeline.errors import StorageError, TraceError, nearest
 from eyeline.heads import HeadRef
 from eyeline.plots.graph.placement import REDUCERS, reduced
 from eyeline.storage.files import write_whole
+from eyeline.storage.names import as_path
 from eyeline.text.named_pairs import positions_of
 from eyeline.words import Words
 
@@ -62,7 +63,7 @@ class AttentionGraph:
         """Write .svg, .pdf or .png, whole or not at all; the same graph gives the same bytes."""
         from eyeline.plots.graph.draw import draw
 
-        ending = Path(path).suffix.lower()
+        ending = as_path(path).suffix.lower()
         if ending not in (".svg", ".pdf", ".png"):
             raise StorageError(
                 f"{path}: an attention graph cannot be written as {ending or 'a nameless format'}.", "Choices: .svg, .pdf, .png."

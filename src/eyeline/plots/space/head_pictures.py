@@ -14,6 +14,7 @@ from eyeline.heads import HeadRef
 from eyeline.results.space.shown_fidelity import HELD_OUT, shown_columns
 from eyeline.results.space.space import Space, SpaceStack
 from eyeline.storage.files import write_whole
+from eyeline.storage.names import as_path
 from eyeline.text.named_pairs import named_pair, positions_of
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def save_pictures(space: Space, folder: str | Path, *, formats: Sequence[str] = 
     except ImportError as error:
         raise StorageError("Pictures need matplotlib, which is not installed.", install_hint("plots")) from error
 
-    folder = Path(folder)
+    folder = as_path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     paths: list[Path] = []
     for stack in space.stacks.values():

@@ -18,6 +18,7 @@ from eyeline.results.space.file import ENDING, FILE, save_space
 from eyeline.results.space.gauge_row import GaugeRow
 from eyeline.results.space.tokens import SpaceTokens
 from eyeline.results.table import Table
+from eyeline.storage.names import as_path
 
 if TYPE_CHECKING:
     from eyeline.capture.trace import Trace
@@ -255,7 +256,7 @@ class Space:
         path      FILE.safetensors for the space alone; any other name is a folder, for its tables and facts too
         vectors   without them the file is some ten times smaller, and can be looked at but not searched or projected anew
         """
-        path = Path(path)
+        path = as_path(path)
         if path.suffix == ENDING:
             save_space(self, path, vectors=vectors)
         else:
