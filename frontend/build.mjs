@@ -18,6 +18,7 @@ const MODULES = {
   anywidget: "hosts/anywidget.ts",
   "streamlit-front": "hosts/streamlit.ts",
   "streamlit-view": "hosts/streamlit-view.ts",
+  "streamlit-answer": "hosts/streamlit-answer.ts",
   notes: "hosts/notes.ts",
 };
 

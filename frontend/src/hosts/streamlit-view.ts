@@ -11,6 +11,7 @@ interface Packed {
   spec: Spec;
   arrays: Record<string, ArrayEntry & { size: number }>;
   labels: Partial<Labels>;
+  answers: boolean;
 }
 
 interface Component {
@@ -57,11 +58,17 @@ async function draw(target: Mounted, view: Packed): Promise<void> {
   await core.whenLoaded(view.kind);
   if (target.digest !== view.digest) return; // another view has arrived meanwhile
   target.handle?.destroy();
+  let off = view.spec.state?.off ?? "";
   target.handle = core.mount(target.box, view, {
     labels: view.labels,
+    answers: view.answers,
     onState(state: State) {
       clearTimeout(target.waiting);
-      target.waiting = setTimeout(() => target.send("reading", { digest: view.digest, state }), 200);
+      const send = () => target.send("reading", { digest: view.digest, state });
+      if (state.off !== off)
+        send(); // a reader waits for the answer
+      else target.waiting = setTimeout(send, 200);
+      off = state.off;
     },
   });
   target.box.dataset.digest = view.digest;

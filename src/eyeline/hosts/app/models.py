@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eyeline.capture.trace import Trace
 from eyeline.errors import ModelError
@@ -25,6 +25,8 @@ HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 #: Opened models kept, forward passes at a time, bytes of traces and of drawn views kept.
 OPEN, AT_ONCE, TRACES, VIEWS = 3, max(1, min(4, os.cpu_count() or 1)), 128_000_000, 64_000_000
 _MODELS, _TRACES, _VIEWS, _SLOTS = Cache(OPEN), Cache(TRACES), Cache(VIEWS), threading.BoundedSemaphore(AT_ONCE)
+#: Answers while something is switched off: so many are kept.
+_ANSWERS = Cache(1000)
 
 
 def choices(settings: Settings) -> dict[str, str]:
@@ -112,6 +114,25 @@ def quantity_of(name: str, text: str, pair: str | None, method: str) -> Trace:
             return attribute(model, text, pair, method=method)
 
     return _TRACES.get((model_source(name, current()), text, pair, method), compute, trace_bytes)
+
+
+def answer_of(name: str, trace: Trace, off: str) -> dict[str, Any]:
+    """What a model answers to the text of a trace while parts of it are switched off, or the reason why it cannot."""
+    from eyeline.views.answer.live_answer import answer_without
+
+    model = model_named(name)
+
+    def compute() -> dict[str, Any]:
+        with compute_slot():
+            return answer_without(model, trace, off)
+
+    key = (model_source(name, current()), trace.about.get("model"), sides_key(trace), off)
+    return _ANSWERS.get(key, compute, lambda _: 1)
+
+
+def sides_key(trace: Trace) -> tuple[tuple[int, ...], ...]:
+    """The tokens of a trace, as a key."""
+    return tuple(stack.query_text.ids for stack in trace.stacks.values())
 
 
 def token_count(name: str, text: str, pair: str | None) -> int:

@@ -33,6 +33,11 @@ def _view() -> Callable[..., Any]:
     return st.components.v2.component("eyeline_view", js=code.joined("streamlit-view"), isolate_styles=False)
 
 
+@lru_cache(maxsize=1)
+def _answer() -> Callable[..., Any]:
+    return st.components.v2.component("eyeline_answer", js=code.joined("streamlit-answer"), isolate_styles=False)
+
+
 def front(language: str, visitor: str) -> None:
     """The front end's core, the page's language, and the cookie that gives a visitor his own runs again. Shows nothing."""
     st.session_state[SENT] = set()
@@ -47,14 +52,25 @@ def send_code(kind: str) -> None:
         _further(kind)(key=f"eyeline-code-{kind}", height=1)
 
 
-def packed(view: View, labels: Mapping[str, str]) -> bytes:
-    """A view as bytes: the length of a JSON header (4 bytes, little-endian), the header, and the arrays one after the other."""
+def packed(view: View, labels: Mapping[str, str], answers: bool = False) -> bytes:
+    """A view as bytes: the length of a JSON header (4 bytes, little-endian), the header, and the arrays one after the other.
+
+    answers   whether the page answers when the reader switches something off (`send_answer`)
+    """
     arrays = {name: {**array.header(), "size": len(array.data)} for name, array in view.arrays.items()}
     body = b"".join(array.data for array in view.arrays.values())
     header: dict[str, Any] = {"kind": view.kind, "spec": dict(view.spec), "arrays": arrays, "labels": dict(labels)}
+    header["answers"] = answers
     header["digest"] = hashlib.sha256(json.dumps(header).encode() + body).hexdigest()[:16]
     text = json.dumps(header, separators=(",", ":")).encode()
     return len(text).to_bytes(4, "little") + text + body
+
+
+def send_answer(data: bytes, answer: Mapping[str, Any], key: str) -> None:
+    """What the model answers to the state in which the reader has left a packed view."""
+    length = int.from_bytes(data[:4], "little")
+    digest = json.loads(data[4 : 4 + length])["digest"]
+    _answer()(data={"digest": digest, "answer": dict(answer)}, key=key, height=1)
 
 
 def show(data: bytes, key: str) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from eyeline.hosts.app.look import recipe
 from eyeline.hosts.app.look.beside import beside
 from eyeline.hosts.app.look.figures import show_figures
 from eyeline.hosts.app.messages import Say
-from eyeline.hosts.app.models import choices, model_named, model_source, recipe_source, token_count, trace_of, view_cache
+from eyeline.hosts.app.models import answer_of, choices, model_named, model_source, recipe_source, token_count, trace_of, view_cache
 from eyeline.hosts.app.plain import escaped, refuse
 from eyeline.hosts.app.recipe import show_recipe
 from eyeline.hosts.app.settings import current
@@ -137,6 +137,9 @@ def _show(say: Say, looking: Looking, trace: Trace, also: tuple[Trace, ...]) -> 
         return
     about = st.empty()  # above the view, and written after it: the words follow what the reader chose there
     state = {**looking.state, **valid_state(mounted.show(data, key=f"look-shown-{looking.view}"))}
+    if _answers(looking, trace):
+        off = state.get("off")
+        mounted.send_answer(data, answer_of(looking.model, trace, off if isinstance(off, str) else ""), key=f"look-answer-{looking.view}")
     as_heatmap = looking.view == "head" and state.get("as") == "heatmap"
     about.caption(say(f"look.view_{'heatmap' if as_heatmap else looking.view}_about"))
     looking = replace(looking, state=state)
@@ -161,7 +164,15 @@ def _packed(say: Say, looking: Looking, trace: Trace, also: tuple[Trace, ...]) -
         opened.update(request=request, state={**looking.state, "drawn": len(also)})  # what was chosen last is drawn at once
     start = opened["state"]
     key = hashlib.sha256(repr((request, model_source(looking.model, current()), sorted(start.items()))).encode()).hexdigest()
-    return view_cache().get(key, lambda: mounted.packed(with_state(VIEWS[looking.view](trace, also=also), start), say.part("view")), len)
+    answers = _answers(looking, trace)
+    return view_cache().get(
+        key, lambda: mounted.packed(with_state(VIEWS[looking.view](trace, also=also), start), say.part("view"), answers), len
+    )
+
+
+def _answers(looking: Looking, trace: Trace) -> bool:
+    """Whether a reader can switch off heads and lines of this view, and the model answers again."""
+    return trace.prediction is not None and looking.view in ("head", "model")
 
 
 def _layer(trace: Trace, state: Mapping[str, Any]) -> int:

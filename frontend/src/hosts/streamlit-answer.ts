@@ -1,0 +1,20 @@
+// What a model answers in the app while something is switched off: passed on to the view that it belongs to.
+
+import type { ChangedAnswer } from "../core/prediction";
+
+interface Component {
+  data: { digest: string; answer: ChangedAnswer };
+}
+
+const TRIES = 100;
+const AGAIN = 50; // ms: the view may not be drawn yet
+
+function pass({ digest, answer }: Component["data"], left: number): void {
+  const box = document.querySelector(`.eyeline-view[data-digest="${CSS.escape(digest)}"]`);
+  if (box) box.dispatchEvent(new CustomEvent("eyeline:answer", { detail: answer }));
+  else if (left > 0) setTimeout(() => pass({ digest, answer }, left - 1), AGAIN);
+}
+
+export default function ({ data }: Component): void {
+  pass(data, TRIES);
+}
