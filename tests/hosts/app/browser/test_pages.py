@@ -294,15 +294,3 @@ def test_text_in_a_link_is_shown_as_it_is(visit):
     me.page.locator(".st-key-graph img").wait_for()
     assert me.page.locator("img[src='x']").count() == 0
     assert me.errors == []
-
-
-def test_a_head_is_switched_off_and_the_answer_changes(visit):
-    visitor = visit().open("/?model=e5-small-mlm&text=He+drank+a+cup+of+%5BMASK%5D.&layer=7&heads=11")
-    choice = visitor.page.locator(f"{VIEW} .answer-choice").first
-    assert choice.inner_text().split()[0] == "tea"
-    visitor.page.locator(f"{VIEW} [data-name=switch-off]").click()
-    visitor.page.locator(f"{VIEW} .answer-choice", has_text="→").first.wait_for()
-    visitor.until("location.search.includes('s=')")
-    visitor.page.locator(f"{VIEW} [data-name=undo]").click()
-    visitor.page.locator(f"{VIEW} .answer-choice", has_text="→").first.wait_for(state="detached")
-    assert not visitor.errors
