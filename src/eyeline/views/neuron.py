@@ -8,7 +8,7 @@ from typing import Unpack
 from eyeline.capture.trace import Trace
 from eyeline.errors import TraceError
 from eyeline.views.options import NeuronViewOptions
-from eyeline.views.spec import lay_out
+from eyeline.views.spec import lay_out, telling_look
 from eyeline.views.view import View
 
 
@@ -26,7 +26,7 @@ def neuron_view(
 
     A trace without values gives the same view without its last step, and a line that says why.
 
-    layer, head, stack   where the reader begins
+    layer, head, stack   where the reader begins; without `query` at the word with the strongest look at another word
     layers               the layers to include (all): fewer make a smaller page
     also                 quantities beside attention (`el.attribute`), to switch to with "what is drawn"
     """
@@ -42,4 +42,8 @@ def neuron_view(
                 f"The neuron view needs the scale of q·k, and the {part.name} has {len(part.scales)} for {len(part.layers)} layers.",
                 "Give one number a layer, usually 1/√dim.",
             )
-    return lay_out("neuron", trace, stack=stack, layers=layers, start=layer, heads=[head], state=dict(options), also=also)
+    view = lay_out("neuron", trace, stack=stack, layers=layers, start=layer, heads=[head], state=dict(options), also=also)
+    if "query" in options:
+        return view
+    opened = list(trace.stacks.values())[view.state["stack"]]
+    return view.starting(query=telling_look(opened, [opened.layers.index(layer)], [head]).query)

@@ -18,6 +18,7 @@ from eyeline.views import code
 from eyeline.views.data import ViewData
 from eyeline.views.pictures.paint import painted
 from eyeline.views.pictures.still import SAVED, still
+from eyeline.words import LANGUAGES
 
 PICTURES = (".svg", ".pdf", ".png")
 DECLARATION = b'<?xml version="1.0" encoding="utf-8"?>\n'
@@ -41,13 +42,18 @@ def page(view: ViewData) -> str:
     return b"".join(chunks(view)).decode()
 
 
-def save(view: ViewData, path: str | Path) -> None:
-    """Write a page (.html), or a picture of what the state shows (.svg, .pdf, .png); whole or not at all."""
+def save(view: ViewData, path: str | Path, language: str = "en") -> None:
+    """Write a page (.html), or a picture of what the state shows (.svg, .pdf, .png); whole or not at all.
+
+    language   of the line under a picture that says how it was made: en, ja or ko
+    """
+    if language not in LANGUAGES:
+        raise StorageError(f"language={language!r}.", f"Choices: {', '.join(LANGUAGES)}.")
     ending = as_path(path).suffix.lower()
     if ending in (".html", ".htm"):
         write_whole(path, chunks(view))
     elif ending in PICTURES:
-        drawn = still(view, SAVED)
+        drawn = still(view, SAVED, language)
         write_whole(path, [DECLARATION + drawn.encode() if ending == ".svg" else painted(drawn, ending[1:])])
     else:
         raise StorageError(

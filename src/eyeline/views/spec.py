@@ -12,6 +12,7 @@ import numpy as np
 from eyeline.capture.stack import Stack
 from eyeline.capture.trace import Trace
 from eyeline.errors import TraceError, nearest
+from eyeline.measures.telling import Telling, telling
 from eyeline.text.tokenized import TokenizedText
 from eyeline.views.answer.live_answer import AnswersAgain, answer_without, check_answers
 from eyeline.views.encode import NEAREST, Encoded, encode_mask, encode_vectors, encode_weights
@@ -183,3 +184,25 @@ def index_of(text: TokenizedText, texts: list[TokenizedText]) -> int:
 
 def text_record(text: TokenizedText) -> dict[str, Any]:
     return {name: list(getattr(text, name)) for name in ("tokens", "special", "segments", "words", "word_texts")}
+
+
+def telling_look(stack: Stack, layers: Sequence[int] | None = None, heads: Sequence[int] | None = None) -> Telling:
+    """The head and the query of a stack that show something (`measures/telling.py`), of the layers and heads at these indices (all)."""
+    sides = [
+        np.array([is_word(*pair) for pair in zip(text.tokens, text.special, strict=True)]) for text in (stack.query_text, stack.key_text)
+    ]
+    return telling(stack.weights_by_layer, *sides, one_text=stack.query_text == stack.key_text, layers=layers, heads=heads)
+
+
+def telling_head(trace: Trace, stack: str | None = None) -> tuple[int | None, int | None]:
+    """Numbers of the layer and the head that tell most, of the stack named or the first; None where there are no weights of it."""
+    opened = trace.stacks.get(stack) if stack else next(iter(trace.stacks.values()))
+    if opened is None or not opened.has("weights"):
+        return None, None
+    best = telling_look(opened)
+    return opened.layers[best.layer], best.head
+
+
+def is_word(token: str, special: bool) -> bool:
+    """Neither a special token nor punctuation."""
+    return not special and any(char.isalnum() for char in token)

@@ -26,9 +26,12 @@ class View(ViewData):
         """One self-contained page, as a string."""
         return page(self)
 
-    def save(self, path: str | Path) -> None:
-        """Write a page (.html), or a picture of the view in its present state (.svg, .pdf, .png); whole or not at all."""
-        save(self, path)
+    def save(self, path: str | Path, language: str = "en") -> None:
+        """Write a page (.html), or a picture of the view in its present state (.svg, .pdf, .png); whole or not at all.
+
+        language   of the line under a picture that says how it was made: en, ja or ko
+        """
+        save(self, path, language)
 
     def widget(self) -> Any:
         """The live anywidget of this view (created once), whose `state` follows the reader."""

@@ -40,7 +40,8 @@ def state_of(page: Path) -> dict[str, Any]:
         (["--view", "model", "--head", 3], {"stack": 0, "layer": 0, "heads": [3], "columns": [3]}),
         (["--view", "model"], {"stack": 0, "layer": 0}),
         (["--view", "model", "--pair", ""], {"stack": 0, "layer": 0}),
-        (["--view", "neuron", "--layer", 2, "--head", 3], {"stack": 0, "layer": 2, "heads": [3]}),
+        (["--view", "neuron", "--layer", 2, "--head", 3, "--set", "query=2"], {"stack": 0, "layer": 2, "heads": [3], "query": 2}),
+        (["--layer", 1, "--set", "threshold=0.1", "--set", "theme=dark"], {"stack": 0, "layer": 1, "threshold": 0.1, "theme": "dark"}),
         (["--layer", 2, "--head", 3], {"stack": 0, "layer": 2, "heads": [3]}),
     ],
 )
@@ -61,6 +62,9 @@ def test_a_page_opens_where_it_was_asked_to(
         (["--view", "neuron", "--layout", "values"], "x.pdf", "--layout values with --view neuron"),
         (["--view", "model", "--layer", 12, "--head", 0], "x.html", "Layer 12 is not in this view"),
         (["--view", "model", "--layer", 0, "--head", 12], "x.html", "0 to 11"),
+        (["--set", "threshold"], "x.html", "KEY=VALUE"),
+        (["--set", "treshold=0.1"], "x.html", "threshold"),
+        (["--red", "sat:cat", "--set", "theme=dark"], "x.svg", "--set with a graph"),
     ],
 )
 def test_what_a_kind_of_file_cannot_show_is_refused(
@@ -70,6 +74,21 @@ def test_what_a_kind_of_file_cannot_show_is_refused(
     assert run(monkeypatch, *options, "-o", tmp_path / name) == 2
     assert says in capfd.readouterr().err
     assert not (tmp_path / name).exists()
+
+
+def test_without_a_layer_a_view_opens_at_a_head_that_shows_something(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """on → mat, in the default model."""
+    use_small_front_end(monkeypatch)
+    assert run(monkeypatch, "-o", tmp_path / "x.html") == 0
+    assert state_of(tmp_path / "x.html") == {"stack": 0, "layer": 4, "heads": [4]}
+
+
+def test_a_picture_follows_the_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert run(monkeypatch, "--set", "hide_special=true", "--set", "theme=dark", "-o", tmp_path / "x.svg") == 0
+    drawn = (tmp_path / "x.svg").read_text(encoding="utf-8")
+    assert "#0f1115" in drawn
+    assert "special tokens hidden" in drawn
+    assert "[CLS]" not in drawn
 
 
 def test_a_picture_still_takes_its_own_options(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from eyeline.capture.stack import Stack
 from eyeline.capture.trace import Trace
+from eyeline.errors import StorageError
 from eyeline.text.tokenized import TokenizedText
 from eyeline.views import View, head_view, model_view, neuron_view
 from eyeline.views.pictures.drawing import HEAD_COLOURS, png, pooled
@@ -43,8 +44,12 @@ def test_tokens_are_shown_as_themselves() -> None:
 
 
 def test_a_short_text_has_a_line_for_a_strong_weight_and_none_for_a_weak_one() -> None:
-    small_trace = Trace.from_arrays([[[[0.99, 0.01], [0.0, 1.0]]]], ["a", "b"])
-    assert len(list(ElementTree.fromstring(still(head_view(small_trace))).iter(SVG + "path"))) == 2  # noqa: S314
+    small_trace = Trace.from_arrays([[[[0.997, 0.003], [0.0, 1.0]]]], ["a", "b"])
+    assert line_count(still(head_view(small_trace))) == 2
+
+
+def line_count(drawn: str) -> int:
+    return sum(path.count("C") for path in re.findall(r'<path d="([^"]*)"', drawn))
 
 
 @pytest.mark.parametrize("view", [head_view, model_view])
@@ -129,12 +134,12 @@ def vectors_and_values(*, values: bool) -> Trace:
 
 def test_the_neuron_view_shows_every_step_from_the_query_to_the_sum_of_values() -> None:
     trace = vectors_and_values(values=True)
-    texts = [str(text) for text in drawn_texts(neuron_view(trace))]
+    texts = [str(text) for text in drawn_texts(neuron_view(trace, query=0))]
     assert "query: a" in texts[0]
     assert {"0.250", "0.750"} <= set(texts)
     assert any("Σ softmax × value" in text for text in texts)
     assert still(neuron_view(trace)).count("<image") == 2 + 2 * 3  # query and output; key, product and contribution of each key
-    view = neuron_view(trace)
+    view = neuron_view(trace, query=0)
     step = read(view, view.spec["stacks"][0], view.spec["stacks"][0]["layers"][0], 0, 0)
     assert step is not None
     assert step.contributions is not None
@@ -163,12 +168,21 @@ def test_a_picture_says_how_it_was_made() -> None:
     assert "weights from 0.1" in str(drawn_texts(neuron_view(vectors_and_values(values=True), threshold=0.1))[-1])
 
 
+def test_a_picture_says_how_it_was_made_in_the_language_asked_for(tmp_path: Path) -> None:
+    view = head_view(undo(), hide_special=True, combine="max")
+    for language, words in (("ja", "特殊トークンは非表示 · ヘッドの最大"), ("ko", "특수 토큰 숨김 · 헤드의 최대")):
+        view.save(tmp_path / "x.svg", language=language)
+        assert words in (tmp_path / "x.svg").read_text(encoding="utf-8")
+    with pytest.raises(StorageError, match="en, ja, ko"):
+        view.save(tmp_path / "x.svg", language="xx")
+
+
 def test_held_tokens_show_their_lines_alone_with_arrows_and_sums() -> None:
     view = head_view(four(), heads=[1], locked=[2])
     texts = drawn_texts(view)
     weights = view.weights(0, 0)[1]
     assert texts[9:13] == [f"{value:.3f}" for value in weights[2]]
-    assert still(view).count('Z"') == int((weights[2] >= 0.02).sum())
+    assert still(view).count("Z") == int((weights[2] ** 0.85 >= 0.06).sum())  # fainter lines have no arrowhead
     other = head_view(four(), heads=[1], locked=[2], direction="to")
     assert drawn_texts(other)[9:13] == [f"{value:.3f}" for value in weights[:, 2]]
 
@@ -182,7 +196,7 @@ def test_combined_heads_and_layers_are_one_map() -> None:
 
 def test_a_threshold_leaves_weak_lines_out_and_a_heatmap_is_drawn_as_one() -> None:
     view = head_view(four(), heads=[0], threshold=0.3)
-    assert still(view).count("<path") == int((view.weights(0, 0)[0] >= 0.3).sum())
+    assert line_count(still(view)) == int((view.weights(0, 0)[0] >= 0.3).sum())
     drawn = still(head_view(four(), heads=[0], **{"as": "heatmap"}))
     assert "<path" not in drawn
     assert "<image" in drawn
@@ -201,6 +215,17 @@ def test_every_view_is_painted_as_a_file_that_is_the_same_every_time(tmp_path: P
             written.append((tmp_path / f"{name}.{ending}").read_bytes())
         assert written[0].startswith(begins)
         assert written[0] == written[1]
+
+
+def test_zoom_makes_lines_larger_and_cuts_a_heatmap() -> None:
+    sizes = [float(ElementTree.fromstring(still(head_view(four(), zoom={"k": k}))).get("height", 0)) for k in (1, 2)]  # noqa: S314
+    assert sizes[1] > 1.5 * sizes[0]
+    cut = drawn_texts(head_view(four(), heads=[0], zoom={"x": 0.5, "y": 0, "k": 2}, **{"as": "heatmap"}))
+    assert cut[1:] == ["a", "b", "c", "d"]  # the first two queries and the last two keys
+
+
+def test_a_heatmap_of_several_heads_shows_the_first_as_the_page_does() -> None:
+    assert "L0·H1" in str(drawn_texts(head_view(four(), heads=[1, 0], **{"as": "heatmap"}))[0])
 
 
 def test_a_dark_picture_is_dark_in_every_format(tmp_path: Path) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import webbrowser
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -44,7 +45,12 @@ def view(
     model: ModelName,
     pair: Annotated[str | None, typer.Option(help="A second text (or what an encoder-decoder model has written).")] = None,
     kind: Annotated[Kind, typer.Option("--view", help="Which view is written.")] = Kind.head,
-    layer: Annotated[int | None, typer.Option(help="The layer to start from, counted from 0 (model view: the row shown).")] = None,
+    layer: Annotated[
+        int | None,
+        typer.Option(
+            help="The layer to start from, counted from 0 (without it and --head: a head that shows something; model view: the row shown)."
+        ),
+    ] = None,
     head: Annotated[int | None, typer.Option(help="The head to start from, counted from 0 (model view, with --layer: opened).")] = None,
     stack: Annotated[str | None, typer.Option(help="encoder, decoder or cross, where a model has several.")] = None,
     words: Annotated[bool, typer.Option("--words", help="Attention between words rather than tokens.")] = False,
@@ -54,6 +60,10 @@ def view(
     layout: Annotated[
         TokenLayout, typer.Option(help="Graph of one head: two columns, or tokens placed by their values: PCA, UMAP, or learned.")
     ] = TokenLayout.columns,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="How it is shown: KEY=VALUE, such as hide_special=true, threshold=0.1, theme=dark, locked=[3]."),
+    ] = None,
     truncate: Annotated[bool, typer.Option("--truncate", help="Cut a text that is longer than the model takes.")] = False,
     open_file: Annotated[bool, typer.Option("--open", help="Open the file when it is written.")] = False,
 ) -> None:
@@ -61,25 +71,28 @@ def view(
 
     [dim]eyeline view "The cat sat on the mat because it was tired." --layer 9 --head 7 -o cat.html[/dim]
     """
-    _check(output, kind, red or [], layout)
+    state = dict(_setting(text) for text in settings or [])
+    _check(output, kind, red or [], layout, state)
     from eyeline.models.load import load
 
     trace = load(model, cache=True).trace(text, pair, truncate=truncate)
     if red or layout is not TokenLayout.columns:
         _save_graph(trace, output, layer or 0, head or 0, stack, words, red or [], layout)
     else:
-        _save_view(trace.words() if words else trace, output, kind, layer, head, stack)
+        _save_view(trace.words() if words else trace, output, kind, layer, head, stack, state)
     print_notices(trace.notices)
     console.print(f"Saved to {escape(str(output))}", highlight=False, soft_wrap=True)
     if open_file:
         webbrowser.open(output.resolve().as_uri())
 
 
-def _check(output: Path, kind: Kind, red: list[str], layout: TokenLayout) -> None:
+def _check(output: Path, kind: Kind, red: list[str], layout: TokenLayout, state: dict[str, Any]) -> None:
     """Refuse options that the kind of file cannot show, before a model is loaded."""
     ending = output.suffix.lower()
     if not red and layout is TokenLayout.columns:
         return
+    if state:
+        raise EyelineError("--set with a graph of one head.", "--set is for views: leave --red and --layout out.")
     option = "--red" if red else f"--layout {layout.value}"
     if kind is not Kind.head:
         raise EyelineError(f"{option} with --view {kind.value}.", "It draws the graph of one head: leave --view out.")
@@ -87,9 +100,29 @@ def _check(output: Path, kind: Kind, red: list[str], layout: TokenLayout) -> Non
         raise EyelineError(f"{option} with {output.name}.", "Only pictures have it: write to .svg, .pdf or .png, or leave it out.")
 
 
-def _save_view(trace: Trace, output: Path, kind: Kind, layer: int | None, head: int | None, stack: str | None) -> None:
-    from eyeline.views import head_view, model_view, neuron_view
+def _setting(written: str) -> tuple[str, Any]:
+    """KEY=VALUE: the value is JSON (true, 0.1, [3]), or else a word.
 
+    >>> _setting("threshold=0.1"), _setting("theme=dark")
+    (('threshold', 0.1), ('theme', 'dark'))
+    """
+    key, equals, value = written.partition("=")
+    if not equals:
+        raise EyelineError(f"--set {written}.", "Give KEY=VALUE, such as --set threshold=0.1. The keys: docs/view-format.md.")
+    try:
+        return key.strip(), json.loads(value)
+    except ValueError:
+        return key.strip(), value.strip()
+
+
+def _save_view(
+    trace: Trace, output: Path, kind: Kind, layer: int | None, head: int | None, stack: str | None, state: dict[str, Any]
+) -> None:
+    from eyeline.views import head_view, model_view, neuron_view
+    from eyeline.views.spec import telling_head
+
+    if layer is None and head is None and kind is not Kind.model and not {"layer", "heads"} & state.keys():
+        layer, head = telling_head(trace, stack)
     heads = None if head is None else [head]
     if kind is Kind.neuron:
         shown = neuron_view(trace, layer=layer or 0, head=head or 0, stack=stack)
@@ -97,7 +130,7 @@ def _save_view(trace: Trace, output: Path, kind: Kind, layer: int | None, head: 
         shown = model_view(trace, layer=layer, head=head, stack=stack)
     else:
         shown = head_view(trace, layer=layer, heads=heads, stack=stack)
-    shown.save(output)
+    shown.starting(**state).save(output)
 
 
 def _save_graph(

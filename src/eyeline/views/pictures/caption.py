@@ -3,36 +3,34 @@
 from __future__ import annotations
 
 from eyeline.views.data import ViewData
+from eyeline.words import Words
 
-SWITCHES = {
-    "hide_special": "special tokens hidden",
-    "hide_sink": "the most attended token hidden",
-    "renormalise": "rows sum to 1 again",
-    "rescale": "each head stretched to its maximum",
-}
+SWITCHES = ("hide_special", "hide_sink", "renormalise", "rescale")
 
 
-def caption_of(view: ViewData) -> str:
+def caption_of(view: ViewData, language: str = "en") -> str:
     """What differs from the plain weights between all tokens; empty where nothing does.
 
     Only what this kind of view knows is named: a neuron view has no words and no direction.
     """
-    state, parts = view.state, []
+    words, state = Words(language), view.state
+    parts: list[str] = []
     if view.kind == "space":
         return ""
     between = view.kind != "neuron"
     if between and state.get("level") == "word":
-        parts.append("between words: sum over the pieces of a key, mean over those of a query")
+        parts.append(words("figure.caption.word"))
     if state.get("segments", "all") != "all":
-        parts.append("only {}→{}".format(*state["segments"].upper()))
-    parts += [words for key, words in SWITCHES.items() if state.get(key)]
+        first, second = state["segments"].upper()
+        parts.append(words("figure.caption.segments", first=first, second=second))
+    parts += [words(f"figure.caption.{key}") for key in SWITCHES if state.get(key)]
     if state.get("threshold"):
-        parts.append(f"weights from {state['threshold']:g}")
+        parts.append(words("figure.label.weights_from", threshold=f"{state['threshold']:g}"))
     if between and state.get("combine", "each") != "each":
         layers = view.spec["stacks"][state.get("stack", 0)]["layers"]
         numbers = [layers[at]["layer"] for at in sorted({state.get("layer", 0), *state.get("combine_layers", ())})]
-        several = f", layers {', '.join(map(str, numbers))}" if len(numbers) > 1 else ""
-        parts.append(f"{'mean' if state['combine'] == 'mean' else 'largest'} of the heads{several}")
+        several = "_layers" if len(numbers) > 1 else ""
+        parts.append(words(f"figure.caption.{state['combine']}{several}", layers=", ".join(map(str, numbers))))
     if between and state.get("locked"):
-        parts.append(f"{len(state['locked'])} held: {'who looks at it' if state.get('direction') == 'to' else 'where it looks'}")
+        parts.append(words(f"figure.caption.held_{state.get('direction', 'from')}", n=len(state["locked"])))
     return " · ".join(parts)

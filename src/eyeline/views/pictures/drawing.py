@@ -24,7 +24,9 @@ HEAD_COLOURS = (
 #: The two sides of signed numbers.
 NEGATIVE, POSITIVE = "#2563eb", "#ea580c"
 INK, QUIET, GROUND = "#1a1d23", "#5b6472", "#ffffff"
-DARK = {INK: "#e6e8ec", QUIET: "#9aa3b2", GROUND: "#0f1115"}
+ACCENT, MARK = "#2563eb", "#fde68a"
+DARK = {INK: "#e6e8ec", QUIET: "#9aa3b2", GROUND: "#0f1115", ACCENT: "#6b9bff", MARK: "#6b4e00"}
+VIRIDIS = ("#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725")
 ROW, SIZE, CHAR, BAR = 17, 12, 7.3, 200
 TOP = 34
 
@@ -89,6 +91,32 @@ def lifted(colour: str) -> str:
     linear = linear + (enough - light) / (1 - light) * (1 - linear)
     coded = np.where(linear <= 0.0031308, linear * 12.92, 1.055 * linear ** (1 / 2.4) - 0.055)
     return "#" + "".join(f"{round(255 * part):02x}" for part in coded.tolist())
+
+
+def head_colour(head: int) -> str:
+    """As headColour of colours.ts: past the end of the palette it begins again, mixed with grey further each time.
+
+    >>> head_colour(1), head_colour(49)
+    ('#ba6412', '#ac6b2e')
+    """
+    times, index = divmod(head, len(HEAD_COLOURS))
+    return mixed(HEAD_COLOURS[index], "#808080", 1 - 0.75**times)
+
+
+def layer_colour(layer: int, count: int) -> str:
+    """Viridis from the first layer to the last.
+
+    >>> layer_colour(0, 12), layer_colour(11, 12)
+    ('#440154', '#fde725')
+    """
+    at = layer / (count - 1) * (len(VIRIDIS) - 1) if count > 1 else 0.0
+    low = min(len(VIRIDIS) - 2, int(at))
+    return mixed(VIRIDIS[low], VIRIDIS[low + 1], at - low)
+
+
+def mixed(first: str, second: str, share: float) -> str:
+    both = [np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)]) for colour in (first, second)]
+    return "#" + "".join(f"{int(part + 0.5):02x}" for part in (both[0] + (both[1] - both[0]) * share).tolist())
 
 
 def svg(wide: float, high: float, title: str, body: str, caption: str = "") -> str:

@@ -88,20 +88,21 @@ def text(axes: Any, element: ElementTree.Element, look: Mapping[str, str], order
 
 
 def path(axes: Any, _: ElementTree.Element, look: Mapping[str, str], order: int, __: tuple[float, float]) -> None:
-    """Straight lines: M and L are absolute, l is relative, Z closes."""
+    """Lines and curves, any number of them: M, L and C are absolute, l is relative, Z closes."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
     points: list[tuple[float, float]] = []
     codes: list[Any] = []
-    for letter, numbers in re.findall(r"([MLlZ])([^MLlZ]*)", look["d"]):
+    for letter, numbers in re.findall(r"([MLlCZ])([^MLlCZ]*)", look["d"]):
         if letter == "Z":
-            points.append(points[0])
+            points.append(points[-1])
             codes.append(Path.CLOSEPOLY)
             continue
-        x, y = (float(number) for number in numbers.split())
-        points.append((points[-1][0] + x, points[-1][1] + y) if letter == "l" else (x, y))
-        codes.append(Path.MOVETO if letter == "M" else Path.LINETO)
+        values = [float(number) for number in numbers.split()]
+        each = list(zip(values[::2], values[1::2], strict=True))
+        points += [(points[-1][0] + x, points[-1][1] + y) for x, y in each] if letter == "l" else each
+        codes += [Path.MOVETO] if letter == "M" else [Path.CURVE4] * 3 if letter == "C" else [Path.LINETO]
     closed = Path.CLOSEPOLY in codes
     axes.add_patch(
         PathPatch(
@@ -116,7 +117,7 @@ def picture(axes: Any, _: ElementTree.Element, look: Mapping[str, str], order: i
 
     x, y, wide, high = (float(look[name]) for name in ("x", "y", "width", "height"))
     pixels = imread(io.BytesIO(base64.b64decode(look[HREF].split(",", 1)[1])), format="png")
-    axes.imshow(pixels, extent=(x, x + wide, y + high, y), interpolation="nearest", aspect="auto", zorder=order)
+    axes.imshow(pixels, extent=(x, x + wide, y + high, y), interpolation="nearest", aspect="auto", zorder=order, alpha=alpha(look))
 
 
 def alpha(look: Mapping[str, str]) -> float | None:

@@ -83,6 +83,14 @@ def drawn_quantity(view: ViewData) -> Mapping[str, Any] | None:
     return None if record is None or record["method"] == "attention" else record
 
 
+def quantity_title(quantity: Mapping[str, Any] | None) -> str:
+    """The name of a quantity, with the answer that it is about, as it stands before the rest of a title; empty for attention."""
+    if quantity is None:
+        return ""
+    answer = quantity["answer"].strip()
+    return f"{quantity['name']} → {answer} · " if answer else f"{quantity['name']} · "
+
+
 def locked_units(view: ViewData, seen: Shown) -> list[int]:
     """Rows (direction "from") or columns (direction "to") of the map that hold a locked token."""
     state = view.state

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 from xml.sax.saxutils import escape
 
 import numpy as np
@@ -14,12 +14,15 @@ from eyeline.text.printable import printable
 from eyeline.views.data import ViewData
 from eyeline.views.pictures.caption import caption_of
 from eyeline.views.pictures.drawing import (
-    HEAD_COLOURS,
+    ACCENT,
+    MARK,
     NEGATIVE,
     POSITIVE,
     QUIET,
     ROW,
+    SIZE,
     TOP,
+    head_colour,
     image,
     on_dark,
     pooled,
@@ -27,41 +30,45 @@ from eyeline.views.pictures.drawing import (
     svg,
     width,
 )
-from eyeline.views.pictures.shown import HeadMap, Shown, drawn_quantity, head_maps, heads_of, locked_units, shown
+from eyeline.views.pictures.line_set import LineEnds, LineSet, by_sign, line_set, paths
+from eyeline.views.pictures.shown import HeadMap, Shown, drawn_quantity, head_maps, heads_of, locked_units, quantity_title, shown
+from eyeline.views.pictures.still_model import thumbnails
 from eyeline.views.pictures.still_neuron import neuron
 from eyeline.views.pictures.still_space import plots
 
-#: The side of a heatmap and of a thumbnail, in pixels; up to so many tokens a heatmap names them.
-MAP_SIDE, THUMB, LABELLED = 512, 28, 40
-ACCENT = "#2563eb"
+#: The side of a heatmap, in pixels; up to so many tokens a heatmap names them.
+MAP_SIDE, LABELLED = 512, 40
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Above these a picture of lines becomes a heatmap, and the weakest lines are left out."""
+    """Above so many tokens lines become a heatmap, above so many lines the weakest are left out; pixels between the columns."""
 
     tokens: int
     lines: int
+    between: int
 
 
 #: A preview in a notebook stays small; a saved picture shows what the page shows.
-PREVIEW, SAVED = Bounds(48, 700), Bounds(256, 5000)
+PREVIEW, SAVED = Bounds(48, 700, 160), Bounds(256, 60_000, 320)
 
 
-def still(view: ViewData, bounds: Bounds = PREVIEW) -> str:
+def still(view: ViewData, bounds: Bounds = PREVIEW, language: str = "en") -> str:
     """An SVG of what the view's state shows: stack, layer and heads, what is hidden, held and combined, in its theme."""
-    state = view.state
+    state, caption = view.state, caption_of(view, language)
     if view.kind == "space":
         title, wide, high, body = plots(view)
         return svg(wide, high, title, body)
-    if view.kind == "neuron":
-        drawn = neuron(view)
+    if view.kind == "model" and not state.get("opened"):
+        drawn = thumbnails(view, caption, saved=bounds is SAVED)
+    elif view.kind == "neuron":
+        drawn = neuron(view, caption)
     else:
-        drawn = thumbnails(view) if view.kind == "model" and not state.get("opened") else head(view, bounds)
+        drawn = head(view, bounds, caption)
     return on_dark(drawn) if state.get("theme") == "dark" else drawn
 
 
-def head(view: ViewData, bounds: Bounds) -> str:
+def head(view: ViewData, bounds: Bounds, caption: str) -> str:
     """The heads switched on: lines, or a heatmap of their mean."""
     state, layer = view.state, view.state.get("layer", 0)
     stack = view.spec["stacks"][state.get("stack", 0)]
@@ -70,79 +77,96 @@ def head(view: ViewData, bounds: Bounds) -> str:
     heads, maps = heads_of(view, len(seen.weights)), head_maps(view, seen)
     named = str(HeadRef("", number, heads[0])) if len(heads) == 1 else f"layer {number}, {len(heads)} heads"
     quantity = drawn_quantity(view)
-    what = "" if quantity is None else f"{quantity_title(quantity)} · "
+    signed = quantity is not None and quantity["signed"]
     if quantity is not None and not (quantity["by_head"] and quantity["by_layer"]):
         named = f"layer {number}" if quantity["by_layer"] else "all layers"
-    title = f"{what}{view.spec['model']} · {stack['name']} · {named} · {len(seen.queries)} {seen.unit}s"
+    title = f"{quantity_title(quantity)}{view.spec['model']} · {stack['name']} · {named} · {len(seen.queries)} {seen.unit}s"
     if not seen.queries or not seen.keys:
-        return svg(0, TOP + 16, title + " · nothing left to show", "", caption_of(view))
+        return svg(0, TOP + 16, title + " · nothing left to show", "", caption)
     longest = max(len(seen.queries), len(seen.keys))
-    if longest > bounds.tokens or state.get("as", "lines" if longest <= SAVED.tokens else "heatmap") == "heatmap":
-        mean = np.mean([map_.weights for map_ in maps], axis=0) if maps else np.zeros_like(seen.weights[0])
-        return heatmap(
-            mean,
-            title + (", mean" if len(maps) > 1 else ""),
-            caption_of(view),
-            dark=state.get("theme") == "dark",
-            labels=(seen.queries, seen.keys),
-            signed=quantity is not None and quantity["signed"],
-        )
-    return lines(view, seen, maps, title, bounds.lines)
+    wanted = state.get("as", "lines" if longest <= SAVED.tokens else "heatmap") == "heatmap"
+    if longest <= bounds.tokens and not wanted:
+        return lines(view, seen, maps, (title, caption), bounds)
+    if wanted and len(maps) > 1:  # a heatmap has one head, as on the page; a preview of many lines has their mean
+        maps, title = maps[:1], title.replace(named, str(HeadRef("", number, heads[0])))
+    elif len(maps) > 1:
+        title += ", mean"
+    mean = np.mean([each.weights for each in maps], axis=0) if maps else np.zeros_like(seen.weights[0])
+    strength = mean / max(float(np.abs(mean).max()), 1e-9) if state.get("rescale") else mean
+    rows, columns = window(state.get("zoom", {}), mean.shape)
+    return heatmap(
+        np.where(np.abs(mean) < state.get("threshold", 0.0), 0, strength)[rows, columns],
+        title,
+        caption,
+        dark=state.get("theme") == "dark",
+        labels=(seen.queries[rows], seen.keys[columns]),
+        signed=signed,
+    )
 
 
-def lines(view: ViewData, seen: Shown, maps: list[HeadMap], title: str, most: int) -> str:
-    """Two columns of tokens and the strongest lines between them; of held tokens only theirs, with arrows and their sums."""
-    state, held = view.state, locked_units(view, seen)
-    to = state.get("direction") == "to"
-    room = 52 if held else 0
-    left = 16 + max(map(width, seen.queries)) + (room if to else 0)
-    right = left + 160
-    signs = np.stack([map_.weights for map_ in maps]) if maps else np.zeros((0, len(seen.queries), len(seen.keys)))  # [map, query, key]
-    every, quantity = np.abs(signs), drawn_quantity(view)
-    signed, unit = quantity is not None and quantity["signed"], 1.0 if quantity is None else quantity["largest"]
-    strength = every / np.maximum(every.max(axis=(1, 2), keepdims=True), 1e-9) if state.get("rescale") and len(maps) else every
-    allowed = every >= max(state.get("threshold", 0.0), 1e-6)
-    allowed &= strength >= 0.02
-    if held:
-        among = np.zeros(every.shape[1:], dtype=bool)
-        among[(slice(None), held) if to else (held, slice(None))] = True
-        allowed &= among
-    strongest = np.argsort(-np.where(allowed, strength, -1), axis=None, kind="stable")[: min(most, int(allowed.sum()))]
-    parts = []
-    for index in strongest[::-1]:
-        at, query, key = np.unravel_index(index, every.shape)
-        share = float(strength[at, query, key])
-        colour = ACCENT if maps[at].head < 0 else HEAD_COLOURS[maps[at].head % len(HEAD_COLOURS)]
-        if signed:
-            colour = NEGATIVE if signs[at, query, key] < 0 else POSITIVE
-        y1, y2 = TOP + 12 + query * ROW, TOP + 12 + key * ROW
-        parts.append(
-            f'<path d="M{left + 6:.0f} {y1}L{right - 6:.0f} {y2}" stroke="{colour}" '
-            f'stroke-width="{1 + share:.1f}" opacity="{share**0.85:.2f}"/>'
-        )
-        if held:
-            parts.append(f'<path d="M{right - 6:.0f} {y2}l-7 -3l0 6Z" fill="{colour}" opacity="{share**0.85:.2f}"/>')
+def window(zoom: Mapping[str, float], shape: tuple[int, ...]) -> tuple[slice, slice]:
+    """The rows and columns of a map that its zoom leaves in sight: x and y are fractions of the map, k is how much larger it is.
+
+    >>> window({"x": 0.5, "y": 0, "k": 2}, (8, 6))
+    (slice(0, 4, None), slice(3, 6, None))
+    """
+    share = 1 / max(1.0, zoom.get("k", 1.0))
+    starts = [min(max(0.0, zoom.get(corner, 0.0)), 1 - share) for corner in ("y", "x")]
+    rows, columns = (slice(int(start * count), math.ceil((start + share) * count)) for start, count in zip(starts, shape, strict=True))
+    return rows, columns
+
+
+def lines(view: ViewData, seen: Shown, maps: list[HeadMap], words: tuple[str, str], bounds: Bounds) -> str:
+    """Two columns of tokens and the lines between them, as large as the zoom says; of held tokens only theirs, with arrows and sums."""
+    state, held, colours, quantity = view.state, locked_units(view, seen), colours_of(maps), drawn_quantity(view)
+    to, zoom = state.get("direction") == "to", min(4.0, max(1.0, state.get("zoom", {}).get("k", 1.0)))
+    row, size, room = ROW * zoom, SIZE * zoom, 52 if held else 0
+    left = 16 + zoom * max(map(width, seen.queries)) + (room if to else 0)
+    right = left + bounds.between
+    every, chosen = weights_of(maps, seen), chosen_lines(view, seen, maps, bounds.lines)
+    queries, keys = (TOP + row * (np.arange(len(side)) + 0.5) for side in (seen.queries, seen.keys))
+    at = LineEnds(left + 6, right - 6, queries, keys, spread=0.5 * row)
+    if quantity is not None and quantity["signed"]:
+        chosen, colours, at = by_sign(chosen), [NEGATIVE, POSITIVE], replace(at, spread=0)
+    parts = list(paths(chosen, colours, at, widest=4 if held else 3, arrows=bool(held)))
+    text = f'font-family="monospace" font-size="{size:.3g}"'
+    needle = state.get("find", "").strip().lower()
     for tokens, x, anchor, side in ((seen.queries, left, "end", not to), (seen.keys, right, "start", to)):
-        for row, token in enumerate(tokens):
-            bold = ' font-weight="600"' if side and row in held else ""
+        for index, token in enumerate(tokens):
+            bold = ' font-weight="600"' if side and index in held else ""
+            y, wide = TOP + row * (index + 0.5), zoom * width(token)
+            if needle and needle in token.lower():
+                start = x - wide if anchor == "end" else x
+                parts.append(f'<rect x="{start:.0f}" y="{y - row / 2 + 1:.0f}" width="{wide:.0f}" height="{row - 2:.0f}" fill="{MARK}"/>')
             parts.append(
-                f'<text x="{x:.0f}" y="{TOP + 16 + row * ROW}" text-anchor="{anchor}" font-family="monospace"{bold}>'
-                f"{escape(printable(token))}</text>"
+                f'<text x="{x:.0f}" y="{y + 0.33 * size:.1f}" text-anchor="{anchor}" {text}{bold}>{escape(printable(token))}</text>'
             )
-    wide = right + max(map(width, seen.keys)) + 16 + (room if not to else 0)
+    wide = right + zoom * max(map(width, seen.keys)) + 16 + (room if not to else 0)
     if held and len(maps):
-        sums = unit * (signs[:, :, held].sum(axis=2).mean(axis=0) if to else signs[:, held].sum(axis=1).mean(axis=0))
+        unit = 1.0 if quantity is None else quantity["largest"]
+        sums = unit * (every[:, :, held].sum(axis=2).mean(axis=0) if to else every[:, held].sum(axis=1).mean(axis=0))
         x = 16 + room - 8 if to else wide - 16
         parts += [
-            f'<text x="{x:.0f}" y="{TOP + 16 + row * ROW}" text-anchor="end" fill="{QUIET}">{value:.3f}</text>'
-            for row, value in enumerate(sums)
+            f'<text x="{x:.0f}" y="{TOP + row * (index + 0.5) + 4:.0f}" text-anchor="end" fill="{QUIET}">{value:.3f}</text>'
+            for index, value in enumerate(sums)
+            if abs(value) >= state.get("threshold", 0.0)
         ]
-    return svg(wide, TOP + 16 + ROW * max(len(seen.queries), len(seen.keys)), title, "".join(parts), caption_of(view))
+    return svg(wide, TOP + 16 + row * max(len(seen.queries), len(seen.keys)), words[0], "".join(parts), words[1])
 
 
-def quantity_title(quantity: Mapping[str, Any]) -> str:
-    """The name of a quantity, with the answer that it is about."""
-    return f"{quantity['name']} → {quantity['answer'].strip()}" if quantity["answer"].strip() else str(quantity["name"])
+def chosen_lines(view: ViewData, seen: Shown, maps: list[HeadMap], most: int) -> LineSet:
+    """The lines that the state shows: all that can be seen, or those of the held tokens."""
+    held, to = locked_units(view, seen) or None, view.state.get("direction") == "to"
+    return line_set(weights_of(maps, seen), view.state, most=most, rows=None if to else held, columns=held if to else None)
+
+
+def weights_of(maps: list[HeadMap], seen: Shown) -> np.ndarray:
+    """[map, query, key]"""
+    return np.stack([each.weights for each in maps]) if maps else np.zeros((0, len(seen.queries), len(seen.keys)))
+
+
+def colours_of(maps: list[HeadMap]) -> list[str]:
+    return [ACCENT if each.head < 0 else head_colour(each.head) for each in maps]
 
 
 def heatmap(weights: np.ndarray, title: str, caption: str, *, dark: bool, labels: tuple[list[str], list[str]], signed: bool = False) -> str:
@@ -174,39 +198,3 @@ def labelled(
         x, y = round(left + 12 + column * ROW), round(above - 6)
         parts.append(f'<text x="{x}" y="{y}" transform="rotate(-90 {x} {y})" font-family="monospace">{escape(printable(token))}</text>')
     return svg(left + ROW * len(keys) + 16, above + ROW * len(queries) + 12, title, "".join(parts), caption)
-
-
-def thumbnails(view: ViewData) -> str:
-    """The layers and heads of the stack that the state shows, a row a layer."""
-    state = view.state
-    stack = view.spec["stacks"][state.get("stack", 0)]
-    rows, columns = state.get("rows"), state.get("columns")
-    rows = list(range(len(stack["layers"]))) if rows is None else rows
-    columns = list(range(max(layer["n_heads"] for layer in stack["layers"]))) if columns is None else columns
-    step = THUMB + 4
-    parts = [
-        f'<text x="{52 + at * step}" y="{TOP + 8}" fill="{QUIET}" font-size="10">H{head_number}</text>'
-        for at, head_number in enumerate(columns)
-    ]
-    count, unit, quantity = 0, "token", drawn_quantity(view)
-    signed = quantity is not None and quantity["signed"]
-    for row, index in enumerate(rows):
-        y = TOP + 14 + row * step
-        parts.append(f'<text x="40" y="{y + 18}" text-anchor="end" fill="{QUIET}" font-size="10">L{stack["layers"][index]["layer"]}</text>')
-        seen = shown(view, index)
-        count, unit = len(seen.queries), seen.unit
-        if not columns or not seen.queries or not seen.keys:
-            continue
-        strip = np.zeros((THUMB, len(columns) * step), dtype=np.float32)
-        for at, head_number in enumerate(columns if len(seen.weights) > 1 else [0]):
-            if head_number >= len(seen.weights):
-                continue
-            weights = seen.weights[head_number]
-            thumb = pooled_signed(weights, THUMB) if signed else pooled(weights, THUMB)
-            stretch = -(-THUMB // max(thumb.shape))
-            thumb = np.kron(thumb, np.ones((stretch, stretch), dtype=np.float32))[:THUMB, :THUMB]
-            strip[: thumb.shape[0], at * step : at * step + thumb.shape[1]] = thumb
-        parts.append(image(strip, 46, y, strip.shape[1], THUMB, dark=state.get("theme") == "dark", signed=signed))
-    what = "" if quantity is None else f"{quantity_title(quantity)} · "
-    title = f"{what}{view.spec['model']} · {stack['name']} · {len(rows)} layers · {count} {unit}s"
-    return svg(60 + len(columns) * step, TOP + 24 + len(rows) * step, title, "".join(parts), caption_of(view))

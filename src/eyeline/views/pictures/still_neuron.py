@@ -13,7 +13,7 @@ from eyeline.heads import HeadRef
 from eyeline.measures.outputs import head_outputs
 from eyeline.text.printable import printable
 from eyeline.views.data import ViewData
-from eyeline.views.pictures.caption import caption_of
+from eyeline.views.encode import LOWEST
 from eyeline.views.pictures.drawing import QUIET, ROW, TOP, svg, width
 from eyeline.views.pictures.png import png_bytes
 from eyeline.views.pictures.shown import shown
@@ -27,6 +27,8 @@ NEGATIVE, POSITIVE = (37, 99, 235), (234, 88, 12)
 class QueryDetail:
     """Everything between one query and its keys. Arrays have a row a key that is shown.
 
+    bias            what is added to each score, and None where the model adds nothing
+    masked          keys that the query may not look at
     contributions   weight x value, and None where values were not kept
     output          their sum
     """
@@ -37,12 +39,14 @@ class QueryDetail:
     keys: np.ndarray
     scores: np.ndarray
     weights: np.ndarray
+    bias: np.ndarray | None
+    masked: np.ndarray
     contributions: np.ndarray | None
     output: np.ndarray | None
     left_out: int
 
 
-def neuron(view: ViewData) -> str:
+def neuron(view: ViewData, caption: str = "") -> str:
     """Strips of the key, of query x key and of weight x value in a row a key; the query and the output above them."""
     state, at = view.state, view.state.get("layer", 0)
     stack = view.spec["stacks"][state.get("stack", 0)]
@@ -55,7 +59,7 @@ def neuron(view: ViewData) -> str:
     title += f" · query: {step.query}"
     if step.left_out:
         title += f", the {len(step.tokens)} strongest of {len(step.tokens) + step.left_out} keys"
-    return drawn(step, title, stack.get("why_no_values", ""), layer["scale"], caption_of(view), dark=state.get("theme") == "dark")
+    return drawn(step, title, stack.get("why_no_values", ""), layer["scale"], caption, dark=state.get("theme") == "dark")
 
 
 def read(view: ViewData, stack: dict[str, Any], layer: dict[str, Any], at: int, head: int) -> QueryDetail | None:
@@ -71,6 +75,9 @@ def read(view: ViewData, stack: dict[str, Any], layer: dict[str, Any], at: int, 
     queries, keys = (view.arrays[layer[what]].decode() for what in ("queries", "keys"))  # [head, token, dim]
     vector = queries[head, seen.rows[row]]
     kept = keys[head * len(keys) // len(queries)][columns]
+    query_index = seen.rows[row]
+    bias = view.arrays[layer["bias"]].decode()[head, query_index, columns] if layer.get("bias") else None
+    mask = view.arrays[layer["mask"]].decode()[query_index, columns] if layer.get("mask") else np.ones(len(columns))
     contributions = output = None
     if layer.get("values"):
         values = view.arrays[layer["values"]].decode()
@@ -79,7 +86,7 @@ def read(view: ViewData, stack: dict[str, Any], layer: dict[str, Any], at: int, 
         output = head_outputs(weights[None, None], every[None, seen.columns])[0, 0]
     return QueryDetail(
         seen.queries[row], vector, [seen.keys[index] for index in chosen], kept, kept @ vector * layer["scale"], weights[chosen],
-        contributions, output, len(above) - len(chosen),
+        bias, mask == 0, contributions, output, len(above) - len(chosen),
     )  # fmt: skip
 
 
@@ -88,7 +95,8 @@ def drawn(step: QueryDetail, title: str, why_no_values: str, scale: float, capti
     xs = {"key": left + GAP}
     xs["product"] = xs["key"] + STRIP + GAP
     xs["score"] = xs["product"] + STRIP + GAP
-    xs["weight"] = xs["score"] + NUMBER + GAP
+    xs["bias"] = xs["score"] + NUMBER + GAP
+    xs["weight"] = xs["bias"] + (NUMBER + GAP if step.bias is not None else 0)
     xs["value"] = xs["weight"] + NUMBER + BAR + GAP
     right = xs["value"] + (STRIP if step.contributions is not None else 0)
     products = step.keys * step.vector
@@ -98,6 +106,7 @@ def drawn(step: QueryDetail, title: str, why_no_values: str, scale: float, capti
         *(quiet(xs[name], top + 8, words) for name, words in (("key", f"query · ±{most['key']:.1f}"), ("score", f"q·k × {scale:.4g}"))),
         quiet(xs["product"], top + 8, f"query × key · ±{most['product']:.1f}"),
         quiet(xs["weight"], top + 8, "softmax"),
+        *([quiet(xs["bias"], top + 8, "bias")] if step.bias is not None else []),
         token(left, top + 28, step.query, bold=True),
         strip(step.vector, most["key"], xs["key"], top + 16, dark=dark),
     ]
@@ -107,22 +116,30 @@ def drawn(step: QueryDetail, title: str, why_no_values: str, scale: float, capti
         body.append(strip(step.output, most["value"], xs["value"], top + 16, dark=dark))
         right = max(right, xs["value"] + width("output: Σ softmax × value · ±10.0"))
     for row, text in enumerate(step.tokens):
-        y = top + 44 + row * ROW
-        body.append(token(left, y + 12, text))
-        body.append(strip(step.keys[row], most["key"], xs["key"], y, dark=dark))
-        body.append(strip(products[row], most["product"], xs["product"], y, dark=dark))
-        body.append(quiet(xs["score"] + NUMBER, y + 12, f"{step.scores[row]:.2f}".replace("-", "−"), end=True))
-        body.append(quiet(xs["weight"] + 40, y + 12, f"{step.weights[row]:.3f}", end=True))
+        y, masked = top + 44 + row * ROW, bool(step.masked[row])
+        cells = [token(left, y + 12, text)]
+        cells.append(strip(step.keys[row], most["key"], xs["key"], y, dark=dark))
+        cells.append(strip(products[row], most["product"], xs["product"], y, dark=dark))
+        cells.append(quiet(xs["score"] + NUMBER, y + 12, number(step.scores[row]), end=True))
+        if step.bias is not None:
+            cells.append(quiet(xs["bias"] + NUMBER, y + 12, number(step.bias[row]), end=True))
+        cells.append(quiet(xs["weight"] + (46 if masked else 40), y + 12, "masked" if masked else f"{step.weights[row]:.3f}", end=True))
         long = BAR * float(step.weights[row])
-        body.append(f'<rect x="{xs["weight"] + 46:.0f}" y="{y + 2:.0f}" width="{long:.1f}" height="10" fill="{QUIET}"/>')
+        cells.append(f'<rect x="{xs["weight"] + 46:.0f}" y="{y + 2:.0f}" width="{long:.1f}" height="10" fill="{QUIET}"/>')
         if step.contributions is not None:
-            body.append(strip(step.contributions[row], most["value"], xs["value"], y, dark=dark))
+            cells.append(strip(step.contributions[row], most["value"], xs["value"], y, dark=dark))
+        body.append(f'<g opacity="0.35">{"".join(cells)}</g>' if masked else "".join(cells))
     high = top + 44 + ROW * len(step.tokens) + 8
     if step.contributions is None and why_no_values:
         why = f"The sum of values is not shown: {why_no_values}."
         body.append(quiet(16, high + 10, why))
         high, right = high + 20, max(right, 16 + width(why))
     return svg(right + 16, high, title, "".join(body), caption)
+
+
+def number(value: float) -> str:
+    """With a true minus sign; a bias of minus infinity as it is."""
+    return "−∞" if value < LOWEST / 6 else f"{round(float(value), 2) + 0.0:.2f}".replace("-", "−")
 
 
 def token(x: float, y: float, text: str, *, bold: bool = False) -> str:

@@ -7,7 +7,7 @@ import io
 import tempfile
 import threading
 import zipfile
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from pathlib import Path
 
 from eyeline.capture.trace import Trace
@@ -41,6 +41,14 @@ def graph_file(say: Say, trace: Trace, key: tuple[Hashable, ...], ending: str) -
 def drawn(svg: bytes) -> str:
     """An SVG file as an image's address: in an image nothing can run, whatever the tokens are."""
     return f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
+
+
+def view_file(say: Say, view: Callable[[], View], ending: str) -> bytes:
+    """The view as its reader has set it, as a picture."""
+    with _drawing, tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"view.{ending}"
+        view().save(path, language=say.language)
+        return path.read_bytes()
 
 
 def page_file(view: View) -> bytes:

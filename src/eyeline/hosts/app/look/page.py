@@ -15,7 +15,7 @@ from eyeline.capture.trace import Trace
 from eyeline.errors import EyelineError
 from eyeline.hosts.app import mounted
 from eyeline.hosts.app.address import KINDS, Looking, read_address, valid_state, write_address
-from eyeline.hosts.app.figures.files import drawn, graph_file, page_file, trace_file
+from eyeline.hosts.app.figures.files import drawn, graph_file, page_file, trace_file, view_file
 from eyeline.hosts.app.heading import heading
 from eyeline.hosts.app.look import recipe
 from eyeline.hosts.app.look.beside import beside
@@ -26,19 +26,21 @@ from eyeline.hosts.app.plain import escaped, refuse
 from eyeline.hosts.app.recipe import show_recipe
 from eyeline.hosts.app.settings import current
 from eyeline.hosts.app.view_state import VIEWS, with_state
+from eyeline.views.spec import telling_look
 
-IMAGES = {"svg": "image/svg+xml", "png": "image/png"}
+IMAGES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}
 #: Characters that a field takes at all; far above the limit, so that a long text gets an answer rather than being cut.
 MOST_TYPED = 200_000
-#: Text, second text, and the state to open them in: a head that shows something at once.
-EXAMPLES: tuple[tuple[str, str, dict[str, Any]], ...] = (
-    ("The cat sat on the mat because it was tired.", "", {"layer": 5, "heads": [11]}),
-    ("The cat sat on the mat.", "It purred.", {"layer": 5, "heads": [11]}),
-    ("The bank by the river was closed, so she sat on the grass.", "", {"layer": 5, "heads": [11]}),
+#: Text and second text.
+EXAMPLES: tuple[tuple[str, str], ...] = (
+    ("The cat sat on the mat because it was tired.", ""),
+    ("The cat sat on the mat.", "It purred."),
+    ("The bank by the river was closed, so she sat on the grass.", ""),
 )
 
-#: The same by model, where another head tells more: L9·H7 of e5-small gives 0.90 from *it* to *cat* in the first, 0.61 in the second.
-OPENING: Mapping[str, dict[str, Any]] = {"e5-small": {"layer": 9, "heads": [7]}}
+#: The head on which the examples open: L9·H7 of e5-small gives 0.90 from *it* to *cat* in the first, 0.61 in the second.
+#: Other models open at the head that tells most, by measurement.
+OPENING: Mapping[str, dict[str, Any]] = {"e5-small": {"layer": 9, "heads": [7]}, "minilm": {"layer": 5, "heads": [11]}}
 
 
 def page(say: Say) -> None:
@@ -46,6 +48,10 @@ def page(say: Say) -> None:
     looking = _form(say)
     if looking is None or (trace := _trace(say, looking)) is None:
         return
+    if not {"layer", "heads", "stack"} & looking.state.keys():
+        best = telling_look(next(iter(trace.stacks.values())))
+        looking = replace(looking, state={**looking.state, "layer": best.layer, "heads": [best.head]})
+        st.session_state.looking = looking
     # Streamlit forgets a widget that was not drawn last time, as after an empty text
     st.session_state.setdefault("look-view", looking.view)
     kind = st.segmented_control(
@@ -61,7 +67,7 @@ def _form(say: Say) -> Looking | None:
     """The texts and the model: from the address at first, then from the form."""
     limits, own = current().limits, list(choices(current()))
     if "looking" not in st.session_state:
-        default = Looking(*EXAMPLES[0][:2], model=own[0], state=OPENING.get(own[0], EXAMPLES[0][2]))
+        default = Looking(*EXAMPLES[0], model=own[0], state=OPENING.get(own[0], {}))
         st.session_state.looking = read_address(st.query_params.to_dict(), default)
     now: Looking = st.session_state.looking
     st.session_state.setdefault("look-text", now.text)
@@ -84,6 +90,8 @@ def _form(say: Say) -> Looking | None:
         refuse(say("look.too_long", n=f"{len(text) + len(pair):,}", most=f"{limits.characters:,}"))
         return None
     state = now.state if (now.text, now.pair) == (text, pair) else {k: v for k, v in now.state.items() if k in ("layer", "heads")}
+    if name != now.model:  # another model's heads do other things
+        state = {key: value for key, value in state.items() if key not in ("layer", "heads")} | OPENING.get(name, {})
     looking = Looking(text, pair, name, now.view, state)
     st.session_state.looking = looking
     return looking
@@ -101,8 +109,8 @@ def _model_choice(say: Say, side: Any, own: list[str], now: str) -> str:
 
 
 def _use_example(number: int) -> None:
-    text, pair, state = EXAMPLES[number]
-    state = OPENING.get(st.session_state.get("look-model", ""), state)
+    text, pair = EXAMPLES[number]
+    state = OPENING.get(st.session_state.get("look-model", ""), {})
     st.session_state["look-text"], st.session_state["look-pair"] = text, pair
     now: Looking = st.session_state.looking
     st.session_state.looking = replace(now, text=text, pair=pair, state=state)
@@ -192,6 +200,13 @@ def _picture(say: Say, looking: Looking, trace: Trace, also: tuple[Trace, ...]) 
     stack, layer, heads = _stack(trace, state), _layer(trace, state), list(state.get("heads") or [])
     left, right = st.columns([1, 2], gap="large")
     with left:
+        st.caption(say("look.picture_seen"))
+        for ending, kind in IMAGES.items():
+            st.download_button(
+                say(f"look.seen_{ending}"), partial(view_file, say, lambda: with_state(VIEWS[looking.view](trace), dict(state)), ending),
+                f"{looking.view}.{ending}", kind, on_click="ignore", icon=":material/visibility:", width="stretch",
+                key=f"save-seen-{ending}",
+            )  # fmt: skip
         st.caption(say("look.picture_about"))
         fields = st.columns(2)
         layer = fields[0].selectbox(say("look.layer"), stack.layers, index=stack.layers.index(layer), key=f"graph-layer-{layer}")

@@ -1,0 +1,76 @@
+"""Pictures drawn in Python show what the page shows in the same state: the same labels, the same lines, the same numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eyeline.views.pictures.drawing import head_colour, layer_colour, lifted
+from eyeline.views.pictures.shown import head_maps, shown, text_of
+from eyeline.views.pictures.still import SAVED, chosen_lines, still
+from eyeline.views.pictures.still_neuron import read
+
+from . import made_up
+from .conftest import Shown
+
+STATES: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "some heads of another layer": {"layer": 1, "heads": [0, 3]},
+    "words without special tokens": {"level": "word", "hide_special": True},
+    "one half of a pair": {"segments": "ab", "renormalise": True},
+    "without the sink": {"hide_sink": True, "renormalise": True},
+    "a threshold, stretched": {"threshold": 0.2, "rescale": True},
+    "held": {"locked": [4, 6], "heads": [1, 2]},
+    "held, looked at by": {"locked": [3], "direction": "to", "threshold": 0.01},
+    "combined": {"combine": "mean", "combine_layers": [1], "heads": [0, 1, 2]},
+    "the largest of all": {"combine": "max", "zoom": {"k": 2}},
+}
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_a_picture_of_lines_has_the_labels_and_the_lines_of_the_page(show: Callable[..., Shown], name: str) -> None:
+    view = made_up.view("head", 14, layers=2, heads=4, pair=True, state=STATES[name])
+    scene = show(view, height=1400).scene
+    seen = shown(view, view.state.get("layer", 0))
+    maps = head_maps(view, seen)
+    lines = chosen_lines(view, seen, maps, SAVED.lines)
+    assert (seen.queries, seen.keys) == (scene["queries"], scene["keys"])
+    text = text_of(view.spec["texts"][0])
+    groups = text.word_groups if seen.unit == "word" else [(index,) for index in range(len(text))]
+    first = [[groups[unit][0] for unit in side] for side in (seen.rows, seen.columns)]  # the page names a line by its first tokens
+    each = zip(lines.map, lines.query, lines.key, lines.weight, strict=True)
+    drawn = {(maps[m].head, first[0][query], first[1][key]): weight for m, query, key, weight in each}
+    on_page = {(line["head"], line["from"], line["to"]): line["weight"] for line in scene["lines"]}
+    assert drawn.keys() == on_page.keys()
+    np.testing.assert_allclose([drawn[key] for key in on_page], list(on_page.values()), atol=1e-5)
+
+
+@pytest.mark.parametrize("state", [{}, {"colour_by": "layer"}, {"colour_by": "layer", "theme": "dark"}, {"rows": [1], "columns": [2, 0]}])
+def test_thumbnails_have_the_order_and_the_colours_of_the_page(show: Callable[..., Shown], state: dict[str, Any]) -> None:
+    view = made_up.view("model", 12, layers=3, heads=4, state=state)
+    picture = still(view, SAVED)
+    for thumbnail in show(view).scene["thumbnails"]:
+        plain = layer_colour(thumbnail["layer"], 3) if state.get("colour_by") == "layer" else head_colour(thumbnail["head"])
+        colour = lifted(plain) if state.get("theme") == "dark" else plain
+        channels = [[int(hue[at : at + 2], 16) for at in (1, 3, 5)] for hue in (colour, thumbnail["colour"])]
+        np.testing.assert_allclose(*channels, atol=1)  # lifted colours are rounded
+        assert f'stroke="{colour}"' in picture
+    headings = [text for text in ("H0", "H1", "H2", "H3") if f">{text}<" in picture]
+    assert headings == [f"H{head}" for head in sorted(state.get("columns", range(4)))]
+
+
+@pytest.mark.parametrize("state", [{"query": 5}, {"query": 8, "hide_special": True, "threshold": 0.01}, {"query": 3, "hide_sink": True}])
+def test_a_neuron_picture_has_the_rows_of_the_page(show: Callable[..., Shown], state: dict[str, Any]) -> None:
+    view = made_up.neurons(12, causal=True, bias=True, state=state)
+    rows = show(view).scene["keys_shown"]
+    stack = view.spec["stacks"][0]
+    step = read(view, stack, stack["layers"][0], 0, 0)
+    assert step is not None
+    assert step.bias is not None
+    assert step.tokens == [row["token"] for row in rows]
+    assert step.masked.tolist() == [row["masked"] for row in rows]
+    for name, values in (("score", step.scores), ("bias", step.bias), ("weight", step.weights)):
+        np.testing.assert_allclose(values, [row[name] for row in rows], atol=1e-4)

@@ -1,0 +1,24 @@
+"""A picture of a view as its reader has set it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from eyeline.capture.trace import Trace
+from eyeline.hosts.app.figures.files import view_file
+from eyeline.hosts.app.messages import Say
+from eyeline.hosts.app.view_state import VIEWS, with_state
+
+
+def test_a_picture_of_the_view_follows_its_settings_in_the_language_of_the_page():
+    trace = Trace.from_arrays(np.full((1, 2, 3, 3), 1 / 3, dtype=np.float32), ["a", "b", "c"])
+    state = {"theme": "dark", "combine": "mean", "locked": [1], "layer": 7}  # there is no layer 7: what cannot be is ignored
+    drawn = view_file(Say("ja"), lambda: with_state(VIEWS["head"](trace), state), "svg").decode()
+    assert "ヘッドの平均 · 1 個を固定" in drawn
+    assert "#0f1115" in drawn
+
+
+def test_the_look_page_offers_the_view_as_it_is_seen(script):
+    at = script("look").run()
+    labels = [element.proto.label for element in at.get("download_button")]
+    assert [Say("en")(f"look.seen_{ending}") for ending in ("svg", "png", "pdf")] == labels[:3]
