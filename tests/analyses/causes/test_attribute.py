@@ -17,6 +17,7 @@ from eyeline.analyses.causes.quantities.gradients import integrated_gradients, p
 from eyeline.analyses.causes.quantities.methods import METHODS
 from eyeline.errors import ModelError, TextError
 from tests.analyses.causes.tiny import PLAIN, TEXT, classifier, decoder, gated, headless, masked
+from tests.capture.families import FAMILIES, tiny_tokenizer
 
 ANSWERING = (masked, decoder, gated, classifier)
 
@@ -192,6 +193,19 @@ def test_nothing_is_left_behind_in_the_model() -> None:
     assert [(len(module._forward_hooks), len(module._forward_pre_hooks)) for module in model.hf.modules()] == hooks
     assert all(parameter.grad is None for parameter in model.hf.parameters())
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.hf.state_dict().items())
+
+
+def test_a_model_in_half_precision_is_refused_with_the_way_out() -> None:
+    model = copy.deepcopy(masked())
+    model.hf.to(torch.bfloat16)
+    with pytest.raises(ModelError, match=r"is in bfloat16: too coarse"):
+        el.attribute(model, TEXT, method="norms")
+
+
+def test_a_model_that_reads_one_text_and_writes_another_is_refused() -> None:
+    family = next(family for family in FAMILIES if family.name == "t5")
+    with pytest.raises(ModelError, match="reads one text and writes another"):
+        el.attribute(el.wrap(family.model(), tiny_tokenizer(), name="tiny-t5"), PLAIN, "it purred", method="rollout")
 
 
 def test_a_model_without_a_head_has_no_gradients_and_says_so() -> None:

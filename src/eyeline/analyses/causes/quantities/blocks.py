@@ -124,6 +124,12 @@ def record_blocks(
     """Run one text and keep every block. hf: the model, or the same model with its head; inputs: a batch of one, without padding."""
     if not layout.recorded:
         raise ModelError(f"The blocks of {name} cannot be taken apart: {layout.why_weights_only}.")
+    precision = next((parameter.dtype for parameter in hf.parameters()), torch.float32)
+    if precision not in (torch.float32, torch.float64):
+        raise ModelError(
+            f"{name} is in {str(precision).removeprefix('torch.')}: too coarse to recognise the parts of its blocks.",
+            "Open it in single precision: el.load(name, dtype=torch.float32).",
+        )
     events: list[ModulePass | tuple[Slot, Call]] = []
     slots = iter(layout.calls)
 
