@@ -13,7 +13,10 @@ OTHERS = [language for language in LANGUAGES if language != "en"]
 #: Names and symbols that are the same in every language.
 SAME = {"names.target.cls", "names.behaviour.cls", "figure.label.percent", "figure.coreference.group", "figure.probe_weights.hover"} | {
     f"names.project.{name}" for name in ("pca", "umap", "tsne")
-} | {"names.gauge.attentionviz", "figure.coreference_example.hover", "figure.label.in_stack", "figure.probe_weights.panel", "figure.circuit.hover"}  # fmt: skip
+} | {
+    "names.gauge.attentionviz", "figure.coreference_example.hover", "figure.label.in_stack", "figure.probe_weights.panel",
+    "figure.circuit.hover",
+}  # fmt: skip
 
 
 def blanks(text: str) -> set[str]:
