@@ -8,12 +8,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-import filelock
-
-from eyeline.errors import EyelineError, StorageError
+from eyeline.errors import EyelineError
 from eyeline.results.facts import KINDS
 from eyeline.results.folder import check_free, kinds_in
 from eyeline.storage.files import make_folder, write_whole
+from eyeline.storage.locks import is_locked, locked
 
 Status = Literal["running", "finished", "failed", "killed"]
 
@@ -27,18 +26,8 @@ def writing_run(folder: Path, kind: str, *, overwrite: bool = False) -> Iterator
     check_free(folder, kind, overwrite=overwrite)
     is_new = not folder.exists()
     make_folder(folder)
-    lock = filelock.FileLock(folder / f".{kind}.lock")
-    try:
-        lock.acquire(timeout=0)
-    except filelock.Timeout as error:
-        raise StorageError(
-            f"{folder}: another run of {kind} is writing here.", "Wait for it, stop it, or choose another folder."
-        ) from error
-    except OSError as error:
-        raise StorageError(
-            f"{folder}: cannot be written ({error.strerror or error}).", "Choose another folder, or free some space."
-        ) from error
-    try:
+    busy = f"another run of {kind} is writing here."
+    with locked(folder, f".{kind}.lock", wait=0, busy=busy, advice="Wait for it, stop it, or choose another folder."):
         check_free(folder, kind, overwrite=overwrite)  # another run may have ended since
         _mark(folder, kind, "running")
         try:
@@ -49,8 +38,6 @@ def writing_run(folder: Path, kind: str, *, overwrite: bool = False) -> Iterator
                 _remove_if_empty(folder, kind)
             raise
         _marker(folder, kind).unlink(missing_ok=True)
-    finally:
-        lock.release()
 
 
 def _remove_if_empty(folder: Path, kind: str) -> None:
@@ -91,16 +78,4 @@ def _marked(folder: Path, kind: str) -> Status:
         status = None
     if status == "failed":
         return "failed"
-    return "running" if status == "running" and _is_held(folder / f".{kind}.lock") else "killed"
-
-
-def _is_held(path: Path) -> bool:
-    if not path.is_file():
-        return False
-    lock = filelock.FileLock(path)
-    try:
-        lock.acquire(timeout=0)
-    except (filelock.Timeout, OSError):
-        return True
-    lock.release()
-    return False
+    return "running" if status == "running" and is_locked(folder / f".{kind}.lock") else "killed"

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-
-import filelock
 
 from eyeline.errors import EyelineError, StorageError
 from eyeline.storage.files import flush, make_folder, remove, sweep
+from eyeline.storage.locks import locked
 
 #: The folder of complete new files that are being moved to their paths. Where it exists, the new files count.
 READY = ".ready"
@@ -82,21 +81,7 @@ def _finish(folder: Path, last: str) -> None:
     remove(ready)
 
 
-@contextmanager
-def _only_writer(folder: Path) -> Iterator[None]:
+def _only_writer(folder: Path) -> AbstractContextManager[None]:
     """Two processes that save at once write one after the other."""
-    lock = filelock.FileLock(folder / LOCK)
-    try:
-        lock.acquire(timeout=WAIT)
-    except filelock.Timeout as error:
-        raise StorageError(
-            f"{folder}: another process has been saving here for {WAIT} s.", "Wait for it, or choose another folder."
-        ) from error
-    except OSError as error:
-        raise StorageError(
-            f"{folder}: cannot be written ({error.strerror or error}).", "Choose another folder, or free some space."
-        ) from error
-    try:
-        yield
-    finally:
-        lock.release()
+    busy = f"another process has been saving here for {WAIT} s."
+    return locked(folder, LOCK, wait=WAIT, busy=busy, advice="Wait for it, or choose another folder.")

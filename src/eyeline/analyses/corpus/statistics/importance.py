@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 import torch
 
 from eyeline.analyses.corpus.batch import Batch
-from eyeline.analyses.corpus.rows import Rows, keys_seen
-from eyeline.analyses.corpus.statistic import Statistic
+from eyeline.analyses.corpus.rows import keys_seen
+from eyeline.analyses.corpus.statistics.model_statistic import ModelStatistic
 from eyeline.analyses.corpus.statistics.predictions import text_losses, token_labels
 from eyeline.analyses.corpus.statistics.targets import check_targets, columns_of
 from eyeline.analyses.corpus.sums import SumKey
 from eyeline.analyses.tables import head_table
 from eyeline.capture.inputs import batch_inputs
 from eyeline.models.model import Model
-from eyeline.models.objective import Objective, logits_and_calls, objective_of
+from eyeline.models.objective import Objective, logits_and_calls
 from eyeline.results.table import Table
 
-#: The graph of every layer is held for the gradients: batches are smaller, and longer texts left out.
-HELD_TOKENS, LONGEST = 1024, 1024
+#: The graph of every layer is held for the gradients: longer texts are left out.
+LONGEST = 1024
 
 
-class Importance(Statistic):
+class Importance(ModelStatistic):
     """Mean |∂L/∂α| by layer and target: over the heads, rows and visible keys of the target, of all texts.
 
     L is the mean cross-entropy of one text's predictions. Masked language models: a seeded 15 % of the tokens (at least one; `rate`) are
@@ -33,42 +33,16 @@ class Importance(Statistic):
     """
 
     name: ClassVar[str] = "importance"
-    from_rows: ClassVar[bool] = False
 
     def __init__(self, rate: float = 0.15, targets: Mapping[str, str] | None = None, longest: int = LONGEST) -> None:
-        super().__init__()
-        self.rate, self.targets, self.longest = rate, dict(targets or {}), longest
+        super().__init__(rate, longest)
+        self.targets = dict(targets or {})
         self._custom = check_targets(self.targets)
-        self._model: Model | None = None
-        self._objective: Objective | None = None
-        self._seed = 0
 
     def options(self) -> dict[str, object]:
         return {"rate": self.rate, "targets": self.targets, "longest": self.longest}
 
-    def fresh(self) -> Self:
-        fresh = super().fresh()
-        fresh._model, fresh._objective, fresh._seed = self._model, self._objective, self._seed
-        return fresh
-
-    def prepare(self, model: Model, seed: int) -> None:
-        self._model, self._objective, self._seed = model, objective_of(model), seed
-
-    def batch_tokens(self, model: Model) -> int | None:
-        return HELD_TOKENS
-
-    def update(self, rows: Rows, batch: Batch) -> None:
-        """Gradients need a pass of their own: see finish."""
-
-    def finish(self, batch: Batch) -> None:
-        if self._model is None or self._objective is None:
-            raise RuntimeError("Importance is fed by el.analyse, which gives it the model.")
-        short = batch.up_to(self.longest)
-        self.leave_out(len(batch.sides) - len(short.sides))
-        if short.sides:
-            self._gradients(self._model, self._objective, short)
-
-    def _gradients(self, model: Model, objective: Objective, batch: Batch) -> None:
+    def measure_batch(self, model: Model, objective: Objective, batch: Batch) -> None:
         pad = getattr(model.tokenizer, "pad_token_id", None) or 0
         inputs = batch_inputs(model.hf, batch.sides, pad)
         labels = token_labels(objective, batch.sides, inputs, self._seed, self.rate)  # [text, token], -100 where nothing is predicted
