@@ -146,7 +146,7 @@ def section(runs: Mapping[str, el.Run], unknown: Mapping[str, float]) -> str:
 
 def shown(row: Row) -> list[str]:
     """A row of tables/syntax.csv."""
-    head, direction = f"L{row['layer']}·H{row['head']}", str(row["direction"]).replace("-to-", " → ")
+    head, direction = f"L{row['layer']}·H{row['head']}", str(row["direction"]).replace("-to-", " → ").replace("head", "governor")
     shares = (f"{row['accuracy']:.1f}", f"{row['accuracy_held_out']:.1f}", f"{row['baseline']:.1f} ({row['offset']:+d})")
     return [str(row["relation"]), f"{row['count']:,}", head, direction, *shares]
 
@@ -194,14 +194,14 @@ def findings(run: el.Run) -> list[str]:
     summary = [
         f"Held out, {len(named) - len(below)} of {len(named)} relations have a head above their best offset"
         + (f"; not {', '.join(below)}." if below else f"; the closest is {closest} with {margins[closest]:+.1f} points."),
-        f"They are {len(heads)} different heads. Found best from head to dependent: {', '.join(backwards) or 'none'}; in the paper pobj"
+        f"They are {len(heads)} different heads. Found best from governor to dependent: {', '.join(backwards) or 'none'}; in the paper pobj"
         " alone.",
         f"Choosing the head on the data it is scored on flatters most for {lost}, by {flattered:.1f} points.",
         f"No head knows grammar as a whole: over all words the best finds {whole['accuracy']:.1f} %, the best offset"
         f" {whole['baseline']:.1f} % (in the paper {PAPER['all'].accuracy} and {PAPER['all'].baseline} %).",
     ]
     if few:
-        summary.append(f"Of the paper's relations {', '.join(few)} has too few words here for a row.")
+        summary.append(f"Of the paper's relations {', '.join(few)} {'has' if len(few) == 1 else 'have'} too few words here for a row.")
     return ["\n".join(message), " ".join(summary)]
 
 

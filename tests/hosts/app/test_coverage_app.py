@@ -6,8 +6,11 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
+from eyeline.hosts.app.pages import PAGES
 from tests.coverage_page import answers
 
+#: Address → page: the first page has no name in the address.
+PAGE_OF = {"/" if page.default else f"/{page.name}": page.name for page in PAGES}
 #: Address → what must be there: one opening for all rows of an address.
 WANTED: dict[str, list[str]] = {}
 for answer in answers("app"):
@@ -18,7 +21,7 @@ for answer in answers("app"):
 def test_every_page_of_the_app_has_what_the_coverage_page_names(script, address):
     parts = urlsplit(address)
     query = dict(parse_qsl(parts.query))
-    at = script(parts.path.strip("/"), query.pop("lang", "en"))
+    at = script(PAGE_OF[parts.path], query.pop("lang", "en"))
     for name, value in query.items():
         at.query_params[name] = value
     at.run()
