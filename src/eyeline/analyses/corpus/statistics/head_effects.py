@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
 import torch
 
 from eyeline.analyses.corpus.batch import Batch
-from eyeline.analyses.corpus.statistics.answer_statistic import AnswerStatistic
+from eyeline.analyses.corpus.statistics.answer_statistic import AnswerStatistic, By
 from eyeline.analyses.corpus.statistics.predictions import Answers, TokenTask, text_losses
 from eyeline.analyses.corpus.sums import SumKey
 from eyeline.analyses.tables import head_table
+from eyeline.capture.collect import Sides
 from eyeline.capture.interventions.records import Ablate
 from eyeline.capture.layout import Slot
 from eyeline.errors import ModelError
@@ -44,7 +46,7 @@ class HeadEffects(AnswerStatistic):
         answers = Answers.of(task.at_positions(output.logits), task.labels)
         if not bool(torch.isfinite(answers.losses).all()):
             raise ModelError(f"The loss of {model.name} is not a number.", "Open the model in float32: el.load(name, dtype=torch.float32).")
-        estimates = self._estimates(passes, batch, task)
+        estimates = estimates_of(passes, batch.sides, task, self.by)
         for slot in model.layout.slots:
             if batch.layers is not None and slot.layer not in batch.layers[slot.stack]:
                 continue
@@ -73,36 +75,6 @@ class HeadEffects(AnswerStatistic):
                 "The effects of its heads cannot be measured this way.",
             )
 
-    def _estimates(self, passes: Passes, batch: Batch, task: TokenTask) -> dict[tuple[str, int], np.ndarray]:
-        """(∂L/∂ξ, attribution) of every head for every text, from one pass and its gradients: (stack, layer) → [head, text, 2]."""
-        written: dict[tuple[str, int], torch.Tensor] = {}
-
-        def receive(slot: Slot, output: torch.Tensor) -> None:
-            written[slot.stack, slot.layer] = output  # [text, query, head, dim]
-
-        logits = passes.output(batch.sides, inputs=task.inputs, receive=receive, gradients=True, at=task.positions).logits
-        gradients = torch.autograd.grad(text_losses(logits, task.labels).sum(), list(written.values()), allow_unused=True)
-        estimates = {}
-        for ((stack, layer), z), gradient in zip(written.items(), gradients, strict=True):
-            slope = torch.zeros_like(z) if gradient is None else gradient
-            if not bool(torch.isfinite(slope).all()):
-                raise ModelError(f"Gradients of {passes.name} in layer {layer} are not numbers.", "Open the model in float32.")
-            along = (z * slope).sum((1, 3))  # [text, head]
-            estimates[stack, layer] = (
-                torch.stack([along, self._ablated(z, slope, batch, stack) - along], -1).transpose(0, 1).detach().double().cpu().numpy()
-            )
-        return estimates
-
-    def _ablated(self, z: torch.Tensor, slope: torch.Tensor, batch: Batch, stack: str) -> torch.Tensor:
-        """z_ablated·∂L/∂z for every text and head: [text, head]."""
-        if self.by == "zero":
-            return torch.zeros_like(z[:, 0, :, 0])
-        rows = []
-        for index, (queries, _) in enumerate(batch.texts(stack)):
-            n = len(queries)
-            rows.append((z[index, :n].mean(0, keepdim=True) * slope[index, :n]).sum((0, 2)))
-        return torch.stack(rows)
-
     def _take(self, slot: Slot, changes: np.ndarray, estimates: np.ndarray) -> None:
         """changes [head, text, (loss, answer)], estimates [head, text, (∂L/∂ξ, attribution)]."""
         sums = np.stack(
@@ -123,3 +95,28 @@ class HeadEffects(AnswerStatistic):
                 error = float(np.sqrt(spread / (n - 1))) if n > 1 else float("nan")
                 records.append((layer_sum.stack, layer_sum.layer, head, *means, error))
         return {self.name: head_table(records, COLUMNS)}
+
+
+def estimates_of(passes: Passes, sides: Sequence[Sides], task: TokenTask, by: By) -> dict[tuple[str, int], np.ndarray]:
+    """(∂L/∂ξ, attribution) of every head for every text, from one pass and its gradients: (stack, layer) → [head, text, 2]."""
+    written: dict[tuple[str, int], torch.Tensor] = {}
+
+    def receive(slot: Slot, output: torch.Tensor) -> None:
+        written[slot.stack, slot.layer] = output  # [text, query, head, dim]
+
+    logits = passes.output(sides, inputs=task.inputs, receive=receive, gradients=True, at=task.positions).logits
+    gradients = torch.autograd.grad(text_losses(logits, task.labels).sum(), list(written.values()), allow_unused=True)
+    estimates = {}
+    for ((stack, layer), z), gradient in zip(written.items(), gradients, strict=True):
+        slope = torch.zeros_like(z) if gradient is None else gradient
+        if not bool(torch.isfinite(slope).all()):
+            raise ModelError(f"Gradients of {passes.name} in layer {layer} are not numbers.", "Open the model in float32.")
+        along = (z * slope).sum((1, 3))  # [text, head]
+        ablated = torch.zeros_like(along) if by == "zero" else _along_mean(z, slope, [len(side.of(stack)[0]) for side in sides])
+        estimates[stack, layer] = torch.stack([along, ablated - along], -1).transpose(0, 1).detach().double().cpu().numpy()
+    return estimates
+
+
+def _along_mean(z: torch.Tensor, slope: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
+    """(mean of z over the positions of a text)·∂L/∂z for every text and head: [text, head]."""
+    return torch.stack([(z[i, :n].mean(0, keepdim=True) * slope[i, :n]).sum((0, 2)) for i, n in enumerate(lengths)])

@@ -1,0 +1,127 @@
+"""What does it cost to ask what a head does? Ratios in one run, JSON out.
+
+    python benchmarks/causes.py [--model e5-small-mlm] [--texts 100] [--repeats 3] [-o causes.json]
+
+ablations   every head ablated once over the texts (`HeadEffects`, with its estimates and its check), against the naive way in the same
+            batches: the whole model is run again for each head. The naive time is that of some heads, times the number of heads.
+estimates   gradient and attribution of all heads for one batch, against one forward pass of the same batch.
+answer      `model.predict` of a text of about 30 tokens with one head switched off: seconds, and against one plain forward pass.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from results import give
+
+#: So many heads are ablated the naive way.
+NAIVE_HEADS = 12
+SENTENCE = "The old dog slept by the door of the house all day, and when the rain came in the evening it went to the [MASK] and waited."
+
+
+def seconds(run: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def ablations(model: Any, texts: list[str], repeats: int) -> dict[str, Any]:
+    import torch
+
+    import eyeline as el
+    from eyeline.analyses.corpus.statistics.answer_statistic import HELD_TOKENS
+    from eyeline.statistics import HeadEffects
+
+    sides = [model.read(text) for text in texts]
+    batches = [[sides[i] for i in batch] for batch in model.in_batches(sides, HELD_TOKENS)]
+    heads = [(slot.stack, slot.layer, head) for slot in model.layout.slots for head in range(slot.n_heads)]
+    chosen = heads[:: max(1, len(heads) // NAIVE_HEADS)][:NAIVE_HEADS]
+
+    def naive() -> None:
+        for head in chosen:
+            for batch in batches:
+                with torch.no_grad():
+                    model.passes.output(batch, [[el.Ablate([head])]] * len(batch))
+
+    ours, theirs = [], []
+    for _ in range(repeats):
+        ours.append(seconds(lambda: el.analyse(model, texts, [HeadEffects()])))
+        theirs.append(seconds(naive) * len(heads) / len(chosen))
+    return {
+        "texts": len(texts),
+        "tokens": sum(len(side.source) for side in sides),
+        "heads": len(heads),
+        "ours_s": round(statistics.median(ours), 2),
+        "naive_s": round(statistics.median(theirs), 2),
+        "ratio": round(statistics.median(a / b for a, b in zip(ours, theirs, strict=True)), 3),
+    }
+
+
+def estimates(model: Any, texts: list[str], repeats: int) -> dict[str, Any]:
+    from eyeline.analyses.corpus.statistics.answer_statistic import HELD_TOKENS
+    from eyeline.analyses.corpus.statistics.head_effects import estimates_of
+    from eyeline.analyses.corpus.statistics.predictions import token_task
+    from eyeline.models.objective import objective_of
+
+    sides = [model.read(text) for text in texts]
+    batch = [sides[i] for i in model.in_batches(sides, HELD_TOKENS)[0]]
+    task = token_task(objective_of(model), model.passes.inputs(batch), batch, 0, 0.15)
+    ratios = []
+    for _ in range(repeats + 1):
+        forward = seconds(lambda: model.passes.output(batch, inputs=task.inputs))
+        ratios.append(seconds(lambda: estimates_of(model.passes, batch, task, "zero")) / forward)
+    return {"texts": len(batch), "ratio_to_forward": round(statistics.median(ratios[1:]), 2)}
+
+
+def answer(model: Any, repeats: int) -> dict[str, Any]:
+    import eyeline as el
+
+    sides = model.read(SENTENCE)
+    times, forwards = [], []
+    for _ in range(repeats * 5 + 1):
+        times.append(seconds(lambda: model.predict(SENTENCE, interventions=[el.Ablate([(9, 7)])])))
+        forwards.append(seconds(lambda: model.passes.output([sides])))
+    return {
+        "tokens": len(sides.source),
+        "seconds": round(statistics.median(times[1:]), 3),
+        "ratio_to_forward": round(statistics.median(times[1:]) / statistics.median(forwards[1:]), 2),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default="e5-small-mlm")
+    parser.add_argument("--texts", type=int, default=100)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("-o", "--output", type=Path)
+    args = parser.parse_args()
+    import torch
+
+    import eyeline as el
+    from eyeline.sample.text import sample_text
+
+    model = el.load(args.model)
+    paragraphs = [part.strip() for part in sample_text().split("\n\n") if part.strip()]
+    texts = (paragraphs * (1 + args.texts // len(paragraphs)))[: args.texts]
+    results = {
+        "machine": {
+            "processor": platform.processor() or platform.machine(),
+            "threads": torch.get_num_threads(),
+            "torch": torch.__version__,
+        },
+        "model": args.model,
+        "ablations": ablations(model, texts, args.repeats),
+        "estimates": estimates(model, texts, args.repeats),
+        "answer": answer(model, args.repeats),
+    }
+    give(results, args.output)
+
+
+if __name__ == "__main__":
+    main()
