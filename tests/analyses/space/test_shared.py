@@ -83,6 +83,20 @@ def test_the_lifted_gauge_keeps_the_order_of_attention_in_every_head() -> None:
     assert picture.facts["top1_full"].min() == 1.0
 
 
+def test_every_query_stands_on_a_ring_around_the_keys_in_its_own_direction() -> None:
+    picture = shared_picture(captured("bert"), "pca", "ring", dims=2, seed=0)
+    radius = np.linalg.norm(picture.queries, axis=-1)
+    assert radius.min() == pytest.approx(radius.max())
+    assert radius.max() == pytest.approx(1.5 * np.linalg.norm(picture.keys, axis=-1).max())
+
+
+def test_a_lifted_picture_keeps_the_order_of_scores_along_its_directions() -> None:
+    picture = shared_picture(captured("bert"), "pca", "lifted", dims=3, seed=0)
+    query, keys = picture.queries[1, 2, 4], picture.keys[1, 2]
+    order = np.argsort(-(keys[:, :2] @ query[:2]))
+    assert (np.diff(np.linalg.norm(keys[order] - query, axis=-1)) > -1e-9).all()
+
+
 def test_heads_that_share_keys_have_their_own_queries() -> None:
     space = el.space(opened("llama"), TEXTS, of="shared", heads=[1, 2])
     assert space.only.queries is not None
@@ -102,7 +116,10 @@ def test_models_without_a_linear_map_to_keys_are_refused() -> None:
 
 def test_what_does_not_go_with_one_space_is_refused() -> None:
     model = opened("bert")
-    for given, why in (({"project": "fitted"}, "a fit is of one head"), ({"gauge": "searched"}, "Choices: attentionviz, lifted, none")):
+    for given, why in (
+        ({"project": "fitted"}, "a fit is of one head"),
+        ({"gauge": "searched"}, "Choices: ring, lifted, attentionviz, none"),
+    ):
         with pytest.raises(TraceError, match=why):
             el.space(model, TEXTS, of="shared", **given)
 

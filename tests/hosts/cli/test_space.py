@@ -149,7 +149,7 @@ def test_models_that_have_nothing_in_common_are_refused(eyeline, corpus, tmp_pat
 def test_the_help_says_what_happens_unless_told(eyeline):  # noqa: F811
     message = " ".join(eyeline("space", "--help").stdout.replace("│", " ").split())
     assert "fitted; of values and shared pca" in message
-    assert "lifted for fitted, freed and shared" in message
+    assert "lifted for fitted and freed, ring for shared" in message
 
 
 def test_a_model_whose_heads_are_all_dead_is_told_in_words():
@@ -160,7 +160,7 @@ def test_one_space_for_all_heads_and_layers(eyeline, corpus, tmp_path):  # noqa:
     done = eyeline("space", str(corpus), "--model", "minilm", "--shared", "--layers", "1,4", "--heads", "0,3", "-o", str(tmp_path / "run"))
     assert "It is exact" in " ".join(done.stdout.split())
     space = el.open(tmp_path / "run")
-    assert (space.of, space.gauge) == ("shared", "lifted")
+    assert (space.of, space.gauge) == ("shared", "ring")
     table = el.runs.open_run(tmp_path / "run").table("space_shared")
     assert table["score_error"].astype(float).max() < 1e-4
     refused = eyeline("space", corpus, "--shared", "--of", "values", "-o", tmp_path / "other")

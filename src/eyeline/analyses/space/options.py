@@ -43,11 +43,12 @@ def check_options(of: str, how: str | None, gauge: str | None, dims: int, shared
         check_method(how)
     if of == "values" and gauge not in (None, "none"):
         raise TraceError(f"The gauge {gauge} of values.", "Gauges are of queries and keys: leave it out.")
-    usual = "none" if of == "values" else "lifted" if of == "shared" or how not in METHODS else "attentionviz"
+    usual = "none" if of == "values" else "ring" if of == "shared" else "lifted" if how not in METHODS else "attentionviz"
     gauge = gauge or usual
-    check_gauge(gauge)
     if of == "shared" and gauge not in SHARED_GAUGES:
         raise TraceError(f"The gauge {gauge} of a common space.", f"Choices: {', '.join(SHARED_GAUGES)}.")
+    if of != "shared":
+        check_gauge(gauge)
     if shared_scale and of == "shared":
         raise TraceError("A shared scale of a common space, which has one in any case.", "Leave it out.")
     if shared_scale and gauge != "attentionviz":

@@ -65,7 +65,8 @@ def space(
     project       fitted (near means attends), freed (fitted, then the points of these texts let go), pca, umap or tsne;
                   unless given: fitted; of values and shared pca
     gauge         lifted (distances in the order of attention), attentionviz (theirs), searched (their shift and scale
-                  searched together) or none; unless given: lifted for shared, and for fitted and freed, which need none; attentionviz else
+                  searched together) or none; unless given: ring for shared (queries around the keys), lifted for fitted
+                  and freed, which need none, attentionviz else
     dims          2 or 3
     shared_scale  of attentionviz: one scale for all heads instead of one for each
     distance      of searched: euclidean or cosine, the distance that is to say what the dot product says

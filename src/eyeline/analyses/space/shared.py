@@ -27,7 +27,9 @@ SCALE_TOKENS = 2_000
 #: UMAP and t-SNE get at most so many points, in so many directions of most variance.
 MOST_POINTS, DIRECTIONS = 60_000, 50
 #: The gauges that can be one for all heads and layers.
-SHARED_GAUGES = ("attentionviz", "lifted", "none")
+SHARED_GAUGES = ("ring", "lifted", "attentionviz", "none")
+#: Queries on the ring are so many times as far from the middle as the farthest key.
+RING = 1.5
 
 
 @dataclass(frozen=True)
@@ -58,20 +60,37 @@ class SharedPicture:
 
 @dataclass(frozen=True)
 class _Gauge:
-    """queries · forth, (keys + shift) · back; with `lifted`, one coordinate more. scale: c, or nan."""
+    """queries · forth, (keys + shift) · back, then what the name says. scale: c, or nan.
 
+    lifted   one coordinate more, so that the order of distances is the order of scores
+    ring     every query as far out as all others, in its own direction: the keys that lie farthest in that direction are the nearest to it.
+             A query's length changes how sharply it attends, not whom it attends to most
+    """
+
+    name: str
     shift: np.ndarray
     forth: np.ndarray
     back: np.ndarray
     scale: float
-    lifted: bool
 
-    def of(self, layer: SharedLayer, largest: float) -> SharedLayer:
-        queries, keys = layer.queries @ self.forth, (layer.keys + self.shift) @ self.back
-        return SharedLayer(*lift(queries, keys, largest)) if self.lifted else SharedLayer(queries, keys)
+    def moved(self, layer: SharedLayer, axes: np.ndarray | None = None) -> SharedLayer:
+        """Shifted and mapped; with `axes`, [hidden, direction], along these directions alone."""
+        forth, back = (self.forth, self.back) if axes is None else (self.forth @ axes, self.back @ axes)
+        return SharedLayer(layer.queries @ forth, (layer.keys + self.shift) @ back)
 
-    def largest(self, layer: SharedLayer) -> float:
-        return float(np.square((layer.keys + self.shift) @ self.back).sum(-1).max())
+    def finished(self, moved: SharedLayer, largest: float) -> SharedLayer:
+        """largest: the largest ‖k‖² of all layers."""
+        if self.name == "lifted":
+            return SharedLayer(*lift(moved.queries, moved.keys, largest))
+        if self.name == "ring":
+            lengths = np.maximum(np.linalg.norm(moved.queries, axis=-1, keepdims=True), 1e-30)
+            return SharedLayer(moved.queries / lengths * (RING * np.sqrt(largest)), moved.keys)
+        return moved
+
+    @property
+    def keeps_scores(self) -> bool:
+        """Whether distances follow scores along fewer directions too, once these are finished alone."""
+        return self.name in ("lifted", "ring")
 
 
 class PulledBack:
@@ -137,27 +156,51 @@ def shared_picture(stack: CapturedStack, how: str, gauge: str, *, dims: int, see
         )
     layers = PulledBack(stack, stack.shared)
     chosen = _gauge(layers, gauge)
-    largest = max(chosen.largest(layer) for layer in layers) if chosen.lifted else 0.0
+    largest = _largest(chosen, layers)
     facts = {name: np.full(shape, np.nan) for name in (*_MEASURED, "kl", "scale")}
     facts["scale"][:] = chosen.scale
     norms = np.zeros((*shape, n_query), np.float32), np.zeros((*shape, n_key), np.float32)
     moments = _Moments()
     for index, layer in enumerate(layers):
-        gauged = chosen.of(layer, largest)
+        gauged = chosen.finished(chosen.moved(layer), largest)
         for name, values in _measured(stack, index, layer, gauged).items():
             facts[name][index] = values
         norms[0][index], norms[1][index] = np.linalg.norm(layer.queries, axis=-1), np.linalg.norm(layer.keys, axis=-1)
         moments.add(gauged)
         if report is not None:
             report(index + 1, shape[0])
-    mean, axes = moments.axes(dims if how == "pca" else DIRECTIONS)
-    flat = [((gauged.queries - mean) @ axes, (gauged.keys - mean) @ axes) for gauged in (chosen.of(layer, largest) for layer in layers)]
-    queries, keys = (np.stack(side) for side in zip(*flat, strict=True))  # [layer, head, query, direction], [layer, key, direction]
+    if how == "pca" and chosen.keeps_scores:
+        flat = _along_scores(chosen, layers, dims)
+    else:
+        mean, axes = moments.axes(dims if how == "pca" else DIRECTIONS)
+        every = (chosen.finished(chosen.moved(layer), largest) for layer in layers)
+        flat = [SharedLayer((gauged.queries - mean) @ axes, (gauged.keys - mean) @ axes) for gauged in every]
+    queries = np.stack([layer.queries for layer in flat])  # [layer, head, query, direction]
+    keys = np.stack([layer.keys for layer in flat])  # [layer, key, direction]
     if how != "pca":
         points = project(np.concatenate([side.reshape(-1, side.shape[-1]) for side in (queries, keys)]), how, dims=dims, seed=seed)
         queries, keys = points[: shape[0] * shape[1] * n_query].reshape(*shape, n_query, dims), points[-shape[0] * n_key :]
         keys = keys.reshape(shape[0], n_key, dims)
     return SharedPicture(queries, np.broadcast_to(keys[:, None], (*shape, n_key, dims)), *norms, facts)
+
+
+def _along_scores(chosen: _Gauge, layers: PulledBack, dims: int) -> list[SharedLayer]:
+    """The directions in which scores vary most (both sides have one second moment, so that PCA finds them), finished along these alone.
+
+    A lifted picture has one direction less, and the height.
+    """
+    moments = _Moments()
+    for layer in layers:
+        moments.add(chosen.moved(layer))
+    second = (moments.second(0) + moments.second(1)) / 2
+    axes = axes_of(second, dims - 1 if chosen.name == "lifted" else dims)
+    largest = _largest(chosen, layers, axes)
+    return [chosen.finished(chosen.moved(layer, axes), largest) for layer in layers]
+
+
+def _largest(chosen: _Gauge, layers: PulledBack, axes: np.ndarray | None = None) -> float:
+    """The largest ‖k‖² of all layers, where the gauge asks for it."""
+    return max(float(np.square(chosen.moved(layer, axes).keys).sum(-1).max()) for layer in layers) if chosen.keeps_scores else 0.0
 
 
 #: What is measured of every head in the common space, before it is projected.
@@ -221,15 +264,15 @@ def _gauge(layers: PulledBack, gauge: str) -> _Gauge:
     hidden = len(moments.mean(1))
     same = np.eye(hidden)
     if gauge == "none":
-        return _Gauge(np.zeros(hidden), same, same, 1.0, False)
-    if gauge == "lifted":
+        return _Gauge(gauge, np.zeros(hidden), same, same, 1.0)
+    if gauge in ("lifted", "ring"):
         mean = moments.mean(1)
         keys = moments.second(1) - np.outer(mean, mean)
         forth, back = balancing(lifted_off_zero(moments.second(0)), lifted_off_zero(keys))
-        return _Gauge(-mean, forth, back, float("nan"), True)
+        return _Gauge(gauge, -mean, forth, back, float("nan"))
     shift = moments.mean(0) - moments.mean(1)
     c = _one_scale(layers, shift)
-    return _Gauge(shift, same * c, same / c, c, False)
+    return _Gauge(gauge, shift, same * c, same / c, c)
 
 
 def _one_scale(layers: PulledBack, shift: np.ndarray) -> float:

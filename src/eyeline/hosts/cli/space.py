@@ -50,7 +50,10 @@ def space(
     ] = None,
     gauge: Annotated[
         str | None,
-        typer.Option(help="attentionviz, searched, lifted or none.", show_default="lifted for fitted, freed and shared, else attentionviz"),
+        typer.Option(
+            help="attentionviz, searched, lifted or none; of shared also ring.",
+            show_default="lifted for fitted and freed, ring for shared, else attentionviz",
+        ),
     ] = None,
     dims: Annotated[int, typer.Option(help="2 or 3 dimensions.")] = 2,
     shared_scale: Annotated[bool, typer.Option("--shared-scale", help="Of attentionviz: one scale for all heads.")] = False,

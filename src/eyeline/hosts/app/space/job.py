@@ -22,7 +22,7 @@ PROJECTIONS, GAUGES = ("fitted", "freed", "pca"), ("attentionviz", "searched", "
 #: Of the searched gauge: which distance, and where.
 DISTANCES, CORRELATE = ("euclidean", "cosine"), ("full", "plane")
 #: What the points are, and the gauges of one space for all heads and layers.
-KINDS, SHARED_GAUGES = ("queries-keys", "shared", "values"), ("lifted", "attentionviz", "none")
+KINDS, SHARED_GAUGES = ("queries-keys", "shared", "values"), ("ring", "lifted", "attentionviz", "none")
 #: The steps of a space that have a message.
 STEPS = ("texts", "fitting", "freeing", "holding_out", "projecting")
 
