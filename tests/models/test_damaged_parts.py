@@ -81,3 +81,18 @@ def test_an_update_of_another_encoder_is_refused():
 def test_names_that_no_file_can_have_are_our_error(name):
     with pytest.raises(ModelError):
         el.load(name)
+
+
+def test_a_conversion_that_is_killed_leaves_nothing_outside_its_own_folder(tmp_path, monkeypatch):
+    (tmp_path / "cache").mkdir()
+    archive_of(tmp_path / "x.tar.gz", "model.onnx", b"graph")
+    seen = []
+
+    def killed(graph: Path) -> None:
+        seen.append((graph.read_bytes(), [path.name for path in (tmp_path / "cache").iterdir()]))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("eyeline.models.unpacking.onnx_archive.read_weights", killed)
+    with pytest.raises(KeyboardInterrupt):
+        convert_archive(tmp_path / "x.tar.gz", E5_CONFIG, tmp_path, tmp_path / "cache" / ".0123.part")
+    assert seen == [(b"graph", [".0123.part"])]

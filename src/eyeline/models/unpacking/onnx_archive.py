@@ -31,7 +31,7 @@ def convert_archive(archive: Path, config: Mapping[str, Any], tokenizer: Path, f
     tokenizer  the folder that holds the tokeniser's files
     """
     folder.mkdir(parents=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent) as unpacked:
+    with tempfile.TemporaryDirectory(dir=folder) as unpacked:  # within the folder, so that what a killed process leaves is swept with it
         try:
             with tarfile.open(archive) as files:
                 files.extractall(unpacked, filter="data")
