@@ -121,3 +121,19 @@ def test_an_executed_notebook_shows_the_picture_without_a_kernel(keep_widget_sta
     assert WIDGET not in picture
     name = re.findall(r'<img class="([\w-]+)"', picture["text/html"])[0]
     assert f".jp-OutputArea-child:has(.{name}) + .jp-OutputArea-child:not(:has([data-eyeline-live]))" in picture["text/html"]
+
+
+def test_an_embedded_view_is_a_live_page_in_its_present_state_and_small() -> None:
+    trace = Trace.from_arrays(np.random.default_rng(0).dirichlet(np.full(128, 0.1), size=(12, 12, 128)).astype(np.float32), ["a"] * 128)
+    bundle = head_view(trace, layer=3, theme="dark").embed()._repr_mimebundle_()
+    assert len(bundle["text/html"]) < 3_000_000
+    assert bundle["text/html"].startswith('<iframe sandbox="allow-scripts')
+    assert "&quot;layer&quot;:3" in bundle["text/html"]
+    assert bundle["image/svg+xml"].startswith("<svg")
+    assert "embedded" in bundle["text/plain"]
+
+
+def test_a_view_that_is_too_large_to_embed_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notebook, "LARGEST_FRAME", 10)
+    with pytest.raises(EyelineError, match="too large for a notebook"):
+        head_view(Trace.from_arrays(np.full((1, 1, 2, 2), 0.5), ["a", "b"])).embed()

@@ -6,6 +6,7 @@ import base64
 import html
 import secrets
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -109,6 +110,31 @@ def mimebundle(view: ViewData) -> dict[str, Any]:
         )
         return {"text/html": picture(view) + note, "text/plain": repr(view)}
     return {"text/html": frame(page(view)), "text/plain": repr(view)}
+
+
+@dataclass(frozen=True)
+class EmbeddedPage:
+    """A page in a frame, as the output of a cell. Programs that take no scripts from strangers show the picture in its place."""
+
+    html: str
+    picture: str
+    name: str
+
+    def __repr__(self) -> str:
+        return f"{self.name}, embedded"
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/html": self.html, "image/svg+xml": self.picture, "text/plain": repr(self)}
+
+
+def embedded_page(view: ViewData) -> EmbeddedPage:
+    """The page with the present state of the view."""
+    size = sum(len(array.data) for array in view.arrays.values()) * 4 / 3
+    if size > LARGEST_FRAME:
+        raise EyelineError(
+            f"This view is a page of {size / 1e6:.0f} MB, too large for a notebook file.", "Give layers=[…], or save it as .html."
+        )
+    return EmbeddedPage(frame(page(view.starting(**view.state))), still(view), repr(view))
 
 
 def widget_data(view: ViewData) -> dict[str, Any]:

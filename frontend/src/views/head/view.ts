@@ -2,6 +2,7 @@
 
 import { counted } from "../../core/labels";
 import { el } from "../../controls/dom";
+import { sinkOffer } from "./sink";
 import { leftOut, shownHeads } from "../../controls/heads";
 import { drawnOf, drawnTitle, drawnWhole } from "../../core/quantity";
 import { combinedName, headName } from "../../core/reading";
@@ -14,6 +15,7 @@ export function headView(stage: Stage): ViewInstance {
   let message: HTMLElement | null = null;
   const hint = el("p", { class: "hint", role: "status", hidden: true });
   stage.element.append(hint);
+  const offer = sinkOffer(stage);
 
   const say = (text: string | null) => {
     message?.remove();
@@ -37,6 +39,7 @@ export function headView(stage: Stage): ViewInstance {
       if (!shownHeads(stage.spec, state).length || !rows.labels.length || !cols.labels.length) {
         clear();
         hint.hidden = true;
+        offer.hide();
         say(shownHeads(stage.spec, state).length ? labels.empty_tokens : labels.empty_heads);
         return;
       }
@@ -48,6 +51,7 @@ export function headView(stage: Stage): ViewInstance {
       if (part && !(part instanceof wanted)) clear();
       part ??= new wanted(stage);
       await part.draw(current);
+      if (current()) await offer.update(current);
     },
     scene: () => part?.scene() ?? null,
     summary: () => part?.summary() ?? { kind: "head", as: stage.state().as, lines: [] },

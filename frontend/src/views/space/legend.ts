@@ -2,7 +2,7 @@
 
 import { format, parse, pixel } from "../../core/colours";
 import type { Facts } from "../../core/contract";
-import type { Labels } from "../../core/labels";
+import { counted, type Labels } from "../../core/labels";
 import type { Theme } from "../../core/theme";
 import { measure } from "../../marks/canvas";
 import type { Item } from "../../marks/scene";
@@ -25,8 +25,8 @@ export function factPhrases(facts: Facts, labels: Labels): string[] {
   const [first, five] = unseen ? [facts.top1_held_out, facts.top5_held_out] : [facts.top1_projected, facts.top5_projected];
   if (known(first)) list.push(`${labels.nearest_key} ${percent(first)}${unseen}`);
   if (known(five)) list.push(`${labels.nearest_five} ${percent(five)}`);
-  if (known(facts.kl) && known(facts.entropy))
-    list.push(`${labels.lost} ${facts.kl.toFixed(2)} ${labels.of} ${facts.entropy.toFixed(2)} ${labels.nats}`);
+  if (known(facts.kl)) list.push(counted(labels.differs, facts.kl.toFixed(2)));
+  if (known(facts.entropy)) list.push(counted(labels.head_entropy, facts.entropy.toFixed(2)));
   if (known(facts.rank_correlation)) list.push(`${labels.rank_correlation} ${facts.rank_correlation.toFixed(2).replace("-", "−")}`);
   return list;
 }
