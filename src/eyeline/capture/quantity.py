@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from eyeline.errors import TraceError
@@ -30,6 +30,17 @@ class Quantity:
     answer: str
     position: int
     scores: tuple[float, ...]
+
+    def at_word_level(self, groups: Sequence[Sequence[int]]) -> Quantity:
+        """One number a word, the sum over its pieces. groups: the token positions of each word; see `TokenizedText.word_groups`.
+
+        >>> Quantity("m", "M", False, "", 2, (1.0, 2.0, 3.0)).at_word_level([[0], [1, 2]])
+        Quantity(method='m', name='M', signed=False, answer='', position=1, scores=(1.0, 5.0))
+        """
+        if len(groups) == len(self.scores):
+            return self
+        position = next(index for index, group in enumerate(groups) if self.position in group)
+        return replace(self, position=position, scores=tuple(sum(self.scores[i] for i in group) for group in groups))
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "scores": list(self.scores)}

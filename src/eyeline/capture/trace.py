@@ -120,7 +120,10 @@ class Trace:
 
     def words(self) -> Trace:
         """The same trace at word level; rows still sum to 1."""
-        return replace(self, stacks={name: stack.words() for name, stack in self.stacks.items()})
+        about, quantity = self.about, self.quantity
+        if quantity is not None:
+            about = {**about, KEY: quantity.at_word_level(self.text.word_groups).to_json()}
+        return replace(self, stacks={name: stack.words() for name, stack in self.stacks.items()}, about=about)
 
     def save(self, path: str | Path) -> None:
         """Write to a safetensors file, whole or not at all. `el.open` reads it, without torch."""

@@ -184,6 +184,15 @@ def test_a_trace_of_a_quantity_is_saved_and_opened_with_its_name(tmp_path: Path)
     assert np.array_equal(again.weights, trace.weights)
 
 
+def test_scores_of_words_are_the_sums_of_their_pieces() -> None:
+    trace = el.attribute(masked(), "the catmat sat on the [MASK]", method="integrated-gradients")
+    words = trace.words()
+    assert len(words.quantity.scores) == len(words.text) < len(trace.text)
+    assert sum(words.quantity.scores) == pytest.approx(sum(trace.quantity.scores), abs=1e-5)
+    assert words.text.tokens[words.quantity.position] == "[MASK]"
+    assert words.words().quantity == words.quantity
+
+
 def test_nothing_is_left_behind_in_the_model() -> None:
     model = masked()
     before = {name: tensor.clone() for name, tensor in model.hf.state_dict().items()}
