@@ -17,6 +17,7 @@ import eyeline as el
 from eyeline.analyses.sampling import sample
 from eyeline.plots.probes.probes import PAPER, epochs_text, kind_of
 from eyeline.results.facts import ProbeOptions
+from eyeline.results.table import Cell
 from results import markdown_table, put_section
 
 DATA = Path(os.environ.get("EYELINE_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -122,6 +123,10 @@ def _held_out(points: el.Table) -> str:
     return f"{points['held_out_uas'].astype(float).mean():.1f}" if len(points) else "–"
 
 
+def _direction(row: dict[str, Cell]) -> str:
+    return str(row["direction"]).replace("-", " ").replace("head", "governor")
+
+
 def findings(run: el.Run) -> list[str]:
     """Whether the rows stand as the paper found them; said either way."""
     uas = {kind_of(str(row["probe"])): float(row["uas"]) for row in run.table("probes").rows()}
@@ -137,7 +142,7 @@ def findings(run: el.Run) -> list[str]:
         )
     weights = run.table("probe_weights").where(probe="attention-only")
     largest = sorted(weights.rows(), key=lambda row: -float(row["weight"]))[:5]
-    heads = ", ".join(f"L{row['layer']}·H{row['head']} ({row['direction']}, {float(row['weight']):.1f})" for row in largest)
+    heads = ", ".join(f"L{row['layer']}·H{row['head']} ({_direction(row)}, {float(row['weight']):.1f})" for row in largest)
     return [first, f"The heads with the largest weights of the attention-only probe: {heads}."]
 
 
