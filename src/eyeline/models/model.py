@@ -236,6 +236,12 @@ class Model:
         return self.layout.notices
 
 
+def check_model(model: object) -> None:
+    """Refuse anything else where an analysis takes an open model."""
+    if not isinstance(model, Model):
+        raise ModelError(f"A {type(model).__name__} where a model was expected.", "Open one: el.load(name), or el.wrap(hf, tokenizer).")
+
+
 def _check_weights_are_here(hf: PreTrainedModel, name: str) -> None:
     """Refuse a model whose weights are elsewhere (offloaded to disk or to another device's memory): its layers are there only in turn."""
     away = next((parameter for parameter, tensor in hf.named_parameters() if tensor.is_meta), None)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 from eyeline.capture.collect import Collector, Sides
@@ -14,6 +15,7 @@ from eyeline.capture.interventions.records import Intervention
 from eyeline.capture.selection import check_keep, check_layers
 from eyeline.capture.sides import SidesReader, Source, label_positions
 from eyeline.capture.trace import Trace
+from eyeline.errors import TraceError
 from eyeline.models.answer.predict import Answerer
 from eyeline.models.fingerprint import Fingerprint
 from eyeline.models.passes import Passes
@@ -92,6 +94,8 @@ class Tracer:
         check_memory(layout, chosen, keep, [sides])
         trace = self._trace_batch([sides], chosen, keep, changes)[0]
         names = [str(change) for change in changes]
+        if not all(np.isfinite(weights).all() for stack in trace.stacks.values() for weights in stack.weights_by_layer):
+            raise TraceError(f"With {'; '.join(names)} the model computes nan or infinite.", "Scale by a smaller number.")
         notices = [*trace.about["notices"], *(f"The model was changed for this pass: {change}." for change in names)]
         return replace(trace, about={**trace.about, "interventions": names, "notices": notices})
 

@@ -11,7 +11,7 @@ from eyeline.capture.quantity import KEY, Quantity
 from eyeline.capture.stack import Stack
 from eyeline.capture.trace import Trace
 from eyeline.errors import EyelineError, ModelError, nearest
-from eyeline.models.model import Model
+from eyeline.models.model import Model, check_model
 from eyeline.version import __version__
 
 
@@ -34,8 +34,7 @@ def attribute(
     `trace.weights` is [layer, head, query, key]; one head where heads are not told apart, one layer where layers are not.
     `trace.quantity` names the quantity, and its `scores` are one number a token.
     """
-    if not isinstance(model, Model):
-        raise ModelError(f"A {type(model).__name__} where a model was expected.", "Open one: el.load(name).")
+    check_model(model)
     known = chosen_method(method)
     check_one_tower(model)
     sides = model.read(text if pair is None else (text, pair), truncate=truncate)

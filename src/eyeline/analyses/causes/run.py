@@ -16,7 +16,7 @@ from eyeline.analyses.corpus.statistics.head_effects import HeadEffects
 from eyeline.analyses.corpus.statistics.pruning import Pruning
 from eyeline.analyses.progress import ReportProgress
 from eyeline.heads import HeadRef
-from eyeline.models.model import Model
+from eyeline.models.model import Model, check_model
 from eyeline.models.objective import objective_of
 from eyeline.results.run import Run
 from eyeline.results.table import Table
@@ -48,6 +48,7 @@ def causes(
     pruning   also measure what is left when more and more heads go: those with the least effect first, and in random order
     The rest is as in `analyse`. Tables: causes (a row for each head), causes_agreement, pruning, average_attention, entropy.
     """
+    check_model(model)
     objective_of(model)  # a model without a loss is refused before anything is computed or written
     corpus = Corpus.of(corpus)
     chosen = None if layers is None else list(layers)

@@ -27,7 +27,7 @@ from eyeline.capture.selection import listed
 from eyeline.errors import ModelError, TextError
 from eyeline.heads import HeadRef
 from eyeline.measures.divergence import jensen_shannon
-from eyeline.models.model import Model
+from eyeline.models.model import Model, check_model
 from eyeline.results.comparison import Comparison
 from eyeline.results.facts import CompareOptions
 from eyeline.results.run import Run
@@ -64,6 +64,8 @@ def compare(
     >>> float(found.table["js"].max())
     0.0
     """
+    check_model(first)
+    check_model(second)
     corpus = Corpus.of(corpus)
     check_seed(seed)
     chosen, left_out = _in_common(first, second, layers)

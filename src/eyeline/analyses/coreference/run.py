@@ -23,7 +23,7 @@ from eyeline.analyses.word_maps import MAX_TOKENS, WordTexts, each_word_map, rea
 from eyeline.capture.selection import check_layers_of
 from eyeline.errors import ModelError, TextError
 from eyeline.heads import HeadRef
-from eyeline.models.model import Model
+from eyeline.models.model import Model, check_model
 from eyeline.results.facts import CoreferenceFacts, CoreferenceOptions, CorpusFacts, ExampleFacts, HeldOutFacts
 from eyeline.results.run import Run
 from eyeline.text.coreference.mention import TYPES, MarkedDocument
@@ -58,6 +58,7 @@ def coreference(
     The tables: `coreference`, a row for each method; `coreference_heads`, a row for each head and direction; `coreference_example`, the
     words of a window in which the best head is right. Accuracies are in per cent; where a type of mention does not occur, nan.
     """
+    check_model(model)
     corpus = _corpus(documents, strict)
     numbers = None if layers is None else list(check_layers_of(model.layout, reading_stack(model), layers))
     options = CoreferenceOptions(limit, max_tokens, first_window, None if numbers is None else tuple(numbers), seed, strict)

@@ -24,7 +24,7 @@ from eyeline.analyses.provenance import corpus_facts, provenance
 from eyeline.capture.collect import Sides
 from eyeline.capture.selection import check_layers
 from eyeline.errors import ModelError, StorageError, TextError
-from eyeline.models.model import Model
+from eyeline.models.model import Model, check_model
 from eyeline.models.tracing import BATCH_TOKENS
 from eyeline.results.facts import AnalyseOptions, RunFacts
 from eyeline.results.run import Run
@@ -66,6 +66,7 @@ def analyse(
     folder      where the sums are kept while the run goes on; with `resume`, go on from what is there
     progress    called after each batch (`analyses.progress`)
     """
+    check_model(model)
     corpus = Corpus.of(corpus)
     statistics = statistics_named(USUAL) if statistics is None else statistics
     if not statistics:

@@ -21,7 +21,7 @@ from eyeline.analyses.word_maps import MAX_TOKENS, WordMaps, each_word_map, read
 from eyeline.capture.selection import check_layers_of
 from eyeline.errors import TextError, nearest
 from eyeline.measures.governors import OFFSETS, WIDE_OFFSETS, at_offset, best_offset, most_attended
-from eyeline.models.model import Model
+from eyeline.models.model import Model, check_model
 from eyeline.results.facts import CorpusFacts, SyntaxOptions
 from eyeline.results.run import Run
 from eyeline.results.table import Cell, Table
@@ -57,6 +57,7 @@ def syntax(
     on one half of the sentences, scores on the other, and the other way round. `baseline` is the best of the fixed offsets −3 to 2, as in
     the paper; `baseline_any` that of the offsets −20 to 20, for relations between distant words.
     """
+    check_model(model)
     if labels not in LABELS:
         raise TextError(f"Labels {labels!r}.", nearest(labels, LABELS))
     if min_count < 1:

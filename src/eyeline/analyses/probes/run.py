@@ -22,7 +22,7 @@ from eyeline.analyses.provenance import provenance
 from eyeline.analyses.sampling import sample
 from eyeline.analyses.word_maps import MAX_TOKENS
 from eyeline.errors import TextError
-from eyeline.models.model import Model
+from eyeline.models.model import Model, check_model
 from eyeline.models.reinitialise import reinitialised
 from eyeline.results.facts import CorpusFacts, ProbeOptions, TrainingFacts, WordVectorFacts
 from eyeline.results.probes.trained import ProbeWords, TrainedProbes
@@ -70,6 +70,7 @@ def probe(
     sentences), probes_learning (the learning curve of each training), probe_weights (which heads the probes use) and probe_parses (some
     sentences parsed).
     """
+    check_model(model)
     if not 0 <= seed <= MOST_SEED:
         raise TextError(f"seed={seed}.", f"Give a whole number from 0 to {MOST_SEED}.")
     for name, value in (("seeds", seeds), ("epochs", epochs), ("limit", limit), ("max_tokens", max_tokens)):

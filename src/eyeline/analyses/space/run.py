@@ -26,7 +26,7 @@ from eyeline.errors import TraceError
 from eyeline.measures.space.fidelity import Fidelity
 from eyeline.measures.space.project import METHODS
 from eyeline.measures.space.search_gauge import Agreement
-from eyeline.models.model import Model
+from eyeline.models.model import Model, check_model
 from eyeline.results.facts import GaugeCheck, RunFacts, SpaceOptions, StackCheck
 from eyeline.results.space.gauge_row import GaugeRow
 from eyeline.results.space.shown_fidelity import HELD_OUT
@@ -83,6 +83,7 @@ def space(
     >>> space.only.queries.shape, space.project
     ((1, 2, 27, 2), 'fitted')
     """
+    check_model(model)
     corpus = Corpus.of(corpus)
     chosen = check_options(of, project, gauge, dims, shared_scale, Agreement(distance, correlate, dims))
     how = chosen.project

@@ -78,7 +78,9 @@ def _ablation(intervention: Ablate, heads: tuple[HeadRef, ...], sizes: Mapping[s
         if intervention.by == "resample":
             raise TraceError("Ablation by resampling without another text.", "Give its trace: el.Ablate(…, source=trace).")
         return Checked(intervention, heads)
-    traces = [source] if isinstance(source, Trace) else list(source)
+    traces = [source] if isinstance(source, Trace) else list(source) if isinstance(source, Sequence) else []
+    if not all(isinstance(trace, Trace) for trace in traces):
+        raise TraceError(f"Ablation by {intervention.by} from something else than traces.", "Give a trace, or several for the mean.")
     if not traces or (intervention.by == "resample" and len(traces) > 1):
         raise TraceError(f"Ablation by {intervention.by} from {len(traces)} traces.", "Give one trace, or several for the mean.")
     if intervention.by == "mean":
@@ -128,6 +130,9 @@ def output_of(source: Any, head: HeadRef) -> Any:
 def _heads(intervention: Intervention, layout: Layout, name: str) -> tuple[HeadRef, ...]:
     given = intervention.heads
     if given is None and isinstance(intervention, Patch) and not isinstance(intervention.trace, Trace):
+        if not isinstance(intervention.trace, Mapping):
+            kind = type(intervention.trace).__name__
+            raise TraceError(f"Patch from a {kind}.", "Give a trace, or arrays [query, dim]: {(layer, head): z}.")
         given = list(intervention.trace)
     if given is None:
         stack = getattr(intervention, "stack", "")

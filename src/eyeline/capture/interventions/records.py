@@ -47,7 +47,8 @@ class Scale:
     by: float
 
     def __str__(self) -> str:
-        return f"{listed_heads(self.heads)} times {self.by:g}"
+        factor = f"{self.by:g}" if isinstance(self.by, int | float) else repr(self.by)
+        return f"{listed_heads(self.heads)} times {factor}"
 
 
 @dataclass(frozen=True)
@@ -143,4 +144,4 @@ def named(head: Any) -> str:
 
 
 def _listed(positions: Sequence[int] | int) -> str:
-    return str(positions) if isinstance(positions, int) else ", ".join(map(str, positions))
+    return ", ".join(map(str, positions)) if isinstance(positions, Sequence) else str(positions)

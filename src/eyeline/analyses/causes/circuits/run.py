@@ -12,7 +12,7 @@ from eyeline.analyses.causes.circuits.patching import Patched, patch_heads
 from eyeline.analyses.progress import Progress, ReportProgress
 from eyeline.analyses.provenance import corpus_facts, provenance
 from eyeline.analyses.tables import head_table
-from eyeline.models.model import Model
+from eyeline.models.model import Model, check_model
 from eyeline.results.facts import CircuitOptions
 from eyeline.results.run import Run
 from eyeline.results.table import Table
@@ -43,6 +43,7 @@ def circuit(
     Tables: `patching` (a head patched from the clean text into the corrupt one: the share of the answer that comes back),
     `patching_positions` (the same at one token), `circuit` (edges by estimate, strongest first).
     """
+    check_model(model)
     started = time.monotonic()
     report = progress or (lambda _progress: None)
     pair = contrast(model, clean, corrupt, answer, against)
