@@ -6,7 +6,7 @@ from typing import Any
 
 KINDS = ("head", "model", "neuron", "space")
 #: What Python prints when the reader has done everything that `answer_to_hover_and_click` does.
-ASKED = '[(head, "locked"), (head, "hide_special"), (model, "opened"), (neuron, "query"), (space, "opened")]'
+VALUES_READ = '[(head, "locked"), (head, "hide_special"), (model, "opened"), (neuron, "query"), (space, "opened")]'
 IN_PYTHON = "in Python: [[4], True, True, 2, True]"
 
 

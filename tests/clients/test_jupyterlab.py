@@ -11,7 +11,7 @@ import nbformat
 import pytest
 
 from .conftest import ROOT, free_port
-from .live_views import ASKED, IN_PYTHON, LiveViews
+from .live_views import IN_PYTHON, VALUES_READ, LiveViews
 
 pytest.importorskip("jupyterlab", reason="JupyterLab is not installed (make test-clients)")
 
@@ -20,7 +20,7 @@ CELLS = (
     'model = made_up.view("model", 12, layers=2, heads=4)\nmodel',
     "neuron = made_up.neurons(12)\nneuron",
     "space = made_up_space.view()\nspace",
-    f'print("in Python:", [view.state.get(key) for view, key in {ASKED}])',
+    f'print("in Python:", [view.state.get(key) for view, key in {VALUES_READ}])',
 )
 QUIET = ("--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate", "--LabApp.extension_manager=readonly")
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from .conftest import free_port
-from .live_views import ASKED, IN_PYTHON, LiveViews
+from .live_views import IN_PYTHON, VALUES_READ, LiveViews
 
 pytest.importorskip("marimo", reason="marimo is not installed (make test-clients)")
 
@@ -55,8 +55,8 @@ def _(space):
 
 @app.cell
 def _(clock, head, mo, model, neuron, space):
-    asked = {ASKED}
-    mo.vstack([clock, mo.md("in Python: " + repr([view.state.get(key) for view, key in asked]))])
+    values_read = {VALUES_READ}
+    mo.vstack([clock, mo.md("in Python: " + repr([view.state.get(key) for view, key in values_read]))])
 
 
 if __name__ == "__main__":

@@ -40,10 +40,10 @@ def test_a_text_without_such_a_look_opens_at_its_last_word() -> None:
 
 
 def test_the_neuron_view_opens_at_a_query_that_looks_at_another_word() -> None:
-    made = neuron_trace(12)
-    view = neuron_view(made, layer=1, head=3)
-    assert view.state["query"] == telling_look(made.encoder, [1], [3]).query
-    assert neuron_view(made, query=4).state["query"] == 4
+    traced = neuron_trace(12)
+    view = neuron_view(traced, layer=1, head=3)
+    assert view.state["query"] == telling_look(traced.encoder, [1], [3]).query
+    assert neuron_view(traced, query=4).state["query"] == 4
 
 
 def test_the_default_model_opens_a_pronoun_on_its_antecedent(e5_small: el.Model) -> None:

@@ -38,8 +38,8 @@ def _flat(table: dict[str, object], prefix: str = "") -> list[tuple[str, str]]:
 def test_no_message_uses_a_word_that_the_glossary_replaced(language):
     banned = [word for row in glossary() for word in row[3].split(", ") if word and bool(HANGUL.search(word)) == (language == "ko")]
     assert len(banned) > 8
-    found = [f"{where}: {word}" for where, text in messages(language).items() for word in banned if word in text]
-    assert found == []
+    used = [f"{where}: {word}" for where, text in messages(language).items() for word in banned if word in text]
+    assert used == []
 
 
 @pytest.mark.parametrize(("language", "column"), [("ja", 1), ("ko", 2)])

@@ -85,20 +85,20 @@ def plain_logits(model: el.Model, ids: torch.Tensor, layer: int | None = None, h
 
 def reference(model: el.Model, by: str) -> dict[tuple[int, int], tuple[float, float]]:
     """(loss_change, answer_change) of every head, one text and one head at a time."""
-    found: dict[tuple[int, int], list[tuple[float, float]]] = {}
+    changes: dict[tuple[int, int], list[tuple[float, float]]] = {}
     for text in TEXTS:
         ids, labels = questions(model, text)
-        asked = labels[0] >= 0
-        whole = plain_logits(model, ids)[0, asked].log_softmax(-1)
-        best, right = whole.argmax(-1), labels[0, asked]
+        predicted = labels[0] >= 0
+        whole = plain_logits(model, ids)[0, predicted].log_softmax(-1)
+        best, right = whole.argmax(-1), labels[0, predicted]
         for layer in range(3):
             for head in range(4):
-                less = plain_logits(model, ids, layer, head, by)[0, asked].log_softmax(-1)
+                less = plain_logits(model, ids, layer, head, by)[0, predicted].log_softmax(-1)
                 rows = torch.arange(len(right))
                 loss = (whole[rows, right] - less[rows, right]).mean()
                 answer = (whole[rows, best].exp() - less[rows, best].exp()).mean()
-                found.setdefault((layer, head), []).append((float(loss), float(answer)))
-    return {key: (float(np.mean([a for a, _ in rows])), float(np.mean([b for _, b in rows]))) for key, rows in found.items()}
+                changes.setdefault((layer, head), []).append((float(loss), float(answer)))
+    return {key: (float(np.mean([a for a, _ in rows])), float(np.mean([b for _, b in rows]))) for key, rows in changes.items()}
 
 
 @pytest.mark.parametrize("make", [encoder, decoder])

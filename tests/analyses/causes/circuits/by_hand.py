@@ -13,10 +13,10 @@ import transformers as t
 
 import eyeline as el
 
-TOKENS, PLACES, HEADS, SIZE = 12, 12, 3, 20
+TOKENS, LONGEST, HEADS, SIZE = 12, 12, 3, 20
 WIDTH = HEADS * SIZE
 #: Where in the residual stream each thing stands: the token, its position, the note of the previous token, the answer, and rubbish.
-TOKEN, POSITION, NOTE, SAID, RUBBISH = (slice(i * 12, i * 12 + 12) for i in range(5))
+TOKEN, POSITION, NOTE, ANSWER, RUBBISH = (slice(i * 12, i * 12 + 12) for i in range(5))
 SHARP = 6.0
 
 
@@ -24,7 +24,7 @@ def induction_model() -> el.Model:
     """The model, with token numbers instead of a tokeniser."""
     torch.manual_seed(0)
     config = t.GPT2Config(
-        vocab_size=TOKENS, n_positions=PLACES, n_embd=WIDTH, n_layer=2, n_head=HEADS, n_inner=4, resid_pdrop=0, embd_pdrop=0, attn_pdrop=0,
+        vocab_size=TOKENS, n_positions=LONGEST, n_embd=WIDTH, n_layer=2, n_head=HEADS, n_inner=4, resid_pdrop=0, embd_pdrop=0, attn_pdrop=0,
         tie_word_embeddings=False, bos_token_id=0, eos_token_id=0,
     )  # fmt: skip
     hf: Any = t.GPT2LMHeadModel._from_config(config, attn_implementation="eager").eval()
@@ -40,8 +40,8 @@ def induction_model() -> el.Model:
             for head in range(1, HEADS):
                 _random_head(block.attn, head)
         _head(model.h[0].attn, 0, queries=(POSITION, torch.roll(torch.eye(12), -1, 1)), keys=(POSITION, torch.eye(12)), writes=NOTE)
-        _head(model.h[1].attn, 0, queries=(TOKEN, torch.eye(12)), keys=(NOTE, torch.eye(12)), writes=SAID)
-        hf.lm_head.weight[:, SAID] = torch.eye(12)
+        _head(model.h[1].attn, 0, queries=(TOKEN, torch.eye(12)), keys=(NOTE, torch.eye(12)), writes=ANSWER)
+        hf.lm_head.weight[:, ANSWER] = torch.eye(12)
     return el.wrap(hf, tokenizer(), name="by hand")
 
 

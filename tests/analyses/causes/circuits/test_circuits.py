@@ -124,8 +124,8 @@ def test_each_patch_equals_a_plain_hook_on_the_output_projection(kind):
             value = float(pair.metric(model.hf(**pair.corrupt_text.inputs).logits)[0])
         handle.remove()
         name = next(i for i, n in enumerate(patched.names) if (n.layer, n.head) == (layer, head))
-        found = patched.heads[name] if position is None else patched.positions[name, position]
-        assert found == pytest.approx((value - pair.corrupt) / (pair.clean - pair.corrupt), abs=1e-4)
+        restored = patched.heads[name] if position is None else patched.positions[name, position]
+        assert restored == pytest.approx((value - pair.corrupt) / (pair.clean - pair.corrupt), abs=1e-4)
 
 
 @pytest.mark.parametrize("kind", ["llama", "bert"])

@@ -173,8 +173,8 @@ def test_values_and_one_space_for_all_heads_can_be_chosen_on_the_page(script, sh
     assert errors(at) == []
     space = open_space(job.folder / FILE)
     assert space.of == of
-    said = [item.value for item in at.caption]
-    assert any("It is exact" in text for text in said) == (of == "shared")
+    captions = [item.value for item in at.caption]
+    assert any("It is exact" in text for text in captions) == (of == "shared")
 
 
 def test_a_searched_gauge_has_its_choices_and_every_gauge_is_shown_beside_none(script, shallow):
