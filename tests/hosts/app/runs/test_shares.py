@@ -76,3 +76,14 @@ def test_the_runs_page_shows_the_rule_and_keeps_to_it(script, tmp_path, language
     assert (old.exists(), new.exists()) == (False, True)
     rule = Say(language)("runs.rule", n=1, mb="0.0", runs=7, most=3, days=2)
     assert rule in [caption.value for caption in at.caption]
+
+
+def test_the_documentation_says_the_shares_that_are_in_force():
+    limits, text = Limits(), (Path(__file__).parents[4] / "docs" / "app.md").read_text(encoding="utf-8")
+    for words in (
+        f"{limits.jobs_each} analyses that wait or run, {limits.runs_each} runs, {limits.bytes_each // 10**6} MB",
+        f"deleted {limits.keep_days} days after",
+        f"after {limits.gone_minutes:g} minutes without an open page",
+        f"{limits.characters:,} characters, {limits.tokens} tokens",
+    ):
+        assert words in text
