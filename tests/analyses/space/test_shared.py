@@ -145,3 +145,18 @@ def test_a_shared_space_is_saved_and_opened_again(tmp_path) -> None:
     assert again.of == "shared"
     np.testing.assert_array_equal(again.only.keys, space.only.keys)
     np.testing.assert_array_equal(again.only.facts["score_error"], space.only.facts["score_error"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["umap", "tsne"])
+def test_all_heads_and_layers_are_projected_at_once_by_umap_and_tsne(how: str) -> None:
+    space = el.space(opened("bert"), TEXTS, of="shared", project=how)
+    assert space.only.queries is not None
+    assert np.isfinite(space.only.queries).all()
+    np.testing.assert_array_equal(space.only.keys[:, 0], space.only.keys[:, 1])
+
+
+def test_more_points_than_umap_takes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("eyeline.analyses.space.shared.MOST_POINTS", 100)
+    with pytest.raises(TraceError, match="points of all heads and layers"):
+        el.space(opened("bert"), TEXTS, of="shared", project="umap")
