@@ -130,6 +130,17 @@ def answer_of(name: str, trace: Trace, off: str) -> dict[str, Any]:
     return _ANSWERS.get(key, compute, lambda _: 1)
 
 
+def effects_of(name: str, trace: Trace) -> list[dict[str, Any]]:
+    """What the answer to the text of a trace becomes without each head alone."""
+    model = model_named(name)
+
+    def compute() -> list[dict[str, Any]]:
+        with compute_slot():
+            return model.head_effects(trace)
+
+    return _ANSWERS.get((model_source(name, current()), sides_key(trace), "effects"), compute, lambda _: 1)
+
+
 def sides_key(trace: Trace) -> tuple[tuple[int, ...], ...]:
     """The tokens of a trace, as a key."""
     return tuple(stack.query_text.ids for stack in trace.stacks.values())

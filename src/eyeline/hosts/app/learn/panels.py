@@ -9,6 +9,7 @@ from eyeline.hosts.app.figures import tables
 from eyeline.hosts.app.figures.tables import Column
 from eyeline.hosts.app.learn.lesson import CROSS, CROSS_SOURCE, CROSS_TARGET, PREVIOUS, SAT, Step, shown_value
 from eyeline.hosts.app.learn.measured import measured
+from eyeline.hosts.app.learn.switch_off import show_switched_off
 from eyeline.hosts.app.messages import Say
 from eyeline.results.trace.numbers import key_numbers
 
@@ -70,7 +71,13 @@ def show_layers(say: Say, trace: Trace) -> None:
     st.caption(say("learn.heads.source", n=measured().sentences, command=measured().command))
 
 
-PANELS = {"vectors": show_numbers, "self": show_translation, "heads": show_roles, "depth": show_layers}
+PANELS = {
+    "vectors": show_numbers,
+    "self": show_translation,
+    "heads": show_roles,
+    "depth": show_layers,
+    "limits": show_switched_off,
+}
 
 
 @st.fragment

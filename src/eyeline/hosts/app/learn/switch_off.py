@@ -1,0 +1,43 @@
+"""The last step of the lesson: a head that looks important and is not, and one that is, both to be switched off by the reader."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from eyeline.capture.trace import Trace
+from eyeline.hosts.app import mounted
+from eyeline.hosts.app.figures import tables
+from eyeline.hosts.app.figures.tables import Column
+from eyeline.hosts.app.messages import Say
+from eyeline.hosts.app.models import answer_of, effects_of, trace_of, view_cache
+from eyeline.hosts.app.view_state import with_state
+from eyeline.results.trace.telling_heads import TellingHead, telling_heads
+from eyeline.views import head_view
+
+#: The lesson's model with its masked-language-modelling head, and the sentence that it completes.
+ANSWERING, SENTENCE = "e5-small-mlm", "He drank a cup of [MASK]."
+
+
+def show_switched_off(say: Say, _: Trace) -> None:
+    """Two heads, chosen by measurement on the live model; what each does to the answer; and a view in which they can be switched off."""
+    trace = trace_of(ANSWERING, SENTENCE, None)
+    heads = telling_heads(trace, effects_of(ANSWERING, trace))
+    looks, matters = heads
+    answer = "" if trace.prediction is None else trace.prediction.label
+    st.markdown(say("learn.limits.switch_text", sentence=SENTENCE, answer=answer, looks=str(looks.head), matters=str(matters.head)))
+    tables.show(
+        Column(say("learn.heads.column_head"), [str(shown.head) for shown in heads], "token"),
+        Column(say("learn.limits.column_looks"), [f"{shown.token} {shown.weight:.2f}" for shown in heads], "token"),
+        Column(say("learn.limits.column_answer", answer=answer), [f"{shown.before:.2f}" for shown in heads]),
+        Column(say("learn.limits.column_without"), [f"{shown.after:.2f}" for shown in heads]),
+    )
+    _mount(say, trace, matters)
+
+
+@st.fragment
+def _mount(say: Say, trace: Trace, head: TellingHead) -> None:
+    state = {"layer": trace.layers.index(head.head.layer), "heads": [head.head.head]}
+    request = ("lesson-off", SENTENCE, repr(state), say.language)
+    data = view_cache().get(request, lambda: mounted.packed(with_state(head_view(trace), state), say.part("view"), answers=True), len)
+    off = mounted.show(data, "lesson-off").get("off")
+    mounted.send_answer(data, answer_of(ANSWERING, trace, off if isinstance(off, str) else ""), key="lesson-off-answer")
