@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from eyeline.views.pictures.drawing import head_colour, layer_colour, lifted
+from eyeline.views.pictures.open_space import links_of, open_head, placed, red_links
 from eyeline.views.pictures.shown import head_maps, shown, text_of
 from eyeline.views.pictures.still import SAVED, chosen_lines, still
 from eyeline.views.pictures.still_neuron import read
 
-from . import made_up
+from . import made_up, made_up_space
 from .conftest import Shown
 
 STATES: dict[str, dict[str, Any]] = {
@@ -74,3 +75,27 @@ def test_a_neuron_picture_has_the_rows_of_the_page(show: Callable[..., Shown], s
     assert step.masked.tolist() == [row["masked"] for row in rows]
     for name, values in (("score", step.scores), ("bias", step.bias), ("weight", step.weights)):
         np.testing.assert_allclose(values, [row[name] for row in rows], atol=1e-4)
+
+
+SPACES: dict[str, dict[str, Any]] = {
+    "every query's first key": {"links": "best"},
+    "of the chosen point": {"point": 7},
+    "the strongest of all": {"links": "top", "links_top": 9},
+    "of one text": {"links": "best", "text": 1},
+    "none, but red pairs": {"links": "none", "pairs": "fox → the; brown:quick"},
+    "zoomed": {"links": "best", "zoom": {"x": 0.2, "y": 0.3, "k": 2}},
+}
+
+
+@pytest.mark.parametrize("name", SPACES)
+@pytest.mark.parametrize("dims", [2, 3])
+def test_a_picture_of_an_open_space_has_the_lines_and_the_points_of_the_page(show: Callable[..., Shown], name: str, dims: int) -> None:
+    view = made_up_space.view(dims=dims, state={"opened": True, "layer": 1, "heads": [2], **SPACES[name]})
+    (scene,) = show(view).scene["spaces"]
+    opened = open_head(view, 1, 2)
+    assert {(link.start, link.end) for link in links_of(opened, view.state)} == {(link["from"], link["to"]) for link in scene["links"]}
+    assert {(link.start, link.end) for link in red_links(view, opened)} == {(link["from"], link["to"]) for link in scene["red"]}
+    on_page, drawn = np.array(scene["positions"])[:, :2], placed(opened, view.state, 1.0)
+    scale = (on_page[:, 0].max() - on_page[:, 0].min()) / (drawn[:, 0].max() - drawn[:, 0].min())
+    np.testing.assert_allclose(on_page - on_page[0], scale * (drawn - drawn[0]), atol=0.5)  # the same picture, up to its size
+    assert still(view, SAVED).count("<path") > 0

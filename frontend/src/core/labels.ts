@@ -110,7 +110,7 @@ export const ENGLISH = {
   empty_heads: "No head is switched on. Choose one above, or press “All”.",
   empty_tokens: "Nothing is left to show: every token is hidden. Change the reading controls above.",
   some_heads: "At this length only {n} of {all} heads fit into memory as lines. The heatmap shows any of them.",
-  sink_share: "{token} gets {share} of the attention shown.",
+  sink_share: "“{token}” gets {share} of the attention shown.",
   sink_hide: "Hide it",
   empty_rows: "No layer or no head is chosen.",
   empty_neuron: "This view was made without query and key vectors. Trace the text again, keeping queries and keys.",

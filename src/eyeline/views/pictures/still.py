@@ -58,8 +58,8 @@ def still(view: ViewData, bounds: Bounds = PREVIEW, language: str = "en") -> str
     state, caption = view.state, caption_of(view, language)
     if view.kind == "space":
         title, wide, high, body = plots(view)
-        return svg(wide, high, title, body)
-    if view.kind == "model" and not state.get("opened"):
+        drawn = svg(wide, high, title, body)
+    elif view.kind == "model" and not state.get("opened"):
         drawn = thumbnails(view, caption, saved=bounds is SAVED)
     elif view.kind == "neuron":
         drawn = neuron(view, caption)

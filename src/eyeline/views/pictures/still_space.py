@@ -9,6 +9,7 @@ import numpy as np
 
 from eyeline.heads import HeadRef
 from eyeline.views.data import ViewData
+from eyeline.views.pictures.open_space import drawn_points
 from eyeline.views.pictures.png import png_bytes
 
 #: As in frontend/src/core/theme.ts: queries, keys; a value is drawn in the colour of its head.
@@ -27,12 +28,12 @@ def plots(view: ViewData) -> tuple[str, float, float, str]:
     title = f"{space['model']} · {space['of'].replace('-', ' and ')} · {space['project']}, {space['dims']}-D"
     if state.get("opened"):
         layer, head = state.get("layer", 0), (state.get("heads") or [0])[0]
-        body = cell(stack, layer, head, decoded(view, stack, layer)[head], queries, 16, 52, LARGE)
+        body = cell(stack, layer, head, drawn_points(view, layer, head, (16, 52), LARGE), (16, 52, LARGE))
         return f"{title} · {name(stack, layer, head)} · {points} tokens", LARGE + 32, LARGE + 76, body
     rows, columns = stack["layers"][:MOST_ROWS], stack["heads"][:MOST_COLUMNS]
-    step = SMALL + 12
+    step, dark = SMALL + 12, state.get("theme") == "dark"
     parts = [
-        cell(stack, layer, head, points_of_head, queries, 16 + head * step, 52 + layer * (step + 12), SMALL)
+        small(stack, layer, head, points_of_head, queries, (16 + head * step, 52 + layer * (step + 12), SMALL), dark=dark)
         for layer in range(len(rows))
         for head, points_of_head in enumerate(decoded(view, stack, layer)[: len(columns)])
     ]
@@ -48,21 +49,28 @@ def decoded(view: ViewData, stack: dict[str, Any], layer: int) -> np.ndarray:
     return view.arrays[stack["layers"][layer]["points"]].decode()[..., :2] / 65535
 
 
-def cell(stack: dict[str, Any], layer: int, head: int, points: np.ndarray, queries: int, x: int, y: int, size: int) -> str:
-    """One head: its name, how often the nearest key is the most attended one, and its points [point, 2], queries first."""
+def small(stack: dict[str, Any], layer: int, head: int, points: np.ndarray, queries: int, box: tuple[int, int, int], *, dark: bool) -> str:
+    """One head of many: its points [point, 2] as pixels, queries first."""
+    x, y, size = box
+    data = base64.b64encode(png_bytes(shaded(points, queries, size, dark=dark))).decode()
+    image = f'<image x="{x}" y="{y}" width="{size}" height="{size}" href="data:image/png;base64,{data}"/>'
+    return cell(stack, layer, head, image, box)
+
+
+def cell(stack: dict[str, Any], layer: int, head: int, body: str, box: tuple[int, int, int]) -> str:
+    """The name of a head and how often the nearest key is the most attended one, above its drawing in a frame."""
+    x, y, size = box
     facts = stack["layers"][layer]["facts"][head]
     fidelity = next((facts[column] for column in ("top1_held_out", "top1_projected") if facts.get(column) is not None), None)
     written = "" if fidelity is None else f'<text x="{x + size}" y="{y - 5}" text-anchor="end" opacity="0.7">{100 * fidelity:.0f}%</text>'
-    data = base64.b64encode(png_bytes(shaded(points, queries, size))).decode()
     return (
-        f'<g font-size="{10 if size == SMALL else 12}"><text x="{x}" y="{y - 5}">{name(stack, layer, head)}</text>{written}</g>'
-        f'<image x="{x}" y="{y}" width="{size}" height="{size}" href="data:image/png;base64,{data}"/>'
+        f'<g font-size="{10 if size == SMALL else 12}"><text x="{x}" y="{y - 5}">{name(stack, layer, head)}</text>{written}</g>{body}'
         f'<rect x="{x}" y="{y}" width="{size}" height="{size}" fill="none" stroke="#d9dde3"/>'
     )
 
 
-def shaded(points: np.ndarray, keys_from: int, size: int) -> np.ndarray:
-    """[row, column, 3]: white where nothing is; elsewhere the mean colour of the points there, the stronger the more there are.
+def shaded(points: np.ndarray, keys_from: int, size: int, *, dark: bool = False) -> np.ndarray:
+    """[row, column, 3]: the ground where nothing is; elsewhere the mean colour of the points there, the stronger the more there are.
 
     points: [point, 2], from 0 to 1; from `keys_from` on they are keys.
     """
@@ -73,4 +81,6 @@ def shaded(points: np.ndarray, keys_from: int, size: int) -> np.ndarray:
     both = np.maximum(queries + keys, 1)[:, None]
     colour = (queries[:, None] * np.array(QUERY) + keys[:, None] * np.array(KEY)) / both
     cover = (1 - np.exp(-0.8 * (queries + keys)))[:, None]
-    return np.asarray(np.rint(255 * (1 - cover) + colour * cover).astype(np.uint8).reshape(size, size, 3))
+    return np.asarray(
+        np.rint(np.array((15, 17, 21) if dark else (255, 255, 255)) * (1 - cover) + colour * cover).astype(np.uint8).reshape(size, size, 3)
+    )

@@ -1,0 +1,167 @@
+"""One head of a space, opened: its points, lines and red pairs as the state shows them (frontend/src/views/space/)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from xml.sax.saxutils import escape
+
+import numpy as np
+
+from eyeline.errors import EyelineError
+from eyeline.text.named_pairs import named_pair, positions_of
+from eyeline.text.printable import printable
+from eyeline.views.data import ViewData
+from eyeline.views.pictures.drawing import SIZE, width
+from eyeline.views.pictures.shown import text_of
+
+QUERY, KEY, LINE, RED = "#2563eb", "#ea580c", "#5b6472", "#d00000"
+#: Below this a line of the chosen point says nothing; so many points get their token written beside them.
+FAINT, MOST_LABELS = 0.01, 60
+
+
+@dataclass(frozen=True)
+class SpaceLink:
+    """From the point of a query to the point of a key: indices of points, queries first."""
+
+    start: int
+    end: int
+    weight: float
+
+
+@dataclass(frozen=True)
+class OpenHead:
+    """The points of one head [point, dims], from 0 to 1; which text each query and key is of; each query's strongest keys [rank, query]."""
+
+    points: np.ndarray
+    query_texts: np.ndarray
+    key_texts: np.ndarray
+    tops: np.ndarray
+    weights: np.ndarray
+    tokens: list[str]
+
+    @property
+    def queries(self) -> int:
+        return len(self.query_texts)
+
+
+def open_head(view: ViewData, layer: int, head: int) -> OpenHead:
+    space = view.spec["spaces"][0]
+    stack = space["stacks"][view.state.get("stack", 0)]
+    record, values = stack["layers"][layer], space["of"] == "values"
+    lengths = [[len(view.spec["texts"][text]["tokens"]) for text in stack[side]] for side in ("query_texts", "key_texts")]
+    query_texts, key_texts = (np.repeat(np.arange(len(each)), each) for each in lengths)
+    starts = np.concatenate([[0], np.cumsum(lengths[1])])
+    position = view.arrays[record["tops"]].decode()[head].astype(int)  # [rank, query], counted from 1 in the text
+    tops = np.where(position > 0, starts[query_texts][None] + position - 1, -1)
+    sides = ("key_texts",) if values else ("query_texts", "key_texts")
+    tokens = [token for side in sides for text in stack[side] for token in view.spec["texts"][text]["tokens"]]
+    points = view.arrays[record["points"]].decode()[head] / 65535
+    weights = view.arrays[record["top_weights"]].decode()[head]
+    return OpenHead(points, query_texts[:0] if values else query_texts, key_texts, tops, weights, tokens)
+
+
+def links_of(opened: OpenHead, state: Mapping[str, Any]) -> list[SpaceLink]:
+    """The lines that the state asks for, strongest first; of values there are none."""
+    kind, text, count = state.get("links", "chosen"), state.get("text"), opened.queries
+    if kind == "none" or not count:
+        return []
+    ranks = range(1) if kind == "best" else range(len(opened.tops))
+    links = [
+        SpaceLink(query, count + int(opened.tops[rank, query]), float(opened.weights[rank, query]))
+        for rank in ranks
+        for query in range(count)
+        if opened.tops[rank, query] >= 0 and text in (None, int(opened.query_texts[query]))
+    ]
+    links.sort(key=lambda link: -link.weight)
+    if kind == "best":
+        return links
+    if kind == "top":
+        return [link for link in links if link.weight > 0][: int(state.get("links_top", 20))]
+    return [link for link in links if state.get("point") in (link.start, link.end) and link.weight >= FAINT]
+
+
+def red_links(view: ViewData, opened: OpenHead) -> list[SpaceLink]:
+    """Every query of the first word of a pair with every key of the second in the same text."""
+    stack = view.spec["spaces"][0]["stacks"][view.state.get("stack", 0)]
+    links = []
+    for written in (part.strip() for part in view.state.get("pairs", "").split(";")):
+        for index, numbers in enumerate(zip(stack["query_texts"], stack["key_texts"], strict=True)):
+            texts = [text_of({key: value for key, value in view.spec["texts"][at].items() if key != "tags"}) for at in numbers]
+            if not opened.queries or view.state.get("text") not in (None, index):
+                continue
+            try:
+                first, second = named_pair(written)
+                sides = [positions_of(name, text, "") for name, text in zip((first, second), texts, strict=True)]
+            except EyelineError:  # half written, or not in this text
+                continue
+            starts = [int(np.flatnonzero(own == index)[0]) for own in (opened.query_texts, opened.key_texts)]
+            links += [SpaceLink(starts[0] + query, opened.queries + starts[1] + key, 1.0) for query in sides[0] for key in sides[1]]
+    return links
+
+
+def placed(opened: OpenHead, state: Mapping[str, Any], size: float) -> np.ndarray:
+    """[point, (right, down)] in pixels of a square: the zoom's window fills it; three dimensions are turned first (camera.ts)."""
+    points = opened.points
+    if points.shape[1] == 3:
+        turn = {"yaw": 0.6, "pitch": 0.35, **state.get("turn", {})}
+        sine, cosine, down, up = math.sin(turn["yaw"]), math.cos(turn["yaw"]), math.sin(turn["pitch"]), math.cos(turn["pitch"])
+        rows = 1.1 / math.sqrt(3) * np.array([[cosine, 0, sine], [-sine * down, -up, cosine * down]])
+        flat = 0.5 + (points - 0.5) @ rows.T
+    else:
+        flat = points * [1, -1] + [0, 1]
+    zoom = {"x": 0.0, "y": 0.0, "k": 1.0, **state.get("zoom", {})}
+    return np.asarray((flat - [zoom["x"], zoom["y"]]) * zoom["k"] * size)
+
+
+def drawn_points(view: ViewData, layer: int, head: int, corner: tuple[int, int], size: int) -> str:
+    """The square with everything in it: lines beneath, queries as dots and keys as diamonds, red pairs and their tokens on top."""
+    state, opened = view.state, open_head(view, layer, head)
+    at = placed(opened, state, size)
+    inside = np.asarray(np.all((at >= 0) & (at <= size), axis=1))
+    at = at + corner
+    links, red = links_of(opened, state), red_links(view, opened)
+    parts = [line(at, link, LINE, 0.5 + 1.5 * link.weight, max(0.08, 0.7 * link.weight)) for link in links if seen(inside, link)]
+    texts = np.concatenate([opened.query_texts, opened.key_texts])
+    own = np.ones(len(at), bool) if state.get("text") is None else texts == state["text"]
+    for chosen, opacity in ((inside & ~own, 0.15), (inside & own, 0.8)):
+        for colour, shape, part in ((QUERY, DOT, slice(0, opened.queries)), (KEY, DIAMOND, slice(opened.queries, None))):
+            marks = "".join(f"M{x:.1f} {y:.1f}{shape}" for x, y in at[part][chosen[part]])
+            parts.append(f'<path d="{marks}" fill="{colour}" opacity="{opacity}"/>' if marks else "")
+    parts += [line(at, link, RED, 1.8, 1) for link in red if seen(inside, link)]
+    named = dict.fromkeys(point for link in (*red, *links) for point in (link.start, link.end))
+    few = [point for point in named or range(len(at)) if inside[point] and own[point]][:MOST_LABELS]
+    if named or len(at) <= MOST_LABELS:
+        parts += labels([opened.tokens[point] for point in few], at[few])
+    return "".join(parts)
+
+
+#: From the middle to the top, and around.
+DOT = "l0 -2.8l2 0.8l0.8 2l-0.8 2l-2 0.8l-2 -0.8l-0.8 -2l0.8 -2l2 -0.8Z"
+DIAMOND = "l0 -3.4l3 3.4l-3 3.4l-3 -3.4l3 -3.4Z"
+
+
+def line(at: np.ndarray, link: SpaceLink, colour: str, thick: float, opacity: float) -> str:
+    (x1, y1), (x2, y2) = at[link.start], at[link.end]
+    return (
+        f'<path d="M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}" fill="none" stroke="{colour}" stroke-width="{thick:.2f}" opacity="{opacity:.2f}"/>'
+    )
+
+
+def labels(tokens: Sequence[str], at: np.ndarray) -> list[str]:
+    """The tokens beside their points, without those that would lie on one before them."""
+    parts: list[str] = []
+    boxes: list[tuple[float, float, float]] = []  # left, right, foot
+    for token, (x, y) in zip(tokens, at, strict=True):
+        left, right, foot = x + 5, x + 5 + width(token) * 10 / SIZE, y - 4
+        if any(left < other[1] and other[0] < right and abs(foot - other[2]) < 11 for other in boxes):
+            continue
+        boxes.append((left, right, foot))
+        parts.append(f'<text x="{left:.0f}" y="{foot:.0f}" font-size="10">{escape(printable(token))}</text>')
+    return parts
+
+
+def seen(inside: np.ndarray, link: SpaceLink) -> bool:
+    return bool(inside[link.start] and inside[link.end])
