@@ -27,7 +27,8 @@ def attention_flow(maps: np.ndarray, queries: Sequence[int] | None = None) -> np
     n_layers, n, _ = maps.shape
     capacities = np.rint(maps * UNITS).astype(np.int32)
     layer, query, key = np.nonzero(capacities)
-    graph = csr_array((capacities[layer, query, key], ((layer + 1) * n + query, layer * n + key)), shape=((n_layers + 1) * n,) * 2)
+    rows, columns = (((layer + 1) * n + query).astype(np.int32), (layer * n + key).astype(np.int32))  # scipy 1.13 takes no others
+    graph = csr_array((capacities[layer, query, key], (rows, columns)), shape=((n_layers + 1) * n,) * 2)
     flows = np.zeros((n, n), dtype=np.float64)
     for source in range(n) if queries is None else queries:
         for token in range(n):
