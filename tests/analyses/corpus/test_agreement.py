@@ -18,7 +18,7 @@ from eyeline.analyses.corpus.batch import roles_of
 from eyeline.analyses.corpus.statistics.entropy import Entropy
 from eyeline.capture.selection import check_layers
 from eyeline.errors import ModelError
-from eyeline.models import model as model_module
+from eyeline.models import tracing as tracing_module
 from tests.capture.families import SEQ2SEQ, TINY, tiny_tokenizer
 from tests.laws.statistics import tiny_model
 
@@ -63,7 +63,7 @@ def dense_entropy(model: el.Model, texts: list) -> dict[tuple[str, int, int], fl
 
 @pytest.mark.parametrize(("make", "texts"), [(splinter, TEXTS), (pegasus_x, PAIRS)], ids=["splinter", "pegasus-x"])
 def test_entropy_of_models_without_sdpa_is_that_of_their_maps(make, texts, monkeypatch):
-    monkeypatch.setattr(model_module, "BATCH_TEXTS", 3)
+    monkeypatch.setattr(tracing_module, "BATCH_TEXTS", 3)
     model = make()
     run = el.analyse(model, texts, [Entropy()])
     expected = dense_entropy(model, texts)
@@ -99,7 +99,7 @@ def test_a_form_that_is_wrong_without_padding_alone_is_not_used(monkeypatch):
 
 
 def test_a_fault_after_the_first_batch_stops_the_run(monkeypatch):
-    monkeypatch.setattr(model_module, "BATCH_TEXTS", 3)
+    monkeypatch.setattr(tracing_module, "BATCH_TEXTS", 3)
     monkeypatch.setattr(agreement, "RECHECK_EVERY", 1)
     right, reports = fold_module.rows_of_scores, []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,14 @@ class Interrupting(el.statistics.Entropy):
         if not Interrupting.pressed:
             Interrupting.pressed = True
             os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.fixture(autouse=True)
+def python_handles_interrupts() -> Iterator[None]:
+    """As in a terminal: a process that was started in the background ignores Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def table(run: el.Run) -> str:

@@ -20,7 +20,7 @@ from eyeline.analyses.corpus import run as run_module
 from eyeline.analyses.corpus.run import analyse
 from eyeline.corpora import read_corpus
 from eyeline.errors import EyelineError, ModelError, StorageError, TextError, TraceError
-from eyeline.models import model as model_module
+from eyeline.models import tracing as tracing_module
 from eyeline.results.facts_json import facts_from_json, facts_to_json
 from eyeline.statistics import AverageAttention, Entropy, HeadDistances, Importance
 from eyeline.text.corpora.corpus import Corpus
@@ -54,7 +54,7 @@ def in_small_batches(folder: Path, kill_after: int = -1, *, resume: bool = False
 
     statistics = [AverageAttention(), Entropy(), HeadDistances(), Importance()]
     with pytest.MonkeyPatch.context() as patch:
-        for module, name, value in ((run_module, "SAVE_EVERY", 0.0), (run_module, "GROUP", 8), (model_module, "BATCH_TEXTS", 3)):
+        for module, name, value in ((run_module, "SAVE_EVERY", 0.0), (run_module, "GROUP", 8), (tracing_module, "BATCH_TEXTS", 3)):
             patch.setattr(module, name, value)
         analyse(tiny_model(), TEXTS, statistics, folder=folder, resume=resume, progress=progress)
     return batches

@@ -171,7 +171,7 @@ def test_a_subset_of_layers_gives_the_same_numbers_for_those_layers() -> None:
 
 def test_batching_does_not_change_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
     together = el.syntax(tiny_model(), SENTENCES, min_count=1).table("syntax_heads")
-    monkeypatch.setattr("eyeline.models.model.BATCH_TEXTS", 1)
+    monkeypatch.setattr("eyeline.models.tracing.BATCH_TEXTS", 1)
     np.testing.assert_allclose(el.syntax(tiny_model(), SENTENCES, min_count=1).table("syntax_heads")["accuracy"], together["accuracy"])
 
 
