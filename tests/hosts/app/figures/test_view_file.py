@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
+
 import numpy as np
 
 from eyeline.capture.trace import Trace
@@ -22,3 +24,12 @@ def test_the_look_page_offers_the_view_as_it_is_seen(script):
     at = script("look").run()
     labels = [element.proto.label for element in at.get("download_button")]
     assert [Say("en")(f"look.seen_{ending}") for ending in ("svg", "png", "pdf")] == labels[:3]
+
+
+def test_the_graph_of_a_long_text_scrolls_in_its_box(browser):
+    css = files("eyeline.hosts.app").joinpath("style.css").read_text(encoding="utf-8")
+    page = browser.new_page()
+    page.set_content(f'<style>{css}</style><div class="st-key-graph"><img style="height: 4000px; width: 300px"></div>')
+    box = page.locator(".st-key-graph").bounding_box()
+    page.close()
+    assert box["height"] <= 720
