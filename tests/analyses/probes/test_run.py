@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
@@ -16,7 +17,9 @@ from eyeline.analyses.probes.training import GAIN, PATIENCE, ProbeData, Training
 from eyeline.analyses.probes.vectors import model_vectors
 from eyeline.analyses.progress import Progress
 from eyeline.errors import ModelError, TextError
+from eyeline.plots.probes.training_notes import training_notes
 from eyeline.sample.treebank import write_sample
+from eyeline.words import Words
 from tests.capture.families import FAMILIES, tiny_tokenizer
 from tests.laws.statistics import new_tiny_model, tiny_model
 
@@ -183,10 +186,18 @@ def test_a_training_that_the_limit_ends_is_named_and_progress_reaches_the_end_of
     seen: list[Progress] = []
     short = el.probe(tiny_model(), TEST, train=TRAIN, seeds=1, epochs=2, progress=seen.append)
     assert set(short.table("probes")["converged"][1:].astype(float)) == {0.0}
-    assert any(notice.startswith("Not converged after 2 epochs") for notice in short.facts.notices)
+    assert any(notice.startswith("Not converged after 2 epochs") for notice in training_notes(short))
     shares = [progress.share for progress in seen]
     assert shares == sorted(shares)
     assert {progress.step for progress in seen if progress.done == progress.of} == {progress.step for progress in seen}
+
+
+@pytest.mark.parametrize("language", ["ja", "ko"])
+def test_what_must_be_known_of_a_training_is_told_in_the_language_of_the_page(run, language):
+    notes = training_notes(run, Words(language))
+    assert len(notes) == len(training_notes(run)) >= 3
+    kept = re.compile(r"train|ROOT")  # the name of the treebank, and of the root
+    assert [note for note in notes if re.search(r"[A-Za-z]{3,}", kept.sub("", note))] == []
 
 
 def test_made_up_sentences_are_known_as_such_and_the_paper_is_not_shown_beside_them(tmp_path):
@@ -218,14 +229,14 @@ def test_a_model_that_adds_no_special_tokens_gives_root_a_constant_and_says_so()
     gold = read_gold(model, SENTENCES, "test", 128)
     assert gold.n_special == 0
     run = el.probe(model, TEST, train=TRAIN, seeds=1, epochs=2, layers=[1])
-    assert any("a learned constant" in notice for notice in run.facts.notices)
+    assert any("a learned constant" in notice for notice in training_notes(run))
 
 
 def test_what_is_left_out_and_what_was_seen_in_training_is_counted():
     long = el.treebanks.Sentence("long", ("the",) * 60, (-1, *range(59)), ("root", *["dep"] * 59))
     run = el.probe(tiny_model(), el.treebanks.Treebank.of([*TEST, long]), train=TRAIN, seeds=1, epochs=2)
     assert (run.facts.counts["given"], run.facts.counts["sentences"], run.facts.counts["too_long"]) == (5, 4, 1)
-    assert "2 of the 4 test sentences stand there word for word" in run.facts.notices[0]
+    assert "Of 4 sentences to test on, 2 stand there word for word" in training_notes(run)[0]
 
 
 def test_what_is_no_tree_or_too_long_is_counted_and_named_also_where_one_treebank_is_halved():

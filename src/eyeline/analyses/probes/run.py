@@ -96,11 +96,21 @@ def probe(
     options = ProbeOptions(limit, max_tokens, numbers, seeds, epochs, seed, vectors.name)
     facts = replace(
         provenance(model, CorpusFacts(score.name, score.sha256, sentences=len(score), synthetic=score.synthetic), options),
-        train=TrainingFacts(learn.name, learn.sha256, len(learn), _counts(golds["train"], learn)),
+        train=TrainingFacts(
+            learn.name,
+            learn.sha256,
+            len(learn),
+            _counts(golds["train"], learn),
+            len(held_out),
+            PATIENCE,
+            GAIN,
+            _seen_again(golds),
+            golds["test"].n_special,
+        ),
         counts=_counts(golds["test"], score),
         dropped={"no_tree": dict(score.skipped), **golds["test"].texts.dropped([sentence.id for sentence in score.sentences])},
         words=WordVectorFacts(vectors.name, vectors.n_dims, round(vectors.covered, 4)),
-        notices=(*golds["test"].texts.notices(model), *_notices(golds, learn, vectors), *_stopping(results, len(held_out), epochs)),
+        notices=golds["test"].texts.notices(model),
         seconds={"all": round(time.monotonic() - started, 1), **{name: round(took, 1) for name, took in bench.seconds.items()}},
     )
     tables = {
@@ -196,35 +206,11 @@ class _Bench:
         return ProbeResult(name, scores, trainings, [seed_weights for seed_weights in weights if seed_weights is not None])
 
 
-def _stopping(results: Sequence[ProbeResult], n_held_out: int, epochs: int) -> list[str]:
-    """How long the probes were trained, and which of them might find more with more epochs."""
-    if not n_held_out:
-        return [f"One training sentence: none could be held out, and every probe saw it {epochs:,} times."]
-    unfinished = [result.name for result in results if not all(training.converged for training in result.trainings)]
-    lines = [
-        f"{n_held_out:,} of the training sentences were held out: a training ended where the loss on them had not fallen by"
-        f" {100 * GAIN:g} % in {PATIENCE} epochs, and the weights of the best epoch were kept."
-    ]
-    if unfinished:
-        lines.append(f"Not converged after {epochs:,} epochs: {'; '.join(unfinished)}. More epochs may give more.")
-    return lines
-
-
 def _counts(gold: GoldSentences, treebank: Treebank) -> dict[str, int]:
     return {"given": gold.n_given + len(treebank.skipped), "no_tree": len(treebank.skipped), **gold.texts.counts}
 
 
-def _notices(golds: dict[str, GoldSentences], learn: Treebank, vectors: WordVectors) -> list[str]:
-    """What a reader must know of these numbers."""
-    learnt, n_special = golds["train"], golds["test"].n_special
-    root = (
-        f"a learned mixture of the {n_special} special tokens" if n_special else "a learned constant, as the model adds no special tokens"
-    )
-    seen = {sentence.words for sentence in learnt.sentences}
-    again = sum(sentence.words in seen for sentence in golds["test"].sentences)
-    left_out = learnt.n_given - len(learnt)
-    return [
-        f"Trained on {len(learnt):,} sentences of {learn.name} ({left_out:,} too long or unreadable, {len(learn.skipped):,} no trees)."
-        f" {again:,} of the {len(golds['test']):,} test sentences stand there word for word.",
-        f"Words: {vectors.name}, {vectors.n_dims} dimensions, for {100 * vectors.covered:.1f} % of the words. ROOT's attention: {root}.",
-    ]
+def _seen_again(golds: dict[str, GoldSentences]) -> int:
+    """How many test sentences stand in the training word for word."""
+    seen = {sentence.words for sentence in golds["train"].sentences}
+    return sum(sentence.words in seen for sentence in golds["test"].sentences)

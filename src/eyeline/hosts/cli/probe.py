@@ -49,6 +49,7 @@ def probe(
     from eyeline.hosts.report.write import write_report
     from eyeline.models.load import load
     from eyeline.plots.probes.probes import epochs_text
+    from eyeline.plots.probes.training_notes import training_notes
     from eyeline.results.folder import check_free
     from eyeline.results.left_out import left_out
     from eyeline.results.status import writing_run
@@ -71,7 +72,7 @@ def probe(
         table.add_row(escape(str(row["probe"])), f"{row['uas']:.1f} %", interval, f"{row['uas_with_punctuation']:.1f} %", epochs_text(row))
     console.print(table)
     made_up = [Words()("report.synthetic")] if run.facts.corpus.synthetic else []
-    for line in [*made_up, *left_out(run), *run.facts.notices]:
+    for line in [*made_up, *left_out(run), *training_notes(run), *run.facts.notices]:
         console.print(f"[dim]{escape(line)}[/dim]", highlight=False)
     counts = run.facts.counts
     console.print(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from eyeline.hosts.report.text import PAGES, STYLE, TABLES, cell_text, column_title
 from eyeline.plots.figures import record_of
 from eyeline.plots.formula import formula_html
+from eyeline.plots.probes.training_notes import training_notes
 from eyeline.plots.style import provenance
 from eyeline.results.facts_json import facts_to_json
 from eyeline.results.left_out import left_out
@@ -114,7 +115,7 @@ def _notices(run: Run, words: Words) -> str:
     """What was left out, and what else must be known of these numbers."""
     lines = [words("report.left_out.analysis", name=name, reason=reason) for name, reason in run.facts.left_out.items()]
     lines += [words("report.synthetic")] if run.facts.corpus.synthetic else []
-    lines += [*left_out(run, words), *run.facts.notices]
+    lines += [*left_out(run, words), *training_notes(run, words), *run.facts.notices]
     return "".join(f"<p class=notice>{_lines(line)}</p>\n" for line in lines)
 
 

@@ -19,6 +19,7 @@ from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.plain import escaped
 from eyeline.plots.figures import available
 from eyeline.plots.probes.probes import epochs_text, label_of
+from eyeline.plots.probes.training_notes import training_notes
 from eyeline.results.left_out import left_out
 from eyeline.results.relations import baseline_of, gain, relation_rows
 from eyeline.results.run import Run
@@ -65,7 +66,7 @@ def _provenance(say: Say, kind: str, run: Run) -> None:
     if kind == "coreference":
         n["documents"] = f"{run.facts.corpus.documents or 0:,}"
     st.caption(say(f"grammar.provenance_{kind}", model=model, corpus=corpus, **n))
-    lines = [escaped(line) for line in left_out(run, say)]
+    lines = [escaped(line) for line in [*left_out(run, say), *training_notes(run, say)]]
     if run.facts.corpus.synthetic or names[1].startswith(NAME):
         lines.append(say("grammar.synthetic"))
     if lines:
