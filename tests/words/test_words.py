@@ -15,7 +15,7 @@ SAME = {"names.target.cls", "names.behaviour.cls", "figure.label.percent", "figu
     f"names.project.{name}" for name in ("pca", "umap", "tsne")
 } | {
     "names.gauge.attentionviz", "figure.coreference_example.hover", "figure.label.in_stack", "figure.probe_weights.panel",
-    "figure.circuit.hover",
+    "figure.circuit.hover", "names.quantity.globenc", "names.quantity.alti", "names.quantity.decompx",
 }  # fmt: skip
 
 

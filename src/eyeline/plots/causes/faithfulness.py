@@ -17,7 +17,7 @@ def draw(run: Run, style: Style, stack: str) -> go.Figure:
     """A panel for each measure; a random order is drawn in grey, and as a line through the others."""
     words = style.words
     rows = sorted(run.table("faithfulness").rows(), key=lambda row: float(row["aopc"]))
-    names = [words(f"figure.faithfulness.{RANDOM}") if row["method"] == RANDOM else str(row["method"]) for row in rows]
+    names = [_name(style, str(row["method"])) for row in rows]
     titles = [words(f"figure.faithfulness.{panel}") for panel in PANELS]
     figure = make_subplots(rows=1, cols=len(PANELS), shared_yaxes=True, horizontal_spacing=0.04, subplot_titles=titles)
     for column, panel in enumerate(PANELS, 1):
@@ -37,6 +37,12 @@ def draw(run: Run, style: Style, stack: str) -> go.Figure:
                 figure.add_vline(x=float(row[panel]), line={"color": style.theme.quiet, "width": 1, "dash": "dot"}, row=1, col=column)
     figure.update_xaxes(title_text=words("figure.faithfulness.axis"))
     return finish(figure, run, style, words("figure.faithfulness.heading"), height=200 + 26 * len(rows), above=40)
+
+
+def _name(style: Style, method: str) -> str:
+    if method == RANDOM:
+        return style.words(f"figure.faithfulness.{RANDOM}")
+    return style.words.name("quantity", method.replace("-", "_"))
 
 
 FIGURE = Figure("faithfulness", "faithfulness", "AOPC = 1/(K+1) · Σ_k ( p(x) − p(x without the first k) )", draw)

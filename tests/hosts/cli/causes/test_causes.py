@@ -60,4 +60,4 @@ def test_faithfulness_writes_a_run_with_its_table_and_figure_and_runs_merge(fold
     table = el.open(tmp_path / "all").table("faithfulness")
     assert set(table.columns["texts"]) == {3}
     figure = el.figure(el.open(tmp_path / "all"), "faithfulness")
-    assert {"rollout", "gradient", "random order"} == set(figure.data[0].y)
+    assert {"Attention rollout", "Gradient × attention", "random order"} == set(figure.data[0].y)
