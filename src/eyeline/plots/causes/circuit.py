@@ -5,6 +5,7 @@ from __future__ import annotations
 import plotly.graph_objects as go
 
 from eyeline.heads import HeadRef
+from eyeline.plots.clickable_cells import head_data
 from eyeline.plots.figure import Figure
 from eyeline.plots.style import ACCENT, ORANGE, Style, finish, plain
 from eyeline.results.circuit import ANSWER, EMBEDDINGS, Connection, strongest_connections
@@ -50,6 +51,7 @@ def draw(run: Run, style: Style, stack: str) -> go.Figure:
             marker={"size": size, "color": style.theme.ground, "line": {"color": style.theme.ink, "width": 1.5}},
             text=[plain(_name(words, node)) for node in nodes],
             textfont={"size": 10, "color": style.theme.ink},
+            customdata=[head_data(HeadRef.parse(node)) for node in nodes] if nodes is heads else None,
             hoverinfo="text",
             showlegend=False,
         )

@@ -34,8 +34,10 @@ def draw(run: Run, style: Style, stack: str) -> go.Figure:
         grid, heads, tokens = _by_token(run)
         shown = [plain(token) for token in tokens]
         figure.add_heatmap(
-            z=grid.round(4), x=list(range(len(tokens))), y=heads, showscale=False, xgap=1, ygap=1, text=[shown] * len(heads),
-            hovertemplate="%{y}, %{text}: %{z:+.3f}<extra></extra>", row=1, col=2, **look,
+            z=grid.round(4), x=list(range(len(tokens))), y=heads, showscale=False, xgap=1, ygap=1,
+            text=[[name] * len(tokens) for name in heads],
+            customdata=[[[token] for token in shown]] * len(heads),
+            hovertemplate="%{y}, %{customdata[0]}: %{z:+.3f}<extra></extra>", row=1, col=2, **look,
         )  # fmt: skip
         figure.update_xaxes(title_text="", tickvals=list(range(len(tokens))), ticktext=shown, tickangle=-60, col=2)
         figure.update_yaxes(title_text="", dtick=1, col=2)

@@ -6,6 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from eyeline.heads import HeadRef
+from eyeline.plots.clickable_cells import head_data
 from eyeline.plots.figure import Figure
 from eyeline.plots.stacks import part_of, stacks_in
 from eyeline.plots.style import Style, finish, layer_colours
@@ -30,6 +31,7 @@ def draw(run: Run, style: Style, stack: str) -> go.Figure:
             name=words.name("stack", name) if name else "",
             marker={"size": 9, "color": [colours[layer] for layer, _ in heads], "line": {"color": style.theme.outline, "width": 1}},
             text=[HeadRef(name, *head).full_label for head in heads],
+            customdata=[head_data(HeadRef(name, *head)) for head in heads],
             error_y={
                 "type": "data",
                 "array": part["loss_change_error"].astype(float),
