@@ -16,7 +16,7 @@ from eyeline.errors import ModelError
 if TYPE_CHECKING:
     from eyeline.models.model import Model
 
-Kind = Literal["masked", "next"]
+Kind = Literal["masked", "next", "label"]
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,14 @@ def objective_of(model: Model) -> Objective:
         f"Its checkpoint holds a {named}.",
         "Use a checkpoint saved as …ForMaskedLM or …ForCausalLM, or wrap such a model: el.wrap(hf, tokenizer).",
     )
+
+
+def answer_objective_of(model: Model) -> Objective:
+    """The model's own loss; of a classifier, whose texts have no labels here, the loss of its own answers."""
+    is_classifier = type(model.hf).__name__.endswith("ForSequenceClassification") and model.hf.config.num_labels > 1
+    if is_classifier and model.layout.recorded:
+        return Objective(model.hf, "label", None)
+    return objective_of(model)
 
 
 def _checked(model: Model, hf: PreTrainedModel, kind: Kind, mask_id: int | None) -> Objective:

@@ -134,6 +134,33 @@ def test_the_gradient_is_that_of_a_gate_on_the_head(make):
     np.testing.assert_allclose(table["attribution"].astype(float), signed.ravel(), atol=2e-5)
 
 
+def classifier() -> el.Model:
+    torch.manual_seed(0)
+    config = t.BertConfig(
+        vocab_size=VOCAB, hidden_size=32, intermediate_size=24, num_hidden_layers=3, num_attention_heads=4, max_position_embeddings=64,
+        num_labels=3, initializer_range=0.2,
+    )  # fmt: skip
+    return el.wrap(
+        t.BertForSequenceClassification._from_config(config, attn_implementation="eager").eval(), tiny_tokenizer(), name="labels"
+    )
+
+
+def test_of_a_classifier_the_effects_are_those_on_its_own_answer():
+    model = classifier()
+    table = el.causes(model, TEXTS, pruning=False).table("causes")
+    losses, answers = np.zeros((3, 4)), np.zeros((3, 4))
+    for text in TEXTS:
+        ids = torch.tensor([model.read(text).source.ids])
+        whole = plain_logits(model, ids)[0].log_softmax(-1)
+        best = int(whole.argmax())
+        for layer, head in np.ndindex(3, 4):
+            less = plain_logits(model, ids, layer, head)[0].log_softmax(-1)
+            losses[layer, head] += float(whole[best] - less[best]) / len(TEXTS)
+            answers[layer, head] += float(whole[best].exp() - less[best].exp()) / len(TEXTS)
+    np.testing.assert_allclose(table["loss_change"].astype(float), losses.ravel(), atol=2e-5)
+    np.testing.assert_allclose(table["answer_change"].astype(float), answers.ravel(), atol=2e-5)
+
+
 def test_parts_of_a_corpus_merged_give_the_effects_of_the_whole(tmp_path):
     model = encoder()
     folders = []

@@ -17,7 +17,7 @@ from eyeline.analyses.corpus.statistics.pruning import Pruning
 from eyeline.analyses.progress import ReportProgress
 from eyeline.heads import HeadRef
 from eyeline.models.model import Model, check_model
-from eyeline.models.objective import objective_of
+from eyeline.models.objective import answer_objective_of
 from eyeline.results.run import Run
 from eyeline.results.table import Table
 from eyeline.text.corpora.corpus import Corpus, Item
@@ -49,7 +49,7 @@ def causes(
     The rest is as in `analyse`. Tables: causes (a row for each head), causes_agreement, pruning, average_attention, entropy.
     """
     check_model(model)
-    objective_of(model)  # a model without a loss is refused before anything is computed or written
+    answer_objective_of(model)  # a model without a loss is refused before anything is computed or written
     corpus = Corpus.of(corpus)
     chosen = None if layers is None else list(layers)
     statistics = [AverageAttention(), Entropy(), HeadEffects(by)]

@@ -10,7 +10,7 @@ from eyeline.analyses.corpus.statistics.model_statistic import ModelStatistic
 from eyeline.analyses.corpus.statistics.predictions import TokenTask, token_task
 from eyeline.errors import TraceError
 from eyeline.models.model import Model
-from eyeline.models.objective import Objective
+from eyeline.models.objective import Objective, answer_objective_of
 
 #: Longer texts are left out.
 LONGEST = 512
@@ -34,9 +34,16 @@ class AnswerStatistic(ModelStatistic):
     def options(self) -> dict[str, object]:
         return {"by": self.by, "rate": self.rate, "longest": self.longest}
 
+    def objective(self, model: Model) -> Objective:
+        return answer_objective_of(model)
+
     def measure_batch(self, model: Model, objective: Objective, batch: Batch) -> None:
         inputs = model.passes.inputs(batch.sides)
-        self.measure(model, batch, token_task(objective, inputs, batch.sides, self._seed, self.rate))
+        if objective.kind == "label":
+            own_answers = model.passes.output(batch.sides, inputs=inputs).logits.argmax(-1)
+            self.measure(model, batch, TokenTask(inputs, own_answers[:, None], None))
+        else:
+            self.measure(model, batch, token_task(objective, inputs, batch.sides, self._seed, self.rate))
 
     @abstractmethod
     def measure(self, model: Model, batch: Batch, task: TokenTask) -> None:

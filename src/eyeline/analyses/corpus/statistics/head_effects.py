@@ -53,9 +53,8 @@ class HeadEffects(AnswerStatistic):
             changes = np.zeros((slot.n_heads, len(batch.sides), 2))  # [head, text, (loss, answer)]
             for head in range(slot.n_heads):
                 ablate = [Ablate([HeadRef(slot.stack, slot.layer, head)], by=self.by)]
-                logits = passes.output(
-                    batch.sides, [ablate] * len(batch.sides), inputs=task.inputs, stored=stored, at=task.positions
-                ).logits
+                each = [ablate] * len(batch.sides)
+                logits = task.rows(passes.output(batch.sides, each, inputs=task.inputs, stored=stored, at=task.positions).logits)
                 if not self._is_checked:
                     self._check(passes, batch, task, ablate, answers.loss_change(logits))
                 changes[head] = torch.stack([answers.loss_change(logits), answers.answer_change(logits)], -1).double().cpu().numpy()
@@ -104,7 +103,7 @@ def estimates_of(passes: Passes, sides: Sequence[Sides], task: TokenTask, by: By
     def receive(slot: Slot, output: torch.Tensor) -> None:
         written[slot.stack, slot.layer] = output  # [text, query, head, dim]
 
-    logits = passes.output(sides, inputs=task.inputs, receive=receive, gradients=True, at=task.positions).logits
+    logits = task.rows(passes.output(sides, inputs=task.inputs, receive=receive, gradients=True, at=task.positions).logits)
     gradients = torch.autograd.grad(text_losses(logits, task.labels).sum(), list(written.values()), allow_unused=True)
     estimates = {}
     for ((stack, layer), z), gradient in zip(written.items(), gradients, strict=True):

@@ -33,7 +33,11 @@ class ModelStatistic(Statistic):
         return fresh
 
     def prepare(self, model: Model, seed: int) -> None:
-        self._model, self._objective, self._seed = model, objective_of(model), seed
+        self._model, self._objective, self._seed = model, self.objective(model), seed
+
+    def objective(self, model: Model) -> Objective:
+        """What the model is asked to predict; an error where it has no head for that."""
+        return objective_of(model)
 
     def batch_tokens(self, model: Model) -> int | None:
         return HELD_TOKENS

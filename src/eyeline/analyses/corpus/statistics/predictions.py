@@ -49,7 +49,8 @@ class TokenTask:
     """What a batch asks of the model.
 
     inputs     the tensors of the batch, masked tokens included
-    labels     the right tokens: [text, token], or [text, k] at `positions` alone; -100 where nothing is asked
+    labels     the right tokens: [text, token], or [text, k] at `positions` alone; -100 where nothing is asked. Of a classifier, its own
+               answers: [text, 1]
     positions  [text, k]: where the head has to run; None: everywhere
     """
 
@@ -57,8 +58,13 @@ class TokenTask:
     labels: torch.Tensor
     positions: torch.Tensor | None
 
+    def rows(self, logits: torch.Tensor) -> torch.Tensor:
+        """Logits as [text, token, choice]; a classifier's [text, label] are one row a text."""
+        return logits[:, None] if logits.ndim == 2 else logits
+
     def at_positions(self, logits: torch.Tensor) -> torch.Tensor:
         """Logits of every token [text, token, vocabulary] at the positions alone."""
+        logits = self.rows(logits)
         return logits if self.positions is None else logits.gather(1, self.positions[..., None].expand(-1, -1, logits.shape[-1]))
 
 

@@ -63,7 +63,7 @@ class Pruning(AnswerStatistic):
             rows = [[float(answers.losses.sum()), float(len(batch.sides)), float(len(batch.sides))]]
             for size in self.sizes()[1:]:
                 each = [[Ablate(heads[:size], by=self.by)]] * len(batch.sides)
-                logits = passes.output(batch.sides, each, inputs=task.inputs, stored=stored, at=task.positions).logits
+                logits = task.rows(passes.output(batch.sides, each, inputs=task.inputs, stored=stored, at=task.positions).logits)
                 losses = answers.losses + answers.loss_change(logits)
                 rows.append([float(torch.nan_to_num(losses).sum()), float(answers.kept(logits).sum()), float(len(batch.sides))])
             self.add(SumKey("all", 0, "pruned", (name,)), np.array(rows), range(len(rows)))
