@@ -31,7 +31,7 @@ def test_file_names_in_errors_cannot_move_the_cursor(tmp_path):
     assert b"\x1b" not in done.stderr
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [*COMMANDS, "models"])
 def test_help_shows_options_as_people_type_them(command):
     shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"})
     assert shown.exit_code == 0, shown.output

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from eyeline.hosts.cli.plain_help import PlainCommand
+from eyeline.hosts.cli.plain_help import PlainCommand, PlainGroup
 from eyeline.hosts.cli.terminal import console
 from eyeline.models.embedded import DEFAULTS, default_model
 
@@ -16,7 +16,7 @@ ModelName = Annotated[
     str,
     typer.Option(help="An embedded model, a local folder, or a hub id.", default_factory=default_model, show_default=DEFAULTS[0]),
 ]
-app = typer.Typer(help="Models at hand: list them, install an embedded one, see what one can give.")
+app = typer.Typer(cls=PlainGroup, help="Models at hand: list them, install an embedded one, see what one can give.")
 
 
 @app.callback(invoke_without_command=True)
