@@ -39,13 +39,13 @@ print("entered: " + " ".join(entered))
 @pytest.mark.parametrize(
     ("walk", "command"),
     [
-        pytest.param(WALKS[0], ["view", "The cat sat.", "-o", "cat.html"], id="view"),
-        pytest.param(WALKS[1], ["analyse", "corpus.txt", "-o", "run"], id="corpus"),
+        pytest.param(WALKS[0], ["view", "The cat sat.", "--model", "minilm", "-o", "cat.html"], id="view"),
+        pytest.param(WALKS[1], ["analyse", "corpus.txt", "--model", "minilm", "-o", "run"], id="corpus"),
     ],
 )
 def test_a_request_enters_the_files_of_its_walk_in_order(walk, command, tmp_path):
     (tmp_path / "corpus.txt").write_text("The cat sat.\n\nThe dog ran home.\n")
-    arguments = [sys.executable, "-c", PROFILED, *command, "--model", "minilm"]
+    arguments = [sys.executable, "-c", PROFILED, *command]
     done = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     entered = re.search(r"^entered: (.*)$", done.stdout, re.MULTILINE)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +16,6 @@ from eyeline.capture.stack import Stack
 from eyeline.capture.trace_file import save_trace
 from eyeline.errors import TraceError
 from eyeline.text.tokenized import TokenizedText
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -125,9 +123,10 @@ class Trace:
             about = {**about, KEY: quantity.at_word_level(self.text.word_groups).to_json()}
         return replace(self, stacks={name: stack.words() for name, stack in self.stacks.items()}, about=about)
 
-    def save(self, path: str | Path) -> None:
-        """Write to a safetensors file, whole or not at all. `el.open` reads it, without torch."""
+    def save(self, path: str | Path) -> Path:
+        """Write to a safetensors file, whole or not at all; its path. `el.open` reads it, without torch."""
         save_trace(self, path)
+        return Path(path)
 
     @classmethod
     def from_arrays(

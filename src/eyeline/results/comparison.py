@@ -73,7 +73,7 @@ class Comparison:
     def save(self, folder: str | Path) -> Path:
         """Write the run's tables and the two spaces; the folder. `el.runs.write_report(folder)` adds figures and report.html."""
         spaces = dict(zip(FILES, self.spaces or (), strict=False))
-        files = {name: partial(save_space, space, vectors=False) for name, space in spaces.items()}
+        files = {name: partial(save_space, space) for name, space in spaces.items()}
         write_parts(as_path(folder), self.run.sections, files)
         if not spaces:
             for name in FILES:  # of a comparison that was replaced

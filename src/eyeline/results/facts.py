@@ -268,7 +268,7 @@ class RunFacts:
 
     @property
     def kind(self) -> str:
-        """analyse, syntax, coreference, probe, space or compare."""
+        """analyse, syntax, coreference, probe, space, compare or circuit."""
         return next(kind for kind, options in OPTIONS.items() if isinstance(self.options, options))
 
     @property

@@ -86,14 +86,4 @@ def _nearest(run: Run, name: str, stack: str) -> tuple[tuple[int, int, float], .
     names = [str(label) for label in table.columns["head"]]
     far = table[name].astype(float)
     order = [i for i in np.argsort(far, kind="stable").tolist() if names[i] != name and np.isfinite(far[i])]
-    return tuple((*layer_and_head(names[i]), float(far[i])) for i in order[:NEAREST])
-
-
-def layer_and_head(name: str) -> tuple[int, int]:
-    """The numbers in a head's name.
-
-    >>> layer_and_head("L3·H7")
-    (3, 7)
-    """
-    layer, head = name.removeprefix("L").split("·H")
-    return int(layer), int(head)
+    return tuple((*HeadRef.parse(names[i])[1:], float(far[i])) for i in order[:NEAREST])

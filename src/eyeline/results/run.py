@@ -23,7 +23,8 @@ AMOUNTS = ("texts", "documents", "sentences", "mentions", "tokens")
 class Run:
     """Tables by name (`run.table("entropy")`) and what they come from (`run.facts`). `el.figure(run, "entropy")` draws a figure of them.
 
-    A run is of one kind (analyse, syntax, coreference, probe, space, compare), or several runs of different kinds joined: see `parts`.
+    A run is of one kind (analyse, syntax, coreference, probe, space, compare, circuit), or several runs of different kinds joined: see
+    `parts`.
     """
 
     sections: tuple[RunPart, ...] = field()

@@ -50,7 +50,10 @@ def _remove_if_empty(folder: Path, kind: str) -> None:
 
 
 def statuses(folder: Path) -> dict[str, Status]:
-    """Kind → the status of the latest run of that kind in a folder. A run of before that it was to replace can still be opened."""
+    """Kind → the status of the latest run of that kind in a folder.
+
+    While a new run is written, an earlier finished run of that kind can still be opened.
+    """
     finished = kinds_in(folder)
     result: dict[str, Status] = {}
     for kind in KINDS:

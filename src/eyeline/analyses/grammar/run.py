@@ -42,7 +42,7 @@ def syntax(
     seed: int = 0,
     progress: ReportProgress | None = None,
 ) -> Run:
-    """How often each head's most attended word is a word's head, for every relation, both directions, beside the best fixed offset.
+    """How often the word that a head attends to most is the governor: for every relation, both directions, beside the best fixed offset.
 
     treebank    what `read_treebank` read, or the file itself, or a list of Sentence
     labels      ud, stanford or as-is: see relations.gold_of

@@ -16,6 +16,7 @@ from eyeline.hosts.cli.language import Language
 from eyeline.hosts.cli.models import ModelName
 from eyeline.hosts.cli.progress import progress_bars
 from eyeline.hosts.cli.terminal import console
+from eyeline.words import Words
 
 #: So many relations are printed; the rest is in the table.
 PRINTED = 16
@@ -75,7 +76,7 @@ def syntax(
         baselines = (f"{row['baseline']:.1f} % ({row['offset']:+d})", f"{row['baseline_any']:.1f} % ({row['offset_any']:+d})")
         apart = float(row["accuracy_held_out"])
         shares = (f"{row['accuracy']:.1f} %", "–" if math.isnan(apart) else f"{apart:.1f} %", *baselines)
-        printed.add_row(escape(str(row["relation"])), f"{row['count']:,}", head, str(row["direction"]), *shares)
+        printed.add_row(escape(str(row["relation"])), f"{row['count']:,}", head, Words().name("direction", str(row["direction"])), *shares)
     console.print(printed)
     console.print("[dim]baseline: the best of the paper's offsets; any offset: the best of all, the fair one for words far apart.[/dim]")
     for line in [*left_out(run), *run.facts.notices]:

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from eyeline.hosts.cli.terminal import console
+from eyeline.words import Words
 
 #: No sentence has more words than a number of so many digits.
 LONGEST_INDEX = 9
@@ -43,9 +44,9 @@ def parse(
         dependent, _, governor = pair.partition(":")
         weights = Table("head", "direction", "attention", "weight", "contribution")
         for weight in parsed.pair(_word(dependent), _word(governor))[:10]:
-            weights.add_row(
-                str(weight.head), weight.direction, f"{weight.attention:.3f}", f"{weight.weight:+.3f}", f"{weight.contribution:+.3f}"
-            )
+            direction = Words().name("direction", weight.direction)
+            numbers = (f"{weight.attention:.3f}", f"{weight.weight:+.3f}", f"{weight.contribution:+.3f}")
+            weights.add_row(str(weight.head), direction, *numbers)
         console.print(weights)
     console.print(f"[dim]{escape(parsed.probe)} on {escape(parsed.model)}. What can be read off attention, not what the model uses.[/dim]")
     if output is not None:

@@ -9,7 +9,6 @@ from eyeline.plots.clickable_cells import head_data
 from eyeline.plots.figure import Figure
 from eyeline.plots.style import ACCENT, ORANGE, Style, finish, plain
 from eyeline.results.circuit import ANSWER, EMBEDDINGS, Connection, strongest_connections
-from eyeline.results.head_card import layer_and_head
 from eyeline.results.run import Run
 from eyeline.words import Words
 
@@ -66,7 +65,7 @@ def draw(run: Run, style: Style, stack: str) -> go.Figure:
 def _positions(edges: list[Connection]) -> dict[str, tuple[float, float]]:
     """Where each node stands: heads at the height of their layer, across by their number."""
     nodes = {node for edge in edges for node in (edge.sender, edge.receiver)}
-    heads = sorted(layer_and_head(node) for node in nodes if node not in (EMBEDDINGS, ANSWER))
+    heads = sorted(HeadRef.parse(node)[1:] for node in nodes if node not in (EMBEDDINGS, ANSWER))
     spots = {str(HeadRef("", layer, head)): (float(head), float(layer)) for layer, head in heads}
     layers, numbers = [layer for layer, _ in heads] or [0], [head for _, head in heads] or [0]
     middle = (min(numbers) + max(numbers)) / 2

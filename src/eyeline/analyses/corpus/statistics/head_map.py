@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from eyeline.results.head_card import layer_and_head
+from eyeline.heads import HeadRef
 from eyeline.results.table import Table
 
 #: A later rule overwrites an earlier one: (behaviour, table, column or target, above).
@@ -24,7 +24,7 @@ def head_map(distances: Table, tables: dict[str, Table], seed: int, stack: str =
 
     stress is Kruskal's stress-1, 0 for a perfect layout: √(Σ (d − δ)² / Σ d²), with d the distances in the plane and δ those between heads.
     """
-    heads = [layer_and_head(name) for name in map(str, distances.columns["head"])]
+    heads = [HeadRef.parse(name)[1:] for name in map(str, distances.columns["head"])]
     square = np.array([distances[name] for name in map(str, distances.columns["head"])], dtype=np.float64)  # [head, head]
     points = lay_out(square, seed)  # [head, 2]
     behaviours = behaviour_of(heads, tables, stack)
