@@ -25,6 +25,7 @@ class HeadCard:
     entropy    of its attention, in nats; None where the run did not measure it
     does       the targets that it gives enough to be named for it (LEAST_SHARES), most first
     effect     what ablating it does to the answer; None where the run did not ablate
+    restored   the share of an answer that it brings back, in a run of `circuit`
     nearest    (layer, head, divergence in nats) of the heads that attend most like it
     """
 
@@ -36,6 +37,7 @@ class HeadCard:
     does: tuple[str, ...]
     nearest: tuple[tuple[int, int, float], ...]
     effect: Effect | None = None
+    restored: float | None = None
 
     @property
     def name(self) -> str:
@@ -55,11 +57,15 @@ def head_card(run: Run, layer: int, head: int, stack: str = "") -> HeadCard:
         spread = float(part["all"][0]) if len(part) else None
     near = _nearest(run, str(HeadRef(stack, layer, head)), stack)
     effect = effect_of(run, HeadRef(stack, layer, head))
-    if not shares and spread is None and not near and effect is None:
+    restored = None
+    if "patching" in run.tables:
+        part = _rows(run.table("patching"), at, stack)
+        restored = float(part["restored"][0]) if len(part) else None
+    if not shares and spread is None and not near and effect is None and restored is None:
         raise TraceError(f"This run says nothing of {HeadRef(stack, layer, head).full_label}.", "Choose a head of its tables.")
     named = {target: shares[target] for target, least in LEAST_SHARES.items() if shares.get(target, 0.0) >= least}
     does = tuple(sorted(named, key=named.__getitem__, reverse=True))
-    return HeadCard(stack, layer, head, shares, spread, does, near, effect)
+    return HeadCard(stack, layer, head, shares, spread, does, near, effect, restored)
 
 
 def heads_of(run: Run) -> list[HeadRef]:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 import transformers as t
+from tokenizers import processors
 
 import eyeline as el
 from eyeline.analyses.causes.run import causes, removal_orders
@@ -216,6 +217,16 @@ def test_heads_with_the_least_effect_go_first():
     orders = removal_orders(Table.from_rows(rows, ("layer", "head", "loss_change")), "encoder", 0)
     assert [str(head) for head in orders["least effect first"]] == ["L0·H1", "L1·H0", "L0·H0"]
     assert all(sorted(order) == sorted(orders["least effect first"]) for order in orders.values())
+
+
+def test_a_text_that_asks_for_no_prediction_is_left_out_and_counted():
+    model = decoder()
+    model.tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(single="$A", pair="$A $B", special_tokens=[])
+    statistic = HeadEffects()
+    run = el.analyse(model, ["cat", *TEXTS], [statistic])
+    assert run.facts.notices == ("1 of 5 texts are too long or too short for causes and missing there alone.",)
+    whole = el.analyse(model, TEXTS, [statistic]).table("causes")
+    np.testing.assert_allclose(run.table("causes")["loss_change"].astype(float), whole["loss_change"].astype(float), atol=1e-6)
 
 
 def test_the_model_is_left_as_it_was():

@@ -188,7 +188,7 @@ def test_texts_too_long_for_one_statistic_are_missing_there_alone_and_counted() 
     left_out = sum(length > 14 for length in lengths)
     assert 0 < left_out < 8
     assert list(run.facts.notices) == [
-        f"{left_out} of 8 texts are too long for {name} and missing there alone." for name in ("distances", "importance")
+        f"{left_out} of 8 texts are too long or too short for {name} and missing there alone." for name in ("distances", "importance")
     ]
     short = analyse(tiny_model(), [t for t, length in zip(TEXTS, lengths, strict=False) if length <= 14], [HeadDistances()])
     np.testing.assert_allclose(run.table("distances")["L0·H1"], short.table("distances")["L0·H1"], atol=1e-6)

@@ -30,7 +30,7 @@ def summarise(statistics: Sequence[Statistic], seed: int) -> tuple[dict[str, Tab
 def notices(counts: Counter[str], statistics: Sequence[Statistic]) -> list[str]:
     """What is not in the numbers, beside whole documents."""
     messages = [
-        f"{n:,} of {counts['texts']:,} texts are too long for {statistic.name} and missing there alone."
+        f"{n:,} of {counts['texts']:,} texts are too long or too short for {statistic.name} and missing there alone."
         for statistic in statistics
         if (n := statistic.n_left_out())
     ]

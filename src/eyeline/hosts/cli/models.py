@@ -16,6 +16,9 @@ ModelName = Annotated[
     str,
     typer.Option(help="An embedded model, a local folder, or a hub id.", default_factory=default_model, show_default=DEFAULTS[0]),
 ]
+#: The same for commands that are about the model's answer: the default has a head.
+AnsweringModel = Annotated[str, typer.Option("--model", help="An embedded model, a local folder, or a hub id; one that answers.")]
+ANSWERING_DEFAULT = "e5-small-mlm"
 app = typer.Typer(cls=PlainGroup, help="Models at hand: list them, install an embedded one, see what one can give.")
 
 

@@ -17,6 +17,7 @@ from eyeline.hosts.cli.progress import progress_bars
 from eyeline.hosts.cli.terminal import console, print_gauges, print_notices
 from eyeline.hosts.report.text import PAGES
 from eyeline.results.space.one_head import distinct_names
+from eyeline.words import Words
 
 if TYPE_CHECKING:
     from eyeline.results.space.fidelity_summary import FidelitySummary
@@ -118,7 +119,8 @@ def space(
     counts = facts.counts
     _skipped(counts)
     print_notices(facts.notices)
-    console.print(f"{counts['texts']:,} texts, {counts['tokens']:,} tokens. Pictures: {escape(str(output / PAGE))}", highlight=False)
+    amount = f"{Words().count('texts', counts['texts'])}, {Words().count('tokens', counts['tokens'])}"
+    console.print(f"{amount}. Pictures: {escape(str(output / PAGE))}", highlight=False)
     console.print(f"Report: {escape(str(report))}", highlight=False)
     if pictures is not None:
         _save_pictures(result, pictures, red)
@@ -185,7 +187,7 @@ def compare(
     )
     if result.spaces is not None:
         console.print(f"Both spaces: {escape(str(output / COMPARE_PAGE))}", highlight=False)
-    console.print(f"{result.facts.counts['texts']:,} texts. Report: {escape(str(report))}", highlight=False)
+    console.print(f"{Words().count('texts', result.facts.counts['texts'])}. Report: {escape(str(report))}", highlight=False)
     if pictures is not None and result.spaces is not None:
         from eyeline.plots.space.head_pictures import came_nearer
 

@@ -17,6 +17,7 @@ from eyeline.analyses.causes.circuits.patching import patch_heads, patch_path
 from eyeline.errors import EyelineError, ModelError, TextError
 from eyeline.heads import HeadRef
 from eyeline.results.circuit import strongest_connections
+from eyeline.results.head_card import head_card
 from tests.analyses.causes.circuits.by_hand import induction_model
 from tests.capture.families import VOCAB, tiny_tokenizer
 
@@ -199,6 +200,21 @@ def test_texts_of_different_length_are_refused_and_shown(by_hand):
 def test_a_contrast_that_cannot_be_measured_says_why(by_hand, clean, corrupt, answer, against, message):
     with pytest.raises(EyelineError, match=message):
         contrast(by_hand, clean, corrupt, answer, against)
+
+
+@pytest.mark.parametrize(
+    ("sender", "receiver", "message"), [((0, 9), (1, 0), "no head 9"), ((1, 0), (0, 0), "does not feed"), ((0, 0), (0, 1), "does not feed")]
+)
+def test_a_path_that_does_not_exist_is_named(by_hand, sender, receiver, message):
+    clean, corrupt, right, wrong = PAIRS[0]
+    with pytest.raises(EyelineError, match=message):
+        patch_path(contrast(by_hand, clean, corrupt, right, wrong), sender, receiver)
+
+
+def test_the_card_of_a_head_says_how_much_of_the_answer_it_brings_back(by_hand):
+    clean, corrupt, right, wrong = PAIRS[0]
+    run = el.circuit(by_hand, clean, corrupt, answer=right, against=wrong, positions=False)
+    assert head_card(run, 1, 0).restored == pytest.approx(1, abs=0.05)
 
 
 def test_a_model_without_an_answer_is_refused():

@@ -9,8 +9,10 @@ import numpy as np
 import torch
 
 from eyeline.analyses.causes.circuits.contrast import Contrast
+from eyeline.capture.interventions.check import full_name
 from eyeline.capture.interventions.records import Head, Intervention, Patch
 from eyeline.capture.layout import Slot
+from eyeline.errors import TraceError
 from eyeline.heads import HeadRef
 
 #: So many patched copies of a text go through the model together.
@@ -80,13 +82,17 @@ def _first_layer(patches: Sequence[Intervention]) -> int:
     return min(head[-2] for patch in patches for head in (patch.heads or [(0, 0)]))
 
 
-def patch_path(contrast: Contrast, sender: HeadRef, receiver: HeadRef) -> float:
+def patch_path(contrast: Contrast, sender: Head, receiver: Head) -> float:
     """Path patching (Wang et al. 2022): how much of the answer is lost if `receiver` alone hears `sender` as on the corrupt text.
 
     The clean text is run; `sender` writes what it wrote on the corrupt text, and every other head writes what it wrote on the clean one, so
     that the change reaches `receiver` without passing through another head. What `receiver` then writes is patched into a clean run.
     The share of the answer that is lost: 0, the path carries nothing; 1, everything.
     """
+    layout, name = contrast.model.layout, contrast.model.name
+    sender, receiver = full_name(sender, layout, name), full_name(receiver, layout, name)
+    if sender.layer >= receiver.layer:
+        raise TraceError(f"{sender} does not feed {receiver}.", "A head feeds heads of higher layers: name the sender first.")
     clean, corrupt = head_outputs(contrast)
     text, passes = contrast.clean_text, contrast.model.passes
     frozen: dict[Head, np.ndarray] = {**{name: z for name, z in clean.items() if name != receiver}, sender: corrupt[sender]}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Literal
 
 from eyeline.analyses.corpus.batch import Batch
 from eyeline.analyses.corpus.statistics.model_statistic import ModelStatistic
 from eyeline.analyses.corpus.statistics.predictions import TokenTask, token_task
+from eyeline.capture.collect import Sides
 from eyeline.errors import TraceError
 from eyeline.models.model import Model
 from eyeline.models.objective import Objective, answer_objective_of
@@ -38,6 +40,12 @@ class AnswerStatistic(ModelStatistic):
         return answer_objective_of(model)
 
     def measure_batch(self, model: Model, objective: Objective, batch: Batch) -> None:
+        if objective.kind != "label":
+            predicting = [side for side in batch.sides if _has_predictions(objective, side)]
+            self.leave_out(len(batch.sides) - len(predicting))
+            if not predicting:
+                return
+            batch = replace(batch, sides=tuple(predicting), _memo={})
         inputs = model.passes.inputs(batch.sides)
         if objective.kind == "label":
             own_answers = model.passes.output(batch.sides, inputs=inputs).logits.argmax(-1)
@@ -48,3 +56,8 @@ class AnswerStatistic(ModelStatistic):
     @abstractmethod
     def measure(self, model: Model, batch: Batch, task: TokenTask) -> None:
         """Add what one batch gives."""
+
+
+def _has_predictions(objective: Objective, side: Sides) -> bool:
+    """Whether a text asks for anything: a next token, or a word to be masked."""
+    return len(side.source) > 1 if objective.kind == "next" else not all(side.source.special)

@@ -25,7 +25,8 @@ from eyeline.views import head_view
 
 #: The figures of Clark et al. in their order: 2, 3, 4, 6; then the distances behind 6.
 ORDER = (
-    "average_attention", "importance", "causes", "causes_sharpness", "pruning", "patching", "circuit", "entropy", "head_map", "distances",
+    "average_attention", "importance", "causes", "causes_sharpness", "pruning", "faithfulness", "patching", "circuit", "entropy",
+    "head_map", "distances",
 )  # fmt: skip
 #: Sentences to see a head on, besides the run's own example.
 SENTENCES = ("The cat sat on the mat because it was tired.", "Mary told Anna that she had won.")
@@ -103,9 +104,12 @@ def _card(say: Say, run: Run, name: str) -> None:
 def _facts(say: Say, card: HeadCard, name: str, every: list[HeadRef]) -> None:
     st.subheader(say("corpus.card", head=escaped(card.name)), anchor=False)
     does = [say(f"corpus.does_{target}", share=f"{card.shares[target]:.3f}") for target in card.does]
-    st.markdown("\n".join(f"- {line}" for line in does) if does else say("corpus.does_nothing"))
+    if card.shares:
+        st.markdown("\n".join(f"- {line}" for line in does) if does else say("corpus.does_nothing"))
     if card.entropy is not None:
         st.caption(say("corpus.entropy", value=f"{card.entropy:.2f}"))
+    if card.restored is not None:
+        st.caption(say("corpus.restored", share=f"{card.restored:+.3f}"))
     if card.effect is not None:
         loss, error, answer = (f"{card.effect.loss_change:+.4f}", f"{card.effect.error:.4f}", f"{card.effect.answer_change:+.4f}")
         st.caption(say("corpus.effect", change=loss, error=error, answer=answer))

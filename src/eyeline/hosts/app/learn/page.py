@@ -66,17 +66,18 @@ def _choose_step(say: Say) -> None:
     )  # fmt: skip
 
 
-def _go(number: int) -> None:
-    st.session_state["lesson-step"] = number
+def _turn(by: int) -> None:
+    """Go so many steps on or back from where the visitor is now: while a step is still computed, the buttons of the last one are shown."""
+    st.session_state["lesson-step"] = min(EXERCISE, max(1, int(st.session_state["lesson-step"]) + by))
 
 
 def _turn_page(say: Say, number: int) -> None:
     with st.container(horizontal=True, key="turn"):
         if number > 1:
-            st.button(say("learn.back"), on_click=_go, args=(number - 1,), icon=":material/arrow_back:", key="lesson-back")
+            st.button(say("learn.back"), on_click=_turn, args=(-1,), icon=":material/arrow_back:", key="lesson-back")
         if number < EXERCISE:
             following = say("learn.next") if number < EXERCISE - 1 else say("learn.to_exercise")
-            st.button(following, on_click=_go, args=(number + 1,), type="primary", key="lesson-next")
+            st.button(following, on_click=_turn, args=(1,), type="primary", key="lesson-next")
 
 
 def _step(say: Say, step: Step, number: int) -> Looking:

@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from eyeline.hosts.cli.models import ModelName
+from eyeline.hosts.cli.models import ANSWERING_DEFAULT, AnsweringModel
 from eyeline.hosts.cli.terminal import console, print_notices
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def attribute(
     text: Annotated[str, typer.Argument(help="The text to look at; [MASK] where a masked model is to answer.", show_default=False)],
-    model: ModelName,
+    model: AnsweringModel = ANSWERING_DEFAULT,
     method: Annotated[
         list[str] | None,
         typer.Option(help="norms, rollout, value-zeroing, gradient, integrated-gradients, alti, decompx …; may be repeated. First: norms."),

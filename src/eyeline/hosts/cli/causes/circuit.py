@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from eyeline.heads import HeadRef
 from eyeline.hosts.cli.language import Language
-from eyeline.hosts.cli.models import ModelName
+from eyeline.hosts.cli.models import ANSWERING_DEFAULT, AnsweringModel
 from eyeline.hosts.cli.terminal import console
 
 #: So many heads and edges are printed.
@@ -21,7 +21,7 @@ def circuit(
     clean: Annotated[str, typer.Option(help="A text that the model answers in one way.", show_default=False)],
     corrupt: Annotated[str, typer.Option(help="The same with a change that turns the answer, of as many tokens.", show_default=False)],
     output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, made if need be.", show_default=False)],
-    model: ModelName,
+    model: AnsweringModel = ANSWERING_DEFAULT,
     answer: Annotated[str | None, typer.Option(help="The clean text's answer: one token, such as ' Mary'.", show_default=False)] = None,
     against: Annotated[str | None, typer.Option(help="The corrupt text's answer.", show_default=False)] = None,
     method: Annotated[str, typer.Option(help="How edges are scored: eap-ig, or eap.")] = "eap-ig",

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from eyeline.analyses.progress import StopRequestedError
 from eyeline.hosts.cli.language import Language
-from eyeline.hosts.cli.models import ModelName
+from eyeline.hosts.cli.models import ANSWERING_DEFAULT, AnsweringModel
 from eyeline.hosts.cli.progress import progress_bars
 from eyeline.hosts.cli.terminal import console
 from eyeline.results.run import Run
@@ -20,7 +20,7 @@ from eyeline.results.run import Run
 def faithfulness(
     corpus: Annotated[Path, typer.Argument(help="A .txt, .jsonl or .conllu file, plain or .gz.", show_default=False)],
     output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, made if need be.", show_default=False)],
-    model: ModelName,
+    model: AnsweringModel = ANSWERING_DEFAULT,
     method: Annotated[
         list[str] | None, typer.Option(help="Only this quantity; may be repeated. All that the model allows, but flow, otherwise.")
     ] = None,

@@ -12,7 +12,7 @@ from rich.table import Table
 from eyeline.analyses.progress import StopRequestedError
 from eyeline.hosts.cli.corpus import numbers
 from eyeline.hosts.cli.language import Language
-from eyeline.hosts.cli.models import ModelName
+from eyeline.hosts.cli.models import ANSWERING_DEFAULT, AnsweringModel
 from eyeline.hosts.cli.progress import progress_bars
 from eyeline.hosts.cli.terminal import console
 
@@ -26,7 +26,7 @@ SHOWN = 5
 def causes(
     corpus: Annotated[Path, typer.Argument(help="A .txt, .jsonl or .conllu file, plain or .gz.", show_default=False)],
     output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, made if need be.", show_default=False)],
-    model: ModelName,
+    model: AnsweringModel = ANSWERING_DEFAULT,
     by: Annotated[str, typer.Option(help="How a head is ablated: zero, or mean (its mean over the text).")] = "zero",
     limit: Annotated[int | None, typer.Option(help="So many documents, chosen at random.", show_default=False)] = None,
     max_tokens: Annotated[int | None, typer.Option(help="Skip longer documents.", show_default=False)] = None,
