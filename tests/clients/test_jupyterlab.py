@@ -65,7 +65,7 @@ def lab(browser: Any, serve: Callable[..., None], tmp_path_factory: pytest.TempP
 
 def test_the_four_views_in_jupyterlab(lab: Lab) -> None:
     """One walk, since each step goes on from the one before: a kernel and its notebook are not opened anew for each."""
-    assert lab.page.locator("img[class^=eyeline-still]").count() == 4
+    lab.page.locator("img[class^=eyeline-still]").nth(3).wait_for(state="attached")
     assert not lab.page.locator("img[class^=eyeline-still]").first.is_visible()
     lab.answer_to_hover_and_click()
     tell_python(lab)
