@@ -57,8 +57,8 @@ def test_a_head_is_opened_in_the_space_and_seen_by_another_projection(visit, run
     me.until(f"{scene}.scene().thumbnails.length === 24")
     me.page.get_by_text(say("view.space_title")).first.wait_for()
     spot = me.page.evaluate(f"{scene}.scene().thumbnails[14]")
-    box = me.page.locator(f"{VIEW} canvas").first.bounding_box()
-    me.page.mouse.click(box["x"] + spot["x"] + 15, box["y"] + spot["y"] + 15)
+    canvas = me.page.locator(f"{VIEW} canvas").first
+    canvas.click(position={"x": spot["x"] + 15, "y": spot["y"] + 15})  # scrolls there first, as a reader does
     me.until(f"{scene}.state().opened")
     me.page.wait_for_function("() => document.querySelector('[class*=st-key-space-head-] input')?.value === 'L1·H2'")
     me.key("space-others").get_by_text(say("space.project_pca"), exact=True).click()
