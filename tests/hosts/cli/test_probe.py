@@ -33,7 +33,7 @@ def test_one_treebank_gives_tables_figures_and_a_report(eyeline, treebank, tmp_p
         assert f"figure-{name}" in page
     parsed = eyeline("parse", "The cat sat.", "--run", tmp_path / "run", "--pair", "The:cat", "-o", tmp_path / "arcs.html")
     assert parsed.returncode == 0, parsed.stderr
-    assert "dependent-to-head" in parsed.stdout
+    assert "dependent to" in parsed.stdout
     assert "ROOT" in parsed.stdout
     assert "triangle-down" in (tmp_path / "arcs.html").read_text(encoding="utf-8")
     twice = eyeline("parse", "The cat and the cat.", "--run", tmp_path / "run", "--pair", "cat:the")
