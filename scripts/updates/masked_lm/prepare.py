@@ -23,9 +23,8 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from scripts.updates.vocabulary import open_tokenizer
 from tokenizers import Tokenizer
-
-from eyeline.models.embedded import embedded
 
 #: A sentence ends with . ! or ?, a closing quote perhaps, and white space before a capital.
 SENTENCE_END = re.compile(r'(?<=[.!?]["”’)]|.[.!?])\s+(?=["“A-Z(])')
@@ -53,11 +52,7 @@ def tokens_of(path: Path, tokenizer: Tokenizer) -> dict[str, np.ndarray]:
 
 
 def main(folder: Path, output: Path) -> None:
-    model = embedded("minilm")
-    source = None if model is None else model.find()
-    if source is None:
-        raise SystemExit("The embedded model minilm is not installed: its vocabulary is needed (make setup).")
-    tokenizer = Tokenizer.from_file(str(source / "tokenizer.json"))
+    tokenizer = open_tokenizer()
     tokenizer.no_truncation()
     tokenizer.no_padding()
     arrays = {}

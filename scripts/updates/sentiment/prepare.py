@@ -17,9 +17,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from tokenizers import Tokenizer
-
-from eyeline.models.embedded import embedded
+from scripts.updates.vocabulary import open_tokenizer
 
 FILES = ("movieReviewSnippets", "amazonReviewSnippets", "tweets", "nytEditorialSnippets")
 CLEAR = 0.5
@@ -34,11 +32,7 @@ def side(document: str) -> int:
 
 
 def main(folder: Path, output: Path) -> None:
-    model = embedded("minilm")
-    source = None if model is None else model.find()
-    if source is None:
-        raise SystemExit("The embedded model minilm is not installed: its vocabulary is needed (make setup).")
-    tokenizer = Tokenizer.from_file(str(source / "tokenizer.json"))
+    tokenizer = open_tokenizer()
     tokenizer.enable_truncation(LENGTH)
     tokenizer.enable_padding(length=LENGTH)
     texts, labels, sides, kinds = [], [], [], []

@@ -95,11 +95,9 @@ class Steps:
 
 
 @contextmanager
-def interrupt_between_steps() -> Iterator[Callable[[], None]]:
-    """Within this block the first Ctrl-C waits for the function that is given here, which raises it; the second one ends at once.
-
-    An analysis that keeps its sums calls it where they are whole. Nothing changes in a thread, or where the host has a handler of its own.
-    """
+def first_interrupt_waits(announce: Callable[[], None] = lambda: None) -> Iterator[Callable[[], bool]]:
+    """Within this block the first Ctrl-C calls `announce` and waits; the second one ends at once. Gives the function that says whether
+    one came. Nothing changes in a thread, where Python delivers no Ctrl-C."""
     requested = False
 
     def request(number: int, frame: object) -> None:
@@ -107,17 +105,31 @@ def interrupt_between_steps() -> Iterator[Callable[[], None]]:
         if requested:
             raise KeyboardInterrupt
         requested = True
+        announce()
 
-    def raise_if_requested() -> None:
-        if requested:
-            raise KeyboardInterrupt
-
-    is_ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if not is_ours:
-        yield raise_if_requested
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: requested
         return
     before = signal.signal(signal.SIGINT, request)
     try:
-        yield raise_if_requested
+        yield lambda: requested
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def interrupt_between_steps() -> Iterator[Callable[[], None]]:
+    """Within this block the first Ctrl-C waits for the function that is given here, which raises it.
+
+    An analysis that keeps its sums calls it where they are whole. Where the host has a handler of its own, nothing changes.
+    """
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield lambda: None
+        return
+    with first_interrupt_waits() as is_requested:
+
+        def raise_if_requested() -> None:
+            if is_requested():
+                raise KeyboardInterrupt
+
+        yield raise_if_requested

@@ -24,7 +24,7 @@ ANALYSES = ("average_attention", "entropy", "distances", "importance")
 
 def analyse(
     corpus: Annotated[Path, typer.Argument(help="A .txt, .jsonl or .conllu file, plain or .gz.", show_default=False)],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, made if need be.", show_default=False)],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, created where it is missing.", show_default=False)],
     model: ModelName,
     only: Annotated[list[str] | None, typer.Option(help=f"Only this analysis; may be repeated: {', '.join(ANALYSES)}.")] = None,
     pairs: Annotated[bool, typer.Option("--pairs", help="Build segments of two parts, [CLS] A [SEP] B [SEP].")] = False,
@@ -98,7 +98,7 @@ def analyse(
 
 def merge(
     runs: Annotated[list[Path], typer.Argument(help="Folders of finished runs, each over another part of the corpus.", show_default=False)],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The merged run's folder, made if need be.", show_default=False)],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The merged run's folder, created if missing.", show_default=False)],
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run that the folder holds.")] = False,
     language: Language = "en",
 ) -> None:

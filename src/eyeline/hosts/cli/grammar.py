@@ -24,7 +24,7 @@ PRINTED = 16
 
 def syntax(
     treebank: Annotated[Path, typer.Argument(help="A .conllu file, plain or .gz.", show_default=False)],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, made if need be.", show_default=False)],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, created where it is missing.", show_default=False)],
     model: ModelName,
     labels: Annotated[
         str, typer.Option(help="ud (subtypes cut but for nmod:poss, aux:pass …), stanford (its names, prep and pobj) or as-is.")

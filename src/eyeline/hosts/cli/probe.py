@@ -18,7 +18,7 @@ from eyeline.hosts.cli.terminal import console
 
 def probe(
     treebank: Annotated[Path, typer.Argument(help="The treebank to score on: .conllu, plain or .gz.", show_default=False)],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, made if need be.", show_default=False)],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, created where it is missing.", show_default=False)],
     model: ModelName,
     train: Annotated[
         Path | None,

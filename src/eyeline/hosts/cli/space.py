@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 PAGE, COMPARE_PAGE = (PAGES[kind] for kind in ("space", "compare"))
 
 Corpus = Annotated[Path, typer.Argument(help="A .txt, .jsonl or .conllu file, plain or .gz.", show_default=False)]
-Output = Annotated[Path, typer.Option("-o", "--output", help="The run's folder, made if need be.", show_default=False)]
+Output = Annotated[Path, typer.Option("-o", "--output", help="The run's folder, created where it is missing.", show_default=False)]
 Layers = Annotated[str | None, typer.Option(help="Layers, from 0, such as 0,5. All otherwise.")]
 Limit = Annotated[int | None, typer.Option(help="So many documents, chosen at random.", show_default=False)]
 MaxTokens = Annotated[int | None, typer.Option(help="Skip longer documents.", show_default=False)]

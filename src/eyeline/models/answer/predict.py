@@ -144,7 +144,7 @@ class Answerer:
 
 
 def _span(starts: torch.Tensor, ends: torch.Tensor, text: TokenizedText, top: int) -> Prediction:
-    """The most probable spans: the product of the probabilities of a first and a last token, within the text that is asked (the second)."""
+    """The most probable spans of the second text: the product of the probabilities of a first and a last token."""
     n = len(text)
     last = max(text.segments)
     allowed = torch.tensor([not text.special[i] and text.segments[i] == last for i in range(n)])

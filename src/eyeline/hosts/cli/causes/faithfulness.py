@@ -19,7 +19,7 @@ from eyeline.results.run import Run
 
 def faithfulness(
     corpus: Annotated[Path, typer.Argument(help="A .txt, .jsonl or .conllu file, plain or .gz.", show_default=False)],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, made if need be.", show_default=False)],
+    output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, created where it is missing.", show_default=False)],
     model: AnsweringModel = ANSWERING_DEFAULT,
     method: Annotated[
         list[str] | None, typer.Option(help="Only this quantity; may be repeated. All that the model allows, but flow, otherwise.")
