@@ -5,7 +5,7 @@
 ablations   every head ablated once over the texts (`HeadEffects`, with its estimates and its check), against the naive way in the same
             batches: the whole model is run again for each head. The naive time is that of some heads, times the number of heads.
 estimates   gradient and attribution of all heads for one batch, against one forward pass of the same batch.
-answer      `model.predict` of a text of about 30 tokens with one head switched off: seconds, and against one plain forward pass.
+The time to one answer with a head switched off is in switched_off.py.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from results import give
 
 #: So many heads are ablated the naive way.
 NAIVE_HEADS = 12
-SENTENCE = "The old dog slept by the door of the house all day, and when the rain came in the evening it went to the [MASK] and waited."
 
 
 def seconds(run: Callable[[], Any]) -> float:
@@ -35,7 +34,7 @@ def ablations(model: Any, texts: list[str], repeats: int) -> dict[str, Any]:
     import torch
 
     import eyeline as el
-    from eyeline.analyses.corpus.statistics.answer_statistic import HELD_TOKENS
+    from eyeline.analyses.corpus.statistics.model_statistic import HELD_TOKENS
     from eyeline.statistics import HeadEffects
 
     sides = [model.read(text) for text in texts]
@@ -64,8 +63,8 @@ def ablations(model: Any, texts: list[str], repeats: int) -> dict[str, Any]:
 
 
 def estimates(model: Any, texts: list[str], repeats: int) -> dict[str, Any]:
-    from eyeline.analyses.corpus.statistics.answer_statistic import HELD_TOKENS
     from eyeline.analyses.corpus.statistics.head_effects import estimates_of
+    from eyeline.analyses.corpus.statistics.model_statistic import HELD_TOKENS
     from eyeline.analyses.corpus.statistics.predictions import token_task
     from eyeline.models.objective import objective_of
 
@@ -77,21 +76,6 @@ def estimates(model: Any, texts: list[str], repeats: int) -> dict[str, Any]:
         forward = seconds(lambda: model.passes.output(batch, inputs=task.inputs))
         ratios.append(seconds(lambda: estimates_of(model.passes, batch, task, "zero")) / forward)
     return {"texts": len(batch), "ratio_to_forward": round(statistics.median(ratios[1:]), 2)}
-
-
-def answer(model: Any, repeats: int) -> dict[str, Any]:
-    import eyeline as el
-
-    sides = model.read(SENTENCE)
-    times, forwards = [], []
-    for _ in range(repeats * 5 + 1):
-        times.append(seconds(lambda: model.predict(SENTENCE, interventions=[el.Ablate([(9, 7)])])))
-        forwards.append(seconds(lambda: model.passes.output([sides])))
-    return {
-        "tokens": len(sides.source),
-        "seconds": round(statistics.median(times[1:]), 3),
-        "ratio_to_forward": round(statistics.median(times[1:]) / statistics.median(forwards[1:]), 2),
-    }
 
 
 def main() -> None:
@@ -118,7 +102,6 @@ def main() -> None:
         "model": args.model,
         "ablations": ablations(model, texts, args.repeats),
         "estimates": estimates(model, texts, args.repeats),
-        "answer": answer(model, args.repeats),
     }
     give(results, args.output)
 
