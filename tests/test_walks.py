@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -46,7 +47,8 @@ print("entered: " + " ".join(entered))
 def test_a_request_enters_the_files_of_its_walk_in_order(walk, command, tmp_path):
     (tmp_path / "corpus.txt").write_text("The cat sat.\n\nThe dog ran home.\n")
     arguments = [sys.executable, "-c", PROFILED, *command]
-    done = subprocess.run(arguments, cwd=tmp_path, capture_output=True, text=True, check=False)
+    environment = {**os.environ, "EYELINE_CACHE": str(tmp_path / "traces")}  # empty: a trace of another test would cut the walk short
+    done = subprocess.run(arguments, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     entered = re.search(r"^entered: (.*)$", done.stdout, re.MULTILINE)
     assert entered

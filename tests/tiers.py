@@ -1,6 +1,7 @@
 """Which tests run: all that a change should pass, or slow ones too. `make test`, `make test-all` and `make test-families` choose.
 
 Tests marked `slow` and `families` are left out unless they are named: by --tier, by -m, or by their own address (file.py::test).
+A test that drives a browser and fails runs once more, since a busy machine can be late; the summary lists it as RERUN.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.pluginmanager.hasplugin("rerunfailures"):
+        for item in items:
+            if item.get_closest_marker("browser"):
+                item.add_marker(pytest.mark.flaky(reruns=1))
     if config.getoption("-m") or any("::" in argument for argument in config.args):
         return
     counts: dict[str, int] = {}

@@ -46,25 +46,24 @@ class Lab(LiveViews):
 @pytest.fixture(scope="module")
 def lab(browser: Any, serve: Callable[..., None], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     folder, port, token = tmp_path_factory.mktemp("notebooks"), free_port(), secrets.token_hex(12)
-    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in CELLS])
-    book.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    nbformat.write(book, folder / "views.ipynb")
     address = f"http://127.0.0.1:{port}"
     options = ("--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}", f"--IdentityProvider.token={token}")
     serve(folder, f"{address}/api", "jupyterlab", *options, *QUIET, f"--ServerApp.root_dir={folder}")
     page = browser.new_page(viewport={"width": 1400, "height": 2600})  # tall: JupyterLab leaves out cells that are not seen
-    page.set_default_timeout(30_000)
-    opened = Lab(page, address, token, folder)
-    opened.open("views.ipynb")
-    page.get_by_text("| Idle").first.wait_for()
-    opened.choose("Run", "Run All Cells")
-    opened.drawn()
-    yield opened
+    page.set_default_timeout(60_000)
+    yield Lab(page, address, token, folder)
     page.close()
 
 
 def test_the_four_views_in_jupyterlab(lab: Lab) -> None:
     """One walk, since each step goes on from the one before: a kernel and its notebook are not opened anew for each."""
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in CELLS])
+    book.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(book, lab.folder / "views.ipynb")
+    lab.open("views.ipynb")
+    lab.page.get_by_text("| Idle").first.wait_for()
+    lab.choose("Run", "Run All Cells")
+    lab.drawn()
     lab.page.locator("img[class^=eyeline-still]").nth(3).wait_for(state="attached")
     assert not lab.page.locator("img[class^=eyeline-still]").first.is_visible()
     lab.answer_to_hover_and_click()
@@ -141,5 +140,6 @@ def test_the_lesson_opens_in_jupyterlab_with_its_pictures(lab: Lab, language: st
     nbformat.write(book, lab.folder / name)
     lab.open(name)
     lab.page.locator(".jp-OutputArea-output img").nth(pictures - 1).wait_for()
+    lab.page.locator(".jp-Cell").nth(len(book.cells) - 1).wait_for()
     assert lab.page.locator(".jp-Cell").count() == len(book.cells)
     assert lab.page.locator(".jp-RenderedText[data-mime-type*=error]").count() == 0
