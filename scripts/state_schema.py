@@ -11,7 +11,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMA = ROOT / "src/eyeline/views/state_schema.json"
-TYPESCRIPT = ROOT / "frontend/src/core/state-schema.ts"
+TYPESCRIPT = ROOT / "frontend/src/core/state/state-schema.ts"
 DOCUMENT = ROOT / "docs/view-format.md"
 BEGIN, END = "<!-- state: begin -->", "<!-- state: end -->"
 TYPES = {

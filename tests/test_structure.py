@@ -33,6 +33,14 @@ def test_no_folder_has_more_than_15_modules():
     assert {folder: count for folder, count in counts.items() if count > 15} == {}
 
 
+def test_no_folder_of_the_front_end_has_more_than_15_modules():
+    """Tests stand beside the modules that they test, and are not counted."""
+    modules = [path for path in (ROOT / "frontend" / "src").rglob("*.ts") if not path.name.endswith((".test.ts", ".d.ts"))]
+    counts = Counter(str(path.parent.relative_to(ROOT)) for path in modules)
+    assert len(modules) > 80
+    assert {folder: count for folder, count in counts.items() if count > 15} == {}
+
+
 def test_no_modules_import_each_other_in_a_circle():
     """Imports inside functions count; those for the type checker alone do not: they never run."""
     graph = grimp.build_graph("eyeline", exclude_type_checking_imports=True, cache_dir=None)

@@ -1,7 +1,7 @@
 // What a host says when it mounts a view, and what it gets back.
 
-import type { State, View } from "./core/contract";
-import type { Labels } from "./core/labels";
+import type { State, View } from "./core/input/contract";
+import type { Labels } from "./core/words/labels";
 import type { Summary } from "./registry";
 
 export interface MountOptions {

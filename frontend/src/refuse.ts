@@ -1,7 +1,7 @@
 // What stands in place of a view that cannot be shown.
 import { el } from "./controls/dom";
-import { labelsWith } from "./core/labels";
-import type { State } from "./core/contract";
+import { labelsWith } from "./core/words/labels";
+import type { State } from "./core/input/contract";
 
 /** A view that stands on the page: it takes a state from its host, and it can be taken away. */
 export interface Mounted {

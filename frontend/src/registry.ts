@@ -1,8 +1,8 @@
 // What a view is to the frame around it, and which views there are.
 
-import type { Facts, Kind, Spec, State } from "./core/contract";
-import type { Labels } from "./core/labels";
-import type { Reader } from "./core/reading";
+import type { Facts, Kind, Spec, State } from "./core/input/contract";
+import type { Labels } from "./core/words/labels";
+import type { Reader } from "./core/reading/reading";
 import type { Theme } from "./core/theme";
 import type { Scene } from "./marks/scene";
 import type { SwitchOff, Toolbar, ToolbarHost } from "./controls/toolbar";

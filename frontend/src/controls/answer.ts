@@ -1,9 +1,9 @@
 // The model's answer above a view: bars for what it answers, what is switched off, and what that changes.
 
-import type { Spec, State } from "../core/contract";
-import { counted, type Labels } from "../core/labels";
-import { edgePart, headPart, offParts, partName, toggledOff } from "../core/off";
-import { answerRows, changeText, type ChangedAnswer, type PredictionSpec } from "../core/prediction";
+import type { Spec, State } from "../core/input/contract";
+import { counted, type Labels } from "../core/words/labels";
+import { edgePart, headPart, offParts, partName, toggledOff } from "../core/state/off";
+import { answerRows, changeText, type ChangedAnswer, type PredictionSpec } from "../core/reading/prediction";
 import type { Control } from "./controls";
 import { el, on } from "./dom";
 import type { SwitchOff } from "./toolbar";

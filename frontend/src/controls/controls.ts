@@ -1,6 +1,6 @@
 // The few kinds of control there are. Each is an element and a way to make it agree with the state.
 
-import type { State } from "../core/contract";
+import type { State } from "../core/input/contract";
 import { el, on } from "./dom";
 
 export interface Control {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { example } from "../core/example";
-import { settle } from "../core/state";
-import { ENGLISH } from "../core/labels";
+import { example } from "../core/input/example";
+import { settle } from "../core/state/state";
+import { ENGLISH } from "../core/words/labels";
 import { leftOut, shownHeads } from "./heads";
 
 describe("heads on screen", () => {

@@ -1,9 +1,9 @@
 // The row of head boxes: click switches, double click leaves this one alone.
 
 import { headColour, luminance, parse } from "../core/colours";
-import type { Spec, State } from "../core/contract";
-import type { Labels } from "../core/labels";
-import { headPart, offParts } from "../core/off";
+import type { Spec, State } from "../core/input/contract";
+import type { Labels } from "../core/words/labels";
+import { headPart, offParts } from "../core/state/off";
 import { themeOf } from "../core/theme";
 import type { Control } from "./controls";
 import { el, on } from "./dom";

@@ -1,8 +1,8 @@
 // The quiet line under each view, and the page behind it: carried in the bundle, so that it opens offline.
 
 import page from "../../../docs/attention-is-not-importance.md";
-import type { Labels } from "../core/labels";
-import { blocks, type Block, type Inline } from "../core/markdown";
+import type { Labels } from "../core/words/labels";
+import { blocks, type Block, type Inline } from "../core/words/markdown";
 import { el, on } from "./dom";
 
 function span(part: Inline): Node {

@@ -1,6 +1,6 @@
 // The Reading menu: which weights are left in, and how heads are combined.
 
-import type { Kind, State } from "../core/contract";
+import type { Kind, State } from "../core/input/contract";
 import { type Control, checkbox, menu, numbers, segmented, slider } from "./controls";
 import type { ToolbarHost } from "./toolbar";
 

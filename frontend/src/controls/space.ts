@@ -1,8 +1,8 @@
 // The controls of the space of queries and keys.
 
-import type { ColourPoints, Links, State } from "../core/contract";
-import { unmatched } from "../core/space";
-import { counts, wordPairs } from "../core/space-state";
+import type { ColourPoints, Links, State } from "../core/input/contract";
+import { unmatched } from "../core/reading/space";
+import { counts, wordPairs } from "../core/state/space-state";
 import { search, segmented, select, stepper, type Control } from "./controls";
 import { el, on } from "./dom";
 import { backButton, headStepper, layerStepper, stackMenu, type Toolbar, type ToolbarHost } from "./toolbar";

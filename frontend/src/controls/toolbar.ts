@@ -1,11 +1,11 @@
 // Which controls stand above which view.
 
-import { axes, isPair, matches } from "../core/axes";
-import type { Kind, Spec, State } from "../core/contract";
-import type { Labels } from "../core/labels";
-import { quantitiesOf, quantityName } from "../core/quantity";
+import { axes, isPair, matches } from "../core/reading/axes";
+import type { Kind, Spec, State } from "../core/input/contract";
+import type { Labels } from "../core/words/labels";
+import { quantitiesOf, quantityName } from "../core/reading/quantity";
 import { menu, numbers, search, segmented, select, stepper, type Control } from "./controls";
-import type { Format } from "../marks/picture";
+import type { Format } from "../marks/painters/picture";
 import { el, on } from "./dom";
 import { headBoxes } from "./heads";
 import { lineZoom } from "./line-zoom";

@@ -1,6 +1,6 @@
 // Light or dark, for canvas and CSS alike.
 
-import type { State } from "./contract";
+import type { State } from "./input/contract";
 
 export interface Theme {
   dark: boolean;

@@ -1,7 +1,7 @@
 // The notebook: anywidget gives a model with traits `_spec`, `_arrays`, `_still` and `state`, which is kept equal on both sides;
 // `_answers` and `_answer`: a model behind the view, and what it answers while something is switched off.
 
-import type { ArrayEntry, Spec, State, View } from "../core/contract";
+import type { ArrayEntry, Spec, State, View } from "../core/input/contract";
 import { mount } from "../mount";
 
 interface WidgetModel {

@@ -1,6 +1,6 @@
 // The standalone page: the view stands in it as JSON, and the page takes on the view's theme.
 
-import type { View } from "../core/contract";
+import type { View } from "../core/input/contract";
 import { mount } from "../mount";
 
 function start(root: HTMLElement): void {

@@ -1,6 +1,6 @@
 // What a model answers in the app while something is switched off: passed on to the view that it belongs to.
 
-import type { ChangedAnswer } from "../core/prediction";
+import type { ChangedAnswer } from "../core/reading/prediction";
 
 interface Component {
   data: { digest: string; answer: ChangedAnswer };

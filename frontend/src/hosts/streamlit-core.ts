@@ -1,6 +1,6 @@
 // Streamlit loads every component as a module of its own. The core is shared through one name on the page.
 
-import type { Kind } from "../core/contract";
+import type { Kind } from "../core/input/contract";
 import type { mount } from "../mount";
 
 export interface Core {

@@ -1,7 +1,7 @@
 // A view in the app: its bytes come from Python, and the reader's state goes back.
 
-import type { ArrayEntry, Kind, Spec, State } from "../core/contract";
-import type { Labels } from "../core/labels";
+import type { ArrayEntry, Kind, Spec, State } from "../core/input/contract";
+import type { Labels } from "../core/words/labels";
 import type { Handle } from "../mount";
 import { sharedCore } from "./streamlit-core";
 

@@ -1,6 +1,6 @@
 // The lines of a head view, as columns of numbers: 12 heads × 128 tokens are 196,608 of them, too many for objects.
 
-import type { HeadMap } from "../core/reading";
+import type { HeadMap } from "../core/reading/reading";
 import type { Lines } from "./scene";
 
 export interface LineSet {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { coarser, cut, pyramid, shades, shrink } from "./heatmap";
 import { batches, ends, lineSet, strongest } from "./lines";
 import { framed, moved, type Lines, type Scene } from "./scene";
-import { escapeXml, toSvg } from "./svg";
+import { escapeXml, toSvg } from "./painters/svg";
 
 const png = () => Promise.resolve("data:image/png;base64,AA==");
 const scene = (...items: Scene["items"]): Scene => ({ width: 100, height: 50, background: "#ffffff", items });

@@ -1,6 +1,6 @@
 // What is drawn, as a list of primitives. The canvas and the SVG painter read the same list, so a saved picture is what was seen.
 
-import type { Plot } from "./cloud";
+import type { Plot } from "./scatter/cloud";
 import type { LineSet } from "./lines";
 
 export interface Rect {

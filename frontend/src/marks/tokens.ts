@@ -1,8 +1,8 @@
 // A token as text items: continuation mark dimmed, special tokens in small grey capitals, never wider than its room.
 
 import type { Theme } from "../core/theme";
-import { pieces, shorten, visible } from "../core/tokens";
-import { measure } from "./canvas";
+import { pieces, shorten, visible } from "../core/words/tokens";
+import { measure } from "./painters/canvas";
 import type { Text } from "./scene";
 
 export interface TokenStyle {

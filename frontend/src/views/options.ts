@@ -1,8 +1,8 @@
 // The tokens for people who do not see the canvas or do not point: a list box a column, one stop of the tab key each.
 
 import { el, on } from "../controls/dom";
-import type { Axis } from "../core/axes";
-import { visible } from "../core/tokens";
+import type { Axis } from "../core/reading/axes";
+import { visible } from "../core/words/tokens";
 
 export interface Box {
   x: number;

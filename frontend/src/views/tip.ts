@@ -1,7 +1,7 @@
 // The small box with exact numbers beside the pointer.
 
 import { el } from "../controls/dom";
-import { visible } from "../core/tokens";
+import { visible } from "../core/words/tokens";
 
 export class Tip {
   readonly element = el("div", { class: "tip", hidden: true });

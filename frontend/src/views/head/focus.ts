@@ -1,10 +1,10 @@
 // Which tokens are looked at alone (hovered or locked), and the numbers that go with them.
 
-import { unitIndex, type Axis } from "../../core/axes";
-import type { State } from "../../core/contract";
-import type { Labels } from "../../core/labels";
-import type { HeadMap, Reading } from "../../core/reading";
-import { visible } from "../../core/tokens";
+import { unitIndex, type Axis } from "../../core/reading/axes";
+import type { State } from "../../core/input/contract";
+import type { Labels } from "../../core/words/labels";
+import type { HeadMap, Reading } from "../../core/reading/reading";
+import { visible } from "../../core/words/tokens";
 
 export type Side = "query" | "key";
 

@@ -1,7 +1,7 @@
 // Where a heatmap lies on its canvas, and which cell lies under a point.
 
-import type { Zoom } from "../../core/contract";
-import type { Reading } from "../../core/reading";
+import type { Zoom } from "../../core/input/contract";
+import type { Reading } from "../../core/reading/reading";
 import { isCoarse } from "../pointer";
 import { bottomOf, seen } from "./scene-heatmap";
 import { widestToken } from "./scene-lines";

@@ -2,11 +2,11 @@
 
 import { el, on } from "../../controls/dom";
 import { shownHeads } from "../../controls/heads";
-import type { Zoom } from "../../core/contract";
-import { matchesInOrder, stepped } from "../../core/find";
-import { shownNumber } from "../../core/quantity";
-import type { Reading } from "../../core/reading";
-import { paint } from "../../marks/canvas";
+import type { Zoom } from "../../core/input/contract";
+import { matchesInOrder, stepped } from "../../core/reading/find";
+import { shownNumber } from "../../core/reading/quantity";
+import type { Reading } from "../../core/reading/reading";
+import { paint } from "../../marks/painters/canvas";
 import { pyramid, shades, signedShades, type Pyramid } from "../../marks/heatmap";
 import type { Scene } from "../../marks/scene";
 import type { Stage, Summary } from "../../registry";

@@ -2,10 +2,10 @@
 
 import { el, on } from "../../controls/dom";
 import { shownHeads } from "../../controls/heads";
-import { matches } from "../../core/axes";
-import { matchesInOrder, stepped } from "../../core/find";
-import type { Reading } from "../../core/reading";
-import { paint } from "../../marks/canvas";
+import { matches } from "../../core/reading/axes";
+import { matchesInOrder, stepped } from "../../core/reading/find";
+import type { Reading } from "../../core/reading/reading";
+import { paint } from "../../marks/painters/canvas";
 import type { Lines, Scene } from "../../marks/scene";
 import type { DrawnLine, Stage, Summary } from "../../registry";
 import { focusOf, lockedIndices, numbersShown, sideOf, spoken, toggled, type Side } from "./focus";

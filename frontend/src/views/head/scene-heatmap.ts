@@ -1,11 +1,11 @@
 // The head view as a heatmap: the matrix, its labels and its scale.
 
-import { matches, type Axis } from "../../core/axes";
+import { matches, type Axis } from "../../core/reading/axes";
 import { attentionColour, format, signedColour, signedTable, table } from "../../core/colours";
-import type { State, Zoom } from "../../core/contract";
-import type { Labels } from "../../core/labels";
-import { shownNumber } from "../../core/quantity";
-import type { Reading } from "../../core/reading";
+import type { State, Zoom } from "../../core/input/contract";
+import type { Labels } from "../../core/words/labels";
+import { shownNumber } from "../../core/reading/quantity";
+import type { Reading } from "../../core/reading/reading";
 import type { Theme } from "../../core/theme";
 import { cut, type Pyramid } from "../../marks/heatmap";
 import type { Item, Scene } from "../../marks/scene";

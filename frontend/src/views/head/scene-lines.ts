@@ -1,11 +1,11 @@
 // The head view as lines: two columns of tokens, and what is drawn between and beside them.
 
-import { matches, type Axis } from "../../core/axes";
+import { matches, type Axis } from "../../core/reading/axes";
 import { SIGNED_COLOURS } from "../../core/colours";
-import type { State } from "../../core/contract";
-import type { Labels } from "../../core/labels";
-import { shownNumber } from "../../core/quantity";
-import { mapColour, type Reading } from "../../core/reading";
+import type { State } from "../../core/input/contract";
+import type { Labels } from "../../core/words/labels";
+import { shownNumber } from "../../core/reading/quantity";
+import { mapColour, type Reading } from "../../core/reading/reading";
 import type { Theme } from "../../core/theme";
 import { lineSet, opacityOf, strength, strongest } from "../../marks/lines";
 import type { Item, Lines, Scene } from "../../marks/scene";

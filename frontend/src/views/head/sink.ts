@@ -2,7 +2,7 @@
 
 import { shownHeads } from "../../controls/heads";
 import { el, on } from "../../controls/dom";
-import { visible } from "../../core/tokens";
+import { visible } from "../../core/words/tokens";
 import type { Stage } from "../../registry";
 
 /** From this share on, a token is called a sink. */

@@ -1,6 +1,6 @@
 // A line or a weight is switched off: its query no longer sees its key in that head.
 
-import type { Reading } from "../../core/reading";
+import type { Reading } from "../../core/reading/reading";
 import { lineAt } from "../../marks/line-at";
 import type { Lines } from "../../marks/scene";
 import type { Stage } from "../../registry";

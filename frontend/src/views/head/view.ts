@@ -1,11 +1,11 @@
 // The head view: lines or a heatmap, and what is said where neither can be drawn.
 
-import { counted } from "../../core/labels";
+import { counted } from "../../core/words/labels";
 import { el } from "../../controls/dom";
 import { sinkOffer } from "./sink";
 import { leftOut, shownHeads } from "../../controls/heads";
-import { drawnOf, drawnTitle, drawnWhole } from "../../core/quantity";
-import { combinedName, headName } from "../../core/reading";
+import { drawnOf, drawnTitle, drawnWhole } from "../../core/reading/quantity";
+import { combinedName, headName } from "../../core/reading/reading";
 import type { Stage, ViewInstance } from "../../registry";
 import { HeatmapPart } from "./heatmap";
 import { LinesPart } from "./lines";

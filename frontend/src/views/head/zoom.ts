@@ -1,6 +1,6 @@
 // Zooming and panning a map: pure arithmetic on {x, y, k}. x and y are the top left corner in fractions of the map.
 
-import type { Zoom } from "../../core/contract";
+import type { Zoom } from "../../core/input/contract";
 
 export interface Frame {
   /** Drawing room in px. */

@@ -1,12 +1,12 @@
 // A thumbnail, grown: the same head at reading size, beside the one under the pointer.
 
 import { el } from "../../controls/dom";
-import type { State } from "../../core/contract";
-import { maximum } from "../../core/filters";
-import { drawnOf, shownNumber } from "../../core/quantity";
-import { headName } from "../../core/reading";
-import { visible } from "../../core/tokens";
-import { paint } from "../../marks/canvas";
+import type { State } from "../../core/input/contract";
+import { maximum } from "../../core/reading/filters";
+import { drawnOf, shownNumber } from "../../core/reading/quantity";
+import { headName } from "../../core/reading/reading";
+import { visible } from "../../core/words/tokens";
+import { paint } from "../../marks/painters/canvas";
 import { thumbnailItem, thumbnailOf, type Thumbnail } from "../../marks/thumbnail";
 import type { Stage } from "../../registry";
 

@@ -1,15 +1,15 @@
 // The model view: every layer × head as a thumbnail, drawn layer by layer so that the page never stands still.
 
-import { counted } from "../../core/labels";
+import { counted } from "../../core/words/labels";
 import { el, on } from "../../controls/dom";
 import { headColour, layerColour } from "../../core/colours";
-import { axes, matches } from "../../core/axes";
-import type { State } from "../../core/contract";
-import { maximum } from "../../core/filters";
-import { drawnOf, drawnTitle } from "../../core/quantity";
-import { headName } from "../../core/reading";
+import { axes, matches } from "../../core/reading/axes";
+import type { State } from "../../core/input/contract";
+import { maximum } from "../../core/reading/filters";
+import { drawnOf, drawnTitle } from "../../core/reading/quantity";
+import { headName } from "../../core/reading/reading";
 import { breathe } from "../../core/schedule";
-import { paint } from "../../marks/canvas";
+import { paint } from "../../marks/painters/canvas";
 import type { Item, Scene } from "../../marks/scene";
 import { matchTicks, thumbnailItem, thumbnailOf, type Thumbnail, type ThumbnailLook } from "../../marks/thumbnail";
 import type { DrawnThumbnail, Stage, ViewInstance } from "../../registry";

@@ -1,14 +1,14 @@
 // The neuron view drawn: the query vector, then a row a key.
 
-import type { Axis } from "../../core/axes";
-import { matches } from "../../core/axes";
-import type { QuantitySpec, State } from "../../core/contract";
-import type { Labels } from "../../core/labels";
-import type { KeyRow } from "../../core/neuron";
-import { product } from "../../core/neuron";
-import { quantityName, shownNumber } from "../../core/quantity";
+import type { Axis } from "../../core/reading/axes";
+import { matches } from "../../core/reading/axes";
+import type { QuantitySpec, State } from "../../core/input/contract";
+import type { Labels } from "../../core/words/labels";
+import type { KeyRow } from "../../core/reading/neuron";
+import { product } from "../../core/reading/neuron";
+import { quantityName, shownNumber } from "../../core/reading/quantity";
 import type { Theme } from "../../core/theme";
-import { measure } from "../../marks/canvas";
+import { measure } from "../../marks/painters/canvas";
 import type { Item, Scene } from "../../marks/scene";
 import { tokenItems } from "../../marks/tokens";
 import { signedBar, strip } from "../../marks/vectors";

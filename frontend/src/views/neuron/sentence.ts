@@ -1,8 +1,8 @@
 // The query's text as words to choose from.
 
 import { el, on } from "../../controls/dom";
-import type { TextSpec } from "../../core/contract";
-import { pieces } from "../../core/tokens";
+import type { TextSpec } from "../../core/input/contract";
+import { pieces } from "../../core/words/tokens";
 
 export class Sentence {
   readonly element: HTMLElement;

@@ -1,15 +1,15 @@
 // The neuron view: one head, one query, and every step from vectors to weights.
 
-import { counted } from "../../core/labels";
+import { counted } from "../../core/words/labels";
 import { el, on } from "../../controls/dom";
-import { axes, axis as axisFor, matches, unitIndex, type Axis } from "../../core/axes";
-import { stepped } from "../../core/find";
-import { renormalise } from "../../core/filters";
-import { keyHeadOf, largest, lastUnderMask, output, product, sum } from "../../core/neuron";
-import { drawnOf, drawnTitle } from "../../core/quantity";
-import { headName } from "../../core/reading";
-import { visible } from "../../core/tokens";
-import { paint } from "../../marks/canvas";
+import { axes, axis as axisFor, matches, unitIndex, type Axis } from "../../core/reading/axes";
+import { stepped } from "../../core/reading/find";
+import { renormalise } from "../../core/reading/filters";
+import { keyHeadOf, largest, lastUnderMask, output, product, sum } from "../../core/reading/neuron";
+import { drawnOf, drawnTitle } from "../../core/reading/quantity";
+import { headName } from "../../core/reading/reading";
+import { visible } from "../../core/words/tokens";
+import { paint } from "../../marks/painters/canvas";
 import type { Scene } from "../../marks/scene";
 import type { Stage, ViewInstance } from "../../registry";
 import { widestToken } from "../head/scene-lines";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { placed, type Cloud } from "../../marks/cloud";
+import { placed, type Cloud } from "../../marks/scatter/cloud";
 import { cameraOf, pannedBy, turnedBy, zoomedAt } from "./camera";
 
 describe("the camera", () => {

@@ -1,7 +1,7 @@
 // From the state's zoom and turn to a camera: where the square (or the turned cube) of points stands in a box.
 
-import type { Turn, Zoom } from "../../core/contract";
-import type { Camera } from "../../marks/cloud";
+import type { Turn, Zoom } from "../../core/input/contract";
+import type { Camera } from "../../marks/scatter/cloud";
 
 export interface Box {
   w: number;

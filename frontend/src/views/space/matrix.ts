@@ -1,19 +1,19 @@
 // Every head of a space as a small scatter, a row a layer, drawn layer by layer so that the page never stands still.
 
 import { el, on } from "../../controls/dom";
-import type { State } from "../../core/contract";
-import { headName } from "../../core/reading";
+import type { State } from "../../core/input/contract";
+import { headName } from "../../core/reading/reading";
 import { breathe } from "../../core/schedule";
-import type { SpaceData } from "../../core/space";
-import { paint, paintItem } from "../../marks/canvas";
-import type { Plot } from "../../marks/cloud";
+import type { SpaceData } from "../../core/reading/space";
+import { paint, paintItem } from "../../marks/painters/canvas";
+import type { Plot } from "../../marks/scatter/cloud";
 import type { Item, Scene } from "../../marks/scene";
 import type { DrawnLines, DrawnThumbnail, Stage } from "../../registry";
 import { Tip } from "../tip";
 import { cameraOf } from "./camera";
-import { attentionOf, colouring, pointColours, type Attention } from "./colouring";
-import { factPhrases, legendRows, percent } from "./legend";
-import { sheetLines } from "./sheet-lines";
+import { attentionOf, colouring, pointColours, type Attention } from "./scene/colouring";
+import { factPhrases, legendRows, percent } from "./scene/legend";
+import { sheetLines } from "./scene/sheet-lines";
 
 const GAP = 8;
 const NAME = 18;

@@ -1,22 +1,22 @@
 // One head of one space, large: the canvas, what the pointer does on it, and what is kept between two drawings.
 
 import { el } from "../../controls/dom";
-import type { State } from "../../core/contract";
-import type { SpaceData, Tops } from "../../core/space";
-import { BOUNDS } from "../../core/state-schema";
-import { paint } from "../../marks/canvas";
-import { placed, type Camera, type Cloud } from "../../marks/cloud";
+import type { State } from "../../core/input/contract";
+import type { SpaceData, Tops } from "../../core/reading/space";
+import { BOUNDS } from "../../core/state/state-schema";
+import { paint } from "../../marks/painters/canvas";
+import { placed, type Camera, type Cloud } from "../../marks/scatter/cloud";
 import type { Clouds, Scene } from "../../marks/scene";
 import type { DrawnSpace, Stage } from "../../registry";
 import { isCoarse } from "../pointer";
 import { Tip } from "../tip";
 import { cameraOf, pannedBy, turnedBy, zoomedAt } from "./camera";
-import { attentionOf, colouring, pointColours, type Attention, type Colouring } from "./colouring";
+import { attentionOf, colouring, pointColours, type Attention, type Colouring } from "./scene/colouring";
 import { Gestures, type GestureActions } from "./gestures";
-import { linksFor, pairLinks, topLinks, type Link } from "./links";
+import { linksFor, pairLinks, topLinks, type Link } from "./scene/links";
 import { Nearest } from "./nearest";
-import { pathOf, placedPath, type PathPoint } from "./path";
-import { plotBox, plotScene, pointLook, type PlotBox } from "./scene";
+import { pathOf, placedPath, type PathPoint } from "./scene/path";
+import { plotBox, plotScene, pointLook, type PlotBox } from "./scene/scene";
 import { tipLines } from "./tips";
 import { zoomButtons } from "./zoom-buttons";
 

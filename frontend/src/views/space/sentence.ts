@@ -1,12 +1,12 @@
 // The attention of one sentence in one head, beside the points: the head view itself, fed from the space.
 
-import { counted } from "../../core/labels";
+import { counted } from "../../core/words/labels";
 import { el, on } from "../../controls/dom";
-import type { Source } from "../../core/arrays";
-import type { Spec, State } from "../../core/contract";
-import { Reader } from "../../core/reading";
-import type { SpaceData } from "../../core/space";
-import { change, settle } from "../../core/state";
+import type { Source } from "../../core/input/arrays";
+import type { Spec, State } from "../../core/input/contract";
+import { Reader } from "../../core/reading/reading";
+import type { SpaceData } from "../../core/reading/space";
+import { change, settle } from "../../core/state/state";
 import type { Stage, Summary, ViewInstance } from "../../registry";
 import { headView } from "../head/view";
 

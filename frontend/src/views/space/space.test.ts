@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
-import type { Spec } from "../../core/contract";
-import { SpaceData, unmatched } from "../../core/space";
-import { wordPairs } from "../../core/space-state";
-import { settle } from "../../core/state";
+import type { Spec } from "../../core/input/contract";
+import { SpaceData, unmatched } from "../../core/reading/space";
+import { wordPairs } from "../../core/state/space-state";
+import { settle } from "../../core/state/state";
 import { LIGHT } from "../../core/theme";
-import { labelsWith } from "../../core/labels";
-import { drawingOrder } from "../../marks/cloud";
-import { pixelsOf } from "../../marks/cloud-pixels";
-import { writeClouds } from "../../marks/clouds";
+import { labelsWith } from "../../core/words/labels";
+import { drawingOrder } from "../../marks/scatter/cloud";
+import { pixelsOf } from "../../marks/scatter/cloud-pixels";
+import { writeClouds } from "../../marks/scatter/clouds";
 import { cameraOf } from "./camera";
-import { attentionOf, colouring, pointColours } from "./colouring";
-import { bestLinks, linksFor, linksOf, pairLinks, topLinks } from "./links";
+import { attentionOf, colouring, pointColours } from "./scene/colouring";
+import { bestLinks, linksFor, linksOf, pairLinks, topLinks } from "./scene/links";
 import { context } from "./tips";
 
 const text = (tokens: string[]) => ({

@@ -1,8 +1,8 @@
 // What is said about the point under the pointer.
 
-import type { Labels } from "../../core/labels";
-import type { SpaceData, Tops } from "../../core/space";
-import { linksOf } from "./links";
+import type { Labels } from "../../core/words/labels";
+import type { SpaceData, Tops } from "../../core/reading/space";
+import { linksOf } from "./scene/links";
 
 type Piece = string | { token: string } | { number: string };
 

@@ -1,14 +1,14 @@
 // The space of queries and keys: all heads, or one head and a sentence beside it; two models side by side where there are two.
 
-import { counted } from "../../core/labels";
+import { counted } from "../../core/words/labels";
 import { el } from "../../controls/dom";
-import type { State } from "../../core/contract";
-import { stepped } from "../../core/find";
-import { headName } from "../../core/reading";
-import { SpaceData } from "../../core/space";
+import type { State } from "../../core/input/contract";
+import { stepped } from "../../core/reading/find";
+import { headName } from "../../core/reading/reading";
+import { SpaceData } from "../../core/reading/space";
 import { moved, type Scene } from "../../marks/scene";
 import type { Stage, ViewInstance } from "../../registry";
-import { attentionOf } from "./colouring";
+import { attentionOf } from "./scene/colouring";
 import { Matrix } from "./matrix";
 import { Pane } from "./pane";
 import { SentencePart } from "./sentence";

@@ -1,7 +1,7 @@
 // The three buttons of a plot: nearer, farther, all of it.
 
 import { el, on } from "../../controls/dom";
-import type { Labels } from "../../core/labels";
+import type { Labels } from "../../core/words/labels";
 
 export function zoomButtons(labels: Labels, by: (factor: number) => void, all: () => void): HTMLElement {
   const button = (name: string, label: string, text: string, act: () => void) => {

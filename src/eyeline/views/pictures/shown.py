@@ -1,4 +1,4 @@
-"""The weights and labels that a state shows, for pictures drawn in Python: what frontend/src/core/reading.ts does for the page."""
+"""The weights and labels that a state shows, for pictures drawn in Python: what frontend/src/core/reading/reading.ts does for the page."""
 
 from __future__ import annotations
 

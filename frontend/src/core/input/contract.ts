@@ -1,0 +1,127 @@
+// The types of docs/view-format.md: what Python writes, and what the reader did.
+
+import type { EffectSpec, PredictionSpec } from "../reading/prediction";
+import type { State } from "../state/state-schema";
+
+export interface TextSpec {
+  tokens: string[];
+  special: boolean[];
+  segments: number[];
+  words: (number | null)[];
+  word_texts: string[];
+  /** Parts of speech, one a token, "" where it has none; absent where nobody knows them. */
+  tags?: string[];
+}
+
+export interface LayerSpec {
+  layer: number;
+  n_heads: number;
+  n_key_heads: number;
+  weights: string;
+  /** Arrays of the further quantities, in their order; null where one has nothing in this layer. */
+  also?: (string | null)[];
+  queries?: string | null;
+  keys?: string | null;
+  values?: string | null;
+  scale?: number | null;
+  bias?: string | null;
+  mask?: string | null;
+}
+
+/** What can be drawn: attention, or a quantity beside it. Numbers in its arrays are parts of `largest`. */
+export interface QuantitySpec {
+  method: string;
+  name: string;
+  signed: boolean;
+  largest: number;
+  /** The token or label that it is about; empty where it is about none. */
+  answer: string;
+  /** Whether it tells heads, and layers, apart. */
+  by_head: boolean;
+  by_layer: boolean;
+}
+
+export interface StackSpec {
+  name: string;
+  query_text: number;
+  key_text: number;
+  layers: LayerSpec[];
+  /** Neuron view: the reason, where the values were not kept. */
+  why_no_values?: string;
+}
+
+export type Kind = "head" | "model" | "neuron" | "space";
+
+export type Facts = Record<string, number | null>;
+
+/** One layer of a space: names of arrays, and the numbers of each head. */
+export interface SpaceLayer {
+  layer: number;
+  points: string; // [head, point, dims]: queries, then keys; values alone
+  norms: string; // [head, point], from the head's smallest (0) to its largest (255)
+  tops: string; // [head, rank, query]: place of the key in its text, counted from 1; 0 where there is none
+  top_weights: string; // [head, rank, query]
+  maps?: string | null; // [head, every text's map, row after row]
+  norm_ranges: [number, number][];
+  facts: Facts[];
+}
+
+export interface SpaceStack {
+  name: string;
+  heads: number[]; // their numbers in the model
+  query_texts: number[]; // indices into texts, in corpus order
+  key_texts: number[];
+  layers: SpaceLayer[];
+}
+
+export interface SpaceSpec {
+  model: string;
+  held_out?: string; // background, texts or queries; empty where nothing was fitted
+  of: "queries-keys" | "values" | "shared"; // shared: all heads and layers on the same axes
+  project: string;
+  gauge: string;
+  dims: 2 | 3;
+  stacks: SpaceStack[];
+}
+
+export interface Spec {
+  format: number;
+  kind: Kind;
+  model: string;
+  texts: TextSpec[];
+  stacks: StackSpec[];
+  /** The first is what `weights` hold; absent where that is attention and nothing else came with it. */
+  quantities?: QuantitySpec[];
+  /** Sentences that a reader of this view must know, such as maps that cannot be shown. */
+  notices?: string[];
+  /** What the model answers to the text; absent where it answers nothing. */
+  prediction?: PredictionSpec;
+  /** What the answer becomes without each head, where that was computed. */
+  effects?: EffectSpec[];
+  /** Kind "space" only: one space, or two to be compared. */
+  spaces?: SpaceSpec[];
+  state?: Partial<State>;
+}
+
+export type { State } from "../state/state-schema";
+export type Zoom = State["zoom"];
+export type Turn = State["turn"];
+export type ColourPoints = State["colour_points"];
+export type Links = State["links"];
+
+export type Bytes = string | ArrayBuffer | ArrayBufferView;
+
+export interface ArrayEntry {
+  dtype: "sqrt8" | "float32" | "bits" | "uint8" | "uint16";
+  shape: number[];
+  levels?: number;
+  fine_from?: number;
+  data: Bytes;
+}
+
+export interface View {
+  kind: Kind;
+  spec: Spec;
+  arrays: Record<string, ArrayEntry>;
+  state?: Partial<State>;
+}
