@@ -185,7 +185,7 @@ class Frame {
     this.note.help(
       {
         head: this.labels.keyboard_help,
-        model: this.labels.keyboard_help_model,
+        model: this.labels.keyboard_help_model + (this.answer?.switchOff ? ` · ${this.labels.keyboard_off}` : ""),
         neuron: this.labels.keyboard_help_neuron,
         space: this.labels.keyboard_help_space,
       }[kind],

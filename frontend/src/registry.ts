@@ -44,6 +44,8 @@ export interface DrawnThumbnail {
   width: number;
   height: number;
   colour: string;
+  /** Switched off; views without a model have none. */
+  off?: boolean;
 }
 /** The lines of one head in a sheet of a layer. */
 export interface DrawnLines {

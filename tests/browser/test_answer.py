@@ -10,7 +10,8 @@ from dataclasses import replace
 import pytest
 
 from eyeline.capture.answer.prediction import Choices, Prediction
-from eyeline.views import code, head_view, model_view, neuron_view
+from eyeline.capture.quantity import KEY, Quantity
+from eyeline.views import View, code, head_view, model_view, neuron_view
 
 from . import made_up
 from .test_everywhere import written
@@ -19,12 +20,13 @@ ANSWER = Prediction("masked", (Choices(2, (" tea", "wine", "milk"), (5, 6, 7), (
 CHANGED = Prediction("masked", (Choices(2, ("wine", " tea"), (6, 5), (0.5, 0.31)),))
 
 
-def live(show, state: dict[str, object]):
+def live(show, state: dict[str, object], view: View | None = None):
     """The view in a notebook whose Python side answers CHANGED to everything that is switched off."""
-    module = base64.b64encode(code.code_of("head", "anywidget").encode()).decode()
+    view = view or head_view(trace())
+    module = base64.b64encode(code.code_of(view.kind, "anywidget").encode()).decode()
     shown = show(f"""<!doctype html><meta charset="utf-8"><div id="view"></div>
 <script type="module">const widget = (await import("data:text/javascript;base64,{module}")).default;
-const data = {written(head_view(trace()))};
+const data = {written(view)};
 for (const array of Object.values(data.arrays)) array.data = new DataView(Uint8Array.from(atob(array.data), (c) => c.charCodeAt(0)).buffer);
 const values = {{_spec: data.spec, _arrays: data.arrays, _answers: true, state: {json.dumps(state)}}}, listeners = {{}};
 window.model = {{
@@ -76,6 +78,92 @@ def test_a_right_click_on_a_cell_switches_it_off_and_on_again(show):
     box = shown.page.locator("canvas.plot").bounding_box()  # the line of what is off may have moved the map
     shown.page.mouse.click(box["x"] + 140, box["y"] + 140, button="right")
     shown.until("state.off === ''")
+
+
+def hint(shown) -> str:
+    return shown.page.locator(".switched .hint").inner_text()
+
+
+def test_a_right_click_on_a_thumbnail_switches_the_head_off_and_crosses_it_out(show):
+    shown = live(show, {"layer": 0}, model_view(trace()))
+    shown.until("scene.thumbnails.length === 4")
+    assert hint(shown) == "Right click a head to switch it off."
+
+    def right_click(name: str) -> None:
+        (head,) = [thumbnail for thumbnail in shown.scene["thumbnails"] if thumbnail["name"] == name]
+        canvas = shown.page.locator("canvas.plot").bounding_box()
+        centre = (canvas["x"] + head["x"] + head["width"] / 2, canvas["y"] + head["y"] + head["height"] / 2)
+        shown.page.mouse.click(*centre, button="right")
+
+    right_click("L1·H0")
+    shown.until("state.off === 'L1·H0' && scene.thumbnails.filter((head) => head.off).map((head) => head.name).join() === 'L1·H0'")
+    shown.page.locator(".answer-choice", has_text="0.42 → 0.31").wait_for()
+    right_click("L0·H1")
+    shown.until("state.off === 'L1·H0; L0·H1' && scene.thumbnails.filter((head) => head.off).length === 2")
+    right_click("L1·H0")
+    shown.until("state.off === 'L0·H1'")
+    assert not shown.state["opened"]
+
+
+def test_the_key_o_switches_off_the_head_that_the_arrows_reached(show):
+    shown = live(show, {"layer": 0}, model_view(trace()))
+    shown.until("scene.thumbnails.length === 4")
+    shown.page.locator("canvas.plot").focus()
+    for key in ("ArrowRight", "ArrowDown", "o"):
+        shown.page.keyboard.press(key)
+    shown.until("state.off === 'L1·H0'")
+
+
+def test_a_head_opened_from_the_model_view_and_its_lines_are_switched_off_there(show):
+    shown = live(show, {"layer": 1, "heads": [1], "opened": True, "threshold": 0.0}, model_view(trace()))
+    shown.until("scene.kind === 'head' && scene.lines.length > 0")
+    shown.click("[data-name=switch-off]")
+    shown.until("state.off === 'L1·H1' && scene.lines.every((line) => line.opacity < 0.16)")
+    shown.click("[data-name=undo]")
+    shown.until("state.off === ''")
+    left, right = shown.option("queries", 2), shown.option("keys", 2)
+    canvas = shown.page.locator("canvas.plot").bounding_box()
+    shown.page.mouse.click(canvas["x"] + canvas["width"] / 2, (left[1] + right[1]) / 2, button="right")
+    shown.until("/^L1·H1 \\d+>\\d+$/.test(state.off)")
+
+
+def test_in_the_neuron_view_the_head_and_a_single_key_are_switched_off(show):
+    shown = live(show, {"layer": 1, "heads": [3], "query": 2}, neuron_view(replace(made_up.neuron_trace(6), prediction=ANSWER)))
+    assert hint(shown) == "Right click a key to hide it from this query."
+    x, y = shown.option("keys", 4)
+    shown.page.mouse.click(x, y, button="right")
+    shown.until("state.off === 'L1·H3 2>4' && state.expanded === null")
+    shown.click("[data-name=switch-off]")
+    shown.until("state.off === 'L1·H3 2>4; L1·H3'")
+    shown.page.locator(".answer-choice", has_text="0.42 → 0.31").wait_for()
+
+
+@pytest.mark.parametrize(("by_layer", "off"), [(True, "L1·H0-1"), (False, "all")])
+def test_a_line_of_a_quantity_without_heads_is_switched_off_in_all_heads_and_the_page_says_so(show, by_layer, off):
+    quantity = without_heads(by_layer)
+    shown = live(show, {"layer": 1, "heads": [0, 1], "drawn": 1}, head_view(trace(), also=[quantity]))
+    shown.until("scene.lines.length > 0 && scene.lines.every((line) => line.head === -1)")
+    assert hint(shown).endswith(f"in all heads ({'L1' if by_layer else 'all layers'}).")
+    left, right = shown.option("queries", 2), shown.option("keys", 2)
+    canvas = shown.page.locator("canvas.plot").bounding_box()
+    shown.page.mouse.click(canvas["x"] + canvas["width"] / 2, (left[1] + right[1]) / 2)
+    shown.until(f"state.off.startsWith('{off} ') && /\\d+>\\d+$/.test(state.off)")
+    shown.page.locator(".answer-choice", has_text="0.42 → 0.31").wait_for()
+    shown.page.locator("select[name=drawn]").select_option("0")
+    shown.until("state.drawn === 0")
+    assert hint(shown).startswith("Click a line to switch it off")
+
+
+def test_where_heads_are_combined_the_page_says_how_to_switch_a_line_off(show):
+    shown = live(show, {"layer": 0, "heads": [0, 1], "combine": "mean"})
+    assert hint(shown).startswith("Heads are combined here")
+
+
+def without_heads(by_layer: bool):
+    """A quantity with one map for each layer, or one alone."""
+    plain = made_up.trace(6, layers=2 if by_layer else 1, heads=1)
+    quantity = Quantity("rollout", "Attention rollout", signed=False, answer="", position=2, scores=(0.0,) * 6)
+    return replace(plain, about={**plain.about, KEY: quantity.to_json()})
 
 
 def _equal(seen, wanted) -> None:

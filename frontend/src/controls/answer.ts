@@ -2,11 +2,13 @@
 
 import type { Spec, State } from "../core/input/contract";
 import { counted, type Labels } from "../core/words/labels";
-import { edgePart, headPart, offParts, partName, toggledOff } from "../core/state/off";
-import { answerRows, changeText, type ChangedAnswer, type PredictionSpec } from "../core/reading/prediction";
+import { allPart, edgePart, headPart, layerPart, offParts, partName, toggledOff } from "../core/state/off";
+import { answerRows, changeText, withoutHead, type ChangedAnswer, type PredictionSpec } from "../core/reading/prediction";
+import { shownKind } from "../core/state/state";
 import type { Control } from "./controls";
 import { el, on } from "./dom";
-import type { SwitchOff } from "./toolbar";
+import { switchHint } from "./switch-hint";
+import type { Switched, SwitchOff } from "./toolbar";
 
 export interface AnswerHost {
   spec: Spec;
@@ -28,7 +30,8 @@ export interface AnswerControl extends Control {
 /** The head that is shown alone, as a part that can be switched off. */
 export function shownPart(spec: Spec, state: State): string | null {
   const stack = spec.stacks[state.stack];
-  if (state.heads.length !== 1 || state.combine !== "each") return null;
+  const isGrid = shownKind(spec.kind, state) === "model";
+  if (isGrid || state.heads.length !== 1 || state.combine !== "each") return null;
   return headPart(spec.stacks.length, stack.name, stack.layers[state.layer].layer, state.heads[0]);
 }
 
@@ -84,22 +87,21 @@ function controlOf(host: AnswerHost, prediction: PredictionSpec): AnswerControl 
     const stack = spec.stacks[state.stack];
     const [queries, keys] = [stack.query_text, stack.key_text].map((text) => spec.texts[text].tokens);
     const head = shownPart(spec, state);
-    const effect = head === null ? null : effectOf(spec, state);
+    const effect = head === null ? null : withoutHead(spec, state.stack, state.layer, state.heads[0]);
     tools.replaceChildren();
     if (host.answers) {
       if (head !== null && !off.includes(head))
         tools.append(button("switch-off", counted(labels.switch_off, head), () => host.set({ off: toggledOff(state.off, head) })));
       for (const part of off) {
-        const name = partName(part, queries, keys);
+        const name = partName(part, queries, keys, labels.all_layers);
         const chip = button("off", `${name} ×`, () => host.set({ off: toggledOff(host.state().off, part) }));
         chip.setAttribute("aria-label", counted(labels.switch_on, name));
         tools.append(chip);
       }
       if (off.length) tools.append(button("undo", labels.undo_all, () => host.set({ off: "" })));
-      else tools.append(el("span", { class: "hint" }, labels.switch_hint));
+      tools.append(el("span", { class: "hint" }, switchHint(spec, state, labels)));
     } else if (effect !== null) {
-      const { tokens, probabilities } = prediction.choices[0];
-      tools.append(el("span", { class: "effect" }, counted(labels.without, head!), " ", changeText(tokens[0], probabilities[0], effect)));
+      tools.append(el("span", { class: "effect" }, counted(labels.without, head!), " ", effect));
     }
     if (changed?.error && changed.off === state.off) tools.append(el("span", { class: "hint", role: "alert" }, changed.error));
     tools.hidden = tools.childElementCount === 0;
@@ -120,11 +122,9 @@ function controlOf(host: AnswerHost, prediction: PredictionSpec): AnswerControl 
   };
   host.element.addEventListener("eyeline:answer", take);
 
-  const switchOff: SwitchOff = (head, queries = [], keys = []) => {
+  const switchOff: SwitchOff = (what) => {
     const state = host.state();
-    const stack = spec.stacks[state.stack];
-    const name = headPart(spec.stacks.length, stack.name, stack.layers[state.layer].layer, head);
-    host.set({ off: toggledOff(state.off, queries.length ? edgePart(name, queries, keys) : name) });
+    host.set({ off: toggledOff(state.off, switchedPart(spec, state, what)) });
   };
 
   return {
@@ -135,10 +135,14 @@ function controlOf(host: AnswerHost, prediction: PredictionSpec): AnswerControl 
   };
 }
 
-/** The probability of the first choice without the head that is shown; null where it was not computed. */
-function effectOf(spec: Spec, state: State): number | null {
+function switchedPart(spec: Spec, state: State, { heads, layer = state.layer, queries = [], keys = [] }: Switched): string {
   const stack = spec.stacks[state.stack];
-  const { layer } = stack.layers[state.layer];
-  const effects = spec.effects?.find((effect) => effect.stack === stack.name && effect.layer === layer);
-  return effects?.probabilities[state.heads[0]] ?? null;
+  const { layer: number, n_heads } = stack.layers[layer];
+  const name =
+    heads === "all"
+      ? allPart(spec.stacks.length, stack.name)
+      : heads === "layer"
+        ? layerPart(spec.stacks.length, stack.name, number, n_heads)
+        : headPart(spec.stacks.length, stack.name, number, heads);
+  return queries.length ? edgePart(name, queries, keys) : name;
 }

@@ -39,7 +39,7 @@ export function headBoxes(
   labels: Labels,
   state: () => State,
   set: (patch: Partial<State>) => void,
-  switchOff: ((head: number) => void) | null = null,
+  switchOff: ((what: { heads: number }) => void) | null = null,
 ): Control {
   const boxes = el("span", { class: "boxes", role: "group", "aria-label": labels.heads, title: labels.head_hint });
   const count = () => spec.stacks[state().stack].layers[state().layer].n_heads;
@@ -63,7 +63,7 @@ export function headBoxes(
     if (switchOff)
       on(button, "contextmenu", (event) => {
         event.preventDefault();
-        switchOff(head);
+        switchOff({ heads: head });
       });
     return button;
   };

@@ -11,8 +11,16 @@ import { headBoxes } from "./heads";
 import { lineZoom } from "./line-zoom";
 import { readingMenu } from "./reading-menu";
 
-/** Switches off (or on again) a head of the layer shown, or what these queries see of these keys in it. */
-export type SwitchOff = (head: number, queries?: number[], keys?: number[]) => void;
+/** Something to be switched off, or on again: a head, all heads of a layer or of all layers; with queries, what they see of these keys. */
+export interface Switched {
+  heads: number | "layer" | "all";
+  /** The index of its layer; absent: the layer shown. */
+  layer?: number;
+  queries?: number[];
+  keys?: number[];
+}
+
+export type SwitchOff = (what: Switched) => void;
 
 export interface ToolbarHost {
   spec: Spec;

@@ -7,6 +7,7 @@ from typing import Unpack
 
 from eyeline.capture.trace import Trace
 from eyeline.errors import TraceError
+from eyeline.views.answer.live_answer import AnswersAgain
 from eyeline.views.options import NeuronViewOptions
 from eyeline.views.spec import lay_out, telling_look
 from eyeline.views.view import View
@@ -20,6 +21,8 @@ def neuron_view(
     stack: str | None = None,
     layers: Sequence[int] | None = None,
     also: Sequence[Trace] = (),
+    model: AnswersAgain | None = None,
+    effects: bool = False,
     **options: Unpack[NeuronViewOptions],
 ) -> View:
     """The query vector, every key vector, their product by dimension, the scaled dot product, the softmax, and the values weighted by it.
@@ -29,6 +32,8 @@ def neuron_view(
     layer, head, stack   where the reader begins; without `query` at the word with the strongest look at another word
     layers               the layers to include (all): fewer make a smaller page
     also                 quantities beside attention (`el.attribute`), to switch to with "what is drawn"
+    model                the model that made the trace: in a notebook, the head and single keys can be switched off, and its answer changes
+    effects              with model: what the answer becomes when each head alone is switched off is written into the view
     """
     for part in trace.stacks.values():
         missing = [what for what in ("queries", "keys") if not part.has(what)]
@@ -42,7 +47,9 @@ def neuron_view(
                 f"The neuron view needs the scale of q·k, and the {part.name} has {len(part.scales)} for {len(part.layers)} layers.",
                 "Give one number a layer, usually 1/√dim.",
             )
-    view = lay_out("neuron", trace, stack=stack, layers=layers, start=layer, heads=[head], state=dict(options), also=also)
+    view = lay_out(
+        "neuron", trace, stack=stack, layers=layers, start=layer, heads=[head], state=dict(options), also=also, model=model, effects=effects
+    )
     if "query" in options:
         return view
     opened = list(trace.stacks.values())[view.state["stack"]]

@@ -56,6 +56,7 @@ class ModelViewOptions(HeadViewOptions, total=False):
 
 
 class NeuronViewOptions(ReadingOptions, total=False):
+    off: str
     query: int
     expanded: int | None
 

@@ -33,6 +33,29 @@ def test_the_widget_answers_when_something_is_switched_off_and_says_nothing_othe
     assert widget._answer["prediction"]["choices"][0]["probabilities"] == pytest.approx(model.predict(TEXT).probabilities)
 
 
+@pytest.mark.parametrize(
+    ("off", "change"),
+    [
+        ("L1·H0-3", el.Ablate([(1, head) for head in range(4)])),
+        ("L1·H0-3 2>3,4", el.KnockOut(2, [3, 4], [(1, head) for head in range(4)])),
+        ("all 2>3", el.KnockOut(2, 3)),
+    ],
+)
+def test_all_heads_of_a_layer_and_an_edge_in_all_heads_can_be_switched_off(model, off, change):
+    answer = answer_without(model, model.trace(TEXT), off)
+    expected = model.predict(TEXT, interventions=change)
+    assert answer["prediction"]["choices"][0]["probabilities"] == pytest.approx(expected.probabilities)
+
+
+def test_the_neuron_view_answers_too(model):
+    pytest.importorskip("anywidget")
+    widget = el.neuron_view(model.trace(TEXT, keep=("weights", "queries", "keys")), model=model).widget()
+    widget.state = {**widget.state, "off": "L1·H2"}
+    assert widget._answer["prediction"]["choices"][0]["probabilities"] == pytest.approx(
+        model.predict(TEXT, interventions=el.Ablate([(1, 2)])).probabilities
+    )
+
+
 def test_effects_are_the_answer_without_each_head_alone(model):
     trace = model.trace(TEXT)
     view = el.head_view(trace, model=model, effects=True)

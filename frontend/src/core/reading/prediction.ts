@@ -1,5 +1,6 @@
 // What the model answers, as docs/view-format.md says, and how it is put into rows of bars.
 
+import type { Spec } from "../input/contract";
 import { visible } from "../words/tokens";
 
 export interface ChoicesSpec {
@@ -70,3 +71,13 @@ export function answerRows(plain: PredictionSpec, changed: PredictionSpec | null
 /** "tea 0.42 → 0.31", of the first choice. */
 export const changeText = (name: string, before: number, after: number | null): string =>
   `${name} ${before.toFixed(2)} → ${after === null ? "…" : after.toFixed(2)}`;
+
+/** The same without one head (layer: its index), where that was computed; null elsewhere. */
+export function withoutHead(spec: Spec, stackIndex: number, layerIndex: number, head: number): string | null {
+  const stack = spec.stacks[stackIndex];
+  const { layer } = stack.layers[layerIndex];
+  const effects = spec.effects?.find((effect) => effect.stack === stack.name && effect.layer === layer);
+  const [choices] = spec.prediction?.choices ?? [];
+  const after = effects?.probabilities[head];
+  return choices === undefined || after === undefined ? null : changeText(choices.tokens[0], choices.probabilities[0], after);
+}

@@ -33,7 +33,7 @@ export interface State {
   combine_layers: number[];
   /** Tokens held on (summed): queries where `direction` is `"from"`, keys where it is `"to"`. */
   locked: number[];
-  /** What is switched off, where a model answers: heads `L3·H7` and edges `L3·H7 2>5` (queries > keys), with `;` between them. */
+  /** What is switched off: heads `L3·H7` or `L3·H0-11`, edges `L3·H7 2>5` or `all 2>5` (queries > keys), with `;` between. */
   off: string;
   /** The query token; moves to the first one that the reading controls leave in. */
   query: number;

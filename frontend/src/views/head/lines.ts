@@ -13,7 +13,7 @@ import { linesLayout, MOST_ZOOM, rowAt, rowY, visibleRows, type LinesLayout } fr
 import { isCoarse } from "../pointer";
 import { TokenOptions } from "../options";
 import { linesItem, linesScene, widestToken } from "./scene-lines";
-import { switchLine } from "./switch-off";
+import { fadeOff, switchedLine } from "./switch-off";
 
 const MOVING = 5000; // lines drawn while scrolling
 const FIRST = 1500; // lines drawn at once when a page opens; the fainter ones follow
@@ -60,10 +60,10 @@ export class LinesPart {
     on(this.canvas, "click", (event) => {
       const target = this.at(event);
       if (target && this.reading) stage.set(toggled(this.reading, stage.state(), target.side, target.index));
-      else {
-        const box = this.canvas.getBoundingClientRect();
-        switchLine(stage, this.reading, this.lines, event.clientX - box.left, event.clientY - box.top);
-      }
+      else this.switched(event);
+    });
+    on(this.canvas, "contextmenu", (event) => {
+      if (!this.at(event) && this.switched(event)) event.preventDefault();
     });
   }
 
@@ -180,8 +180,13 @@ export class LinesPart {
     const input = { reading, state: stage.state(), theme: stage.theme(), labels: stage.labels, layout, scroll };
     const focus = focusOf(reading, stage.state(), this.hovered);
     const key = `${scroll} ${layout.width} ${input.theme.dark}`;
-    if (!focus && budget === Infinity && this.whole?.key !== key) this.whole = { key, lines: linesItem(input, null) };
-    this.lines = focus || this.whole?.key !== key ? linesItem(input, focus, budget) : this.whole.lines;
+    const item = (most?: number) => {
+      const lines = linesItem(input, focus, most);
+      fadeOff(stage, reading, lines);
+      return lines;
+    };
+    if (!focus && budget === Infinity && this.whole?.key !== key) this.whole = { key, lines: item() };
+    this.lines = focus || this.whole?.key !== key ? item(budget) : this.whole.lines;
     this.isPartial = budget !== Infinity;
     this.drawnAt = scroll;
     this.current = linesScene(input, focus, this.lines);
@@ -215,6 +220,11 @@ export class LinesPart {
     const index = rowAt(layout, y, this.scroll.scrollTop);
     if (!side || y < layout.top || index < 0) return null;
     return index < (side === "query" ? reading.rows : reading.cols).labels.length ? { side, index } : null;
+  }
+
+  private switched(event: MouseEvent): boolean {
+    const box = this.canvas.getBoundingClientRect();
+    return switchedLine(this.stage, this.reading, this.lines, event.clientX - box.left, event.clientY - box.top);
   }
 
   private hover(to: { side: Side; index: number } | null): void {

@@ -3,6 +3,8 @@
 import { el } from "../../controls/dom";
 import type { State } from "../../core/input/contract";
 import { maximum } from "../../core/reading/filters";
+import { counted } from "../../core/words/labels";
+import { withoutHead } from "../../core/reading/prediction";
 import { drawnOf, shownNumber } from "../../core/reading/quantity";
 import { headName } from "../../core/reading/reading";
 import { visible } from "../../core/words/tokens";
@@ -56,8 +58,18 @@ export class Large {
       token(rows.labels[Math.floor(best / width)]),
       " → ",
       token(cols.labels[best % width]),
+      ...this.effect(state, row, head),
     );
     this.moveTo(box);
+  }
+
+  /** What the answer becomes without this head, where that was computed. */
+  private effect(state: State, row: number, head: number): HTMLElement[] {
+    const { spec, labels } = this.stage;
+    const without = withoutHead(spec, state.stack, row, head);
+    if (without === null || !drawnOf(spec, state).by_head) return [];
+    const name = headName(spec.stacks[state.stack].layers[row].layer, head);
+    return [el("div", { class: "effect" }, counted(labels.without, name), " ", without)];
   }
 
   private paint(thumb: Thumbnail, state: State, colour: string): void {

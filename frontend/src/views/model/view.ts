@@ -16,6 +16,7 @@ import type { DrawnThumbnail, Stage, ViewInstance } from "../../registry";
 import { isCoarse } from "../pointer";
 import { cellAt, cornerOf, gridLayout, type GridLayout } from "./grid";
 import { Large } from "./large";
+import { crossedOut, isHeadOff, switchedHead } from "./switch-off";
 
 const DETAIL = 96; // cells a side kept for a heatmap thumbnail
 const STRANDS = 40; // tokens a side kept for a bundle of lines
@@ -125,7 +126,9 @@ export function modelView(stage: Stage): ViewInstance {
         const how = { rescale: state.rescale, threshold: state.threshold, colour, theme, as: state.as, signed: quantity.signed };
         list.push(itemOf(thumb, how, x, y, grid.size));
         list.push(...matchTicks(rowMatches, colMatches, state.as, x, y, grid.size, theme.accent));
-        drawn.push({ layer, head, name: headName(layer, head), x, y, width: grid.size, height: grid.size, colour });
+        const off = isHeadOff(stage, row, head);
+        if (off) list.push(...crossedOut(x, y, grid.size, theme));
+        drawn.push({ layer, head, name: headName(layer, head), x, y, width: grid.size, height: grid.size, colour, off });
       }),
     );
     return list;
@@ -197,6 +200,10 @@ export function modelView(stage: Stage): ViewInstance {
   on(canvas, "pointermove", (event) => event.pointerType !== "touch" && point(cellUnder(event)));
   on(canvas, "pointerleave", () => point(null));
   on(canvas, "click", (event) => open(cellUnder(event)));
+  on(canvas, "contextmenu", (event) => {
+    const head = headIn(cellUnder(event));
+    if (head && switchedHead(stage, head.row, head.head)) event.preventDefault();
+  });
 
   return {
     async draw(live) {
@@ -262,6 +269,8 @@ export function modelView(stage: Stage): ViewInstance {
         open(at);
         return true;
       }
+      const pointed = event.key === "o" ? headIn(at) : null;
+      if (pointed) return switchedHead(stage, pointed.row, pointed.head);
       if (event.key === "Escape" && at) {
         point(null);
         return true;

@@ -18,6 +18,7 @@ import { TokenOptions } from "../options";
 import { neuronLayout, keyAt, rowTop } from "./layout";
 import { neuronScene, type NeuronInput } from "./scene";
 import { Sentence } from "./sentence";
+import { struckKeys, switchedKey } from "./switch-off";
 
 export function neuronView(stage: Stage): ViewInstance {
   const canvas = el("canvas", { class: "plot points", role: "img", "aria-label": stage.labels.drawing });
@@ -48,6 +49,7 @@ export function neuronView(stage: Stage): ViewInstance {
     if (!input) return;
     input.scroll = scroll.scrollTop;
     current = neuronScene(input);
+    current.items.push(...struckKeys(stage, input));
     paint(canvas, current);
     const { layout, opened, scroll: top } = input;
     const shown = input.rows.map((_, i) => rowTop(layout, i, opened, top));
@@ -205,6 +207,10 @@ export function neuronView(stage: Stage): ViewInstance {
   on(canvas, "pointermove", (event) => hover(keyUnder(event)));
   on(canvas, "pointerleave", () => hover(-1));
   on(canvas, "click", (event) => toggle(keyUnder(event)));
+  on(canvas, "contextmenu", (event) => {
+    const row = input?.rows[keyUnder(event)];
+    if (row && switchedKey(stage, row.key)) event.preventDefault();
+  });
 
   return {
     async draw(live) {

@@ -145,7 +145,7 @@ def _show(say: Say, looking: Looking, trace: Trace, also: tuple[Trace, ...]) -> 
         return
     about = st.empty()  # above the view, and written after it: the words follow what the reader chose there
     state = {**looking.state, **valid_state(mounted.show(data, key=f"look-shown-{looking.view}"))}
-    if _answers(looking, trace):
+    if _answers(trace):
         off = state.get("off")
         mounted.send_answer(data, answer_of(looking.model, trace, off if isinstance(off, str) else ""), key=f"look-answer-{looking.view}")
     as_heatmap = looking.view == "head" and state.get("as") == "heatmap"
@@ -172,15 +172,15 @@ def _packed(say: Say, looking: Looking, trace: Trace, also: tuple[Trace, ...]) -
         opened.update(request=request, state={**looking.state, "drawn": len(also)})  # what was chosen last is drawn at once
     start = opened["state"]
     key = hashlib.sha256(repr((request, model_source(looking.model, current()), sorted(start.items()))).encode()).hexdigest()
-    answers = _answers(looking, trace)
+    answers = _answers(trace)
     return view_cache().get(
         key, lambda: mounted.packed(with_state(VIEWS[looking.view](trace, also=also), start), say.part("view"), answers), len
     )
 
 
-def _answers(looking: Looking, trace: Trace) -> bool:
+def _answers(trace: Trace) -> bool:
     """Whether a reader can switch off heads and lines of this view, and the model answers again."""
-    return trace.prediction is not None and looking.view in ("head", "model")
+    return trace.prediction is not None
 
 
 def _layer(trace: Trace, state: Mapping[str, Any]) -> int:
