@@ -86,7 +86,7 @@ attack: $(READY)
 	$(BIN)/python -m tests.attack
 
 bench: $(READY)
-	$(BIN)/python benchmarks/capture.py
+	$(BIN)/python -m benchmarks.cost.capture
 
 setup: $(READY)
 

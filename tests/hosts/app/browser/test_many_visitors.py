@@ -1,4 +1,4 @@
-"""Several people at once: all are served, nobody sees another's text. Twenty of them are in benchmarks/app.py."""
+"""Several people at once: all are served, nobody sees another's text. Twenty of them are in benchmarks/pages/app.py."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The importance section of docs/results.md: figure 3 of Clark et al., gradients of the loss, for a masked language model.
 
-python benchmarks/results_importance.py --model e5-small-mlm --corpus wikitext2-test.txt.gz [--limit 200]
+python -m benchmarks.tables.importance --model e5-small-mlm --corpus wikitext2-test.txt.gz [--limit 200]
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import eyeline as el
-from results import markdown_table, put_section
+from benchmarks.output import markdown_table, put_section
 
 #: The targets of the figure, and their names in the table.
 TARGETS = {"sep": "`[SEP]`", "cls": "`[CLS]`", "punctuation": ". and ,", "other": "other tokens"}
@@ -102,7 +102,7 @@ def main() -> None:
     model = el.load(arguments.model)
     run = el.analyse(model, el.corpora.read_corpus(arguments.corpus), statistics, pairs=True, limit=arguments.limit)
     name = Path(arguments.model).name
-    command = f"python benchmarks/results_importance.py --model {name} --corpus {arguments.corpus.name} --limit {arguments.limit}"
+    command = f"python -m benchmarks.tables.importance --model {name} --corpus {arguments.corpus.name} --limit {arguments.limit}"
     put_section("importance", section(run, model, command))
 
 

@@ -1,6 +1,6 @@
 """What does recording cost? Ratios in one run, JSON out.
 
-    python benchmarks/capture.py [--tokens 128 512] [--layers 12] [-o capture.json]
+    python -m benchmarks.cost.capture [--tokens 128 512] [--layers 12] [-o capture.json]
 
 Against: the same model's own `output_attentions=True` with its eager attention, on the same input. Time: the ways take turns in one
 process, the best of each counts. Memory: each way in a process of its own, the peak above what the loaded model uses, with an
@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from results import give
+from benchmarks.output import give
 
 REPEATS = 15
 SIZE = {"hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072, "max_position_embeddings": 1024}

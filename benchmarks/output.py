@@ -2,7 +2,7 @@
 
 docs/results.md is made of sections, each written whole by one command; `put_section` replaces a section and leaves the others alone.
 
-    from results import put_section
+    from benchmarks.output import put_section
     put_section("grammar", "## What heads know of grammar …")
 
 A section stands between `<!-- grammar -->` and `<!-- /grammar -->`. A new one is put at the end.

@@ -1,6 +1,6 @@
 """Antecedents found by rules and by heads, laid beside table 2 of Clark et al. 2019, as the section `coreference` of docs/results.md.
 
-    python benchmarks/results_coreference.py --model FOLDER_OR_NAME --model minilm
+    python -m benchmarks.tables.coreference --model FOLDER_OR_NAME --model minilm
 
 Reads ontogum-{dev,train}.jsonl.gz where they lie (--data); they are not part of this repository.
 """
@@ -13,12 +13,12 @@ import os
 from pathlib import Path
 
 import eyeline as el
-from results import markdown_table, put_section
+from benchmarks.output import markdown_table, put_section
 
 #: Table 2 of the paper: all, pronoun, proper, nominal.
 PAPER = {"nearest": (27, 29, 29, 19), "head match": (52, 47, 67, 40), "rule-based": (69, 70, 77, 60), "best head": (65, 64, 73, 58)}
 COLUMNS = ("all", "pronoun", "proper", "nominal")
-DATA = Path(os.environ.get("EYELINE_DATA", Path(__file__).parents[2] / "shared" / "data"))
+DATA = Path(os.environ.get("EYELINE_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
 
 def main() -> None:
@@ -55,7 +55,7 @@ def _run(name: str, path: Path, first: bool, limit: int | None) -> el.Run:
 def section(runs: list[tuple[str, str, bool, el.Run]], command: str) -> str:
     parts = [
         "## What heads know of reference",
-        f"`python benchmarks/results_coreference.py {command}`",
+        f"`python -m benchmarks.tables.coreference {command}`",
         "How often the head word of a mention attends most to the head word of an antecedent, in per cent; candidates are the head words of"
         " the mentions before it ([how we count](coreference.md)). The paper's rows are BERT-base on CoNLL-2012; ours are other models on"
         f" another corpus (OntoGUM; pronouns are {_pronouns(runs)} of the scored mentions), so only the order of the methods compares."

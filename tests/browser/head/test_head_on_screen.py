@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import made_up
+from tests.browser import made_up
 
 
 def test_a_long_text_fills_the_window_with_whole_rows(show):

@@ -1,6 +1,6 @@
 """Does the app serve a room? Twenty visitors at once on the embedded model, on this machine; and one alone. Prints JSON.
 
-    python benchmarks/app.py -o app.json
+    python -m benchmarks.pages.app -o app.json
 
 Visitors are websocket clients that speak Streamlit's own messages: all open the first page at once, then all send a text of 30 tokens, each
 its own. Memory is the server's resident set after each of several such rounds. One visitor alone is timed the same way, and in Chromium
@@ -19,15 +19,13 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 import psutil
 from tests.conftest import FLAGS
 from tests.hosts.app.browser.crowd import TEXT, WORDS, Visit, crowd
 from tests.hosts.app.browser.serving import Served, serving
 from tests.hosts.app.browser.socket_visitor import SocketVisitor
 
-from results import give
+from benchmarks.output import give
 
 MOST_VISITORS, MOST_ROUNDS = 40, 10
 #: Sends the form, and waits for the drawing of the new view.

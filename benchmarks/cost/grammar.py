@@ -1,6 +1,6 @@
 """What do the grammar analyses cost? Ratios in one run, JSON out.
 
-    python benchmarks/grammar.py [--only syntax] [--treebank FILE] [--limit 500] [--repeats 3] [-o grammar.json]
+    python -m benchmarks.cost.grammar [--only syntax] [--treebank FILE] [--limit 500] [--repeats 3] [-o grammar.json]
 
 syntax   el.syntax over a treebank (en_ewt-dev where it is there, else the built-in one) with the embedded model, against its plain forward
          passes (SDPA, no maps) at the same batching, on texts already tokenised. `scoring` is the pass with the scoring of every head, on
@@ -18,9 +18,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from results import give
+from benchmarks.output import give
 
-DATA = Path(os.environ.get("EYELINE_DATA", Path(__file__).parents[2] / "shared" / "data"))
+DATA = Path(os.environ.get("EYELINE_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
 
 def timed(run: Callable[[], Any]) -> float:

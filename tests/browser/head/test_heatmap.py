@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from . import made_up
+from tests.browser import made_up
 
 
 def test_long_texts_open_as_a_heatmap_and_short_ones_as_lines(show):

@@ -1,7 +1,7 @@
 """Corpus statistics on a GPU: absolute numbers for docs/results.md, JSON out.
 
-    python benchmarks/gpu.py [--tokens 131072] [--documents 64] [-o benchmarks/gpu.json]
-    python benchmarks/gpu.py --write benchmarks/gpu.json     the section of docs/results.md, from what was measured; needs no GPU
+    python -m benchmarks.cost.gpu [--tokens 131072] [--documents 64] [-o benchmarks/cost/gpu.json]
+    python -m benchmarks.cost.gpu --write benchmarks/cost/gpu.json     the section of docs/results.md, from what was measured; needs no GPU
 
 long        one text, 12 heads x 64 dims, bf16: one fused attention forward (the model's own work), then all of average attention + entropy
             from the same queries and keys. Ratio at most 1.6; peak memory at half the length must be about half (linear, no map).
@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,9 +22,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from results import give, markdown_table, put_section
+from benchmarks.output import give, markdown_table, put_section
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
 HEADS, DIMS, SETS = 12, 64, 6
 
 
@@ -193,7 +191,7 @@ def section(results: dict[str, Any]) -> str:
     table = markdown_table(["attention", "tokens", "fused forward", "statistics", "ratio", "peak memory"], rows)
     return f"""## Long texts on a GPU
 
-`python benchmarks/gpu.py -o benchmarks/gpu.json`, then `python benchmarks/gpu.py --write benchmarks/gpu.json`.
+`python -m benchmarks.cost.gpu -o benchmarks/cost/gpu.json`, then `python -m benchmarks.cost.gpu --write benchmarks/cost/gpu.json`.
 One {results["device"]}, torch {results["torch"]}; 12 heads of 64 dimensions in bf16.
 All of average attention and entropy, beside one fused attention forward of the same queries and keys (bar: 1.6):
 
@@ -219,7 +217,7 @@ def main() -> None:
         put_section("gpu", section(json.loads(arguments.write.read_text())))
         return
     if not torch.cuda.is_available():
-        parser.exit(2, "benchmarks/gpu.py needs a CUDA device, and torch sees none here.\n")
+        parser.exit(2, "benchmarks/cost/gpu.py needs a CUDA device, and torch sees none here.\n")
     results: dict[str, Any] = {"device": torch.cuda.get_device_name(), "torch": torch.__version__}
     with torch.inference_mode():
         for causal in (False, True):

@@ -1,6 +1,6 @@
 """How often near means attends, every gauge by every projection, as the section `space` of docs/results.md.
 
-    python benchmarks/results_space.py --model FOLDER_OR_NAME --keep space.json
+    python -m benchmarks.tables.space --model FOLDER_OR_NAME --keep space.json
 
 Paragraphs of GAP (gap-development.tsv.gz, which is read where it lies, --data; it is not part of this repository): the first ones, about
 --tokens tokens of them, and as many others held out for the fitted maps. PCA, fitted and freed are measured on all heads. UMAP and t-SNE
@@ -26,6 +26,7 @@ import numpy as np
 import torch
 
 import eyeline as el
+from benchmarks.output import markdown_table, put_section
 from eyeline.analyses.space.capture import CapturedStack, capture_space
 from eyeline.analyses.space.facts import mean_entropy, stack_fidelity
 from eyeline.analyses.space.fit import head_texts
@@ -37,9 +38,8 @@ from eyeline.measures.space.project import METHODS, project
 from eyeline.measures.space.projection_loss import divergence
 from eyeline.results.space.space import Vectors
 from eyeline.results.space.tokens import SpaceTokens
-from results import markdown_table, put_section
 
-DATA = Path(os.environ.get("EYELINE_DATA", Path(__file__).parents[2] / "shared" / "data"))
+DATA = Path(os.environ.get("EYELINE_DATA", Path(__file__).parents[3] / "shared" / "data"))
 GAP = "gap-development.tsv.gz"
 #: Layer and head of those on which the slow projections are measured: spread over the model.
 SAMPLE = "0:3,6:2,11:2"
@@ -222,7 +222,7 @@ def section(kept: dict[str, Any]) -> str:
     correlation = {gauge: rows[f"{gauge}.before"]["correlation_after"] for gauge in GAUGE_NAMES if f"{gauge}.before" in rows}
     parts = [
         "## Queries and keys in one picture: how often near means attends",
-        f"`python benchmarks/results_space.py --model {about['model']} --tokens {about['tokens']} --few {about['few']}"
+        f"`python -m benchmarks.tables.space --model {about['model']} --tokens {about['tokens']} --few {about['few']}"
         f" --sample {about['sample']}`",
         f"{about['model']} ({shape[0]} x {shape[1]} heads), {about['shown']['texts']} paragraphs of GAP, {about['shown']['tokens']:,}"
         f" tokens; held out: {about['held_out']['texts']} others, {about['held_out']['tokens']:,} tokens. For every query: is its most"

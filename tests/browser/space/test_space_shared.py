@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from . import made_up_space as made_up
+from tests.browser import made_up_space as made_up
+
 from .space_on_screen import SCENE, canvas_box
 
 

@@ -1,6 +1,6 @@
 """What do corpus statistics cost? Ratios in one run, JSON out.
 
-    python benchmarks/corpus.py [--only segments distances long] [--tokens 32768] [--layers 2] [-o corpus.json]
+    python -m benchmarks.cost.corpus [--only segments distances long] [--tokens 32768] [--layers 2] [-o corpus.json]
 
 segments   average attention + entropy over 200 segments of 128 tokens with the embedded model, against its plain forward pass (SDPA, no
            maps) on the same batches; time, and peak memory of the process. `statistics` is the fold alone, on texts already tokenised as
@@ -15,15 +15,13 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import platform
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from results import give
+from benchmarks.output import give
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
 SEGMENTS, LENGTH = 200, 128
 
 

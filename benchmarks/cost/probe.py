@@ -1,6 +1,6 @@
 """How long do probes take to train? JSON out.
 
-    python benchmarks/probe.py [--sentences 3000] [--layers 12] [--heads 12] [--seeds 1] [-o probe.json]
+    python -m benchmarks.cost.probe [--sentences 3000] [--layers 12] [--heads 12] [--seeds 1] [-o probe.json]
 
 Every probe on made-up maps of 3,000 sentences x 144 heads with 100-dimensional words, one sentence a step, as `eyeline probe` trains
 them: the times do not depend on what the maps say. Lengths are drawn as English-EWT's are spread (a mean of 16 words, a long tail to 100).
@@ -19,12 +19,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from benchmarks.output import give
 from eyeline.analyses.probes.features import GoldSentences, Heads, Maps
 from eyeline.analyses.probes.scorers import AttentionAndWords, AttentionOnly, DistancesAndWords
 from eyeline.analyses.probes.training import ProbeData, evaluate, train
 from eyeline.analyses.probes.vectors import WordVectors
 from eyeline.analyses.word_maps import WordTexts
-from results import give
 
 DIMS, VOCABULARY, TEST = 100, 10_000, 2000
 

@@ -1,6 +1,6 @@
 """What does it cost to ask what a head does? Ratios in one run, JSON out.
 
-    python benchmarks/causes.py [--model e5-small-mlm] [--texts 100] [--repeats 3] [-o causes.json]
+    python -m benchmarks.cost.causes [--model e5-small-mlm] [--texts 100] [--repeats 3] [-o causes.json]
 
 ablations   every head ablated once over the texts (`HeadEffects`, with its estimates and its check), against the naive way in the same
             batches: the whole model is run again for each head. The naive time is that of some heads, times the number of heads.
@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from results import give
+from benchmarks.output import give
 
 #: So many heads are ablated the naive way.
 NAIVE_HEADS = 12

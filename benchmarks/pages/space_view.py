@@ -1,6 +1,6 @@
 """How large is the page of a space, and how quickly is it drawn and answered? Prints JSON.
 
-    python benchmarks/space_view.py -o space_view.json
+    python -m benchmarks.pages.space_view -o space_view.json
 
 Made-up spaces of 12 x 12 heads, half of the points queries, half keys. Times until drawn run from navigation to the mark that the page sets
 after its first complete drawing (all heads); opening from the click on a head to its drawing; a hover and a step of dragging from the event
@@ -13,19 +13,16 @@ import argparse
 import platform
 import shutil
 import statistics
-import sys
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
-
 from playwright.sync_api import sync_playwright
 from tests.browser.made_up_space import many
 
+from benchmarks.output import give
 from eyeline.views import space_view
-from results import give
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 WITHOUT = """

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from eyeline.views import space_view
+from tests.browser import made_up_space as made_up
 
-from . import made_up_space as made_up
 from .space_on_screen import SCENE, canvas_box, opened, pixels, point_on_screen
 
 

@@ -1,6 +1,6 @@
 """Our views against BertViz 1.4.1: the same weights, the same browser, one run. Prints JSON.
 
-    python benchmarks/views.py --bertviz ~/bertviz-venv/bin/python --libraries ~/cdn -o views.json
+    python -m benchmarks.pages.views --bertviz ~/bertviz-venv/bin/python --libraries ~/cdn -o views.json
 
 BertViz lives in an environment of its own, since it asks for older packages:
     python -m venv ~/bertviz-venv && ~/bertviz-venv/bin/pip install --no-deps bertviz==1.4.1 && ~/bertviz-venv/bin/pip install torch ipython

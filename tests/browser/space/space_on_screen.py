@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from . import made_up_space as made_up
-from .conftest import Shown
+from tests.browser import made_up_space as made_up
+from tests.browser.conftest import Shown
 
 SCENE = "document.getElementById('view').eyeline.scene().spaces[0]"
 

@@ -1,6 +1,6 @@
 """What does it cost to change a model? JSON out.
 
-    python benchmarks/switched_off.py [--model e5-small-mlm] [--tokens 30] [-o switched_off.json]
+    python -m benchmarks.cost.switched_off [--model e5-small-mlm] [--tokens 30] [-o switched_off.json]
 
 switched_off_ms   from the click to the new answer, in Python: one head switched off (median of many, the first one beside it)
 all_heads         the answer without each head alone: naive whole passes, one for each head, against passes that begin at the changed layer
@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from results import give
+from benchmarks.output import give
 
 REPEATS = 15
 TEXT = "The cat sat on the mat because it was tired and the old dog that lived in the house next door was"

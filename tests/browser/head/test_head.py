@@ -10,8 +10,7 @@ import pytest
 
 from eyeline.capture.trace import Trace
 from eyeline.views import head_view
-
-from . import made_up
+from tests.browser import made_up
 
 
 @pytest.fixture

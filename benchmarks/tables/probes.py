@@ -1,6 +1,6 @@
 """How much grammar all heads know together, laid beside table 3 of Clark et al. 2019, as the section `probes` of docs/results.md.
 
-    python benchmarks/results_probes.py --model FOLDER_OR_NAME
+    python -m benchmarks.tables.probes --model FOLDER_OR_NAME
 
 Trains on 3,000 sentences of en_ewt-train (--limit) and scores on en_ewt-dev (--test: on some of it),
 with GloVe's vectors; all three are read where they lie (--data), they
@@ -14,13 +14,13 @@ import os
 from pathlib import Path
 
 import eyeline as el
+from benchmarks.output import markdown_table, put_section
 from eyeline.analyses.sampling import sample
 from eyeline.plots.probes.probes import PAPER, epochs_text, kind_of
 from eyeline.results.facts import ProbeOptions
 from eyeline.results.table import Cell
-from results import markdown_table, put_section
 
-DATA = Path(os.environ.get("EYELINE_DATA", Path(__file__).parents[2] / "shared" / "data"))
+DATA = Path(os.environ.get("EYELINE_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
 #: What the paper's probes were trained on: sections 2 to 21 of the Penn Treebank.
 PAPER_SENTENCES = 39_832
@@ -95,7 +95,7 @@ def section(run: el.Run) -> str:
     stacks = ", ".join(f"{layers} x {heads}" for layers, heads, _ in model.stacks.values())
     parts = [
         "## What all heads know of grammar together",
-        f"`python benchmarks/results_probes.py --model {model.name} --limit {options.limit} --seeds {options.seeds}`"
+        f"`python -m benchmarks.tables.probes --model {model.name} --limit {options.limit} --seeds {options.seeds}`"
         + (f" (with `--test {facts.counts['given']}`)" if facts.counts["given"] < 2001 else ""),
         f"{model.name} ({stacks} heads), trained on {facts.train.counts['sentences']:,} sentences of {facts.train.name} and"
         f" scored on {facts.counts['sentences']:,} of {facts.corpus.name}"
@@ -113,7 +113,7 @@ def section(run: el.Run) -> str:
         " weights that were kept, a dash where training had ended:",
         markdown_table(["epoch", *(f"{epoch:.2g}" for epoch in epochs), "kept"], lines),
         f"Recording took {seconds['recording']:,.0f} s, training and scoring everything {seconds['training']:,.0f} s, on two cores"
-        " that other work shared; `python benchmarks/probe.py` measures training alone.",
+        " that other work shared; `python -m benchmarks.cost.probe` measures training alone.",
     ]
     return "\n\n".join(parts)
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from eyeline.views import space_view
+from tests.browser import made_up_space as made_up
 
-from . import made_up_space as made_up
 from .space_on_screen import SCENE, canvas_box, opened, pixels, pixels_of, point_on_screen
 
 
@@ -69,7 +69,7 @@ def test_a_saved_picture_is_vector_and_holds_every_point(show):
 
 @pytest.mark.slow
 def test_144_heads_of_20000_points_are_drawn_and_one_is_opened(show):
-    """How many seconds it takes, and how soon a pointer is answered, is measured in benchmarks/space_view.py."""
+    """How many seconds it takes, and how soon a pointer is answered, is measured in benchmarks/pages/space_view.py."""
     shown = show(space_view(made_up.many(20_000)))
     assert len(shown.scene["thumbnails"]) == 144
     box = canvas_box(shown)

@@ -1,6 +1,6 @@
 """What single heads know of grammar, laid beside table 1 of Clark et al. 2019, as the section `syntax` of docs/results.md.
 
-    python benchmarks/results_grammar.py --model FOLDER_OR_NAME
+    python -m benchmarks.tables.grammar --model FOLDER_OR_NAME
 
 Scores every head on en_ewt-dev, once with UD's labels and once in Stanford form (for prep and pobj), and on ja_gsd-dev and ko_gsd-dev, to
 see that text in other scripts runs through; all are read where they lie (--data), they are not part of this repository. --keep FOLDER
@@ -16,11 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import eyeline as el
+from benchmarks.output import markdown_table, put_section
 from eyeline.analyses.word_maps import read_words
 from eyeline.results.table import Cell
-from results import markdown_table, put_section
 
-DATA = Path(os.environ.get("EYELINE_DATA", Path(__file__).parents[2] / "shared" / "data"))
+DATA = Path(os.environ.get("EYELINE_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def section(runs: Mapping[str, el.Run], unknown: Mapping[str, float]) -> str:
     seconds = f"{facts.total_seconds:,.0f} s for {counts['tokens']:,} tokens"
     parts = [
         "## What single heads know of grammar",
-        f"`python benchmarks/results_grammar.py --model {model.name}{f' --limit {given}' if given else ''}`",
+        f"`python -m benchmarks.tables.grammar --model {model.name}{f' --limit {given}' if given else ''}`",
         f"{model.name} ({stacks} heads) on {counts['sentences']:,} of {counts['given']:,} sentences of {facts.corpus.name}"
         f" ({counts['words']:,} words; {counts['too_long']:,} sentences were too long, {counts['unreadable']:,} had a word that the"
         f" tokeniser drops, {counts['no_tree']:,} are no trees): how often the word that a head attends to most is the governor, in"
@@ -139,7 +139,8 @@ def section(runs: Mapping[str, el.Run], unknown: Mapping[str, float]) -> str:
             ["treebank", "sentences", "too long", "unreadable", "words", "with [UNK]", "all", "baseline", "relations"],
             [other(name, runs[name], unknown[name]) for name in OTHERS],
         ),
-        f"{seconds}, tables and examples included, on two cores that other work shared; `python benchmarks/grammar.py` measures the cost.",
+        f"{seconds}, tables and examples included, on two cores that other work shared;"
+        " `python -m benchmarks.cost.grammar` measures the cost.",
     ]
     return "\n\n".join(parts)
 

@@ -1,6 +1,6 @@
 """The corpus section of docs/results.md: what Clark et al. found for BERT-base, beside what a model here shows on WikiText-2.
 
-python benchmarks/results_corpus.py --model FOLDER --corpus wikitext2-test.txt.gz [--limit 300]
+python -m benchmarks.tables.corpus --model FOLDER --corpus wikitext2-test.txt.gz [--limit 300]
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 import eyeline as el
+from benchmarks.output import markdown_table, put_section
 from eyeline.results.table import Table
-from results import markdown_table, put_section
 
 
 def means(run: el.Run, target: str) -> tuple[np.ndarray, np.ndarray]:
@@ -81,7 +81,7 @@ def main() -> None:
     statistics = [el.statistics.AverageAttention(), el.statistics.Entropy(), el.statistics.HeadDistances()]
     run = el.analyse(el.load(arguments.model), el.corpora.read_corpus(arguments.corpus), statistics, pairs=True, limit=arguments.limit)
     name = Path(arguments.model).name
-    command = f"python benchmarks/results_corpus.py --model {name} --corpus {arguments.corpus.name} --limit {arguments.limit}"
+    command = f"python -m benchmarks.tables.corpus --model {name} --corpus {arguments.corpus.name} --limit {arguments.limit}"
     put_section("corpus", section(run, command))
 
 

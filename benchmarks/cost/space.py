@@ -1,6 +1,6 @@
 """What does a space cost, from text to page, against the model's plain forward passes? Prints JSON.
 
-    python benchmarks/space.py --model FOLDER_OR_NAME -o space.json
+    python -m benchmarks.cost.space --model FOLDER_OR_NAME -o space.json
 
 About --tokens tokens in paragraphs of some 60 words each, all heads, fitted. `forward` is the model's own pass (SDPA, nothing recorded)
 over the same batches, before and after, the mean of both. `capture`, `space` (gauge, fit, fidelity), `page` and `files` (tables, figures,
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import platform
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -20,9 +19,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from results import give
+from benchmarks.output import give
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
 SENTENCES = (
     "the cat sat on the mat , and it saw a dog that ran a very long way home . then they slept by the fire while rain fell on"
     " every roof of the old town , whose people had left for the coast in spring ; nobody knew when they would come back to it ."
