@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypedDict
 
+from eyeline.text.named_pairs import PairsGiven
+
 
 class Zoom(TypedDict, total=False):
     x: float
@@ -70,7 +72,7 @@ class PointOptions(TypedDict, total=False):
     point: int | None
     text: int | None
     lasso: Sequence[int]
-    pairs: str
+    pairs: PairsGiven
     tool: Literal["move", "lasso"]
     turn: Turn
 

@@ -11,6 +11,7 @@ from eyeline.results.space.one_head import distinct_names
 from eyeline.results.space.shown_fidelity import HELD_OUT, IN_PICTURE
 from eyeline.results.space.space import Space, SpaceStack
 from eyeline.results.space.tokens import SpaceTokens
+from eyeline.text.named_pairs import PairsGiven, named_pairs, pairs_in_texts
 from eyeline.text.tokenized import TokenizedText
 from eyeline.views.encode import Encoded, encode_bytes, encode_fractions, encode_positions, encode_weights
 from eyeline.views.options import SpaceViewOptions
@@ -47,7 +48,8 @@ def space_view(
     beside        a second space of the same corpus, shown side by side with the same sentence selected; layers and heads in both are kept
     stack         where the reader begins: encoder, decoder or cross
     layer, head   the head to open; without them the view begins with all heads
-    options       any other key of the state in docs/view-format.md, such as `colour_points="position"` or `theme="dark"`
+    options       any other key of the state in docs/view-format.md, such as `colour_points="position"` or `theme="dark"`; `pairs` in red
+                  may be "it → cat", "brown:##bara", ("it", "cat") or a list of these, and one that no text holds is refused
     """
     spaces = [space] if beside is None else [space, beside]
     models = [space.model] if beside is None else list(distinct_names(space.model, beside.model))
@@ -56,6 +58,7 @@ def space_view(
         check_comparable(space, beside, names)
     if stack is not None and stack not in names:
         raise TraceError(f"No {stack} attention in this view.", nearest(stack, names))
+    check_pairs(space, names, options.get("pairs", ""))
     texts: Texts = {}
     arrays: dict[str, Encoded] = {}
     shared = {name: in_common([each.stacks[name] for each in spaces]) for name in names}
@@ -109,6 +112,16 @@ def check_comparable(space: Space, other: Space, names: list[str]) -> None:
             raise TraceError(
                 f"{counts[0]} texts on one side, {counts[1]} on the other.", "Make both spaces from the same corpus, without a limit."
             )
+
+
+def check_pairs(space: Space, names: list[str], given: PairsGiven) -> None:
+    """Refuse pairs that no text of any stack holds, and pairs of values."""
+    for pair in named_pairs(given):
+        if space.of == "values":
+            raise TraceError("Red pairs in a space of values.", "Pairs are of a query and a key: leave them out.")
+        stacks = [space.stacks[name] for name in names]
+        sides = ([text for stack in stacks for text in getattr(stack, side).texts] for side in ("query_tokens", "key_tokens"))
+        pairs_in_texts(pair, *sides)
 
 
 def in_common(stacks: list[SpaceStack]) -> tuple[list[int], list[int]]:

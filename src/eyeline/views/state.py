@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from eyeline.errors import TraceError, nearest
+from eyeline.text.named_pairs import named_pairs
 
 SCHEMA: list[dict[str, Any]] = json.loads(files("eyeline.views").joinpath("state_schema.json").read_text(encoding="utf-8"))
 #: In the order in which they are checked: the stack and the layer say how many heads and tokens there are.
@@ -46,6 +47,8 @@ def checked_value(key: str, value: Any, spec: Mapping[str, Any], state: Mapping[
             return number(key, value, row["low"], row["high"])
         case "parts":
             return parts(key, value, row["parts"], row["example"])
+    if key == "pairs" and not isinstance(value, str):
+        return "; ".join(map(str, named_pairs(value)))
     if not isinstance(value, str):
         raise TraceError(f"{key}={value!r}.", "Give the text to look for.")
     return value

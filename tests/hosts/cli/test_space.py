@@ -173,3 +173,13 @@ def test_pictures_of_a_space_have_html_sheets_too(eyeline, corpus, tmp_path):  #
     assert "worse than none" in done.stdout
     assert (tmp_path / "pictures" / "layer-2.html").is_file()
     assert (tmp_path / "pictures" / "L2-H0.pdf").is_file()
+
+
+def test_a_red_pair_that_no_text_holds_is_named_before_anything_is_computed(eyeline, corpus, tmp_path):  # noqa: F811
+    for command, options in (("space", ()), ("compare", ("--untrained",))):
+        done = eyeline(command, corpus, "--model", "minilm", *options, "--layers", "2", "--red", "it:zebra", "-o", tmp_path / command)
+        assert done.returncode == 2
+        assert "No text holds the pair 'it → zebra'" in done.stderr
+        assert not (tmp_path / command).exists()
+    wrong = eyeline("space", corpus, "--model", "minilm", "--red", "zebra", "-o", tmp_path / "run")
+    assert "Write word → word" in " ".join(wrong.stderr.split())

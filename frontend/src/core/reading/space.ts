@@ -46,8 +46,12 @@ export class Side {
   }
 }
 
-/** Whether a token is what a user named in lower case: as a piece, or as the word that it is a piece of. */
+const isPosition = (text: TextSpec, name: string): boolean =>
+  /^\d+$/.test(name) && !text.tokens.includes(name) && !text.word_texts.includes(name);
+
+/** Whether a token is what a user named in lower case: as a piece, as the word that it is a piece of, or by its position. */
 export const isNamed = (text: TextSpec, position: number, name: string): boolean => {
+  if (isPosition(text, name)) return position === Number(name);
   const word = text.words[position];
   return text.tokens[position].toLocaleLowerCase() === name || (word !== null && text.word_texts[word]?.toLocaleLowerCase() === name);
 };

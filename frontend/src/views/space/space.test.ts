@@ -155,6 +155,7 @@ describe("lines", () => {
     const d = new SpaceData(joined, joined.spaces![0], 0, arrays);
     const ends = async (pair: string) => pairLinks(d, await d.tops(0, 0), pair, null).map(({ from, to }) => [from, to]);
     expect(await ends("cat → the")).toEqual([[2, 6]]);
+    expect(await ends("2 → 1")).toContainEqual([2, 6]);
     expect(await ends("THECAT:the")).toEqual([
       [1, 6],
       [2, 6],

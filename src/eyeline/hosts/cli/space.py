@@ -17,6 +17,7 @@ from eyeline.hosts.cli.progress import progress_bars
 from eyeline.hosts.cli.terminal import console, print_gauges, print_notices
 from eyeline.hosts.report.text import PAGES
 from eyeline.results.space.one_head import distinct_names
+from eyeline.text.named_pairs import NamedPair, named_pairs
 from eyeline.words import Words
 
 if TYPE_CHECKING:
@@ -37,7 +38,9 @@ Pictures = Annotated[
     Path | None,
     typer.Option(help="Also pictures of each head and layer (PNG, SVG, PDF, HTML), in this folder.", show_default=False),
 ]
-Red = Annotated[list[str] | None, typer.Option(help="Pictures: a pair in red, such as it → cat or brown:##bara.", show_default=False)]
+Red = Annotated[
+    list[str] | None, typer.Option(help="A pair in red, on the page and in pictures, such as it → cat or brown:##bara.", show_default=False)
+]
 
 
 def space(
@@ -80,10 +83,11 @@ def space(
 
     [dim]eyeline space articles.txt --limit 50 -o run[/dim]
     """
-    chosen = {"layers": numbers(layers), "heads": numbers(heads)}
+    chosen, pairs = {"layers": numbers(layers), "heads": numbers(heads)}, named_pairs(red or [])
     if shared and of not in ("queries-keys", "shared"):
         raise typer.BadParameter(f"--shared and --of {of} do not go together.")
     of = "shared" if shared else of
+    from eyeline.analyses.space.red_pairs import check_red_pairs
     from eyeline.analyses.space.run import space as joint_space
     from eyeline.hosts.report.write import write_report
     from eyeline.models.load import load
@@ -96,6 +100,7 @@ def space(
 
     check_free(output, "space", overwrite=overwrite)
     opened, loaded = read_corpus(corpus, kind=kind), load(model)
+    check_red_pairs(loaded, opened, pairs, of=of, limit=limit, max_tokens=max_tokens, seed=seed)
     with writing_run(output, "space", overwrite=overwrite), progress_bars() as report_progress:
         result = joint_space(
             loaded, opened, of=of, project=project, gauge=gauge, dims=dims, shared_scale=shared_scale,
@@ -103,7 +108,7 @@ def space(
             limit=limit, max_tokens=max_tokens, seed=seed, progress=report_progress, **chosen,
         )  # fmt: skip
         result.save(output, vectors=vectors)
-        space_view(result).save(output / PAGE)
+        space_view(result, pairs=pairs).save(output / PAGE)
         report = write_report(output, language)  # last: it links to the page
     for name, stack in result.stacks.items():
         if of != "values":
@@ -123,7 +128,7 @@ def space(
     console.print(f"{amount}. Pictures: {escape(str(output / PAGE))}", highlight=False)
     console.print(f"Report: {escape(str(report))}", highlight=False)
     if pictures is not None:
-        _save_pictures(result, pictures, red)
+        _save_pictures(result, pictures, pairs)
 
 
 def compare(
@@ -152,10 +157,13 @@ def compare(
     [dim]eyeline compare articles.txt --model base --with tuned -o run[/dim]
     [dim]eyeline compare articles.txt --untrained -o run[/dim]
     """
-    chosen = numbers(layers)
+    chosen, pairs = numbers(layers), named_pairs(red or [])
+    if pairs and not spaces:
+        raise typer.BadParameter("--red and --no-spaces do not go together: pairs are drawn in the spaces.")
     if (other is None) is not untrained:
         raise typer.BadParameter("Give the second model: either --with MODEL or --untrained.")
     from eyeline.analyses.compare.run import compare as run_compare
+    from eyeline.analyses.space.red_pairs import check_red_pairs
     from eyeline.hosts.report.write import write_report
     from eyeline.models.load import load
     from eyeline.models.reinitialise import reinitialised
@@ -168,6 +176,7 @@ def compare(
     check_free(output, "compare", overwrite=overwrite)
     opened, first = read_corpus(corpus, kind=kind), load(model)
     second = reinitialised(first, seed) if other is None else load(other)
+    check_red_pairs([first, second], opened, pairs, limit=limit, max_tokens=max_tokens, seed=seed)
     with writing_run(output, "compare", overwrite=overwrite), progress_bars() as report_progress:
         result = run_compare(
             first, second, opened, layers=chosen, limit=limit, max_tokens=max_tokens, seed=seed, spaces=spaces, progress=report_progress
@@ -175,7 +184,7 @@ def compare(
         result.save(output)
         (output / COMPARE_PAGE).unlink(missing_ok=True)
         if result.spaces is not None:
-            space_view(*result.spaces).save(output / COMPARE_PAGE)
+            space_view(*result.spaces, pairs=pairs).save(output / COMPARE_PAGE)
         report = write_report(output, language)  # last: it links to the page
     for name, reason in result.facts.left_out.items():
         console.print(f"[bold]Left out[/bold] {escape(name)}: {escape(reason)}", highlight=False)
@@ -188,22 +197,23 @@ def compare(
     if result.spaces is not None:
         console.print(f"Both spaces: {escape(str(output / COMPARE_PAGE))}", highlight=False)
     console.print(f"{Words().count('texts', result.facts.counts['texts'])}. Report: {escape(str(report))}", highlight=False)
-    if pictures is not None and result.spaces is not None:
+    if result.spaces is not None:
         from eyeline.plots.space.head_pictures import came_nearer
 
         before, after = result.spaces
-        named = distinct_names(before.model, after.model)
-        for name, space, folder in zip(named, (before, after), ("first", "second"), strict=True):
-            _save_pictures(replace(space, model=name), pictures / folder, red)
-        for line in came_nearer(before, after, red or []):
+        if pictures is not None:
+            named = distinct_names(before.model, after.model)
+            for name, space, folder in zip(named, (before, after), ("first", "second"), strict=True):
+                _save_pictures(replace(space, model=name), pictures / folder, pairs)
+        for line in came_nearer(before, after, pairs):
             console.print(escape(line), highlight=False)
 
 
-def _save_pictures(shown: Space, folder: Path, red: list[str] | None) -> None:
+def _save_pictures(shown: Space, folder: Path, red: tuple[NamedPair, ...]) -> None:
     from eyeline.plots.space.head_pictures import save_pictures
     from eyeline.views.sheets import save_sheets
 
-    paths = save_pictures(shown, folder, red=red or []) + save_sheets(shown, folder, red=red or [])
+    paths = save_pictures(shown, folder, red=red) + save_sheets(shown, folder, red=red)
     console.print(f"{len(paths)} pictures of {escape(shown.model)}: {escape(str(folder))}", highlight=False)
 
 

@@ -14,6 +14,7 @@ from rich.markup import escape
 from eyeline.errors import EyelineError
 from eyeline.hosts.cli.models import ModelName
 from eyeline.hosts.cli.terminal import console, print_notices
+from eyeline.text.named_pairs import named_pairs
 
 if TYPE_CHECKING:
     from eyeline.capture.trace import Trace
@@ -73,6 +74,7 @@ def view(
     """
     state = dict(_setting(text) for text in settings or [])
     _check(output, kind, red or [], layout, state)
+    named_pairs(red or [])  # what is no pair is refused before a model is loaded
     from eyeline.models.load import load
 
     trace = load(model, cache=True).trace(text, pair, truncate=truncate)
@@ -137,6 +139,5 @@ def _save_graph(
     trace: Trace, output: Path, layer: int, head: int, stack: str | None, words: bool, red: list[str], layout: TokenLayout
 ) -> None:
     from eyeline.plots.graph.attention_graph import attention_graph
-    from eyeline.text.named_pairs import named_pair
 
-    attention_graph(trace, layer, head, stack=stack, words=words, red=[named_pair(text) for text in red], layout=layout.value).save(output)
+    attention_graph(trace, layer, head, stack=stack, words=words, red=red, layout=layout.value).save(output)

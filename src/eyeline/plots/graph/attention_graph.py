@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Sized
+from collections.abc import Sized
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,10 +15,9 @@ from eyeline.heads import HeadRef
 from eyeline.plots.graph.placement import REDUCERS, reduced
 from eyeline.storage.files import write_whole
 from eyeline.storage.names import as_path
-from eyeline.text.named_pairs import positions_of
+from eyeline.text.named_pairs import PairsGiven, named_pairs
 from eyeline.words import Words
 
-Pair = tuple[int | str, int | str]
 LAYOUTS = ("columns", "values", *REDUCERS)
 #: More edges than this are a blue cloud that takes minutes to draw; weaker ones than FAINTEST cannot be seen.
 MOST_EDGES, FAINTEST = 5000, 1e-6
@@ -88,19 +87,20 @@ def attention_graph(
     head: int,
     *,
     stack: str | None = None,
-    red: Sequence[Pair] = (),
+    red: PairsGiven = (),
     layout: str = "columns",
     words: bool = False,
     threshold: float = 0.0,
     colour: str = BLUE,
     language: str = "en",
 ) -> AttentionGraph:
-    """One head's attention as a graph: `attention_graph(trace, 3, 7, red=[("she", "Mary")]).save("figure.pdf")`.
+    """One head's attention as a graph: `attention_graph(trace, 3, 7, red="she → Mary").save("figure.pdf")`.
 
     layout      "columns": queries left, keys right, width and opacity by weight. "values": each token where its value vector lies in
                 the plane of that head's first two principal components (the trace must hold values)
                 "umap": by UMAP of the same vectors. "learned": by a linear reducer trained to keep their distances
-    red         (query, key) pairs drawn in red: positions, pieces or words, everywhere they stand
+    red         pairs of a query and a key drawn in red, everywhere they stand: "she → Mary", ("she", "Mary") or a list of these,
+                by word, piece or position
     words       between words instead of tokens
     threshold   weaker edges are left out, and always all but the 5,000 strongest; the heading says so
     colour      of the edges that are not red
@@ -164,10 +164,10 @@ def weights_of_head(stack: Stack, index: int, ref: HeadRef) -> np.ndarray:
     return np.asarray(weights[ref.head])  # [query, key]
 
 
-def red_pairs(named: Sequence[Pair], stack: Stack) -> tuple[tuple[int, int], ...]:
+def red_pairs(given: PairsGiven, stack: Stack) -> tuple[tuple[int, int], ...]:
     """Every query of the first name with every key of the second, in each pair that a user named."""
-    both = [(positions_of(query, stack.query_text, "query"), positions_of(key, stack.key_text, "key")) for query, key in named]
-    return tuple(dict.fromkeys((query, key) for queries, keys in both for query in queries for key in keys))
+    every = [pair.positions(stack.query_text, stack.key_text) for pair in named_pairs(given)]
+    return tuple(dict.fromkeys(positions for each in every for positions in each))
 
 
 def own_values(stack: Stack, index: int, head: int) -> np.ndarray:

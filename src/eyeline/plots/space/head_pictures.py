@@ -15,7 +15,7 @@ from eyeline.results.space.shown_fidelity import HELD_OUT, shown_columns
 from eyeline.results.space.space import Space, SpaceStack
 from eyeline.storage.files import write_whole
 from eyeline.storage.names import as_path
-from eyeline.text.named_pairs import named_pair, positions_of
+from eyeline.text.named_pairs import PairsGiven, named_pairs, pairs_in_texts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,32 +27,39 @@ QUERY, KEY, LINE, RED = "#2563eb", "#ea580c", "#475063", "#d00000"
 FAINT = 0.1
 
 
-def red_rows(stack: SpaceStack, red: Sequence[str]) -> list[tuple[int, int]]:
+def red_rows(stack: SpaceStack, red: PairsGiven) -> list[tuple[int, int]]:
     """Rows of queries and keys of the named pairs, in every text that holds both. A pair that no text holds is an error that names it."""
     rows: list[tuple[int, int]] = []
-    for written in red:
-        before, (first, second) = len(rows), named_pair(written)
-        for text, (queries, keys) in enumerate(zip(stack.query_tokens.texts, stack.key_tokens.texts, strict=True)):
-            try:
-                named = positions_of(first, queries, "query"), positions_of(second, keys, "key")
-            except TraceError:  # not in this text
-                continue
-            starts = int(stack.query_tokens.starts[text]), int(stack.key_tokens.starts[text])
-            rows += [(starts[0] + query, starts[1] + key) for query in named[0] for key in named[1]]
-        if len(rows) == before:
-            raise TextError(f"No text holds the pair {written!r}.", "A pair is two words or pieces of one text.")
+    for pair in named_pairs(red):
+        for text, query, key in pairs_in_texts(pair, stack.query_tokens.texts, stack.key_tokens.texts):
+            rows.append((int(stack.query_tokens.starts[text]) + query, int(stack.key_tokens.starts[text]) + key))
     return rows
 
 
-def save_pictures(space: Space, folder: str | Path, *, formats: Sequence[str] = FORMATS, red: Sequence[str] = ()) -> list[Path]:
+def red_rows_by_stack(space: Space, red: PairsGiven) -> dict[str, list[tuple[int, int]]]:
+    """The rows of the named pairs in each stack. A pair need not be in all stacks; one that is in none is an error that names it."""
+    rows: dict[str, list[tuple[int, int]]] = {name: [] for name in space.stacks}
+    for pair in named_pairs(red):
+        errors: list[TextError] = []
+        for name, stack in space.stacks.items():
+            try:
+                rows[name] += red_rows(stack, pair)
+            except TextError as error:
+                errors.append(error)
+        if len(errors) == len(space.stacks):
+            raise errors[0]
+    return rows
+
+
+def save_pictures(space: Space, folder: str | Path, *, formats: Sequence[str] = FORMATS, red: PairsGiven = ()) -> list[Path]:
     """Write L0-H0.png and so on for every head, and layer-0.png for every layer; the paths.
 
     formats   of png, svg, pdf
-    red       pairs such as "it → cat" or "brown:##bara", drawn in red
+    red       pairs drawn in red: "it → cat", "brown:##bara", ("it", "cat") or a list of these
     """
     for wrong in (name for name in formats if name not in FORMATS):
         raise StorageError(f"Pictures as {wrong!r}.", f"Choices: {', '.join(FORMATS)}.")
-    if space.of != "queries-keys" and red:
+    if space.of == "values" and red:
         raise TraceError("Red pairs in a space of values.", "Pairs are of a query and a key: leave them out.")
     try:
         from matplotlib.figure import Figure
@@ -62,8 +69,9 @@ def save_pictures(space: Space, folder: str | Path, *, formats: Sequence[str] = 
     folder = as_path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     paths: list[Path] = []
+    rows_of = red_rows_by_stack(space, red)
     for stack in space.stacks.values():
-        named, prefix = red_rows(stack, red), f"{stack.name}-" if len(space.stacks) > 1 else ""
+        named, prefix = rows_of[stack.name], f"{stack.name}-" if len(space.stacks) > 1 else ""
         for i, layer in enumerate(stack.layers):
             columns = min(4, len(stack.heads))
             rows = -(-len(stack.heads) // columns)
@@ -94,17 +102,20 @@ def relative_distance(stack: SpaceStack, rows: Sequence[tuple[int, int]]) -> np.
     return np.asarray(near / np.maximum(every, np.finfo(float).tiny))
 
 
-def came_nearer(before: Space, after: Space, red: Sequence[str]) -> list[str]:
+def came_nearer(before: Space, after: Space, red: PairsGiven) -> list[str]:
     """A sentence for each named pair: in how many heads it lies nearer in the second space, and the mean relative distances."""
     lines = []
-    for name, first in before.stacks.items():
-        second = after.stacks[name]
-        for written in red:
-            distance_before, distance_after = (relative_distance(stack, red_rows(stack, [written])) for stack in (first, second))
+    for pair in named_pairs(red):
+        rows_of = red_rows_by_stack(before, pair), red_rows_by_stack(after, pair)
+        for name, first in before.stacks.items():
+            if not (rows_of[0][name] and rows_of[1][name]):
+                continue
+            second = after.stacks[name]
+            distance_before, distance_after = relative_distance(first, rows_of[0][name]), relative_distance(second, rows_of[1][name])
             nearer = int((distance_after < distance_before).sum())
             verdict = "came nearer" if distance_after.mean() < distance_before.mean() else "did not come nearer"
             lines.append(
-                f"{written} ({name}): {verdict}. Distance over the mean distance {distance_before.mean():.2f} →"
+                f"{pair} ({name}): {verdict}. Distance over the mean distance {distance_before.mean():.2f} →"
                 f" {distance_after.mean():.2f}; nearer in {nearer} of {distance_before.size} heads."
             )
     return lines

@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from eyeline.errors import EyelineError
-from eyeline.text.named_pairs import named_pair, positions_of
+from eyeline.text.named_pairs import SEPARATOR, named_pairs
 from eyeline.text.printable import printable
 from eyeline.views.data import ViewData
 from eyeline.views.pictures.drawing import SIZE, width
@@ -87,18 +87,17 @@ def red_links(view: ViewData, opened: OpenHead) -> list[SpaceLink]:
     """Every query of the first word of a pair with every key of the second in the same text."""
     stack = view.spec["spaces"][0]["stacks"][view.state.get("stack", 0)]
     links = []
-    for written in (part.strip() for part in view.state.get("pairs", "").split(";")):
+    for written in SEPARATOR.split(view.state.get("pairs", "")):
         for index, numbers in enumerate(zip(stack["query_texts"], stack["key_texts"], strict=True)):
             texts = [text_of({key: value for key, value in view.spec["texts"][at].items() if key != "tags"}) for at in numbers]
             if not opened.queries or view.state.get("text") not in (None, index):
                 continue
             try:
-                first, second = named_pair(written)
-                sides = [positions_of(name, text, "") for name, text in zip((first, second), texts, strict=True)]
+                positions = [each for pair in named_pairs(written) for each in pair.positions(texts[0], texts[1])]
             except EyelineError:  # half written, or not in this text
                 continue
             starts = [int(np.flatnonzero(own == index)[0]) for own in (opened.query_texts, opened.key_texts)]
-            links += [SpaceLink(starts[0] + query, opened.queries + starts[1] + key, 1.0) for query in sides[0] for key in sides[1]]
+            links += [SpaceLink(starts[0] + query, opened.queries + starts[1] + key, 1.0) for query, key in positions]
     return links
 
 
