@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import eyeline as el
-from tests.analyses.causes.tiny import TEXT, masked
+from tests.analyses.causes.tiny import PLAIN, TEXT, masked
 from tests.browser.conftest import Shown
 
 METHODS = ("rollout", "gradient", "integrated-gradients")
@@ -72,3 +72,23 @@ def test_the_neuron_view_draws_the_quantity_beside_the_score(show: Callable[...,
 def test_a_view_of_attention_alone_has_no_switch(show: Callable[..., Shown], trace: el.Trace) -> None:
     shown = show(el.head_view(trace))
     assert shown.page.locator("select[name=drawn]").count() == 0
+
+
+def test_the_neuron_view_goes_to_the_query_that_answers_when_a_quantity_about_the_answer_is_chosen(
+    show: Callable[..., Shown], trace: el.Trace, also: list[el.Trace]
+) -> None:
+    answering = also[2].quantity.position
+    shown = show(el.neuron_view(trace, also=also, layer=0, head=1, query=answering - 2))
+    shown.page.locator("select[name=drawn]").select_option("3")
+    shown.until(f"state.drawn === 3 && state.query === {answering} && scene.keys_shown.some((key) => Math.abs(key.drawn) > 0.01)")
+    shown.page.locator("select[name=drawn]").select_option("0")
+    shown.until("state.drawn === 0")
+    assert shown.state["query"] == answering
+
+
+def test_without_an_answer_the_title_says_that_decompx_is_lengths_without_a_sign(show: Callable[..., Shown]) -> None:
+    lengths = el.attribute(masked(), PLAIN, method="decompx")
+    assert not lengths.quantity.signed
+    assert lengths.quantity.name == "DecompX, lengths of the parts (no answer, so no sign)"
+    shown = show(el.head_view(masked().trace(PLAIN), also=[lengths], drawn=1))
+    assert shown.page.locator("h2.title").inner_text().startswith(lengths.quantity.name)

@@ -8,6 +8,7 @@ import eyeline as el
 from eyeline.capture.trace import Trace
 from eyeline.views import neuron_view
 from eyeline.views.spec import telling_head, telling_look
+from tests.analyses.causes.tiny import TEXT, masked
 from tests.browser.made_up import neuron_trace
 
 TOKENS = ["the", "cat", "sat", ".", "it", "slept"]
@@ -51,3 +52,11 @@ def test_the_default_model_opens_a_pronoun_on_its_antecedent(e5_small: el.Model)
     best = telling_look(trace.encoder)
     row = trace.weights[best.layer, best.head, best.query]
     assert (trace.text.tokens[best.query], trace.text.tokens[int(row.argmax())]) == ("they", "birds")
+
+
+def test_the_neuron_view_of_a_quantity_about_an_answer_opens_at_the_query_that_answers() -> None:
+    model = masked()
+    trace, gradients = model.trace(TEXT), el.attribute(model, TEXT, method="integrated-gradients")
+    view = neuron_view(trace, also=[gradients], drawn=1)
+    assert gradients.quantity is not None
+    assert view.state["query"] == gradients.quantity.position

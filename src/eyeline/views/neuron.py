@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Unpack
 
+import numpy as np
+
 from eyeline.capture.trace import Trace
 from eyeline.errors import TraceError
+from eyeline.measures.telling import telling
 from eyeline.views.answer.live_answer import AnswersAgain
 from eyeline.views.options import NeuronViewOptions
-from eyeline.views.spec import lay_out, telling_look
+from eyeline.views.spec import is_word, lay_out
 from eyeline.views.view import View
+
+#: Signed numbers travel in 65,535 steps from −1 to 1, of which none is exactly 0.
+NOTHING = 2 / 65535
 
 
 def neuron_view(
@@ -50,7 +56,20 @@ def neuron_view(
     view = lay_out(
         "neuron", trace, stack=stack, layers=layers, start=layer, heads=[head], state=dict(options), also=also, model=model, effects=effects
     )
-    if "query" in options:
-        return view
-    opened = list(trace.stacks.values())[view.state["stack"]]
-    return view.starting(query=telling_look(opened, [opened.layers.index(layer)], [head]).query)
+    return view if "query" in options else at_telling_query(view)
+
+
+def at_telling_query(view: View) -> View:
+    """The neuron view, opened at the query that tells most of what its state draws: the strongest look at another word; of a quantity
+    that only some queries have, the one that has most of it."""
+    state = view.state
+    stack = view.spec["stacks"][state["stack"]]
+    weights = np.abs(view.weights(state["stack"], state["layer"], state.get("drawn", 0)))  # [head, query, key]
+    head = min(state["heads"][0], len(weights) - 1)
+    rows = np.where(weights[head] > NOTHING, weights[head], 0).sum(axis=-1)
+    if not rows.all() and rows.any():
+        return view.starting(query=int(rows.argmax()))
+    texts = [view.spec["texts"][stack[side]] for side in ("query_text", "key_text")]
+    sides = [np.array([is_word(*pair) for pair in zip(text["tokens"], text["special"], strict=True)]) for text in texts]
+    one_text = stack["query_text"] == stack["key_text"]
+    return view.starting(query=telling([weights], *sides, one_text=one_text, heads=[head]).query)

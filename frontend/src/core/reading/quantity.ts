@@ -25,7 +25,8 @@ export const arrayOf = (layer: LayerSpec, drawn: number): string | null =>
 
 /** Its name in the reader's language. */
 export function quantityName(quantity: QuantitySpec, labels: Labels): string {
-  const key = `drawn_${quantity.method.replaceAll("-", "_")}` as LabelKey;
+  const isLengths = quantity.method === "decompx" && quantity.answer === ""; // parts of the layers' outputs, not of an answer
+  const key = (isLengths ? "drawn_decompx_lengths" : `drawn_${quantity.method.replaceAll("-", "_")}`) as LabelKey;
   return labels[key] ?? quantity.name;
 }
 

@@ -26,6 +26,7 @@ export const ENGLISH = {
   drawn_globenc: "GlobEnc",
   drawn_alti: "ALTI",
   drawn_decompx: "DecompX",
+  drawn_decompx_lengths: "DecompX, lengths of the parts (no answer, so no sign)",
   drawn_logits: "Direct logit attribution",
   layer: "Layer",
   head: "Head",

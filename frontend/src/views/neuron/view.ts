@@ -5,7 +5,7 @@ import { el, on } from "../../controls/dom";
 import { axes, axis as axisFor, matches, unitIndex, type Axis } from "../../core/reading/axes";
 import { stepped } from "../../core/reading/find";
 import { renormalise } from "../../core/reading/filters";
-import { keyHeadOf, largest, lastUnderMask, output, product, sum } from "../../core/reading/neuron";
+import { keyHeadOf, largest, output, product, sum } from "../../core/reading/neuron";
 import { drawnOf, drawnTitle } from "../../core/reading/quantity";
 import { headName } from "../../core/reading/reading";
 import { visible } from "../../core/words/tokens";
@@ -16,6 +16,7 @@ import { widestToken } from "../head/scene-lines";
 import { isCoarse } from "../pointer";
 import { TokenOptions } from "../options";
 import { neuronLayout, keyAt, rowTop } from "./layout";
+import { OpeningQuery } from "./opening-query";
 import { neuronScene, type NeuronInput } from "./scene";
 import { Sentence } from "./sentence";
 import { struckKeys, switchedKey } from "./switch-off";
@@ -33,10 +34,10 @@ export function neuronView(stage: Stage): ViewInstance {
   const message = el("div", { class: "message", role: "status", hidden: true });
   const missing = el("p", { class: "missing", hidden: true });
   stage.element.append(sentence.element, scroll, missing, message);
+  const opening = new OpeningQuery(stage);
   let input: NeuronInput | null = null;
   let queries: Axis | null = null; // those that the reading controls leave in
   let current: Scene | null = null;
-  let begun = stage.given.query === undefined ? -1 : stage.state().stack; // the stack whose query was given, chosen or begun with
   let match = { find: "", at: -1 };
 
   const say = (text: string) => {
@@ -60,21 +61,6 @@ export function neuronView(stage: Stage): ViewInstance {
       (i) => ({ x: 12, y: shown[i], w: layout.token - 12, h: layout.row }),
       new Set(opened >= 0 ? [opened] : []),
     );
-  };
-
-  /** At its first query a causal model sees only that token: begin at the last one, unless a query was asked for. */
-  const begin = async (live: () => boolean) => {
-    const { stack: at, layer } = stage.state();
-    if (begun === at) return;
-    const stack = stage.spec.stacks[at];
-    const { mask, queries: vectors } = stack.layers[layer];
-    const rows = axes(stage.spec, { ...stage.state(), level: "token" }, null).rows.units;
-    const allowed = mask && vectors && stack.query_text === stack.key_text ? await stage.reader.arrays.get(mask) : null;
-    if (!live()) return;
-    begun = at;
-    const last = allowed && lastUnderMask((query) => allowed.block(query), stage.spec.texts[stack.query_text].tokens.length, rows);
-    const untouched = stage.state().query === (rows[0] ?? 0);
-    if (last !== null && untouched) stage.set({ query: last });
   };
 
   /** All numbers of the chosen head and query, for the keys left in. */
@@ -214,7 +200,7 @@ export function neuronView(stage: Stage): ViewInstance {
 
   return {
     async draw(live) {
-      await begin(live);
+      await opening.settle(live);
       if (!live()) return;
       const next = await read();
       if (!live()) return;

@@ -83,7 +83,7 @@ def trace_of(subject: Subject, sides: Sides, name: str, method: Method, outcome:
     signed = method.signed and bool((maps < 0).any() or outcome.scores is not None)
     quantity = Quantity(
         method=name,
-        name=method.name,
+        name=outcome.name or method.name,
         signed=signed,
         answer="" if subject.question is None or not _about_answer(method, outcome) else subject.question.answer.name,
         position=subject.position,

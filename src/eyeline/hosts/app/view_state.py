@@ -7,6 +7,7 @@ from typing import Any
 
 from eyeline.errors import TraceError
 from eyeline.views import head_view, model_view, neuron_view
+from eyeline.views.neuron import at_telling_query
 from eyeline.views.view import View
 
 #: Views by the name that addresses and messages use.
@@ -14,10 +15,13 @@ VIEWS: Mapping[str, Callable[..., View]] = {"head": head_view, "model": model_vi
 
 
 def with_state(view: View, state: Mapping[str, Any]) -> View:
-    """The view, opened with every part of a state that it accepts; the rest is ignored."""
+    """The view, opened with every part of a state that it accepts; the rest is ignored.
+
+    A neuron view without a query opens at the one that tells most.
+    """
     for key in sorted(state, key=("stack", "layer").__contains__, reverse=True):
         try:
             view = view.starting(**{key: state[key]})
         except (TraceError, TypeError, ValueError):
             continue
-    return view
+    return at_telling_query(view) if view.kind == "neuron" and "query" not in state else view

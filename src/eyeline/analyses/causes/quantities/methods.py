@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -64,11 +64,13 @@ class Outcome:
     maps     [layer, head, query, key]; one head where heads are not told apart, one layer where layers are not
     scores   [token], where the method itself gives one number a token; otherwise the row of the answer's position in the last map counts
     notices  what a reader should know
+    name     for titles, where this outcome is another quantity than the method's usual one
     """
 
     maps: np.ndarray
     scores: np.ndarray | None = None
     notices: tuple[str, ...] = ()
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,8 @@ def _decompx(subject: Subject) -> Outcome:
     """The parts of the answer's logit where there is an answer; otherwise the lengths of the parts of each layer's output."""
     layers = list(decomposed_layers(subject.blocks))
     if subject.question is None:
-        return _one_head(_stacked([parts.norm(dim=-1) for parts in layers]))
+        lengths = _one_head(_stacked([parts.norm(dim=-1) for parts in layers]))
+        return replace(lengths, name="DecompX, lengths of the parts (no answer, so no sign)")
     question = subject.question
     answer = question.answer
     row = answer.row(subject.recorded.output.logits)[0]

@@ -169,7 +169,10 @@ def _packed(say: Say, looking: Looking, trace: Trace, also: tuple[Trace, ...]) -
     request = (looking.model, looking.text, looking.pair, looking.view, say.language, drawn_also)
     opened = st.session_state.setdefault("look-opened", {})
     if opened.get("request") != request:
-        opened.update(request=request, state={**looking.state, "drawn": len(also)})  # what was chosen last is drawn at once
+        state = {**looking.state, "drawn": len(also)}  # what was chosen last is drawn at once
+        if opened.get("request", request)[3] != "neuron" and not state.get("query"):
+            state.pop("query", None)  # the other views have no query: it was not chosen
+        opened.update(request=request, state=state)
     start = opened["state"]
     key = hashlib.sha256(repr((request, model_source(looking.model, current()), sorted(start.items()))).encode()).hexdigest()
     answers = _answers(trace)
