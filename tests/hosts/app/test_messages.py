@@ -15,7 +15,7 @@ from eyeline.hosts.app.pages import PAGES
 from eyeline.words import Words
 
 FOLDER = Path(app.__file__).parent
-LABELS = Path(__file__).parents[3] / "frontend" / "src" / "core" / "labels.ts"
+LABELS = Path(__file__).parents[3] / "frontend" / "src" / "core" / "words" / "labels.ts"
 #: Messages that are the same in every language on purpose.
 SAME = re.compile(r"view\.drawn_(?:globenc|alti|decompx)|space\.project_(?:pca|umap|tsne)|learn\.limits\.choice_.*|view\.(png|pdf)")
 
