@@ -24,17 +24,17 @@ def attention_answers(words: np.ndarray, row_of: dict[int, int], mentions: list[
     """(type, right) of each mention that has an antecedent. words: [word, word]; row_of: word of the document → row."""
     results = []
     for mention in mentions:
-        antecedents = [other for other in mentions if other.head_word < mention.head_word and other.cluster == mention.cluster]
+        antecedents = [other for other in mentions if other.main_word < mention.main_word and other.cluster == mention.cluster]
         if not antecedents:
             continue
         best, most = None, -1.0
         for other in mentions:
-            if other.head_word < mention.head_word:
-                row, column = row_of[mention.head_word], row_of[other.head_word]
+            if other.main_word < mention.main_word:
+                row, column = row_of[mention.main_word], row_of[other.main_word]
                 weight = words[column, row] if back else words[row, column]
-                if weight > most or (weight == most and best is not None and other.head_word > best):
-                    best, most = other.head_word, weight
-        results.append((mention.type, any(other.head_word == best for other in antecedents)))
+                if weight > most or (weight == most and best is not None and other.main_word > best):
+                    best, most = other.main_word, weight
+        results.append((mention.type, any(other.main_word == best for other in antecedents)))
     return results
 
 
@@ -46,18 +46,18 @@ def rule_answers(document: MarkedDocument, mentions: list[Mention], method: str)
         return " ".join(document.words[first : last + 1]).lower()
 
     for mention in mentions:
-        before = [other for other in mentions if other.head_word < mention.head_word]
-        right = {other.head_word for other in before if other.cluster == mention.cluster}
+        before = [other for other in mentions if other.main_word < mention.main_word]
+        right = {other.main_word for other in before if other.cluster == mention.cluster}
         if not right:
             continue
-        nearest_first = sorted(before, key=lambda other: mention.head_word - other.head_word)
+        nearest_first = sorted(before, key=lambda other: mention.main_word - other.main_word)
         answer = None
         if method == "nearest":
-            answer = nearest_first[0].head_word
+            answer = nearest_first[0].main_word
         elif method == "head match":
             for other in nearest_first:
-                if lower(other.head_word, other.head_word) == lower(mention.head_word, mention.head_word):
-                    answer = other.head_word
+                if lower(other.main_word, other.main_word) == lower(mention.main_word, mention.main_word):
+                    answer = other.main_word
                     break
         else:
             for sieve in (1, 2, 3, 4):
@@ -66,7 +66,7 @@ def rule_answers(document: MarkedDocument, mentions: list[Mention], method: str)
                     if sieve == 1:
                         passes = lower(other.start, other.end) == lower(mention.start, mention.end)
                     elif sieve == 2:
-                        passes = lower(other.head_word, other.head_word) == lower(mention.head_word, mention.head_word)
+                        passes = lower(other.main_word, other.main_word) == lower(mention.main_word, mention.main_word)
                     elif sieve == 3:
                         passes = (
                             _fits(mention.number, other.number)
@@ -74,7 +74,7 @@ def rule_answers(document: MarkedDocument, mentions: list[Mention], method: str)
                             and _fits(mention.person, other.person)
                         )
                     if passes:
-                        answer = other.head_word
+                        answer = other.main_word
                         break
                 if answer is not None:
                     break

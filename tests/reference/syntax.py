@@ -24,7 +24,7 @@ def predict(attention: np.ndarray, direction: str) -> list[int]:
     """The word with the highest weight, the word itself put at zero; -2 where there is none above zero."""
     results = []
     for d in range(len(attention)):
-        row = (attention[d] if direction == "dependent-to-head" else attention[:, d]).copy()
+        row = (attention[d] if direction == "dependent-to-governor" else attention[:, d]).copy()
         row[d] = 0
         best = max(range(len(row)), key=lambda j: (row[j], -j))
         results.append(best if row[best] > 0 else -2)
@@ -66,7 +66,7 @@ def every_head(traces: Sequence[el.Trace], sentences: Sequence[Sentence], relati
         for layer, heads in enumerate(stack.weights_by_layer):
             for head, weights in enumerate(heads):
                 attention = word_map(np.asarray(weights, dtype=np.float64), text.word_groups, text.special)
-                for direction in ("dependent-to-head", "head-to-dependent"):
+                for direction in ("dependent-to-governor", "governor-to-dependent"):
                     predictions.setdefault((layer, head, direction), []).append(predict(attention, direction))
     numbers: Scores = {}
     for (layer, head, direction), guesses in predictions.items():

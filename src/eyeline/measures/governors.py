@@ -16,7 +16,7 @@ NO_WORD = -2
 def most_attended(weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """The word that each word attends to most, and the word that attends to it most; and with what weight.
 
-        dependent → head   argmax_j A[d, j]         head → dependent   argmax_j A[j, d]         with A[d, d] = 0
+        dependent → governor   argmax_j A[d, j]         governor → dependent   argmax_j A[j, d]         with A[d, d] = 0
 
     weights: [..., word, word], special tokens left out, not normalised again → words and weights, both [..., 2, word]. Where all is zero
     (the first word of a causal model sees nothing else) the word is NO_WORD.
@@ -33,9 +33,9 @@ def most_attended(weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def at_offset(positions: np.ndarray, n_words: np.ndarray | int, offset: int) -> np.ndarray:
-    """The head that a fixed offset predicts for each word, from 0, -1 for the root: clamp(i + offset, 0, n) with i from 1 and 0 the root.
+    """The governor that a fixed offset predicts for each word, from 0, -1 the root: clamp(i + offset, 0, n) with i from 1 and 0 the root.
 
-    places, n_words: where each word stands, from 0, and how many its sentence has: [word] → [word]
+    positions, n_words: where each word stands, from 0, and how many its sentence has: [word] → [word]
 
     >>> at_offset(np.arange(4), 4, 2).tolist(), at_offset(np.arange(4), 4, -2).tolist()
     ([2, 3, 3, 3], [-1, -1, 0, 1])

@@ -1,4 +1,4 @@
-"""The linear maps inside a model's attention as matrices, and what enters them for a text."""
+"""The projections inside a model's attention as matrices, and what enters them for a text."""
 
 from __future__ import annotations
 

@@ -14,6 +14,7 @@ from eyeline.capture.trace_read import open_trace
 from eyeline.errors import StorageError, TraceError
 from eyeline.results.facts import KINDS, RunFacts
 from eyeline.results.facts_json import FORMAT, facts_from_json, facts_to_json
+from eyeline.results.old_tables import with_names_of_today
 from eyeline.results.probes.trained import FILE as PROBES_FILE
 from eyeline.results.probes.trained import TrainedProbes, open_trained_probes
 from eyeline.results.table import Table, open_table
@@ -175,7 +176,7 @@ def _check_distinct(folder: Path, kept: Mapping[str, _Listed], parts: Sequence[R
 def _read_table(path: Path, digest: str | None) -> Table:
     if digest is not None and digest_of(path) != digest:
         raise StorageError(f"{path}: its checksum does not match.", "It was changed or damaged. Make the run again.")
-    return open_table(path)
+    return with_names_of_today(path.stem, open_table(path))
 
 
 def _listed(folder: Path) -> dict[str, _Listed]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eyeline.heads import HeadRef
+from eyeline.results.grammar.directions import MENTION_TO_ANTECEDENT
 from eyeline.results.table import Table
 
 #: Role → the target of `average_attention` that measures it.
@@ -15,7 +16,6 @@ TARGETS = {"previous": "previous", "next": "next", "self": "self", "sink": "spec
 #: Role → the relation of `syntax` that measures it.
 RELATIONS = {"determiner": "det", "object": "obj", "subject": "nsubj", "possessive": "nmod:poss"}
 NEAR = ("previous", "self", "next")
-TO_ANTECEDENT = "mention-to-antecedent"
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def head_roles(tables: Mapping[str, Table]) -> list[HeadRole]:
         row = next(tables["syntax"].where(relation=relation).rows())
         roles.append(HeadRole(role, int(row["layer"]), int(row["head"]), float(row["accuracy"]), "percent", float(row["baseline"])))
     baseline = max(float(row["pronoun"]) for row in tables["coreference"].rows() if row["method"] in ("nearest", "rule-based"))
-    heads = tables["coreference_heads"].where(direction=TO_ANTECEDENT)
+    heads = tables["coreference_heads"].where(direction=MENTION_TO_ANTECEDENT)
     antecedent = _most("antecedent", heads, "pronoun", "percent")
     return [*roles, HeadRole("antecedent", antecedent.layer, antecedent.head, antecedent.value, "percent", baseline)]
 
@@ -76,7 +76,7 @@ def layer_figures(tables: Mapping[str, Table]) -> list[LayerFigures]:
     return [
         LayerFigures(
             layer, share(layer, *NEAR), share(layer, "special"), right(layer),
-            float(reference.where(layer=layer, direction=TO_ANTECEDENT)["pronoun"].astype(float).max()),
+            float(reference.where(layer=layer, direction=MENTION_TO_ANTECEDENT)["pronoun"].astype(float).max()),
         )
         for layer in layers
     ]  # fmt: skip

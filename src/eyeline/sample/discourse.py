@@ -119,48 +119,48 @@ class Discourse:
     def _common(self, entity: Entity, owner: Entity | None) -> Phrase:
         many = entity.form == "many"
         noun = entity.noun
-        head = Node(noun.many if many else noun.lemma, noun.lemma, "NOUN", f"Number={'Plur' if many else 'Sing'}")
+        governor = Node(noun.many if many else noun.lemma, noun.lemma, "NOUN", f"Number={'Plur' if many else 'Sing'}")
         new = entity.n_mentions == 0
         inner: list[Node] = []
         if many and new and self.chance(0.5):
             number = self.pick(NUMBERS)
-            inner.append(leaf(number, number, "NUM", head, "nummod", "NumType=Card"))
+            inner.append(leaf(number, number, "NUM", governor, "nummod", "NumType=Card"))
         if entity.adjective and (new or self.chance(0.35)):
-            inner.append(leaf(entity.adjective, entity.adjective, "ADJ", head, "amod", "Degree=Pos"))
+            inner.append(leaf(entity.adjective, entity.adjective, "ADJ", governor, "amod", "Degree=Pos"))
         if new and noun.first and self.chance(0.35):
             first = self.pick(noun.first)
-            inner.append(leaf(first, first, "NOUN", head, "compound", "Number=Sing"))
+            inner.append(leaf(first, first, "NOUN", governor, "compound", "Number=Sing"))
         before: tuple[Node, ...] = ()
         if owner is not None and owner is not entity:
-            before = self._owner(owner, head)
+            before = self._owner(owner, governor)
         elif not (many and new and inner and inner[0].upos == "NUM"):
-            before = (self._article(entity, head, (inner or [head])[0].form),)
-        after = self._origin(head, noun) if new and noun.kind in ("text", "place") and owner is None and self.chance(0.6) else ()
-        return Phrase((*before, *inner, head, *after), head)
+            before = (self._article(entity, governor, (inner or [governor])[0].form),)
+        after = self._origin(governor, noun) if new and noun.kind in ("text", "place") and owner is None and self.chance(0.6) else ()
+        return Phrase((*before, *inner, governor, *after), governor)
 
-    def _article(self, entity: Entity, head: Node, following: str) -> Node:
+    def _article(self, entity: Entity, governor: Node, following: str) -> Node:
         many = entity.form == "many"
         if entity.n_mentions == 0 and entity.noun.kind != "place" and not many and self.chance(0.6):
             form = "an" if following[0] in "aeiou" else "a"
-            return leaf(form, "a", "DET", head, "det", "Definite=Ind|PronType=Art")
+            return leaf(form, "a", "DET", governor, "det", "Definite=Ind|PronType=Art")
         if entity.n_mentions == 0 and many and self.chance(0.4):
-            return leaf("some", "some", "DET", head, "det", "PronType=Ind")
-        return leaf("the", "the", "DET", head, "det", "Definite=Def|PronType=Art")
+            return leaf("some", "some", "DET", governor, "det", "PronType=Ind")
+        return leaf("the", "the", "DET", governor, "det", "Definite=Def|PronType=Art")
 
     def may_own(self, owner: Entity, subject: Entity) -> bool:
         """Whether it can be said whose a thing is: the subject's and several people's only by a pronoun."""
         return self.last.get(owner.form) is owner or (owner is not subject and owner.form != "many")
 
-    def _owner(self, owner: Entity, head: Node) -> tuple[Node, ...]:
+    def _owner(self, owner: Entity, governor: Node) -> tuple[Node, ...]:
         """her, or Anna's, or the doctor's."""
         if self.last.get(owner.form) is owner:
-            return self._marked(owner, self._pronoun(owner, "possessive"), "ana").under(head, "nmod:poss")
+            return self._marked(owner, self._pronoun(owner, "possessive"), "ana").under(governor, "nmod:poss")
         possessor = self._proper(owner) if owner.name else self._common(owner, None)
         possessor.words[-1].space_after = False
-        clitic = leaf("'s", "'s", "PART", possessor.head, "case")
-        return self._marked(owner, Phrase((*possessor.words, clitic), possessor.head), "coref").under(head, "nmod:poss")
+        clitic = leaf("'s", "'s", "PART", possessor.main_word, "case")
+        return self._marked(owner, Phrase((*possessor.words, clitic), possessor.main_word), "coref").under(governor, "nmod:poss")
 
-    def _origin(self, head: Node, noun: Noun) -> tuple[Node, ...]:
+    def _origin(self, governor: Node, noun: Noun) -> tuple[Node, ...]:
         """a letter from Berlin, the museum in Oslo: a city that nothing else is said of."""
         cities = [city for city in SOURCES if city not in self.cities]
         if not cities or not noun.inside:
@@ -168,7 +168,7 @@ class Discourse:
         self.cities.append(self.pick(cities))
         word = Node(self.cities[-1], self.cities[-1], "PROPN", "Number=Sing")
         form = "in" if noun.kind == "place" else self.pick(["from", "about"])
-        return Phrase((leaf(form, form, "ADP", word, "case"), word), word).under(head, "nmod")
+        return Phrase((leaf(form, form, "ADP", word, "case"), word), word).under(governor, "nmod")
 
 
 def _fits(noun: Noun, kind: str) -> bool:

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 
 @dataclass(eq=False)
 class Node:
-    """One word. `head` is set when it is attached; the root keeps None."""
+    """One word. `governor` is set when it is attached; the root keeps None."""
 
     form: str
     lemma: str
     upos: str
     feats: str = "_"
     relation: str = "root"
-    head: Node | None = None
+    governor: Node | None = None
     space_after: bool = True
     opens: list[MentionMark] = field(default_factory=list)
     closes: list[MentionMark] = field(default_factory=list)
@@ -28,14 +28,14 @@ class MentionMark:
     entity   the number of what it refers to
     status   new or giv: first mentioned here, or before
     link     ana (a pronoun) or coref
-    head     the place of its head among its words, from 1
+    main_word  which of its words the others depend on, from 1
     """
 
     entity: int
     kind: str
     status: str
     link: str
-    head: int = 1
+    main_word: int = 1
 
 
 @dataclass(frozen=True)
@@ -43,21 +43,21 @@ class Phrase:
     """Words in order, one of which the others depend on."""
 
     words: tuple[Node, ...]
-    head: Node
+    main_word: Node
 
-    def under(self, head: Node, relation: str) -> tuple[Node, ...]:
-        """Its words, attached to a head."""
-        self.head.head, self.head.relation = head, relation
+    def under(self, governor: Node, relation: str) -> tuple[Node, ...]:
+        """Its words, attached to a governor."""
+        self.main_word.governor, self.main_word.relation = governor, relation
         return self.words
 
 
-def leaf(form: str, lemma: str, upos: str, head: Node, relation: str, feats: str = "_") -> Node:
-    return Node(form, lemma, upos, feats, relation, head)
+def leaf(form: str, lemma: str, upos: str, governor: Node, relation: str, feats: str = "_") -> Node:
+    return Node(form, lemma, upos, feats, relation, governor)
 
 
 def mark(phrase: Phrase, mention: MentionMark) -> Phrase:
     """The phrase as a mention of an entity."""
-    mention.head = phrase.words.index(phrase.head) + 1
+    mention.main_word = phrase.words.index(phrase.main_word) + 1
     phrase.words[0].opens.insert(0, mention)  # the outer mention opens first
     phrase.words[-1].closes.append(mention)
     return phrase
@@ -72,8 +72,8 @@ def to_conllu(words: Sequence[Node], comments: Sequence[str]) -> str:
     for word in words:
         misc = [f"Entity={_entity(word)}"] if word.opens or word.closes else []
         misc += [] if word.space_after else ["SpaceAfter=No"]
-        head = 0 if word.head is None else numbers[word.head]
-        columns = (numbers[word], word.form, word.lemma, word.upos, "_", word.feats, head, word.relation, "_", "|".join(misc) or "_")
+        governor = 0 if word.governor is None else numbers[word.governor]
+        columns = (numbers[word], word.form, word.lemma, word.upos, "_", word.feats, governor, word.relation, "_", "|".join(misc) or "_")
         lines.append("\t".join(map(str, columns)))
     return "\n".join(lines) + "\n\n"
 
@@ -84,6 +84,6 @@ def _entity(word: Node) -> str:
     closing = [f"{mention.entity})" for mention in word.closes if mention not in single]
     opening = []
     for mention in word.opens:
-        bracket = f"({mention.entity}-{mention.kind}-{mention.status}-cf1-{mention.head}-{mention.link}"
+        bracket = f"({mention.entity}-{mention.kind}-{mention.status}-cf1-{mention.main_word}-{mention.link}"
         opening.append(bracket + (")" if mention in single else ""))
     return "".join([*opening, *closing])

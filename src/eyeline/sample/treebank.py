@@ -43,7 +43,7 @@ def sample_conllu(n: int = 500, seed: int = 0) -> str:
             discourse.sentence = number
             clause = Clauses(discourse).main()
             clause.words[-1].space_after = False
-            stop = leaf(".", ".", "PUNCT", clause.head, "punct")
+            stop = leaf(".", ".", "PUNCT", clause.main_word, "punct")
             sentences.append(to_conllu((*clause.words, stop), _comments(document, number, first=not sentences, n=n, seed=seed)))
     return "".join(sentences)
 

@@ -133,7 +133,7 @@ def test_a_sentence_with_a_word_that_the_tokeniser_drops_is_left_out_and_counted
     cutter = Windows(minilm.tokenizer, 128)
     (window,) = cutter.of(odd)
     assert window.words == (*range(7), *range(10, 17))
-    assert [m.head_word for m in window.mentions] == [1]
+    assert [m.main_word for m in window.mentions] == [1]
     assert cutter.counts["unreadable_sentences"] == 1
     with pytest.raises(TextError, match="odd: a sentence cannot be read"):
         Windows(minilm.tokenizer, 128, strict=True).of(odd)

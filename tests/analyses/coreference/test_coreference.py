@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 import eyeline as el
-from eyeline.analyses.coreference.antecedent_attention import DIRECTIONS
 from eyeline.analyses.coreference.antecedents import RULES, questions
 from eyeline.analyses.coreference.run import coreference
 from eyeline.analyses.coreference.scores import Scores, held_out, method_table
 from eyeline.analyses.coreference.windows import Windows
 from eyeline.errors import TextError, TraceError
+from eyeline.results.grammar.directions import MENTION_DIRECTIONS, MENTION_TO_ANTECEDENT
 from eyeline.text.coreference.mention import TYPES, MarkedDocument, Mention
 from eyeline.text.coreference.read import read_coreference
 from tests.reference import coreference as slow
@@ -63,7 +63,7 @@ def slowly(model: el.Model, documents: list[MarkedDocument], max_tokens: int) ->
             for layer, weights in zip(stack.layers, stack.weights_by_layer, strict=True):
                 for head, map_ in enumerate(weights):
                     words = slow.word_level(map_, stack.query_text)
-                    for back, direction in enumerate(DIRECTIONS):
+                    for back, direction in enumerate(MENTION_DIRECTIONS):
                         result = slow.attention_answers(words, index_of, mentions, back=bool(back))
                         answers.setdefault((layer, head, direction), []).extend(result)
     return {
@@ -74,7 +74,7 @@ def slowly(model: el.Model, documents: list[MarkedDocument], max_tokens: int) ->
 
 def check_equal(run: el.Run, expected: dict[tuple[object, ...], list[float]], directions: int = 2) -> None:
     heads = run.table("coreference_heads")
-    assert len(heads) == len([key for key in expected if len(key) == 3 and key[2] in DIRECTIONS[:directions]])
+    assert len(heads) == len([key for key in expected if len(key) == 3 and key[2] in MENTION_DIRECTIONS[:directions]])
     for row in heads.rows():
         actual = [row[name] for name in ("all", *TYPES)]
         assert actual == pytest.approx(expected[row["layer"], row["head"], row["direction"]], abs=0.01, nan_ok=True)
@@ -94,7 +94,7 @@ def test_a_decoder_is_scored_the_same_way_and_never_looks_ahead(smollm2: el.Mode
     run = coreference(smollm2, [MARY], layers=[3, 17])
     expected = {key: row for key, row in slowly(smollm2, [MARY], 128).items() if len(key) == 1 or key[0] in (3, 17)}
     check_equal(run, expected, directions=1)
-    assert set(run.table("coreference_heads").columns["direction"]) == {DIRECTIONS[0]}
+    assert set(run.table("coreference_heads").columns["direction"]) == {MENTION_TO_ANTECEDENT}
     assert any("never looks ahead" in notice for notice in run.facts.notices)
 
 
@@ -110,7 +110,7 @@ def test_the_tables_are_those_that_were_promised(minilm: el.Model) -> None:
     assert list(table.columns) == ["method", "layer", "head", "all", "pronoun", "proper", "nominal", "n"]
     assert list(table.columns["method"]) == ["nearest", "head match", "rule-based", "best head", "best head, held out"]
     assert set(table.columns["n"]) == {18}
-    heads = run.table("coreference_heads").where(direction=DIRECTIONS[0])
+    heads = run.table("coreference_heads").where(direction=MENTION_TO_ANTECEDENT)
     assert len(heads) == 72
     assert max(heads["all"]) == table["all"][3]
     assert run.facts.coreference.n == {"pronoun": 12, "proper": 3, "nominal": 3}
@@ -123,7 +123,7 @@ def test_the_example_shows_what_the_best_head_attends_to(minilm: el.Model) -> No
     table = run.table("coreference_example")
     assert tuple(table.columns["word"]) == MARY.words
     mentions = [row for row in table.rows() if row["mention"]]
-    assert [row["place"] for row in mentions] == [question.mention.head_word for question in questions(MARY.mentions)]
+    assert [row["place"] for row in mentions] == [question.mention.main_word for question in questions(MARY.mentions)]
     layer, head = run.facts.coreference.example.layer, run.facts.coreference.example.head
     weights = minilm.trace(words=list(MARY.words)).words().weights[layer, head]  # [unit, unit], [CLS] first
     for row in mentions:
@@ -134,7 +134,7 @@ def test_the_example_shows_what_the_best_head_attends_to(minilm: el.Model) -> No
 
 def test_the_held_out_head_is_chosen_on_one_half_and_scored_on_the_other() -> None:
     documents = np.array([0, 0, 1, 1])
-    hits = {(DIRECTIONS[0], 0): np.array([[1, 1, 0, 0], [0, 0, 1, 1]], dtype=bool)}  # each head knows one document alone
+    hits = {(MENTION_TO_ANTECEDENT, 0): np.array([[1, 1, 0, 0], [0, 0, 1, 1]], dtype=bool)}  # each head knows one document alone
     scores = Scores(np.array(["pronoun"] * 4, dtype=object), documents, {"nearest": np.zeros(4, dtype=bool)}, hits)
     apart = held_out(scores, seed=0)
     assert apart is not None

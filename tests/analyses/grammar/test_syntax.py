@@ -83,10 +83,10 @@ def test_a_causal_head_predicts_nothing_for_what_it_cannot_see() -> None:
     model = el.wrap(next(family for family in FAMILIES if family.name == "llama").model(), _without_special_tokens(), name="llama")
     two = [Sentence("a", ("cat", "ran"), (1, -1), ("nsubj", "root")), Sentence("b", ("ran", "cat"), (-1, 0), ("root", "obj"))]
     table = el.syntax(model, two, min_count=1).table("syntax_heads")
-    assert set(table.where(relation="nsubj", direction="dependent-to-head").columns["accuracy"]) == {0.0}
-    assert set(table.where(relation="nsubj", direction="head-to-dependent").columns["accuracy"]) == {100.0}
-    assert set(table.where(relation="obj", direction="dependent-to-head").columns["accuracy"]) == {100.0}
-    assert set(table.where(relation="obj", direction="head-to-dependent").columns["accuracy"]) == {0.0}
+    assert set(table.where(relation="nsubj", direction="dependent-to-governor").columns["accuracy"]) == {0.0}
+    assert set(table.where(relation="nsubj", direction="governor-to-dependent").columns["accuracy"]) == {100.0}
+    assert set(table.where(relation="obj", direction="dependent-to-governor").columns["accuracy"]) == {100.0}
+    assert set(table.where(relation="obj", direction="governor-to-dependent").columns["accuracy"]) == {0.0}
 
 
 def _without_special_tokens():

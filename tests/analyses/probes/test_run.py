@@ -10,7 +10,6 @@ import pytest
 import torch
 
 import eyeline as el
-from eyeline.analyses.grammar import relations
 from eyeline.analyses.probes.features import Maps, heads_of, read_gold
 from eyeline.analyses.probes.scorers import AttentionAndWords
 from eyeline.analyses.probes.training import GAIN, PATIENCE, ProbeData, Training, count, evaluate, held_out_sentences, mean_score, train
@@ -18,6 +17,7 @@ from eyeline.analyses.probes.vectors import model_vectors
 from eyeline.analyses.progress import Progress
 from eyeline.errors import ModelError, TextError
 from eyeline.plots.probes.training_notes import training_notes
+from eyeline.results.grammar.directions import ARC_DIRECTIONS
 from eyeline.sample.treebank import write_sample
 from eyeline.words import Words
 from tests.capture.families import FAMILIES, tiny_tokenizer
@@ -283,7 +283,7 @@ def test_without_a_treebank_to_train_on_one_half_is_for_training():
 
 
 def test_heads_and_directions_are_named_as_in_the_table_of_single_heads(run):
-    assert set(run.table("probe_weights").columns["direction"]) == set(relations.DIRECTIONS)
+    assert set(run.table("probe_weights").columns["direction"]) == set(ARC_DIRECTIONS)
 
 
 def test_halves_hold_every_sentence_once_and_differ():

@@ -10,7 +10,7 @@ import torch
 from eyeline.measures.space.fidelity import nearness, rank_of_most_attended
 from eyeline.measures.space.fitted_projection import fit_projections
 from eyeline.measures.space.freed_points import free_texts
-from eyeline.measures.space.projection_loss import HeadText, PlaneMaps, divergence, gradients_of, in_chunks
+from eyeline.measures.space.projection_loss import HeadText, PlaneProjections, divergence, gradients_of, in_chunks
 
 HEADS, DIM = 3, 6
 
@@ -119,7 +119,7 @@ def test_a_row_that_sees_nothing_costs_nothing():
     visible = torch.ones(1, 5, 5, dtype=torch.bool)
     visible[:, 2] = False
     blind = HeadText(text.queries, text.keys, text.weights * visible, visible)
-    maps = PlaneMaps(torch.randn(HEADS, DIM, 2), torch.randn(HEADS, DIM, 2), torch.zeros(HEADS, 2))
+    maps = PlaneProjections(torch.randn(HEADS, DIM, 2), torch.randn(HEADS, DIM, 2), torch.zeros(HEADS, 2))
     x, y = maps.project(blind)
     gx, _, rows = gradients_of(blind, x, y)
     assert rows == 4

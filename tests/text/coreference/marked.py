@@ -44,7 +44,7 @@ def as_json(document: MarkedDocument) -> str:
         "doc": document.id,
         "tokens": list(document.words),
         "sent_lens": list(map(len, document.sentences)),
-        "mentions": [{name: getattr(mention, "head_word" if name == "head" else name) for name in names} for mention in document.mentions],
+        "mentions": [{name: getattr(mention, "main_word" if name == "head" else name) for name in names} for mention in document.mentions],
     }
     return json.dumps(data, ensure_ascii=False) + "\n"
 

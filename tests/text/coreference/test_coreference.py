@@ -102,7 +102,7 @@ def test_gum_brackets_nest_and_words_without_spaces_are_words(tmp_path: Path) ->
     corpus = read_coreference(write(tmp_path, GUM, "x.conllu"))
     (document,) = corpus
     assert document.words == ("田中", "さん", "猫", "飼う", "그", "는", "운다", ".")
-    assert [(m.start, m.end, m.head_word, m.cluster, m.type) for m in document.mentions] == [
+    assert [(m.start, m.end, m.main_word, m.cluster, m.type) for m in document.mentions] == [
         (0, 1, 0, 0, "proper"),
         (2, 2, 2, 1, "nominal"),
         (4, 4, 4, 0, "pronoun"),
@@ -117,7 +117,7 @@ def test_gum_brackets_nest_and_words_without_spaces_are_words(tmp_path: Path) ->
 def test_corefuds_head_field_says_which_word_is_the_head(tmp_path: Path) -> None:
     text = as_conllu([MARY], "eid-etype-head-other").replace("(1-person-giv:act-1,2-coref-A_B", "(1-thing-2-x")
     (document,) = read_coreference(write(tmp_path, text), strict=True)
-    assert document.mentions[1].head_word == 3
+    assert document.mentions[1].main_word == 3
 
 
 @pytest.mark.parametrize(
@@ -134,8 +134,8 @@ def test_corefuds_head_field_says_which_word_is_the_head(tmp_path: Path) -> None
         (as_json(MARY).replace('"end": 7', '"end": 70'), "malformed_mentions", "mention 3 cannot be used"),
         (as_json(MARY).replace('"start": 5', '"start": "5"'), "malformed_mentions", "mention 2 cannot be used"),
         (as_json(MARY).replace('"proper"', '"name"'), "malformed_mentions", "type 'name'"),
-        (as_json(MARY).replace('"head": 4', '"head": 6'), "malformed_mentions", "whose head is word 6"),
-        (as_json(MARY).replace('"head": 4', '"head": 600'), "malformed_mentions", "whose head is word 600"),
+        (as_json(MARY).replace('"head": 4', '"head": 6'), "malformed_mentions", "whose main word is 6"),
+        (as_json(MARY).replace('"head": 4', '"head": 600'), "malformed_mentions", "whose main word is 600"),
         (as_json(MARY).replace('"mentions": [', '"mentions": [null, '), "malformed_mentions", "null has no start, end and cluster"),
     ],
 )
@@ -177,7 +177,7 @@ def test_heads_and_types_are_told_from_universal_tags_and_pronouns_from_the_word
     tagged = plain | {"upos": ["DET", "NOUN", "ADP", "NOUN", "VERB", "CCONJ", "PRON", "VERB"]}
     for document, head in ((plain, 3), (tagged, 1)):
         (result,) = read_coreference(write(tmp_path, json.dumps(document)))
-        assert [(mention.head_word, mention.type) for mention in result.mentions] == [(head, "nominal"), (6, "pronoun")]
+        assert [(mention.main_word, mention.type) for mention in result.mentions] == [(head, "nominal"), (6, "pronoun")]
 
 
 def test_xpos_alone_tells_the_type_in_conllu(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_what_is_derived_agrees_with_what_ontogum_says(tmp_path: Path) -> None:
     message, derived = ([{(m.start, m.end): m for m in document.mentions} for document in corpus] for corpus in corpora)
     pairs = [(mention, other[span]) for item, other in zip(message, derived, strict=True) for span, mention in item.items()]
     assert len(pairs) > 3000
-    for name, least in (("head_word", 1.0), ("type", 0.99), ("gender", 0.99)):
+    for name, least in (("main_word", 1.0), ("type", 0.99), ("gender", 0.99)):
         assert sum(getattr(item, name) == getattr(other, name) for item, other in pairs) >= least * len(pairs), name
 
 
@@ -251,7 +251,7 @@ novel 0 3 . _ _ _ _ _ _ _ _ _
 def test_a_file_without_tags_has_its_types_inferred_and_counted(tmp_path):
     (tmp_path / "novel.conll").write_text(UNTAGGED, encoding="utf-8")
     corpus = read_coreference(tmp_path / "novel.conll")
-    result = [(corpus[0].words[mention.head_word], mention.type) for mention in corpus[0].mentions]
+    result = [(corpus[0].words[mention.main_word], mention.type) for mention in corpus[0].mentions]
     assert result == [("Mary", "proper"), ("men", "nominal"), ("Men", "nominal"), ("her", "pronoun")]
     assert corpus.inferred_types == 4
     tagged = tmp_path / "tagged.conll"

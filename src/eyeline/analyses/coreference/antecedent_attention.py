@@ -1,4 +1,4 @@
-"""Which candidate does a mention's head word attend to most, in every head of a model?"""
+"""Which candidate does a mention's main word attend to most, in every head of a model?"""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ import torch
 from eyeline.analyses.coreference.antecedents import Question, questions
 from eyeline.analyses.coreference.windows import Window
 from eyeline.analyses.word_maps import WordMaps
-
-#: How a head may tell: the mention looks at its antecedent (the paper's), or the antecedent at the mention.
-DIRECTIONS = ("mention-to-antecedent", "antecedent-to-mention")
+from eyeline.results.grammar.directions import ANTECEDENT_TO_MENTION, MENTION_DIRECTIONS, MENTION_TO_ANTECEDENT
 
 
 @dataclass(frozen=True)
@@ -50,10 +48,10 @@ class Questions:
 class _Batch:
     """The questions of a batch of windows as tensors; candidates stand nearest first, filled up to the most that a question has."""
 
-    numbers: np.ndarray  # [question], their places in the run
-    window: torch.Tensor  # [question, 1], the place in the batch
-    query: torch.Tensor  # [question, 1], the head word's place in its window
-    candidates: torch.Tensor  # [question, candidate], their places
+    numbers: np.ndarray  # [question], their indices in the run
+    window: torch.Tensor  # [question, 1], its index in the batch
+    query: torch.Tensor  # [question, 1], the main word's index in its window
+    candidates: torch.Tensor  # [question, candidate], their indices
     there: torch.Tensor  # [question, candidate], False where filled up
     right: torch.Tensor  # [question, candidate]
 
@@ -67,7 +65,7 @@ class AntecedentAttention:
 
     questions: Questions
     hits: dict[tuple[str, int], np.ndarray] = field(default_factory=dict)
-    looked: dict[str, bool] = field(default_factory=lambda: dict.fromkeys(DIRECTIONS, False))
+    looked: dict[str, bool] = field(default_factory=lambda: dict.fromkeys(MENTION_DIRECTIONS, False))
     _batch: tuple[tuple[int, ...], _Batch] | None = None
 
     def receive(self, maps: WordMaps) -> None:
@@ -76,8 +74,8 @@ class AntecedentAttention:
             return
         between = maps.between_words  # [window, head, word, word]
         rows = {
-            DIRECTIONS[0]: between[batch.window, :, batch.query, batch.candidates],  # [question, candidate, head]
-            DIRECTIONS[1]: between[batch.window, :, batch.candidates, batch.query],  # [question, candidate, head]
+            MENTION_TO_ANTECEDENT: between[batch.window, :, batch.query, batch.candidates],  # [question, candidate, head]
+            ANTECEDENT_TO_MENTION: between[batch.window, :, batch.candidates, batch.query],  # [question, candidate, head]
         }
         for direction, weights in rows.items():
             right = batch.right.gather(1, most_attended_candidate(weights, batch.there))  # [question, head]
@@ -89,7 +87,7 @@ class AntecedentAttention:
 
     def seen(self) -> dict[tuple[str, int], np.ndarray]:
         """The hits of the directions in which the model looks at all: a decoder never looks ahead."""
-        return {key: hits for key, hits in self.hits.items() if self.looked[key[0]] or key[0] == DIRECTIONS[0]}
+        return {key: hits for key, hits in self.hits.items() if self.looked[key[0]] or key[0] == MENTION_TO_ANTECEDENT}
 
     def _indexed(self, maps: WordMaps) -> _Batch:
         if self._batch is None or self._batch[0] != maps.sentences:
@@ -110,7 +108,7 @@ class AntecedentAttention:
             candidates[row, : len(nearest_first)] = torch.tensor([words[window][word] for word in nearest_first])
             there[row, : len(nearest_first)] = True
             right[row, : len(nearest_first)] = torch.tensor([word in question.right for word in nearest_first])
-        queries = [words[window][question.mention.head_word] for question, window in zip(questions, windows, strict=True)]
+        queries = [words[window][question.mention.main_word] for question, window in zip(questions, windows, strict=True)]
         device = maps.weights.device
         window_indices, heads = (torch.tensor(values, dtype=torch.long, device=device)[:, None] for values in (windows, queries))
         return _Batch(numbers, window_indices, heads, candidates.to(device), there.to(device), right.to(device))

@@ -1,7 +1,7 @@
 """Antecedent selection: which earlier mention does a mention refer back to? The questions, and rules that answer them.
 
-Candidates are the head words of the mentions before it: those whose head word stands before its own. A mention is asked about if one of
-them is an antecedent, that is, of its cluster. Every method answers with a head word, which is right if an antecedent has it.
+Candidates are the main words of the mentions before it: those whose main word stands before its own. A mention is asked about if one of
+them is an antecedent, that is, of its cluster. Every method answers with a main word, which is right if an antecedent has it.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from eyeline.text.coreference.mention import Mention
 class Question:
     """A mention that has an antecedent.
 
-    before       the mentions before it, in the order of their head words
-    candidates   their head words, ascending, each once
-    right        the head words of its antecedents
+    before       the mentions before it, in the order of their main words
+    candidates   their main words, ascending, each once
+    right        the main words of its antecedents
     """
 
     mention: Mention
@@ -36,18 +36,18 @@ def questions(mentions: Sequence[Mention]) -> list[Question]:
     ((0, 3), {0})
     """
     result = []
-    in_order = sorted(mentions, key=lambda m: (m.head_word, m.start, m.end))
+    in_order = sorted(mentions, key=lambda m: (m.main_word, m.start, m.end))
     for mention in in_order:
-        before = tuple(other for other in in_order if other.head_word < mention.head_word)
-        right = frozenset(other.head_word for other in before if other.cluster == mention.cluster)
+        before = tuple(other for other in in_order if other.main_word < mention.main_word)
+        right = frozenset(other.main_word for other in before if other.cluster == mention.cluster)
         if right:
-            result.append(Question(mention, before, tuple(sorted({other.head_word for other in before})), right))
+            result.append(Question(mention, before, tuple(sorted({other.main_word for other in before})), right))
     return result
 
 
 def nearest(question: Question, words: Sequence[str]) -> int | None:
-    """The head word of the mention just before."""
-    return question.before[-1].head_word
+    """The main word of the mention just before."""
+    return question.before[-1].main_word
 
 
 def head_match(question: Question, words: Sequence[str]) -> int | None:
@@ -56,7 +56,7 @@ def head_match(question: Question, words: Sequence[str]) -> int | None:
 
 
 def rule_based(question: Question, words: Sequence[str]) -> int | None:
-    """Four sieves, the earliest that lets a mention through decides, and within it the nearest: the same words; the same head word;
+    """Four sieves, the earliest that lets a mention through decides, and within it the nearest: the same words; the same main word;
     agreement in number, gender and person; any mention."""
     mention = question.mention
     for sieve in (_same_words, _same_head, _agree):
@@ -93,7 +93,7 @@ def _same_words(mention: Mention, other: Mention, words: Sequence[str]) -> bool:
 
 
 def _same_head(mention: Mention, other: Mention, words: Sequence[str]) -> bool:
-    return words[mention.head_word].casefold() == words[other.head_word].casefold()
+    return words[mention.main_word].casefold() == words[other.main_word].casefold()
 
 
 def _agree(mention: Mention, other: Mention, words: Sequence[str]) -> bool:
@@ -105,4 +105,4 @@ def _folded(words: Sequence[str]) -> list[str]:
 
 
 def _nearest_of(mentions: Sequence[Mention]) -> int | None:
-    return mentions[-1].head_word if mentions else None
+    return mentions[-1].main_word if mentions else None

@@ -1,4 +1,4 @@
-"""One window in which the best head is right, to be looked at: its words, and what each mention's head word attends to most."""
+"""One window in which the best head is right, to be looked at: its words, and what each mention's main word attends to most."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from eyeline.text.coreference.read import MarkedCorpus
 NAN = float("nan")
 #: More mentions, or more words, than this do not make a picture better.
 ENOUGH_MENTIONS = 6
-COLUMNS = ("place", "word", "sentence", "mention", "cluster", "attended", "weight", "antecedent", "right")
+COLUMNS = ("index", "word", "sentence", "mention", "cluster", "attended", "weight", "antecedent", "right")
 
 
 def choose_example(questions: Questions, right: np.ndarray, corpus: MarkedCorpus) -> int:
@@ -30,7 +30,7 @@ def choose_example(questions: Questions, right: np.ndarray, corpus: MarkedCorpus
         indices = np.flatnonzero(questions.window == number)
         words = corpus[questions.windows[number].document].words
         asks = [questions.questions[index] for index in indices]
-        kinds = {words[head].casefold() for question in asks for head in (question.mention.head_word, *question.right)}
+        kinds = {words[index].casefold() for question in asks for index in (question.mention.main_word, *question.right)}
         share = float(right[indices].mean()) if len(indices) else 0.0
         return len(indices) > 1, share, min(len(kinds), ENOUGH_MENTIONS), -len(questions.windows[number].words)
 
@@ -45,8 +45,8 @@ def example_trace(model: Model, window: Window, layer: int) -> Trace | None:
 
 
 def example_table(model: Model, questions: Questions, number: int, best: tuple[int, int], corpus: MarkedCorpus) -> Table:
-    """A row for each word of the window. For the head word of a mention that has an antecedent: the mention, its cluster, the candidate
-    that it attends to most and with what weight, its nearest antecedent, and whether the two agree; places count within the window."""
+    """A row for each word of the window. For the main word of a mention that has an antecedent: the mention, its cluster, the candidate
+    that it attends to most and with what weight, its nearest antecedent, and whether the two agree; indices count within the window."""
     window, (layer, head) = questions.windows[number], best
     maps: list[WordMaps] = []
     texts = WordTexts((sides_of(model, window.text),), (0,), Counter(), {})
@@ -56,7 +56,7 @@ def example_table(model: Model, questions: Questions, number: int, best: tuple[i
     document = corpus[window.document]
     answers: dict[int, tuple[Cell, ...]] = {}
     for question in (questions.questions[i] for i in np.flatnonzero(questions.window == number)):
-        query = position_of[question.mention.head_word]
+        query = position_of[question.mention.main_word]
         nearest_first = [position_of[word] for word in reversed(question.candidates)]
         position = max(nearest_first, key=lambda candidate, query=query: float(weights[query, candidate]))  # type: ignore[misc]
         span = " ".join(document.words[question.mention.start : question.mention.end + 1])

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from eyeline.analyses.coreference.antecedent_attention import DIRECTIONS, AntecedentAttention, Questions
+from eyeline.analyses.coreference.antecedent_attention import AntecedentAttention, Questions
 from eyeline.analyses.coreference.antecedents import RULES, questions
 from eyeline.analyses.coreference.example import choose_example, example_table, example_trace
 from eyeline.analyses.coreference.scores import HeldOut, Scores, head_table, held_out, method_table
@@ -25,6 +25,7 @@ from eyeline.errors import ModelError, TextError
 from eyeline.heads import HeadRef
 from eyeline.models.model import Model, check_model
 from eyeline.results.facts import CoreferenceFacts, CoreferenceOptions, CorpusFacts, ExampleFacts, HeldOutFacts
+from eyeline.results.grammar.directions import ANTECEDENT_TO_MENTION
 from eyeline.results.run import Run
 from eyeline.text.coreference.mention import TYPES, MarkedDocument
 from eyeline.text.coreference.read import MarkedCorpus, read_coreference
@@ -156,7 +157,7 @@ def _notices(attention: AntecedentAttention, corpus: MarkedCorpus, counts: Mappi
     missing = [name for name in TYPES if not (attention.questions.type == name).any()]
     if missing:
         notices.append(f"No scored mention is of type {' or '.join(missing)}.")
-    if not attention.looked[DIRECTIONS[1]]:
+    if not attention.looked[ANTECEDENT_TO_MENTION]:
         notices.append(
             "This model never looks ahead, so no antecedent attends to a mention that follows it: one direction alone is scored."
         )

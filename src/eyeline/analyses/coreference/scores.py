@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eyeline.analyses.coreference.antecedent_attention import DIRECTIONS
+from eyeline.results.grammar.directions import MENTION_DIRECTIONS, MENTION_TO_ANTECEDENT
 from eyeline.results.table import Cell, Table
 from eyeline.text.coreference.mention import TYPES
 
@@ -42,14 +42,14 @@ class Scores:
         counts = {
             (layer, head): int(row[chosen].sum())
             for (direction, layer), hits in sorted(self.hits.items())
-            if direction == DIRECTIONS[0]
+            if direction == MENTION_TO_ANTECEDENT
             for head, row in enumerate(hits)
         }
         return max(counts, key=lambda key: (counts[key], -key[0], -key[1]))
 
     def of_head(self, layer: int, head: int) -> np.ndarray:
         """Which questions a head answers rightly: [question]"""
-        return np.asarray(self.hits[DIRECTIONS[0], layer][head])
+        return np.asarray(self.hits[MENTION_TO_ANTECEDENT, layer][head])
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def head_table(scores: Scores) -> Table:
     """layer, head, direction, all, pronoun, proper, nominal, and how many questions of each there are."""
     sizes = [int((scores.types == name).sum()) for name in TYPES]
     rows: list[tuple[Cell, ...]] = []
-    for direction, layer in sorted(scores.hits, key=lambda key: (DIRECTIONS.index(key[0]), key[1])):
+    for direction, layer in sorted(scores.hits, key=lambda key: (MENTION_DIRECTIONS.index(key[0]), key[1])):
         for head, right in enumerate(scores.hits[direction, layer]):
             rows.append((layer, head, direction, *scores.accuracies(right).values(), len(scores.types), *sizes))
     return _table(("layer", "head", "direction", "all", *TYPES, "n", *(f"n_{name}" for name in TYPES)), rows)

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 class Window:
     """A part of a document that goes through the model at once.
 
-    document   the document's place in the corpus
-    words      the place in the document of each word of `text`
-    mentions   those that lie wholly within, in the order of their head words
+    document   the document's index in the corpus
+    words      the index in the document of each word of `text`
+    mentions   those that lie wholly within, in the order of their main words
     """
 
     document: int
@@ -80,7 +80,7 @@ class Windows:
             yield from self._close(document, open_units)
 
     def _units(self, document: MarkedDocument) -> Iterator[tuple[list[int], int, bool]]:
-        """Sentences, or the pieces of long ones: the places of their words, their tokens, and whether they are windows of their own."""
+        """Sentences, or the pieces of long ones: the indices of their words, their tokens, and whether they are windows of their own."""
         start = 0
         for sentence in document.sentences:
             words = list(range(start, start + len(sentence)))

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from eyeline.analyses.grammar.relations import ALL, DIRECTIONS, Gold
+from eyeline.analyses.grammar.relations import ALL, Gold
 from eyeline.analyses.word_maps import WordMaps, WordTexts, each_word_map
 from eyeline.capture.trace import Trace
 from eyeline.errors import EyelineError
 from eyeline.models.model import Model
+from eyeline.results.grammar.directions import ARC_DIRECTIONS
 from eyeline.results.table import Cell, Table
 from eyeline.text.treebank.sentence import Sentence
 
@@ -69,7 +70,7 @@ def examples_table(model: Model, texts: WordTexts, sentences: Sequence[Sentence]
     for row in best.rows():
         if row["relation"] == ALL:
             continue
-        number, direction = tally.names.index(str(row["relation"])), DIRECTIONS.index(str(row["direction"]))
+        number, direction = tally.names.index(str(row["relation"])), ARC_DIRECTIONS.index(str(row["direction"]))
         surest = tally.surest.sentences(number, int(row["layer"]), int(row["head"]), direction)
         first_of = {tuple(word.lower() for word in sentences[index].words): index for index in reversed(surest)}
         distinct = [index for index in surest if index in first_of.values()]  # a sentence that occurs twice is drawn once

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from eyeline.errors import TextError, nearest
 from eyeline.text.treebank.sentence import ROOT, Sentence
 
-#: How a head may tell: a dependent attends to its head, or the head to its dependent.
-DIRECTIONS = ("dependent-to-head", "head-to-dependent")
 #: "all" is every word of every relation, root and punctuation included; these two have no row of their own.
 ALL, NO_ROW = "all", ("root", "punct")
 POSSESSIVE = ("'s", "s'", "’s", "s’")

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from eyeline.analyses.grammar.examples import Surest, example_trace, examples_table
-from eyeline.analyses.grammar.relations import ALL, DIRECTIONS, LABELS, Gold, gold_of, halves, rows_of
+from eyeline.analyses.grammar.relations import ALL, LABELS, Gold, gold_of, halves, rows_of
 from eyeline.analyses.progress import ReportProgress, Steps
 from eyeline.analyses.provenance import provenance
 from eyeline.analyses.sampling import sample
@@ -23,6 +23,7 @@ from eyeline.errors import TextError, nearest
 from eyeline.measures.governors import OFFSETS, WIDE_OFFSETS, at_offset, best_offset, most_attended
 from eyeline.models.model import Model, check_model
 from eyeline.results.facts import CorpusFacts, SyntaxOptions
+from eyeline.results.grammar.directions import ARC_DIRECTIONS
 from eyeline.results.run import Run
 from eyeline.results.table import Cell, Table
 from eyeline.text.treebank.read import as_treebank
@@ -178,7 +179,7 @@ def _best_table(tally: Tally, rows: Sequence[str]) -> Table:
                 "count": int(total),
                 "layer": layer,
                 "head": head,
-                "direction": DIRECTIONS[direction],
+                "direction": ARC_DIRECTIONS[direction],
                 "accuracy": 100 * float(both.max() / total),
                 "baseline": 100 * float(offsets[number, OFFSETS.index(offset)] / total),
                 "offset": offset,
@@ -205,7 +206,7 @@ def _heads_table(tally: Tally, rows: Sequence[str]) -> Table:
                         "count": int(totals[number]),
                         "layer": layer,
                         "head": head,
-                        "direction": DIRECTIONS[direction],
+                        "direction": ARC_DIRECTIONS[direction],
                         "accuracy": 100 * float(right / totals[number]),
                     }
                 )

@@ -8,11 +8,11 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import torch
 
-from eyeline.analyses.grammar.relations import DIRECTIONS
 from eyeline.analyses.probes.features import Heads
 from eyeline.analyses.probes.scorers import AttentionAndWords, AttentionOnly, Scorer
 from eyeline.analyses.probes.training import ProbeData, Score, Training, mean_score
 from eyeline.measures.bootstrap import bootstrap_share
+from eyeline.results.grammar.directions import ARC_DIRECTIONS
 from eyeline.results.table import Cell, Table
 
 
@@ -39,7 +39,7 @@ def weights_of(scorer: Scorer, test: ProbeData) -> np.ndarray | None:
         return scorer.weights.detach().numpy().copy()
     if not isinstance(scorer, AttentionAndWords):
         return None
-    total = torch.zeros(len(DIRECTIONS), len(test.maps.heads), dtype=torch.float64)
+    total = torch.zeros(len(ARC_DIRECTIONS), len(test.maps.heads), dtype=torch.float64)
     with torch.inference_mode():
         for index, governors in enumerate(test.gold.governors):
             candidate, dependent = scorer.tables(test.vectors.of(test.name, index))  # [word, direction, head]
@@ -87,7 +87,7 @@ def weights_table(results: Sequence[ProbeResult], heads: Heads) -> Table:
         if not result.weights:
             continue
         mean = np.mean(result.weights, axis=0)  # [direction, head]
-        for direction, weights in zip(DIRECTIONS, mean, strict=True):
+        for direction, weights in zip(ARC_DIRECTIONS, mean, strict=True):
             for layer, head, weight in zip(heads.layers, heads.heads, weights, strict=True):
                 rows.append({"probe": result.name, "layer": layer, "head": head, "direction": direction, "weight": float(weight)})
     return Table.from_rows(rows)

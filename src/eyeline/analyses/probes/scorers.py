@@ -14,8 +14,9 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
-from eyeline.analyses.grammar.relations import DIRECTIONS
+from eyeline.results.grammar.directions import ARC_DIRECTIONS
 
+N_DIRECTIONS = len(ARC_DIRECTIONS)
 N_DISTANCES = 8
 HIDDEN = 256
 
@@ -33,7 +34,7 @@ class Scorer(nn.Module, ABC):
 
 
 class AttentionOnly(Scorer):
-    """One weight for each head and direction (in the order of DIRECTIONS: u_k, w_k), no bias.
+    """One weight for each head and direction (in the order of ARC_DIRECTIONS: u_k, w_k), no bias.
 
         p(i|j) ∝ exp Σ_k (w_k α^k_ij + u_k α^k_ji)        i the candidate, j the dependent; α_ij is attention from i to j
 
@@ -44,7 +45,7 @@ class AttentionOnly(Scorer):
     def __init__(self, n_heads: int, n_special: int, generator: torch.Generator) -> None:
         super().__init__()
         self.n_special = n_special
-        self.weights = _uniform((len(DIRECTIONS), n_heads), math.sqrt(3 / (len(DIRECTIONS) * n_heads)), generator)  # [direction, head]
+        self.weights = _uniform((N_DIRECTIONS, n_heads), math.sqrt(3 / (N_DIRECTIONS * n_heads)), generator)  # [direction, head]
         self.root = _root(n_special)
 
     def forward(self, maps: Tensor, vectors: Tensor) -> Tensor:
@@ -70,7 +71,7 @@ class AttentionAndWords(Scorer):
     def __init__(self, n_heads: int, n_special: int, n_dims: int, generator: torch.Generator) -> None:
         super().__init__()
         self.n_special = n_special
-        n_out = len(DIRECTIONS) * n_heads
+        n_out = N_DIRECTIONS * n_heads
         bound = math.sqrt(6 / (2 * n_dims + n_out))
         self.of_candidate = _uniform((n_dims, n_out), bound, generator)
         self.of_dependent = _uniform((n_dims, n_out), bound, generator)
@@ -79,7 +80,7 @@ class AttentionAndWords(Scorer):
 
     def tables(self, vectors: Tensor) -> tuple[Tensor, Tensor]:
         """What a word adds to the weights as a candidate, and as a dependent (with the bias): two of [word, direction, head]."""
-        shape = (len(vectors), len(DIRECTIONS), -1)
+        shape = (len(vectors), N_DIRECTIONS, -1)
         return (vectors @ self.of_candidate).view(shape), torch.addmm(self.bias, vectors, self.of_dependent).view(shape)
 
     def forward(self, maps: Tensor, vectors: Tensor) -> Tensor:

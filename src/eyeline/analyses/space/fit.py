@@ -14,7 +14,7 @@ from eyeline.analyses.space.parallel import Parallel
 from eyeline.measures.space.fidelity import Fidelity, fidelity
 from eyeline.measures.space.fitted_projection import fit_projections
 from eyeline.measures.space.freed_points import free_texts
-from eyeline.measures.space.projection_loss import HeadText, PlaneMaps, divergence
+from eyeline.measures.space.projection_loss import HeadText, PlaneProjections, divergence
 from eyeline.results.space.space import LinearProjections
 
 #: Steps on all texts together after the fit on the built-in paragraphs.
@@ -86,6 +86,6 @@ def fitted(stack: CapturedStack, background: CapturedStack | None, *, free: bool
     )
 
 
-def _linear(projections: PlaneMaps, shape: tuple[int, int]) -> LinearProjections:
+def _linear(projections: PlaneProjections, shape: tuple[int, int]) -> LinearProjections:
     parts = (projections.query, projections.key, projections.offset)
     return LinearProjections(*(part.numpy().reshape(*shape, *part.shape[1:]) for part in parts))

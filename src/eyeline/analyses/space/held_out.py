@@ -14,7 +14,7 @@ from eyeline.analyses.progress import ReportStep
 from eyeline.analyses.space.parallel import Parallel
 from eyeline.measures.space.fidelity import Fidelity, TextPicture, fidelity
 from eyeline.measures.space.fitted_projection import fit_projections
-from eyeline.measures.space.projection_loss import HeadText, PlaneMaps
+from eyeline.measures.space.projection_loss import HeadText, PlaneProjections
 
 #: Texts (or queries) are held out in so many parts.
 FOLDS = 3
@@ -46,7 +46,7 @@ def held_out_fidelity(
     return fidelity(pictures(), (len(scales),))
 
 
-def pictures_of(texts: Sequence[HeadText], projections: PlaneMaps) -> Iterator[TextPicture]:
+def pictures_of(texts: Sequence[HeadText], projections: PlaneProjections) -> Iterator[TextPicture]:
     """The texts where the projections put them."""
     for text in texts:
         x, y = projections.project(text)

@@ -1,4 +1,4 @@
-"""The heads of one layer by PCA, UMAP or t-SNE; of PCA also the maps that put any other token into the same picture."""
+"""The heads of one layer by PCA, UMAP or t-SNE; of PCA also the projections that put any other token into the same picture."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class AffineGauge:
 
 @dataclass(frozen=True)
 class LayerPicture:
-    """queries [head, query, dims], keys [head, key, dims]; the maps of each head [head, …] where the picture is linear."""
+    """queries [head, query, dims], keys [head, key, dims]; the projections of each head [head, …] where the picture is linear."""
 
     queries: np.ndarray
     keys: np.ndarray
-    maps: LinearProjections | None
+    projections: LinearProjections | None
 
 
 def project_layer(
@@ -50,8 +50,8 @@ def project_layer(
     if how == "pca":
         mean, axes = principal_axes(both, dims)
         points = ((both - mean[:, None]) @ axes).astype(np.float32)
-        maps = None if gauge is None else _maps(gauge, mean, axes)
-        return LayerPicture(points[:, :n_queries], points[:, n_queries:], maps)
+        projections = None if gauge is None else _projections_of_pca(gauge, mean, axes)
+        return LayerPicture(points[:, :n_queries], points[:, n_queries:], projections)
     projected = []
     for head, vectors in enumerate(both):
         projected.append(project(vectors, how, dims=dims, seed=options.seed))
@@ -61,15 +61,17 @@ def project_layer(
     return LayerPicture(points[:, :n_queries], points[:, n_queries:], None)
 
 
-def stacked_maps(pictures: Sequence[LayerPicture]) -> LinearProjections | None:
-    """The maps of all layers, where every layer has some."""
-    maps = [picture.maps for picture in pictures if picture.maps is not None]
-    if len(maps) < len(pictures):
+def stacked_projections(pictures: Sequence[LayerPicture]) -> LinearProjections | None:
+    """The projections of all layers, where every layer has some."""
+    projections = [picture.projections for picture in pictures if picture.projections is not None]
+    if len(projections) < len(pictures):
         return None
-    return LinearProjections(*(np.stack([getattr(each, name) for each in maps]) for name in ("query", "key", "offset", "key_offset")))
+    return LinearProjections(
+        *(np.stack([getattr(each, name) for each in projections]) for name in ("query", "key", "offset", "key_offset"))
+    )
 
 
-def _maps(gauge: AffineGauge, mean: np.ndarray, axes: np.ndarray) -> LinearProjections:
+def _projections_of_pca(gauge: AffineGauge, mean: np.ndarray, axes: np.ndarray) -> LinearProjections:
     """x = (c·q − mean)·axes, y = ((k + shift)/c − mean)·axes"""
     scale = gauge.scale[:, None]
     middle = np.einsum("hd,hde->he", mean, axes)

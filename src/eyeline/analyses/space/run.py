@@ -20,7 +20,7 @@ from eyeline.analyses.space.gauge_table import gauge_rows
 from eyeline.analyses.space.held_out import held_out_by
 from eyeline.analyses.space.notices import fidelity_interval, fidelity_notices, gauge_notices, shared_notices
 from eyeline.analyses.space.options import check_options, check_seed
-from eyeline.analyses.space.project_layer import AffineGauge, LayerPicture, project_layer, stacked_maps
+from eyeline.analyses.space.project_layer import AffineGauge, LayerPicture, project_layer, stacked_projections
 from eyeline.analyses.space.shared import shared_picture
 from eyeline.errors import TraceError
 from eyeline.measures.space.fidelity import Fidelity
@@ -175,13 +175,13 @@ def _stack(stack: CapturedStack, options: SpaceOptions, steps: Steps, background
         facts["top1_full"][layer], facts["top5_full"][layer] = full.top1[0], full.top5[0]
         shown += pair_rows(stack, layer, gauged, pairs)
         if options.project in METHODS:
-            maps = AffineGauge.between(stack.vectors.keys[layer], gauged) if options.gauge != "lifted" else None
-            projected.append(project_layer(gauged.queries, gauged.keys, options, maps, _of_layer(report, layer, *shape)))
+            affine = AffineGauge.between(stack.vectors.keys[layer], gauged) if options.gauge != "lifted" else None
+            projected.append(project_layer(gauged.queries, gauged.keys, options, affine, _of_layer(report, layer, *shape)))
     linear: LinearProjections | None = None
     held_out: Fidelity | None = None
     if options.project in METHODS:
         queries, keys = (np.stack([getattr(picture, side) for picture in projected]) for side in ("queries", "keys"))
-        linear = stacked_maps(projected)
+        linear = stacked_projections(projected)
     else:
         pictures = fitted(stack, background, free=options.project == "freed", dims=options.dims, seed=options.seed, steps=steps)
         queries, keys, linear, facts["kl"] = pictures.queries, pictures.keys, pictures.linear, pictures.kl
@@ -221,7 +221,7 @@ def _values(stack: CapturedStack, options: SpaceOptions, steps: Steps) -> SpaceS
         gauge, within = AffineGauge.none(len(layer_values), layer_values.shape[-1]), _of_layer(report, layer, *values.shape[:2])
         pictures.append(project_layer(none, layer_values.astype(np.float64), options, gauge, within))
     points = np.stack([picture.keys for picture in pictures])
-    return _space_stack(stack, None, points, None, values, {"entropy": mean_entropy(stack)}, stacked_maps(pictures))
+    return _space_stack(stack, None, points, None, values, {"entropy": mean_entropy(stack)}, stacked_projections(pictures))
 
 
 def _of_layer(report: ReportStep | None, layer: int, n_layers: int, n_heads: int) -> ReportStep | None:

@@ -70,15 +70,15 @@ class InputKeeper:
     def inputs_of(self, stack: str, layers: Sequence[int], heads: Sequence[int]) -> SharedInputs:
         """All texts of a stack, one after the other."""
         by_layer = [self._kept[stack, layer] for layer in layers]
-        maps = [self._key(stack, layer) for layer in layers]
+        projections = [self._key(stack, layer) for layer in layers]
         counts = self._model.layout.heads_by_layer(stack)
-        shared = [[head * len(part.weight) // counts[layer] for head in heads] for layer, part in zip(layers, maps, strict=True)]
+        shared = [[head * len(part.weight) // counts[layer] for head in heads] for layer, part in zip(layers, projections, strict=True)]
         return SharedInputs(
             inputs=np.stack([np.concatenate([kept[index] for index in sorted(kept)]) for kept in by_layer]),
-            weights=tuple(part.weight[chosen] for part, chosen in zip(maps, shared, strict=True)),
-            biases=tuple(None if part.bias is None else part.bias[chosen] for part, chosen in zip(maps, shared, strict=True)),
+            weights=tuple(part.weight[chosen] for part, chosen in zip(projections, shared, strict=True)),
+            biases=tuple(None if part.bias is None else part.bias[chosen] for part, chosen in zip(projections, shared, strict=True)),
             rotary=any(self._known[stack, layer].rotary for layer in layers),
-            norm=any(part.norm for part in maps),
+            norm=any(part.norm for part in projections),
         )
 
 

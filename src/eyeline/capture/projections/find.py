@@ -18,7 +18,7 @@ from transformers import PreTrainedModel
 from eyeline.capture.layout import Layout
 from eyeline.capture.opening.tiny_pass import lean_pass
 from eyeline.capture.projections.columns import ColumnMatch, match_columns
-from eyeline.capture.projections.linear_map import LinearMap, linear_map
+from eyeline.capture.projections.matrix import AffineMatrix, matrix_of
 from eyeline.capture.projections.record import LayerKey, OutputProjection, Projection, Projections
 from eyeline.capture.projections.watch import ModuleCall, watching_modules
 from eyeline.capture.recorder import Call, recording
@@ -33,14 +33,14 @@ class _Match:
     """The module that made the vectors, which of its columns they are, and what happens to them afterwards."""
 
     call: ModuleCall
-    map: LinearMap
+    matrix: AffineMatrix
     columns: ColumnMatch
     norm: bool
     rotary: bool
 
     def projection(self, heads: int) -> Projection:
-        weight = self.map.weight[:, self.columns.index] * self.columns.factor  # [hidden, head · dim]
-        bias = _bias(self.map.bias[self.columns.index] * self.columns.factor)
+        weight = self.matrix.weight[:, self.columns.index] * self.columns.factor  # [hidden, head · dim]
+        bias = _bias(self.matrix.bias[self.columns.index] * self.columns.factor)
         by_head = _array(weight.T.reshape(heads, -1, weight.shape[0]))
         return Projection(by_head, None if bias is None else bias.reshape(heads, -1), self.call.name, self.norm)
 
@@ -66,7 +66,7 @@ class _Finder:
         self._layer: LayerKey | None = None  # whose output projection is still to come
         self._attention: Call | None = None
         self._calls: list[ModuleCall] = []  # since the last attention call
-        self._maps: dict[int, LinearMap | None] = {}
+        self._matrices: dict[int, AffineMatrix | None] = {}
         self._trying = False
 
     def receive_module(self, call: ModuleCall) -> None:
@@ -146,14 +146,14 @@ class _Finder:
                 return OutputProjection(_array(weight.reshape(heads, dim, -1).transpose(1, 2)), _bias(known.bias), later.name)
         return None
 
-    def _linear(self, call: ModuleCall) -> LinearMap | None:
-        if id(call.module) not in self._maps:
+    def _linear(self, call: ModuleCall) -> AffineMatrix | None:
+        if id(call.module) not in self._matrices:
             self._trying = True
             try:
-                self._maps[id(call.module)] = linear_map(call, _within(call.output))
+                self._matrices[id(call.module)] = matrix_of(call, _within(call.output))
             finally:
                 self._trying = False
-        return self._maps[id(call.module)]
+        return self._matrices[id(call.module)]
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ def _columns_of(target: torch.Tensor, call: ModuleCall, batch: int, n: int, rota
 
 
 def _without_low_rank(known: Projections) -> Projections:
-    """The same without maps that start from fewer numbers than a token's vector has (DeepSeek): what makes those is not linear."""
+    """The same without projections that start from fewer numbers than a token's vector has (DeepSeek): what makes those is not linear."""
     if known.output is None:
         return known
     hidden = known.output.weight.shape[1]

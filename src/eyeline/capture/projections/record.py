@@ -1,4 +1,4 @@
-"""The linear maps of one attention module, as matrices: from a token's vector to queries, keys and values, and from head outputs back."""
+"""The projections of one attention module, as matrices: from a token's vector to queries, keys and values, and from head outputs back."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class OutputProjection:
 
 @dataclass(frozen=True)
 class Projections:
-    """The linear maps of one attention module. A map that could not be found is None, and `missing` says why, by its name.
+    """The projections of one attention module. A projection that could not be found is None, and `missing` says why, by its name.
 
     rotary   queries and keys are rotated by their position afterwards; projections give them as they are before
     """

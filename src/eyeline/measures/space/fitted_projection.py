@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
-from eyeline.measures.space.projection_loss import HeadText, PlaneMaps, RunParts, Tensors, adam, divergence, gradients_of, in_chunks
+from eyeline.measures.space.projection_loss import HeadText, PlaneProjections, RunParts, Tensors, adam, divergence, gradients_of, in_chunks
 
 #: First several starts for a few steps each, then the best of them to the end: the loss has many valleys.
 STARTS, FIRST_STEPS, LAST_STEPS = 12, 60, 500
@@ -34,9 +34,9 @@ def fit_projections(
     seed: int = 0,
     starts: int = STARTS,
     steps: int = LAST_STEPS,
-    begin: PlaneMaps | None = None,
+    begin: PlaneProjections | None = None,
     run: RunParts = map,
-) -> PlaneMaps:
+) -> PlaneProjections:
     """The projections of every head. scales: [head], what q·k is multiplied with; run: how parts of the heads are computed.
 
     begin: projections of like texts to go on from, in place of the random starts.
@@ -45,14 +45,14 @@ def fit_projections(
     generator = torch.Generator().manual_seed(seed)
     directions = torch.randn(starts, n_heads, dim, dims, generator=generator)  # drawn for all heads, however they are split up
 
-    def fit(heads: slice) -> PlaneMaps:
+    def fit(heads: slice) -> PlaneProjections:
         fit = _Fit([text.of(heads) for text in texts], scales[heads], dims, seed)
         if begin is not None:
-            return fit.go_on(PlaneMaps(begin.query[heads], begin.key[heads], begin.offset[heads]), steps)
+            return fit.go_on(PlaneProjections(begin.query[heads], begin.key[heads], begin.offset[heads]), steps)
         return fit.run(directions[:, heads], steps)
 
     parts = list(run(fit, in_chunks(n_heads)))
-    return PlaneMaps(*(torch.cat([getattr(part, name) for part in parts]) for name in ("query", "key", "offset")))
+    return PlaneProjections(*(torch.cat([getattr(part, name) for part in parts]) for name in ("query", "key", "offset")))
 
 
 class _Fit:
@@ -76,7 +76,7 @@ class _Fit:
         self.left, strengths, right = torch.linalg.svd(query_root @ key_root.mT * scales[:, None, None])
         self.right, self.roots = right.mT, (strengths / 2).sqrt()[:, None]
 
-    def run(self, directions: torch.Tensor, steps: int) -> PlaneMaps:
+    def run(self, directions: torch.Tensor, steps: int) -> PlaneProjections:
         tried = []
         for number, direction in enumerate(directions):
             turn, _ = torch.linalg.qr(direction)  # [head, dim, dims]
@@ -88,15 +88,15 @@ class _Fit:
         chosen = [torch.stack(parts)[best, every] for parts in zip(*tried, strict=True)]
         return self._last(chosen, steps)
 
-    def go_on(self, begin: PlaneMaps, steps: int) -> PlaneMaps:
+    def go_on(self, begin: PlaneProjections, steps: int) -> PlaneProjections:
         """From projections that were fitted before, here between whitened vectors."""
         offset = begin.offset + (self.query_mean @ begin.query)[:, 0] - (self.key_mean @ begin.key)[:, 0]
         return self._last([self.query_root @ begin.query, self.key_root @ begin.key, offset], steps)
 
-    def _last(self, parameters: Tensors, steps: int) -> PlaneMaps:
+    def _last(self, parameters: Tensors, steps: int) -> PlaneProjections:
         query, key, offset = self._descend(parameters, steps, LAST_RATE, self.seed, 0.0)
         query, key = self.query_white @ query, self.key_white @ key
-        return PlaneMaps(query, key, offset - (self.query_mean @ query)[:, 0] + (self.key_mean @ key)[:, 0])
+        return PlaneProjections(query, key, offset - (self.query_mean @ query)[:, 0] + (self.key_mean @ key)[:, 0])
 
     def _descend(self, parameters: Tensors, steps: int, rate: float, seed: int, end: float) -> Tensors:
         """Adam on mini-batches of whole texts; the rate falls as a cosine to `end` of itself."""
@@ -120,7 +120,7 @@ class _Fit:
 
     def _loss(self, parameters: Tensors) -> torch.Tensor:
         """Cross-entropy of every head: the divergence, less what does not depend on the projections."""
-        projections = PlaneMaps(parameters[0], parameters[1], parameters[2])
+        projections = PlaneProjections(parameters[0], parameters[1], parameters[2])
         return torch.stack([divergence(text, *projections.project(text)).sum(-1) for text in self.texts]).sum(0)
 
 

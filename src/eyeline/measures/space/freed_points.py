@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-from eyeline.measures.space.projection_loss import HeadText, PlaneMaps, RunParts, Tensors, adam, gradients_of, in_chunks
+from eyeline.measures.space.projection_loss import HeadText, PlaneProjections, RunParts, Tensors, adam, gradients_of, in_chunks
 
 #: Steps, rate (of the points' spread) and pull of the freed points.
 FREE_STEPS, FREE_RATE, PULL = 120, 0.1, 0.002
@@ -15,14 +15,14 @@ FREE_STEPS, FREE_RATE, PULL = 120, 0.1, 0.002
 FOCUS = 0.2
 
 
-def free_texts(texts: Sequence[HeadText], projections: PlaneMaps, *, run: RunParts = map) -> list[tuple[torch.Tensor, torch.Tensor]]:
+def free_texts(texts: Sequence[HeadText], projections: PlaneProjections, *, run: RunParts = map) -> list[tuple[torch.Tensor, torch.Tensor]]:
     """The points of every text, freed: each text by itself, since no query looks beyond its own."""
     n_heads = len(projections.offset)
     jobs = [(text, heads) for text in texts for heads in in_chunks(n_heads)]
 
     def free(job: tuple[HeadText, slice]) -> tuple[torch.Tensor, torch.Tensor]:
         text, heads = job[0].of(job[1]), job[1]
-        part = PlaneMaps(projections.query[heads], projections.key[heads], projections.offset[heads])
+        part = PlaneProjections(projections.query[heads], projections.key[heads], projections.offset[heads])
         return free_points(text, *part.project(text))
 
     parts = list(run(free, jobs))

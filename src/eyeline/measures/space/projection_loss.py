@@ -44,7 +44,7 @@ class HeadText:
 
 
 @dataclass(frozen=True)
-class PlaneMaps:
+class PlaneProjections:
     """x = q · query + offset, y = k · key: query, key [head, dim, dims], offset [head, dims]."""
 
     query: torch.Tensor

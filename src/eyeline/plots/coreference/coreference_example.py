@@ -47,12 +47,12 @@ def draw(run: Run, style: Style, stack: str) -> go.Figure:
     words, theme = style.words, style.theme
     table, shown = run.table("coreference_example"), present(run.facts.coreference, "coreference").example
     text = lay_out([printable(str(word)) for word in table.columns["word"]])
-    mentions = {int(row["place"]): row for row in table.rows() if row["mention"] != ""}
+    mentions = {int(row["index"]): row for row in table.rows() if row["mention"] != ""}
     ends = {int(row[name]) for row in mentions.values() for name in ("attended", "antecedent")}
     figure = go.Figure()
     heads: list[_Arrowhead] = []
     for row in mentions.values():
-        start = text[int(row["place"])]
+        start = text[int(row["index"])]
         right = bool(row["right"])
         colour = theme.gold if right else WRONG
         width = 1 + 4 * float(row["weight"]) ** 0.5

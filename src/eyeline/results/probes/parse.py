@@ -11,11 +11,10 @@ import numpy as np
 from eyeline.errors import TextError
 from eyeline.heads import HeadRef
 from eyeline.measures.tree import best_tree, governor_probabilities
+from eyeline.results.grammar.directions import ARC_DIRECTIONS
 from eyeline.results.table import Table
 
 ROOT = "ROOT"
-#: As in table 1 and in `probe_weights`: the direction of the attention.
-DIRECTIONS = ("dependent-to-head", "head-to-dependent")
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ class Parse:
         attention, weights = self.attention[row, column], self.weights[row, column]  # [direction, head]
         every = [
             HeadWeight(head, direction, float(attention[d, k]), float(weights[d, k]), float(attention[d, k] * weights[d, k]))
-            for d, direction in enumerate(DIRECTIONS)
+            for d, direction in enumerate(ARC_DIRECTIONS)
             for k, head in enumerate(self.heads)
         ]
         return sorted(every, key=lambda weight: -abs(weight.contribution))

@@ -117,13 +117,17 @@ def search(space: Space, token: int, side: str, layer: int, head: int, text: int
 
 
 def transform_trace(space: Space, trace: Trace, stack: str | None) -> Placed:
-    """The tokens of a trace (queries and keys, or values, kept; the same layers) put into the pictures by their maps."""
+    """The tokens of a trace (queries and keys, or values, kept; the same layers) put into the pictures by their projections."""
     chosen = space.stack(stack)
     if chosen.linear is None:
-        why = {"umap": "UMAP has no linear map", "tsne": "t-SNE has no linear map", "pca": f"the gauge {space.gauge} is not linear"}
+        why = {
+            "umap": "UMAP has no linear projection",
+            "tsne": "t-SNE has no linear projection",
+            "pca": f"the gauge {space.gauge} is not linear",
+        }
         why["pca"] = "a common space needs what enters each layer, which a trace does not hold" if space.of == "shared" else why["pca"]
         raise TraceError(
-            f"This space has no place for new text: {why.get(space.project, 'its maps were not kept')}.",
+            f"This space has no place for new text: {why.get(space.project, 'its projections were not kept')}.",
             "Make it with project='fitted', or with project='pca' in another gauge.",
         )
     if chosen.name not in trace.stacks:
@@ -138,13 +142,13 @@ def transform_trace(space: Space, trace: Trace, stack: str | None) -> Placed:
     layers = [given.layers.index(layer) for layer in chosen.layers]
     heads = list(chosen.heads)
     shared = [head * given.n_key_heads // given.n_heads for head in heads]
-    maps = chosen.linear
-    key_offset = 0 if maps.key_offset is None else maps.key_offset[:, :, None]
+    projections = chosen.linear
+    key_offset = 0 if projections.key_offset is None else projections.key_offset[:, :, None]
     if space.of == "values":
-        points = given.values[layers][:, shared] @ maps.key + key_offset
+        points = given.values[layers][:, shared] @ projections.key + key_offset
         return Placed(chosen.name, points[:, :, :0], points)
     queries, keys = given.queries[layers][:, heads], given.keys[layers][:, shared]  # [layer, head, token, dim]
-    return Placed(chosen.name, queries @ maps.query + maps.offset[:, :, None], keys @ maps.key + key_offset)
+    return Placed(chosen.name, queries @ projections.query + projections.offset[:, :, None], keys @ projections.key + key_offset)
 
 
 def needed(stack: SpaceStack, what: str) -> Vectors:

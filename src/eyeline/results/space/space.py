@@ -42,7 +42,7 @@ LEVELS = 255
 
 @dataclass(frozen=True)
 class LinearProjections:
-    """The maps of every head, which put any token into the picture: x = q · query + offset, y = k · key + key_offset.
+    """The projections of every head, which put any token into the picture: x = q · query + offset, y = k · key + key_offset.
 
     query       [layer, head, dim, dims]
     key         [layer, head, dim, dims]; where the points are values: v · key + key_offset
@@ -86,7 +86,7 @@ class SpaceStack:
     maps            [layer, head, Σ_t queries(t) · keys(t)], uint8: every weight, text after text, row after row, as round(√a · 255);
                     None where that would be larger than the run allowed. `map_starts` says where a text begins, `map(…)` reads one
     facts           name → [layer, head], float: the columns of tables/space.csv (FACTS); nan where a number has no meaning
-    linear          the maps into the pictures, where the projection is fitted, freed or pca (not in the lifted gauge)
+    linear          the projections into the pictures, where the projection is fitted, freed or pca (not in the lifted gauge)
     vectors         the vectors themselves, where they were kept: needed for `project_head`, `search` and nothing that is drawn
     pairs           some pairs of a query and a key of some heads, for the figure of dot product against distance: columns of one table
     """

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from eyeline.errors import TextError
-from eyeline.text.coreference.features import features, head_by_tags, type_by_tag
+from eyeline.text.coreference.features import features, main_word_by_tags, type_by_tag
 from eyeline.text.coreference.mention import MarkedDocument, Mention, Problems
-from eyeline.text.coreference.untagged import NO_TAG, head_by_words, type_by_word
+from eyeline.text.coreference.untagged import NO_TAG, main_word_by_words, type_by_word
 from eyeline.text.corpora.lines import numbered_lines
 
 #: Columns: document, part, number of the word, word, tag, parse, … and the coreference last; between them any white space.
@@ -99,19 +99,19 @@ class _Part:
     def _tagged(self, words: list[str]) -> list[Mention]:
         mentions = []
         for start, end, cluster in self.spans:
-            head = start + head_by_tags(self.tags[start : end + 1])
-            type_ = type_by_tag(self.tags[head], alone=start == end)
-            mentions.append(Mention(start, end, head, cluster, type_, *features(words[head], self.tags[head], type_)))
+            main_word = start + main_word_by_tags(self.tags[start : end + 1])
+            type_ = type_by_tag(self.tags[main_word], alone=start == end)
+            mentions.append(Mention(start, end, main_word, cluster, type_, *features(words[main_word], self.tags[main_word], type_)))
         return mentions
 
     def _untagged(self, words: list[str]) -> list[Mention]:
-        """Head words and types from the words alone; how many is counted, and told by the run."""
+        """Main words and types from the words alone; how many is counted, and the run reports it."""
         first_words = {sum(map(len, self.sentences[:index])) for index in range(len(self.sentences))}
         lower_case = {word for word in words if word[:1].islower()}
         mentions = []
         for start, end, cluster in self.spans:
-            head = start + head_by_words(words[start : end + 1])
-            type_ = type_by_word(words[head], starts_sentence=head in first_words, lower_case=lower_case)
-            mentions.append(Mention(start, end, head, cluster, type_, *features(words[head], "", type_)))
+            main_word = start + main_word_by_words(words[start : end + 1])
+            type_ = type_by_word(words[main_word], starts_sentence=main_word in first_words, lower_case=lower_case)
+            mentions.append(Mention(start, end, main_word, cluster, type_, *features(words[main_word], "", type_)))
         self.problems.inferred_types += len(mentions)
         return mentions

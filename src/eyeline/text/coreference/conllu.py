@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from eyeline.text.coreference.features import features, head_by_dependencies, head_by_tags, type_by_tag
+from eyeline.text.coreference.features import features, main_word_by_dependencies, main_word_by_tags, type_by_tag
 from eyeline.text.coreference.mention import MarkedDocument, Mention, Problems
 from eyeline.text.coreference.untagged import type_by_word
 from eyeline.text.corpora.conllu import conllu_blocks, parse_conllu
@@ -52,8 +52,8 @@ class _Reading:
         self.spaces: list[bool | None] = []  # behind every word; None: as its script is written, and so between sentences
         self.tokens: list[Any] = []
         self.governors: list[int | None] = []  # of every word over the document, -1 a root; None: not given
-        self.open: dict[str, list[tuple[int, str | None, str]]] = {}  # entity → first word, head field, where, of its open mentions
-        self.spans: list[tuple[int, int, str, str | None]] = []  # first word, last word, entity, head field
+        self.open: dict[str, list[tuple[int, str | None, str]]] = {}  # entity → first word, main_word field, where, of its open mentions
+        self.spans: list[tuple[int, int, str, str | None]] = []  # first word, last word, entity, main_word field
 
     def add(self, where: str, sentence: Any, fields: tuple[str, ...]) -> None:
         base = len(self.tokens)
@@ -89,8 +89,8 @@ class _Reading:
             elif opened:
                 self.open.setdefault(number, []).append((position, values.get("head"), where))
             elif self.open.get(number):
-                start, head, _ = self.open[number].pop()
-                self.spans.append((start, position, number, head))
+                start, main_word, _ = self.open[number].pop()
+                self.spans.append((start, position, number, main_word))
             else:
                 self.problems.note("malformed_brackets", where, f"{number}) closes a mention that was not opened")
 
@@ -99,7 +99,7 @@ class _Reading:
             for _, _, where in opened:
                 self.problems.note("malformed_brackets", where, f"({number} is never closed")
         clusters = {number: i for i, number in enumerate(dict.fromkeys(span[2] for span in self.spans))}
-        mentions = [self._mention(start, end, clusters[number], head) for start, end, number, head in self.spans]
+        mentions = [self._mention(start, end, clusters[number], main_word) for start, end, number, main_word in self.spans]
         return MarkedDocument(self.id, tuple(self.sentences), tuple(mentions), self._spaces())
 
     def _spaces(self) -> tuple[bool, ...]:
@@ -108,19 +108,19 @@ class _Reading:
         return tuple(script if stated is None else stated for stated, script in zip(self.spaces, by_script, strict=True))
 
     def _mention(self, start: int, end: int, cluster: int, stated: str | None) -> Mention:
-        """CorefUD says which word is the head (from 1); elsewhere the dependencies tell, and where there are none, the tags."""
+        """CorefUD says which word is the main one (from 1); elsewhere the dependencies tell, and where there are none, the tags."""
         governors = [governor for governor in self.governors[start : end + 1] if governor is not None]
         if stated is not None and stated.isdecimal() and len(stated) < LONGEST_NUMBER and 1 <= int(stated) <= end - start + 1:
-            head = start + int(stated) - 1
+            main_word = start + int(stated) - 1
         elif len(governors) == end - start + 1:
-            head = start + head_by_dependencies(0, end - start, [other - start for other in governors])
+            main_word = start + main_word_by_dependencies(0, end - start, [other - start for other in governors])
         else:
-            head = start + head_by_tags([_tag(token, "xpos", "upos") for token in self.tokens[start : end + 1]])
-        token = self.tokens[head]
+            main_word = start + main_word_by_tags([_tag(token, "xpos", "upos") for token in self.tokens[start : end + 1]])
+        token = self.tokens[main_word]
         tag = _tag(token, "upos", "xpos")
         self.problems.inferred_types += not tag
         type_ = type_by_tag(tag, alone=start == end) if tag else type_by_word(token["form"])
-        return Mention(start, end, head, cluster, type_, *features(token["form"], token["xpos"] or "", type_, token["feats"]))
+        return Mention(start, end, main_word, cluster, type_, *features(token["form"], token["xpos"] or "", type_, token["feats"]))
 
 
 def _tag(token: Any, *columns: str) -> str:

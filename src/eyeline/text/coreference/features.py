@@ -1,4 +1,4 @@
-"""What is derived where a file does not give it: the head word and type of a mention, and the number, gender and person of pronouns."""
+"""What is derived where a file does not give it: the main word and type of a mention, and the number, gender and person of pronouns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PRONOUNS = {word: features for words, *features in _PRONOUNS for word in words.s
 _NUMBERS = {"Sing": "sg", "Plur": "pl"}
 _NOUNS = ("NN", "NNS", "NNP", "NNPS", "NOUN", "PROPN")
 _PERSONAL = ("PRP", "PRP$", "PRON")
-#: Words that end the part of an English noun phrase in which its head stands: at any place but the first …
+#: Words that end the part of an English noun phrase in which its main word stands: at any place but the first …
 _ENDS = ("IN", "TO", "WDT", "WP", "WP$", "WRB", "ADP", "SCONJ")
 #: … and, only behind a noun: commas, conjunctions, brackets, verbs (the man, who …; Mary and John; people living there).
 _ENDS_BEHIND_A_NOUN = (
@@ -30,26 +30,26 @@ _ENDS_BEHIND_A_NOUN = (
 )  # fmt: skip
 
 
-def head_by_dependencies(start: int, end: int, governors: Sequence[int]) -> int:
+def main_word_by_dependencies(start: int, end: int, governors: Sequence[int]) -> int:
     """The first word of the mention whose own governor lies outside of it; governors: of every word, -1 for a root.
 
-    >>> head_by_dependencies(0, 2, [1, -1, 3, 1])   # the man in …
+    >>> main_word_by_dependencies(0, 2, [1, -1, 3, 1])   # the man in …
     1
     """
     return next((word for word in range(start, end + 1) if not start <= governors[word] <= end), end)
 
 
-def head_by_tags(tags: Sequence[str]) -> int:
-    """The head of an English noun phrase from its tags, Penn's or universal ones, as a place within it.
+def main_word_by_tags(tags: Sequence[str]) -> int:
+    """The main word of an English noun phrase from its tags, Penn's or universal ones, as an index within it.
 
     The phrase is cut before the first preposition or relative word (but not at its first word), and before the first comma,
     conjunction, bracket, verb or adverb that follows a noun. Of what remains, the last noun; else the last pronoun; else the last word.
 
-    >>> head_by_tags("DT NN POS NN IN DT NN".split())   # the man 's friend in the house
+    >>> main_word_by_tags("DT NN POS NN IN DT NN".split())   # the man 's friend in the house
     3
-    >>> head_by_tags("DT JJ , JJ NN".split()), head_by_tags("DT IN PRP".split()), head_by_tags("NNP CC NNP".split())
+    >>> main_word_by_tags("DT JJ , JJ NN".split()), main_word_by_tags("DT IN PRP".split()), main_word_by_tags("NNP CC NNP".split())
     (4, 0, 0)
-    >>> head_by_tags("DET ADJ NOUN ADP NOUN".split())   # the old man in town
+    >>> main_word_by_tags("DET ADJ NOUN ADP NOUN".split())   # the old man in town
     2
     """
     cut, noun = len(tags), False
@@ -66,7 +66,7 @@ def head_by_tags(tags: Sequence[str]) -> int:
 
 
 def type_by_tag(tag: str, *, alone: bool) -> str:
-    """The type of a mention from the tag of its head word, a Penn tag or a universal one; `alone`: the mention is that one word.
+    """The type of a mention from the tag of its main word, a Penn tag or a universal one; `alone`: the mention is that one word.
 
     >>> type_by_tag("PRP$", alone=False), type_by_tag("PROPN", alone=True), type_by_tag("DT", alone=True), type_by_tag("NN", alone=False)
     ('pronoun', 'proper', 'pronoun', 'nominal')
@@ -77,7 +77,7 @@ def type_by_tag(tag: str, *, alone: bool) -> str:
 
 
 def features(word: str, tag: str, type_: str, given: Mapping[str, str] | None = None) -> tuple[str | None, str | None, str | None]:
-    """Number, gender and person of a head word: what its file gives (Number=, Gender=, Person= of CoNLL-U), else from what it is.
+    """Number, gender and person of a main word: what its file gives (Number=, Gender=, Person= of CoNLL-U), else from what it is.
 
     Pronouns are looked up in a list of English ones; nouns are singular or plural by their Penn tag and of the third person.
 

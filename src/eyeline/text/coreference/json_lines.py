@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from eyeline.errors import TextError
-from eyeline.text.coreference.features import features, head_by_dependencies, head_by_tags, type_by_tag
+from eyeline.text.coreference.features import features, main_word_by_dependencies, main_word_by_tags, type_by_tag
 from eyeline.text.coreference.mention import TYPES, MarkedDocument, Mention, Problems
 from eyeline.text.coreference.untagged import type_by_word
 from eyeline.text.corpora.lines import numbered_lines
@@ -17,7 +17,7 @@ NEEDED = "Each line is an object with tokens, sent_lens and mentions [{start, en
 
 
 def read_json(path: Path, problems: Problems) -> Iterator[MarkedDocument]:
-    """The documents of a file. Of a mention, start, end and cluster must be there; head, type, number, gender and person are derived
+    """The documents of a file. Of a mention, start, end and cluster must be there; main_word, type, number, gender and person are derived
     where they are not, from dep_heads, xpos and upos."""
     for number, line in numbered_lines(path):
         if not line.strip():
@@ -68,20 +68,22 @@ def _mention(record: Any, words: Sequence[str], data: Mapping[str, Any]) -> Ment
     if not _numbers([start, end, cluster]) or not start <= end < len(words):
         raise TextError(f"words {start!r} to {end!r} of {len(words)}, cluster {cluster!r}")
     tags = data.get("xpos") or data.get("upos")
-    head = record.get("head")
-    if head is None and "dep_heads" in data:
-        head = head_by_dependencies(start, end, data["dep_heads"])
-    elif head is None:
-        head = start + head_by_tags(tags[start : end + 1]) if tags else end
-    if not start <= head <= end:
-        raise TextError(f"words {start} to {end}, whose head is word {head}")
-    tag = tags[head] if tags else ""
-    derived = type_by_tag((data.get("upos") or tags)[head], alone=start == end) if tags else type_by_word(words[head])
+    main_word = record.get("head")
+    if main_word is None and "dep_heads" in data:
+        main_word = main_word_by_dependencies(start, end, data["dep_heads"])
+    elif main_word is None:
+        main_word = start + main_word_by_tags(tags[start : end + 1]) if tags else end
+    if not start <= main_word <= end:
+        raise TextError(f"words {start} to {end}, whose main word is {main_word}")
+    tag = tags[main_word] if tags else ""
+    derived = type_by_tag((data.get("upos") or tags)[main_word], alone=start == end) if tags else type_by_word(words[main_word])
     type_ = record.get("type") or derived
     if type_ not in TYPES:
         raise TextError(f"type {type_!r}")
-    derived_features = zip(("number", "gender", "person"), features(words[head], tag, type_), strict=True)
-    return Mention(start, end, head, cluster, type_, *(_text(record[name]) if name in record else own for name, own in derived_features))
+    derived_features = zip(("number", "gender", "person"), features(words[main_word], tag, type_), strict=True)
+    return Mention(
+        start, end, main_word, cluster, type_, *(_text(record[name]) if name in record else own for name, own in derived_features)
+    )
 
 
 def _text(value: Any) -> str | None:

@@ -18,7 +18,7 @@ class Mention:
     """Words that name or stand for something; mentions of one cluster speak of the same thing.
 
     start, end   its first and last word, counted over the whole document from 0, both included
-    head_word    the index of its main word, between them
+    main_word    the index of its main word, between them
     cluster      a number; the same for all mentions of one thing
     type         pronoun, proper or nominal
     number       sg or pl, gender Masc, Fem or Neut (or several with commas), person 1, 2 or 3; None where it cannot be told
@@ -26,7 +26,7 @@ class Mention:
 
     start: int
     end: int
-    head_word: int
+    main_word: int
     cluster: int
     type: str
     number: str | None = None
@@ -34,15 +34,15 @@ class Mention:
     person: str | None = None
 
     def __post_init__(self) -> None:
-        if not 0 <= self.start <= self.head_word <= self.end:
-            raise TextError(f"A mention of words {self.start}…{self.end} whose head word is {self.head_word}.", "It must lie within.")
+        if not 0 <= self.start <= self.main_word <= self.end:
+            raise TextError(f"A mention of words {self.start}…{self.end} whose main word is {self.main_word}.", "It must lie within.")
         if self.type not in TYPES:
             raise TextError(f"A mention of type {self.type!r}.", f"Choices: {', '.join(TYPES)}.")
 
 
 @dataclass(frozen=True)
 class MarkedDocument:
-    """A document in sentences of words, and its mentions, in the order of their head words.
+    """A document in sentences of words, and its mentions, in the order of their main words.
 
     spaces   whether a space follows each word in the text; empty: as its script is written
 
@@ -64,7 +64,7 @@ class MarkedDocument:
             raise TextError(
                 f"{self.id}: {n} words, but {len(self.spaces)} marks of whether a space follows.", "Give one for each, or none."
             )
-        order = sorted(self.mentions, key=lambda m: (m.head_word, m.start, m.end, m.cluster))
+        order = sorted(self.mentions, key=lambda m: (m.main_word, m.start, m.end, m.cluster))
         object.__setattr__(self, "mentions", tuple(order))
 
     @cached_property

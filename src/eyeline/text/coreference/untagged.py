@@ -1,4 +1,4 @@
-"""Mentions in files without part-of-speech tags: head word and type from the words alone."""
+"""Mentions in files without part-of-speech tags: main word and type from the words alone."""
 
 from __future__ import annotations
 
@@ -8,47 +8,17 @@ from eyeline.text.coreference.features import PRONOUNS
 
 #: What stands in the column of tags where a file has none, as in LitBank's CoNLL files.
 NO_TAG = frozenset({"_", "-", "*", "?"})
-#: English words that end the part of a noun phrase in which its head stands, at any place but the first.
-_ENDS = frozenset(
-    [
-        ",",
-        ";",
-        ":",
-        "(",
-        "--",
-        "of",
-        "in",
-        "on",
-        "at",
-        "by",
-        "for",
-        "with",
-        "from",
-        "to",
-        "into",
-        "upon",
-        "over",
-        "under",
-        "near",
-        "between",
-        "who",
-        "whom",
-        "whose",
-        "which",
-        "that",
-        "where",
-        "when",
-        "and",
-        "or",
-        "but",
-    ]
-)
+#: English words that end the part of a noun phrase in which its main word stands, at any place but the first.
+_ENDS = frozenset({
+    ",", ";", ":", "(", "--", "of", "in", "on", "at", "by", "for", "with", "from", "to", "into", "upon", "over",
+    "under", "near", "between", "who", "whom", "whose", "which", "that", "where", "when", "and", "or", "but",
+})  # fmt: skip
 
 
-def head_by_words(words: Sequence[str]) -> int:
-    """The head of an English noun phrase without tags, as an index within it: the last word before a preposition, comma or relative word.
+def main_word_by_words(words: Sequence[str]) -> int:
+    """The main word of an English noun phrase without tags, by index within it: the last one before a preposition, comma or relative word.
 
-    >>> head_by_words("the old man in the town".split()), head_by_words(["that"]), head_by_words("Mary Smith".split())
+    >>> main_word_by_words("the old man in the town".split()), main_word_by_words(["that"]), main_word_by_words("Mary Smith".split())
     (2, 0, 1)
     """
     cut = next((index for index, word in enumerate(words) if index and word.lower() in _ENDS), len(words))
@@ -56,7 +26,7 @@ def head_by_words(words: Sequence[str]) -> int:
 
 
 def type_by_word(word: str, *, starts_sentence: bool = False, lower_case: Collection[str] = ()) -> str:
-    """The type of a mention by its head word: on the list of English pronouns; a name by its capital; else nominal.
+    """The type of a mention by its main word: on the list of English pronouns; a name by its capital; else nominal.
 
     The first word of a sentence has a capital in any case: it is no name if the document also has it in lower case.
     lower_case: the words of the document that begin with a small letter.

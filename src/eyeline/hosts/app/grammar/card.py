@@ -12,7 +12,8 @@ from eyeline.hosts.app.figures.tables import Column
 from eyeline.hosts.app.grammar.sentence import look, mount
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.plain import escaped
-from eyeline.results.relations import heads_of_tables, opening_relation, relations_of_head
+from eyeline.results.grammar.directions import MENTION_TO_ANTECEDENT
+from eyeline.results.grammar.relations import heads_of_tables, opening_relation, relations_of_head
 from eyeline.results.run import Run
 
 #: So many relations stand on the card of a head.
@@ -63,7 +64,7 @@ def _first(parts: Mapping[str, Run], every: list[HeadRef]) -> HeadRef:
 def _facts(say: Say, parts: Mapping[str, Run], at: HeadRef) -> list[str]:
     lines = []
     if "coreference" in parts:
-        table = parts["coreference"].table("coreference_heads").where(layer=at.layer, head=at.head, direction="mention-to-antecedent")
+        table = parts["coreference"].table("coreference_heads").where(layer=at.layer, head=at.head, direction=MENTION_TO_ANTECEDENT)
         if len(table):
             lines.append(say("grammar.card_coreference", share=f"{float(table['all'][0]):.1f}"))
     if "probe" in parts:

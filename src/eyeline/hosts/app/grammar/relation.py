@@ -13,7 +13,7 @@ from eyeline.hosts.app.grammar.card import open_card
 from eyeline.hosts.app.grammar.sentence import look
 from eyeline.hosts.app.messages import Say
 from eyeline.plots.grammar.syntax_examples import draw_relation
-from eyeline.results.relations import baseline_of, opening_relation
+from eyeline.results.grammar.relations import baseline_of, opening_relation
 from eyeline.results.run import Run
 
 

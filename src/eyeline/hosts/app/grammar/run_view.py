@@ -20,8 +20,8 @@ from eyeline.hosts.app.plain import escaped
 from eyeline.plots.figures import available
 from eyeline.plots.probes.probes import epochs_text, label_of
 from eyeline.plots.probes.training_notes import training_notes
+from eyeline.results.grammar.relations import baseline_of, gain, relation_rows
 from eyeline.results.left_out import left_out
-from eyeline.results.relations import baseline_of, gain, relation_rows
 from eyeline.results.run import Run
 from eyeline.results.table import Cell
 from eyeline.sample.treebank import NAME

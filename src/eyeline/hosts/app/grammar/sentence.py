@@ -13,6 +13,7 @@ from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.models import choices, compute_slot, model_named, model_source, trace_bytes
 from eyeline.hosts.app.plain import refuse
 from eyeline.hosts.app.settings import current
+from eyeline.results.grammar.directions import GOVERNOR_TO_DEPENDENT
 from eyeline.results.run import Run
 from eyeline.views import head_view
 
@@ -41,6 +42,6 @@ def look(say: Say, run: Run, words: list[str], at: HeadRef, direction: str, key:
 def mount(say: Say, trace: Trace, at: HeadRef, direction: str, key: str) -> None:
     view = head_view(
         trace, stack=next(iter(trace.stacks)), layer=at.layer, heads=[at.head], level="word", hide_special=True,
-        direction="to" if direction == "head-to-dependent" else "from",
+        direction="to" if direction == GOVERNOR_TO_DEPENDENT else "from",
     )  # fmt: skip
     mounted.show(mounted.packed(view, say.part("view")), key=key)

@@ -6,7 +6,7 @@ from typing import Any
 
 from eyeline.heads import HeadRef
 from eyeline.results.facts import CorpusFacts, ModelFacts, RunFacts, SyntaxOptions
-from eyeline.results.relations import opening_relation, relation_rows, relations_of_head
+from eyeline.results.grammar.relations import opening_relation, relation_rows, relations_of_head
 from eyeline.results.run import Run
 from eyeline.results.table import Table
 
