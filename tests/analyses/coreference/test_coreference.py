@@ -123,11 +123,11 @@ def test_the_example_shows_what_the_best_head_attends_to(minilm: el.Model) -> No
     table = run.table("coreference_example")
     assert tuple(table.columns["word"]) == MARY.words
     mentions = [row for row in table.rows() if row["mention"]]
-    assert [row["place"] for row in mentions] == [question.mention.main_word for question in questions(MARY.mentions)]
+    assert [row["index"] for row in mentions] == [question.mention.main_word for question in questions(MARY.mentions)]
     layer, head = run.facts.coreference.example.layer, run.facts.coreference.example.head
     weights = minilm.trace(words=list(MARY.words)).words().weights[layer, head]  # [unit, unit], [CLS] first
     for row in mentions:
-        assert row["weight"] == pytest.approx(weights[row["place"] + 1, int(row["attended"]) + 1], abs=1e-5)
+        assert row["weight"] == pytest.approx(weights[row["index"] + 1, int(row["attended"]) + 1], abs=1e-5)
     best = next(row for row in run.table("coreference").rows() if row["method"] == "best head")
     assert 100 * np.mean([row["right"] for row in mentions]) == pytest.approx(best["all"])
 
