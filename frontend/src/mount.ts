@@ -252,9 +252,9 @@ class Frame {
   private async save(format: Format): Promise<void> {
     const scene = this.instance.scene();
     if (!scene) return;
-    const theme = themeOf(this.state.theme);
-    const captions = [this.instance.caption(), captionOf(this.view.spec, this.state, this.view.kind, this.labels)].filter(Boolean);
-    const picture = framed(scene, this.instance.title(), captions, theme.text, theme.muted);
+    const caption = [this.instance.caption(), captionOf(this.view.spec, this.state, this.view.kind, this.labels)].filter(Boolean);
+    const [title, legend] = [this.instance.title(), this.instance.legend?.() ?? []];
+    const picture = framed(scene, { title, legend, caption, theme: themeOf(this.state.theme) });
     await savePicture(picture, format, `${this.view.spec.model || "eyeline"}-${this.shown}`);
   }
 

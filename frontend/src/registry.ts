@@ -4,7 +4,7 @@ import type { Facts, Kind, Spec, State } from "./core/input/contract";
 import type { Labels } from "./core/words/labels";
 import type { Reader } from "./core/reading/reading";
 import type { Theme } from "./core/theme";
-import type { Scene } from "./marks/scene";
+import type { Entry, Scene } from "./marks/scene";
 import type { SwitchOff, Toolbar, ToolbarHost } from "./controls/toolbar";
 import { headView } from "./views/head/view";
 
@@ -121,6 +121,8 @@ export interface ViewInstance {
   summary(): Summary;
   title(): string;
   caption(): string;
+  /** What the colours of a saved picture stand for, where the picture itself does not say it. */
+  legend?(): Entry[];
   /** True when the view has used the key. */
   key?(event: KeyboardEvent): boolean;
   /** Goes to the next match of what is searched for, or to the one before. */

@@ -80,6 +80,14 @@ class Shown:
         self.page.mouse.move(2, 2)
 
 
+def saved(shown: Shown, kind: str) -> Path:
+    """The picture that the save menu writes: svg, png or pdf."""
+    shown.click("[data-name=save]")
+    with shown.page.expect_download() as download:
+        shown.click(f"[data-name={kind}]")
+    return Path(download.value.path())
+
+
 @pytest.fixture(scope="module")
 def contexts(browser: Any) -> Iterator[dict[str, Any]]:
     """The browser's contexts of a module's tests, one for each kind of window: a page is new for each test, its context need not be."""

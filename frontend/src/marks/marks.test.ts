@@ -134,7 +134,12 @@ describe("SVG", () => {
   });
 
   it("moves everything when a frame is put around it", () => {
-    const whole = framed(scene({ type: "clip", x: 0, y: 0, w: 5, h: 5, items: [lines([1], 1)] }), "t", ["c"], "#000", "#666");
+    const whole = framed(scene({ type: "clip", x: 0, y: 0, w: 5, h: 5, items: [lines([1], 1)] }), {
+      title: "t",
+      legend: [],
+      caption: ["c"],
+      theme: { text: "#000", muted: "#666" },
+    });
     const clip = whole.items[1] as Extract<Scene["items"][number], { type: "clip" }>;
     expect([clip.x, clip.y, whole.height]).toEqual([12, 36, 114]);
     expect(ends(clip.items[0] as Lines, 0)).toEqual([12, 37, 22, 37]);

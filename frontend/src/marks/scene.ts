@@ -1,5 +1,6 @@
 // What is drawn, as a list of primitives. The canvas and the SVG painter read the same list, so a saved picture is what was seen.
 
+import type { Theme } from "../core/theme";
 import type { Plot } from "./scatter/cloud";
 import type { LineSet } from "./lines";
 
@@ -103,21 +104,50 @@ export interface Scene {
   items: Item[];
 }
 
-/** The scene with a title above and the lines of a caption below, as a figure of its own. */
-export function framed(scene: Scene, title: string, caption: string[], text: string, muted: string): Scene {
+/** A colour of a picture and what it stands for. */
+export interface Entry {
+  colour: string;
+  name: string;
+}
+
+/** A small square of each colour with its name, in as many rows as the width asks for, and how high they are. */
+function legendItems(legend: Entry[], x: number, y: number, width: number, fill: string): [Item[], number] {
+  const items: Item[] = [];
+  let [left, rows] = [0, legend.length ? 1 : 0];
+  for (const { colour, name } of legend) {
+    const wide = 24 + 8 * [...name].length;
+    if (left > 0 && left + wide > width) [left, rows] = [0, rows + 1];
+    const middle = y + 18 * (rows - 1) + 8;
+    items.push({ type: "rect", x: x + left, y: middle - 5, w: 10, h: 10, fill: colour });
+    items.push({ type: "text", x: x + left + 14, y: middle, text: name, size: 12, fill });
+    left += wide;
+  }
+  return [items, 18 * rows];
+}
+
+export interface Framing {
+  title: string;
+  legend: Entry[];
+  caption: string[]; // its lines
+  theme: Pick<Theme, "text" | "muted">;
+}
+
+/** The scene with a title above, a legend and the lines of a caption below, as a figure of its own. */
+export function framed(scene: Scene, { title, legend, caption, theme }: Framing): Scene {
   const top = 36;
-  const bottom = 10 + 18 * caption.length;
   const pad = 12;
+  const [squares, legendHeight] = legendItems(legend, pad, scene.height + top + 4, scene.width, theme.text);
+  const below = scene.height + top + legendHeight;
+  const bottom = legendHeight + 10 + 18 * caption.length;
   return {
     width: scene.width + 2 * pad,
     height: scene.height + top + bottom,
     background: scene.background,
     items: [
-      { type: "text", x: pad, y: 18, text: title, size: 14, fill: text, bold: true },
+      { type: "text", x: pad, y: 18, text: title, size: 14, fill: theme.text, bold: true },
       ...scene.items.map((item) => moved(item, pad, top)),
-      ...caption.map(
-        (line, i): Item => ({ type: "text", x: pad, y: scene.height + top + 14 + 18 * i, text: line, size: 12, fill: muted }),
-      ),
+      ...squares,
+      ...caption.map((line, i): Item => ({ type: "text", x: pad, y: below + 14 + 18 * i, text: line, size: 12, fill: theme.muted })),
     ],
   };
 }

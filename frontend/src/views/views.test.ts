@@ -5,11 +5,11 @@ import { cellAt, cornerOf, gridLayout } from "./model/grid";
 import { neuronLayout, keyAt, rowTop } from "./neuron/layout";
 
 describe("the two columns", () => {
-  const needs = { width: 1000, window: 600, rows: 30, cols: 30, widest: [80, 80] as [number, number], maps: 12 };
+  const needs = { width: 1000, window: 600, rows: 30, cols: 30, widest: (): [number, number] => [80, 80], maps: 12 };
 
   it("fit the width they are given, from 360 px up", () => {
     for (const [width, widest] of [336, 360, 500, 700, 1000, 3000].flatMap((w) => [80, 300].map((t) => [w, t]))) {
-      const layout = linesLayout({ ...needs, width, widest: [widest, widest] });
+      const layout = linesLayout({ ...needs, width, widest: () => [widest, widest] });
       expect(layout.width).toBeLessThanOrEqual(width);
       expect(layout.x2 - layout.x1).toBeGreaterThanOrEqual(60);
     }

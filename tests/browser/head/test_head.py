@@ -72,7 +72,7 @@ def test_a_click_on_a_key_turns_the_direction_round(head):
     mean = np.mean([weights(0, h)[:, 4] for h in range(4)], axis=0)
     assert np.allclose([number["value"] for number in head.scene["numbers"]], mean, atol=0.0005)
     head.click("button[data-name=direction][value=from]")
-    head.until("state.direction === 'from' && state.locked.length === 0")
+    head.until("state.direction === 'from' && state.locked.join() === '4' && scene.lines.every((line) => line.from === 4)")
 
 
 def test_head_boxes_switch_and_a_double_click_leaves_one_alone(head):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.browser import made_up
+from tests.browser.conftest import saved
 
 
 def test_a_long_text_fills_the_window_with_whole_rows(show):
@@ -32,6 +33,14 @@ def test_the_lines_zoom_by_buttons_and_back(show):
     shown.click("[data-name=zoom_reset]")
     shown.until("state.zoom.k === 1")
     shown.soon(lambda: _as(shown, before))
+
+
+def test_zoomed_tokens_keep_all_their_letters(show):
+    shown = show(made_up.view("head", 8, layers=1, heads=1))
+    for steps in range(1, 5):
+        shown.click("[data-name=zoom_in]")
+        shown.until(f"Math.abs(state.zoom.k - {1.25**steps}) < 0.001")
+        assert saved(shown, "svg").read_text(encoding="utf-8").count(">[CLS]<") == 2
 
 
 def _larger(shown, than: float) -> None:
@@ -85,10 +94,7 @@ def test_a_pointed_tokens_lines_have_arrowheads_at_their_keys(show):
     shown = show(made_up.view("head", 8, layers=1, heads=1), accept_downloads=True)
 
     def closed_paths() -> int:
-        shown.click("[data-name=save]")
-        with shown.page.expect_download() as download:
-            shown.click("[data-name=svg]")
-        return download.value.path().read_text(encoding="utf-8").count("Z")
+        return saved(shown, "svg").read_text(encoding="utf-8").count("Z")
 
     assert closed_paths() == 0
     shown.tap("queries", 3)

@@ -115,6 +115,21 @@ def test_no_heads_are_no_lines() -> None:
     assert "<path" not in still(head_view(undo(), heads=[]))
 
 
+def test_a_picture_of_several_heads_names_the_colour_of_each() -> None:
+    drawn = still(head_view(trace(["a", "b"], heads=3), heads=[0, 2]))
+    squares = re.findall(r'<rect [^>]*width="10" height="10" fill="([^"]*)"/><text [^>]*>([^<]*)<', drawn)
+    assert squares == [(HEAD_COLOURS[0], "H0"), (HEAD_COLOURS[2], "H2")]
+    assert 'width="10"' not in still(head_view(trace(["a", "b"], heads=3), heads=[1]))
+
+
+def test_the_legend_of_many_heads_stays_inside_the_picture() -> None:
+    root = ElementTree.fromstring(still(head_view(trace(["a", "b"], heads=40))))  # noqa: S314 - our own output
+    squares = [rect for rect in root.iter(SVG + "rect") if rect.get("width") == "10"]
+    assert len(squares) == 40
+    assert all(float(rect.get("x", 0)) + 30 <= float(root.get("width", 0)) for rect in squares)
+    assert all(float(rect.get("y", 0)) + 10 <= float(root.get("height", 0)) for rect in squares)
+
+
 def test_rows_and_columns_of_the_model_view_are_kept() -> None:
     assert drawn_texts(model_view(undo(), rows=[1], columns=[1]))[1:] == ["H1", "L1"]
 
@@ -138,6 +153,7 @@ def test_the_neuron_view_shows_every_step_from_the_query_to_the_sum_of_values() 
     assert "query: a" in texts[0]
     assert {"0.250", "0.750"} <= set(texts)
     assert any("Σ softmax × value" in text for text in texts)
+    assert texts.index("keys") > texts.index("softmax")  # the rows of keys have a heading of their own
     assert still(neuron_view(trace)).count("<image") == 2 + 2 * 3  # query and output; key, product and contribution of each key
     view = neuron_view(trace, query=0)
     step = read(view, view.spec["stacks"][0], view.spec["stacks"][0]["layers"][0], 0, 0)
@@ -160,7 +176,7 @@ def four() -> Trace:
 
 
 def test_a_picture_says_how_it_was_made() -> None:
-    assert drawn_texts(head_view(undo()))[-1] == "it"  # nothing was changed, nothing is said
+    assert drawn_texts(head_view(undo(), heads=[0]))[-1] == "it"  # nothing was changed, nothing is said
     message = str(drawn_texts(head_view(undo(), hide_special=True, renormalise=True, threshold=0.05, level="word", rescale=True))[-1])
     for words in ("special tokens hidden", "rows sum to 1 again", "weights from 0.05", "between words", "stretched to its maximum"):
         assert words in message

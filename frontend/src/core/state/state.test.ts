@@ -53,10 +53,14 @@ describe("state", () => {
     expect(state).toMatchObject({ stack: 1, layer: 0, heads: [0, 1], locked: [], rows: [0] });
   });
 
-  it("forgets locks when the direction turns, unless it is told what to lock", () => {
+  it("keeps tokens locked when the direction turns, where queries and keys are the same tokens", () => {
     const state = settle(spec, { locked: [1] });
-    expect(change(spec, state, { direction: "to" }).locked).toEqual([]);
+    expect(change(spec, state, { direction: "to" }).locked).toEqual([1]);
     expect(change(spec, state, { direction: "to", locked: [2] }).locked).toEqual([2]);
+    const { query_text, key_text, ...stack } = spec.stacks[0];
+    const cross = { ...spec, texts: [...spec.texts, spec.texts[0]], stacks: [{ ...stack, query_text, key_text: spec.texts.length }] };
+    expect(query_text).toBe(key_text);
+    expect(change(cross, settle(cross, { locked: [1] }), { direction: "to" }).locked).toEqual([]);
   });
 
   it("shows the head view while a head of the model view is opened", () => {

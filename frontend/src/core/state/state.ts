@@ -83,6 +83,9 @@ function allowedQuery(spec: Spec, state: State, query: number): number {
   return units.includes(query) ? query : (units[0] ?? query);
 }
 
+/** Whether queries and keys are the same tokens: a token that is held stays held when the direction turns. */
+const readsItself = (spec: Spec, stack: number): boolean => spec.stacks[stack].query_text === spec.stacks[stack].key_text;
+
 /** The state after a change; moving to another stack or layer keeps what still makes sense there. */
 export function change(spec: Spec, state: State, patch: Partial<State>): State {
   let next: Partial<State> = { ...state, ...patch };
@@ -110,7 +113,8 @@ export function change(spec: Spec, state: State, patch: Partial<State>): State {
     const all = state.heads.length === layers[state.layer]?.n_heads;
     if (all && !single(spec)) next.heads = range(layers[Math.min(Math.max(0, patch.layer), layers.length - 1)].n_heads);
   }
-  if (patch.direction !== undefined && patch.direction !== state.direction && patch.locked === undefined) next.locked = [];
+  const turned = patch.direction !== undefined && patch.direction !== state.direction;
+  if (turned && patch.locked === undefined && !readsItself(spec, next.stack ?? 0)) next.locked = [];
   return settle(spec, next);
 }
 

@@ -17,7 +17,7 @@ export function escapeXml(text: string): string {
 }
 
 /** More points than this are written as pixels: a file of millions of shapes opens nowhere. */
-const MOST_SHAPES = 60_000;
+export const MOST_SHAPES = 60_000;
 
 const n = (value: number): string => String(Math.round(value * 100) / 100);
 const box = ({ x, y, w, h }: { x: number; y: number; w: number; h: number }): string =>

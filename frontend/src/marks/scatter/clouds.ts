@@ -40,32 +40,53 @@ export function asBitmap(item: Clouds, density: number): Bitmap {
 
 const n = (value: number): string => String(Math.round(value * 10) / 10);
 
-/** Queries as circles, keys as diamonds; only those inside the box. */
-export function writeClouds(item: Clouds): string {
-  const parts: string[] = [];
+export interface Shape {
+  x: number;
+  y: number;
+  radius: number;
+  diamond: boolean;
+}
+/** Points of one colour. */
+export interface Shapes {
+  fill: string;
+  opacity: number;
+  shapes: Shape[];
+}
+
+/** Half the diagonal of a diamond that has the area of a disc of radius 1. */
+export const DIAMOND = 1.253;
+
+/** Queries as circles, keys as diamonds, by colour, in the order in which they are drawn; only those inside the box. */
+export function shapesOf(item: Clouds): Shapes[] {
+  const parts: Shapes[] = [];
   for (const { cloud, camera, colours, size, x, y, w, h } of item.plots) {
     const at = placed(cloud, camera);
     const order = drawingOrder(cloud.count);
     for (const large of [false, true]) {
-      const byColour = new Map<number, string[]>();
+      const byColour = new Map<number, Shape[]>();
       for (const i of order) {
         const [px, py] = [at[2 * i], at[2 * i + 1]];
         if (isLarge(colours[i]) !== large || !(px >= 0 && px <= w && py >= 0 && py <= h)) continue;
         const radius = (size / 2) * (large ? LARGER : 1) * (1 + DEPTH * depthOf(cloud, camera, i));
         const list = byColour.get(colours[i]) ?? byColour.set(colours[i], []).get(colours[i])!;
-        list.push(shape(x + px, y + py, radius, i >= cloud.keysFrom));
+        list.push({ x: x + px, y: y + py, radius, diamond: i >= cloud.keysFrom });
       }
       for (const [colour, shapes] of byColour) {
         const fill = format([colour & 255, (colour >>> 8) & 255, (colour >>> 16) & 255]);
-        parts.push(`<g fill="${fill}" fill-opacity="${n((colour >>> 24) / 255)}">${shapes.join("")}</g>`);
+        parts.push({ fill, opacity: (colour >>> 24) / 255, shapes });
       }
     }
   }
-  return parts.join("");
+  return parts;
 }
 
-function shape(x: number, y: number, radius: number, diamond: boolean): string {
+export const writeClouds = (item: Clouds): string =>
+  shapesOf(item)
+    .map(({ fill, opacity, shapes }) => `<g fill="${fill}" fill-opacity="${n(opacity)}">${shapes.map(writeShape).join("")}</g>`)
+    .join("");
+
+function writeShape({ x, y, radius, diamond }: Shape): string {
   if (!diamond) return `<circle cx="${n(x)}" cy="${n(y)}" r="${n(radius)}"/>`;
-  const r = radius * 1.253; // a diamond of the disc's area
+  const r = radius * DIAMOND;
   return `<path d="M${n(x - r)} ${n(y)}L${n(x)} ${n(y - r)}L${n(x + r)} ${n(y)}L${n(x)} ${n(y + r)}z"/>`;
 }

@@ -7,7 +7,10 @@ import type { Segments } from "../scene";
 const BINS = 10;
 
 /** Segments of nearly the same weight, light ones first. */
-function bins({ weights, opacity: most = 1 }: Segments): { width: (widest: number) => number; opacity: number; members: number[] }[] {
+export function bins({
+  weights,
+  opacity: most = 1,
+}: Segments): { width: (widest: number) => number; opacity: number; members: number[] }[] {
   const lists: number[][] = Array.from({ length: BINS }, () => []);
   weights.forEach((weight, i) => lists[Math.min(BINS - 1, Math.floor(Math.min(1, weight) * BINS))].push(i));
   return lists.flatMap((members, bin) => {
@@ -21,7 +24,8 @@ function bins({ weights, opacity: most = 1 }: Segments): { width: (widest: numbe
 /** Points cover the ends of the lines: the tip stops at their edge, this many px before the end. */
 const POINT = 7;
 
-function headOf({ ends }: Segments, i: number, width: number): number[] {
+/** The corners of the arrowhead of a segment. */
+export function headOf({ ends }: Segments, i: number, width: number): number[] {
   const [x1, y1, x2, y2] = ends.subarray(4 * i, 4 * i + 4);
   const distance = Math.hypot(x2 - x1, y2 - y1) || 1;
   const back = Math.min(POINT, distance / 3) / distance;

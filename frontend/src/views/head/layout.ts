@@ -20,7 +20,7 @@ export interface LinesNeeds {
   window: number; // the tallest the drawing may be
   rows: number;
   cols: number;
-  widest: [number, number]; // widest token at 12 px, left and right
+  widest: (size: number) => [number, number]; // widest token at this size of text, left and right
   maps: number;
   coarse?: boolean; // a finger needs 44 px
   zoom?: number; // 1: as much as fits well; larger: larger rows and text
@@ -50,7 +50,7 @@ export function linesLayout(needs: LinesNeeds): LinesLayout {
   const strip = narrow || needs.maps < 2 ? 0 : Math.min(96, needs.maps * 6) + GAP;
   const side = numbers + strip;
   const room = Math.max(40, Math.min((width - 2 * side) * (narrow ? 0.36 : 0.28), (width - 2 * side - 2 * GAP - LEAST) / 2));
-  const tokens = needs.widest.map((w) => Math.ceil(Math.min(room, (w * size) / 12 + 2))) as [number, number];
+  const tokens = needs.widest(size).map((w) => Math.ceil(Math.min(room, w + 2))) as [number, number];
   const between = Math.max(LEAST, width - 2 * side - tokens[0] - tokens[1] - 2 * GAP);
   const x1 = side + tokens[0] + GAP;
   return {

@@ -6,13 +6,13 @@ import { matches } from "../../core/reading/axes";
 import { matchesInOrder, stepped } from "../../core/reading/find";
 import type { Reading } from "../../core/reading/reading";
 import { paint } from "../../marks/painters/canvas";
-import type { Lines, Scene } from "../../marks/scene";
+import type { Entry, Lines, Scene } from "../../marks/scene";
 import type { DrawnLine, Stage, Summary } from "../../registry";
 import { focusOf, lockedIndices, numbersShown, sideOf, spoken, toggled, type Side } from "./focus";
 import { linesLayout, MOST_ZOOM, rowAt, rowY, visibleRows, type LinesLayout } from "./layout";
 import { isCoarse } from "../pointer";
 import { TokenOptions } from "../options";
-import { linesItem, linesScene, widestToken } from "./scene-lines";
+import { legendOf, linesItem, linesScene, widestToken } from "./scene-lines";
 import { fadeOff, switchedLine } from "./switch-off";
 
 const MOVING = 5000; // lines drawn while scrolling
@@ -104,7 +104,7 @@ export class LinesPart {
       window,
       rows: rows.labels.length,
       cols: cols.labels.length,
-      widest: [widestToken(rows), widestToken(cols)],
+      widest: (size) => [widestToken(rows, size), widestToken(cols, size)],
       maps: maps.length,
       zoom: this.stage.state().zoom.k,
       coarse: isCoarse(),
@@ -261,6 +261,10 @@ export class LinesPart {
   scene(): Scene | null {
     this.finish();
     return this.current;
+  }
+
+  legend(): Entry[] {
+    return this.reading ? legendOf(this.reading, this.stage.theme()) : [];
   }
 
   summary(): Summary {

@@ -8,13 +8,13 @@ import { shownNumber } from "../../core/reading/quantity";
 import { mapColour, type Reading } from "../../core/reading/reading";
 import type { Theme } from "../../core/theme";
 import { lineSet, opacityOf, strength, strongest } from "../../marks/lines";
-import type { Item, Lines, Scene } from "../../marks/scene";
+import type { Entry, Item, Lines, Scene } from "../../marks/scene";
 import { naturalWidth, tokenItems } from "../../marks/tokens";
 import { lockedIndices, numbersShown, sideOf, type Focus, type Side } from "./focus";
 import { rowY, visibleRows, type LinesLayout } from "./layout";
 
-export const widestToken = (axis: Axis): number =>
-  axis.labels.reduce((most, label, i) => Math.max(most, naturalWidth(label, axis.special[i], 12)), 0);
+export const widestToken = (axis: Axis, size = 12): number =>
+  axis.labels.reduce((most, label, i) => Math.max(most, naturalWidth(label, axis.special[i], size)), 0);
 
 export interface LinesInput {
   reading: Reading;
@@ -55,6 +55,10 @@ export function linesItem({ reading, state, theme, layout, scroll }: LinesInput,
     arrows: focus !== null,
   };
 }
+
+/** The colour of each head, where there are several. */
+export const legendOf = ({ maps, quantity }: Reading, theme: Theme): Entry[] =>
+  maps.length < 2 || quantity.signed ? [] : maps.map((map) => ({ colour: mapColour(map, theme), name: map.name }));
 
 export function linesScene(input: LinesInput, focus: Focus | null, lines: Lines): Scene {
   const { layout, theme } = input;

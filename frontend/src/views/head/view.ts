@@ -82,6 +82,7 @@ export function headView(stage: Stage): ViewInstance {
       const name = stage.spec.stacks.length > 1 ? `${stack.name} · ` : "";
       return `${stage.spec.model} · ${name}${what} · ${counted(stage.labels.n_tokens, size)}`;
     },
+    legend: () => (part instanceof LinesPart ? part.legend() : []),
     key(event) {
       return part?.key(event) ?? false;
     },

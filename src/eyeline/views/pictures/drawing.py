@@ -119,6 +119,19 @@ def mixed(first: str, second: str, share: float) -> str:
     return "#" + "".join(f"{int(part + 0.5):02x}" for part in (both[0] + (both[1] - both[0]) * share).tolist())
 
 
+def legend(names: list[str], colours: list[str], x: float, y: float, wide: float) -> tuple[str, float]:
+    """A small square of each colour with its name, in as many rows as the width asks for, and how high they are."""
+    parts, start, top = [], x, y
+    for name, colour in zip(names, colours, strict=True):
+        needed = 16 + width(name) + 10
+        if x > start and x + needed - 10 > start + wide:
+            x, y = start, y + ROW
+        parts.append(f'<rect x="{x:.0f}" y="{y:.0f}" width="10" height="10" fill="{colour}"/>')
+        parts.append(f'<text x="{x + 14:.0f}" y="{y + 9:.0f}">{name}</text>')
+        x += needed
+    return "".join(parts), y + ROW - top
+
+
 def svg(wide: float, high: float, title: str, body: str, caption: str = "") -> str:
     """The whole picture: its title above, and beneath, where there is something to say, how it was made."""
     if caption:

@@ -24,6 +24,7 @@ from eyeline.views.pictures.drawing import (
     TOP,
     head_colour,
     image,
+    legend,
     on_dark,
     pooled,
     pooled_signed,
@@ -151,7 +152,12 @@ def lines(view: ViewData, seen: Shown, maps: list[HeadMap], words: tuple[str, st
             for index, value in enumerate(sums)
             if abs(value) >= state.get("threshold", 0.0)
         ]
-    return svg(wide, TOP + 16 + row * max(len(seen.queries), len(seen.keys)), words[0], "".join(parts), words[1])
+    high = TOP + 16 + row * max(len(seen.queries), len(seen.keys))
+    if len(maps) > 1 and (quantity is None or not quantity["signed"]):
+        squares, rows = legend([f"H{each.head}" for each in maps], colours, 16, high - 4, wide - 32)
+        parts.append(squares)
+        high += rows
+    return svg(wide, high, words[0], "".join(parts), words[1])
 
 
 def chosen_lines(view: ViewData, seen: Shown, maps: list[HeadMap], most: int) -> LineSet:

@@ -20,6 +20,8 @@ from eyeline.views.pictures.shown import shown
 
 #: Keys drawn at most, and the widths of a strip, a number and a bar.
 MOST_KEYS, STRIP, NUMBER, BAR, GAP = 48, 150, 76, 60, 14
+#: The first key's row begins so far below the headings of the columns: the query and the heading of the keys come before it.
+FIRST_KEY = 54
 NEGATIVE, POSITIVE = (37, 99, 235), (234, 88, 12)
 
 
@@ -108,6 +110,7 @@ def drawn(step: QueryDetail, title: str, why_no_values: str, scale: float, capti
         quiet(xs["weight"], top + 8, "softmax"),
         *([quiet(xs["bias"], top + 8, "bias")] if step.bias is not None else []),
         token(left, top + 28, step.query, bold=True),
+        quiet(xs["key"], top + 48, "keys"),
         strip(step.vector, most["key"], xs["key"], top + 16, dark=dark),
     ]
     if step.contributions is not None and step.output is not None:
@@ -116,7 +119,7 @@ def drawn(step: QueryDetail, title: str, why_no_values: str, scale: float, capti
         body.append(strip(step.output, most["value"], xs["value"], top + 16, dark=dark))
         right = max(right, xs["value"] + width("output: Σ softmax × value · ±10.0"))
     for row, text in enumerate(step.tokens):
-        y, masked = top + 44 + row * ROW, bool(step.masked[row])
+        y, masked = top + FIRST_KEY + row * ROW, bool(step.masked[row])
         cells = [token(left, y + 12, text)]
         cells.append(strip(step.keys[row], most["key"], xs["key"], y, dark=dark))
         cells.append(strip(products[row], most["product"], xs["product"], y, dark=dark))
@@ -129,7 +132,7 @@ def drawn(step: QueryDetail, title: str, why_no_values: str, scale: float, capti
         if step.contributions is not None:
             cells.append(strip(step.contributions[row], most["value"], xs["value"], y, dark=dark))
         body.append(f'<g opacity="0.35">{"".join(cells)}</g>' if masked else "".join(cells))
-    high = top + 44 + ROW * len(step.tokens) + 8
+    high = top + FIRST_KEY + ROW * len(step.tokens) + 8
     if step.contributions is None and why_no_values:
         why = f"The sum of values is not shown: {why_no_values}."
         body.append(quiet(16, high + 10, why))
