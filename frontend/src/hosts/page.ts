@@ -1,6 +1,7 @@
 // The standalone page: the view stands in it as JSON, and the page takes on the view's theme.
 
 import type { View } from "../core/input/contract";
+import { headInAddress } from "../core/state/address";
 import { mount } from "../mount";
 
 function start(root: HTMLElement): void {
@@ -8,6 +9,8 @@ function start(root: HTMLElement): void {
     const source = document.getElementById("eyeline-view")!;
     const view = JSON.parse(source.textContent ?? "") as View;
     source.remove();
+    const opened = headInAddress(view.spec, location.hash);
+    if (opened) view.state = { ...view.state, ...opened };
     mount(root, view, {
       onState(state) {
         document.documentElement.dataset.theme = state.theme;

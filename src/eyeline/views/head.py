@@ -26,7 +26,8 @@ def head_view(
 ) -> View:
     """Two columns of tokens and a line for each weight; above 256 tokens a heatmap.
 
-    stack, layer, heads   where the reader begins: encoder, decoder or cross; a layer number; the heads switched on (all)
+    stack, layer, heads   where the reader begins: encoder, decoder or cross; a layer number; the heads switched on (all; with effects,
+                          the head that changes the answer most when it is switched off)
     layers                the layers to include (all): fewer make a smaller page
     also                  quantities beside attention (`el.attribute`), to switch to with "what is drawn"
     model                 the model that made the trace: in a notebook, lines and heads can be switched off, and its answer changes
@@ -37,6 +38,23 @@ def head_view(
     >>> head_view(Trace.from_arrays([[[[0.5, 0.5], [1.0, 0.0]]]], ["a", "b"]), layer=0)
     <head view of arrays, 2 tokens>
     """
-    return lay_out(
+    view = lay_out(
         "head", trace, stack=stack, layers=layers, start=layer, heads=heads, state=dict(options), also=also, model=model, effects=effects
     )
+    return view if layer is not None or heads is not None else at_largest_effect(view)
+
+
+def at_largest_effect(view: View) -> View:
+    """The view, opened at the head that changes the answer most when it is switched off, where effects are in it."""
+    stack = view.spec["stacks"][view.state["stack"]]
+    indices = {layer["layer"]: index for index, layer in enumerate(stack["layers"])}
+    effects = [each for each in view.spec.get("effects", ()) if each["stack"] == stack["name"] and each["layer"] in indices]
+    changes = [
+        (abs(probability - view.spec["prediction"]["choices"][0]["probabilities"][0]), indices[each["layer"]], head)
+        for each in effects
+        for head, probability in enumerate(each["probabilities"])
+    ]
+    if not changes:
+        return view
+    _, layer, head = max(changes, key=lambda change: change[0])
+    return view.starting(layer=layer, heads=[head])

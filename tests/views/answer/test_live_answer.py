@@ -65,6 +65,11 @@ def test_effects_are_the_answer_without_each_head_alone(model):
             without = model.predict(TEXT, interventions=el.Ablate([(effect["layer"], head)]), top=64)
             assert probability == pytest.approx(without.probability_of(answer), abs=1e-4)
     assert "prediction" in view.spec
+    before = trace.prediction.probabilities[0]
+    changes = {(each["layer"], head): abs(p - before) for each in view.spec["effects"] for head, p in enumerate(each["probabilities"])}
+    opened = max(changes, key=changes.get)
+    assert (view.state["layer"], view.state["heads"]) == (opened[0], [opened[1]]), "opened at the head that changes most"
+    assert el.head_view(trace, model=model, effects=True, layer=0).state["layer"] == 0
 
 
 @pytest.mark.parametrize(

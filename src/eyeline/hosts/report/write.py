@@ -20,6 +20,15 @@ from eyeline.views import head_view
 from eyeline.words import LANGUAGES, Words
 
 FIGURES, REPORT = "figures", "report.html"
+#: The texts of nodes and cells that stand for a head are its label; Plotly fills in plot_id.
+OPEN_HEAD = """
+const figure = document.getElementById("{plot_id}");
+const headOf = ({points}) => /^(encoder |decoder |cross )?L\\d+·H\\d+$/.test(points[0]?.text ?? "") ? points[0].text : null;
+const point = (cursor) => figure.querySelectorAll(".nsewdrag").forEach((area) => { area.style.cursor = cursor; });
+figure.on("plotly_click", (event) => { if (headOf(event)) location.href = "PAGE#" + encodeURIComponent(headOf(event)); });
+figure.on("plotly_hover", (event) => point(headOf(event) ? "pointer" : ""));
+figure.on("plotly_unhover", () => point(""));
+"""
 
 
 def write_report(folder: str | Path, language: str = "en") -> Path:
@@ -44,13 +53,21 @@ def _write_part(kind: str, run: Run, folder: Path, words: Words) -> ReportPart:
     """The figures and views of a run of one kind."""
     figures = {name: figure(run, name, Style(words)) for name in available(run)}
     heads = notable_heads(run)
+    page_of_heads = _write_page_of_heads(kind, run, folder)
     for name, drawn in figures.items():
         record, stack = record_of(name)
-        page = drawn.to_html(full_html=True, include_plotlyjs=True, config=_config(name))
+        click = _open_head(f"../{page_of_heads}") if page_of_heads else None
+        page = drawn.to_html(full_html=True, include_plotlyjs=True, config=_config(name), post_script=click)
         write_whole(folder / FIGURES / f"{name}.html", [_with_policy(page, record.title(words, stack), words.language).encode()])
     links = _write_views(kind, run, heads, folder)
     divs = {
-        name: drawn.to_html(full_html=False, include_plotlyjs=False, config=_config(name), div_id=f"figure-{name}")
+        name: drawn.to_html(
+            full_html=False,
+            include_plotlyjs=False,
+            config=_config(name),
+            div_id=f"figure-{name}",
+            post_script=_open_head(page_of_heads) if page_of_heads else None,
+        )
         for name, drawn in figures.items()
     }
     return ReportPart(kind, run, divs, heads, links, paged=kind in PAGES and (folder / PAGES[kind]).is_file())
@@ -70,6 +87,19 @@ def _with_policy(page: str, title: str, language: str) -> str:
 
 def _view_file(kind: str, head: Notable) -> str:
     return f"{'' if kind == 'analyse' else f'{kind}-'}{head.file}.html"
+
+
+def _write_page_of_heads(kind: str, run: Run, folder: Path) -> str:
+    """One page with all heads on the text of a circuit: a click on a node opens it there. Its path; empty for other runs."""
+    if kind != "circuit" or run.example is None:
+        return ""
+    head_view(run.example).save(path_in(folder / VIEWS, f"{kind}.html"))
+    return f"{VIEWS}/{kind}.html"
+
+
+def _open_head(page: str) -> str:
+    """A click on a node or a cell that stands for a head opens that head."""
+    return OPEN_HEAD.replace("PAGE", page)
 
 
 def _write_views(kind: str, run: Run, heads: list[Notable], folder: Path) -> dict[Notable, str]:

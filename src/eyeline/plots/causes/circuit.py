@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import plotly.graph_objects as go
 
 from eyeline.heads import HeadRef
+from eyeline.plots.causes.circuit_layout import NODE_HEIGHT, NODE_WIDTH, CircuitLayout, circuit_layout
 from eyeline.plots.clickable_cells import head_data
 from eyeline.plots.figure import Figure
 from eyeline.plots.style import ACCENT, ORANGE, Style, finish, plain
-from eyeline.results.circuit import ANSWER, EMBEDDINGS, Connection, strongest_connections
+from eyeline.results.circuit import ANSWER, EMBEDDINGS, strongest_connections
 from eyeline.results.run import Run
 from eyeline.words import Words
 
@@ -19,15 +22,13 @@ WIDEST = 9.0
 def draw(run: Run, style: Style, stack: str) -> go.Figure:
     """Nodes are heads, the embeddings below and the answer above; an edge that helps the answer is orange, one that hinders it blue."""
     words, edges = style.words, strongest_connections(run)
-    spots = _positions(edges)
+    layout = circuit_layout(edges)
     most = max((abs(edge.score) for edge in edges), default=1.0)
     figure = go.Figure()
-    for edge in reversed(edges):  # the strongest on top
-        (x0, y0), (x1, y1) = spots[edge.sender], spots[edge.receiver]
-        bend = {"queries": -0.5, "keys": 0.0, "values": 0.5}.get(edge.reads, 0.0)  # edges of one pair stand side by side
+    for edge, path in reversed(list(zip(edges, layout.paths, strict=True))):  # the strongest on top
         figure.add_scatter(
-            x=[x0, (x0 + x1) / 2 + bend, x1],
-            y=[y0, (y0 + y1) / 2, y1],
+            x=[x for x, _ in path],
+            y=[y for _, y in path],
             mode="lines",
             line={"width": 1 + WIDEST * abs(edge.score) / most, "color": ORANGE if edge.score > 0 else ACCENT, "shape": "spline"},
             opacity=0.7,
@@ -41,36 +42,43 @@ def draw(run: Run, style: Style, stack: str) -> go.Figure:
             ),
             showlegend=False,
         )
-    heads = [node for node in spots if node not in (EMBEDDINGS, ANSWER)]
-    for nodes, size in ((heads, 46), ([node for node in spots if node not in heads], 54)):
+    for left, bottom, right, top in map(layout.box, layout.nodes):
+        figure.add_shape(
+            type="rect", x0=left, y0=bottom, x1=right, y1=top, layer="between", fillcolor=style.theme.ground,
+            line={"color": style.theme.ink, "width": 1.5},
+        )  # fmt: skip
+    heads = [node for node in layout.nodes if node not in (EMBEDDINGS, ANSWER)]
+    for nodes in (heads, [node for node in layout.nodes if node not in heads]):
         figure.add_scatter(
-            x=[spots[node][0] for node in nodes],
-            y=[spots[node][1] for node in nodes],
+            x=[layout.nodes[node][0] for node in nodes],
+            y=[layout.nodes[node][1] for node in nodes],
             mode="markers+text",
-            marker={"size": size, "color": style.theme.ground, "line": {"color": style.theme.ink, "width": 1.5}},
+            marker={"size": NODE_HEIGHT, "opacity": 0},
             text=[plain(_name(words, node)) for node in nodes],
-            textfont={"size": 10, "color": style.theme.ink},
+            textfont={"size": 11, "color": style.theme.ink},
             customdata=[head_data(HeadRef.parse(node)) for node in nodes] if nodes is heads else None,
-            hoverinfo="text",
+            hovertext=[words("figure.circuit.open", head=node) for node in nodes] if nodes is heads else None,
+            hoverinfo="text" if nodes is heads else "skip",
             showlegend=False,
         )
-    layers = sorted({int(y) for node, (_, y) in spots.items() if node not in (EMBEDDINGS, ANSWER)})
-    figure.update_xaxes(visible=False)
-    figure.update_yaxes(title_text=style.label("layer"), tickvals=layers, showgrid=True)
+    return _framed(figure, layout, run, style)
+
+
+def _framed(figure: go.Figure, layout: CircuitLayout, run: Run, style: Style) -> go.Figure:
+    """The figure as large as its layout, so that a pixel of the one is a pixel of the other; a wider page stretches it."""
+    every = [*layout.nodes.values(), *(point for path in layout.paths for point in path)]
+    left, right = (end(x for x, _ in every) for end in (partial(min, default=0.0), partial(max, default=0.0)))
+    top = max((y for _, y in every), default=0.0)
+    width, height = right - left + NODE_WIDTH + 24, top + 2 * NODE_HEIGHT
+    figure.update_xaxes(visible=False, range=[left - NODE_WIDTH / 2 - 12, right + NODE_WIDTH / 2 + 12])
+    figure.update_yaxes(
+        title_text=style.label("layer"), tickvals=list(layout.layers), ticktext=[str(layer) for layer in layout.layers.values()],
+        showgrid=True, range=[-NODE_HEIGHT, top + NODE_HEIGHT],
+    )  # fmt: skip
     facts = run.facts.options
-    heading = words("figure.circuit.heading", answer=getattr(facts, "answer", ""), against=getattr(facts, "against", ""))
-    return finish(figure, run, style, heading, height=340 + 52 * (max(layers, default=0) - min(layers, default=0)))
-
-
-def _positions(edges: list[Connection]) -> dict[str, tuple[float, float]]:
-    """Where each node stands: heads at the height of their layer, across by their number."""
-    nodes = {node for edge in edges for node in (edge.sender, edge.receiver)}
-    heads = sorted(HeadRef.parse(node)[1:] for node in nodes if node not in (EMBEDDINGS, ANSWER))
-    spots = {str(HeadRef("", layer, head)): (float(head), float(layer)) for layer, head in heads}
-    layers, numbers = [layer for layer, _ in heads] or [0], [head for _, head in heads] or [0]
-    middle = (min(numbers) + max(numbers)) / 2
-    ends = {EMBEDDINGS: (middle, min(layers) - 1.5), ANSWER: (middle, max(layers) + 1.5)}
-    return {**{node: spot for node, spot in ends.items() if node in nodes}, **spots}
+    heading = style.words("figure.circuit.heading", answer=getattr(facts, "answer", ""), against=getattr(facts, "against", ""))
+    finish(figure, run, style, heading, height=int(height) + 150)
+    return figure.update_layout(width=max(720, int(width) + 88))
 
 
 def _name(words: Words, node: str) -> str:
