@@ -70,7 +70,7 @@ PAPERS: tuple[Cell, ...] = (
         "ja": "# 四つの論文を、図ごとに\n\nVaswani ら (2017)、Vig (2019, BertViz)、Clark ら (2019, *What Does BERT Look At?*)、Yeh ら (2023, AttentionViz)"
         " の図です。モデルは付属の BERT 型 (12層 × 12ヘッド、0から数えます)。`text` や自分のファイルに変えて、実行し直せます。",
     },
-    "import eyeline as el\nfrom IPython.display import display\n\n"
+    "from IPython.display import display\n\nimport eyeline as el\n\n"
     'model = el.load()\ntext = "The cat sat on the mat because it was tired."\ntrace = model.trace(text)\ntrace',
     {
         "en": "## Vig: all heads, then one\n\nThe model view has one small picture for each head, the head view one head: in L9·H7 *it* looks at *cat*.",
