@@ -55,6 +55,7 @@ def test_every_slow_call_runs(names, call, tmp_path, monkeypatch):
 def run_commands(commands: Sequence[str], monkeypatch, capfd) -> None:
     """In the present folder, each in the order of the page; what a command writes, later ones may read."""
     Path("sample.txt").write_text("\n\n".join(sample_text().split("\n\n")[:4]), encoding="utf-8")
+    Path("one.txt").write_text("the brown capybara is sleeping now\n", encoding="utf-8")
     Path("glove.txt").write_text("the 0.1 0.2 0.3\na 0.3 -0.1 0.2\nand 0.2 0.2 -0.3\n", encoding="utf-8")
     for command in commands:
         monkeypatch.setattr(sys, "argv", shlex.split(command))

@@ -1,0 +1,222 @@
+"""Take the pictures of README.md and docs/ from the product as it is.
+
+    python -m scripts.pictures              (all of them)
+    python -m scripts.pictures head space   (these)
+
+Runs on the embedded models and the built-in texts; the app is started in a workspace of its own. Chromium must be installed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
+
+import eyeline as el
+from eyeline.views.view import View
+
+FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
+CAT = "The cat sat on the mat because it was tired."
+DRAWN = ".eyeline-view[data-drawn]"
+#: Window of a page of the app.
+WIDTH, HEIGHT = 1200, 1000
+
+
+@cache
+def model() -> el.Model:
+    return el.load()
+
+
+@cache
+def paragraphs() -> list[str]:
+    return el.corpora.sample_text().split("\n\n")
+
+
+@cache
+def trace() -> el.Trace:
+    return model().trace(CAT)
+
+
+def shot(page: Page, name: str, view: View, width: int, height: int) -> None:
+    """A view on its own page."""
+    with TemporaryDirectory() as folder:
+        view.save(Path(folder) / "view.html")
+        page.set_viewport_size({"width": width, "height": height})
+        page.goto((Path(folder) / "view.html").as_uri())
+        page.wait_for_selector("#view[data-drawn]", state="attached")
+        page.wait_for_function("document.fonts.ready.then(() => true)")
+        save(page, name)
+
+
+def save(page: Page, name: str) -> None:
+    path = FOLDER / f"{name}.png"
+    page.screenshot(path=path)
+    shrink(path)
+
+
+def shrink(path: Path) -> None:
+    """128 colours are enough for lines, words and points."""
+    Image.open(path).convert("RGB").quantize(128).save(path, "png", optimize=True)
+
+
+def head(page: Page) -> None:
+    shot(page, "head", el.head_view(trace(), layer=9, heads=[7], locked=[8]), 900, 560)
+
+
+def neuron(page: Page) -> None:
+    shot(page, "neuron", el.neuron_view(trace(), layer=9, head=7, query=8), 1080, 560)
+
+
+def space(page: Page) -> None:
+    shot(page, "space", el.space_view(el.space(model(), paragraphs()[:16], layers=[2, 4, 7, 9])), 1400, 700)
+
+
+def space_shared(page: Page) -> None:
+    shot(page, "space-shared", el.space_view(el.space(model(), paragraphs()[:6], of="shared")), 1160, 700)
+
+
+@cache
+def treebank(folder: Path) -> Path:
+    path = folder / "sample.conllu"
+    el.treebanks.write_sample(path, 300)
+    return path
+
+
+def figures(runs: Path) -> None:
+    """Pictures of grammar and reference, from the runs that the app shows too."""
+    grammar = el.open(runs / "grammar")
+    el.figures.save_figure(grammar, "syntax_examples", FOLDER / "syntax_examples.png")
+    el.figures.save_figure(grammar, "coreference_example", FOLDER / "coreference.png")
+    for name in ("syntax_examples", "coreference"):
+        shrink(FOLDER / f"{name}.png")
+
+
+def write_runs(runs: Path) -> None:
+    """One run of each kind, on the built-in texts."""
+    el.analyse(model(), paragraphs()[:16], folder=None).save(runs / "corpus")
+    file = treebank(runs.parent)
+    el.syntax(model(), file, min_count=50).save(runs / "grammar")
+    el.coreference(model(), file).save(runs / "grammar")
+    el.space(model(), paragraphs()[:16], layers=[4, 9]).save(runs / "space")
+
+
+@contextmanager
+def app(workspace: Path) -> Iterator[str]:
+    """The app on a free port of this machine."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port = listening.getsockname()[1]
+    command = [sys.executable, "-m", "eyeline", "app", "--port", str(port), "--no-browser", "--workspace", str(workspace)]
+    server = subprocess.Popen(command, env=os.environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        while True:
+            if server.poll() is not None:
+                raise SystemExit("The app ended.")
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5)  # noqa: S310 - loopback
+                break
+            except OSError:
+                time.sleep(0.5)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.terminate()
+        server.wait(20)
+
+
+def visit(page: Page, address: str, wait: str, height: int = HEIGHT) -> None:
+    """Open a page of the app, and wait until its script has ended and what is named is there."""
+    page.set_viewport_size({"width": WIDTH, "height": height})
+    page.goto(address)
+    page.wait_for_selector(wait, state="attached")
+    settled(page)
+
+
+def settled(page: Page) -> None:
+    page.wait_for_function("document.querySelector('.stApp')?.dataset.testScriptState === 'notRunning'")
+
+
+def app_look(page: Page, address: str) -> None:
+    visit(page, f"{address}/?lang=en", DRAWN)
+    save(page, "app-look")
+
+
+def app_learn(page: Page, address: str) -> None:
+    visit(page, f"{address}/learn?lang=ja&step=7", DRAWN, 800)
+    save(page, "app-learn")
+
+
+def app_corpus(page: Page, address: str) -> None:
+    visit(page, f"{address}/runs?lang=en&run=corpus", ".js-plotly-plot .main-svg")
+    page.wait_for_selector(DRAWN, state="attached")
+    page.locator(".js-plotly-plot").first.scroll_into_view_if_needed()
+    save(page, "app-corpus")
+
+
+def app_grammar(page: Page, address: str) -> None:
+    visit(page, f"{address}/runs?lang=en&run=grammar", "[class*=st-key-wide-examples] .js-plotly-plot .main-svg")
+    page.locator("[class*=st-key-wide-examples]").scroll_into_view_if_needed()
+    save(page, "app-grammar")
+
+
+def app_space(page: Page, address: str) -> None:
+    visit(page, f"{address}/runs?lang=en&run=space", DRAWN)
+    scene = "document.querySelector('.eyeline-view').eyeline"
+    spot = page.evaluate(f"{scene}.scene().thumbnails[4]")
+    page.locator(".eyeline-view canvas").first.click(position={"x": spot["x"] + 15, "y": spot["y"] + 15})
+    page.wait_for_function(f"{scene}.state().opened")
+    page.locator(".eyeline-view").first.scroll_into_view_if_needed()
+    settled(page)
+    save(page, "app-space")
+
+
+VIEWS: dict[str, Callable[[Page], None]] = {"head": head, "neuron": neuron, "space": space, "space-shared": space_shared}
+PAGES: dict[str, Callable[[Page, str], None]] = {
+    "app-look": app_look,
+    "app-learn": app_learn,
+    "app-corpus": app_corpus,
+    "app-grammar": app_grammar,
+    "app-space": app_space,
+}
+FIGURES = ("syntax_examples", "coreference")
+
+
+def main(names: list[str]) -> None:
+    wanted = names or [*VIEWS, *PAGES, *FIGURES]
+    unknown = set(wanted) - {*VIEWS, *PAGES, *FIGURES}
+    if unknown:
+        raise SystemExit(f"No picture is called {', '.join(sorted(unknown))}.")
+    with sync_playwright() as player:
+        browser = player.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        page: Any = browser.new_page(color_scheme="light", locale="en-GB")
+        page.set_default_timeout(120_000)
+        for name in wanted:
+            if name in VIEWS:
+                VIEWS[name](page)
+        if set(wanted) & {*PAGES, *FIGURES}:
+            with TemporaryDirectory() as folder:
+                write_runs(Path(folder) / "runs")
+                if set(wanted) & set(FIGURES):
+                    figures(Path(folder) / "runs")
+                if set(wanted) & set(PAGES):
+                    with app(Path(folder)) as address:
+                        for name in wanted:
+                            if name in PAGES:
+                                PAGES[name](page, address)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
