@@ -126,7 +126,7 @@ def app(workspace: Path) -> Iterator[str]:
             if server.poll() is not None:
                 raise SystemExit("The app ended.")
             try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5)  # noqa: S310 - loopback
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=5)
                 break
             except OSError:
                 time.sleep(0.5)
