@@ -36,7 +36,7 @@ from eyeline.measures.space.fitted_projection import fit_projections
 from eyeline.measures.space.freed_points import free_texts
 from eyeline.measures.space.project import METHODS, project
 from eyeline.measures.space.projection_loss import divergence
-from eyeline.results.space.space import Vectors
+from eyeline.results.space.stack import Vectors
 from eyeline.results.space.tokens import SpaceTokens
 
 DATA = Path(os.environ.get("EYELINE_DATA", Path(__file__).parents[3] / "shared" / "data"))

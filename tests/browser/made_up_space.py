@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from eyeline.results.space.space import LEVELS, TOP, Space, SpaceStack
+from eyeline.results.space.space import Space
+from eyeline.results.space.stack import LEVELS, TOP, SpaceStack
 from eyeline.results.space.tokens import SpaceTokens
 from eyeline.views import View, space_view
 

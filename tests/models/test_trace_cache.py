@@ -14,8 +14,8 @@ import pytest
 import torch
 
 import eyeline as el
+from eyeline.capture.trace import Trace
 from eyeline.errors import StorageError
-from eyeline.models import trace_cache as cache_module
 from eyeline.models.passes import Passes
 from tests.capture.families import FAMILIES, tiny_tokenizer
 
@@ -101,7 +101,7 @@ def test_a_disk_that_is_full_costs_the_cache_and_not_the_trace(cached, monkeypat
     def full(*_):
         raise StorageError("x: cannot be written (No space left on device).")
 
-    monkeypatch.setattr(cache_module, "save_trace", full)
+    monkeypatch.setattr(Trace, "save", full)
     assert cached.trace(TEXT).weights.shape[0] == 3
     assert "not cached" in caplog.text
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -148,12 +147,7 @@ def shortened(text: TokenizedText, n: int) -> TokenizedText:
     kept = list(range(min(n, len(text))))
     if n < len(text) and text.special[-1]:
         kept[-1] = len(text) - 1
-
-    def cut(values: tuple) -> tuple:  # type: ignore[type-arg]
-        return tuple(values[i] for i in kept) if values else ()
-
-    per_token = ("tokens", "words", "segments", "special", "ids", "spans", "types")
-    return dataclasses.replace(text, **{name: cut(getattr(text, name)) for name in per_token})
+    return text.only(kept)
 
 
 def documents_of(corpus: Corpus, model: Model, *, pairs: bool, limit: int | None, max_tokens: int | None, seed: int) -> Iterator[Document]:

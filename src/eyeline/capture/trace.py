@@ -13,7 +13,7 @@ from eyeline.capture.answer.prediction import Prediction
 from eyeline.capture.arrays import stack_from_arrays
 from eyeline.capture.quantity import KEY, Quantity
 from eyeline.capture.stack import Stack
-from eyeline.capture.trace_file import save_trace
+from eyeline.capture.trace_file import write_trace
 from eyeline.errors import TraceError
 from eyeline.text.tokenized import TokenizedText
 
@@ -125,7 +125,7 @@ class Trace:
 
     def save(self, path: str | Path) -> Path:
         """Write to a safetensors file, whole or not at all; its path. `el.open` reads it, without torch."""
-        save_trace(self, path)
+        write_trace(path, self.model, self.stacks, self.about, self.prediction)
         return Path(path)
 
     @classmethod

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from eyeline.capture.answer.prediction import Prediction
+from eyeline.capture.stack import Stack
 from eyeline.storage.sealed import FileKind, write_sealed
-from eyeline.text.tokenized import TokenizedText
-
-if TYPE_CHECKING:
-    from eyeline.capture.stack import Stack
-    from eyeline.capture.trace import Trace
+from eyeline.text.tokenized import TokenizedText, index_of
 
 TRACE = FileKind(
     "trace",
@@ -25,14 +24,14 @@ KEEPABLE = ("weights", "queries", "keys", "values")
 ARRAYS = (*KEEPABLE, "mask", "bias")
 
 
-def save_trace(trace: Trace, path: str | Path) -> None:
-    """Write a trace to `path`. A full disk or a missing folder is a StorageError, and leaves no file behind."""
+def write_trace(path: str | Path, model: str, stacks: Mapping[str, Stack], about: Mapping[str, Any], prediction: Prediction | None) -> None:
+    """Write the parts of a trace to `path`. A full disk or a missing folder is a StorageError, and leaves no file behind."""
     arrays: dict[str, np.ndarray] = {}
     texts: list[TokenizedText] = []
-    stacks = {name: _describe(stack, texts, arrays) for name, stack in trace.stacks.items()}
-    header = {"model": trace.model, "about": dict(trace.about), "texts": [text.to_json() for text in texts], "stacks": stacks}
-    if trace.prediction is not None:
-        header["prediction"] = trace.prediction.to_json()
+    described = {name: _describe(stack, texts, arrays) for name, stack in stacks.items()}
+    header = {"model": model, "about": dict(about), "texts": [text.to_json() for text in texts], "stacks": described}
+    if prediction is not None:
+        header["prediction"] = prediction.to_json()
     write_sealed(path, TRACE, header, arrays)
 
 
@@ -60,14 +59,9 @@ def _describe(stack: Stack, texts: list[TokenizedText], arrays: dict[str, np.nda
             indices.append(known)
         kept[what] = indices
 
-    def text_index(text: TokenizedText) -> int:
-        if text not in texts:
-            texts.append(text)
-        return texts.index(text)
-
     return {
-        "query_text": text_index(stack.query_text),
-        "key_text": text_index(stack.key_text),
+        "query_text": index_of(stack.query_text, texts),
+        "key_text": index_of(stack.key_text, texts),
         "layers": list(stack.layers),
         "scales": list(stack.scales),
         "plain": stack.plain,

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import platformdirs
 import transformers
 
-from eyeline.capture.trace_file import save_trace
 from eyeline.capture.trace_read import open_trace
 from eyeline.errors import StorageError
 from eyeline.storage.cache import FolderCache
@@ -79,7 +78,7 @@ class TraceCache:
     def put(self, key: str, trace: Trace) -> None:
         """Keep a trace, and make room for it. A disk that is full costs the cache, not the trace: a notice says so."""
         try:
-            self._files.put(key, lambda path: save_trace(trace, path))
+            self._files.put(key, trace.save)
         except OSError as error:
             log.warning("The trace was not cached. %s", error)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from eyeline.capture.stack import STACKS
 from eyeline.errors import TraceError, nearest
 from eyeline.plots import compare
 from eyeline.plots.causes import circuit, effects, faithfulness, patching, pruning, sharpness
@@ -14,7 +15,7 @@ from eyeline.plots.figure import Figure
 from eyeline.plots.grammar import syntax, syntax_examples
 from eyeline.plots.probes import probe_parses, probe_weights, probes, probes_learning
 from eyeline.plots.space import space, space_pairs
-from eyeline.plots.stacks import STACKS, tables_of
+from eyeline.plots.stacks import tables_of
 from eyeline.plots.style import Style
 from eyeline.results.run import Run
 

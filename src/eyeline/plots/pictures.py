@@ -14,7 +14,7 @@ from eyeline.plots.style import Style
 from eyeline.results.run import Run
 from eyeline.storage.names import as_path
 
-KINDS = ("png", "svg", "pdf")
+PICTURE_KINDS = ("png", "svg", "pdf")
 #: Of figures that do not say their size, in pixels of the page; heights are the figures' own.
 WIDTH, HEIGHT = 1000, 500
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -49,8 +49,10 @@ def save_pictures(figures: Mapping[Path, Any]) -> None:
 
 
 def check_kind(kind: str, given: str) -> None:
-    if kind not in KINDS:
-        raise EyelineError(f"{given}: not a kind of picture that can be drawn.", f"Choose {', '.join(KINDS[:-1])} or {KINDS[-1]}.")
+    if kind not in PICTURE_KINDS:
+        raise EyelineError(
+            f"{given}: not a kind of picture that can be drawn.", f"Choose {', '.join(PICTURE_KINDS[:-1])} or {PICTURE_KINDS[-1]}."
+        )
 
 
 def _browser() -> str:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from eyeline.capture.stack import STACKS
 from eyeline.results.run import Run
 from eyeline.results.table import Table
 
-#: A table of one stack of an encoder-decoder model carries its name: head_map_cross.
-STACKS = ("encoder", "decoder", "cross")
-
 
 def tables_of(run: Run, name: str) -> dict[str, Table]:
-    """The tables of that name, by stack: one without a stack, or one for each stack. Empty tables are left out."""
+    """The tables of that name, by stack: one without a stack, or one for each stack (head_map_cross). Empty tables are left out."""
     tables = {"": run.tables[name]} if name in run.tables else {}
     tables |= {stack: run.tables[f"{name}_{stack}"] for stack in STACKS if f"{name}_{stack}" in run.tables}
     return {stack: table for stack, table in tables.items() if len(table)}

@@ -36,7 +36,7 @@ class FolderCache:
         with contextlib.suppress(OSError):
             os.utime(path)
 
-    def put(self, key: str, write: Callable[[Path], None]) -> None:
+    def put(self, key: str, write: Callable[[Path], object]) -> None:
         """Write an entry, and remove others where there is no room. Problems are an OSError."""
         path = self._path(self.folder, key)
         path.parent.mkdir(parents=True, exist_ok=True)

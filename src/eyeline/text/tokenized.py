@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from eyeline.errors import TextError
@@ -79,6 +79,13 @@ class TokenizedText:
             groups.append([position])
         return tuple(map(tuple, groups))
 
+    def only(self, positions: Iterable[int]) -> TokenizedText:
+        """The same text with the tokens at these positions alone; its words and sources stay."""
+        kept = list(positions)
+        by_token = ("tokens", "words", "segments", "special", "ids", "spans", "types")
+        values = {name: getattr(self, name) for name in by_token}
+        return replace(self, **{name: tuple(of_token[i] for i in kept) if of_token else () for name, of_token in values.items()})
+
     def at_word_level(self) -> TokenizedText:
         """The same text with one token a word; special tokens stay."""
         groups = self.word_groups
@@ -123,3 +130,10 @@ class TokenizedText:
         fields = {name: tuple(data[name]) for name in cls.__dataclass_fields__}
         fields["spans"] = tuple((int(start), int(end)) for start, end in fields["spans"])
         return cls(**fields)
+
+
+def index_of(text: TokenizedText, texts: list[TokenizedText]) -> int:
+    """The index of the text in the list; a text that is not there yet is added."""
+    if text not in texts:
+        texts.append(text)
+    return texts.index(text)

@@ -9,7 +9,8 @@ import numpy as np
 from eyeline.errors import TraceError, nearest
 from eyeline.results.space.one_head import distinct_names
 from eyeline.results.space.shown_fidelity import HELD_OUT, IN_PICTURE
-from eyeline.results.space.space import Space, SpaceStack
+from eyeline.results.space.space import Space
+from eyeline.results.space.stack import SpaceStack
 from eyeline.results.space.tokens import SpaceTokens
 from eyeline.text.named_pairs import PairsGiven, named_pairs, pairs_in_texts
 from eyeline.text.tokenized import TokenizedText

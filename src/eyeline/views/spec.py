@@ -13,7 +13,7 @@ from eyeline.capture.stack import Stack
 from eyeline.capture.trace import Trace
 from eyeline.errors import TraceError, nearest
 from eyeline.measures.telling import Telling, telling
-from eyeline.text.tokenized import TokenizedText
+from eyeline.text.tokenized import TokenizedText, index_of
 from eyeline.views.answer.live_answer import AnswersAgain, answer_without, check_answers
 from eyeline.views.encode import NEAREST, Encoded, encode_mask, encode_vectors, encode_weights
 from eyeline.views.quantities import also_arrays, check_also, encode_quantity, quantity_record
@@ -173,13 +173,6 @@ def named_mask(mask: np.ndarray | None, prefix: str, arrays: dict[str, Encoded])
             return name
     arrays[f"{prefix}.mask"] = encoded
     return f"{prefix}.mask"
-
-
-def index_of(text: TokenizedText, texts: list[TokenizedText]) -> int:
-    """The text's place in the list, put there when it is new."""
-    if text not in texts:
-        texts.append(text)
-    return texts.index(text)
 
 
 def text_record(text: TokenizedText) -> dict[str, Any]:

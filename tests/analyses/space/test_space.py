@@ -14,7 +14,7 @@ from eyeline.analyses.space.capture import capture_space
 from eyeline.errors import EyelineError
 from eyeline.measures.space.fitted_projection import fit_projections
 from eyeline.measures.space.gauge import lifted
-from eyeline.results.space.space import FACTS
+from eyeline.results.space.record import FACTS
 from tests.capture.families import FAMILIES, tiny_tokenizer
 from tests.laws.statistics import tiny_model
 from tests.reference.fidelity import share_of_nearest

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import torch
 
@@ -35,13 +34,7 @@ def masked_text(text: TokenizedText, positions: Iterable[int], mask_id: int, mas
 def shortened_text(text: TokenizedText, positions: Iterable[int]) -> TokenizedText:
     """The same text without the tokens at these positions."""
     chosen = set(positions)
-    kept = [i for i in range(len(text)) if i not in chosen]
-
-    def of(values: Sequence[Any]) -> tuple[Any, ...]:
-        return tuple(values[i] for i in kept) if values else ()
-
-    names = ("tokens", "words", "segments", "special", "ids", "spans", "types")
-    return replace(text, **{name: of(getattr(text, name)) for name in names})
+    return text.only(i for i in range(len(text)) if i not in chosen)
 
 
 def probabilities(answered: AnsweredText, erased: Sequence[tuple[int, ...]]) -> list[float]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from eyeline.results.grammar.directions import MENTION_DIRECTIONS, MENTION_TO_ANTECEDENT
 from eyeline.results.table import Cell, Table
-from eyeline.text.coreference.mention import TYPES
+from eyeline.text.coreference.mention import GROUPS, TYPES
 
 NAN = float("nan")
 
@@ -83,7 +83,7 @@ def method_table(scores: Scores, apart: HeldOut | None) -> Table:
     if apart is not None:
         head = apart.heads[0] if apart.heads[0] == apart.heads[1] else (NAN, NAN)
         rows.append(("best head, held out", *head, *scores.accuracies(apart.right).values(), n))
-    return _table(("method", "layer", "head", "all", *TYPES, "n"), rows)
+    return _table(("method", "layer", "head", *GROUPS, "n"), rows)
 
 
 def head_table(scores: Scores) -> Table:
@@ -93,7 +93,7 @@ def head_table(scores: Scores) -> Table:
     for direction, layer in sorted(scores.hits, key=lambda key: (MENTION_DIRECTIONS.index(key[0]), key[1])):
         for head, right in enumerate(scores.hits[direction, layer]):
             rows.append((layer, head, direction, *scores.accuracies(right).values(), len(scores.types), *sizes))
-    return _table(("layer", "head", "direction", "all", *TYPES, "n", *(f"n_{name}" for name in TYPES)), rows)
+    return _table(("layer", "head", "direction", *GROUPS, "n", *(f"n_{name}" for name in TYPES)), rows)
 
 
 def _table(names: tuple[str, ...], rows: list[tuple[Cell, ...]]) -> Table:

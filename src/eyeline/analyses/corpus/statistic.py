@@ -11,8 +11,9 @@ import torch
 
 from eyeline.analyses.corpus.batch import Batch
 from eyeline.analyses.corpus.rows import Rows
-from eyeline.analyses.corpus.sums import STACKS, LayerSum, SumKey
+from eyeline.analyses.corpus.sums import LayerSum, SumKey
 from eyeline.analyses.tables import head_table
+from eyeline.capture.stack import STACKS
 from eyeline.errors import TraceError
 from eyeline.results.table import Table
 

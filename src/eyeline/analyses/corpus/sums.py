@@ -7,9 +7,6 @@ from typing import Self
 
 import numpy as np
 
-#: The order in which tables name the stacks.
-STACKS = ("encoder", "decoder", "cross")
-
 
 @dataclass(frozen=True)
 class SumKey:

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import torch
 
-from eyeline.analyses.grammar.examples import Surest, example_trace, examples_table
-from eyeline.analyses.grammar.relations import ALL, LABELS, Gold, gold_of, halves, rows_of
+from eyeline.analyses.grammar.examples import example_trace, examples_table
+from eyeline.analyses.grammar.relations import LABELS, gold_of, halves, rows_of
+from eyeline.analyses.grammar.tally import Tally
 from eyeline.analyses.progress import ReportProgress, Steps
 from eyeline.analyses.provenance import provenance
 from eyeline.analyses.sampling import sample
 from eyeline.analyses.tables import head_name
-from eyeline.analyses.word_maps import MAX_TOKENS, WordMaps, each_word_map, read_words, reading_stack
+from eyeline.analyses.word_maps import MAX_TOKENS, each_word_map, read_words, reading_stack
 from eyeline.capture.selection import check_layers_of
 from eyeline.errors import TextError, nearest
-from eyeline.measures.governors import OFFSETS, WIDE_OFFSETS, at_offset, best_offset, most_attended
+from eyeline.measures.governors import OFFSETS, WIDE_OFFSETS, best_offset
 from eyeline.models.model import Model, check_model
 from eyeline.results.facts import CorpusFacts, SyntaxOptions
 from eyeline.results.grammar.directions import ARC_DIRECTIONS
@@ -88,76 +87,6 @@ def syntax(
     return Run(
         replace(facts, counts=counts, dropped=dropped, notices=notices, seconds=seconds), tables, example_trace(model, kept, tally.golds)
     )
-
-
-class Tally:
-    """How often each head was right about each relation, in each half of the sentences.
-
-    golds, half   of each sentence: what its words are scored against, and which half it is in
-    names         every relation of these sentences, "all" first
-    right         layer → [half, relation, head, direction]
-    """
-
-    def __init__(self, golds: Sequence[Gold], half: Sequence[int]) -> None:
-        self.golds, self.half = golds, half
-        self.names = [ALL, *sorted({name for gold in golds for name in gold.relations})]
-        self.right: dict[int, np.ndarray] = {}
-        self.surest = Surest(len(self.names))
-        self._number = {name: number for number, name in enumerate(self.names)}
-        self._batch: tuple[tuple[int, ...], tuple[torch.Tensor, ...]] | None = None
-
-    def update(self, maps: WordMaps) -> None:
-        governors, judged, where, of_relation = self._gold_of(maps)
-        words, weights = most_attended(maps.between_words)  # [sentence, head, direction, word]
-        judged = judged[:, None, None].expand_as(words)
-        right = (words.gather(-1, judged) == governors[:, None, None]) & where[:, None, None]
-        n_heads = right.shape[1]
-        flat = right.permute(1, 2, 0, 3).reshape(n_heads * 2, -1).to(of_relation.dtype)  # [head · direction, sentence · word]
-        sums = (flat @ of_relation).reshape(n_heads, 2, 2, len(self.names)).permute(2, 3, 0, 1)  # [half, relation, head, direction]
-        self.right[maps.layer] = self.right.get(maps.layer, 0) + sums.double().cpu().numpy()
-        self.surest.update(maps, weights.gather(-1, judged), of_relation)
-
-    def _gold_of(self, maps: WordMaps) -> tuple[torch.Tensor, ...]:
-        """Governors, judged words, which words are real, [sentence, word] each; and [sentence · word, half · relation]."""
-        if self._batch is None or self._batch[0] != maps.sentences:
-            width, device = maps.width, maps.weights.device
-            shape = (len(maps.sentences), width)
-            governors, judged = torch.full(shape, -9), torch.zeros(shape, dtype=torch.long)
-            of_relation = torch.zeros(*shape, 2, len(self.names))
-            for index, sentence in enumerate(maps.sentences):
-                gold, half = self.golds[sentence], self.half[sentence]
-                n = len(gold.governors)
-                governors[index, :n], judged[index, :n] = torch.tensor(gold.governors), torch.tensor(gold.judged)
-                of_relation[index, :n, half, 0] = 1
-                of_relation[index, range(n), half, [self._number[name] for name in gold.relations]] = 1
-            tensors = (governors.to(device), judged.to(device), maps.inside, of_relation.flatten(2).flatten(0, 1).to(device))
-            self._batch = maps.sentences, tensors
-        return self._batch[1]
-
-    def counts(self) -> dict[str, int]:
-        """How many words each relation has; "all" is not among them."""
-        return dict(Counter(name for gold in self.golds for name in gold.relations))
-
-    def totals(self) -> np.ndarray:
-        """[half, relation]"""
-        lengths = [len(gold.governors) for gold in self.golds]
-        halves = np.repeat(np.array(self.half, np.int64), lengths)  # [word]
-        return np.stack([self._by_relation(halves == half) for half in (0, 1)])
-
-    def offsets_right(self, offsets: Sequence[int]) -> np.ndarray:
-        """How often each fixed offset is right: [relation, offset]"""
-        lengths = np.array([len(gold.governors) for gold in self.golds], np.int64)  # [sentence]
-        n_words = np.repeat(lengths, lengths)  # [word], of its sentence
-        judged = np.array([position for gold in self.golds for position in gold.judged], np.int64)  # [word]
-        governors = np.array([position for gold in self.golds for position in gold.governors], np.int64)  # [word]
-        return np.stack([self._by_relation(at_offset(judged, n_words, offset) == governors) for offset in offsets], -1)
-
-    def _by_relation(self, chosen: np.ndarray) -> np.ndarray:
-        """How many of the chosen words, [word] of all sentences, each relation has; the first number is "all": [relation]"""
-        numbers = np.array([self._number[name] for gold in self.golds for name in gold.relations], np.int64)  # [word]
-        counts = np.bincount(numbers[chosen], minlength=len(self.names)).astype(np.float64)
-        counts[0] = chosen.sum()
-        return counts
 
 
 def _best_table(tally: Tally, rows: Sequence[str]) -> Table:

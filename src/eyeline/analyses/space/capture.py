@@ -16,7 +16,7 @@ from eyeline.capture.selection import check_layers
 from eyeline.capture.stack import Stack
 from eyeline.errors import ModelError, TextError, TraceError
 from eyeline.models.model import Model
-from eyeline.results.space.space import Vectors
+from eyeline.results.space.stack import Vectors
 from eyeline.results.space.tokens import SpaceTokens
 from eyeline.text.corpora.corpus import Corpus
 from eyeline.text.tokenized import TokenizedText

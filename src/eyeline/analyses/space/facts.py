@@ -9,7 +9,7 @@ import numpy as np
 from eyeline.analyses.space.capture import CapturedStack
 from eyeline.measures.focus import entropy
 from eyeline.measures.space.fidelity import Fidelity, TextPicture, fidelity
-from eyeline.results.space.space import LEVELS, TOP
+from eyeline.results.space.stack import LEVELS, TOP
 
 #: Maps of at most so many bytes are kept whole.
 MAPS_ROOM = 256 << 20

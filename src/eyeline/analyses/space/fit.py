@@ -15,7 +15,7 @@ from eyeline.measures.space.fidelity import Fidelity, fidelity
 from eyeline.measures.space.fitted_projection import fit_projections
 from eyeline.measures.space.freed_points import free_texts
 from eyeline.measures.space.projection_loss import HeadText, PlaneProjections, divergence
-from eyeline.results.space.space import LinearProjections
+from eyeline.results.space.stack import LinearProjections
 
 #: Steps on all texts together after the fit on the built-in paragraphs.
 STEPS_FROM_BACKGROUND = 150

@@ -12,7 +12,7 @@ from eyeline.measures.bootstrap import bootstrap_share
 from eyeline.measures.space.fidelity import Fidelity
 from eyeline.measures.space.project import METHODS
 from eyeline.results.facts import FidelityFacts, SpaceOptions
-from eyeline.results.space.space import SpaceStack
+from eyeline.results.space.stack import SpaceStack
 
 
 def gauge_notices(stacks: Mapping[str, SpaceStack], options: SpaceOptions) -> list[str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from eyeline.analyses.space.gauge import check_gauge
-from eyeline.analyses.space.shared import SHARED_GAUGES
 from eyeline.errors import TraceError, nearest
+from eyeline.measures.space.gauge import SHARED_GAUGES
 from eyeline.measures.space.project import METHODS, check_method
 from eyeline.measures.space.search_gauge import DISTANCES, WHERE, Agreement
-from eyeline.results.space.space import KINDS
+from eyeline.results.space.record import KINDS
 
 PROJECTIONS = ("fitted", "freed", *METHODS)
 

@@ -11,7 +11,7 @@ from eyeline.analyses.progress import ReportStep
 from eyeline.analyses.space.gauge import LayerGauge
 from eyeline.measures.space.project import check_method, principal_axes, project
 from eyeline.results.facts import SpaceOptions
-from eyeline.results.space.space import LinearProjections
+from eyeline.results.space.stack import LinearProjections
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,8 @@ from eyeline.models.model import Model, check_model
 from eyeline.results.facts import GaugeCheck, RunFacts, SpaceOptions, StackCheck
 from eyeline.results.space.gauge_row import GaugeRow
 from eyeline.results.space.shown_fidelity import HELD_OUT
-from eyeline.results.space.space import LinearProjections, Space, SpaceStack
+from eyeline.results.space.space import Space
+from eyeline.results.space.stack import LinearProjections, SpaceStack
 from eyeline.text.corpora.corpus import Corpus, Item
 
 #: The steps that a projection reports for each stack, after the texts are read.

@@ -26,8 +26,6 @@ from eyeline.measures.space.pull_back import Rotation, measure_rotation, pull_ba
 SCALE_TOKENS = 2_000
 #: UMAP and t-SNE get at most so many points, in so many directions of most variance.
 MOST_POINTS, DIRECTIONS = 60_000, 50
-#: The gauges that can be one for all heads and layers.
-SHARED_GAUGES = ("ring", "lifted", "attentionviz", "none")
 #: Queries on the ring are so many times as far from the middle as the farthest key.
 RING = 1.5
 

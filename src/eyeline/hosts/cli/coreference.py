@@ -16,6 +16,7 @@ from eyeline.hosts.cli.language import Language
 from eyeline.hosts.cli.models import ModelName
 from eyeline.hosts.cli.progress import progress_bars
 from eyeline.hosts.cli.terminal import console
+from eyeline.text.coreference.mention import GROUPS
 
 
 def coreference(
@@ -58,10 +59,10 @@ def coreference(
             progress=report_progress,
         )  # fmt: skip
         report = write_report(run.save(output), language)
-    table = Table("method", "head", *(f"{name} (%)" for name in ("all", "pronoun", "proper", "nominal")), box=None, header_style="bold")
+    table = Table("method", "head", *(f"{name} (%)" for name in GROUPS), box=None, header_style="bold")
     for row in run.table("coreference").rows():
         head = "" if math.isnan(float(row["layer"])) else str(HeadRef("", int(row["layer"]), int(row["head"])))
-        scores = (float(row[name]) for name in ("all", "pronoun", "proper", "nominal"))
+        scores = (float(row[name]) for name in GROUPS)
         table.add_row(str(row["method"]), head, *("–" if math.isnan(score) else f"{score:.1f}" for score in scores))
     console.print(table)
     for notice in [*left_out(run), *run.facts.notices]:

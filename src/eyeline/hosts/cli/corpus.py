@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from eyeline.analyses.progress import StopRequestedError
 from eyeline.hosts.cli.advice import for_the_command_line
 from eyeline.hosts.cli.language import Language
 from eyeline.hosts.cli.models import ModelName
-from eyeline.hosts.cli.progress import progress_bars
+from eyeline.hosts.cli.progress import progress_bars, resumable
 from eyeline.hosts.cli.terminal import console
 
 if TYPE_CHECKING:
@@ -69,17 +68,12 @@ def analyse(
     statistics = statistics_named(only or ANALYSES, targets)
     opened = read_corpus(corpus, kind=kind, paragraphs=paragraphs)
     loaded = load(model)
-    try:
-        with writing_run(output, "analyse", overwrite=resume), progress_bars() as report_progress:
-            run = run_analysis(
-                loaded, opened, statistics, limit=limit, max_tokens=max_tokens, pairs=pairs, window=window, layers=chosen, seed=seed,
-                folder=output, resume=resume, progress=report_progress,
-            )  # fmt: skip
-            report = write_report(run.save(output), language)
-    except StopRequestedError:
-        raise StopRequestedError(
-            f"Stopped. What was measured so far is saved in {output}: add --resume to the same command to go on."
-        ) from None
+    with resumable(output), writing_run(output, "analyse", overwrite=resume), progress_bars() as report_progress:
+        run = run_analysis(
+            loaded, opened, statistics, limit=limit, max_tokens=max_tokens, pairs=pairs, window=window, layers=chosen, seed=seed,
+            folder=output, resume=resume, progress=report_progress,
+        )  # fmt: skip
+        report = write_report(run.save(output), language)
     if pictures:
         _draw(run, output, pictures, language)
     counts = run.facts.counts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import rich.progress
 from rich.markup import escape
@@ -37,3 +38,14 @@ def progress_bars() -> Iterator[ReportProgress]:
                     raise StopRequestedError
 
             yield report_or_stop
+
+
+@contextmanager
+def resumable(output: Path) -> Iterator[None]:
+    """Around a run that keeps what it has measured: where it is stopped, the message says how to go on."""
+    try:
+        yield
+    except StopRequestedError:
+        raise StopRequestedError(
+            f"Stopped. What was measured so far is saved in {output}: add --resume to the same command to go on."
+        ) from None

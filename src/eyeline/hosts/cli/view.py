@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from eyeline.capture.trace import Trace
 
 
-PICTURES = (".svg", ".pdf", ".png")
-
-
 class Kind(StrEnum):
     """The three views."""
 
@@ -98,6 +95,8 @@ def _check(output: Path, kind: Kind, red: list[str], layout: TokenLayout, state:
     option = "--red" if red else f"--layout {layout.value}"
     if kind is not Kind.head:
         raise EyelineError(f"{option} with --view {kind.value}.", "It draws the graph of one head: leave --view out.")
+    from eyeline.views.page import PICTURES
+
     if ending not in PICTURES:
         raise EyelineError(f"{option} with {output.name}.", "Only pictures have it: write to .svg, .pdf or .png, or leave it out.")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from eyeline.heads import HeadRef
 from eyeline.plots.probes.probes import epochs_text, label_of
 from eyeline.results.table import Cell
+from eyeline.text.coreference.mention import GROUPS
 from eyeline.words import Words
 
 #: Kind of run → the interactive page that its command writes into the folder.
@@ -16,7 +17,7 @@ TABLES: dict[str, dict[str, str]] = {
         "relation": "", "count": "{:,}", "head": "", "direction": "", "accuracy": PERCENT, "accuracy_held_out": PERCENT,
         "baseline": PERCENT, "offset": "{:+d}", "baseline_any": PERCENT, "offset_any": "{:+d}",
     },
-    "coreference": {"method": "", "head": "", **dict.fromkeys(("all", "pronoun", "proper", "nominal"), "{:.1f}"), "n": "{:,}"},
+    "coreference": {"method": "", "head": "", **dict.fromkeys(GROUPS, "{:.1f}"), "n": "{:,}"},
     "probes": {
         "probe": "", "uas": PERCENT, "low": PERCENT, "high": PERCENT, "uas_with_punctuation": PERCENT, "spread": "{:.2f}", "n": "{:,}",
         "epochs": "",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import html
 from pathlib import Path
 
+from eyeline.capture.stack import STACKS
 from eyeline.errors import EyelineError
 from eyeline.hosts.report.page import POLICY, VIEWS, ReportPart, report_page
 from eyeline.hosts.report.text import PAGES
 from eyeline.plots.figures import FIGURES as CATALOGUE
 from eyeline.plots.figures import available, figure, record_of
-from eyeline.plots.stacks import STACKS
 from eyeline.plots.style import Style
 from eyeline.results.notable import Notable, notable_heads
 from eyeline.results.run import Run, open_run

@@ -13,6 +13,8 @@ from eyeline.measures.space.pairs import AllPairs, TextPairs
 from eyeline.measures.space.search_gauge import Agreement, search_gauge
 
 GAUGES = ("attentionviz", "searched", "lifted", "none")
+#: Of one space for all heads and layers.
+SHARED_GAUGES = ("ring", "lifted", "attentionviz", "none")
 #: Where the scale is searched: log c from −4 to 4, then by golden section around the best of these.
 COARSE = np.linspace(-4.0, 4.0, 17)
 FINER = 24

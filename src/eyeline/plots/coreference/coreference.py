@@ -12,22 +12,22 @@ from eyeline.plots.style import Style, finish, head_colour
 from eyeline.results.facts import present
 from eyeline.results.run import Run
 from eyeline.results.table import Cell
+from eyeline.text.coreference.mention import GROUPS
 from eyeline.words import Words
 
 #: Rules are grey, the better the darker; a head has its own colour.
 GREYS = {"nearest": "#c3c9d2", "head match": "#939ba8", "rule-based": "#5b6472"}
-TYPES = ("all", "pronoun", "proper", "nominal")
 
 
 def draw(run: Run, style: Style, stack: str) -> go.Figure:
     """Bars: per cent of the mentions whose antecedent a method finds. Types that do not occur have no bar and say n = 0."""
     words, table = style.words, run.table("coreference")
     sizes = {"all": int(table["n"][0]), **present(run.facts.coreference, "coreference").n}
-    groups = [words("figure.coreference.group", mention=words.name("mention", name), n=f"{sizes[name]:,}") for name in TYPES]
+    groups = [words("figure.coreference.group", mention=words.name("mention", name), n=f"{sizes[name]:,}") for name in GROUPS]
     best = next(row for row in table.rows() if row["method"] == "best head")
     figure = go.Figure()
     for row in table.rows():
-        method, values = str(row["method"]), [float(row[name]) for name in TYPES]
+        method, values = str(row["method"]), [float(row[name]) for name in GROUPS]
         name = _label(words, row)
         figure.add_bar(
             x=groups,

@@ -6,18 +6,18 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from eyeline.plots.coreference.coreference import TYPES
 from eyeline.plots.figure import Figure
 from eyeline.plots.head_grid import grid_axes, head_grid
 from eyeline.plots.style import Style, buttons, colour_bar, finish
 from eyeline.results.run import Run
+from eyeline.text.coreference.mention import GROUPS
 
 
 def draw(run: Run, style: Style, stack: str) -> go.Figure:
     """Heatmaps with one scale, the best head of each framed; buttons choose the direction where a model looks both ways."""
     words, theme, table = style.words, style.theme, run.table("coreference_heads")
     directions = list(dict.fromkeys(map(str, table.columns["direction"])))
-    types = [name for name in TYPES if not np.isnan(table[name].astype(float)).all()]  # those that occur
+    types = [name for name in GROUPS if not np.isnan(table[name].astype(float)).all()]  # those that occur
     rows = -(-len(types) // 2)
     figure = make_subplots(
         rows, 2, subplot_titles=[words.name("mention", name) for name in types], horizontal_spacing=0.1, vertical_spacing=0.28 / rows,

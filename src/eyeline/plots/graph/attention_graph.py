@@ -12,6 +12,8 @@ from eyeline.capture.stack import Stack
 from eyeline.capture.trace import Trace
 from eyeline.errors import StorageError, TraceError, nearest
 from eyeline.heads import HeadRef
+from eyeline.plots.graph.draw import draw
+from eyeline.plots.graph.drawn_graph import BLUE, DrawnGraph
 from eyeline.plots.graph.placement import REDUCERS, reduced
 from eyeline.storage.files import write_whole
 from eyeline.storage.names import as_path
@@ -19,49 +21,14 @@ from eyeline.text.named_pairs import PairsGiven, named_pairs
 from eyeline.words import Words
 
 LAYOUTS = ("columns", "values", *REDUCERS)
-#: More edges than this are a blue cloud that takes minutes to draw; weaker ones than FAINTEST cannot be seen.
-MOST_EDGES, FAINTEST = 5000, 1e-6
-BLUE = "#2563eb"
 
 
 @dataclass(frozen=True)
-class AttentionGraph:
-    """What is drawn: weights [query, key] between two lists of tokens, the pairs in red, and for the value layout a point a token."""
-
-    weights: np.ndarray
-    query_tokens: tuple[str, ...]
-    key_tokens: tuple[str, ...]
-    title: str
-    red: tuple[tuple[int, int], ...] = ()
-    threshold: float = 0.0
-    positions: np.ndarray | None = None  # [token, 2]
-    explained: tuple[float, float] | None = None
-    placement: str = ""  # how the points were placed, where not by principal components
-    colour: str = BLUE
-    language: str = "en"
-
-    def edges(self) -> list[tuple[int, int, float]]:
-        """(query, key, weight) from weak to strong, so that the strong are drawn last; the red ones, however weak, after all."""
-        red = set(self.red)
-        order = np.argsort(self.weights, axis=None, kind="stable")[-MOST_EDGES - len(red) :]
-        queries, keys = np.unravel_index(order, self.weights.shape)
-        every = zip(queries.tolist(), keys.tolist(), self.weights.ravel()[order].tolist(), strict=True)
-        edges = [edge for edge in every if edge[2] >= max(self.threshold, FAINTEST) and edge[:2] not in red]
-        return edges[-MOST_EDGES:] + [(query, key, float(self.weights[query, key])) for query, key in self.red]
-
-    @property
-    def heading(self) -> str:
-        """The title, and what was left out of the drawing."""
-        words = Words(self.language)
-        left_out = words("figure.label.weights_from", threshold=f"{self.threshold:g}") if self.threshold else ""
-        if int((self.weights >= max(self.threshold, FAINTEST)).sum()) > MOST_EDGES:
-            left_out = words("figure.label.strongest_weights", n=f"{MOST_EDGES:,}")
-        return f"{self.title} · {left_out}" if left_out else self.title
+class AttentionGraph(DrawnGraph):
+    """The attention of one head as a graph, to be shown in a notebook or written as a picture."""
 
     def save(self, path: str | Path) -> None:
         """Write .svg, .pdf or .png, whole or not at all; the same graph gives the same bytes."""
-        from eyeline.plots.graph.draw import draw
-
         ending = as_path(path).suffix.lower()
         if ending not in (".svg", ".pdf", ".png"):
             raise StorageError(
@@ -70,14 +37,10 @@ class AttentionGraph:
         write_whole(path, [draw(self, ending[1:])])
 
     def _repr_svg_(self) -> str:
-        from eyeline.plots.graph.draw import draw
-
         return draw(self, "svg").decode()
 
     def _repr_png_(self) -> bytes:
         """For notebooks of somebody else: JupyterLab shows no SVG in them."""
-        from eyeline.plots.graph.draw import draw
-
         return draw(self, "png", pixels=96)
 
 

@@ -8,15 +8,13 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from eyeline.errors import EyelineError, install_hint
+from eyeline.plots.graph.drawn_graph import DrawnGraph
 from eyeline.text.printable import printable
-
-if TYPE_CHECKING:
-    from eyeline.plots.graph.attention_graph import AttentionGraph
 
 RED, INK, QUIET = "#d00000", "#1a1d23", "#5b6472"
 #: The first that is installed for each character is used; SVG names them all and lets the reader's machine choose.
@@ -46,7 +44,7 @@ CURVE = 0.25
 FAINT_ARROW, DOT = 0.06, 2.5
 
 
-def draw(graph: AttentionGraph, ending: str, pixels: int = PIXELS) -> bytes:
+def draw(graph: DrawnGraph, ending: str, pixels: int = PIXELS) -> bytes:
     """The file's bytes: the same for the same graph. ending: "svg", "pdf" or "png"."""
     try:
         import igraph
@@ -124,7 +122,7 @@ Label = tuple[float, float, str, str, str]
 Placed = tuple[np.ndarray, list[Label], tuple[float, float]]
 
 
-def columns(graph: AttentionGraph, measure: Measure) -> Placed:
+def columns(graph: DrawnGraph, measure: Measure) -> Placed:
     """Queries left, keys right; the page is as wide as the longest tokens need."""
     queries, keys = [printable(t) for t in graph.query_tokens], [printable(t) for t in graph.key_tokens]
     left = MARGIN + max(map(measure, queries)) + GAP
@@ -140,7 +138,7 @@ def columns(graph: AttentionGraph, measure: Measure) -> Placed:
     return np.array(points), labels, (wide, high)
 
 
-def plane(graph: AttentionGraph, measure: Measure) -> Placed:
+def plane(graph: DrawnGraph, measure: Measure) -> Placed:
     """Each token at its place in the value plane, its label beside it; the page leaves room for the longest."""
     tokens = [printable(t) for t in graph.query_tokens]
     coordinates = np.array(graph.positions)  # [token, 2]
@@ -164,7 +162,7 @@ def plane(graph: AttentionGraph, measure: Measure) -> Placed:
     return points, labels, size
 
 
-def curves(graph: AttentionGraph, points: np.ndarray) -> np.ndarray:
+def curves(graph: DrawnGraph, points: np.ndarray) -> np.ndarray:
     """The points, and places along the curves that igraph draws where two tokens attend to each other: one to each side."""
     drawn = {edge[:2] for edge in graph.edges()}
     ends = np.array([pair for pair in drawn if pair[0] < pair[1] and pair[::-1] in drawn], dtype=int).reshape(-1, 2)
@@ -190,7 +188,7 @@ def beside(points: np.ndarray, widths: list[float]) -> np.ndarray:
     return np.array(placed)
 
 
-def edges_of(graph: AttentionGraph, igraph: Any, n_points: int) -> Any:
+def edges_of(graph: DrawnGraph, igraph: Any, n_points: int) -> Any:
     """An igraph graph whose edges carry width and colour; weak edges first, so that strong ones lie above."""
     edges = graph.edges()
     shift = len(graph.query_tokens) if graph.positions is None else 0
@@ -208,7 +206,7 @@ def edges_of(graph: AttentionGraph, igraph: Any, n_points: int) -> Any:
     return links
 
 
-def arrowheads(graph: AttentionGraph, points: np.ndarray) -> Any:
+def arrowheads(graph: DrawnGraph, points: np.ndarray) -> Any:
     """A filled tip at the key end of every edge that can be seen: attention goes from the query to the key."""
     from matplotlib.collections import PolyCollection
 

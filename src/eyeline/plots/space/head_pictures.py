@@ -11,8 +11,10 @@ import numpy as np
 
 from eyeline.errors import StorageError, TextError, TraceError, install_hint
 from eyeline.heads import HeadRef
+from eyeline.plots.pictures import PICTURE_KINDS
 from eyeline.results.space.shown_fidelity import HELD_OUT, shown_columns
-from eyeline.results.space.space import Space, SpaceStack
+from eyeline.results.space.space import Space
+from eyeline.results.space.stack import SpaceStack
 from eyeline.storage.files import write_whole
 from eyeline.storage.names import as_path
 from eyeline.text.named_pairs import PairsGiven, named_pairs, pairs_in_texts
@@ -20,7 +22,6 @@ from eyeline.text.named_pairs import PairsGiven, named_pairs, pairs_in_texts
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FORMATS = ("png", "svg", "pdf")
 #: As on the page: queries, keys, lines, named pairs.
 QUERY, KEY, LINE, RED = "#2563eb", "#ea580c", "#475063", "#d00000"
 #: Lines weaker than this are not drawn.
@@ -51,14 +52,14 @@ def red_rows_by_stack(space: Space, red: PairsGiven) -> dict[str, list[tuple[int
     return rows
 
 
-def save_pictures(space: Space, folder: str | Path, *, formats: Sequence[str] = FORMATS, red: PairsGiven = ()) -> list[Path]:
+def save_pictures(space: Space, folder: str | Path, *, formats: Sequence[str] = PICTURE_KINDS, red: PairsGiven = ()) -> list[Path]:
     """Write L0-H0.png and so on for every head, and layer-0.png for every layer; the paths.
 
     formats   of png, svg, pdf
     red       pairs drawn in red: "it → cat", "brown:##bara", ("it", "cat") or a list of these
     """
-    for wrong in (name for name in formats if name not in FORMATS):
-        raise StorageError(f"Pictures as {wrong!r}.", f"Choices: {', '.join(FORMATS)}.")
+    for wrong in (name for name in formats if name not in PICTURE_KINDS):
+        raise StorageError(f"Pictures as {wrong!r}.", f"Choices: {', '.join(PICTURE_KINDS)}.")
     if space.of == "values" and red:
         raise TraceError("Red pairs in a space of values.", "Pairs are of a query and a key: leave them out.")
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,9 +13,8 @@ from eyeline.measures.space.fidelity import TextPicture, fidelity
 from eyeline.measures.space.gauge import GAUGES, gauged
 from eyeline.measures.space.pairs import TextPairs
 from eyeline.measures.space.project import check_method, project
-
-if TYPE_CHECKING:
-    from eyeline.results.space.space import Space, SpaceStack, Vectors
+from eyeline.results.space.record import SpaceRecord
+from eyeline.results.space.stack import SpaceStack, Vectors
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,7 @@ class Placed:
     keys: np.ndarray
 
 
-def project_head(space: Space, layer: int, head: int, how: str, gauge: str, stack: str | None, seed: int) -> HeadPicture:
+def project_head(space: SpaceRecord, layer: int, head: int, how: str, gauge: str, stack: str | None, seed: int) -> HeadPicture:
     """One head by PCA, UMAP or t-SNE: its queries and keys in a gauge, or its values."""
     chosen = space.stack(stack)
     vectors = needed(chosen, "projected anew")
@@ -78,14 +76,16 @@ def project_head(space: Space, layer: int, head: int, how: str, gauge: str, stac
     return HeadPicture(chosen.name, layer, head, how, gauge, *pictures, *_fidelity(chosen, layer, head, *pictures))
 
 
-def _project_values(space: Space, stack: SpaceStack, layer: int, head: int, how: str, seed: int) -> HeadPicture:
+def _project_values(space: SpaceRecord, stack: SpaceStack, layer: int, head: int, how: str, seed: int) -> HeadPicture:
     values = needed(stack, "projected anew").values
     assert values is not None  # noqa: S101 - kept because the space is one of values
     points = project(values[stack.index_of(layer, head)], how, dims=space.dims, seed=seed)
     return HeadPicture(stack.name, layer, head, how, "none", points[:0], points, float("nan"), float("nan"), float("nan"))
 
 
-def search(space: Space, token: int, side: str, layer: int, head: int, text: int | None, stack: str | None, top: int) -> list[SearchResult]:
+def search(
+    space: SpaceRecord, token: int, side: str, layer: int, head: int, text: int | None, stack: str | None, top: int
+) -> list[SearchResult]:
     """The queries anywhere that would most attend to a key, or the keys that a query would most attend to.
 
         score = scale · q·(k − k̄)        k̄ = the mean key of the head
@@ -116,7 +116,7 @@ def search(space: Space, token: int, side: str, layer: int, head: int, text: int
     return [SearchResult(int(others.text[i]), int(others.position[i]), others.strings[i], float(scores[i])) for i in order]
 
 
-def transform_trace(space: Space, trace: Trace, stack: str | None) -> Placed:
+def transform_trace(space: SpaceRecord, trace: Trace, stack: str | None) -> Placed:
     """The tokens of a trace (queries and keys, or values, kept; the same layers) put into the pictures by their projections."""
     chosen = space.stack(stack)
     if chosen.linear is None:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from eyeline.results.facts_json import facts_to_json
+from eyeline.results.space.record import SpaceRecord
+from eyeline.results.space.stack import SpaceStack
 from eyeline.results.space.tokens import SpaceTokens
 from eyeline.storage.sealed import FileKind, write_sealed
-
-if TYPE_CHECKING:
-    from eyeline.results.space.space import Space, SpaceStack
 
 SPACE = FileKind(
     "space",
@@ -29,7 +28,7 @@ LINEAR = ("query", "key", "offset", "key_offset")
 VECTORS = ("queries", "keys", "values")
 
 
-def save_space(space: Space, path: str | Path, *, vectors: bool = True) -> None:
+def save_space(space: SpaceRecord, path: str | Path, *, vectors: bool = True) -> None:
     """Write a space; without `vectors` it is some ten times smaller, and can be looked at but not searched or projected anew."""
     arrays: dict[str, np.ndarray] = {}
     header = {

@@ -11,7 +11,8 @@ import numpy as np
 from eyeline.results.facts_json import facts_from_json
 from eyeline.results.space.file import FILE, LINEAR, POINTS, SPACE
 from eyeline.results.space.gauge_row import GaugeRow
-from eyeline.results.space.space import LinearProjections, Space, SpaceStack, Vectors
+from eyeline.results.space.space import Space
+from eyeline.results.space.stack import LinearProjections, SpaceStack, Vectors
 from eyeline.results.space.tokens import SpaceTokens
 from eyeline.storage.names import as_path
 from eyeline.storage.records import from_json

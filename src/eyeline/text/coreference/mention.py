@@ -11,6 +11,8 @@ from eyeline.errors import TextError
 
 #: What a mention is: he, it, that · Paris, Mary Smith · the old house, everything else.
 TYPES = ("pronoun", "proper", "nominal")
+#: The groups of mentions that results are counted for: all of them, then those of each type.
+GROUPS = ("all", *TYPES)
 
 
 @dataclass(frozen=True)

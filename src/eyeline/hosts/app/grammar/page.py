@@ -8,6 +8,7 @@ from typing import Any
 
 import streamlit as st
 
+from eyeline.analyses.grammar.relations import LABELS
 from eyeline.errors import EyelineError
 from eyeline.hosts.app.grammar import recipe
 from eyeline.hosts.app.grammar.job import ANALYSES, GrammarFile, GrammarOptions, grammar_work, read_gold
@@ -25,7 +26,6 @@ SOURCES = ("sample", "upload")
 ENDINGS = ("conllu", "conllu.gz", "conll", "conll.gz", "v4_gold_conll", "v4_gold_conll.gz", "jsonl", "jsonl.gz")
 #: What the browser offers: it knows the last ending alone.
 OFFERED = ("conllu", "conll", "v4_gold_conll", "jsonl", "gz")
-LABELS = ("ud", "stanford", "as-is")
 SENTENCES, LEAST = 300, 30
 
 

@@ -25,6 +25,7 @@ from eyeline.results.left_out import left_out
 from eyeline.results.run import Run
 from eyeline.results.table import Cell
 from eyeline.sample.treebank import NAME
+from eyeline.text.coreference.mention import GROUPS
 
 #: Kind of run → its figures, in the order of the page. That of single examples is drawn relation by relation.
 FIGURES = {
@@ -32,7 +33,6 @@ FIGURES = {
     "coreference": ("coreference", "coreference_heads", "coreference_example"),
     "probe": ("probes", "probes_learning", "probe_weights", "probe_parses"),
 }
-TYPES = ("all", "pronoun", "proper", "nominal")
 PERCENT = "%.1f %%"
 #: Columns of table 1 that have an explanation.
 EXPLAINED = ("accuracy", "held_out", "baseline", "offset", "baseline_any", "offset_any", "gain")
@@ -137,7 +137,7 @@ def _coreference(say: Say, run: Run, folder: Path) -> None:
     """Table 2: rules beside the best head, by the type of mention."""
     rows = list(run.table("coreference").rows())
     shares = [float(row["all"]) for row in rows]
-    others = [Column(say.name("mention", kind), [_percent(row[kind]) for row in rows]) for kind in TYPES[1:]]
+    others = [Column(say.name("mention", kind), [_percent(row[kind]) for row in rows]) for kind in GROUPS[1:]]
     with st.container(key="wide-table-coreference"):
         tables.show(
             Column(say("grammar.column_method"), [say.name("method", str(row["method"])) for row in rows], "word"),

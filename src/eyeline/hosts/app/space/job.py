@@ -18,11 +18,7 @@ if TYPE_CHECKING:
     from eyeline.text.corpora.corpus import Corpus
 
 #: The projections that are made for all heads at once; others are made of one head, when it is asked for.
-PROJECTIONS, GAUGES = ("fitted", "freed", "pca"), ("attentionviz", "searched", "lifted", "none")
-#: Of the searched gauge: which distance, and where.
-DISTANCES, CORRELATE = ("euclidean", "cosine"), ("full", "plane")
-#: What the points are, and the gauges of one space for all heads and layers.
-KINDS, SHARED_GAUGES = ("queries-keys", "shared", "values"), ("ring", "lifted", "attentionviz", "none")
+PROJECTIONS = ("fitted", "freed", "pca")
 #: The steps of a space that have a message.
 STEPS = ("texts", "fitting", "freeing", "holding_out", "projecting")
 

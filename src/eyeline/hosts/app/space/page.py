@@ -14,19 +14,12 @@ from eyeline.hosts.app.models import choices, recipe_source
 from eyeline.hosts.app.recipe import show_recipe
 from eyeline.hosts.app.settings import current
 from eyeline.hosts.app.space import recipe
-from eyeline.hosts.app.space.job import (
-    CORRELATE,
-    DISTANCES,
-    GAUGES,
-    KINDS,
-    PROJECTIONS,
-    SHARED_GAUGES,
-    SpaceRequest,
-    comparison_work,
-    space_work,
-)
+from eyeline.hosts.app.space.job import PROJECTIONS, SpaceRequest, comparison_work, space_work
 from eyeline.hosts.app.texts.opening import open_text_and_models
 from eyeline.hosts.app.texts.source import TextSource, text_source
+from eyeline.measures.space.gauge import GAUGES, SHARED_GAUGES
+from eyeline.measures.space.search_gauge import DISTANCES, WHERE
+from eyeline.results.space.record import KINDS
 
 if TYPE_CHECKING:
     from eyeline.models.model import Model
@@ -112,13 +105,13 @@ def _picture(say: Say, request: SpaceRequest) -> SpaceRequest:
             say("space.gauge"), gauges, format_func=lambda name: say(f"space.gauge_{name}"), key=f"space-gauge-{of}",
             help=say("space.gauge_help"),
         )  # fmt: skip
-    distance, correlate = DISTANCES[0], CORRELATE[0]
+    distance, correlate = DISTANCES[0], WHERE[0]
     if gauge == "searched":
         distance = st.selectbox(
             say("space.distance"), DISTANCES, format_func=lambda name: say(f"space.distance_{name}"), key="space-distance"
         )
         correlate = st.selectbox(
-            say("space.correlate"), CORRELATE, format_func=lambda name: say(f"space.correlate_{name}"), key="space-correlate"
+            say("space.correlate"), WHERE, format_func=lambda name: say(f"space.correlate_{name}"), key="space-correlate"
         )
     dims = st.segmented_control(say("space.dims"), (2, 3), default=2, key="space-dims", required=True)
     request = replace(request, of=str(of), project=str(project), gauge=gauge, dims=int(dims or 2))

@@ -17,6 +17,7 @@ from eyeline.hosts.app.figures.figures import version_of
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.models import compute_slot, view_cache
 from eyeline.hosts.app.plain import escaped, refuse
+from eyeline.measures.space.gauge import GAUGES
 from eyeline.measures.space.project import METHODS
 from eyeline.plots.figures import available
 from eyeline.results.facts import SpaceOptions
@@ -30,7 +31,6 @@ from eyeline.results.space.space import Space
 from eyeline.views.space import space_view
 from eyeline.views.view import View
 
-GAUGES = ("attentionviz", "searched", "lifted", "none")
 #: Spaces, their views, and pictures of single heads that are kept.
 _SPACES, _VIEWS, _PICTURES = Cache(2), Cache(4), Cache(48)
 

@@ -9,10 +9,9 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from eyeline.analyses.progress import StopRequestedError
 from eyeline.hosts.cli.language import Language
 from eyeline.hosts.cli.models import ANSWERING_DEFAULT, AnsweringModel
-from eyeline.hosts.cli.progress import progress_bars
+from eyeline.hosts.cli.progress import progress_bars, resumable
 from eyeline.hosts.cli.terminal import console
 from eyeline.results.run import Run
 
@@ -47,17 +46,12 @@ def faithfulness(
     statistic = Faithfulness(method, longest=max_tokens)
     opened = read_corpus(corpus, paragraphs=paragraphs)
     loaded = load(model)
-    try:
-        with writing_run(output, "analyse", overwrite=resume), progress_bars() as report_progress:
-            run = analyse(
-                loaded, opened, [statistic], limit=limit, max_tokens=max_tokens, seed=seed, folder=output, resume=resume,
-                progress=report_progress,
-            )  # fmt: skip
-            report = write_report(run.save(output), language)
-    except StopRequestedError:
-        raise StopRequestedError(
-            f"Stopped. What was measured so far is saved in {output}: add --resume to the same command to go on."
-        ) from None
+    with resumable(output), writing_run(output, "analyse", overwrite=resume), progress_bars() as report_progress:
+        run = analyse(
+            loaded, opened, [statistic], limit=limit, max_tokens=max_tokens, seed=seed, folder=output, resume=resume,
+            progress=report_progress,
+        )  # fmt: skip
+        report = write_report(run.save(output), language)
     console.print(printed(run))
     for name, reason in statistic.refused.items():
         console.print(f"[bold]Left out[/bold] {escape(name)}: {escape(reason.splitlines()[0])}", highlight=False)

@@ -9,11 +9,10 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from eyeline.analyses.progress import StopRequestedError
 from eyeline.hosts.cli.corpus import numbers
 from eyeline.hosts.cli.language import Language
 from eyeline.hosts.cli.models import ANSWERING_DEFAULT, AnsweringModel
-from eyeline.hosts.cli.progress import progress_bars
+from eyeline.hosts.cli.progress import progress_bars, resumable
 from eyeline.hosts.cli.terminal import console
 
 if TYPE_CHECKING:
@@ -50,17 +49,12 @@ def causes(
     if by not in ("zero", "mean"):
         raise typer.BadParameter(f"{by!r}: give zero or mean.")
     opened, loaded, chosen = read_corpus(corpus), load(model), numbers(layers)
-    try:
-        with writing_run(output, "analyse", overwrite=resume), progress_bars() as report_progress:
-            run = run_causes(
-                loaded, opened, by=by, pruning=pruning, limit=limit, max_tokens=max_tokens, layers=chosen, seed=seed, folder=output,  # type: ignore[arg-type]
-                resume=resume, progress=report_progress,
-            )  # fmt: skip
-            report = write_report(run.save(output), language)
-    except StopRequestedError:
-        raise StopRequestedError(
-            f"Stopped. What was measured so far is saved in {output}: add --resume to the same command to go on."
-        ) from None
+    with resumable(output), writing_run(output, "analyse", overwrite=resume), progress_bars() as report_progress:
+        run = run_causes(
+            loaded, opened, by=by, pruning=pruning, limit=limit, max_tokens=max_tokens, layers=chosen, seed=seed, folder=output,  # type: ignore[arg-type]
+            resume=resume, progress=report_progress,
+        )  # fmt: skip
+        report = write_report(run.save(output), language)
     _print(run)
     console.print(f"{amounts(run)}. Report: {escape(str(report))}", highlight=False)
 
