@@ -168,6 +168,11 @@ class Model:
         the probability of the most probable token or label, a number a head."""
         return head_effects(self.passes, self._answerer, sides_of(trace))
 
+    @property
+    def mask_token(self) -> str | None:
+        """What a masked language model completes, such as [MASK]; None for other models."""
+        return getattr(self.tokenizer, "mask_token", None) if self._answerer.is_masked else None
+
     def each_layer(
         self,
         texts: Iterable[str | tuple[str, str] | list[str]],

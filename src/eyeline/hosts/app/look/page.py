@@ -20,6 +20,7 @@ from eyeline.hosts.app.heading import heading
 from eyeline.hosts.app.look import recipe
 from eyeline.hosts.app.look.beside import beside
 from eyeline.hosts.app.look.figures import show_figures
+from eyeline.hosts.app.look.mask import offer_mask
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.models import answer_of, choices, model_named, model_source, recipe_source, token_count, trace_of, view_cache
 from eyeline.hosts.app.plain import escaped, refuse
@@ -59,6 +60,7 @@ def page(say: Say) -> None:
         label_visibility="collapsed", required=True,
     )  # fmt: skip
     looking = replace(looking, view=kind or looking.view)
+    offer_mask(say, looking, trace)
     _show(say, looking, trace, beside(say, looking))
     show_figures(say, looking, trace)
 
