@@ -5,6 +5,7 @@
 ablations   every head ablated once over the texts (`HeadEffects`, with its estimates and its check), against the naive way in the same
             batches: the whole model is run again for each head. The naive time is that of some heads, times the number of heads.
 estimates   gradient and attribution of all heads for one batch, against one forward pass of the same batch.
+Seconds are those of the processor (all threads), so that other work on the machine does not count.
 The time to one answer with a head switched off is in switched_off.py.
 """
 
@@ -25,9 +26,9 @@ NAIVE_HEADS = 12
 
 
 def seconds(run: Callable[[], Any]) -> float:
-    start = time.perf_counter()
+    start = time.process_time()
     run()
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def ablations(model: Any, texts: list[str], repeats: int) -> dict[str, Any]:
