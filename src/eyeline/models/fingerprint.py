@@ -66,6 +66,25 @@ class Fingerprint:
         return digest.hexdigest()
 
 
+class WeightsName:
+    """A short name for the weights that compute attention, from a few numbers of each: cheap, so that every trace can carry it.
+
+    Two models of the same shape have different names; a copy, or the same weights behind another head, has the same name.
+    """
+
+    def __init__(self, body: nn.Module) -> None:
+        self._body = body
+        self._known: tuple[tuple[Any, ...], str] | None = None
+
+    def __str__(self) -> str:
+        parameters = list(self._body.parameters())
+        state = tuple((tensor.data_ptr(), -1 if tensor.is_inference() else tensor._version) for tensor in parameters)
+        if self._known is None or self._known[0] != state:
+            numbers = [(tuple(tensor.shape), _sample(tensor)[2]) for tensor in parameters]
+            self._known = (state, hashlib.sha256(repr(numbers).encode()).hexdigest()[:16])
+        return self._known[1]
+
+
 def _tensors(model: nn.Module) -> dict[str, torch.Tensor]:
     """Every tensor by name: parameters, buffers (those that are not saved too), and tensors within extra state."""
     tensors: dict[str, torch.Tensor] = dict(model.named_parameters()) | dict(model.named_buffers())

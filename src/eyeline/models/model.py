@@ -16,6 +16,7 @@ from eyeline.capture.collect import Sides
 from eyeline.capture.inputs import longest_input, longest_text
 from eyeline.capture.interventions.check import as_interventions
 from eyeline.capture.interventions.records import Intervention
+from eyeline.capture.interventions.same_model import check_same_model
 from eyeline.capture.layer import Receive, ReceiveScores
 from eyeline.capture.layout import Gives
 from eyeline.capture.model_state import EvaluationMode, restored_on_failure
@@ -26,7 +27,7 @@ from eyeline.capture.trace_file import KEEPABLE
 from eyeline.errors import ModelError
 from eyeline.models.answer.effects import head_effects, sides_of
 from eyeline.models.answer.predict import TOP, Answerer
-from eyeline.models.fingerprint import Fingerprint
+from eyeline.models.fingerprint import Fingerprint, WeightsName
 from eyeline.models.passes import Passes
 from eyeline.models.tracing import BATCH_TOKENS, Tracer
 
@@ -70,7 +71,8 @@ class Model:
         self.passes = Passes(self.hf, self._body, self.tokenizer, self.name, self.layout, evaluation)
         self._sides = SidesReader(self.hf, self.tokenizer, self.name, self.max_tokens, evaluation, threading.Lock())
         self._answerer = Answerer(self.passes)
-        self._tracer = Tracer(self.passes, self._sides, self._answerer, self.revision)
+        self._weights_name = WeightsName(self._body)
+        self._tracer = Tracer(self.passes, self._sides, self._answerer, self.revision, self._weights_name)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Model:
         """A model of its own, with weights of its own; it is not checked again."""
@@ -123,7 +125,7 @@ class Model:
                           el.Patch. The trace holds the queries, keys, values and weights of the changed pass; `about` names the changes
         """
         source = Source(text, pair, as_words(words), as_words(pair_words))
-        changes = as_interventions(interventions)
+        changes = self._changes(interventions)
         if changes:
             return self._tracer.changed_trace(source, changes, layers, keep, truncate)
         return self._tracer.traces([source], layers, keep, truncate, self._usable_cache(), self.fingerprint)[0]
@@ -157,11 +159,16 @@ class Model:
         top                           how many tokens, labels or spans to name
         """
         sides = self._sides.read(Source(text, pair, as_words(words), as_words(pair_words)), truncate)
-        return self._answerer.predict(sides, as_interventions(interventions), top)
+        return self._answerer.predict(sides, self._changes(interventions), top)
 
     def predict_again(self, trace: Trace, interventions: Intervention | Sequence[Intervention] = ()) -> Prediction:
         """What the model answers to the text of a trace, while it is changed: the same tokens, not read again."""
-        return self._answerer.predict(sides_of(trace), as_interventions(interventions))
+        return self._answerer.predict(sides_of(trace), self._changes(interventions))
+
+    def _changes(self, interventions: Intervention | Sequence[Intervention]) -> tuple[Intervention, ...]:
+        changes = as_interventions(interventions)
+        check_same_model(changes, str(self._weights_name), self.name)
+        return changes
 
     def head_effects(self, trace: Trace) -> list[dict[str, Any]]:
         """What becomes of the answer to the text of a trace when each head alone is switched off (z_h := 0): for each stack and layer,

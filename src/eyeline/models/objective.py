@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from eyeline.models.model import Model
 
 Kind = Literal["masked", "next", "label"]
+#: How the name of a class ends → what a model with that head does instead of giving one answer to a text.
+OTHER_ANSWERS = {
+    "ForTokenClassification": "gives a label to every token",
+    "ForQuestionAnswering": "answers with a part of the text, by two positions",
+}
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,9 @@ def objective_of(model: Model) -> Objective:
         kind: Kind = "masked" if "encoder" in model.layout.stacks else "next"
         return _checked(model, model.hf, kind, mask_id)
     named = ", ".join(model.hf.config.architectures or []) or type(model.hf).__name__
+    for ending, answers in OTHER_ANSWERS.items():
+        if type(model.hf).__name__.endswith(ending):
+            raise _several_answers(model, answers)
     raise ModelError(
         f"{model.name} has no language-modelling head, so it has no loss to take gradients of.",
         f"Its checkpoint holds a {named}.",
@@ -51,10 +59,19 @@ def objective_of(model: Model) -> Objective:
 
 def answer_objective_of(model: Model) -> Objective:
     """The model's own loss; of a classifier, whose texts have no labels here, the loss of its own answers."""
-    is_classifier = type(model.hf).__name__.endswith("ForSequenceClassification") and model.hf.config.num_labels > 1
-    if is_classifier and model.layout.recorded:
+    if type(model.hf).__name__.endswith("ForSequenceClassification") and model.layout.recorded:
+        if model.hf.config.num_labels < 2:
+            raise _several_answers(model, "answers with a number, not with a label")
         return Objective(model.hf, "label", None)
     return objective_of(model)
+
+
+def _several_answers(model: Model, answers: str) -> ModelError:
+    return ModelError(
+        f"{model.name} {answers}, so there is no single answer whose probability or loss could be measured.",
+        "Use a masked or causal language model, or a classifier of whole texts with two or more labels.",
+        "What it answers: model.predict(text).",
+    )
 
 
 def _checked(model: Model, hf: PreTrainedModel, kind: Kind, mask_id: int | None) -> Objective:

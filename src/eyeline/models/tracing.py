@@ -12,12 +12,13 @@ import torch
 from eyeline.capture.collect import Collector, Sides
 from eyeline.capture.inputs import check_memory, check_tensors
 from eyeline.capture.interventions.records import Intervention
+from eyeline.capture.interventions.same_model import WEIGHTS
 from eyeline.capture.selection import check_keep, check_layers
 from eyeline.capture.sides import SidesReader, Source, label_positions
 from eyeline.capture.trace import Trace
 from eyeline.errors import TraceError
 from eyeline.models.answer.predict import Answerer
-from eyeline.models.fingerprint import Fingerprint
+from eyeline.models.fingerprint import Fingerprint, WeightsName
 from eyeline.models.passes import Passes
 from eyeline.text.batches import batches
 from eyeline.text.unknown import unknown_notices
@@ -38,6 +39,7 @@ class Tracer:
     reader: SidesReader
     answerer: Answerer
     revision: str | None
+    weights_name: WeightsName
 
     def traces(
         self,
@@ -132,6 +134,7 @@ class Tracer:
             "class": type(self.passes.hf).__name__,
             "dtype": str(self.passes.hf.dtype).removeprefix("torch."),
             "tokens": len(sides.source) + (len(sides.target) if sides.target else 0),
+            WEIGHTS: str(self.weights_name),
             "eyeline": __version__,
             "notices": [*self.passes.layout.notices, *unknown_notices(texts, self.passes.tokenizer)],
         }

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
+import torch
 
 import eyeline as el
 from eyeline.errors import EyelineError, ModelError
@@ -50,6 +53,27 @@ def bert() -> el.Model:
 def test_an_intervention_that_cannot_be_made_is_refused_in_words(bert, intervention, sentence):
     with pytest.raises(EyelineError, match=sentence):
         bert.trace(TEXT, interventions=intervention)
+
+
+def test_a_trace_of_another_model_of_the_same_shape_is_refused_and_a_copy_is_not(bert):
+    other, copy = opened("bert"), deepcopy(bert)
+    with torch.no_grad():
+        next(other.hf.parameters()).mul_(2)
+    foreign = other.trace(TEXT)
+    for intervention in (el.Patch(foreign, [(1, 2)]), el.Ablate([(1, 2)], "resample", foreign), el.Ablate([(1, 2)], "mean", [foreign])):
+        with pytest.raises(EyelineError, match="from a trace of another model"):
+            bert.trace(TEXT, interventions=intervention)
+        other.trace(TEXT, interventions=intervention)
+    own = el.Patch(copy.trace("a dog ran home very long ?"), [(1, 2)])
+    assert bert.trace(TEXT, interventions=own).about["interventions"]
+
+
+def test_the_name_of_the_weights_changes_with_them():
+    model = opened("bert")
+    before = model.trace(TEXT).about["weights"]
+    with torch.no_grad():
+        next(model.hf.parameters()).mul_(2)
+    assert model.trace(TEXT).about["weights"] != before
 
 
 def test_a_model_with_several_stacks_asks_which_is_meant():

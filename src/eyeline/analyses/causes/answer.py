@@ -65,7 +65,7 @@ def check_one_tower(model: Model) -> None:
     """An encoder-decoder model is refused: its answer is a text, and its three stacks have no common map."""
     if model.hf.config.is_encoder_decoder:
         raise ModelError(
-            f"{model.name} reads one text and writes another.", "Attribution is for models with one tower: encoders and decoders."
+            f"{model.name} reads one text and writes another.", "Attribution is for models with one stack: encoders and decoders."
         )
 
 
