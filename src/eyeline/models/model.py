@@ -165,6 +165,15 @@ class Model:
         """What the model answers to the text of a trace, while it is changed: the same tokens, not read again."""
         return self._answerer.predict(sides_of(trace), self._changes(interventions))
 
+    @property
+    def answers_at_masks(self) -> bool:
+        """Whether it is a masked language model: it answers at the mask tokens of a text."""
+        return self._answerer.is_masked
+
+    def answer_to(self, sides: Sides) -> Prediction | None:
+        """What the model answers to a text that was read; None where it has no head, or the text no mask to answer at."""
+        return self._answerer.answer_to(sides)
+
     def _changes(self, interventions: Intervention | Sequence[Intervention]) -> tuple[Intervention, ...]:
         changes = as_interventions(interventions)
         check_same_model(changes, str(self._weights_name), self.name)

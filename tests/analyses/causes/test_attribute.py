@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+import transformers as t
 
 import eyeline as el
 from eyeline.analyses.causes.answer import ask
@@ -17,7 +18,7 @@ from eyeline.analyses.causes.quantities.gradients import integrated_gradients, p
 from eyeline.analyses.causes.quantities.methods import METHODS
 from eyeline.errors import ModelError, TextError
 from tests.analyses.causes.tiny import PLAIN, TEXT, classifier, decoder, gated, headless, masked
-from tests.capture.families import FAMILIES, tiny_tokenizer
+from tests.capture.families import FAMILIES, TINY, tiny_tokenizer
 
 ANSWERING = (masked, decoder, gated, classifier)
 
@@ -220,6 +221,27 @@ def test_a_model_that_reads_one_text_and_writes_another_is_refused() -> None:
 def test_a_model_without_a_head_has_no_gradients_and_says_so() -> None:
     with pytest.raises(ModelError, match="no language-modelling head"):
         el.attribute(headless(), PLAIN, method="integrated-gradients")
+
+
+def test_the_model_s_answer_goes_with_every_quantity() -> None:
+    for model, text in ((masked(), TEXT), (decoder(), PLAIN), (classifier(), PLAIN)):
+        for method in ("rollout", "gradient"):
+            assert el.attribute(model, text, method=method).prediction == model.predict(text)
+    assert el.attribute(masked(), PLAIN, method="rollout").prediction is None  # no mask, nothing to answer
+    assert el.attribute(headless(), PLAIN, method="rollout").prediction is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [(t.BertForTokenClassification, "gives a label to every token"), (t.BertForQuestionAnswering, "answers with a part of the text")],
+)
+def test_a_model_with_several_answers_is_refused_with_the_true_reason(kind: type[t.PreTrainedModel], reason: str) -> None:
+    model = el.wrap(kind(t.BertConfig(**TINY)).eval(), tiny_tokenizer(), name="tiny-other")
+    with pytest.raises(ModelError, match=reason):
+        el.attribute(model, PLAIN, method="gradient")
+    with pytest.raises(ModelError, match=reason):
+        el.causes(model, [PLAIN])
+    assert el.attribute(model, PLAIN, method="rollout").prediction == model.predict(PLAIN)
 
 
 def test_an_answer_that_is_no_token_is_refused_with_its_pieces() -> None:

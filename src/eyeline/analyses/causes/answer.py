@@ -126,7 +126,9 @@ def token_id(model: Model, answer: str | int) -> int:
         raise ModelError(f"{model.name} has no tokeniser.", "Give the id of the answer.")
     ids = tokenizer.encode(answer, add_special_tokens=False)
     unknown = getattr(tokenizer, "unk_token_id", None)
-    if len(ids) != 1 or ids[0] == unknown:
+    if unknown is not None and ids == [unknown]:
+        raise TextError(f"{answer!r} is not in the vocabulary of {model.name}.", "Give a word of the vocabulary, or the id of a token.")
+    if len(ids) != 1:
         pieces = tokenizer.convert_ids_to_tokens(ids)
         hint = (
             "Many decoders write a word with the space before it: ' Mary'."

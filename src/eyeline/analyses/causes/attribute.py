@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from eyeline.analyses.causes.answer import AnsweredText, ask, check_one_tower, text_inputs
@@ -50,7 +52,8 @@ def chosen_method(method: str) -> Method:
 
 def attribute_sides(model: Model, sides: Sides, name: str, method: Method, answer: str | int | None) -> Trace:
     subject = subject_of(model, sides, answer, needed=method.needs_answer)
-    return trace_of(subject, sides, name, method, method.compute(subject))
+    trace = trace_of(subject, sides, name, method, method.compute(subject))
+    return replace(trace, prediction=model.answer_to(sides))
 
 
 def subject_of(model: Model, sides: Sides, answer: str | int | None, *, needed: bool) -> Subject:

@@ -47,6 +47,7 @@ class Faithfulness(Statistic):
 
     name: ClassVar[str] = "faithfulness"
     from_rows: ClassVar[bool] = False
+    about_answers: ClassVar[bool] = True
 
     def __init__(self, methods: Sequence[str] | None = None, longest: int = LONGEST) -> None:
         super().__init__()

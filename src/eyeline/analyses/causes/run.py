@@ -40,6 +40,7 @@ def causes(
     seed: int = 0,
     folder: str | Path | None = None,
     resume: bool = False,
+    overwrite: bool = False,
     progress: ReportProgress | None = None,
 ) -> Run:
     """What each head does to the model's answers over a corpus.
@@ -55,7 +56,7 @@ def causes(
     statistics = [AverageAttention(), Entropy(), HeadEffects(by)]
     run = analyse(
         model, corpus, statistics, limit=limit, max_tokens=max_tokens, layers=chosen, seed=seed, folder=folder, resume=resume,
-        progress=progress,
+        overwrite=overwrite, progress=progress,
     )  # fmt: skip
     if not pruning:
         return run
@@ -63,7 +64,7 @@ def causes(
     orders = removal_orders(run.table("causes"), model.layout.stacks[0], seed)
     curve = analyse(
         model, corpus, [Pruning(orders, by=by)], limit=limit, max_tokens=max_tokens, layers=chosen, seed=seed, folder=inner, resume=resume,
-        progress=progress,
+        overwrite=overwrite, progress=progress,
     )  # fmt: skip
     if inner is not None:
         shutil.rmtree(inner)

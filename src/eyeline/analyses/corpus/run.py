@@ -9,21 +9,21 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from eyeline.analyses.corpus.agreement import can_stream, is_rechecked, recheck
 from eyeline.analyses.corpus.batch import Batch, roles_of
+from eyeline.analyses.corpus.example import example_of
 from eyeline.analyses.corpus.fold import fold
-from eyeline.analyses.corpus.state import Position, check_same, load_state, only_run, save_state
+from eyeline.analyses.corpus.state import Position, check_same, load_state, only_run, remove_state, save_state
 from eyeline.analyses.corpus.statistic import Statistic
 from eyeline.analyses.corpus.statistics.catalogue import USUAL, statistics_named
 from eyeline.analyses.corpus.summary import notices, summarise
-from eyeline.analyses.prepare import Preparation, characters, documents_of
+from eyeline.analyses.prepare import Preparation, documents_of
 from eyeline.analyses.progress import Progress, ReportProgress, StopRequestedError, interrupt_between_steps
 from eyeline.analyses.provenance import corpus_facts, provenance
 from eyeline.capture.collect import Sides
 from eyeline.capture.selection import check_layers
-from eyeline.errors import ModelError, StorageError, TextError
+from eyeline.errors import EyelineError, ModelError, StorageError, TextError
 from eyeline.models.model import Model, check_model
 from eyeline.models.tracing import BATCH_TOKENS
 from eyeline.results.facts import AnalyseOptions, RunFacts
@@ -36,8 +36,6 @@ from eyeline.text.corpora.corpus import Corpus, Document, Item
 GROUP = 256
 #: Seconds between two writings of the sums.
 SAVE_EVERY = 30.0
-#: The example that head views show has at most so many tokens; a document of so many characters is long enough to be one.
-EXAMPLE_TOKENS, EXAMPLE_CHARACTERS = 48, 80
 
 
 def analyse(
@@ -53,6 +51,7 @@ def analyse(
     seed: int = 0,
     folder: str | Path | None = None,
     resume: bool = False,
+    overwrite: bool = False,
     progress: ReportProgress | None = None,
 ) -> Run:
     """Fold a corpus into statistics.
@@ -63,7 +62,7 @@ def analyse(
     max_tokens  longer documents are skipped and counted; the model's own limit always holds
     pairs       build the paper's segments of two parts, of `max_tokens` tokens (128)
     window      cut longer documents into windows instead of skipping them
-    folder      where the sums are kept while the run goes on; with `resume`, go on from what is there
+    folder      where the sums are kept while the run goes on; with `resume`, go on from what is there; with `overwrite`, begin anew
     progress    called after each batch (`analyses.progress`)
     """
     check_model(model)
@@ -71,6 +70,8 @@ def analyse(
     statistics = statistics_named(USUAL) if statistics is None else statistics
     if not statistics:
         raise TextError("No statistics to compute.", "Give some, such as [el.statistics.AverageAttention(), el.statistics.Entropy()].")
+    if resume and overwrite:
+        raise EyelineError("A run is either continued or replaced.", "Give --resume (resume=True) or --overwrite (overwrite=True).")
     chosen = check_layers(model.layout, layers)
     ready, left_out = _prepared(model, statistics, seed)
     options = AnalyseOptions(limit, max_tokens, pairs, window, None if layers is None else chosen, seed)
@@ -81,18 +82,24 @@ def analyse(
     with only_run(path) if path is not None else nullcontext():
         start = Position(done=(0, 0), counts={}, seconds=0.0, streamed=None if model.gives.streamed else False, complete=False)
         if path is not None:
+            if overwrite:
+                remove_state(path)
             saved = load_state(path, ready)
             if saved is not None and not resume:
                 kind = "a finished" if saved.position.complete else "an unfinished"
                 does = "Write its report anew" if saved.position.complete else "Go on with it"
-                raise StorageError(f"{path} holds {kind} run.", f"{does}: --resume (resume=True). Or choose another folder.")
+                raise StorageError(
+                    f"{path} holds {kind} run.", f"{does}: --resume (resume=True). Or begin anew: --overwrite (overwrite=True)."
+                )
             if saved is not None:
                 check_same(path, saved.facts, facts)
                 ready, start = saved.statistics, saved.position
         documents = documents_of(corpus, model, pairs=pairs, limit=limit, max_tokens=max_tokens, seed=seed)
         total = limit if pairs else min(len(corpus), limit or len(corpus))
         loop = _Loop(_Plan(model, Preparation(model, max_tokens, window), chosen, facts, path, progress, total), ready, start)
-        return Run(*_finish(loop, loop.run(documents), left_out), example=loop.example(corpus))
+        finished = _finish(loop, loop.run(documents), left_out)
+        asks = any(statistic.about_answers for statistic in ready)
+        return Run(*finished, example=example_of(model, itertools.islice(corpus, GROUP), question_seed=seed if asks else None))
 
 
 @dataclass(frozen=True)
@@ -178,17 +185,6 @@ class _Loop:
         if self.folder is not None:
             position = Position(done, dict(self.counts), self.seconds, self.streamed, complete)
             save_state(self.folder, self.statistics, self.facts, position)
-
-    def example(self, corpus: Corpus) -> Any:
-        """The trace of the first text of the corpus that is worth looking at, or of its beginning; where all are short, of the longest."""
-        longest_first = sorted(itertools.islice(corpus, GROUP), key=lambda document: -min(characters(document.item), EXAMPLE_CHARACTERS))
-        for document in longest_first:
-            beginning = document.item[: EXAMPLE_TOKENS * 16] if isinstance(document.item, str) else document.item
-            for sides in Preparation(self.model, EXAMPLE_TOKENS, window=True).read(Document(beginning, document.line))[:1]:
-                texts = (*sides.source.sources, *(sides.target.sources if sides.target is not None else ()))
-                item = texts[0] if len(texts) == 1 else (texts[0], texts[1])
-                return self.model.traces([item], keep={"weights"}, truncate=True)[0]
-        return None
 
 
 def _prepared(model: Model, statistics: Sequence[Statistic], seed: int) -> tuple[list[Statistic], dict[str, str]]:

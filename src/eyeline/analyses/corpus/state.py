@@ -77,6 +77,14 @@ def save_state(folder: Path, statistics: Sequence[Statistic], facts: RunFacts, p
     write_sealed(folder / FILE, STATE, {"facts": facts_to_json(facts), "position": to_json(position)}, arrays)
 
 
+def remove_state(folder: Path) -> None:
+    """Forget the sums that a folder holds. A finished run there stays until the new one is saved."""
+    try:
+        (folder / FILE).unlink(missing_ok=True)
+    except OSError as error:
+        raise StorageError(f"{folder / FILE}: cannot be removed ({error.strerror}).", "Choose another folder.") from error
+
+
 def load_state(folder: Path, statistics: Sequence[Statistic]) -> SavedState | None:
     """What was saved in a folder, read with statistics of the same names; None where nothing was saved."""
     path = folder / FILE

@@ -38,6 +38,9 @@ class Statistic(ABC):
     #: Whether it calls `rows.weights()`, which rows of long texts through a fused kernel do not have.
     needs_weights: bool = False
 
+    #: Whether it is about the model's answers: the example of a run then asks for one.
+    about_answers: ClassVar[bool] = False
+
     def __init__(self) -> None:
         self.sums: dict[SumKey, np.ndarray] = {}
 

@@ -45,6 +45,7 @@ def analyse(
         list[str] | None, typer.Option(help="Also draw the figures as png, svg or pdf; may be repeated. Needs a Chromium.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run that the folder holds.")] = False,
     language: Language = "en",
 ) -> None:
     """Where a model's heads look, how broadly, and which are alike, over a corpus.
@@ -68,10 +69,10 @@ def analyse(
     statistics = statistics_named(only or ANALYSES, targets)
     opened = read_corpus(corpus, kind=kind, paragraphs=paragraphs)
     loaded = load(model)
-    with resumable(output), writing_run(output, "analyse", overwrite=resume), progress_bars() as report_progress:
+    with resumable(output), writing_run(output, "analyse", overwrite=resume or overwrite), progress_bars() as report_progress:
         run = run_analysis(
             loaded, opened, statistics, limit=limit, max_tokens=max_tokens, pairs=pairs, window=window, layers=chosen, seed=seed,
-            folder=output, resume=resume, progress=report_progress,
+            folder=output, resume=resume, overwrite=overwrite, progress=report_progress,
         )  # fmt: skip
         report = write_report(run.save(output), language)
     if pictures:
@@ -96,7 +97,7 @@ def merge(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run that the folder holds.")] = False,
     language: Language = "en",
 ) -> None:
-    """Merge runs of `analyse` or `faithfulness` over parts of a corpus, for example from several machines, into one run over all of it.
+    """Merge runs of `analyse`, `causes` or `faithfulness` over parts of a corpus, such as those of several machines, into one run.
 
     [dim]eyeline merge run1 run2 run3 -o run[/dim]
     """

@@ -12,6 +12,7 @@ from eyeline.plots.figures import record_of
 from eyeline.plots.formula import formula_html
 from eyeline.plots.probes.training_notes import training_notes
 from eyeline.plots.style import provenance
+from eyeline.results.facts import CircuitOptions
 from eyeline.results.facts_json import facts_to_json
 from eyeline.results.left_out import left_out
 from eyeline.results.notable import Notable
@@ -73,7 +74,7 @@ def _part(part: ReportPart, words: Words, *, titled: bool) -> Iterator[str]:
     yield f'<div class=part id="part-{part.kind}">\n'
     if titled:
         yield f"<h1>{_part_title(words, part)}</h1>\n"
-    yield f"<p class=quiet>{_plain(provenance(part.run, words))}</p>\n{_notices(part.run, words)}"
+    yield f"<p class=quiet>{_plain(provenance(part.run, words))}</p>\n{_notices(part.run, words)}{_answer(part.run, words)}"
     if part.paged:
         link, about = (html.escape(words(f"report.page.{part.kind}{suffix}")) for suffix in ("", "_about"))
         yield f'<p><a href="{PAGES[part.kind]}">{link}</a><br>{about}</p>\n'
@@ -109,6 +110,23 @@ def _table(name: str, table: Table, words: Words) -> Iterator[str]:
         cells = (f"<td>{_plain(cell_text(words, column, row, form))}</td>" for column, form in columns.items())
         yield f"<tr>{''.join(cells)}</tr>\n"
     yield "</tbody>\n</table></div>\n</section>\n"
+
+
+def _answer(run: Run, words: Words) -> str:
+    """What the model answers to the example, and how well it tells the two texts of a circuit apart."""
+    lines = []
+    if isinstance(run.facts.options, CircuitOptions):
+        options = run.facts.options
+        metrics = {"clean_metric": f"{options.clean_metric:.2f}", "corrupt_metric": f"{options.corrupt_metric:.2f}"}
+        lines.append(
+            words(
+                "report.contrast", clean=options.clean, corrupt=options.corrupt, answer=options.answer, against=options.against, **metrics
+            )
+        )
+    if run.example is not None and run.example.prediction is not None:
+        text = " / ".join(next(iter(run.example.stacks.values())).query_text.sources)
+        lines.append(words("report.answer", text=text, answer=str(run.example.prediction)))
+    return "".join(f"<p class=answer>{_plain(line)}</p>\n" for line in lines)
 
 
 def _notices(run: Run, words: Words) -> str:

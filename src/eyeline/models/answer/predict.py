@@ -43,9 +43,7 @@ class Answerer:
             if mask is None:
                 raise ModelError(f"The tokeniser of {self.passes.name} has no mask token.", "A masked language model answers at a mask.")
             raise TextError(f"{self.passes.name} answers at {mask}, and the text has none.", f"Write {mask} for the word to be predicted.")
-        at = self._at(sides)
-        output = self.passes.output([sides], [list(interventions)], at=at)
-        prediction = self._read(output, sides, at, top)
+        prediction = self.answer_to(sides, interventions, top)
         if prediction is None:
             held = ", ".join(self.passes.hf.config.architectures or [type(self.passes.hf).__name__])
             raise ModelError(
@@ -54,6 +52,14 @@ class Answerer:
                 " answer. Embedded: e5-small-mlm, e5-small-sentiment, smollm2.",
             )
         return prediction
+
+    def answer_to(self, sides: Sides, interventions: Sequence[Intervention] = (), top: int = TOP) -> Prediction | None:
+        """The answer to one text; None where there is none."""
+        at = self._at(sides)
+        if self.is_masked and at is None:
+            return None
+        output = self.passes.output([sides], [list(interventions)], at=at)
+        return self._read(output, sides, at, top)
 
     def probabilities(
         self, sides: Sequence[Sides], answer: Prediction, each: Sequence[Sequence[Intervention]], stored: StoredPass | None = None

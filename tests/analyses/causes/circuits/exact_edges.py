@@ -32,7 +32,7 @@ class Pass:
 def run(
     hf: Any, embeddings: torch.Tensor, held: Mapping[int, torch.Tensor] | None = None, replaced: Mapping[int, Columns] | None = None
 ) -> Pass:
-    """One text. held: what the heads of each layer write, whatever they read; replaced: layer → what of queries, keys, values is replaced"""
+    """One text. held: what the heads of each layer write, whatever they read; replaced: by layer, columns of queries, keys and values"""
     written: dict[int, torch.Tensor] = {}
     read: dict[int, torch.Tensor] = {}
 

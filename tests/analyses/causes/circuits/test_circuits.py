@@ -193,7 +193,7 @@ def test_texts_of_different_length_are_refused_and_shown(by_hand):
     [
         ("a b", "a b", "b", "c", "are the same"),
         ("a b", "a c", "b", "b", "Both answers"),
-        ("a b", "a c", "zzz", "b", "not one token"),
+        ("a b", "a c", "zzz", "b", "not in the vocabulary"),
         ("a b", "a c", 99, "b", "from 0 to"),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 from eyeline.analyses.corpus.batch import Batch
 from eyeline.analyses.corpus.statistics.model_statistic import ModelStatistic
@@ -26,6 +26,8 @@ class AnswerStatistic(ModelStatistic):
     rate     the share of tokens that a masked language model has to find
     longest  texts of more tokens are left out, and counted
     """
+
+    about_answers: ClassVar[bool] = True
 
     def __init__(self, by: By = "zero", rate: float = 0.15, longest: int = LONGEST) -> None:
         super().__init__(rate, longest)

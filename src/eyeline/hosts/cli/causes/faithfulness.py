@@ -28,6 +28,7 @@ def faithfulness(
     seed: Annotated[int, typer.Option(help="For everything that is drawn at random.")] = 0,
     paragraphs: Annotated[str, typer.Option(help="Of a plain text: auto, blank (a blank line ends one) or line.")] = "auto",
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run that the folder holds.")] = False,
     language: Language = "en",
 ) -> None:
     """How faithful each quantity is to the model's answers: the tokens that it ranks first are erased, or left alone.
@@ -46,10 +47,10 @@ def faithfulness(
     statistic = Faithfulness(method, longest=max_tokens)
     opened = read_corpus(corpus, paragraphs=paragraphs)
     loaded = load(model)
-    with resumable(output), writing_run(output, "analyse", overwrite=resume), progress_bars() as report_progress:
+    with resumable(output), writing_run(output, "analyse", overwrite=resume or overwrite), progress_bars() as report_progress:
         run = analyse(
             loaded, opened, [statistic], limit=limit, max_tokens=max_tokens, seed=seed, folder=output, resume=resume,
-            progress=report_progress,
+            overwrite=overwrite, progress=report_progress,
         )  # fmt: skip
         report = write_report(run.save(output), language)
     console.print(printed(run))

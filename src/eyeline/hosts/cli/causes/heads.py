@@ -33,6 +33,7 @@ def causes(
     pruning: Annotated[bool, typer.Option("--pruning/--no-pruning", help="Also remove more and more heads together.")] = True,
     seed: Annotated[int, typer.Option(help="For everything that is drawn at random.")] = 0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run that the folder holds.")] = False,
     language: Language = "en",
 ) -> None:
     """What each head does to the model's answers: ablated one at a time, estimated by gradients, and pruned together.
@@ -49,10 +50,10 @@ def causes(
     if by not in ("zero", "mean"):
         raise typer.BadParameter(f"{by!r}: give zero or mean.")
     opened, loaded, chosen = read_corpus(corpus), load(model), numbers(layers)
-    with resumable(output), writing_run(output, "analyse", overwrite=resume), progress_bars() as report_progress:
+    with resumable(output), writing_run(output, "analyse", overwrite=resume or overwrite), progress_bars() as report_progress:
         run = run_causes(
             loaded, opened, by=by, pruning=pruning, limit=limit, max_tokens=max_tokens, layers=chosen, seed=seed, folder=output,  # type: ignore[arg-type]
-            resume=resume, progress=report_progress,
+            resume=resume, overwrite=overwrite, progress=report_progress,
         )  # fmt: skip
         report = write_report(run.save(output), language)
     _print(run)
