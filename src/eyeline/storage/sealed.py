@@ -71,10 +71,11 @@ def read_sealed(path: Path, kind: FileKind) -> Sealed:
         raise kind.damaged(path, f"its header cannot be read: {str(error)[:200]}") from error
     if not isinstance(header, dict):
         raise kind.damaged(path, "its header is no record")
-    if header_crc != str(zlib.crc32(text.encode())) and not (old is not None and header_crc is None):
+    if header_crc is None:
+        raise kind.damaged(path, "its header has no checksum; sums of a run had none before version 0.2")
+    if header_crc != str(zlib.crc32(text.encode())):
         raise kind.damaged(path, "the checksum of its header does not match")
-    held = "state" if old is not None and header_crc is None else header.get("kind", "file")
-    form = header.get("format")
+    held, form = header.get("kind", "file"), header.get("format")
     if (held, form) != (kind.name, 1 if old is not None else kind.format):
         raise StorageError(
             f"{path}: holds a {str(held)[:40]} in format {str(form)[:40]}; needed: a {kind.name} in format {kind.format}.",

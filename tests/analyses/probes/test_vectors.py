@@ -10,7 +10,7 @@ import torch
 
 import eyeline as el
 from eyeline.analyses.probes.features import GoldSentences, read_gold
-from eyeline.analyses.probes.vectors import glove_vectors, model_vectors, read_glove
+from eyeline.analyses.probes.vectors import LONGEST_LINE, glove_vectors, model_vectors, read_glove
 from eyeline.errors import StorageError, TextError
 from tests.laws.statistics import tiny_model
 
@@ -95,6 +95,12 @@ def test_a_text_that_does_not_hold_vectors_is_refused_by_its_line(tmp_path, text
     (tmp_path / "glove.txt").write_text(text, encoding="utf-8")
     with pytest.raises(StorageError, match=shown_text):
         read_glove(tmp_path / "glove.txt", {"the"})
+
+
+def test_a_packed_line_without_end_is_refused_before_it_is_read_whole(tmp_path):
+    (tmp_path / "glove.txt.gz").write_bytes(gzip.compress(b"the" + b" 1" * LONGEST_LINE))
+    with pytest.raises(StorageError, match="line 1: longer than"):
+        read_glove(tmp_path / "glove.txt.gz", {"the"})
 
 
 def test_vectors_that_are_not_there_are_refused(tmp_path):

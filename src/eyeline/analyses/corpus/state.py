@@ -92,8 +92,8 @@ def load_state(folder: Path, statistics: Sequence[Statistic]) -> SavedState | No
         return None
     sealed = read_sealed(path, STATE)
     try:
-        facts = facts_from_json(sealed.header if sealed.old else sealed.header["facts"], form=1 if sealed.old else 2)
-        position = from_json(Position, sealed.header if sealed.old else sealed.header["position"], "position")
+        facts = facts_from_json(sealed.header["facts"])
+        position = from_json(Position, sealed.header["position"], "position")
         restored = [
             statistic.from_state(
                 {name.split("/", 1)[1]: array for name, array in sealed.arrays.items() if name.split("/", 1)[0] == statistic.name}

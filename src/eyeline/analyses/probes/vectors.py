@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import zlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,10 +14,13 @@ from eyeline.analyses.probes.features import GoldSentences
 from eyeline.errors import ModelError, StorageError, TextError
 from eyeline.models.model import Model
 from eyeline.storage.names import as_path
+from eyeline.text.corpora.lines import numbered_lines
 from eyeline.text.tokenized import TokenizedText
 
 #: Model embeddings are scaled to this mean length, about that of GloVe's vectors, so that one learning rate serves both.
 LENGTH = 5.5
+#: Of a text file, in bytes: some 100,000 numbers. A small packed file can hold a line of any length.
+LONGEST_LINE = 1 << 20
 WHAT = "Give a folder with vectors.float16.npy (or any one .npy) and vocab.txt, or GloVe's own text file (glove.6B.100d.txt, plain or .gz)."
 
 
@@ -138,19 +139,18 @@ def _from_text(path: Path, wanted: Collection[str]) -> dict[str, np.ndarray]:
     vectors: dict[str, np.ndarray] = {}
     size: int | None = None
     try:
-        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, 1):
-                word, *cells = line.rstrip("\n").split(" ")
-                if number == 1 and len(cells) == 1:
-                    continue  # word2vec's text format begins with its size
-                size = size or len(cells)
-                if len(cells) != size or size < 2:
-                    raise StorageError(f"{path}, line {number}: {len(cells)} numbers after the word, {size} before.", WHAT)
-                if word in wanted and word not in vectors:
-                    vectors[word] = np.array(cells, np.float32)
-    except (OSError, EOFError, zlib.error, UnicodeDecodeError, ValueError) as error:
-        if isinstance(error, StorageError):
-            raise
+        for number, line in numbered_lines(path, LONGEST_LINE):
+            word, *cells = line.split(" ")
+            if number == 1 and len(cells) == 1:
+                continue  # word2vec's text format begins with its size
+            size = size or len(cells)
+            if len(cells) != size or size < 2:
+                raise StorageError(f"{path}, line {number}: {len(cells)} numbers after the word, {size} before.", WHAT)
+            if word in wanted and word not in vectors:
+                vectors[word] = np.array(cells, np.float32)
+    except TextError as error:
+        raise StorageError(str(error), WHAT) from error
+    except ValueError as error:
         raise StorageError(f"{path}: cannot be read as word vectors ({error}).", WHAT) from error
     return _checked(path, vectors)
 

@@ -40,14 +40,14 @@ def file_hash(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Lines from 1; a line that is not UTF-8 is named."""
+def numbered_lines(path: Path, longest: int = LONGEST_LINE) -> Iterator[tuple[int, str]]:
+    """Lines from 1; a line that is not UTF-8, or has more than `longest` bytes, is named."""
     try:
         with _open(path) as file:
-            for number, line in enumerate(iter(lambda: file.readline(LONGEST_LINE + 1), b""), 1):
-                if len(line) > LONGEST_LINE:
+            for number, line in enumerate(iter(lambda: file.readline(longest + 1), b""), 1):
+                if len(line) > longest:
                     raise TextError(
-                        f"{path}, line {number}: longer than {LONGEST_LINE:,} bytes.", "Is it a text file? Break its lines, or cut it."
+                        f"{path}, line {number}: longer than {longest:,} bytes.", "Is it a text file? Break its lines, or cut it."
                     )
                 try:
                     yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
