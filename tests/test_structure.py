@@ -169,3 +169,15 @@ def imported_packages(node: ast.AST) -> list[str]:
         case ast.ImportFrom(module=str(module), level=0):
             return [module.split(".")[0]]
     return []
+
+
+def test_every_public_class_and_function_says_what_it_is():
+    """Hosts are left out: what they define is a command or a page, which has its own help."""
+    without = [
+        f"{path.relative_to(PACKAGE)}: {node.name}"
+        for path in MODULES
+        if "hosts" not in path.relative_to(PACKAGE).parts
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_") and not ast.get_docstring(node)
+    ]
+    assert without == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import unicodedata
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 #: Marks that turn the direction of the text after them.
 DIRECTIONS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -23,11 +24,34 @@ def _steers(char: str) -> bool:
     return unicodedata.category(char) in ("Cc", "Cs", "Zl", "Zp") or char in DIRECTIONS
 
 
-class EyelineError(Exception):
-    """What we saw, what we needed, what to do: one line each."""
+@dataclass(frozen=True)
+class Advice:
+    """What to do, in the words of a Python call and in those of the command line."""
 
-    def __init__(self, saw: str, *details: str) -> None:
-        super().__init__(visible("\n".join([saw, *(f"  {line}" for line in details)])))
+    python: str
+    command: str
+
+
+class EyelineError(Exception):
+    """What we saw, what we needed, what to do: one line each.
+
+    for_command_line   the message, with options of commands where it advises arguments of Python calls
+
+    >>> error = EyelineError("The text is too long.", Advice("Pass truncate=True.", "Add --truncate."))
+    >>> print(error, error.for_command_line, sep="\\n")
+    The text is too long.
+      Pass truncate=True.
+    The text is too long.
+      Add --truncate.
+    """
+
+    def __init__(self, saw: str, *details: str | Advice) -> None:
+        super().__init__(_lines(saw, [line.python if isinstance(line, Advice) else line for line in details]))
+        self.for_command_line = _lines(saw, [line.command if isinstance(line, Advice) else line for line in details])
+
+
+def _lines(saw: str, details: Iterable[str]) -> str:
+    return visible("\n".join([saw, *(f"  {line}" for line in details)]))
 
 
 class TextError(EyelineError, ValueError):
@@ -45,7 +69,7 @@ class TraceError(EyelineError, ValueError):
 class StorageError(EyelineError, OSError):
     """A file that cannot be written, or is not what it claims to be."""
 
-    def __init__(self, saw: str, *details: str) -> None:
+    def __init__(self, saw: str, *details: str | Advice) -> None:
         EyelineError.__init__(self, saw, *details)
 
     def __str__(self) -> str:

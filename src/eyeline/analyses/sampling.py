@@ -24,6 +24,7 @@ def sample_indices(n_items: int, limit: int | None, seed: int, what: str = "docu
 
 
 def check_limit(limit: int | None, what: str = "documents") -> None:
+    """Refuse a limit below 1."""
     if limit is not None and limit < 1:
         raise TextError(f"A limit of {limit} {what}.", "Give --limit 1 or more.")
 

@@ -10,11 +10,13 @@ from eyeline.views.page import frame
 
 
 def check_action(html_action: str) -> None:
+    """Refuse an `html_action` that BertViz does not have."""
     if html_action not in ("view", "return"):
         raise TraceError(f"html_action={html_action!r}.", "Choices: view, return.")
 
 
 def check_mode(display_mode: str) -> None:
+    """Refuse a `display_mode` that BertViz does not have."""
     if display_mode not in ("light", "dark"):
         raise TraceError(f"display_mode={display_mode!r}.", "Choices: light, dark.")
 

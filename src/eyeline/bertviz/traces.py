@@ -62,6 +62,7 @@ def trace_of(one_tower: tuple[Any, ...], two_towers: tuple[Any, ...], prettify: 
 
 
 def text_of(tokens: Sequence[str] | None, name: str, wanted_by: str, prettify: bool, second_from: int | None) -> TokenizedText:
+    """Tokens as BertViz takes them; prettify: without the tokeniser's marks of spaces."""
     if tokens is None:
         raise TraceError(f"'{name}' is required with '{wanted_by}'.", f"{name}=tokenizer.convert_ids_to_tokens(input_ids[0])")
     special = [SPECIAL.fullmatch(token) is not None for token in tokens]

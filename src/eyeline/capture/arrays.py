@@ -56,6 +56,7 @@ def stack_from_arrays(
 
 
 def scales_of(scale: Any, n_layers: int) -> tuple[float, ...]:
+    """The scale of each layer, from one number or one for each layer."""
     try:
         given = np.asarray(scale, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -80,6 +81,7 @@ def by_layer(given: Any, what: str) -> Layers:
 
 
 def one_layer(layer: Any, number: int, what: str) -> np.ndarray:
+    """The array of one layer, [head, query, key] or [head, token, dim], without a batch of one; another shape is refused."""
     if layer is None:
         raise TraceError(
             f"Layer {number} has no {what} (None).",
@@ -102,6 +104,7 @@ def one_layer(layer: Any, number: int, what: str) -> np.ndarray:
 
 
 def as_numpy(array: Any) -> np.ndarray:
+    """An array of torch or NumPy as NumPy floats; torch itself is not imported."""
     if hasattr(array, "detach"):  # torch, without importing it
         array = array.detach().cpu()
         array = array.numpy() if array.is_complex() else array.float().numpy()

@@ -13,7 +13,7 @@ from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerB
 from eyeline.capture.collect import Sides
 from eyeline.capture.inputs import decoder_start
 from eyeline.capture.model_state import EvaluationMode
-from eyeline.errors import ModelError, TextError
+from eyeline.errors import Advice, ModelError, TextError
 from eyeline.text.encode import encode
 from eyeline.text.tokenized import TokenizedText
 from eyeline.text.written import describe
@@ -124,7 +124,10 @@ class SidesReader:
         if not self.hf.can_generate():
             raise ModelError(
                 f"{self.name} ({type(self.hf).__name__}) cannot write a text by itself: it has no language-modelling head.",
-                "Give the text that its decoder has written as the second text: model.trace(source, target).",
+                Advice(
+                    "Give the text that its decoder has written as the second text: model.trace(source, target).",
+                    "Give the text that its decoder has written: --pair TEXT.",
+                ),
             )
         ids = torch.tensor([read.ids], device=self.hf.device)
         room = WRITES_AT_MOST if self.max_tokens is None else min(WRITES_AT_MOST, self.max_tokens - 1)

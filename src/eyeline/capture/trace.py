@@ -14,7 +14,7 @@ from eyeline.capture.arrays import stack_from_arrays
 from eyeline.capture.quantity import KEY, Quantity
 from eyeline.capture.stack import Stack
 from eyeline.capture.trace_file import write_trace
-from eyeline.errors import TraceError
+from eyeline.errors import Advice, TraceError
 from eyeline.text.tokenized import TokenizedText
 
 
@@ -74,8 +74,9 @@ class Trace:
     def only(self) -> Stack:
         """The one stack of a model that has one; otherwise an error that lists the choices."""
         if len(self.stacks) > 1:
-            choices = ", ".join(f"trace.{name}" for name in self.stacks)
-            raise TraceError(f"{self.model} has {len(self.stacks)} kinds of attention.", f"Say which: {choices}.")
+            calls, options = (", ".join(f"{before}{name}" for name in self.stacks) for before in ("trace.", "--stack "))
+            which = Advice(f"Say which: {calls}.", f"Say which: {options}.")
+            raise TraceError(f"{self.model} has {len(self.stacks)} kinds of attention.", which)
         return next(iter(self.stacks.values()))
 
     @property

@@ -53,7 +53,7 @@ def objective_of(model: Model) -> Objective:
     raise ModelError(
         f"{model.name} has no language-modelling head, so it has no loss to take gradients of.",
         f"Its checkpoint holds a {named}.",
-        "Use a checkpoint saved as …ForMaskedLM or …ForCausalLM, or wrap such a model: el.wrap(hf, tokenizer).",
+        "Use a checkpoint saved as …ForMaskedLM or …ForCausalLM.",
     )
 
 

@@ -49,6 +49,7 @@ def save_pictures(figures: Mapping[Path, Any]) -> None:
 
 
 def check_kind(kind: str, given: str) -> None:
+    """Refuse a kind of picture that cannot be drawn."""
     if kind not in PICTURE_KINDS:
         raise EyelineError(
             f"{given}: not a kind of picture that can be drawn.", f"Choose {', '.join(PICTURE_KINDS[:-1])} or {PICTURE_KINDS[-1]}."

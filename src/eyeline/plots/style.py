@@ -94,6 +94,7 @@ class Style:
 
 
 def head_colour(head: int) -> str:
+    """The colour of a head; colours repeat where there are more heads than colours."""
     return HEADS[head % len(HEADS)]
 
 

@@ -52,6 +52,7 @@ class Phrase:
 
 
 def leaf(form: str, lemma: str, upos: str, governor: Node, relation: str, feats: str = "_") -> Node:
+    """A word on its own, attached to its governor."""
     return Node(form, lemma, upos, feats, relation, governor)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from eyeline.errors import TextError
+from eyeline.errors import Advice, TextError
 from eyeline.text.checks import check_choice, check_text, check_words
 from eyeline.text.given import assign, join
 from eyeline.text.pieces import Pieces, read
@@ -133,7 +133,10 @@ def _fit(pieces: Pieces, texts: int, max_length: int | None, truncate: bool) -> 
         raise TextError(
             f"{length:,} tokens, but the model takes {max_length:,}.",
             f"tokens: {' + '.join(f'{n:,}' for n in lengths)} of the text{'s' if texts > 1 else ''}, {added} special",
-            f"Shorten the text, or pass truncate=True (--truncate) to keep the first {max_length:,} tokens.",
+            Advice(
+                f"Shorten the text, or pass truncate=True to keep the first {max_length:,} tokens.",
+                f"Shorten the text, or add --truncate to keep the first {max_length:,} tokens.",
+            ),
         )
     room = max_length - added
     if room < texts:

@@ -12,6 +12,7 @@ Span = tuple[int, int]
 
 
 def check_strings(texts: Iterable[Any], name: str) -> None:
+    """Refuse tokens that are not strings."""
     for index, text in enumerate(texts):
         if not isinstance(text, str):
             raise TextError(

@@ -23,6 +23,7 @@ def joined(*names: str) -> str:
 
 @lru_cache(maxsize=16)
 def built(name: str) -> str:
+    """The code of a built file of the front end."""
     try:
         return files("eyeline.views").joinpath("static", f"{name}.js").read_text(encoding="utf-8")
     except FileNotFoundError as error:

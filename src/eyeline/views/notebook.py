@@ -32,6 +32,7 @@ def live_widget(view: ViewData) -> Any:
 
 
 def new_widget(view: ViewData) -> Any:
+    """A widget that shows the view, with its arrays as binary buffers."""
     arrays = {name: {**array.header(), "data": memoryview(array.data)} for name, array in view.arrays.items()}
     answer = view._live.get("answer")
     widget = widget_class(view.kind)(
@@ -74,6 +75,7 @@ def widget_class(kind: str) -> Any:
 
 
 def has_anywidget() -> bool:
+    """Whether anywidget is installed."""
     try:
         import anywidget  # noqa: F401
     except ImportError:
@@ -138,6 +140,7 @@ def embedded_page(view: ViewData) -> EmbeddedPage:
 
 
 def widget_data(view: ViewData) -> dict[str, Any]:
+    """What a notebook needs to show the live widget of a view."""
     return {"version_major": 2, "version_minor": 1, "model_id": live_widget(view).model_id}
 
 

@@ -9,17 +9,23 @@ from eyeline.text.named_pairs import PairsGiven
 
 
 class Zoom(TypedDict, total=False):
+    """The part of a view that is shown: its scale and where it begins."""
+
     x: float
     y: float
     k: float
 
 
 class Turn(TypedDict, total=False):
+    """How a cube of points is turned."""
+
     yaw: float
     pitch: float
 
 
 class EveryViewOptions(TypedDict, total=False):
+    """Options that every view has."""
+
     find: str
     theme: Literal["system", "light", "dark"]
 
@@ -41,6 +47,8 @@ Shape = TypedDict("Shape", {"as": Literal["lines", "heatmap"]}, total=False)
 
 
 class HeadViewOptions(ReadingOptions, Shape, total=False):
+    """Options of `head_view`."""
+
     off: str
     level: Literal["token", "word"]
     direction: Literal["from", "to"]
@@ -51,6 +59,8 @@ class HeadViewOptions(ReadingOptions, Shape, total=False):
 
 
 class ModelViewOptions(HeadViewOptions, total=False):
+    """Options of `model_view`."""
+
     rows: Sequence[int]
     columns: Sequence[int]
     colour_by: Literal["head", "layer"]
@@ -58,6 +68,8 @@ class ModelViewOptions(HeadViewOptions, total=False):
 
 
 class NeuronViewOptions(ReadingOptions, total=False):
+    """Options of `neuron_view`."""
+
     off: str
     query: int
     expanded: int | None
@@ -78,6 +90,8 @@ class PointOptions(TypedDict, total=False):
 
 
 class SpaceViewOptions(EveryViewOptions, PointOptions, total=False):
+    """Options of `space_view`."""
+
     rows: Sequence[int]
     zoom: Zoom
     opened: bool

@@ -170,6 +170,7 @@ def stack_record(
 def layer_record(
     stack: SpaceStack, at: int, heads: list[int], prefix: str, arrays: dict[str, Encoded], frame: Frame | None
 ) -> dict[str, Any]:
+    """One layer of a stack as the spec describes it; its arrays are added to `arrays`."""
     points = joined(stack.queries, stack.keys, at, heads)  # [head, point, dims]
     norms = joined(stack.query_norms, stack.key_norms, at, heads)  # [head, point]
     low, high = np.nan_to_num(norms.min(axis=1)), np.nan_to_num(norms.max(axis=1))  # [head]

@@ -120,6 +120,7 @@ def position(stack: Stack, chosen: Sequence[int], start: int | None, heads: Iter
 
 
 def n_heads(stack: Stack, index: int) -> int:
+    """How many heads the layer at this index has."""
     if not stack.has("weights"):
         raise TraceError(f"This trace has no weights: {stack.why_missing.format(name='weights')}.")
     return len(stack.weights_by_layer[index])
@@ -176,6 +177,7 @@ def named_mask(mask: np.ndarray | None, prefix: str, arrays: dict[str, Encoded])
 
 
 def text_record(text: TokenizedText) -> dict[str, Any]:
+    """A text as the spec describes it."""
     return {name: list(getattr(text, name)) for name in ("tokens", "special", "segments", "words", "word_texts")}
 
 

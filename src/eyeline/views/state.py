@@ -31,6 +31,7 @@ def checked(given: Mapping[str, Any], spec: Mapping[str, Any], now: Mapping[str,
 
 
 def checked_value(key: str, value: Any, spec: Mapping[str, Any], state: Mapping[str, Any]) -> Any:
+    """The value of one option, or an error that lists the choices."""
     row = ROWS[key]
     match row["type"]:
         case "choice":
@@ -55,6 +56,7 @@ def checked_value(key: str, value: Any, spec: Mapping[str, Any], state: Mapping[
 
 
 def choice(key: str, value: Any, choices: Sequence[str]) -> str:
+    """One of several names."""
     if isinstance(value, str) and value in choices:
         return value
     raise TraceError(f"{key}={value!r}.", *suggested(value if isinstance(value, str) else "", choices))
@@ -69,18 +71,21 @@ def suggested(name: str, choices: Iterable[str]) -> list[str]:
 
 
 def switch(key: str, value: Any) -> bool:
+    """True or False."""
     if isinstance(value, bool | np.bool_):
         return bool(value)
     raise TraceError(f"{key}={value!r}.", "Choices: True, False.")
 
 
 def number(key: str, value: Any, low: float, high: float) -> float:
+    """A number between two bounds."""
     if isinstance(value, bool) or not isinstance(value, Real) or not low <= float(value) <= high:
         raise TraceError(f"{key}={value!r}.", f"Give a number from {low} to {high}.")
     return int(value) if isinstance(value, Integral) else float(value)
 
 
 def parts(key: str, value: Any, bounds: Mapping[str, tuple[float, float]], example: str) -> dict[str, float]:
+    """Named numbers, each between its own bounds."""
     if not isinstance(value, Mapping):
         raise TraceError(f"{key}={value!r}.", example)
     for name in value:
@@ -90,6 +95,7 @@ def parts(key: str, value: Any, bounds: Mapping[str, tuple[float, float]], examp
 
 
 def index(key: str, value: Any, what: str, spec: Mapping[str, Any], state: Mapping[str, Any]) -> int:
+    """An index of something that the view has, such as a head."""
     count = counted(what, spec, state)
     if isinstance(value, bool) or not isinstance(value, Integral) or not 0 <= int(value) < count:
         raise TraceError(f"{key}={value!r}.", f"Give an index from 0 to {count - 1}: there are {count} {what}.")

@@ -14,8 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import eyeline as el
-from eyeline.hosts.cli.advice import for_the_command_line
-from eyeline.hosts.cli.main import app
+from eyeline.hosts.cli.main import app, main
 from eyeline.hosts.cli.plain_help import with_plain_values
 from eyeline.sample.text import sample_text
 
@@ -46,18 +45,16 @@ def test_commands_stand_in_groups():
     assert "<bool>" not in shown
 
 
-@pytest.mark.parametrize(
-    ("message", "advice"),
-    [
-        ("Take trace.encoder.", "Take --stack encoder."),
-        ("Give stack='cross'.", "Give --stack cross."),
-        ("pass truncate=True (--truncate) to", "pass --truncate to"),
-        ("Cut: --window (window=True).", "Cut: --window."),
-        ("A text about trace elements.", "A text about trace elements."),
-    ],
-)
-def test_advice_names_options_of_the_command(message, advice):
-    assert for_the_command_line(message) == advice
+def test_an_error_advises_options_of_the_command(monkeypatch, capsys):
+    """In Python the same error names the argument: truncate=True."""
+    monkeypatch.setattr(sys, "argv", ["eyeline", "trace", " ".join(["word"] * 700), "--model", "minilm"])
+    monkeypatch.setenv("COLUMNS", "200")
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 2
+    message = capsys.readouterr().err
+    assert "add --truncate to keep the first 512 tokens" in message
+    assert "truncate=True" not in message
 
 
 def test_control_c_saves_what_was_measured_and_resume_goes_on_to_the_same_numbers(tmp_path):

@@ -9,6 +9,7 @@ import platformdirs
 import pytest
 
 from eyeline.models.unpacking.unpack import CONTENTS, is_whole, unpack_once, unpacked_folder
+from eyeline.storage.old_name import OLD_NAME
 
 
 @pytest.fixture
@@ -74,3 +75,12 @@ def test_a_full_disk_leaves_nothing(gguf: Path) -> None:
 
     assert unpack_once(gguf, full) is None
     assert not [path for path in unpacked_folder(gguf).parent.iterdir() if path.is_dir()]
+
+
+def test_what_the_version_of_the_old_name_unpacked_is_left_alone(gguf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That version may still be installed, and may have it open."""
+    monkeypatch.setattr(platformdirs, "user_cache_path", lambda name: tmp_path / "caches" / name)
+    folders = [tmp_path / "caches" / name / "unpacked" / unpacked_folder(gguf).name for name in ("eyeline", OLD_NAME)]
+    fill(folders[1])
+    assert unpack_once(gguf, fill) == folders[0]
+    assert (folders[1] / "config.json").is_file()

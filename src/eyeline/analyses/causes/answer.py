@@ -70,6 +70,7 @@ def check_one_tower(model: Model) -> None:
 
 
 def text_inputs(model: Model, sides: Sides) -> dict[str, torch.Tensor]:
+    """The inputs of one text, as tensors on the device of the model."""
     return batch_inputs(model.hf, [sides], getattr(model.tokenizer, "pad_token_id", None) or 0)
 
 

@@ -51,6 +51,7 @@ def chosen_method(method: str) -> Method:
 
 
 def attribute_sides(model: Model, sides: Sides, name: str, method: Method, answer: str | int | None) -> Trace:
+    """One quantity of one text that is already tokenised, as a trace."""
     subject = subject_of(model, sides, answer, needed=method.needs_answer)
     trace = trace_of(subject, sides, name, method, method.compute(subject))
     return replace(trace, prediction=model.answer_to(sides))
@@ -77,6 +78,7 @@ def _answers(model: Model, sides: Sides) -> bool:
 
 
 def trace_of(subject: Subject, sides: Sides, name: str, method: Method, outcome: Outcome) -> Trace:
+    """A trace that holds the maps of a method and what they mean; numbers that are not finite are refused."""
     model, maps = subject.model, outcome.maps
     if not np.isfinite(maps).all():
         raise ModelError(f"{method.name} of {model.name} is not finite (nan or infinite).", "Load the model in float32.")

@@ -23,7 +23,7 @@ from eyeline.analyses.progress import Progress, ReportProgress, StopRequestedErr
 from eyeline.analyses.provenance import corpus_facts, provenance
 from eyeline.capture.collect import Sides
 from eyeline.capture.selection import check_layers
-from eyeline.errors import EyelineError, ModelError, StorageError, TextError
+from eyeline.errors import Advice, EyelineError, ModelError, StorageError, TextError
 from eyeline.models.model import Model, check_model
 from eyeline.models.tracing import BATCH_TOKENS
 from eyeline.results.facts import AnalyseOptions, RunFacts
@@ -71,7 +71,8 @@ def analyse(
     if not statistics:
         raise TextError("No statistics to compute.", "Give some, such as [el.statistics.AverageAttention(), el.statistics.Entropy()].")
     if resume and overwrite:
-        raise EyelineError("A run is either continued or replaced.", "Give --resume (resume=True) or --overwrite (overwrite=True).")
+        which = Advice("Give resume=True or overwrite=True.", "Give --resume or --overwrite.")
+        raise EyelineError("A run is either continued or replaced.", which)
     chosen = check_layers(model.layout, layers)
     ready, left_out = _prepared(model, statistics, seed)
     options = AnalyseOptions(limit, max_tokens, pairs, window, None if layers is None else chosen, seed)
@@ -88,9 +89,8 @@ def analyse(
             if saved is not None and not resume:
                 kind = "a finished" if saved.position.complete else "an unfinished"
                 does = "Write its report anew" if saved.position.complete else "Go on with it"
-                raise StorageError(
-                    f"{path} holds {kind} run.", f"{does}: --resume (resume=True). Or begin anew: --overwrite (overwrite=True)."
-                )
+                how = Advice(f"{does}: resume=True. Or begin anew: overwrite=True.", f"{does}: --resume. Or begin anew: --overwrite.")
+                raise StorageError(f"{path} holds {kind} run.", how)
             if saved is not None:
                 check_same(path, saved.facts, facts)
                 ready, start = saved.statistics, saved.position
@@ -209,13 +209,13 @@ def _finish(loop: _Loop, statistics: list[Statistic], left_out: dict[str, str]) 
         raise TextError(
             f"No document of {loop.facts.corpus.name} has two sentences, so there are no pairs to build.",
             "A sentence ends with . ! ? … and white space, or with 。！？.",
-            "Leave out --pairs (pairs=True) to read the documents as they are.",
+            Advice("Leave out pairs=True to read the documents as they are.", "Leave out --pairs to read the documents as they are."),
         )
     if not loop.counts["texts"]:
         raise TextError(
             f"None of the {loop.counts['documents']:,} documents of {loop.facts.corpus.name} could be used.",
             f"{loop.counts['too_long']:,} are longer than {loop.preparation.longest} tokens, {loop.counts['unreadable']:,} cannot be read.",
-            "Cut long documents into windows: --window (window=True).",
+            Advice("Cut long documents into windows: window=True.", "Cut long documents into windows: --window."),
         )
     loop.save((0, 0), complete=True)
     tables, stress = summarise(statistics, loop.facts.options_as(AnalyseOptions).seed)

@@ -19,6 +19,7 @@ SEARCH_TOKENS = 2_000
 
 
 def check_gauge(gauge: str) -> None:
+    """Refuse a name that is not a gauge."""
     if gauge not in GAUGES:
         raise TraceError(f"A gauge named {gauge!r}.", nearest(gauge, GAUGES))
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
-from eyeline.hosts.cli.advice import for_the_command_line
 from eyeline.hosts.cli.language import Language
 from eyeline.hosts.cli.models import ModelName
 from eyeline.hosts.cli.progress import progress_bars, resumable
@@ -79,7 +78,7 @@ def analyse(
         _draw(run, output, pictures, language)
     counts = run.facts.counts
     for name, reason in run.facts.left_out.items():
-        console.print(f"[bold]Left out[/bold] {escape(name)}: {escape(for_the_command_line(reason))}", highlight=False)
+        console.print(f"[bold]Left out[/bold] {escape(name)}: {escape(reason)}", highlight=False)
     for what, message in (
         ("too_long", f"documents skipped: too long{'' if window or pairs else ' (--window cuts them)'}"),
         ("unreadable", "documents skipped: not readable as text"),

@@ -21,7 +21,6 @@ from eyeline.hosts.cli import parse as parse_command
 from eyeline.hosts.cli import probe as probe_command
 from eyeline.hosts.cli import space as space_commands
 from eyeline.hosts.cli import view as view_command
-from eyeline.hosts.cli.advice import for_the_command_line
 from eyeline.hosts.cli.causes import attribute as attribute_command
 from eyeline.hosts.cli.causes import circuit as circuit_command
 from eyeline.hosts.cli.causes import faithfulness as faithfulness_command
@@ -119,9 +118,7 @@ def main() -> None:
     except EyelineError as error:
         if _show_traceback:
             raise
-        new_console(stderr=True).print(
-            f"[bold red]Error[/bold red] {escape(for_the_command_line(str(error)))}", highlight=False, soft_wrap=True
-        )
+        new_console(stderr=True).print(f"[bold red]Error[/bold red] {escape(error.for_command_line)}", highlight=False, soft_wrap=True)
         sys.exit(2)
     except StopRequestedError as stop:
         new_console(stderr=True).print(escape(str(stop) or "Stopped. Nothing was saved."), highlight=False, soft_wrap=True)

@@ -16,7 +16,6 @@ from safetensors.torch import save_file
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from eyeline.storage.files import flush, remove, sweep
-from eyeline.storage.old_name import old_cache_path
 from eyeline.storage.sealed_json import digest_of, read_json, write_sealed_json
 
 log = logging.getLogger("eyeline")
@@ -45,9 +44,10 @@ def unpack_once(gguf: Path, unpack: Callable[[Path], None]) -> Path | None:
             if is_whole(folder):
                 return folder
             if folder.exists():
+                # The name holds the path, size and time of the file, so no other file is unpacked here; the lock keeps other processes
+                # of eyeline out; and one that has the damaged files open keeps them until it closes them.
                 log.warning("The unpacked %s is damaged and is made again.", gguf.name)
                 remove(folder)
-            remove(old_cache_path("unpacked", folder.name))  # it has no checksums, and would never be used again
             unpack(part)
             _seal(part)
             part.rename(folder)

@@ -107,18 +107,21 @@ def title_of(model: str, head: HeadRef, text: Sized, unit: str, language: str = 
 
 
 def stack_of(trace: Trace, name: str) -> Stack:
+    """The stack of that name, or an error that lists those there are."""
     if name not in trace.stacks:
         raise TraceError(f"{trace.model} has no {name} attention.", f"It has: {', '.join(trace.stacks)}.")
     return trace.stacks[name]
 
 
 def index_of_layer(stack: Stack, layer: int) -> int:
+    """Where the arrays of a stack hold this layer."""
     if layer not in stack.layers:
         raise TraceError(f"Layer {layer} is not in this trace.", f"It has {', '.join(map(str, stack.layers))}.")
     return stack.layers.index(layer)
 
 
 def weights_of_head(stack: Stack, index: int, ref: HeadRef) -> np.ndarray:
+    """The weights of one head: [query, key]."""
     if not stack.has("weights"):
         raise TraceError(f"This trace has no weights: {stack.why_missing.format(name='weights')}.")
     weights: np.ndarray = stack.weights_by_layer[index]

@@ -230,6 +230,7 @@ def arrowheads(graph: DrawnGraph, points: np.ndarray) -> Any:
 
 
 def installed(fonts: tuple[str, ...]) -> list[str]:
+    """Those of the fonts that matplotlib finds on this machine."""
     from matplotlib.font_manager import fontManager
 
     have = {font.name for font in fontManager.ttflist}

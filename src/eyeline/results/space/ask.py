@@ -152,6 +152,7 @@ def transform_trace(space: SpaceRecord, trace: Trace, stack: str | None) -> Plac
 
 
 def needed(stack: SpaceStack, what: str) -> Vectors:
+    """The vectors of a stack, or an error that says what needs them."""
     if stack.vectors is None:
         raise TraceError(f"This space cannot be {what}: its vectors were not kept.", "Make it again, or save it with vectors.")
     return stack.vectors

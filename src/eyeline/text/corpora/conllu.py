@@ -15,6 +15,7 @@ _RENAMES_COLUMNS = re.compile(r"#\s*global\.columns\b")
 
 
 def read_sentences(path: Path) -> Iterator[Document]:
+    """The sentences of a CoNLL-U file as documents of words."""
     article = ""
     for start, block in conllu_blocks(path, numbered_lines(path)):
         sentence = parse_conllu(path, start, block)

@@ -13,6 +13,7 @@ from eyeline.text.corpora.lines import numbered_lines
 
 
 def read_json_lines(path: Path) -> Iterator[Document]:
+    """The documents of a file with one JSON object a line."""
     for number, line in numbered_lines(path):
         if not line.strip():
             continue

@@ -36,6 +36,7 @@ def check_is_file(path: Path, what: str) -> None:
 
 
 def file_hash(path: Path) -> str:
+    """The SHA-256 of a file."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -18,6 +18,7 @@ def guess_paragraphs(path: Path) -> str:
 
 
 def read_paragraphs(path: Path, by: str) -> Iterator[Document]:
+    """The documents of a text file: its paragraphs, or its lines."""
     open_lines: list[str] = []
     start = 0
     for number, line in numbered_lines(path):

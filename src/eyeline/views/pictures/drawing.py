@@ -46,6 +46,7 @@ def pooled_signed(weights: np.ndarray, side: int) -> np.ndarray:
 
 
 def image(weights: np.ndarray, x: float, y: float, wide: float, high: float, *, dark: bool = False, signed: bool = False) -> str:
+    """Weights as an SVG image with one pixel for each weight."""
     data = base64.b64encode(png_signed(weights, dark=dark) if signed else png(weights, dark=dark)).decode()
     return (
         f'<image x="{x:.0f}" y="{y:.0f}" width="{wide:.0f}" height="{high:.0f}" preserveAspectRatio="none" '
@@ -115,6 +116,7 @@ def layer_colour(layer: int, count: int) -> str:
 
 
 def mixed(first: str, second: str, share: float) -> str:
+    """A colour between two others: share 0 is the first, 1 the second."""
     both = [np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)]) for colour in (first, second)]
     return "#" + "".join(f"{int(part + 0.5):02x}" for part in (both[0] + (both[1] - both[0]) * share).tolist())
 

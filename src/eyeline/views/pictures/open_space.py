@@ -48,6 +48,7 @@ class OpenHead:
 
 
 def open_head(view: ViewData, layer: int, head: int) -> OpenHead:
+    """One head of a space view: its points, lines and tokens as the picture shows them."""
     space = view.spec["spaces"][0]
     stack = space["stacks"][view.state.get("stack", 0)]
     record, values = stack["layers"][layer], space["of"] == "values"
@@ -143,6 +144,7 @@ DIAMOND = "l0 -3.4l3 3.4l-3 3.4l-3 -3.4l3 -3.4Z"
 
 
 def line(at: np.ndarray, link: SpaceLink, colour: str, thick: float, opacity: float) -> str:
+    """A straight line between two points, as SVG."""
     (x1, y1), (x2, y2) = at[link.start], at[link.end]
     return (
         f'<path d="M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}" fill="none" stroke="{colour}" stroke-width="{thick:.2f}" opacity="{opacity:.2f}"/>'
@@ -163,4 +165,5 @@ def labels(tokens: Sequence[str], at: np.ndarray) -> list[str]:
 
 
 def seen(inside: np.ndarray, link: SpaceLink) -> bool:
+    """Whether both ends of a line are inside the picture."""
     return bool(inside[link.start] and inside[link.end])

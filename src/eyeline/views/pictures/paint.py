@@ -64,6 +64,7 @@ def elements(parent: ElementTree.Element, look: Mapping[str, str]) -> list[tuple
 
 
 def rect(axes: Any, _: ElementTree.Element, look: Mapping[str, str], order: int, page: tuple[float, float]) -> None:
+    """Paint a rectangle of the SVG with matplotlib."""
     from matplotlib.patches import Rectangle
 
     wide, high = (page[at] if look[name] == "100%" else float(look[name]) for at, name in enumerate(("width", "height")))
@@ -77,6 +78,7 @@ def rect(axes: Any, _: ElementTree.Element, look: Mapping[str, str], order: int,
 
 
 def text(axes: Any, element: ElementTree.Element, look: Mapping[str, str], order: int, _: tuple[float, float]) -> None:
+    """Paint a text of the SVG with matplotlib."""
     anchor = {"start": "left", "middle": "center", "end": "right"}[look.get("text-anchor", "start")]
     mono = {"family": ["DejaVu Sans Mono", *axes.figure.properties().get("fonts", [])]} if look.get("font-family") == "monospace" else {}
     turned = -float(re.findall(r"rotate\((-?[\d.]+)", look["transform"])[0]) if "transform" in look else 0
@@ -113,6 +115,7 @@ def path(axes: Any, _: ElementTree.Element, look: Mapping[str, str], order: int,
 
 
 def picture(axes: Any, _: ElementTree.Element, look: Mapping[str, str], order: int, __: tuple[float, float]) -> None:
+    """Paint an image of the SVG with matplotlib."""
     from matplotlib.image import imread
 
     x, y, wide, high = (float(look[name]) for name in ("x", "y", "width", "height"))
@@ -121,6 +124,7 @@ def picture(axes: Any, _: ElementTree.Element, look: Mapping[str, str], order: i
 
 
 def alpha(look: Mapping[str, str]) -> float | None:
+    """The opacity of an element, or None where it has none."""
     return float(look["opacity"]) if "opacity" in look else None
 
 

@@ -103,10 +103,12 @@ def locked_units(view: ViewData, seen: Shown) -> list[int]:
 
 
 def text_of(record: Mapping[str, Any]) -> TokenizedText:
+    """A text of the spec as a TokenizedText."""
     return TokenizedText(**{name: tuple(values) for name, values in record.items()})
 
 
 def left_in(text: TokenizedText, state: Mapping[str, Any], side: int | None) -> list[int]:
+    """The indices of the tokens that the state does not hide."""
     return [
         index
         for index in range(len(text))

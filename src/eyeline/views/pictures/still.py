@@ -172,6 +172,7 @@ def weights_of(maps: list[HeadMap], seen: Shown) -> np.ndarray:
 
 
 def colours_of(maps: list[HeadMap]) -> list[str]:
+    """The colour of each map."""
     return [ACCENT if each.head < 0 else head_colour(each.head) for each in maps]
 
 

@@ -65,6 +65,7 @@ def neuron(view: ViewData, caption: str = "") -> str:
 
 
 def read(view: ViewData, stack: dict[str, Any], layer: dict[str, Any], at: int, head: int) -> QueryDetail | None:
+    """What the neuron view shows of one query; None where all its tokens are hidden."""
     seen = shown(view, at, level="token")
     if not seen.rows or not seen.columns:
         return None
@@ -93,6 +94,7 @@ def read(view: ViewData, stack: dict[str, Any], layer: dict[str, Any], at: int, 
 
 
 def drawn(step: QueryDetail, title: str, why_no_values: str, scale: float, caption: str, *, dark: bool) -> str:
+    """The picture of one query, step by step, as SVG."""
     left = 16 + max(map(width, [*step.tokens, step.query]))
     xs = {"key": left + GAP}
     xs["product"] = xs["key"] + STRIP + GAP
@@ -146,11 +148,13 @@ def number(value: float) -> str:
 
 
 def token(x: float, y: float, text: str, *, bold: bool = False) -> str:
+    """A token as SVG text that ends at x."""
     weight = ' font-weight="600"' if bold else ""
     return f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="end" font-family="monospace"{weight}>{escape(printable(text))}</text>'
 
 
 def quiet(x: float, y: float, text: str, *, end: bool = False) -> str:
+    """A text in the colour of secondary information, as SVG."""
     anchor = ' text-anchor="end"' if end else ""
     return f'<text x="{x:.0f}" y="{y:.0f}"{anchor} fill="{QUIET}">{escape(printable(text))}</text>'
 
@@ -177,4 +181,5 @@ def signed(values: np.ndarray, *, dark: bool) -> np.ndarray:
 
 
 def largest(*arrays: np.ndarray) -> float:
+    """The largest absolute value of all arrays; never 0."""
     return max(1e-9, *(float(np.abs(array).max(initial=0)) for array in arrays))

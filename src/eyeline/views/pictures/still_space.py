@@ -41,6 +41,7 @@ def plots(view: ViewData) -> tuple[str, float, float, str]:
 
 
 def name(stack: dict[str, Any], layer: int, head: int) -> str:
+    """The label of a head: L3·H7."""
     return str(HeadRef("", stack["layers"][layer]["layer"], stack["heads"][head]))
 
 

@@ -53,6 +53,7 @@ def lay_out(square: np.ndarray, seed: int) -> np.ndarray:
 
 
 def stress(square: np.ndarray, points: np.ndarray) -> float:
+    """How far the distances between points are from those wanted, from 0 (equal): √( Σ (d − δ)² / Σ d² )."""
     apart = np.linalg.norm(points[:, None] - points[None], axis=-1)  # [head, head]
     return float(np.sqrt(((apart - square) ** 2).sum() / max((apart**2).sum(), 1e-30)))
 
