@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from eyeline.hosts.app.messages import Say
 from tests.hosts.app.browser.test_pages import VIEW, visit
 
 pytestmark = pytest.mark.browser
@@ -19,4 +22,31 @@ def test_a_head_is_switched_off_and_the_answer_changes(visit):
     visitor.until("location.search.includes('s=')")
     visitor.page.locator(f"{VIEW} [data-name=undo]").click()
     visitor.page.locator(f"{VIEW} .answer-choice", has_text="→").first.wait_for(state="detached")
+    assert not visitor.errors
+
+
+@pytest.mark.parametrize("language", ["en", "ja", "ko"])
+def test_the_last_step_of_the_lesson_both_heads_are_switched_off_and_one_of_them_matters(visit, language):
+    visitor, say = visit().open(f"/learn?step=9&lang={language}"), Say(language)
+    answer = visitor.page.locator(f"{VIEW} .answer-choice").first
+    answer.wait_for()
+    before = float(answer.get_attribute("data-before"))
+
+    def switch_off(name: str) -> float:
+        """The probability of the answer once the head that is shown is off too."""
+        label = re.compile(re.escape(say(f"learn.limits.head_{name}", head="X")).replace("X", r"L\d+·H\d+"))
+        visitor.page.get_by_role("radio", name=label).or_(visitor.page.get_by_role("button", name=label)).first.click()
+        button = visitor.page.locator(f"{VIEW} [data-name=switch-off]")
+        button.wait_for()
+        head = re.search(r"L\d+·H\d+", button.inner_text())[0]
+        button.click()
+        visitor.page.locator(f"{VIEW} [data-name=off]", has_text=head).wait_for()
+        visitor.page.locator(f"{VIEW} .answers:not([data-waiting]) .answer-choice:not([data-after=''])").first.wait_for()
+        return float(answer.get_attribute("data-after"))
+
+    sharp = switch_off("looks")
+    assert abs(sharp - before) < 0.05
+    both = switch_off("matters")
+    assert visitor.page.locator(f"{VIEW} [data-name=off]").count() == 2, "the first stays off"
+    assert before - both > 0.1
     assert not visitor.errors

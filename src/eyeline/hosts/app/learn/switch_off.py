@@ -31,13 +31,25 @@ def show_switched_off(say: Say, _: Trace) -> None:
         Column(say("learn.limits.column_answer", answer=answer), [f"{shown.before:.2f}" for shown in heads]),
         Column(say("learn.limits.column_without"), [f"{shown.after:.2f}" for shown in heads]),
     )
-    _mount(say, trace, matters)
+    _mount(say, trace, heads)
 
 
 @st.fragment
-def _mount(say: Say, trace: Trace, head: TellingHead) -> None:
-    state = {"layer": trace.layers.index(head.head.layer), "heads": [head.head.head]}
+def _mount(say: Say, trace: Trace, heads: tuple[TellingHead, TellingHead]) -> None:
+    """The view with a choice of the two heads: what is switched off stays so when the other one is shown. [MASK] is locked."""
+    labels = dict(zip(("looks", "matters"), heads, strict=True))
+    chosen = st.segmented_control(
+        say("learn.heads.column_head"), list(labels), default="looks", required=True, label_visibility="collapsed", key="lesson-off-head",
+        format_func=lambda name: say(f"learn.limits.head_{name}", head=str(labels[name].head)),
+    )  # fmt: skip
+    head = labels[chosen or "looks"].head
+    opened = st.session_state.setdefault("lesson-off-opened", {})
+    if opened.get("head") != head:
+        opened.update(head=head, off=opened.get("now", ""))
+    answered = () if trace.prediction is None else trace.prediction.positions
+    state = {"layer": trace.layers.index(head.layer), "heads": [head.head], "locked": list(answered), "off": opened["off"]}
     request = ("lesson-off", SENTENCE, repr(state), say.language)
     data = view_cache().get(request, lambda: mounted.packed(with_state(head_view(trace), state), say.part("view"), answers=True), len)
-    off = mounted.show(data, "lesson-off").get("off")
-    mounted.send_answer(data, answer_of(ANSWERING, trace, off if isinstance(off, str) else ""), key="lesson-off-answer")
+    off = mounted.show(data, "lesson-off").get("off", opened["off"])
+    opened["now"] = off if isinstance(off, str) else ""
+    mounted.send_answer(data, answer_of(ANSWERING, trace, opened["now"]), key="lesson-off-answer")
