@@ -261,13 +261,18 @@ def test_the_numbers_of_a_locked_token_are_those_of_the_model(show, cat, head):
 
 
 def test_the_fainter_lines_follow_by_themselves(show):
-    """A page draws its strongest lines at once, so that it opens quickly; `scene` would draw what is missing, and finds nothing to do."""
-    shown = show(made_up.view("head", 40, layers=1, heads=12))
+    """A page draws its strongest lines at once, so that it opens quickly, and the others soon after; `scene` draws them all at once."""
+    view = made_up.view("head", 40, layers=1, heads=12)
     picture = "document.getElementById('view').firstElementChild.shadowRoot.querySelector('canvas').toDataURL()"
-    shown.page.wait_for_timeout(1000)
-    before = shown.page.evaluate(picture)
-    assert len(shown.scene["lines"]) > 1500
-    assert shown.page.evaluate(picture) == before
+    whole = show(view)
+    assert len(whole.scene["lines"]) > 2000
+    drawn_at_once = whole.page.evaluate(picture)
+    untouched = show(view)
+
+    def complete() -> None:
+        assert untouched.page.evaluate(picture) == drawn_at_once
+
+    untouched.soon(complete)
 
 
 def test_a_token_that_gets_most_of_the_attention_is_hidden_in_one_click(show):

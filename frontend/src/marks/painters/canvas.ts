@@ -1,5 +1,6 @@
 // Paints a scene on a canvas.
 
+import { breathe } from "../../core/schedule";
 import { MONO, SANS } from "../../core/theme";
 import { paintClouds } from "../scatter/clouds";
 import { arrowhead, paintArrowhead } from "../arrows";
@@ -118,23 +119,55 @@ function paintManyLines(context: Context, item: Lines): void {
   context.restore();
 }
 
+const SLICE = 1000; // lines painted at once when nobody waits for them
+
+/**
+ * Paints the lines of an item beforehand, for a canvas of this size, with pauses in which the page can answer. The next painting of
+ * the item only copies them. Stops when `current()` is false.
+ */
+export async function paintAhead(item: Lines, canvas: HTMLCanvasElement, current: () => boolean): Promise<void> {
+  if (item.set.count <= MANY) return;
+  const copy = new OffscreenCanvas(canvas.width, canvas.height);
+  const context = copy.getContext("2d")!;
+  const density = globalThis.devicePixelRatio || 1;
+  context.setTransform(density, 0, 0, density, 0, 0);
+  const pixel = new OffscreenCanvas(1, 1).getContext("2d")!;
+  let waiting = 0;
+  for (const count of lineChunks(context, item)) {
+    waiting += count;
+    if (waiting < SLICE) continue;
+    waiting = 0;
+    pixel.drawImage(copy, 0, 0); // browsers paint when somebody looks
+    await breathe();
+    if (!current()) return;
+  }
+  painted.set(item, copy);
+}
+
 const CHUNK = 256; // one stroke of very many lines is slower than several of a few
 
 function paintLines(context: Context, item: Lines): void {
+  for (const _ of lineChunks(context, item));
+}
+
+/** Paints line after line, and says after each stroke how many it had. */
+function* lineChunks(context: Context, item: Lines): Generator<number> {
   const bend = (item.x2 - item.x1) * 0.4;
   for (const batch of batches(item)) {
     context.strokeStyle = batch.colour;
     context.globalAlpha = batch.opacity;
     context.lineWidth = batch.width;
     for (let start = 0; start < batch.members.length; start += CHUNK) {
+      const end = Math.min(batch.members.length, start + CHUNK);
       context.beginPath();
-      for (let m = start; m < Math.min(batch.members.length, start + CHUNK); m++) {
+      for (let m = start; m < end; m++) {
         const [x1, y1, x2, y2] = ends(item, batch.members[m]);
         context.moveTo(x1, y1);
         if (item.curved) context.bezierCurveTo(x1 + bend, y1, x2 - bend, y2, x2, y2);
         else context.lineTo(x2, y2);
       }
       context.stroke();
+      yield end - start;
     }
     if (!item.arrows || batch.opacity < FAINT_ARROW) continue;
     context.fillStyle = batch.colour;

@@ -5,18 +5,19 @@ import { shownHeads } from "../../controls/heads";
 import { matches } from "../../core/reading/axes";
 import { matchesInOrder, stepped } from "../../core/reading/find";
 import type { Reading } from "../../core/reading/reading";
-import { paint } from "../../marks/painters/canvas";
+import { paint, paintAhead } from "../../marks/painters/canvas";
 import type { Entry, Lines, Scene } from "../../marks/scene";
 import type { DrawnLine, Stage, Summary } from "../../registry";
-import { focusOf, lockedIndices, numbersShown, sideOf, spoken, toggled, type Side } from "./focus";
+import { type Focus, focusOf, lockedIndices, numbersShown, sideOf, spoken, toggled, type Side } from "./focus";
 import { linesLayout, MOST_ZOOM, rowAt, rowY, visibleRows, type LinesLayout } from "./layout";
 import { isCoarse } from "../pointer";
 import { TokenOptions } from "../options";
-import { legendOf, linesItem, linesScene, widestToken } from "./scene-lines";
+import { legendOf, type LinesInput, linesItem, linesScene, widestToken } from "./scene-lines";
 import { fadeOff, switchedLine } from "./switch-off";
+import { zoomGestures } from "./zoom-gestures";
 
 const MOVING = 5000; // lines drawn while scrolling
-const FIRST = 1500; // lines drawn at once when a page opens; the fainter ones follow
+const FIRST = 300; // lines drawn at once when a page opens; the fainter ones follow
 const REST = 140; // ms
 
 export class LinesPart {
@@ -36,7 +37,7 @@ export class LinesPart {
   private resting = 0;
   private opening = true;
   private isPartial = false;
-  private apart = 0; // between two fingers, px
+  private runs = 0; // of render
   private keep: { row: number; y: number } | null = null;
 
   constructor(private stage: Stage) {
@@ -52,9 +53,7 @@ export class LinesPart {
     this.scroll.append(this.spacer);
     stage.element.append(this.scroll);
     on(this.scroll, "scroll", () => this.scrolled(), { passive: true });
-    on(this.scroll, "wheel", (event) => this.wheel(event), { passive: false });
-    on(this.scroll, "touchstart", (event) => this.touch(event), { passive: true });
-    on(this.scroll, "touchmove", (event) => this.touch(event), { passive: false });
+    zoomGestures(this.scroll, (factor, clientY) => this.zoomBy(factor, clientY));
     on(this.canvas, "pointermove", (event) => this.hover(event.pointerType === "touch" ? null : this.at(event)));
     on(this.canvas, "pointerleave", () => this.hover(null));
     on(this.canvas, "click", (event) => {
@@ -115,27 +114,6 @@ export class LinesPart {
     this.spacer.style.width = `${layout.width}px`;
   }
 
-  /** With Ctrl (or a pinch on a touchpad, which says the same) the wheel zooms; without, the list scrolls. */
-  private wheel(event: WheelEvent): void {
-    if (!event.ctrlKey && !event.metaKey) return;
-    event.preventDefault();
-    this.zoomBy(Math.exp(-event.deltaY * (event.deltaMode ? 0.05 : 0.005)), event.clientY);
-  }
-
-  private touch(event: TouchEvent): void {
-    if (event.touches.length !== 2) {
-      this.apart = 0;
-      return;
-    }
-    const [a, b] = event.touches;
-    const apart = Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY);
-    if (event.type === "touchmove" && this.apart > 0) {
-      event.preventDefault();
-      this.zoomBy(apart / this.apart, (a.clientY + b.clientY) / 2);
-    }
-    this.apart = apart;
-  }
-
   /** Larger or smaller rows; the row under the pointer (or the first one) keeps its position. */
   zoomBy(factor: number, clientY?: number): void {
     const { layout } = this;
@@ -164,34 +142,56 @@ export class LinesPart {
 
   private finishSoon(): void {
     clearTimeout(this.resting);
-    this.resting = window.setTimeout(() => this.finish(), REST);
+    this.resting = window.setTimeout(() => void this.finishGently(), REST);
   }
 
-  /** Draws the lines that were left out for speed. */
+  /** Draws the lines that were left out for speed, unless something else is drawn meanwhile. */
+  private async finishGently(): Promise<void> {
+    if (!this.isPartial) return;
+    const run = this.runs;
+    const whole = this.wholeLines();
+    if (whole) await paintAhead(whole, this.canvas, () => run === this.runs);
+    if (run === this.runs) this.render();
+  }
+
+  /** The same at once. */
   private finish(): void {
     clearTimeout(this.resting);
     if (this.isPartial) this.render();
   }
 
-  private render(budget = Infinity): void {
-    const { reading, layout, stage } = this;
-    if (!reading || !layout) return;
+  private input(): LinesInput {
+    const { stage, reading, layout } = this;
     const scroll = this.scroll.scrollTop;
-    const input = { reading, state: stage.state(), theme: stage.theme(), labels: stage.labels, layout, scroll };
-    const focus = focusOf(reading, stage.state(), this.hovered);
-    const key = `${scroll} ${layout.width} ${input.theme.dark}`;
-    const item = (most?: number) => {
-      const lines = linesItem(input, focus, most);
-      fadeOff(stage, reading, lines);
-      return lines;
-    };
-    if (!focus && budget === Infinity && this.whole?.key !== key) this.whole = { key, lines: item() };
-    this.lines = focus || this.whole?.key !== key ? item(budget) : this.whole.lines;
+    return { reading: reading!, state: stage.state(), theme: stage.theme(), labels: stage.labels, layout: layout!, scroll };
+  }
+
+  /** Every line in sight, kept until something moves; null where only some tokens' lines are shown. */
+  private wholeLines(): Lines | null {
+    const input = this.input();
+    if (focusOf(input.reading, input.state, this.hovered)) return null;
+    const key = `${input.scroll} ${input.layout.width} ${input.theme.dark}`;
+    if (this.whole?.key !== key) this.whole = { key, lines: this.item(input, null) };
+    return this.whole.lines;
+  }
+
+  private item(input: LinesInput, focus: Focus | null, budget?: number): Lines {
+    const lines = linesItem(input, focus, budget);
+    fadeOff(this.stage, input.reading, lines);
+    return lines;
+  }
+
+  private render(budget = Infinity): void {
+    if (!this.reading || !this.layout) return;
+    this.runs++;
+    const input = this.input();
+    const focus = focusOf(input.reading, input.state, this.hovered);
+    this.lines = (budget === Infinity ? this.wholeLines() : null) ?? this.item(input, focus, budget);
     this.isPartial = budget !== Infinity;
-    this.drawnAt = scroll;
+    this.drawnAt = input.scroll;
     this.current = linesScene(input, focus, this.lines);
     paint(this.canvas, this.current);
-    this.placeOptions(scroll);
+    this.placeOptions(input.scroll);
   }
 
   private placeOptions(scroll: number): void {
@@ -289,6 +289,7 @@ export class LinesPart {
   }
 
   destroy(): void {
+    this.runs++;
     clearTimeout(this.resting);
     this.scroll.remove();
   }
