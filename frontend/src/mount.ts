@@ -3,6 +3,7 @@
 import { pictureControls, toolbar, type Toolbar, type ToolbarHost } from "./controls/toolbar";
 import { type AnswerControl, answerControl } from "./controls/answer";
 import { el } from "./controls/dom";
+import { folded } from "./controls/folded";
 import { note, type Note } from "./controls/note";
 import { Arrays } from "./core/input/arrays";
 import { problem } from "./core/input/check";
@@ -117,6 +118,7 @@ class Frame {
       ...(this.answer ? [this.answer.element] : []),
       this.slot,
       this.stageElement,
+      ...(this.view.spec.tables ?? []).map(folded),
       this.note.line,
       this.live,
       this.note.dialog,

@@ -15,6 +15,7 @@ from eyeline.text.encode import encode
 from eyeline.text.pairs import build_pairs
 from eyeline.text.tokenized import TokenizedText
 from eyeline.text.unknown import MOSTLY, count_unknown
+from eyeline.words import Words
 
 #: A text with more characters than this for each token that fits is too long without asking the tokeniser.
 CHARACTERS_A_TOKEN = 64
@@ -139,7 +140,7 @@ def unknown_tokens(counts: Mapping[str, int]) -> tuple[str, ...]:
     unknown, tokens = counts.get("unknown", 0), counts.get("tokens", 0)
     if not unknown or unknown < MOSTLY * tokens:
         return ()
-    return (f"{unknown:,} of {tokens:,} tokens are unknown to this model's tokeniser: it does not read these texts.",)
+    return (Words()("notice.unknown_tokens", unknown=f"{unknown:,}", tokens=f"{tokens:,}"),)
 
 
 def shortened(text: TokenizedText, n: int) -> TokenizedText:

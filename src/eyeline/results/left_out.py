@@ -23,7 +23,7 @@ def left_out(run: Run, words: Words = ENGLISH) -> list[str]:
         if counts.get(name):
             line = _counted(words, name, counts[name], total=total)
             for item, why in list(dropped.get(name, {}).items())[:1]:
-                line += f" {words('report.left_out.first', name=item, reason=(why.splitlines() or [''])[0])}"
+                line += f" {words('report.left_out.first', name=item, reason=words.translated((why.splitlines() or [''])[0]))}"
             lines.append(line)
     if "mentions_marked" in counts:
         scored = _counted(words, "scored", counts["mentions"], total=words.count("mentions", counts["mentions_marked"]))

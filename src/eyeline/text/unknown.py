@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from eyeline.text.tokenized import TokenizedText
+from eyeline.words import Words
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -34,7 +35,4 @@ def unknown_notice(unknown: int, tokens: int, tokenizer: PreTrainedTokenizerBase
     if not tokens or unknown / tokens < MOSTLY:
         return None
     token = getattr(tokenizer, "unk_token", None)
-    return (
-        f"{unknown:,} of {tokens:,} tokens are unknown to this model's tokeniser ({token}): it does not read this alphabet or case, "
-        "so its attention says nothing about the words."
-    )
+    return Words()("notice.unknown_alphabet", unknown=f"{unknown:,}", tokens=f"{tokens:,}", token=token)

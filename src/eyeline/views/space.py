@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
 from typing import Any, Unpack
 
 import numpy as np
 
 from eyeline.errors import TraceError, nearest
+from eyeline.plots.space.gauges import gauges_table
 from eyeline.results.space.one_head import distinct_names
-from eyeline.results.space.shown_fidelity import HELD_OUT, IN_PICTURE
+from eyeline.results.space.shown_fidelity import HELD_OUT, IN_PICTURE, shown_columns
 from eyeline.results.space.space import Space
 from eyeline.results.space.stack import SpaceStack
 from eyeline.results.space.tokens import SpaceTokens
@@ -19,6 +21,7 @@ from eyeline.views.options import SpaceViewOptions
 from eyeline.views.spec import FORMAT, text_record
 from eyeline.views.state import checked
 from eyeline.views.view import View
+from eyeline.words import Words
 
 #: Whole maps come along as long as all arrays together stay below this many bytes, which is a page of 30 MB.
 ROOM = 21_000_000
@@ -42,6 +45,7 @@ def space_view(
     stack: str | None = None,
     layer: int | None = None,
     head: int | None = None,
+    language: str = "en",
     **options: Unpack[SpaceViewOptions],
 ) -> View:
     """All heads as small scatters; a click opens one, a click on a point shows its sentence.
@@ -49,6 +53,7 @@ def space_view(
     beside        a second space of the same corpus, shown side by side with the same sentence selected; layers and heads in both are kept
     stack         where the reader begins: encoder, decoder or cross
     layer, head   the head to open; without them the view begins with all heads
+    language      of the notices and of the table of gauges: en, ja or ko
     options       any other key of the state in docs/view-format.md, such as `colour_points="position"` or `theme="dark"`; `pairs` in red
                   may be "it → cat", "brown:##bara", ("it", "cat") or a list of these, and one that no text holds is refused
     """
@@ -73,7 +78,12 @@ def space_view(
             "held_out": each.held_out,
             "stacks": [
                 stack_record(
-                    each.stacks[name], *shared[name], prefix=f"{number}.{name}", texts=texts, arrays=arrays, frame=frame_of(each, name)
+                    with_shown_facts(each.stacks[name], each.held_out),
+                    *shared[name],
+                    prefix=f"{number}.{name}",
+                    texts=texts,
+                    arrays=arrays,
+                    frame=frame_of(each, name),
                 )
                 for name in names
             ],
@@ -91,7 +101,10 @@ def space_view(
     }
     notices = dict.fromkeys(notice for each in spaces if each.facts is not None for notice in each.facts.notices)
     if notices:
-        spec["notices"] = list(notices)
+        spec["notices"] = list(map(Words(language).translated, notices))
+    tables = [gauges_table(each.gauges, Words(language)) for each in spaces if each.gauges]
+    if tables:
+        spec["tables"] = [asdict(table) for table in tables]
     begin = names.index(stack) if stack else 0
     start = {"stack": begin, **opened(spec["stacks"][begin], shared[names[begin]], layer, head)}
     spec["state"] = {**checked(dict(options), spec, start), **start}
@@ -123,6 +136,16 @@ def check_pairs(space: Space, names: list[str], given: PairsGiven) -> None:
         stacks = [space.stacks[name] for name in names]
         sides = ([text for stack in stacks for text in getattr(stack, side).texts] for side in ("query_tokens", "key_tokens"))
         pairs_in_texts(pair, *sides)
+
+
+def with_shown_facts(stack: SpaceStack, held_out: str) -> SpaceStack:
+    """The stack with the fidelity that a reader is shown alone: on unseen text, of the picture as it is, or none."""
+    shown = shown_columns(stack.facts)
+    facts = {name: values for name, values in stack.facts.items() if name not in (*HELD_OUT, *IN_PICTURE)}
+    for name, column in zip(IN_PICTURE if held_out == "picture" else shown, shown, strict=True):
+        if column in stack.facts and np.isfinite(stack.facts[column]).any():
+            facts[name] = stack.facts[column]
+    return replace(stack, facts=facts)
 
 
 def in_common(stacks: list[SpaceStack]) -> tuple[list[int], list[int]]:

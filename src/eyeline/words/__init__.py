@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -41,6 +42,37 @@ class Words:
         ('1 text', '1,234 tokens')
         """
         return self(f"count.{what}.{'one' if n == 1 else 'many'}", n=f"{n:,}")
+
+    def translated(self, notice: str) -> str:
+        """An English notice in this language: the message of notice.toml whose English text matches it, or each of its lines.
+
+        What matches no message stays as it is; a name before a colon is kept (`minilm: …`).
+        """
+        if self.language == "en":
+            return notice
+        if (known := self._notice(notice)) is not None:
+            return known
+        if "\n" in notice:
+            return "\n".join(line[: len(line) - len(line.lstrip())] + self.translated(line.strip()) for line in notice.split("\n"))
+        name, colon, rest = notice.partition(": ")
+        after = self._notice(rest) if colon else None
+        return notice if after is None else f"{name}{colon}{after}"
+
+    def _notice(self, notice: str) -> str | None:
+        for key, pattern in notice_patterns():
+            if match := pattern.fullmatch(notice):
+                return self(key, **{blank: self.name(blank, value) for blank, value in match.groupdict().items()})
+        return None
+
+
+@lru_cache
+def notice_patterns() -> list[tuple[str, re.Pattern[str]]]:
+    """The English notices as patterns with a group for each blank (which has no colon in it), the longest first."""
+    english = {key: text for key, text in catalogue("eyeline.words", "en").items() if key.startswith("notice.")}
+    return [
+        (key, re.compile(re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>(?:(?!: ).)+?)", re.escape(text)), re.DOTALL))
+        for key, text in sorted(english.items(), key=lambda item: -len(item[1]))
+    ]
 
 
 def key_of(name: str) -> str:

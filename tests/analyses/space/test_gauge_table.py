@@ -27,8 +27,28 @@ def test_a_pca_space_has_a_row_for_each_gauge_distance_and_place(tmp_path, capsy
     assert el.open(tmp_path / "run").gauges == space.gauges
     print_gauges(space.gauges)
     printed = capsys.readouterr().out
-    assert "worse than none" in printed
     assert "plane" in printed
+    assert "2 heads" in printed
+
+
+@pytest.mark.parametrize("gauge", ["attentionviz", "searched", "lifted"])
+def test_the_gauge_table_and_the_table_of_heads_have_one_number_for_one_thing(gauge: str) -> None:
+    space = el.space(tiny_model(), TEXTS, project="pca", gauge=gauge, layers=[0, 1], heads=[0, 1])
+    (row,) = (row for row in space.gauges if (row.gauge, row.distance, row.where) == (gauge, "euclidean", "full"))
+    facts = space.only.facts
+    assert (row.before, row.after) == pytest.approx((facts["correlation_before"].mean(), facts["correlation_after"].mean()), abs=1e-6)
+    assert row.tokens == len(space.only.query_tokens)
+
+
+def test_the_gauge_table_stands_on_the_page_and_in_the_report_in_the_readers_language(tmp_path) -> None:
+    space = el.space(tiny_model(), TEXTS, project="pca", layers=[0], heads=[0, 1])
+    (table,) = el.space_view(space, language="ko").spec["tables"]
+    assert len(table["rows"]) == 12
+    assert table["title"] == "모든 게이지를 게이지 없음과 비교"
+    page = el.runs.write_report(space.save(tmp_path / "run"), "ko").read_text(encoding="utf-8")
+    assert 'id="table-space_gauges"' in page
+    assert table["about"] in page
+    assert all(cell in page for row in table["rows"] for cell in row)
 
 
 def test_fitted_pictures_need_no_gauge_and_have_no_table() -> None:

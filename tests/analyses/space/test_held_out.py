@@ -42,14 +42,14 @@ def test_one_short_sentence_is_not_praised_for_what_the_fit_saw(capybara):
     by_heart = alone["top1_projected"].mean()  # what was shown before: the fit knows these few tokens by heart
     assert facts["top1_held_out"].mean() < by_heart - 0.1
     assert alone["top1_held_out"].mean() < by_heart - 0.1
-    assert _summary(summarise_fidelity(apart.table())).startswith(
+    assert _summary(summarise_fidelity(apart.table()), apart.held_out).startswith(
         f"the most attended key is the nearest for {alone['top1_held_out'].mean():.1%} of queries on unseen text"
     )
 
 
 def test_a_short_text_is_fitted_with_the_built_in_paragraphs_and_the_page_says_so(capybara, tmp_path):
     assert capybara.held_out == "background"
-    notice = capybara.facts.notices[-1]
+    notice = " ".join(capybara.facts.notices)
     assert "40 built-in paragraphs" in notice
     assert "unseen" in notice
     assert len(capybara.only.query_tokens.texts) == 1
@@ -112,7 +112,7 @@ def test_random_attention_is_at_chance_level_when_held_out_and_far_above_it_when
 def test_one_text_without_company_is_cross_validated_over_its_tokens():
     space = el.space(tiny_model(), ["the cat sat on the mat . it purred , and sat ."])
     assert space.held_out == "queries"
-    assert "tokens of the one text" in space.facts.notices[-1]
+    assert "tokens of the one text" in " ".join(space.facts.notices)
     assert np.isfinite(space.only.facts["top1_held_out"]).all()
 
 
@@ -120,14 +120,58 @@ def test_paragraphs_that_the_user_gave_are_left_out_of_the_company():
     from eyeline.sample.text import sample_text
 
     space = el.space(el.load("minilm"), sample_text().split("\n\n")[:2], layers=[0], heads=[0])
-    assert "38 built-in paragraphs" in space.facts.notices[-1]
+    assert "38 built-in paragraphs" in " ".join(space.facts.notices)
 
 
-def test_projections_that_do_not_see_attention_have_nothing_to_hold_out():
-    space = el.space(tiny_model(), ["the cat sat on the mat .", "a dog ran home ."], project="pca", gauge="none")
-    assert space.held_out == ""
-    assert space.facts.notices == ()
-    assert np.isnan(space.only.facts["top1_held_out"]).all()
+@pytest.mark.parametrize("gauge", ["none", "attentionviz", "searched"])
+@pytest.mark.parametrize("n_texts", [1, 2])
+def test_pictures_by_pca_are_cross_validated_like_fitted_ones(gauge, n_texts):
+    texts = ["the cat sat on the mat . it purred , and sat .", "a dog ran home ."][:n_texts]
+    space = el.space(tiny_model(), texts, project="pca", gauge=gauge, layers=[0, 1], heads=[0, 1])
+    assert space.held_out == ("texts" if n_texts > 1 else "queries")
+    assert "gauge and axes were found without it" in " ".join(space.facts.notices)
+    assert np.isfinite(space.only.facts["top1_held_out"]).all()
+    facts = el.space_view(space).spec["spaces"][0]["stacks"][0]["layers"][0]["facts"][0]
+    assert facts["top1_held_out"] is not None
+    assert "top1_projected" not in facts
+
+
+def test_cross_validated_pca_is_that_of_a_loop_over_texts():
+    model, texts = tiny_model(), ["the cat sat on the mat . it purred , and sat .", "a dog ran home .", "it sat , and the dog ran ."]
+    space = el.space(model, texts, project="pca", gauge="attentionviz", layers=[1], heads=[0], seed=3)
+    hits, total = 0.0, 0
+    for out in range(3):  # three texts in three folds: each is left out alone
+        rest = el.space(
+            model, [text for i, text in enumerate(texts) if i != out], project="pca", gauge="attentionviz", layers=[1], heads=[0]
+        )
+        trace = model.trace(texts[out])
+        placed, n = rest.transform(trace), len(trace.only.query_text)
+        hits += n * share_of_nearest(placed.queries[0, 0], placed.keys[0, 0], trace.weights[1, 0], 1)
+        total += n
+    assert space.only.facts["top1_held_out"][0, 0] == pytest.approx(hits / total)
+
+
+@pytest.mark.parametrize(("project", "gauge", "shown"), [("umap", "none", True), ("pca", "lifted", True), ("umap", "searched", False)])
+def test_a_picture_without_a_place_for_unseen_text_shows_fidelity_only_where_attention_had_no_part_in_it(project, gauge, shown, tmp_path):
+    texts = ["the cat sat on the mat . it purred , and sat .", "a dog ran home ."]
+    space = el.space(tiny_model(), texts, project=project, gauge=gauge, layers=[0], heads=[0])
+    facts = el.space_view(space).spec["spaces"][0]["stacks"][0]["layers"][0]["facts"][0]
+    assert space.held_out == ("picture" if shown else "")
+    assert ("top1_projected" in facts) == shown
+    assert "top1_held_out" not in facts
+    notices = " ".join(space.facts.notices)
+    assert ("that of this picture" if shown else "No fidelity is shown") in notices
+    assert (summarise_fidelity(space.table()) is not None) == shown
+    page = el.runs.write_report(space.save(tmp_path), "ja").read_text(encoding="utf-8")
+    assert ("この図そのものの値" if shown else "忠実度は表示しません") in page
+
+
+def test_one_head_projected_anew_shows_a_held_out_fidelity_or_none():
+    space = el.space(tiny_model(), ["the cat sat on the mat . it purred , and sat .", "a dog ran home ."], layers=[0], heads=[0])
+    assert space.project_head(0, 0, "pca", gauge="searched").held_out == "texts"
+    assert space.project_head(0, 0, "umap", gauge="none").held_out == "picture"
+    seen = space.project_head(0, 0, "umap", gauge="searched")
+    assert (seen.held_out, np.isnan(seen.top1)) == ("", True)
 
 
 def test_company_that_a_model_cannot_read_is_refused_only_when_asked_for():

@@ -153,7 +153,7 @@ def test_the_help_says_what_happens_unless_told(eyeline):  # noqa: F811
 
 
 def test_a_model_whose_heads_are_all_dead_is_told_in_words():
-    assert "every head attends to all keys alike" in _summary(summarise_fidelity(Table({"top1_projected": [float("nan")] * 4})))
+    assert "every head attends to all keys alike" in _summary(summarise_fidelity(Table({"top1_projected": [float("nan")] * 4})), "texts")
 
 
 def test_one_space_for_all_heads_and_layers(eyeline, corpus, tmp_path):  # noqa: F811

@@ -76,12 +76,19 @@ export interface SpaceStack {
 
 export interface SpaceSpec {
   model: string;
-  held_out?: string; // background, texts or queries; empty where nothing was fitted
+  held_out?: string; // background, texts or queries; picture: measured as it is; empty: no fidelity is shown
   of: "queries-keys" | "values" | "shared"; // shared: all heads and layers on the same axes
   project: string;
   gauge: string;
   dims: 2 | 3;
   stacks: SpaceStack[];
+}
+
+export interface TableSpec {
+  title: string;
+  about: string;
+  columns: string[];
+  rows: string[][];
 }
 
 export interface Spec {
@@ -94,6 +101,8 @@ export interface Spec {
   quantities?: QuantitySpec[];
   /** Sentences that a reader of this view must know, such as maps that cannot be shown. */
   notices?: string[];
+  /** Tables in words that belong to the view, shown folded. */
+  tables?: TableSpec[];
   /** What the model answers to the text; absent where it answers nothing. */
   prediction?: PredictionSpec;
   /** What the answer becomes without each head, where that was computed. */

@@ -35,6 +35,7 @@ from eyeline.results.space.space import Space
 from eyeline.results.table import Cell, Table
 from eyeline.text.corpora.corpus import Corpus, Document, Item
 from eyeline.text.unknown import unknown_notices
+from eyeline.words import Words
 
 #: Texts that go through both models before the next are read.
 GROUP = 32
@@ -93,7 +94,7 @@ def compare(
         )
         space_pair = (a, b)
     elif spaces:
-        left_out["space"] = "One of the models stands outside transformers' attention interface: it gives no queries and keys."
+        left_out["space"] = Words()("notice.compare.no_spaces")
     facts = replace(
         provenance(first, corpus_facts(corpus), options),
         other=model_facts(second),
@@ -150,7 +151,7 @@ def _in_common(first: Model, second: Model, layers: Iterable[int] | None) -> tup
             missing = [layer for layer in here if layer not in there and (wanted is None or layer in wanted)]
             if missing:
                 which = f"{missing[0]} to {missing[-1]}" if wanted is None else ", ".join(map(str, missing))
-                left_out[f"{name} layers {which}"] = f"Only {model.name} has them."
+                left_out[f"{name} layers {which}"] = Words()("notice.compare.one_model_layers", model=model.name)
     existing = {layer for model in (first, second) for name in stacks for layer in model.layout.layers(name)}
     if not chosen or not set(wanted or ()) <= existing:
         common = [tuple(n for n in first.layout.layers(name) if n in second.layout.layers(name)) for name in stacks]
@@ -160,7 +161,7 @@ def _in_common(first: Model, second: Model, layers: Iterable[int] | None) -> tup
         )
     for name in (*first.layout.stacks, *second.layout.stacks):
         if name not in stacks:
-            left_out[f"{name} attention"] = "Only one of the models has it."
+            left_out[f"{name} attention"] = Words()("notice.compare.one_model_attention")
     return chosen, left_out
 
 

@@ -10,6 +10,7 @@ from eyeline.analyses.corpus.statistics.head_map import head_map
 from eyeline.analyses.corpus.statistics.rank_agreement import rank_agreement
 from eyeline.analyses.prepare import unknown_tokens
 from eyeline.results.table import Table
+from eyeline.words import Words
 
 
 def summarise(statistics: Sequence[Statistic], seed: int) -> tuple[dict[str, Table], dict[str, float]]:
@@ -29,13 +30,17 @@ def summarise(statistics: Sequence[Statistic], seed: int) -> tuple[dict[str, Tab
 
 def notices(counts: Counter[str], statistics: Sequence[Statistic]) -> list[str]:
     """What is not in the numbers, beside whole documents."""
+    words = Words()
     messages = [
-        f"{n:,} of {counts['texts']:,} texts are too long or too short for {statistic.name} and missing there alone."
+        words("notice.wrong_length", n=f"{n:,}", texts=f"{counts['texts']:,}", analysis=statistic.name)
         for statistic in statistics
         if (n := statistic.n_left_out())
     ]
+    if counts["no_pair"]:
+        given = counts["documents"] + counts["no_pair"]
+        messages.append(words("notice.no_pair", n=f"{counts['no_pair']:,}", documents=f"{given:,}"))
     if counts["unreadable_pieces"]:
-        messages.append(f"{counts['unreadable_pieces']:,} pieces of long documents cannot be read as text and are missing.")
+        messages.append(words("notice.unreadable_pieces", n=f"{counts['unreadable_pieces']:,}"))
     if counts["dropped"]:
-        messages.append(f"{counts['dropped']:,} tokens of words that are longer than a window are missing.")
+        messages.append(words("notice.dropped_tokens", n=f"{counts['dropped']:,}"))
     return [*messages, *unknown_tokens(counts)]

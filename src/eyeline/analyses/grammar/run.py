@@ -28,6 +28,7 @@ from eyeline.results.table import Cell, Table
 from eyeline.text.treebank.read import as_treebank
 from eyeline.text.treebank.sentence import Sentence
 from eyeline.text.treebank.treebank import Treebank
+from eyeline.words import Words
 
 
 def syntax(
@@ -81,8 +82,8 @@ def syntax(
     tables = {"syntax": best, "syntax_heads": _heads_table(tally, rows), "syntax_examples": examples_table(model, texts, kept, tally, best)}
     counts = {"given": len(chosen) + len(bank.skipped), "no_tree": len(bank.skipped), **texts.counts}
     dropped = {"no_tree": dict(bank.skipped), **texts.dropped([sentence.id for sentence in chosen])}
-    few = f"has {min_count:,} words in this treebank: lower --min-count" if min_count > 1 else "stands in this treebank but root and punct"
-    notices = (*texts.notices(model), *(() if len(rows) > 1 else (f"No relation {few}.",)))
+    few = Words()("notice.few_relations", n=f"{min_count:,}") if min_count > 1 else Words()("notice.no_relations")
+    notices = (*texts.notices(model), *(() if len(rows) > 1 else (few,)))
     seconds = {"all": round(time.monotonic() - started, 3)}
     return Run(
         replace(facts, counts=counts, dropped=dropped, notices=notices, seconds=seconds), tables, example_trace(model, kept, tally.golds)

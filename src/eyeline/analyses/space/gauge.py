@@ -113,7 +113,8 @@ def gauge_layer(
 ) -> LayerGauge:
     """The layer at this index in the gauge; `c` where one scale was found for all.
 
-    Of the searched gauge, before and after are what was searched for: the dot product as the model has it against this distance.
+    Before and after are correlations of the dot product as the model has it with the distance between its vectors, and between those in
+    the gauge; of the searched gauge, with the distance that was searched for.
     """
     queries, keys = vectors_of(stack, layer)
     texts = text_pairs(stack, layer)
@@ -125,7 +126,7 @@ def gauge_layer(
         return LayerGauge(new_queries, new_keys, scale, before, after)
     before = AllPairs(queries, keys, texts).correlation()
     new_queries, new_keys, scale = gauged(queries, keys, gauge, texts, scale)
-    after = before if gauge == "none" else AllPairs(new_queries, new_keys, texts).correlation()
+    after = before if gauge == "none" else AllPairs(queries, keys, texts, (new_queries, new_keys)).correlation()
     return LayerGauge(new_queries, new_keys, scale, before, after)
 
 
@@ -151,7 +152,7 @@ def shown_heads(stack: CapturedStack) -> list[tuple[int, int]]:
 
 
 def pair_rows(stack: CapturedStack, layer: int, layer_gauge: LayerGauge, pairs: Pairs) -> list[dict[str, float]]:
-    """Dot product and distance, as the model has them and in the gauge, of some pairs of the heads of this layer that are shown."""
+    """Dot product, and distance as the model has its vectors and in the gauge, of some pairs of the heads of this layer that are shown."""
     few = Pairs(pairs.query[:SHOWN_PAIRS], pairs.key[:SHOWN_PAIRS], pairs.weights[..., :SHOWN_PAIRS])
     rows: list[dict[str, float]] = []
     for at, head in shown_heads(stack):
@@ -163,7 +164,7 @@ def pair_rows(stack: CapturedStack, layer: int, layer_gauge: LayerGauge, pairs: 
         columns |= {"weight": few.weights[layer, head]}
         for name, (dots, query_squares, key_squares) in (("before", raw), ("after", new)):
             distances = np.sqrt(np.maximum(query_squares + key_squares - 2 * dots, 0))
-            columns |= {f"dot_{name}": dots, f"distance_{name}": distances}
+            columns |= {f"dot_{name}": raw[0], f"distance_{name}": distances}  # the dot product is the model's own in both
         rows += [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
     return rows
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -32,7 +33,8 @@ def gauge_rows(stack: CapturedStack, dims: int) -> list[GaugeRow]:
             before = agreement_of(queries, keys, queries, keys, texts, agreement)
             after = agreement_of(queries, keys, new_queries, new_keys, texts, agreement)
             reached.setdefault((gauge, distance, where), []).append((before, after))
-    return [_row(stack.name, *key, np.array(numbers)) for key, numbers in reached.items()]
+    tokens = int(stack.query_tokens.starts[few])
+    return [replace(_row(stack.name, *key, np.array(numbers)), tokens=tokens) for key, numbers in reached.items()]
 
 
 def _row(stack: str, gauge: str, distance: str, where: str, numbers: np.ndarray) -> GaugeRow:

@@ -7,12 +7,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from eyeline.analyses.space.capture import Captured, CapturedStack
+from eyeline.analyses.space.held_out import held_out_by
 from eyeline.heads import HeadRef
 from eyeline.measures.bootstrap import bootstrap_share
 from eyeline.measures.space.fidelity import Fidelity
 from eyeline.measures.space.project import METHODS
 from eyeline.results.facts import FidelityFacts, SpaceOptions
 from eyeline.results.space.stack import SpaceStack
+from eyeline.words import Words
+
+ENGLISH = Words()
 
 
 def gauge_notices(stacks: Mapping[str, SpaceStack], options: SpaceOptions) -> list[str]:
@@ -21,13 +25,10 @@ def gauge_notices(stacks: Mapping[str, SpaceStack], options: SpaceOptions) -> li
     for name, stack in stacks.items() if options.of == "queries-keys" and options.project in METHODS else ():
         before, after = stack.facts["correlation_before"], stack.facts["correlation_after"]
         known = np.isfinite(before) & np.isfinite(after)
-        worse = int((after > before)[known].sum())
         if known.any() and after[known].mean() > before[known].mean():
-            notices.append(
-                f"The gauge {options.gauge} is worse than none ({name}): dot product and distance correlate at {after[known].mean():.2f}"
-                f" in it and at {before[known].mean():.2f} before (−1 is best); {worse} of {int(known.sum())} heads lose."
-                " The gauge searched never does."
-            )
+            means = {"before": f"{before[known].mean():.2f}", "after": f"{after[known].mean():.2f}"}
+            counts = {"worse": int((after > before)[known].sum()), "heads": int(known.sum())}
+            notices.append(ENGLISH("notice.space.gauge_worse", gauge=options.gauge, stack=name, **means, **counts))
     return notices
 
 
@@ -43,24 +44,25 @@ def fidelity_interval(shown: Sequence[Fidelity], seed: int) -> FidelityFacts | N
 def fidelity_notices(
     captured: Captured, options: SpaceOptions, background: CapturedStack | None, interval: FidelityFacts | None
 ) -> list[str]:
-    """How the fidelity that is shown was measured, on how many tokens its mean rests, and how sure it is."""
-    if options.project in METHODS:
+    """How the fidelity that is shown was measured or why none is shown, on how many tokens its mean rests, and how sure it is."""
+    if options.of == "values":
         return []
-    sure = ""
-    if interval is not None:
-        sure = (
-            f" Its mean over heads rests on {interval.tokens:,} tokens and lies between {interval.low:.0%} and {interval.high:.0%}"
-            " when they are drawn again (95 % interval)."
-        )
-    if background is not None:
-        return [
-            f"These texts have {captured.counts['tokens']:,} tokens, too few to settle a picture: the projections were fitted on them"
-            f" together with {len(background.weights)} built-in paragraphs ({len(background.query_tokens):,} tokens). The"
-            f" fidelity shown is that of projections fitted on the paragraphs alone, with these texts unseen.{sure}"
-        ]
     texts = min(len(stack.weights) for stack in captured.stacks.values())
-    what = f"over {texts:,} texts" if texts > 1 else "over the tokens of the one text"
-    return [f"The fidelity shown is held out: cross-validated {what}, each measured by projections that were fitted without it.{sure}"]
+    by = held_out_by(options, texts, background=background is not None)
+    if background is not None:
+        counts = {"paragraphs": len(background.weights), "more": f"{len(background.query_tokens):,}"}
+        notices = [ENGLISH("notice.space.background", tokens=f"{captured.counts['tokens']:,}", **counts)]
+    elif by in ("texts", "queries"):
+        how = "pca" if options.project == "pca" else "fitted"
+        notices = [ENGLISH(f"notice.space.{how}_{by}", n=f"{texts:,}")]
+    elif by == "picture":
+        notices = [ENGLISH("notice.space.picture")]
+    else:
+        notices = [ENGLISH("notice.space.no_fidelity", gauge=options.gauge, project=options.project)]
+    if interval is not None:
+        shares = {"low": f"{interval.low:.0%}", "high": f"{interval.high:.0%}"}
+        notices.append(ENGLISH("notice.space.interval", tokens=f"{interval.tokens:,}", **shares))
+    return notices
 
 
 def shared_notices(captured: Captured, stacks: Mapping[str, SpaceStack]) -> list[str]:
@@ -71,23 +73,11 @@ def shared_notices(captured: Captured, stacks: Mapping[str, SpaceStack]) -> list
             continue
         correlation, error = stacks[name].facts["score_correlation"], stacks[name].facts["score_error"]
         if not stack.shared.rotary and not stack.shared.norm:
-            notices.append(
-                f"One space for all heads and layers ({name}): keys are the vectors that enter each layer, queries are pulled back to"
-                f" them. It is exact: scores differ from the model's own by at most {np.nanmax(error):.0e}."
-            )
+            notices.append(ENGLISH("notice.space.shared_exact", stack=name, error=f"{np.nanmax(error):.0e}"))
             continue
         worst = np.unravel_index(int(np.nanargmin(correlation)), correlation.shape)
         head = HeadRef("", stack.layers[worst[0]], stack.heads[worst[1]])
-        why = []
-        if stack.shared.rotary:
-            why.append(
-                "this model rotates queries and keys by position (rotary embedding), which no single vector for a query can hold:"
-                " each query is turned back by the mean rotation of the keys that it sees"
-            )
-        if stack.shared.norm:
-            why.append("it normalises keys, for which one factor for each head stands")
-        notices.append(
-            f"One space for all heads and layers ({name}) is approximate: {'; '.join(why)}. Scores correlate with the model's own at"
-            f" {np.nanmean(correlation):.2f} on average, at {correlation[worst]:.2f} in {head}, the lowest."
-        )
+        why = "_".join(what for what in ("rotary", "norm") if getattr(stack.shared, what))
+        shares = {"mean": f"{np.nanmean(correlation):.2f}", "lowest": f"{correlation[worst]:.2f}"}
+        notices.append(ENGLISH(f"notice.space.shared_{why}", stack=name, head=head, **shares))
     return notices

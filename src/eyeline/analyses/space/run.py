@@ -17,7 +17,7 @@ from eyeline.analyses.space.facts import mean_entropy, most_attended, stack_fide
 from eyeline.analyses.space.fit import fitted
 from eyeline.analyses.space.gauge import gauge_error, gauge_layer, pair_rows, shared_scale, some_pairs
 from eyeline.analyses.space.gauge_table import gauge_rows
-from eyeline.analyses.space.held_out import held_out_by
+from eyeline.analyses.space.held_out import held_out_by, held_out_pca
 from eyeline.analyses.space.notices import fidelity_interval, fidelity_notices, gauge_notices, shared_notices
 from eyeline.analyses.space.options import check_options, check_seed
 from eyeline.analyses.space.project_layer import AffineGauge, LayerPicture, project_layer, stacked_projections
@@ -29,7 +29,7 @@ from eyeline.measures.space.search_gauge import Agreement
 from eyeline.models.model import Model, check_model
 from eyeline.results.facts import GaugeCheck, RunFacts, SpaceOptions, StackCheck
 from eyeline.results.space.gauge_row import GaugeRow
-from eyeline.results.space.shown_fidelity import HELD_OUT
+from eyeline.results.space.shown_fidelity import HELD_OUT, is_cross_validated, is_measured_as_it_is
 from eyeline.results.space.space import Space
 from eyeline.results.space.stack import LinearProjections, SpaceStack
 from eyeline.text.corpora.corpus import Corpus, Item
@@ -128,9 +128,7 @@ def space_of(
         fidelity=interval,
         gauge_check=GaugeCheck(max(errors), GAUGE_WITHIN, max(errors) <= GAUGE_WITHIN, checks) if errors else None,
     )
-    by = ""
-    if options.project not in METHODS:
-        by = held_out_by(min(len(stack.weights) for stack in captured.stacks.values()), background=background is not None)
+    by = held_out_by(options, min(len(stack.weights) for stack in captured.stacks.values()), background=background is not None)
     gauges: list[GaugeRow] = []
     if options.of == "queries-keys" and options.project in METHODS:
         gauges = [row for stack in captured.stacks.values() for row in gauge_rows(stack, options.dims)]
@@ -139,7 +137,7 @@ def space_of(
 
 @dataclass(frozen=True)
 class _MeasuredStack:
-    """A stack of the space; shown: the fidelity that readers are shown, held out where there was a fit."""
+    """A stack of the space; shown: the fidelity that readers are shown, if any."""
 
     stack: SpaceStack
     check: StackCheck | None = None
@@ -187,8 +185,13 @@ def _stack(stack: CapturedStack, options: SpaceOptions, steps: Steps, background
         pictures = fitted(stack, background, free=options.project == "freed", dims=options.dims, seed=options.seed, steps=steps)
         queries, keys, linear, facts["kl"] = pictures.queries, pictures.keys, pictures.linear, pictures.kl
         held_out = pictures.held_out
-        facts |= dict(zip(HELD_OUT, (held_out.top1, held_out.top5, held_out.rank), strict=True))
     seen = stack_fidelity(stack, slice(None), queries, keys)
+    if options.project == "pca" and is_cross_validated(options.of, options.project, options.gauge):
+        held_out = held_out_pca(stack, options)
+    elif is_measured_as_it_is(options.of, options.project, options.gauge):
+        held_out = seen
+    if held_out is not None:
+        facts |= dict(zip(HELD_OUT, (held_out.top1, held_out.top5, held_out.rank), strict=True))
     facts |= {
         "top1_projected": seen.top1,
         "top5_projected": seen.top5,
@@ -198,7 +201,7 @@ def _stack(stack: CapturedStack, options: SpaceOptions, steps: Steps, background
     check = StackCheck(error, stack.plain)
     columns = {name: np.array([row[name] for row in shown]) for name in shown[0]}
     whole = _space_stack(stack, queries, keys, stack.vectors.queries, stack.vectors.keys, facts, linear, columns)
-    return _MeasuredStack(whole, check, held_out or seen)
+    return _MeasuredStack(whole, check, held_out)
 
 
 def _shared(stack: CapturedStack, options: SpaceOptions, steps: Steps) -> SpaceStack:
@@ -207,7 +210,9 @@ def _shared(stack: CapturedStack, options: SpaceOptions, steps: Steps) -> SpaceS
     )
     seen = stack_fidelity(stack, slice(None), picture.queries, picture.keys)
     facts = picture.facts | {"top1_projected": seen.top1, "top5_projected": seen.top5, "rank_correlation": seen.rank}
-    facts["entropy"] = mean_entropy(stack)
+    facts |= dict.fromkeys(HELD_OUT, np.full(seen.top1.shape, np.nan)) | {"entropy": mean_entropy(stack)}
+    if is_measured_as_it_is(options.of, options.project, options.gauge):
+        facts |= dict(zip(HELD_OUT, (seen.top1, seen.top5, seen.rank), strict=True))
     result = _space_stack(stack, picture.queries, picture.keys, stack.vectors.queries, stack.vectors.keys, facts, None)
     return replace(result, query_norms=picture.query_norms, key_norms=picture.key_norms)
 

@@ -206,7 +206,7 @@ _MEASURED = ("correlation_before", "correlation_after", "top1_full", "top5_full"
 
 
 def _measured(stack: CapturedStack, index: int, layer: SharedLayer, gauged: SharedLayer) -> dict[str, np.ndarray]:
-    texts = text_pairs(stack, index)
+    texts, own_vectors = text_pairs(stack, index), (layer.queries, layer.keys_by_head())
     full = stack_fidelity(stack, slice(index, index + 1), gauged.queries[None], gauged.keys_by_head()[None], order=False)
     sums = [np.zeros(len(layer.queries)) for _ in range(3)]
     error = np.zeros(len(layer.queries))
@@ -221,8 +221,8 @@ def _measured(stack: CapturedStack, index: int, layer: SharedLayer, gauged: Shar
     with np.errstate(invalid="ignore", divide="ignore"):
         correlation = sums[0] / np.sqrt(sums[1] * sums[2])
     return {
-        "correlation_before": AllPairs(layer.queries, layer.keys_by_head(), texts).correlation(),
-        "correlation_after": AllPairs(gauged.queries, gauged.keys_by_head(), texts).correlation(),
+        "correlation_before": AllPairs(*own_vectors, texts).correlation(),
+        "correlation_after": AllPairs(*own_vectors, texts, (gauged.queries, gauged.keys_by_head())).correlation(),
         "top1_full": full.top1[0],
         "top5_full": full.top5[0],
         "score_correlation": correlation,

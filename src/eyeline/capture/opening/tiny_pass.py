@@ -12,6 +12,7 @@ from transformers import PreTrainedModel
 
 from eyeline.capture.opening.layer_numbers import LayerWatch, layer_numbers
 from eyeline.errors import ModelError
+from eyeline.words import Words
 
 #: Names under which models report maps → the stack; of a model with one tower the maps themselves say which it is.
 REPORTED = {"encoder_attentions": "encoder", "decoder_attentions": "decoder", "attentions": "", "cross_attentions": "cross"}
@@ -19,7 +20,7 @@ REPORTED = {"encoder_attentions": "encoder", "decoder_attentions": "decoder", "a
 #: How far rows may sum above 1 (half precision), and how far padding may move a weight before it counts as seen.
 ROWS_WITHIN, PADDING_WITHIN = 1e-2, 1e-5
 PADDING = 3  # tokens of padding to try with
-BUILT_WITHOUT_MAPS = 'It was built for an attention that reports no weights. Load it with from_pretrained(…, attn_implementation="eager").'
+WORDS = Words()
 
 
 def run_tiny(model: PreTrainedModel, inputs: Mapping[str, torch.Tensor]) -> Any:
@@ -56,12 +57,10 @@ def own_maps(output: Mapping[str, Any], watch: LayerWatch, tiny: Mapping[str, to
         reported = [(index, weights) for index, weights in enumerate(output.get(name) or ()) if weights is not None]
         if not reported:
             if output.get(name):
-                notices.append(BUILT_WITHOUT_MAPS)
+                notices.append(WORDS("notice.model.built_without_maps"))
             continue
         if not all(isinstance(weights, torch.Tensor) and weights.ndim == 4 for _, weights in reported):
-            notices.append(
-                f"The {stack or 'model'}'s attention is computed in blocks: it has no weight for every pair of tokens, so it is not shown."
-            )
+            notices.append(WORDS("notice.model.blocks", stack=stack or "model"))
             continue
         numbers = layer_numbers([watch.layer_of(weights) for _, weights in reported], [index for index, _ in reported])
         kept = [i for i, (_, weights) in enumerate(reported) if covers_pairs(stack, weights, tiny)]
@@ -89,20 +88,13 @@ def covers_pairs(stack: str, weights: torch.Tensor, tiny: Mapping[str, torch.Ten
 
 def _left_out(stack: str, maps: list[tuple[int, torch.Tensor]], some_are_kept: bool) -> str:
     """A notice on maps that do not cover pairs of tokens: all of a stack, or those of some layers."""
-    shape = list(maps[0][1].shape)
-    what = f"layers {', '.join(str(number) for number, _ in maps)}" if some_are_kept else "all layers"
-    return (
-        f"The {stack or 'model'}'s attention in {what} is in windows, pooled or hashed (shape {shape} for one short input): "
-        "its weights do not stand for pairs of tokens, so it is not shown."
-    )
+    which = f"layers {', '.join(str(number) for number, _ in maps)}" if some_are_kept else "all layers"
+    return WORDS("notice.model.windows", stack=stack or "model", layers=which, shape=list(maps[0][1].shape))
 
 
 def _not_weights(stack: str, lowest: float, highest: float) -> str:
     """A notice on maps that are not attention: weights are not negative and sum to at most 1."""
-    return (
-        f"What is reported as the {stack or 'model'}'s attention is not: numbers from {lowest:.3g}, rows that sum up to {highest:.3g}. "
-        "It may be scores before the softmax, so it is not shown."
-    )
+    return WORDS("notice.model.not_weights", stack=stack or "model", lowest=f"{lowest:.3g}", highest=f"{highest:.3g}")
 
 
 def with_padding(tiny: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:

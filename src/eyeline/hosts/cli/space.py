@@ -17,6 +17,7 @@ from eyeline.hosts.cli.progress import progress_bars
 from eyeline.hosts.cli.terminal import console, print_gauges, print_notices
 from eyeline.hosts.report.text import PAGES
 from eyeline.results.space.one_head import distinct_names
+from eyeline.results.space.shown_fidelity import UNSEEN
 from eyeline.text.named_pairs import NamedPair, named_pairs
 from eyeline.words import Words
 
@@ -108,12 +109,12 @@ def space(
             limit=limit, max_tokens=max_tokens, seed=seed, progress=report_progress, **chosen,
         )  # fmt: skip
         result.save(output, vectors=vectors)
-        space_view(result, pairs=pairs).save(output / PAGE)
+        space_view(result, pairs=pairs, language=language).save(output / PAGE)
         report = write_report(output, language)  # last: it links to the page
     for name, stack in result.stacks.items():
         if of != "values":
             table = replace(result, stacks={name: stack}).table()
-            console.print(f"{escape(name)}: {_summary(summarise_fidelity(table))}", highlight=False)
+            console.print(f"{escape(name)}: {_summary(summarise_fidelity(table), result.held_out)}", highlight=False)
     facts = present(result.facts, "facts")
     check = facts.gauge_check
     if check is not None:
@@ -184,7 +185,7 @@ def compare(
         result.save(output)
         (output / COMPARE_PAGE).unlink(missing_ok=True)
         if result.spaces is not None:
-            space_view(*result.spaces, pairs=pairs).save(output / COMPARE_PAGE)
+            space_view(*result.spaces, pairs=pairs, language=language).save(output / COMPARE_PAGE)
         report = write_report(output, language)  # last: it links to the page
     for name, reason in result.facts.left_out.items():
         console.print(f"[bold]Left out[/bold] {escape(name)}: {escape(reason)}", highlight=False)
@@ -217,10 +218,10 @@ def _save_pictures(shown: Space, folder: Path, red: tuple[NamedPair, ...]) -> No
     console.print(f"{len(paths)} pictures of {escape(shown.model)}: {escape(str(folder))}", highlight=False)
 
 
-def _summary(trust: FidelitySummary | None) -> str:
+def _summary(trust: FidelitySummary | None, held_out: str) -> str:
     if trust is None:
-        return "no fidelity to speak of: every head attends to all keys alike."
-    unseen = " on unseen text" if trust.is_held_out else ""
+        return "no fidelity to speak of: every head attends to all keys alike." if held_out else "no fidelity can be held out."
+    unseen = " on unseen text" if held_out in UNSEEN else ""
     return (
         f"the most attended key is the nearest for {trust.top1:.1%} of queries{unseen}, among the nearest five for {trust.top5:.1%};"
         f" before projection {trust.top1_full:.1%}. Rank correlation {trust.rank:.2f}."

@@ -10,7 +10,9 @@ from rich.segment import Segment
 from rich.table import Table
 
 from eyeline.errors import visible
+from eyeline.plots.space.gauges import COLUMNS, gauges_table
 from eyeline.results.space.gauge_row import GaugeRow
+from eyeline.words import Words
 
 
 class _Visible:
@@ -49,12 +51,11 @@ def print_gauges(rows: Sequence[GaugeRow]) -> None:
     """Every gauge beside none; nothing where none was tried."""
     if not rows:
         return
-    table = Table(title="Dot product against distance, weighted by attention (−1 is best)", box=None, title_justify="left")
-    for heading in ("gauge", "distance", "in", "before", "after", "worse than none"):
-        table.add_column(heading, justify="right" if heading in ("before", "after") else "left")
-    several = len({row.stack for row in rows}) > 1
-    for row in rows:
-        numbers = (f"{row.before:.2f}".replace("-", "−"), f"{row.after:.2f}".replace("-", "−"))
-        gauge = f"{row.gauge} ({row.stack})" if several else row.gauge
-        table.add_row(gauge, row.distance, row.where, *numbers, f"{row.worse} of {row.heads} heads")
+    shown = gauges_table(rows, Words())
+    console.print(f"{shown.title}. {shown.about}", highlight=False)
+    table = Table(box=None)
+    for name, heading in zip(COLUMNS, shown.columns, strict=True):
+        table.add_column(heading, justify="right" if name in ("before", "after") else "left")
+    for row in shown.rows:
+        table.add_row(*row)
     console.print(table)

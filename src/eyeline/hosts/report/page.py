@@ -11,12 +11,14 @@ from eyeline.hosts.report.text import PAGES, STYLE, TABLES, cell_text, column_ti
 from eyeline.plots.figures import record_of
 from eyeline.plots.formula import formula_html
 from eyeline.plots.probes.training_notes import training_notes
+from eyeline.plots.space.gauges import WordTable, gauges_table
 from eyeline.plots.style import provenance
 from eyeline.results.facts import CircuitOptions
 from eyeline.results.facts_json import facts_to_json
 from eyeline.results.left_out import left_out
 from eyeline.results.notable import Notable
 from eyeline.results.run import Run
+from eyeline.results.space.gauge_row import gauge_rows
 from eyeline.results.table import Table
 from eyeline.text.printable import printable
 from eyeline.words import Words
@@ -83,6 +85,8 @@ def _part(part: ReportPart, words: Words, *, titled: bool) -> Iterator[str]:
     for name, table in part.run.tables.items():
         if name in TABLES and len(table):
             yield from _table(name, table, words)
+        if name == "space_gauges" and len(table):
+            yield from _word_table(name, gauges_table(gauge_rows(table), words))
     for figure, div in part.figures.items():
         record, stack = record_of(figure)
         yield f"<section>\n<h2>{html.escape(record.title(words, stack))}</h2>\n<p>{html.escape(record.meaning(words))}</p>\n"
@@ -129,12 +133,29 @@ def _answer(run: Run, words: Words) -> str:
     return "".join(f"<p class=answer>{_plain(line)}</p>\n" for line in lines)
 
 
+def _word_table(name: str, table: WordTable) -> Iterator[str]:
+    yield f'<section id="table-{name}">\n<h2>{html.escape(table.title)}</h2>\n<p>{html.escape(table.about)}</p>\n'
+    yield "<div class=wide><table class=numbers>\n<thead><tr>"
+    yield "".join(f"<th>{html.escape(column)}</th>" for column in table.columns) + "</tr></thead>\n<tbody>\n"
+    for row in table.rows:
+        yield f"<tr>{''.join(f'<td>{_plain(cell)}</td>' for cell in row)}</tr>\n"
+    yield "</tbody>\n</table></div>\n</section>\n"
+
+
 def _notices(run: Run, words: Words) -> str:
     """What was left out, and what else must be known of these numbers."""
-    lines = [words("report.left_out.analysis", name=name, reason=reason) for name, reason in run.facts.left_out.items()]
+    lines = [
+        words("report.left_out.analysis", name=_analysis(name, words), reason=words.translated(reason))
+        for name, reason in run.facts.left_out.items()
+    ]
     lines += [words("report.synthetic")] if run.facts.corpus.synthetic else []
-    lines += [*left_out(run, words), *training_notes(run, words), *run.facts.notices]
+    lines += [*left_out(run, words), *training_notes(run, words), *map(words.translated, run.facts.notices)]
     return "".join(f"<p class=notice>{_lines(line)}</p>\n" for line in lines)
+
+
+def _analysis(name: str, words: Words) -> str:
+    """What the reader calls a result that is missing: the title of its figure or of its part of the report, else its name."""
+    return words.messages.get(f"figure.{name}.title") or words.messages.get(f"report.part.{name}") or name
 
 
 def _plain(text: str) -> str:

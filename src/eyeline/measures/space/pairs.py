@@ -26,15 +26,19 @@ class TextPairs:
 class AllPairs:
     """Every pair of every text, in some heads.
 
-        ρ(c) = corr_w( q·k, ‖c·q − k/c‖ )        ‖c·q − k/c‖² = c²‖q‖² + ‖k‖²/c² − 2 q·k
+        ρ(c) = corr_w( q·k, ‖c·q' − k'/c‖ )        ‖c·q' − k'/c‖² = c²‖q'‖² + ‖k'‖²/c² − 2 q'·k'
 
-    queries: [..., query, dim], keys: [..., key, dim], of all texts; the weights of each text [..., query, key].
+    queries, keys   q and k of all texts, [..., query, dim] and [..., key, dim]; the weights of each text [..., query, key]
+    moved           q' and k', the same in a gauge, which may have another number of dimensions; q and k unless given
     """
 
-    def __init__(self, queries: np.ndarray, keys: np.ndarray, texts: Sequence[TextPairs]) -> None:
+    def __init__(
+        self, queries: np.ndarray, keys: np.ndarray, texts: Sequence[TextPairs], moved: tuple[np.ndarray, np.ndarray] | None = None
+    ) -> None:
         self.texts = texts
-        self.query_squares, self.key_squares = np.square(queries).sum(-1), np.square(keys).sum(-1)  # [..., query], [..., key]
-        self.dots = [queries[..., text.rows, :] @ np.swapaxes(keys[..., text.columns, :], -1, -2) for text in texts]
+        self.dots = _dot_products(queries, keys, texts)
+        self.moved_dots = self.dots if moved is None else _dot_products(*moved, texts)
+        self.query_squares, self.key_squares = (np.square(side).sum(-1) for side in moved or (queries, keys))  # [..., query], [..., key]
         heads = queries.shape[:-2]
         self.total, mean, squares = np.zeros(heads), np.zeros(heads), np.zeros(heads)
         for text, dots in zip(texts, self.dots, strict=True):
@@ -51,8 +55,8 @@ class AllPairs:
         squared = np.broadcast_to(np.square(c), self.total.shape)[..., None]
         around = np.sqrt(np.maximum(self._mean_square(squared[..., 0]), 0))[..., None, None]  # near the mean distance: less rounding
         sums = [np.zeros(self.total.shape) for _ in range(3)]
-        for text, dots in zip(self.texts, self.dots, strict=True):
-            distances = -2 * dots
+        for text, dots, moved_dots in zip(self.texts, self.dots, self.moved_dots, strict=True):
+            distances = -2 * moved_dots
             distances += (squared * self.query_squares[..., text.rows])[..., None]
             distances += (self.key_squares[..., text.columns] / squared)[..., None, :]
             np.maximum(distances, 0, out=distances)
@@ -74,11 +78,17 @@ class AllPairs:
     def _mean_square(self, squared: np.ndarray) -> np.ndarray:
         """The mean of the squared distances: sums alone."""
         total = np.zeros(self.total.shape)
-        for text in self.texts:
+        for text, dots in zip(self.texts, self.moved_dots, strict=True):
+            total -= 2 * _sum(text.weights, dots)
             total += (text.weights.sum(-1) * self.query_squares[..., text.rows]).sum(-1) * squared
             total += (text.weights.sum(-2) * self.key_squares[..., text.columns]).sum(-1) / squared
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(np.nan_to_num(total / self.total - 2 * self.mean))
+            return np.asarray(np.nan_to_num(total / self.total))
+
+
+def _dot_products(queries: np.ndarray, keys: np.ndarray, texts: Sequence[TextPairs]) -> list[np.ndarray]:
+    """Of each text, [..., query, key]."""
+    return [queries[..., text.rows, :] @ np.swapaxes(keys[..., text.columns, :], -1, -2) for text in texts]
 
 
 def _sum(weights: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 from eyeline.errors import StorageError, TextError, TraceError, install_hint
 from eyeline.heads import HeadRef
 from eyeline.plots.pictures import PICTURE_KINDS
-from eyeline.results.space.shown_fidelity import HELD_OUT, shown_columns
+from eyeline.results.space.shown_fidelity import UNSEEN, shown_columns
 from eyeline.results.space.space import Space
 from eyeline.results.space.stack import SpaceStack
 from eyeline.storage.files import write_whole
@@ -139,7 +139,7 @@ def _draw_head(axes: Axes, space: Space, stack: SpaceStack, i: int, j: int, red:
             axes.annotate(name, (point[0], point[1]), xytext=(3, 3), textcoords="offset points", fontsize=8, color=RED)
     column = shown_columns(stack.facts)[0]
     share = float(stack.facts[column][i, j]) if column in stack.facts else float("nan")
-    unseen = " on unseen text" if column in HELD_OUT else ""
+    unseen = " on unseen text" if space.held_out in UNSEEN else ""
     fidelity = "" if np.isnan(share) else f" · nearest {share:.0%}{unseen}"
     axes.set_title(f"{before}{HeadRef('', stack.layers[i], stack.heads[j])}{fidelity}", fontsize=9)
     axes.set_xticks([])

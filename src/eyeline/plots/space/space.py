@@ -12,11 +12,11 @@ from eyeline.plots.stacks import part_of, stacks_in
 from eyeline.plots.style import Style, colour_bar, finish
 from eyeline.results.facts import SpaceOptions
 from eyeline.results.run import Run
-from eyeline.results.space.shown_fidelity import shown_columns
+from eyeline.results.space.shown_fidelity import IN_PICTURE, is_cross_validated, shown_columns
 from eyeline.results.table import Table
 
 
-def columns_of(table: Table) -> tuple[str, str, str]:
+def columns_of(table: Table) -> tuple[str, ...]:
     """Nearest key and nearest five as a reader is shown them, and before projection: a grid for each."""
     first, five, _ = shown_columns(table)
     return first, five, "top1_full"
@@ -25,10 +25,14 @@ def columns_of(table: Table) -> tuple[str, str, str]:
 def draw(run: Run, style: Style, stack: str) -> go.Figure:
     """Three grids of layers and heads for each stack: the share of queries whose most attended key is near."""
     words, table = style.words, run.table("space")
+    options = run.facts.options_as(SpaceOptions)
     stacks, columns = stacks_in(table), columns_of(table)
-    if not np.isfinite(table["top1_projected"].astype(float)).any():
+    if options.of == "values":
         return _entropies(run, style)
-    titles = [style.in_stack(name, words(f"figure.space.{column}")) for name in stacks for column in columns]
+    if not np.isfinite(table[columns[0]].astype(float)).any():
+        columns = ("top1_full",)  # no fidelity of the picture can be held out
+    named = columns if is_cross_validated(options.of, options.project, options.gauge) else (*IN_PICTURE[: len(columns) - 1], "top1_full")
+    titles = [style.in_stack(name, words(f"figure.space.{column}")) for name in stacks for column in named]
     figure = make_subplots(
         rows=len(stacks), cols=len(columns), subplot_titles=titles, horizontal_spacing=0.06, vertical_spacing=0.24 / len(stacks)
     )
@@ -43,7 +47,7 @@ def draw(run: Run, style: Style, stack: str) -> go.Figure:
             figure.add_trace(grid, row=row, col=index)
     figure.update_yaxes(title_text=style.label("layer"), col=1)
     grid_axes(figure, style, table)
-    n_layers, options = len(set(table["layer"].tolist())), run.facts.options_as(SpaceOptions)
+    n_layers = len(set(table["layer"].tolist()))
     heading = words("figure.space.heading", project=words.name("project", options.project), dims=options.dims)
     return finish(figure, run, style, heading, height=180 + len(stacks) * max(220, 22 * n_layers), above=48)
 

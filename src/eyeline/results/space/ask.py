@@ -11,17 +11,22 @@ from eyeline.capture.trace import Trace
 from eyeline.errors import TraceError, nearest
 from eyeline.measures.space.fidelity import TextPicture, fidelity
 from eyeline.measures.space.gauge import GAUGES, gauged
+from eyeline.measures.space.held_out_axes import HeldOutOptions, held_out_axes
 from eyeline.measures.space.pairs import TextPairs
 from eyeline.measures.space.project import check_method, project
+from eyeline.measures.space.search_gauge import Agreement
 from eyeline.results.space.record import SpaceRecord
+from eyeline.results.space.shown_fidelity import is_cross_validated, is_measured_as_it_is
 from eyeline.results.space.stack import SpaceStack, Vectors
 
 
 @dataclass(frozen=True)
 class HeadPicture:
-    """One head by one projection: queries [query, dims], keys [key, dims]; top1, top5 and rank_correlation as in the table.
+    """One head by one projection: queries [query, dims], keys [key, dims]; top1, top5 and rank_correlation as a reader is shown them.
 
-    They are nan where whole maps were not kept, in a dead head, and of values, whose picture has no queries ([0, dims])."""
+    held_out   how these were held out, as in a Space
+    They are nan where whole maps were not kept, in a dead head, where attention has a part in a picture that has no map for other tokens,
+    and of values, whose picture has no queries ([0, dims])."""
 
     stack: str
     layer: int
@@ -33,6 +38,7 @@ class HeadPicture:
     top1: float
     top5: float
     rank_correlation: float
+    held_out: str = ""
 
 
 @dataclass(frozen=True)
@@ -70,10 +76,26 @@ def project_head(space: SpaceRecord, layer: int, head: int, how: str, gauge: str
     # the scale that the table has where the space was made in this gauge, else the one that its attention gives
     known = chosen.facts["scale"][index] if space.gauge == gauge == "attentionviz" and "scale" in chosen.facts else None
     texts = [TextPairs(*_rows(chosen, text), _weights(chosen, layer, head, text)) for text in range(len(chosen.query_tokens.texts))]
-    queries, keys, _ = gauged(queries, keys, gauge, texts, None if known is None else np.asarray(known))
-    points = project(np.concatenate([queries, keys]), how, dims=space.dims, seed=seed)
+    new_queries, new_keys, _ = gauged(queries, keys, gauge, texts, None if known is None else np.asarray(known))
+    points = project(np.concatenate([new_queries, new_keys]), how, dims=space.dims, seed=seed)
     pictures = points[: len(queries)], points[len(queries) :]
-    return HeadPicture(chosen.name, layer, head, how, gauge, *pictures, *_fidelity(chosen, layer, head, *pictures))
+    numbers, by = (float("nan"),) * 3, ""
+    if chosen.maps is not None and is_cross_validated("queries-keys", how, gauge):
+        options = HeldOutOptions(gauge, Agreement(dims=space.dims), space.dims, seed)
+        numbers, by = _held_out(chosen, queries, keys, texts, options), "texts" if len(texts) > 1 else "queries"
+    elif is_measured_as_it_is("queries-keys", how, gauge):
+        numbers, by = _fidelity(chosen, layer, head, *pictures), "picture"
+    return HeadPicture(chosen.name, layer, head, how, gauge, *pictures, *numbers, by)
+
+
+def _held_out(
+    stack: SpaceStack, queries: np.ndarray, keys: np.ndarray, texts: list[TextPairs], options: HeldOutOptions
+) -> tuple[float, float, float]:
+    """top1, top5, rank correlation, cross-validated."""
+    every = [TextPairs(text.rows, text.columns, text.weights[None]) for text in texts]
+    visible = [np.tril(np.ones(text.weights.shape, dtype=bool))[None] if stack.name == "decoder" else None for text in texts]
+    unseen = held_out_axes(queries[None], keys[None], every, [text.weights for text in every], visible, options)
+    return float(unseen.top1[0]), float(unseen.top5[0]), float(unseen.rank[0])
 
 
 def _project_values(space: SpaceRecord, stack: SpaceStack, layer: int, head: int, how: str, seed: int) -> HeadPicture:

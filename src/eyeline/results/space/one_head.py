@@ -8,6 +8,7 @@ import numpy as np
 
 from eyeline.heads import HeadRef
 from eyeline.results.space.ask import HeadPicture
+from eyeline.results.space.shown_fidelity import HELD_OUT
 from eyeline.results.space.space import Space
 
 #: Arrays of a stack whose first two axes are layer and head.
@@ -59,8 +60,8 @@ def picture_space(space: Space, picture: HeadPicture) -> Space:
     """The space of one head alone, with the points of another projection."""
     alone = head_space(space, HeadRef(picture.stack, picture.layer, picture.head))
     stack = alone.stacks[picture.stack]
-    fidelity = {"top1_projected": picture.top1, "top5_projected": picture.top5, "rank_correlation": picture.rank_correlation}
+    fidelity = dict(zip(HELD_OUT, (picture.top1, picture.top5, picture.rank_correlation), strict=True))
     facts = {name: np.array([[value]]) for name, value in fidelity.items()} | {"entropy": stack.facts["entropy"]}
     points = {"queries": None if space.of == "values" else picture.queries[None, None], "keys": picture.keys[None, None]}
     changed = replace(stack, facts=facts, **points)  # type: ignore[arg-type]
-    return replace(alone, project=picture.project, gauge=picture.gauge, stacks={stack.name: changed})
+    return replace(alone, project=picture.project, gauge=picture.gauge, stacks={stack.name: changed}, held_out=picture.held_out)

@@ -33,7 +33,8 @@ class SpaceRecord:
     stacks   encoder, decoder, cross: those that the model has, in this order
     facts    model, corpus, options, counts, how far attention recomputed from the gauged vectors is off; None where it was made by hand
     gauges   every gauge beside none, of pictures by PCA, UMAP or t-SNE; () elsewhere
-    held_out how the fidelity shown was held out: background (fitted on the built-in paragraphs alone), texts, queries; "" where it was not
+    held_out how the fidelity shown was held out: background (fitted on the built-in paragraphs alone), texts, queries; picture: attention
+             had no part in the picture, which was measured as it is; "": no fidelity is shown
     """
 
     model: str

@@ -27,7 +27,8 @@ export function factPhrases(facts: Facts, labels: Labels): string[] {
   if (known(five)) list.push(`${labels.nearest_five} ${percent(five)}`);
   if (known(facts.kl)) list.push(counted(labels.differs, facts.kl.toFixed(2)));
   if (known(facts.entropy)) list.push(counted(labels.head_entropy, facts.entropy.toFixed(2)));
-  if (known(facts.rank_correlation)) list.push(`${labels.rank_correlation} ${facts.rank_correlation.toFixed(2).replace("-", "−")}`);
+  const rank = unseen ? facts.rank_held_out : facts.rank_correlation;
+  if (known(rank)) list.push(`${labels.rank_correlation} ${rank.toFixed(2).replace("-", "−")}`);
   return list;
 }
 

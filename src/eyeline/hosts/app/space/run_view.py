@@ -27,6 +27,7 @@ from eyeline.results.space.fidelity_summary import summarise_fidelity
 from eyeline.results.space.file import FILE
 from eyeline.results.space.one_head import head_space, picture_space
 from eyeline.results.space.read import open_space
+from eyeline.results.space.shown_fidelity import UNSEEN
 from eyeline.results.space.space import Space
 from eyeline.views.space import space_view
 from eyeline.views.view import View
@@ -54,8 +55,6 @@ def show_space(say: Say, run: Run, folder: Path) -> None:
     for figure in ("space", "space_pairs"):
         if figure in available(run):
             open_clicked(figures.show(say, run, figure, folder), name, figure)
-    if "space_gauges" in run.tables:
-        _gauges(say, run)
     try:  # after the figures: a cell clicked there is the head that the pictures begin with
         space = opened(folder / FILE)
         with pictures:
@@ -68,27 +67,11 @@ def show_space(say: Say, run: Run, folder: Path) -> None:
             refuse(say("look.failed"), error)
 
 
-def _gauges(say: Say, run: Run) -> None:
-    """Every gauge beside none, before and after."""
-    table = run.table("space_gauges")
-    with st.expander(say("space.gauges")):
-        st.caption(say("space.gauges_about"))
-        columns = {
-            say("space.gauge"): [say(f"space.gauge_{name}") for name in table["gauge"].tolist()],
-            say("space.distance"): [say(f"space.distance_{name}") for name in table["distance"].tolist()],
-            say("space.correlate"): [say(f"space.correlate_{name}") for name in table["where"].tolist()],
-            say("space.before"): table["before"].tolist(),
-            say("space.after"): table["after"].tolist(),
-            say("space.worse"): [
-                f"{worse} / {heads}" for worse, heads in zip(table["worse"].tolist(), table["heads"].tolist(), strict=True)
-            ],
-        }
-        numbers = {say(f"space.{when}"): st.column_config.NumberColumn(format="%.2f") for when in ("before", "after")}
-        st.dataframe(columns, hide_index=True, column_config=numbers)
-
-
 def fidelity(say: Say, run: Run, held_out: str) -> None:
     """How often near means attends, in plain words; nothing of values, nor where every head is dead."""
+    if held_out not in UNSEEN:
+        for notice in run.facts.notices:
+            st.caption(escaped(say.translated(notice)))
     trust = summarise_fidelity(run.table("space"))
     if trust is None:
         return
@@ -100,19 +83,16 @@ def fidelity(say: Say, run: Run, held_out: str) -> None:
     if sure is not None:
         low, high = (f"{100 * share:.0f}" for share in (sure.low, sure.high))
         st.caption(say("space.interval", tokens=f"{sure.tokens:,}", low=low, high=high))
-    if not held_out:
-        for notice in run.facts.notices:
-            st.caption(escaped(notice))
-    if held_out:
+    if held_out in UNSEEN:
         counts = run.facts.counts
         st.caption(say(f"space.held_out_{held_out}", tokens=f"{counts['tokens']:,}", texts=f"{counts['texts']:,}"))
 
 
 def view(say: Say, spaces: dict[str, Space], folder: Path, begin: HeadRef | None = None) -> HeadRef | None:
     """The live view of one space or of two side by side; the head that its reader has open. It begins where a figure was clicked."""
-    name, key = folder.name, (*version_of(folder), *spaces)
+    name, key = folder.name, (*version_of(folder), *spaces, say.language)
     start: HeadRef | None = st.session_state.get(f"space-start-{name}", begin)
-    whole = _VIEWS.get(key, lambda: space_view(*spaces.values()), lambda _: 1)
+    whole = _VIEWS.get(key, lambda: space_view(*spaces.values(), language=say.language), lambda _: 1)
     stack, layers, heads = _numbers(whole, 0)
     begun = whole
     if start is not None and start.layer in layers and start.head in heads:
@@ -168,14 +148,18 @@ def _other_projections(say: Say, space: Space, folder: Path, head: HeadRef | Non
     try:
         with st.spinner(say("space.projecting", how=say(f"space.project_{how}"))):
             picture = _picture(space, folder, at, how, gauge)
-        st.caption(say("space.other_fidelity", how=say(f"space.project_{how}"), top1=_percent(picture.top1), top5=_percent(picture.top5)))
+        named = say(f"space.project_{how}")
+        if picture.held_out:
+            st.caption(say("space.other_fidelity", how=named, top1=_percent(picture.top1), top5=_percent(picture.top5)))
+        elif space.of != "values":
+            st.caption(say("space.other_no_fidelity", how=named))
         pair = (
             replace(head_space(space, at), model=say(f"space.project_{space.project}")),
             replace(picture_space(space, picture), model=say(f"space.project_{how}")),
         )
         data = view_cache().get(
             ("picture", *version_of(folder), at, how, gauge, say.language),
-            lambda: mounted.packed(space_view(*pair, layer=at.layer, head=at.head), say.part("view")),
+            lambda: mounted.packed(space_view(*pair, layer=at.layer, head=at.head, language=say.language), say.part("view")),
             len,
         )
         mounted.show(data, key=f"space-other-{name}")
