@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from eyeline.errors import TraceError
 
 #: Where a trace keeps the record: `trace.about[KEY]`.
-KEY = "quantity"
+KEY: Final = "quantity"
 
 
 @dataclass(frozen=True)

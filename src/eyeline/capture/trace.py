@@ -13,6 +13,7 @@ from eyeline.capture.answer.prediction import Prediction
 from eyeline.capture.arrays import stack_from_arrays
 from eyeline.capture.quantity import KEY, Quantity
 from eyeline.capture.stack import Stack
+from eyeline.capture.trace_facts import TraceFacts
 from eyeline.capture.trace_file import write_trace
 from eyeline.errors import Advice, TraceError
 from eyeline.text.tokenized import TokenizedText
@@ -24,12 +25,12 @@ class Trace:
 
     Models with one tower answer `trace.weights` directly; encoder-decoder models have `trace.encoder`, `trace.decoder` and
     `trace.cross`, each with its own queries' and keys' tokens. `prediction` is what the model answered; None for a model without a head,
-    a masked language model without a mask in the text, and files of older versions.
+    a masked language model without a mask in the text, and files of older versions. `about`: see `TraceFacts`.
     """
 
     model: str
     stacks: Mapping[str, Stack]
-    about: Mapping[str, Any] = field(default_factory=dict)
+    about: TraceFacts = field(default_factory=TraceFacts)
     prediction: Prediction | None = None
 
     def __post_init__(self) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from eyeline.capture.answer.prediction import Prediction
 from eyeline.capture.stack import Stack
+from eyeline.capture.trace_facts import TraceFacts
 from eyeline.storage.sealed import FileKind, write_sealed
 from eyeline.text.tokenized import TokenizedText, index_of
 
@@ -24,7 +25,7 @@ KEEPABLE = ("weights", "queries", "keys", "values")
 ARRAYS = (*KEEPABLE, "mask", "bias")
 
 
-def write_trace(path: str | Path, model: str, stacks: Mapping[str, Stack], about: Mapping[str, Any], prediction: Prediction | None) -> None:
+def write_trace(path: str | Path, model: str, stacks: Mapping[str, Stack], about: TraceFacts, prediction: Prediction | None) -> None:
     """Write the parts of a trace to `path`. A full disk or a missing folder is a StorageError, and leaves no file behind."""
     arrays: dict[str, np.ndarray] = {}
     texts: list[TokenizedText] = []

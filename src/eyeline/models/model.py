@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from eyeline.capture.answer.layer_effects import LayerEffects
 from eyeline.capture.answer.prediction import Prediction
 from eyeline.capture.collect import Sides
 from eyeline.capture.inputs import longest_input, longest_text
@@ -179,7 +180,7 @@ class Model:
         check_same_model(changes, str(self._weights_name), self.name)
         return changes
 
-    def head_effects(self, trace: Trace) -> list[dict[str, Any]]:
+    def head_effects(self, trace: Trace) -> list[LayerEffects]:
         """What becomes of the answer to the text of a trace when each head alone is switched off (z_h := 0): for each stack and layer,
         the probability of the most probable token or label, a number a head."""
         return head_effects(self.passes, self._answerer, sides_of(trace))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -16,6 +16,7 @@ from eyeline.capture.interventions.same_model import WEIGHTS
 from eyeline.capture.selection import check_keep, check_layers
 from eyeline.capture.sides import SidesReader, Source, label_positions
 from eyeline.capture.trace import Trace
+from eyeline.capture.trace_facts import TraceFacts
 from eyeline.errors import TraceError
 from eyeline.models.answer.predict import Answerer
 from eyeline.models.fingerprint import Fingerprint, WeightsName
@@ -98,7 +99,7 @@ class Tracer:
         names = [str(change) for change in changes]
         if not all(np.isfinite(weights).all() for stack in trace.stacks.values() for weights in stack.weights_by_layer):
             raise TraceError(f"With {'; '.join(names)} the model computes nan or infinite.", "Scale by a smaller number.")
-        notices = [*trace.about["notices"], *(f"The model was changed for this pass: {change}." for change in names)]
+        notices = [*trace.notices, *(f"The model was changed for this pass: {change}." for change in names)]
         return replace(trace, about={**trace.about, "interventions": names, "notices": notices})
 
     def trace_inputs(
@@ -126,7 +127,7 @@ class Tracer:
             for batch in batches([len(read[i].source) for i in same], max_batch=BATCH_TEXTS, max_tokens=max_tokens)
         ]
 
-    def _about(self, sides: Sides) -> dict[str, Any]:
+    def _about(self, sides: Sides) -> TraceFacts:
         texts = [sides.source, *([] if sides.target is None else [sides.target])]
         return {
             "model": self.passes.name,

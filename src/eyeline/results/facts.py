@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from eyeline.errors import TraceError
 from eyeline.storage.records import NAME
@@ -256,7 +256,7 @@ class RunFacts:
     stress: Mapping[str, float] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
-    statistics: Mapping[str, Mapping[str, Any]] | None = None
+    statistics: Mapping[str, Mapping[str, object]] | None = None
     streamed: bool | None = None
     coreference: CoreferenceFacts | None = None
     train: TrainingFacts | None = None

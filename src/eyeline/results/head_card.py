@@ -18,6 +18,14 @@ NEAREST = 5
 
 
 @dataclass(frozen=True)
+class NearHead:
+    """A head that attends like another; divergence: how far the two are apart, in nats."""
+
+    head: HeadRef
+    divergence: float
+
+
+@dataclass(frozen=True)
 class HeadCard:
     """One head of a run.
 
@@ -26,7 +34,7 @@ class HeadCard:
     does       the targets that it gives enough to be named for it (LEAST_SHARES), most first
     effect     what ablating it does to the answer; None where the run did not ablate
     restored   the share of an answer that it brings back, in a run of `circuit`
-    nearest    (layer, head, divergence in nats) of the heads that attend most like it
+    nearest    the heads that attend most like it, the nearest first
     """
 
     stack: str
@@ -35,7 +43,7 @@ class HeadCard:
     shares: dict[str, float]
     entropy: float | None
     does: tuple[str, ...]
-    nearest: tuple[tuple[int, int, float], ...]
+    nearest: tuple[NearHead, ...]
     effect: Effect | None = None
     restored: float | None = None
 
@@ -84,7 +92,7 @@ def _rows(table: Table, at: dict[str, int], stack: str) -> Table:
     return table.where(**at, stack=stack) if stack and "stack" in table.columns else table.where(**at)
 
 
-def _nearest(run: Run, name: str, stack: str) -> tuple[tuple[int, int, float], ...]:
+def _nearest(run: Run, name: str, stack: str) -> tuple[NearHead, ...]:
     """From the matrix of distances, whose rows and columns are named by their heads."""
     table = run.tables.get(f"distances_{stack}" if stack else "distances")
     if table is None or name not in table.columns:
@@ -92,4 +100,5 @@ def _nearest(run: Run, name: str, stack: str) -> tuple[tuple[int, int, float], .
     names = [str(label) for label in table.columns["head"]]
     far = table[name].astype(float)
     order = [i for i in np.argsort(far, kind="stable").tolist() if names[i] != name and np.isfinite(far[i])]
-    return tuple((*HeadRef.parse(names[i])[1:], float(far[i])) for i in order[:NEAREST])
+    heads = [HeadRef.parse(names[i]) for i in order[:NEAREST]]
+    return tuple(NearHead(HeadRef(stack, at.layer, at.head), float(far[i])) for at, i in zip(heads, order[:NEAREST], strict=True))

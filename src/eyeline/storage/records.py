@@ -35,9 +35,9 @@ def to_json(record: Any) -> Any:
 def from_json(kind: Any, data: Any, where: str = "record") -> Any:
     """The value of this type that the data describes. Wrong types and missing fields are a ValueError; unknown fields are ignored.
 
-    kind: a dataclass, str, int, float, bool, Any, tuple[T, ...], tuple[A, B], Mapping[str, T], or T | None.
+    kind: a dataclass, str, int, float, bool, Any or object (as it is), tuple[T, ...], tuple[A, B], Mapping[str, T], or T | None.
     """
-    if kind is Any:
+    if kind in (Any, object):
         return data
     if dataclasses.is_dataclass(kind):
         return _record(kind, data, where)

@@ -12,6 +12,7 @@ from eyeline.capture.collect import Sides
 from eyeline.capture.quantity import KEY, Quantity
 from eyeline.capture.stack import Stack
 from eyeline.capture.trace import Trace
+from eyeline.capture.trace_facts import TraceFacts
 from eyeline.errors import EyelineError, ModelError, nearest
 from eyeline.models.model import Model, check_model
 from eyeline.version import __version__
@@ -102,7 +103,7 @@ def trace_of(subject: Subject, sides: Sides, name: str, method: Method, outcome:
         weights_by_layer=tuple(maps.astype(np.float32)),
         why_missing="this trace holds {name} of no kind: it is " + method.name + ", not attention",
     )
-    about = {
+    about: TraceFacts = {
         "model": model.name,
         "revision": model.revision,
         "class": type(model.hf).__name__,

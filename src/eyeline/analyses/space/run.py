@@ -200,7 +200,7 @@ def _stack(stack: CapturedStack, options: SpaceOptions, steps: Steps, background
     }
     check = StackCheck(error, stack.plain)
     columns = {name: np.array([row[name] for row in shown]) for name in shown[0]}
-    whole = _space_stack(stack, queries, keys, stack.vectors.queries, stack.vectors.keys, facts, linear, columns)
+    whole = _space_stack(stack, _Points.of_pairs(stack, queries, keys), facts, linear, columns)
     return _MeasuredStack(whole, check, held_out)
 
 
@@ -213,7 +213,7 @@ def _shared(stack: CapturedStack, options: SpaceOptions, steps: Steps) -> SpaceS
     facts |= dict.fromkeys(HELD_OUT, np.full(seen.top1.shape, np.nan)) | {"entropy": mean_entropy(stack)}
     if is_measured_as_it_is(options.of, options.project, options.gauge):
         facts |= dict(zip(HELD_OUT, (seen.top1, seen.top5, seen.rank), strict=True))
-    result = _space_stack(stack, picture.queries, picture.keys, stack.vectors.queries, stack.vectors.keys, facts, None)
+    result = _space_stack(stack, _Points.of_pairs(stack, picture.queries, picture.keys), facts)
     return replace(result, query_norms=picture.query_norms, key_norms=picture.key_norms)
 
 
@@ -227,7 +227,7 @@ def _values(stack: CapturedStack, options: SpaceOptions, steps: Steps) -> SpaceS
         gauge, within = AffineGauge.none(len(layer_values), layer_values.shape[-1]), _of_layer(report, layer, *values.shape[:2])
         pictures.append(project_layer(none, layer_values.astype(np.float64), options, gauge, within))
     points = np.stack([picture.keys for picture in pictures])
-    return _space_stack(stack, None, points, None, values, {"entropy": mean_entropy(stack)}, stacked_projections(pictures))
+    return _space_stack(stack, _Points(points, values), {"entropy": mean_entropy(stack)}, stacked_projections(pictures))
 
 
 def _of_layer(report: ReportStep | None, layer: int, n_layers: int, n_heads: int) -> ReportStep | None:
@@ -237,16 +237,29 @@ def _of_layer(report: ReportStep | None, layer: int, n_layers: int, n_heads: int
     return lambda done, _of, tokens=0: report(layer * n_heads + done, n_layers * n_heads, tokens)
 
 
+@dataclass(frozen=True)
+class _Points:
+    """Points of a picture, [layer, head, token, dims], and the vectors behind them. Where the points are values there are no queries."""
+
+    keys: np.ndarray
+    key_vectors: np.ndarray
+    queries: np.ndarray | None = None
+    query_vectors: np.ndarray | None = None
+
+    @classmethod
+    def of_pairs(cls, stack: CapturedStack, queries: np.ndarray, keys: np.ndarray) -> _Points:
+        """The queries and keys of a stack in the picture."""
+        return cls(keys, stack.vectors.keys, queries, stack.vectors.queries)
+
+
 def _space_stack(
     stack: CapturedStack,
-    queries: np.ndarray | None,
-    keys: np.ndarray,
-    query_vectors: np.ndarray | None,
-    key_vectors: np.ndarray,
+    points: _Points,
     facts: dict[str, np.ndarray],
-    linear: LinearProjections | None,
+    linear: LinearProjections | None = None,
     pairs: dict[str, np.ndarray] | None = None,
 ) -> SpaceStack:
+    queries, vectors = points.queries, points.query_vectors
     top_keys, top_weights = most_attended(stack)
     return SpaceStack(
         name=stack.name,
@@ -255,9 +268,9 @@ def _space_stack(
         query_tokens=stack.query_tokens,
         key_tokens=stack.key_tokens,
         queries=None if queries is None else np.ascontiguousarray(queries, dtype=np.float32),
-        keys=np.ascontiguousarray(keys, dtype=np.float32),
-        query_norms=None if query_vectors is None else np.linalg.norm(query_vectors, axis=-1).astype(np.float32),
-        key_norms=np.linalg.norm(key_vectors, axis=-1).astype(np.float32),
+        keys=np.ascontiguousarray(points.keys, dtype=np.float32),
+        query_norms=None if vectors is None else np.linalg.norm(vectors, axis=-1).astype(np.float32),
+        key_norms=np.linalg.norm(points.key_vectors, axis=-1).astype(np.float32),
         top_keys=top_keys,
         top_weights=top_weights,
         maps=whole_maps(stack),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from eyeline.capture.interventions.records import Ablate, Intervention, Patch
 from eyeline.capture.trace import Trace
 from eyeline.errors import TraceError
 
 #: The entry of a trace's `about` that names the weights it was recorded from. Traces of earlier versions have none.
-WEIGHTS = "weights"
+WEIGHTS: Final = "weights"
 
 
 def check_same_model(interventions: Iterable[Intervention], weights: str, name: str) -> None:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from eyeline.capture.answer.layer_effects import LayerEffects
 from eyeline.capture.trace import Trace
 from eyeline.errors import ModelError
 from eyeline.hosts.app.cache import Cache
@@ -130,11 +131,11 @@ def answer_of(name: str, trace: Trace, off: str) -> dict[str, Any]:
     return _ANSWERS.get(key, compute, lambda _: 1)
 
 
-def effects_of(name: str, trace: Trace) -> list[dict[str, Any]]:
+def effects_of(name: str, trace: Trace) -> list[LayerEffects]:
     """What the answer to the text of a trace becomes without each head alone."""
     model = model_named(name)
 
-    def compute() -> list[dict[str, Any]]:
+    def compute() -> list[LayerEffects]:
         with compute_slot():
             return model.head_effects(trace)
 

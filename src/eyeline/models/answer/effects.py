@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from eyeline.capture.answer.layer_effects import LayerEffects
 from eyeline.capture.collect import Sides
 from eyeline.capture.interventions.records import Ablate
 from eyeline.capture.trace import Trace
@@ -18,11 +17,11 @@ def sides_of(trace: Trace) -> Sides:
     return Sides(next(iter(trace.stacks.values())).query_text)
 
 
-def head_effects(passes: Passes, answerer: Answerer, sides: Sides) -> list[dict[str, Any]]:
-    """The probability of the answer without each head: {"stack", "layer", "probabilities"} for each layer, [head]."""
+def head_effects(passes: Passes, answerer: Answerer, sides: Sides) -> list[LayerEffects]:
+    """The probability of the answer without each head, layer by layer."""
     answer = answerer.predict(sides, top=1)
     _, stored = passes.store([sides])
-    effects = []
+    effects: list[LayerEffects] = []
     for slot in passes.layout.slots:
         without = [[Ablate([(slot.stack, slot.layer, head)])] for head in range(slot.n_heads)]
         changed = answerer.probabilities([sides] * slot.n_heads, answer, without, stored)

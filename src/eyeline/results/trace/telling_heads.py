@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from eyeline.capture.answer.layer_effects import LayerEffects
 from eyeline.capture.trace import Trace
 from eyeline.errors import TraceError
 from eyeline.heads import HeadRef
@@ -27,7 +28,7 @@ class TellingHead:
     after: float
 
 
-def telling_heads(trace: Trace, effects: Sequence[Mapping[str, Any]]) -> tuple[TellingHead, TellingHead]:
+def telling_heads(trace: Trace, effects: Sequence[LayerEffects]) -> tuple[TellingHead, TellingHead]:
     """The head that looks most sharply from the answer's position at another word and hardly matters; and the head that matters most.
 
     effects   what `model.head_effects(trace)` gives

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from eyeline.capture.answer.layer_effects import LayerEffects
 from eyeline.capture.answer.prediction import Prediction
 from eyeline.capture.trace import Trace
 from eyeline.errors import EyelineError, TraceError
@@ -18,7 +19,7 @@ class AnswersAgain(Protocol):
     def predict_again(self, trace: Trace, interventions: Any) -> Prediction:
         """The answer to the text of a trace while the model is changed."""
 
-    def head_effects(self, trace: Trace) -> list[dict[str, Any]]:
+    def head_effects(self, trace: Trace) -> list[LayerEffects]:
         """For each stack and layer, what the answer becomes when each head alone is switched off."""
 
 

@@ -7,6 +7,7 @@ import json
 import pytest
 
 import eyeline as el
+from eyeline.heads import HeadRef
 from eyeline.hosts.app.figures.figures import clicked
 from eyeline.hosts.app.messages import Say
 from eyeline.plots.figures import figure
@@ -35,12 +36,12 @@ def test_the_card_of_a_head_holds_its_numbers_role_and_nearest_heads(run):
     assert card.shares["previous"] == row["mean"][0]
     assert card.does[0] == "previous"
     assert card.entropy == run.table("entropy").where(layer=0, head=2)["all"][0]
-    far = [distance for _, _, distance in card.nearest]
+    far = [near.divergence for near in card.nearest]
     assert far == sorted(far)
-    assert (0, 2) not in [(layer, head) for layer, head, _ in card.nearest]
+    assert HeadRef("", 0, 2) not in [near.head for near in card.nearest]
     square = run.table("distances")
-    layer, head, distance = card.nearest[0]
-    assert distance == square["L0·H2"][list(square.columns["head"]).index(f"L{layer}·H{head}")]
+    near = card.nearest[0]
+    assert near.divergence == square["L0·H2"][list(square.columns["head"]).index(str(near.head))]
 
 
 def test_a_head_that_the_run_does_not_know_is_an_error(run):

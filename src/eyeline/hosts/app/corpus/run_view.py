@@ -123,10 +123,10 @@ def _facts(say: Say, card: HeadCard, name: str, every: list[HeadRef]) -> None:
     if card.nearest:
         st.caption(say("corpus.nearest"))
         with st.container(horizontal=True, key="nearest"):
-            for layer, head, far in card.nearest:
-                at = HeadRef(card.stack, layer, head)
+            for near in card.nearest:
+                at = near.head
                 if at in every:
-                    st.button(f"{at} · {far:.3f}", key=f"nearest-{name}-{at.full_label}", on_click=_open, args=(name, at))
+                    st.button(f"{at} · {near.divergence:.3f}", key=f"nearest-{name}-{at.full_label}", on_click=_open, args=(name, at))
 
 
 def _examples(say: Say, run: Run, card: HeadCard, name: str) -> None:
