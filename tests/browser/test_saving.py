@@ -60,3 +60,16 @@ def test_letters_that_no_font_of_pdf_has_are_still_drawn(show: Callable[..., Sho
     pdf = saved(show(made_up.view("head", 20, layers=1, heads=1, strange=True)), "pdf").read_bytes()
     assert b"/SMask" in pdf
     assert "/I0 Do" in operators(pdf)
+
+
+def test_faint_lines_are_raised_on_the_dark_page(show: Callable[..., Shown]) -> None:
+    shown = show(made_up.view("head", 8, layers=1, heads=1))
+
+    def faintest() -> float:
+        drawn = saved(shown, "svg").read_text(encoding="utf-8")
+        return min(float(opacity) for opacity in re.findall(r'stroke-opacity="([^"]*)"', drawn))
+
+    light = faintest()
+    shown.page.locator("select[name=theme]").select_option("dark")
+    shown.until("state.theme === 'dark'")
+    assert faintest() > 1.3 * light

@@ -20,6 +20,8 @@ export const FAINT_ARROW = 0.06;
 
 export const strength = (weight: number, max: number, rescale: boolean): number =>
   rescale ? (max > 0 ? weight / max : 0) : Math.min(1, weight);
+/** A faint line has less contrast with a dark ground than with a white one; this gives it at least as much. */
+export const raised = (opacity: number): number => opacity ** 0.8;
 export const opacityOf = (strong: number): number => strong ** 0.85;
 
 export interface Choice {
@@ -89,7 +91,8 @@ export function batches(item: Lines): { colour: string; opacity: number; width: 
   return bins.flatMap((members, bin) => {
     if (!members.length) return [];
     const opacity = members.reduce((sum, i) => sum + set.opacity[i], 0) / members.length;
-    return [{ colour: colours[bin % colours.length], opacity, width: 0.75 + (item.widest - 0.75) * opacity, members }];
+    const width = 0.75 + (item.widest - 0.75) * opacity;
+    return [{ colour: colours[bin % colours.length], opacity: item.dark ? raised(opacity) : opacity, width, members }];
   });
 }
 

@@ -1,7 +1,9 @@
 import { arrowhead } from "./arrows";
 import { describe, expect, it } from "vitest";
+import { headColour, luminance, mix, parse, type Rgb } from "../core/colours";
+import { DARK, LIGHT } from "../core/theme";
 import { coarser, cut, pyramid, shades, shrink } from "./heatmap";
-import { batches, ends, lineSet, strongest } from "./lines";
+import { batches, ends, lineSet, raised, strongest } from "./lines";
 import { framed, moved, type Lines, type Scene } from "./scene";
 import { escapeXml, toSvg } from "./painters/svg";
 
@@ -173,5 +175,31 @@ describe("arrowheads", () => {
     const write = (arrows: boolean) => toSvg({ width: 100, height: 20, background: "#fff", items: [{ ...segments, arrows }] }, png);
     expect(await write(true)).toContain("Z");
     expect(await write(false)).not.toContain("Z");
+  });
+});
+
+describe("faint lines", () => {
+  const contrast = (a: Rgb, b: Rgb): number => {
+    const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y);
+    return (high + 0.05) / (low + 0.05);
+  };
+  const distance = (dark: boolean, opacity: number): number => {
+    const ground = parse((dark ? DARK : LIGHT).ground);
+    const heads = Array.from({ length: 12 }, (_, head) => mix(ground, parse(headColour(head, dark)), opacity));
+    return heads.reduce((sum, colour) => sum + contrast(ground, colour) - 1, 0) / heads.length;
+  };
+
+  it("have no less contrast with the dark ground than with white", () => {
+    for (const opacity of [0.02, 0.05, 0.1, 0.2]) {
+      expect(distance(true, raised(opacity))).toBeGreaterThan(distance(false, opacity));
+      expect(distance(true, opacity)).toBeLessThan(distance(false, opacity)); // without it they have less
+    }
+  });
+
+  it("are raised on the dark ground alone, and no wider for it", () => {
+    const [light] = batches(lines([0.05], 1));
+    const [dark] = batches({ ...lines([0.05], 1), dark: true });
+    expect(dark.opacity).toBeCloseTo(raised(light.opacity));
+    expect(dark.width).toBe(light.width);
   });
 });

@@ -52,6 +52,8 @@ export interface Lines {
   colours: string[];
   widest: number;
   curved: boolean;
+  /** Whether the ground is dark. */
+  dark?: boolean;
   /** Heads at the key side, where few lines are drawn. */
   arrows?: boolean;
 }

@@ -62,6 +62,7 @@ export function thumbnailItem(thumb: Thumbnail, how: ThumbnailLook, x: number, y
     maps: 1,
     widest: 1.5,
     curved: false,
+    dark: how.theme.dark,
   };
 }
 

@@ -19,7 +19,7 @@ from eyeline.errors import StorageError
 from eyeline.text.tokenized import TokenizedText
 from eyeline.views import View, head_view, model_view, neuron_view
 from eyeline.views.pictures.drawing import HEAD_COLOURS, png, pooled
-from eyeline.views.pictures.still import still
+from eyeline.views.pictures.still import SAVED, still
 from eyeline.views.pictures.still_neuron import read
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -128,6 +128,17 @@ def test_the_legend_of_many_heads_stays_inside_the_picture() -> None:
     assert len(squares) == 40
     assert all(float(rect.get("x", 0)) + 30 <= float(root.get("width", 0)) for rect in squares)
     assert all(float(rect.get("y", 0)) + 10 <= float(root.get("height", 0)) for rect in squares)
+
+
+@pytest.mark.parametrize("view", [head_view, model_view])
+def test_faint_lines_are_raised_on_a_dark_ground(view: object) -> None:
+    weights = Trace.from_arrays([[[[0.9, 0.1], [0.1, 0.9]]]], ["a", "b"])
+
+    def faintest(theme: str) -> float:
+        drawn = still(view(weights, theme=theme), SAVED)  # type: ignore[operator]
+        return min(float(opacity) for opacity in re.findall(r'<path [^>]*opacity="([^"]*)"', drawn))
+
+    assert faintest("dark") == pytest.approx(faintest("light") ** 0.8, abs=0.002)
 
 
 def test_rows_and_columns_of_the_model_view_are_kept() -> None:

@@ -52,6 +52,7 @@ export function linesItem({ reading, state, theme, layout, scroll }: LinesInput,
     maps: reading.maps.length,
     widest: focus ? 4 : 3,
     curved: true,
+    dark: theme.dark,
     arrows: focus !== null,
   };
 }

@@ -30,7 +30,7 @@ class LineSet:
 
 @dataclass(frozen=True)
 class LineEnds:
-    """Where lines begin and end: x of the two sides, y of each query and of each key; `spread` sets the maps apart."""
+    """Where lines begin and end: x of the two sides, y of each query and of each key; `spread` sets the maps apart; `dark`: the ground."""
 
     left: float
     right: float
@@ -38,6 +38,7 @@ class LineEnds:
     keys: np.ndarray
     spread: float = 0
     curved: bool = True
+    dark: bool = False
 
 
 def line_set(
@@ -78,6 +79,11 @@ def by_sign(lines: LineSet) -> LineSet:
     return replace(lines, map=(lines.weight >= 0).astype(int))
 
 
+def raised(opacity: float) -> float:
+    """A faint line has less contrast with a dark ground than with a white one; this gives it at least as much (lines.ts)."""
+    return float(opacity**0.8)
+
+
 def paths(lines: LineSet, colours: Sequence[str], at: LineEnds, *, widest: float, arrows: bool = False) -> Iterator[str]:
     """The lines as SVG paths, faint ones first, so that strong ones lie on top."""
     level = np.minimum(LEVELS - 1, (np.sqrt(lines.opacity) * LEVELS).astype(int))
@@ -95,6 +101,7 @@ def paths(lines: LineSet, colours: Sequence[str], at: LineEnds, *, widest: float
             for y1, y2 in zip(*ends, strict=True)
         )
         width = 0.75 + (widest - 0.75) * opacity
+        opacity = raised(opacity) if at.dark else opacity
         yield f'<path d="{drawn}" fill="none" stroke="{colours[number]}" stroke-width="{width:.2f}" opacity="{opacity:.3f}"/>'
         if arrows and opacity >= FAINT_ARROW:
             heads = "".join(f"M{at.right:.1f} {y:.1f}l-7 -3l0 6Z" for y in ends[1])

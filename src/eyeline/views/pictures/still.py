@@ -126,7 +126,7 @@ def lines(view: ViewData, seen: Shown, maps: list[HeadMap], words: tuple[str, st
     right = left + bounds.between
     every, chosen = weights_of(maps, seen), chosen_lines(view, seen, maps, bounds.lines)
     queries, keys = (TOP + row * (np.arange(len(side)) + 0.5) for side in (seen.queries, seen.keys))
-    at = LineEnds(left + 6, right - 6, queries, keys, spread=0.5 * row)
+    at = LineEnds(left + 6, right - 6, queries, keys, spread=0.5 * row, dark=state.get("theme") == "dark")
     if quantity is not None and quantity["signed"]:
         chosen, colours, at = by_sign(chosen), [NEGATIVE, POSITIVE], replace(at, spread=0)
     parts = list(paths(chosen, colours, at, widest=4 if held else 3, arrows=bool(held)))

@@ -74,12 +74,11 @@ FRAME = {False: "#d9dde3", True: "#2a2f37"}
 
 def bundle(weights: np.ndarray, state: Mapping[str, Any], colours: list[str], box: tuple[int, int, int], *, dark: bool) -> str:
     """One head as lines: weights [query, key]; one colour, or two for the numbers below and above zero."""
-    del dark
     x, y, size = box
     small = pooled_signed(weights, STRANDS) if len(colours) > 1 else pooled(weights, STRANDS)
     lines = line_set(small[None], state, most=STRANDS**2, floor=0.04 if state.get("rescale") else 0.02)
     queries, keys = (y + (np.arange(count) + 0.5) * size / count for count in small.shape)
-    at = LineEnds(x + 2, x + size - 2, queries, keys, curved=False)
+    at = LineEnds(x + 2, x + size - 2, queries, keys, curved=False, dark=dark)
     return "".join(paths(by_sign(lines) if len(colours) > 1 else lines, colours, at, widest=1.5))
 
 

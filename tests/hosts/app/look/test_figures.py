@@ -16,6 +16,9 @@ def test_one_click_shows_figures_1_2_4_and_6_of_the_text_on_the_page(script, lan
     titles = [heading.value for heading in at.subheader]
     assert say("look.figure_heads") in titles
     assert len(at.get("plotly_chart")) == 3
+    described = [image.alt for images in at.get("image") for image in images.proto.imgs]
+    assert described
+    assert all("·H" in alt for alt in described)  # each picture is named for those who cannot see it
 
 
 def test_another_text_hides_the_figures_until_they_are_asked_for_again(script):

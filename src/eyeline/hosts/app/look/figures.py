@@ -71,4 +71,5 @@ def _heads(say: Say, run: Run, looking: Looking, trace: Trace) -> None:
         key = (looking.model, looking.text, looking.pair, stack, entry.head.layer, entry.head.head)
         with column:
             st.caption(f"**{escaped(entry.head.full_label)}** {escaped(entry.why(say))}")
-            st.image(drawn(graph_file(say, trace, key, "svg")), width="stretch")
+            alt = say("look.picture_alt", head=entry.head.full_label)
+            st.image(drawn(graph_file(say, trace, key, "svg")), width="stretch", alt=alt)

@@ -13,6 +13,7 @@ import streamlit as st
 from eyeline.capture.stack import Stack
 from eyeline.capture.trace import Trace
 from eyeline.errors import EyelineError
+from eyeline.heads import HeadRef
 from eyeline.hosts.app import mounted
 from eyeline.hosts.app.address import KINDS, Looking, read_address, valid_state, write_address
 from eyeline.hosts.app.figures.files import drawn, graph_file, page_file, trace_file, view_file
@@ -233,4 +234,5 @@ def _picture(say: Say, looking: Looking, trace: Trace, also: tuple[Trace, ...]) 
             on_click="ignore", icon=":material/database:", width="stretch", key="save-trace",
         )  # fmt: skip
     with right, st.container(key="graph"):
-        st.image(drawn(graph_file(say, trace, key, "svg")), width="content")
+        alt = say("look.picture_alt", head=HeadRef("", layer, head))
+        st.image(drawn(graph_file(say, trace, key, "svg")), width="content", alt=alt)
