@@ -1,4 +1,4 @@
-"""The numbers of TransformerLens 4.3 and inseq 0.7.1 for one tiny decoder, written once (tests/reference/attribution)."""
+"""The numbers of TransformerLens 4.3, inseq 0.7.1 and ALTI's authors for tiny models, written once (tests/reference/attribution)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from eyeline.capture.collect import Sides
 from eyeline.errors import ModelError
 from eyeline.text.tokenized import TokenizedText
 from tests.analyses.causes.tiny import masked
-from tests.reference.attribution.tiny_decoder import tiny_decoder
+from tests.reference.attribution import write_alti
+from tests.reference.attribution.tiny_decoder import IDS, tiny_decoder
 from tests.reference.attribution.write_truth import PATH
 
 
@@ -59,6 +60,14 @@ def test_head_scores_are_those_of_detect_head(model: el.Model, truth: dict[str, 
 def test_copying_scores_are_those_of_the_whole_matrix(model: el.Model, truth: dict[str, Any]) -> None:
     table = head_scores(model, truth["ids"])
     assert np.allclose(table["copying"].reshape(2, 3), truth["transformer_lens"]["eigenvalue_copying"], atol=1e-4)
+
+
+def test_alti_is_that_of_its_authors() -> None:
+    """Their own code for BERT, layer by layer from the input on (tests/reference/attribution/write_alti.py)."""
+    model = el.wrap(write_alti.tiny_encoder(), None, name="tiny-bert")
+    outcome = METHODS["alti"].compute(Subject(model, {"input_ids": torch.tensor([IDS])}, 0, None))
+    truth = json.loads(write_alti.PATH.read_text(encoding="utf-8"))
+    assert np.allclose(outcome.maps[:, 0], truth["rollout"], atol=1e-4)
 
 
 def test_head_scores_of_an_encoder_are_refused() -> None:
