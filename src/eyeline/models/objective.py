@@ -47,27 +47,32 @@ def objective_of(model: Model) -> Objective:
         kind: Kind = "masked" if "encoder" in model.layout.stacks else "next"
         return _checked(model, model.hf, kind, mask_id)
     named = ", ".join(model.hf.config.architectures or []) or type(model.hf).__name__
-    for ending, answers in OTHER_ANSWERS.items():
-        if type(model.hf).__name__.endswith(ending):
-            raise _several_answers(model, answers)
+    check_one_answer(model)
     raise ModelError(
         f"{model.name} has no language-modelling head, so it has no loss to take gradients of.",
         f"Its checkpoint holds a {named}.",
         "Use a checkpoint saved as …ForMaskedLM or …ForCausalLM.",
+        "Embedded models with such a head: e5-small-mlm, smollm2.",
     )
 
 
 def answer_objective_of(model: Model) -> Objective:
     """The model's own loss; of a classifier, whose texts have no labels here, the loss of its own answers."""
     if type(model.hf).__name__.endswith("ForSequenceClassification") and model.layout.recorded:
-        if model.hf.config.num_labels < 2:
-            raise _several_answers(model, "answers with a number, not with a label")
+        check_one_answer(model)
         return Objective(model.hf, "label", None)
     return objective_of(model)
 
 
-def _several_answers(model: Model, answers: str) -> ModelError:
-    return ModelError(
+def check_one_answer(model: Model) -> None:
+    """Refuse a model whose head gives something else than the probability of one token or label for a text."""
+    kind = type(model.hf).__name__
+    answers = next((answers for ending, answers in OTHER_ANSWERS.items() if kind.endswith(ending)), None)
+    if kind.endswith("ForSequenceClassification") and model.hf.config.num_labels < 2:
+        answers = "answers with a number, not with a label"
+    if answers is None:
+        return
+    raise ModelError(
         f"{model.name} {answers}, so there is no single answer whose probability or loss could be measured.",
         "Use a masked or causal language model, or a classifier of whole texts with two or more labels.",
         "What it answers: model.predict(text).",

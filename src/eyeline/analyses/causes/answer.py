@@ -148,7 +148,7 @@ def _label(model: Model, hf: PreTrainedModel, sides: Sides, logits: torch.Tensor
     elif isinstance(answer, str):
         index = next((number for number, name in names.items() if name == answer), -1)
     else:
-        index = answer
+        index = -1 if isinstance(answer, bool) else answer
     if index not in names:
         raise EyelineError(f"{model.name} has no label {answer!r}.", nearest(str(answer), names.values()))
     position = 0 if "encoder" in model.layout.stacks else len(sides.source) - 1

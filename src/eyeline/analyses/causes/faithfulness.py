@@ -20,6 +20,7 @@ from eyeline.capture.collect import Sides
 from eyeline.errors import ModelError, TextError
 from eyeline.measures.causes.erasure import SHARES, aopc, comprehensiveness, sufficiency, top_tokens
 from eyeline.models.model import Model
+from eyeline.models.objective import check_one_answer
 from eyeline.results.table import Table
 
 #: Where tokens are taken away one share after the other (AOPC).
@@ -71,6 +72,7 @@ class Faithfulness(Statistic):
 
     def prepare(self, model: Model, seed: int) -> None:
         """Find out which methods this model allows; one that was named and is refused is an error."""
+        check_one_answer(model)
         model_with_head(model)
         self._model, self._seed = model, seed
         wanted = self.methods or tuple(name for name in METHODS if name not in SLOW)

@@ -12,12 +12,14 @@ from eyeline.capture.answer.prediction import Choices, Prediction
 from eyeline.capture.collect import Sides
 from eyeline.capture.interventions.records import Intervention
 from eyeline.capture.interventions.stored import StoredPass
-from eyeline.errors import ModelError, TextError
+from eyeline.errors import ModelError, TextError, TraceError
 from eyeline.models.passes import Passes
 from eyeline.text.tokenized import TokenizedText
 
 #: How many tokens or labels a prediction names, and how long an answer within the text may be.
 TOP, LONGEST_SPAN = 10, 30
+#: What of a model's output its answer is read from.
+LOGITS = ("logits", "start_logits", "end_logits")
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,10 @@ class Answerer:
         if self.is_masked and at is None:
             return None
         output = self.passes.output([sides], [list(interventions)], at=at)
+        if interventions and not all(bool(torch.isfinite(output[name]).all()) for name in LOGITS if name in output):
+            raise TraceError(
+                f"With {'; '.join(map(str, interventions))} the model answers with nan or infinite numbers.", "Scale by a smaller number."
+            )
         return self._read(output, sides, at, top)
 
     def probabilities(

@@ -10,6 +10,7 @@ from eyeline.analyses.causes.answer import AnsweredText, ask
 from eyeline.capture.collect import Sides
 from eyeline.errors import ModelError, TextError
 from eyeline.models.model import Model
+from eyeline.models.objective import check_one_answer
 
 #: Two answers whose difference of logits moves by less than this cannot be told apart by patching.
 LEAST_DIFFERENCE = 1e-4
@@ -47,6 +48,7 @@ def contrast(model: Model, clean: str, corrupt: str, answer: str | int | None = 
     """Read both texts and both answers. Without `answer` and `against`, they are the model's own answers to the two texts."""
     if not model.layout.recorded:
         raise ModelError(f"Nothing can be patched inside {model.name}: {model.layout.why_weights_only}.", "Its heads cannot be reached.")
+    check_one_answer(model)
     texts = [model.read(text) for text in (clean, corrupt)]
     lengths = [len(sides.source) for sides in texts]
     if lengths[0] != lengths[1]:

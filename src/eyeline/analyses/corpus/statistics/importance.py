@@ -16,6 +16,7 @@ from eyeline.analyses.corpus.statistics.targets import check_targets, columns_of
 from eyeline.analyses.corpus.sums import SumKey
 from eyeline.analyses.tables import head_table
 from eyeline.capture.inputs import batch_inputs
+from eyeline.errors import ModelError
 from eyeline.models.model import Model
 from eyeline.models.objective import Objective, logits_and_calls
 from eyeline.results.table import Table
@@ -67,6 +68,11 @@ class Importance(ModelStatistic):
             part = size[index, :, : len(queries), : len(keys)].sum(0).double() * of_text  # [query, key]
             sums[:, 0] += (part.sum(0) @ inside).cpu().numpy()
             sums[:, 1] += (of_text.sum(0) @ inside).cpu().numpy() * size.shape[1]
+        if not np.isfinite(sums).all():
+            raise ModelError(
+                f"Gradients in layer {layer} are not finite (nan or infinite).",
+                "Open the model in float32, or measure the other statistics alone: --only (statistics=[…]).",
+            )
         self.add(SumKey(stack, layer, "gradient", columns.names), sums[None], range(1))
 
     def result(self) -> dict[str, Table]:
