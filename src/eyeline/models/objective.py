@@ -11,7 +11,7 @@ from transformers import PreTrainedModel
 from eyeline.capture.model_state import EvaluationMode
 from eyeline.capture.opening.tiny_pass import no_cache
 from eyeline.capture.recorder import Call, recording
-from eyeline.errors import ModelError
+from eyeline.errors import Advice, ModelError
 
 if TYPE_CHECKING:
     from eyeline.models.model import Model
@@ -75,7 +75,7 @@ def check_one_answer(model: Model) -> None:
     raise ModelError(
         f"{model.name} {answers}, so there is no single answer whose probability or loss could be measured.",
         "Use a masked or causal language model, or a classifier of whole texts with two or more labels.",
-        "What it answers: model.predict(text).",
+        Advice("What it answers: model.predict(text).", "What it answers: eyeline trace TEXT."),
     )
 
 

@@ -16,7 +16,7 @@ from eyeline.analyses.corpus.statistics.targets import check_targets, columns_of
 from eyeline.analyses.corpus.sums import SumKey
 from eyeline.analyses.tables import head_table
 from eyeline.capture.inputs import batch_inputs
-from eyeline.errors import ModelError
+from eyeline.errors import Advice, ModelError
 from eyeline.models.model import Model
 from eyeline.models.objective import Objective, logits_and_calls
 from eyeline.results.table import Table
@@ -71,7 +71,8 @@ class Importance(ModelStatistic):
         if not np.isfinite(sums).all():
             raise ModelError(
                 f"Gradients in layer {layer} are not finite (nan or infinite).",
-                "Open the model in float32, or measure the other statistics alone: --only (statistics=[…]).",
+                "Open the model in float32.",
+                Advice("Or give the other statistics alone: statistics=[…].", "Or name the other analyses: --only."),
             )
         self.add(SumKey(stack, layer, "gradient", columns.names), sums[None], range(1))
 
