@@ -8,7 +8,7 @@ import torch
 
 from eyeline.analyses.causes.answer import AnsweredText, ask
 from eyeline.capture.collect import Sides
-from eyeline.errors import ModelError, TextError
+from eyeline.errors import Advice, ModelError, TextError
 from eyeline.models.model import Model
 from eyeline.models.objective import check_one_answer
 
@@ -63,7 +63,8 @@ def contrast(model: Model, clean: str, corrupt: str, answer: str | int | None = 
     right, wrong = ask(model, texts[0], answer), ask(model, texts[1], against)
     if right.answer.index == wrong.answer.index:
         raise TextError(
-            f"Both answers are {right.answer.name!r}.", "Give two answers that differ: answer=…, against=… (--answer, --against)."
+            f"Both answers are {right.answer.name!r}.",
+            Advice("Give two answers that differ: answer=…, against=….", "Give two answers that differ: --answer, --against."),
         )
     if right.answer.position != wrong.answer.position:
         raise TextError("The two answers are read at different positions.", "Put the mask at the same token of both texts.")
