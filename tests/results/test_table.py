@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from eyeline.errors import StorageError, TraceError
+from eyeline.errors import EyelineError, StorageError, TraceError
 from eyeline.results.table import Table, open_table
 
 TABLE = Table({"layer": [0, 1], "target": ["a,b", 'say "x"'], "mean": [0.1234567891234, float("nan")]})
@@ -57,3 +58,16 @@ def test_a_cell_of_any_length_comes_back(tmp_path):
     for size in (131_073, 1_000_000):
         Table({"word": ["x" * size, "=" * size], "n": [1, 2]}).save(tmp_path / "x.csv")
         assert open_table(tmp_path / "x.csv").columns == {"word": ["x" * size, "=" * size], "n": [1, 2]}
+
+
+def test_a_table_becomes_a_data_frame_with_the_same_columns() -> None:
+    pytest.importorskip("pandas", reason="pandas is optional, and not installed here")
+    frame = TABLE.to_frame()
+    assert list(frame.columns) == list(TABLE.columns)
+    assert frame["target"].tolist() == TABLE.columns["target"]
+
+
+def test_without_pandas_a_data_frame_is_refused_with_what_works_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)  # an import of it then fails
+    with pytest.raises(EyelineError, match=r"needs pandas.*\n.*table\.rows\(\)"):
+        TABLE.to_frame()

@@ -76,7 +76,7 @@ class Table:
         write_whole(path, [self.to_csv().encode()])
 
     def to_frame(self) -> Any:
-        """A pandas data frame. pandas is optional: everything else of a table works without it."""
+        """The table as a pandas data frame. pandas is optional: everything else of a table works without it."""
         try:
             import pandas  # type: ignore[import-untyped,unused-ignore]
         except ImportError as error:

@@ -9,7 +9,7 @@ import numpy as np
 
 from eyeline.capture.trace import Trace
 from eyeline.errors import TraceError
-from eyeline.measures.telling import telling
+from eyeline.measures.strongest_look import strongest_look
 from eyeline.views.answer.live_answer import AnswersAgain
 from eyeline.views.options import NeuronViewOptions
 from eyeline.views.spec import is_word, lay_out
@@ -56,12 +56,12 @@ def neuron_view(
     view = lay_out(
         "neuron", trace, stack=stack, layers=layers, start=layer, heads=[head], state=dict(options), also=also, model=model, effects=effects
     )
-    return view if "query" in options else at_telling_query(view)
+    return view if "query" in options else at_query_of_strongest_look(view)
 
 
-def at_telling_query(view: View) -> View:
-    """The neuron view, opened at the query that tells most of what its state draws: the strongest look at another word; of a quantity
-    that only some queries have, the one that has most of it."""
+def at_query_of_strongest_look(view: View) -> View:
+    """The neuron view, opened at the query with the strongest look at another word; of a quantity that only some queries have, at the
+    query that has most of it."""
     state = view.state
     stack = view.spec["stacks"][state["stack"]]
     weights = np.abs(view.weights(state["stack"], state["layer"], state.get("drawn", 0)))  # [head, query, key]
@@ -72,4 +72,4 @@ def at_telling_query(view: View) -> View:
     texts = [view.spec["texts"][stack[side]] for side in ("query_text", "key_text")]
     sides = [np.array([is_word(*pair) for pair in zip(text["tokens"], text["special"], strict=True)]) for text in texts]
     one_text = stack["query_text"] == stack["key_text"]
-    return view.starting(query=telling([weights], *sides, one_text=one_text, heads=[head]).query)
+    return view.starting(query=strongest_look([weights], *sides, one_text=one_text, heads=[head]).query)

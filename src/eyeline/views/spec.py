@@ -12,7 +12,7 @@ import numpy as np
 from eyeline.capture.stack import Stack
 from eyeline.capture.trace import Trace
 from eyeline.errors import TraceError, nearest
-from eyeline.measures.telling import Telling, telling
+from eyeline.measures.strongest_look import StrongestLook, strongest_look
 from eyeline.text.tokenized import TokenizedText, index_of
 from eyeline.views.answer.live_answer import AnswersAgain, answer_without, check_answers
 from eyeline.views.encode import NEAREST, Encoded, encode_mask, encode_vectors, encode_weights
@@ -181,20 +181,20 @@ def text_record(text: TokenizedText) -> dict[str, Any]:
     return {name: list(getattr(text, name)) for name in ("tokens", "special", "segments", "words", "word_texts")}
 
 
-def telling_look(stack: Stack, layers: Sequence[int] | None = None, heads: Sequence[int] | None = None) -> Telling:
-    """The head and the query of a stack that show something (`measures/telling.py`), of the layers and heads at these indices (all)."""
+def look_of_stack(stack: Stack, layers: Sequence[int] | None = None, heads: Sequence[int] | None = None) -> StrongestLook:
+    """The strongest look from a word to a distant word in a stack; of the layers and heads at these indices, or of all."""
     sides = [
         np.array([is_word(*pair) for pair in zip(text.tokens, text.special, strict=True)]) for text in (stack.query_text, stack.key_text)
     ]
-    return telling(stack.weights_by_layer, *sides, one_text=stack.query_text == stack.key_text, layers=layers, heads=heads)
+    return strongest_look(stack.weights_by_layer, *sides, one_text=stack.query_text == stack.key_text, layers=layers, heads=heads)
 
 
-def telling_head(trace: Trace, stack: str | None = None) -> tuple[int | None, int | None]:
-    """Numbers of the layer and the head that tell most, of the stack named or the first; None where there are no weights of it."""
+def opening_head(trace: Trace, stack: str | None = None) -> tuple[int | None, int | None]:
+    """Numbers of the layer and the head at which a view opens, in this stack or the first one; None where the stack has no weights."""
     opened = trace.stacks.get(stack) if stack else next(iter(trace.stacks.values()))
     if opened is None or not opened.has("weights"):
         return None, None
-    best = telling_look(opened)
+    best = look_of_stack(opened)
     return opened.layers[best.layer], best.head
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from eyeline.errors import TraceError
 from eyeline.views import head_view, model_view, neuron_view
-from eyeline.views.neuron import at_telling_query
+from eyeline.views.neuron import at_query_of_strongest_look
 from eyeline.views.view import View
 
 #: Views by the name that addresses and messages use.
@@ -24,4 +24,4 @@ def with_state(view: View, state: Mapping[str, Any]) -> View:
             view = view.starting(**{key: state[key]})
         except (TraceError, TypeError, ValueError):
             continue
-    return at_telling_query(view) if view.kind == "neuron" and "query" not in state else view
+    return at_query_of_strongest_look(view) if view.kind == "neuron" and "query" not in state else view

@@ -120,10 +120,10 @@ def _save_view(
     trace: Trace, output: Path, kind: Kind, layer: int | None, head: int | None, stack: str | None, state: dict[str, Any]
 ) -> None:
     from eyeline.views import head_view, model_view, neuron_view
-    from eyeline.views.spec import telling_head
+    from eyeline.views.spec import opening_head
 
     if layer is None and head is None and kind is not Kind.model and not {"layer", "heads"} & state.keys():
-        layer, head = telling_head(trace, stack)
+        layer, head = opening_head(trace, stack)
     heads = None if head is None else [head]
     if kind is Kind.neuron:
         shown = neuron_view(trace, layer=layer or 0, head=head or 0, stack=stack)

@@ -11,7 +11,7 @@ from eyeline.hosts.app.figures.tables import Column
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.models import answer_of, effects_of, trace_of, view_cache
 from eyeline.hosts.app.view_state import with_state
-from eyeline.results.trace.telling_heads import TellingHead, telling_heads
+from eyeline.results.trace.looks_and_effects import HeadLook, sharpest_and_most_effective
 from eyeline.views import head_view
 
 #: The lesson's model with its masked-language-modelling head, and the sentence that it completes.
@@ -21,7 +21,7 @@ ANSWERING, SENTENCE = "e5-small-mlm", "He drank a cup of [MASK]."
 def show_switched_off(say: Say, _: Trace) -> None:
     """Two heads, chosen by measurement on the live model; what each does to the answer; and a view in which they can be switched off."""
     trace = trace_of(ANSWERING, SENTENCE, None)
-    heads = telling_heads(trace, effects_of(ANSWERING, trace))
+    heads = sharpest_and_most_effective(trace, effects_of(ANSWERING, trace))
     looks, matters = heads
     answer = "" if trace.prediction is None else trace.prediction.label
     st.markdown(say("learn.limits.switch_text", sentence=SENTENCE, answer=answer, looks=str(looks.head), matters=str(matters.head)))
@@ -35,7 +35,7 @@ def show_switched_off(say: Say, _: Trace) -> None:
 
 
 @st.fragment
-def _mount(say: Say, trace: Trace, heads: tuple[TellingHead, TellingHead]) -> None:
+def _mount(say: Say, trace: Trace, heads: tuple[HeadLook, HeadLook]) -> None:
     """The view with a choice of the two heads: what is switched off stays so when the other one is shown. [MASK] is locked."""
     labels = dict(zip(("looks", "matters"), heads, strict=True))
     chosen = st.segmented_control(

@@ -28,7 +28,7 @@ from eyeline.hosts.app.plain import escaped, refuse
 from eyeline.hosts.app.recipe import show_recipe
 from eyeline.hosts.app.settings import current
 from eyeline.hosts.app.view_state import VIEWS, with_state
-from eyeline.views.spec import telling_look
+from eyeline.views.spec import look_of_stack
 
 IMAGES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}
 #: Characters that a field takes at all; far above the limit, so that a long text gets an answer rather than being cut.
@@ -51,7 +51,7 @@ def page(say: Say) -> None:
     if looking is None or (trace := _trace(say, looking)) is None:
         return
     if not {"layer", "heads", "stack"} & looking.state.keys():
-        best = telling_look(next(iter(trace.stacks.values())))
+        best = look_of_stack(next(iter(trace.stacks.values())))
         looking = replace(looking, state={**looking.state, "layer": best.layer, "heads": [best.head]})
         st.session_state.looking = looking
     # Streamlit forgets a widget that was not drawn last time, as after an empty text

@@ -7,7 +7,7 @@ import numpy as np
 import eyeline as el
 from eyeline.capture.trace import Trace
 from eyeline.views import neuron_view
-from eyeline.views.spec import telling_head, telling_look
+from eyeline.views.spec import look_of_stack, opening_head
 from tests.analyses.causes.tiny import TEXT, masked
 from tests.browser.made_up import neuron_trace
 
@@ -25,31 +25,31 @@ def trace(look: tuple[int, int], *, layer: int = 1, head: int = 2) -> Trace:
 
 
 def test_the_head_and_the_query_with_the_strongest_look_at_another_word_are_chosen() -> None:
-    best = telling_look(trace((4, 1)).encoder)
+    best = look_of_stack(trace((4, 1)).encoder)
     assert (best.layer, best.head, best.query) == (1, 2, 4)
-    assert telling_head(trace((4, 1))) == (1, 2)
+    assert opening_head(trace((4, 1))) == (1, 2)
 
 
 def test_a_look_at_a_neighbour_or_a_full_stop_does_not_count() -> None:
     for look in ((4, 5), (4, 3), (5, 3)):
-        assert telling_look(trace(look).encoder).weight < 0.5
+        assert look_of_stack(trace(look).encoder).weight < 0.5
 
 
 def test_a_text_without_such_a_look_opens_at_its_last_word() -> None:
-    best = telling_look(Trace.from_arrays([np.eye(3)[None]], ["a", "b", "."]).encoder)
+    best = look_of_stack(Trace.from_arrays([np.eye(3)[None]], ["a", "b", "."]).encoder)
     assert (best.layer, best.head, best.query) == (0, 0, 1)
 
 
 def test_the_neuron_view_opens_at_a_query_that_looks_at_another_word() -> None:
     traced = neuron_trace(12)
     view = neuron_view(traced, layer=1, head=3)
-    assert view.state["query"] == telling_look(traced.encoder, [1], [3]).query
+    assert view.state["query"] == look_of_stack(traced.encoder, [1], [3]).query
     assert neuron_view(traced, query=4).state["query"] == 4
 
 
 def test_the_default_model_opens_a_pronoun_on_its_antecedent(e5_small: el.Model) -> None:
     trace = e5_small.trace("Birds sing because they are happy.")
-    best = telling_look(trace.encoder)
+    best = look_of_stack(trace.encoder)
     row = trace.weights[best.layer, best.head, best.query]
     assert (trace.text.tokens[best.query], trace.text.tokens[int(row.argmax())]) == ("they", "birds")
 

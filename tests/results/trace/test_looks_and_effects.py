@@ -10,7 +10,7 @@ import pytest
 import eyeline as el
 from eyeline.capture.answer.prediction import Choices, Prediction
 from eyeline.errors import TraceError
-from eyeline.results.trace.telling_heads import telling_heads
+from eyeline.results.trace.looks_and_effects import sharpest_and_most_effective
 
 
 def test_one_head_looks_sharply_and_does_not_matter_and_the_other_matters_most():
@@ -20,7 +20,7 @@ def test_one_head_looks_sharply_and_does_not_matter_and_the_other_matters_most()
     trace = el.Trace.from_arrays(weights, ["a", "b", "c", "[MASK]"], special=[True, False, False, False])
     trace = replace(trace, prediction=Prediction("masked", (Choices(3, ("tea",), (1,), (0.5,)),)))
     effects = [{"layer": 0, "probabilities": [0.49, 0.5]}, {"layer": 1, "probabilities": [0.2, 0.45]}]
-    looks, matters = telling_heads(trace, effects)
+    looks, matters = sharpest_and_most_effective(trace, effects)
     assert (str(looks.head), looks.token, looks.after) == ("L0·H1", "b", 0.5)
     assert looks.weight == pytest.approx(0.9)
     assert (str(matters.head), matters.token, matters.before, matters.after) == ("L1·H0", "c", 0.5, 0.2)
@@ -28,4 +28,4 @@ def test_one_head_looks_sharply_and_does_not_matter_and_the_other_matters_most()
 
 def test_a_text_without_an_answer_at_a_token_is_refused():
     with pytest.raises(TraceError, match="answers at no token"):
-        telling_heads(el.Trace.from_arrays(np.ones((1, 1, 1, 1)), ["a"]), [])
+        sharpest_and_most_effective(el.Trace.from_arrays(np.ones((1, 1, 1, 1)), ["a"]), [])

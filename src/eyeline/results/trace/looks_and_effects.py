@@ -18,7 +18,7 @@ SMALL = 0.1
 
 
 @dataclass(frozen=True)
-class TellingHead:
+class HeadLook:
     """A head, what it attends to most from the position of the answer, and the probability of the answer with and without it."""
 
     head: HeadRef
@@ -28,7 +28,7 @@ class TellingHead:
     after: float
 
 
-def telling_heads(trace: Trace, effects: Sequence[LayerEffects]) -> tuple[TellingHead, TellingHead]:
+def sharpest_and_most_effective(trace: Trace, effects: Sequence[LayerEffects]) -> tuple[HeadLook, HeadLook]:
     """The head that looks most sharply from the answer's position at another word and hardly matters; and the head that matters most.
 
     effects   what `model.head_effects(trace)` gives
@@ -43,10 +43,10 @@ def telling_heads(trace: Trace, effects: Sequence[LayerEffects]) -> tuple[Tellin
     looks = trace.weights[:, :, position][:, :, words]  # [layer, head, word]
     sharp = np.where(changes < SMALL * changes.max(), looks.max(-1), -1.0)
 
-    def of(index: tuple[int, int]) -> TellingHead:
+    def of(index: tuple[int, int]) -> HeadLook:
         key = int(looks[index].argmax())
         head = HeadRef("", trace.layers[index[0]], index[1])
-        return TellingHead(head, text.tokens[words[key]], float(looks[index][key]), before, float(without[index]))
+        return HeadLook(head, text.tokens[words[key]], float(looks[index][key]), before, float(without[index]))
 
     shape = changes.shape
     return of(_indices(sharp.argmax(), shape)), of(_indices((before - without).argmax(), shape))

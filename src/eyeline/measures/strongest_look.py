@@ -1,4 +1,4 @@
-"""Where a view opens when nobody says where: at a head and a query that show something."""
+"""Where a view opens when no head is given: at the head and query with the strongest look at a distant word."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SINK = 0.3
 
 
 @dataclass(frozen=True)
-class Telling:
+class StrongestLook:
     """Indices of a layer, a head and a query; the weight of the query's strongest look at another word."""
 
     layer: int
@@ -23,7 +23,7 @@ class Telling:
     weight: float
 
 
-def telling(
+def strongest_look(
     maps: Sequence[np.ndarray],
     query_words: np.ndarray,
     key_words: np.ndarray,
@@ -31,7 +31,7 @@ def telling(
     one_text: bool = True,
     layers: Sequence[int] | None = None,
     heads: Sequence[int] | None = None,
-) -> Telling:
+) -> StrongestLook:
     """The head with the strongest look from a word to a word that is neither beside it nor looked at by nearly every token.
 
     With s(q, k) = α(q, k) where q and k are words, at least two tokens apart, and k gets at most 0.3 of the head's attention, else 0:
@@ -46,13 +46,13 @@ def telling(
     layers, heads            indices of those to choose from (all)
 
     >>> look = np.array([[0.2, 0.2, 0.6], [0.5, 0.5, 0.0], [0.1, 0.8, 0.1]])
-    >>> telling([look[None]], np.ones(3, bool), np.ones(3, bool))
-    Telling(layer=0, head=0, query=0, weight=0.6)
+    >>> strongest_look([look[None]], np.ones(3, bool), np.ones(3, bool))
+    StrongestLook(layer=0, head=0, query=0, weight=0.6)
     """
     distance = np.abs(np.arange(len(query_words))[:, None] - np.arange(len(key_words)))  # [query, key]
     left_out = ((distance < FAR) & one_text) | ~key_words[None] | ~query_words[:, None]
     last = int(np.flatnonzero(query_words)[-1]) if query_words.any() else 0
-    best = Telling(layers[0] if layers else 0, heads[0] if heads else 0, last, 0.0)
+    best = StrongestLook(layers[0] if layers else 0, heads[0] if heads else 0, last, 0.0)
     for layer in range(len(maps)) if layers is None else layers:
         weights = np.nan_to_num(maps[layer])  # [head, query, key]
         for head in range(len(weights)) if heads is None else heads:
@@ -60,5 +60,5 @@ def telling(
             strength = np.where(left_out | sink, 0, weights[head])
             query = int(strength.max(axis=1).argmax())
             if strength[query].max() > best.weight:
-                best = Telling(layer, head, query, float(strength[query].max()))
+                best = StrongestLook(layer, head, query, float(strength[query].max()))
     return best
