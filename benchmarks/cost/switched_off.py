@@ -1,6 +1,9 @@
 """What does it cost to change a model? JSON out.
 
-    python -m benchmarks.cost.switched_off [--model e5-small-mlm] [--tokens 30] [-o switched_off.json]
+    python -m benchmarks.cost.switched_off [--model e5-small-mlm] [--tokens 30] [--only-browser] [-o switched_off.json]
+
+browser_ms        what a reader waits for in the app, in Chromium: from the right click on a head to the bars of the new answer on screen;
+                  load: processes that wanted to run on this machine meanwhile (its average over a minute)
 
 switched_off_ms   from the click to the new answer, in Python: one head switched off (median of many, the first one beside it)
 all_heads         the answer without each head alone: naive whole passes, one for each head, against passes that begin at the changed layer
@@ -9,15 +12,35 @@ all_heads         the answer without each head alone: naive whole passes, one fo
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import shutil
 import statistics
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from benchmarks.output import give
 
 REPEATS = 15
+PATIENCE = 240_000  # ms
+VIEW = ".eyeline-view[data-drawn]"
+#: Notes when a right click arrives, and waits for the frame in which the answer without that head is on screen.
+WATCH = """(head) => {
+  const root = [...document.querySelector(".eyeline-view[data-drawn]").children].map((child) => child.shadowRoot).find(Boolean);
+  window.moved = new Promise((done) => root.addEventListener("contextmenu", () => {
+    const start = performance.now();
+    const look = () => {
+      const isOff = [...root.querySelectorAll("[data-name=off]")].some((part) => part.textContent.includes(`H${head} `));
+      const isAnswered = root.querySelector(".answers:not([data-waiting]) .answer-choice:not([data-after=''])");
+      if (isOff && isAnswered) done(performance.now() - start);
+      else requestAnimationFrame(look);
+    };
+    look();
+  }, { once: true }));
+}"""
 TEXT = "The cat sat on the mat because it was tired and the old dog that lived in the house next door was"
 WORDS = TEXT.split()
 
@@ -36,10 +59,44 @@ def seconds(call: Any) -> float:
     return time.perf_counter() - start
 
 
+def in_browser(model: str, text: str) -> dict[str, Any]:
+    """Right clicks on one head after the other of a layer, in the app's Look page; earlier ones stay off."""
+    from playwright.sync_api import sync_playwright
+    from tests.conftest import FLAGS
+    from tests.hosts.app.browser.serving import serving
+
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        serving(Path(folder) / "workspace", "--model", model) as app,
+        sync_playwright() as driver,
+    ):
+        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), headless=True, args=FLAGS.split())
+        page = browser.new_page(viewport={"width": 1280, "height": 1000})
+        page.goto(f"{app.url}/?{urlencode({'text': text, 'model': model, 'layer': 5, 'heads': 3})}")
+        page.locator(f"{VIEW} .answer-choice").first.wait_for(timeout=PATIENCE)
+        page.locator("[data-test-script-state=notRunning]").first.wait_for(timeout=PATIENCE)  # the page is whole
+        times = []
+        for head in range(12):
+            page.evaluate(WATCH, head)
+            page.locator(f"{VIEW} [data-head='{head}']").click(button="right")
+            times.append(page.evaluate("window.moved"))
+            page.wait_for_timeout(1000)  # a reader looks
+        browser.close()
+    first, *others = times
+    return {
+        "first": round(first),
+        "median": round(statistics.median(others)),
+        "fastest": round(min(others)),
+        "slowest": round(max(others)),
+        "load": round(os.getloadavg()[0], 1),
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", default="e5-small-mlm")
     parser.add_argument("--tokens", type=int, default=30)
+    parser.add_argument("--only-browser", action="store_true", help="keep the other numbers of the output file")
     parser.add_argument("-o", "--output", type=Path)
     options = parser.parse_args()
 
@@ -47,7 +104,12 @@ def main() -> None:
     from eyeline.views.answer.live_answer import answer_without
 
     model = el.load(options.model, device="cpu")
-    trace = model.trace(text_of(model, options.tokens))
+    text = text_of(model, options.tokens)
+    if options.only_browser:
+        before = json.loads(options.output.read_text()) if options.output else {}
+        give({**before, "browser_ms": in_browser(options.model, text)}, options.output)
+        return
+    trace = model.trace(text)
     first = seconds(lambda: answer_without(model, trace, "L4·H4"))
     times = [seconds(lambda head=head: answer_without(model, trace, f"L5·H{head % 12}")) for head in range(REPEATS)]
     slots = model.layout.slots
@@ -59,6 +121,7 @@ def main() -> None:
             "tokens": len(trace.text),
             "cores": os.cpu_count(),
             "switched_off_ms": {"first": round(1000 * first, 1), "median": round(1000 * statistics.median(times), 1)},
+            "browser_ms": in_browser(options.model, text),
             "all_heads": {"naive_s": round(naive, 2), "shared_s": round(shared, 2), "ratio": round(shared / naive, 3)},
         },
         options.output,

@@ -34,12 +34,16 @@ function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => v
   hideStill(model);
   el.setAttribute("data-eyeline-live", "");
   let waiting: ReturnType<typeof setTimeout> | undefined;
+  let { off } = (model.get("state") ?? {}) as Partial<State>;
   const handle = mount(el, viewOf(model), {
     answers: model.get("_answers") === true,
     onState(state) {
       model.set("state", state);
       clearTimeout(waiting); // a slider would otherwise send a message at every pixel
-      waiting = setTimeout(() => model.save_changes(), 80);
+      const isAsked = state.off !== (off ?? ""); // a reader waits for the answer
+      off = state.off;
+      if (isAsked) model.save_changes();
+      else waiting = setTimeout(() => model.save_changes(), 80);
     },
   });
   const stateChanged = () => handle.update((model.get("state") ?? {}) as Partial<State>);

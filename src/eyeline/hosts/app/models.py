@@ -7,7 +7,7 @@ import os
 import re
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,8 @@ HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 #: Opened models kept, forward passes at a time, bytes of traces and of drawn views kept.
 OPEN, AT_ONCE, TRACES, VIEWS = 3, max(1, min(4, os.cpu_count() or 1)), 128_000_000, 64_000_000
 _MODELS, _TRACES, _VIEWS, _SLOTS = Cache(OPEN), Cache(TRACES), Cache(VIEWS), threading.BoundedSemaphore(AT_ONCE)
+#: What draws the picture of the first page: importing it takes longer than a forward pass.
+DRAWING = ("igraph", "matplotlib.backends.backend_agg", "matplotlib.figure", "matplotlib.font_manager")
 #: Answers while something is switched off: so many are kept.
 _ANSWERS = Cache(1000)
 
@@ -73,6 +75,9 @@ def warm_up(source: str) -> None:
     Here in one thread: transformers imports its parts when they are first used, and two threads that do so at once get in each other's way.
     """
     importlib.import_module("eyeline.analyses.corpus.run")
+    for name in DRAWING:
+        with suppress(ImportError):  # an extra; the page says so where it is needed
+            importlib.import_module(name)
     open_model(source)
 
 
