@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,10 +13,11 @@ import pytest
 import eyeline as el
 from eyeline.analyses import prepare, word_maps
 from eyeline.analyses.coreference import windows
-from eyeline.analyses.sampling import sample_indices
+from eyeline.analyses.sampling import sample_indices, sample_stream
 from eyeline.analyses.space import fit as space_fit
 from eyeline.measures.space.fitted_projection import fit_projections
 from eyeline.text.coreference.mention import MarkedDocument, Mention
+from eyeline.text.corpora.corpus import Corpus, Document
 from eyeline.text.encode import encode
 from eyeline.text.treebank.read import Sentence
 from tests.laws.statistics import tiny_model
@@ -73,3 +76,34 @@ def test_a_limit_below_one_is_refused_everywhere():
     for analysis in ANALYSES.values():
         with pytest.raises(el.EyelineError):
             analysis(limit=0)
+
+
+def test_a_sample_of_a_stream_keeps_the_order_and_gives_every_item_the_same_chance():
+    counts = Counter(item for seed in range(3000) for item in sample_stream(iter(range(12)), 4, seed))
+    assert all(sample_stream(iter(range(12)), 4, seed) == sorted(sample_stream(range(12), 4, seed)) for seed in range(20))
+    assert sorted(counts) == list(range(12))
+    assert all(abs(count - 1000) < 130 for count in counts.values())  # five standard deviations
+
+
+def test_a_corpus_that_nobody_has_counted_is_sampled_while_it_is_read():
+    stream = replace(Corpus.from_texts(list(TEXTS)), n_documents=None)
+    run = el.analyse(tiny_model(), stream, [el.statistics.Entropy()], limit=LIMIT, seed=SEED)
+    assert run.facts.counts["documents"] == LIMIT
+    assert run.facts.corpus.documents is None
+    whole = el.analyse(tiny_model(), stream, [el.statistics.Entropy()])
+    assert whole.facts.counts["documents"] == N_ITEMS
+
+
+def test_nothing_is_read_after_the_last_document_of_a_sample():
+    read: list[int] = []
+
+    def documents() -> Iterator[Document]:
+        for index in range(1000):
+            read.append(index)
+            yield Document("the cat", index + 1)
+
+    corpus = Corpus("made", "0", 1000, documents)
+    chosen = sample_indices(1000, 3, SEED)
+    drawn = list(prepare.documents_of(corpus, tiny_model(), pairs=False, limit=3, max_tokens=None, seed=SEED))
+    assert [document.line - 1 for document in drawn] == list(chosen)
+    assert read[-1] == chosen[-1]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from eyeline.analyses.sampling import check_limit, sample_indices
+from eyeline.analyses.sampling import check_limit, sample_indices, sample_stream
 from eyeline.capture.collect import Sides
 from eyeline.errors import ModelError, TextError
 from eyeline.models.model import Model
@@ -159,8 +159,24 @@ def documents_of(corpus: Corpus, model: Model, *, pairs: bool, limit: int | None
             raise ModelError(f"{model.name} has no tokeniser.", "A corpus of texts needs a model that reads text.")
         limits = [n for n in (max_tokens or 128, model.max_tokens) if n is not None]
         return build_pairs(corpus, model.tokenizer, max_tokens=min(limits), seed=seed, limit=limit)
-    chosen = None if limit is None else set(sample_indices(len(corpus), limit, seed))
-    return (document for index, document in enumerate(corpus) if chosen is None or index in chosen)
+    if limit is None:
+        return iter(corpus)
+    check_limit(limit)
+    if corpus.n_documents is None:
+        return iter(sample_stream(corpus, limit, seed))
+    return _at(corpus, sample_indices(corpus.n_documents, limit, seed))
+
+
+def _at(corpus: Corpus, indices: Sequence[int]) -> Iterator[Document]:
+    """The documents at these ascending indices; nothing is read after the last."""
+    wanted = iter(indices)
+    next_index = next(wanted, None)
+    for index, document in enumerate(corpus):
+        if index == next_index:
+            yield document
+            next_index = next(wanted, None)
+        if next_index is None:
+            return
 
 
 def _pieces(text: str) -> Iterator[str]:

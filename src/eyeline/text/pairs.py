@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterable, Iterator
-from itertools import groupby, pairwise
+from itertools import groupby, islice, pairwise
 from typing import TYPE_CHECKING
 
 from eyeline.text.corpora.corpus import Document
@@ -13,6 +13,8 @@ from eyeline.text.corpora.corpus import Document
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
+#: So many articles are in memory at one time.
+HELD = 50_000
 #: A sentence ends with one of these, closing quotes and brackets, and white space; CJK full stops need no space.
 _ENDS = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])")
 
@@ -30,7 +32,7 @@ def split_sentences(text: str) -> list[str]:
 def build_pairs(
     documents: Iterable[Document], tokenizer: PreTrainedTokenizerBase, *, max_tokens: int, seed: int, limit: int | None = None
 ) -> Iterator[Document]:
-    """Segments of at most `max_tokens` tokens, special ones included, documents in random order.
+    """Segments of at most `max_tokens` tokens, special ones included, documents in random order (`_shuffled`).
 
     Sentences, at least two, are collected until they fill the segment or the document ends; the segment is cut at a random sentence
     boundary into A and B; tokens are deleted from the longer side, from its front or back at random, until it fits. A document of one
@@ -38,11 +40,9 @@ def build_pairs(
     """
     draw = random.Random(seed)  # noqa: S311 - a seeded choice, not a secret
     room = max_tokens - tokenizer.num_special_tokens_to_add(pair=True)
-    articles = [list(group) for _, group in groupby(enumerate(documents), key=lambda pair: pair[1].group or pair[0])]
-    draw.shuffle(articles)
     n_pairs = 0
-    for article in articles:
-        for sentences, line in _segments([document for _, document in article], tokenizer, room):
+    for article in _shuffled(_articles(documents), draw, None if limit is None else max(HELD, 2 * limit)):
+        for sentences, line in _segments(article, tokenizer, room):
             if limit is not None and n_pairs >= limit:
                 return
             boundary = draw.randint(1, len(sentences) - 1)
@@ -50,6 +50,26 @@ def build_pairs(
             if first.strip() and second.strip():
                 n_pairs += 1
                 yield Document((first, second), line)
+
+
+def _articles(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    for _, group in groupby(enumerate(documents), key=lambda pair: pair[1].group or pair[0]):
+        yield [document for _, document in group]
+
+
+def _shuffled(articles: Iterator[list[Document]], draw: random.Random, sample: int | None) -> Iterator[list[Document]]:
+    """Articles in random order; of more than are held, block by block, or with `sample` so many of all of them."""
+    if sample is not None:
+        held = list(islice(articles, sample))
+        for index, article in enumerate(articles, len(held)):
+            if (slot := draw.randrange(index + 1)) < sample:
+                held[slot] = article
+        draw.shuffle(held)
+        yield from held
+        return
+    while held := list(islice(articles, HELD)):
+        draw.shuffle(held)
+        yield from held
 
 
 def _segments(article: list[Document], tokenizer: PreTrainedTokenizerBase, room: int) -> Iterator[tuple[list[str], int]]:

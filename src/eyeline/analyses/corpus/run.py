@@ -95,7 +95,8 @@ def analyse(
                 check_same(path, saved.facts, facts)
                 ready, start = saved.statistics, saved.position
         documents = documents_of(corpus, model, pairs=pairs, limit=limit, max_tokens=max_tokens, seed=seed)
-        total = limit if pairs else min(len(corpus), limit or len(corpus))
+        known = [n for n in (limit, corpus.n_documents) if n is not None]
+        total = limit if pairs else min(known) if known else None
         loop = _Loop(_Plan(model, Preparation(model, max_tokens, window), chosen, facts, path, progress, total), ready, start)
         finished = _finish(loop, loop.run(documents), left_out)
         asks = any(statistic.about_answers for statistic in ready)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
+from eyeline.hosts.cli.corpus_options import Column, CorpusPath, Kind, PairColumn, Paragraphs, Split
 from eyeline.hosts.cli.language import Language
 from eyeline.hosts.cli.models import ModelName
 from eyeline.hosts.cli.progress import progress_bars, resumable
@@ -21,7 +22,7 @@ ANALYSES = ("average_attention", "entropy", "distances", "importance")
 
 
 def analyse(
-    corpus: Annotated[Path, typer.Argument(help="A .txt, .jsonl or .conllu file, plain or .gz.", show_default=False)],
+    corpus: CorpusPath,
     output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, created where it is missing.", show_default=False)],
     model: ModelName,
     only: Annotated[list[str] | None, typer.Option(help=f"Only this analysis; may be repeated: {', '.join(ANALYSES)}.")] = None,
@@ -36,10 +37,11 @@ def analyse(
     ] = None,
     layers: Annotated[str | None, typer.Option(help="Layers to analyse, from 0, such as 0,5. All otherwise.")] = None,
     seed: Annotated[int, typer.Option(help="For everything that is drawn at random.")] = 0,
-    kind: Annotated[
-        str | None, typer.Option(help="text, jsonl or conllu, where the file's ending does not say.", show_default=False)
-    ] = None,
-    paragraphs: Annotated[str, typer.Option(help="Of a plain text: auto, blank (a blank line ends one) or line.")] = "auto",
+    kind: Kind = None,
+    paragraphs: Paragraphs = "auto",
+    column: Column = None,
+    pair_column: PairColumn = None,
+    split: Split = None,
     pictures: Annotated[
         list[str] | None, typer.Option(help="Also draw the figures as png, svg or pdf; may be repeated. Needs a Chromium.")
     ] = None,
@@ -66,7 +68,7 @@ def analyse(
     from eyeline.text.corpora.read import read_corpus
 
     statistics = statistics_named(only or ANALYSES, targets)
-    opened = read_corpus(corpus, kind=kind, paragraphs=paragraphs)
+    opened = read_corpus(corpus, kind=kind, paragraphs=paragraphs, column=column, pair_column=pair_column, split=split)
     loaded = load(model)
     with resumable(output), writing_run(output, "analyse", overwrite=resume or overwrite), progress_bars() as report_progress:
         run = run_analysis(

@@ -11,6 +11,7 @@ import typer
 from rich.markup import escape
 
 from eyeline.hosts.cli.corpus import numbers
+from eyeline.hosts.cli.corpus_options import Column, CorpusPath, Kind, Split
 from eyeline.hosts.cli.language import Language
 from eyeline.hosts.cli.models import ModelName
 from eyeline.hosts.cli.progress import progress_bars
@@ -28,13 +29,11 @@ if TYPE_CHECKING:
 #: The pages with the pictures, in the folder of the run.
 PAGE, COMPARE_PAGE = (PAGES[kind] for kind in ("space", "compare"))
 
-Corpus = Annotated[Path, typer.Argument(help="A .txt, .jsonl or .conllu file, plain or .gz.", show_default=False)]
 Output = Annotated[Path, typer.Option("-o", "--output", help="The run's folder, created where it is missing.", show_default=False)]
 Layers = Annotated[str | None, typer.Option(help="Layers, from 0, such as 0,5. All otherwise.")]
 Limit = Annotated[int | None, typer.Option(help="So many documents, chosen at random.", show_default=False)]
 MaxTokens = Annotated[int | None, typer.Option(help="Skip longer documents.", show_default=False)]
 Seed = Annotated[int, typer.Option(help="For everything that is drawn at random.")]
-Kind = Annotated[str | None, typer.Option(help="text, jsonl or conllu, where the file's ending does not say.", show_default=False)]
 Pictures = Annotated[
     Path | None,
     typer.Option(help="Also pictures of each head and layer (PNG, SVG, PDF, HTML), in this folder.", show_default=False),
@@ -45,7 +44,7 @@ Red = Annotated[
 
 
 def space(
-    corpus: Corpus,
+    corpus: CorpusPath,
     output: Output,
     model: ModelName,
     of: Annotated[str, typer.Option(help="queries-keys, values or shared.")] = "queries-keys",
@@ -74,6 +73,8 @@ def space(
     max_tokens: MaxTokens = None,
     seed: Seed = 0,
     kind: Kind = None,
+    column: Column = None,
+    split: Split = None,
     vectors: Annotated[bool, typer.Option(help="Keep the vectors too, for search and other projections (large).")] = True,
     pictures: Pictures = None,
     red: Red = None,
@@ -100,7 +101,7 @@ def space(
     from eyeline.views.space import space_view
 
     check_free(output, "space", overwrite=overwrite)
-    opened, loaded = read_corpus(corpus, kind=kind), load(model)
+    opened, loaded = read_corpus(corpus, kind=kind, column=column, split=split), load(model)
     check_red_pairs(loaded, opened, pairs, of=of, limit=limit, max_tokens=max_tokens, seed=seed)
     with writing_run(output, "space", overwrite=overwrite), progress_bars() as report_progress:
         result = joint_space(
@@ -133,7 +134,7 @@ def space(
 
 
 def compare(
-    corpus: Corpus,
+    corpus: CorpusPath,
     output: Output,
     model: ModelName,
     other: Annotated[
@@ -147,6 +148,8 @@ def compare(
     max_tokens: MaxTokens = None,
     seed: Seed = 0,
     kind: Kind = None,
+    column: Column = None,
+    split: Split = None,
     spaces: Annotated[bool, typer.Option(help="Also make the two spaces of queries and keys, side by side in one page.")] = True,
     pictures: Pictures = None,
     red: Red = None,
@@ -175,7 +178,7 @@ def compare(
     from eyeline.views.space import space_view
 
     check_free(output, "compare", overwrite=overwrite)
-    opened, first = read_corpus(corpus, kind=kind), load(model)
+    opened, first = read_corpus(corpus, kind=kind, column=column, split=split), load(model)
     second = reinitialised(first, seed) if other is None else load(other)
     check_red_pairs([first, second], opened, pairs, limit=limit, max_tokens=max_tokens, seed=seed)
     with writing_run(output, "compare", overwrite=overwrite), progress_bars() as report_progress:

@@ -15,7 +15,8 @@ from eyeline.text.coreference.conll2012 import read_conll2012
 from eyeline.text.coreference.conllu import read_entities
 from eyeline.text.coreference.json_lines import read_json
 from eyeline.text.coreference.mention import MarkedDocument, Problems
-from eyeline.text.corpora.lines import check_is_file, file_hash, file_name, numbered_lines
+from eyeline.text.corpora.files import check_is_file, file_hash, file_name
+from eyeline.text.corpora.lines import numbered_lines
 
 READERS = {"conll2012": read_conll2012, "conllu": read_entities, "jsonl": read_json}
 KINDS = "A coreference corpus is CoNLL-2012 (#begin document), CoNLL-U with Entity= in MISC, or JSON lines; plain or .gz."

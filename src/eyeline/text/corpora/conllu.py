@@ -9,12 +9,13 @@ from typing import Any
 
 from eyeline.errors import TextError
 from eyeline.text.corpora.corpus import Document
+from eyeline.text.corpora.files import SourceFile
 from eyeline.text.corpora.lines import numbered_lines
 
 _RENAMES_COLUMNS = re.compile(r"#\s*global\.columns\b")
 
 
-def read_sentences(path: Path) -> Iterator[Document]:
+def read_sentences(path: Path | SourceFile) -> Iterator[Document]:
     """The sentences of a CoNLL-U file as documents of words."""
     article = ""
     for start, block in conllu_blocks(path, numbered_lines(path)):
@@ -26,7 +27,7 @@ def read_sentences(path: Path) -> Iterator[Document]:
         yield Document(words, start, (sentence.metadata.get("text") or " ".join(words),), article, tags)
 
 
-def conllu_blocks(path: Path | str, lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
+def conllu_blocks(path: Path | SourceFile | str, lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
     """The sentences of numbered CoNLL-U lines, and the line that each begins on; comments without a word are passed over."""
     block: list[str] = []
     start = 0
@@ -47,7 +48,7 @@ def conllu_blocks(path: Path | str, lines: Iterable[tuple[int, str]]) -> Iterato
         yield start, block
 
 
-def parse_conllu(path: Path | str, line: int, block: list[str]) -> Any:
+def parse_conllu(path: Path | SourceFile | str, line: int, block: list[str]) -> Any:
     """One sentence as the conllu library gives it: a list of tokens with `metadata`."""
     import conllu
 

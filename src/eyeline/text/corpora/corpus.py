@@ -33,14 +33,15 @@ class Document:
 class Corpus:
     """Documents in order, read anew each time they are asked for.
 
-    name, sha256   the file's name and the hash of its bytes (of its documents, for a corpus made in memory)
-    n_documents    how many there are; empty ones are not counted
+    name, sha256   the file's name and the hash of its bytes (of its documents, for a corpus made in memory; of what its directory or its
+                   store says, for Parquet and for files elsewhere)
+    n_documents    how many there are; empty lines are not counted, empty rows of a table are; None: a stream that nobody has counted
     unit           what a document is: a text, a paragraph (between blank lines), a line, a sentence
     """
 
     name: str
     sha256: str
-    n_documents: int
+    n_documents: int | None
     _read: Callable[[], Iterator[Document]] = field(repr=False, compare=False)
     unit: str = "text"
 
@@ -48,10 +49,12 @@ class Corpus:
         return self._read()
 
     def __len__(self) -> int:
+        if self.n_documents is None:
+            raise TypeError(f"{self.name} is a stream: nobody has counted its documents.")
         return self.n_documents
 
     @property
-    def about(self) -> dict[str, str | int]:
+    def about(self) -> dict[str, str | int | None]:
         """What a run says of the corpus that it was made from."""
         return {"name": self.name, "sha256": self.sha256, "documents": self.n_documents, "unit": self.unit}
 

@@ -1,4 +1,4 @@
-"""JSON lines: a document for each line, a string or an object with `text` (and `pair`), `tokens` or `words`."""
+"""JSON lines: a document for each line, a string or an object with `text` (and `pair`), `tokens` or `words`, or the chosen column."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from eyeline.errors import TextError
+from eyeline.text.corpora.columns import ANY_COLUMN, TextColumns, as_item
 from eyeline.text.corpora.corpus import Document, Item
+from eyeline.text.corpora.files import SourceFile
 from eyeline.text.corpora.lines import numbered_lines
 
 
-def read_json_lines(path: Path) -> Iterator[Document]:
-    """The documents of a file with one JSON object a line."""
+def read_json_lines(path: Path | SourceFile, columns: TextColumns = ANY_COLUMN) -> Iterator[Document]:
+    """The documents of a file. A chosen column is a field of the objects."""
     for number, line in numbered_lines(path):
         if not line.strip():
             continue
@@ -21,12 +23,19 @@ def read_json_lines(path: Path) -> Iterator[Document]:
             data = json.loads(line)
         except (ValueError, RecursionError) as error:
             raise TextError(f"{path}, line {number}: not JSON ({error}).", "Each line is a JSON string or object.") from error
-        item = _item(data)
+        item = _chosen(data, columns) if columns.text else _item(data)
         if item is None:
             shown = line if len(line) < 80 else line[:80] + "…"
-            raise TextError(f"{path}, line {number}: no text in {shown}", "Give a string, or an object with text, tokens or words.")
+            needed = f"Each line needs {columns}." if columns.text else "Give a string, or an object with text, tokens or words."
+            raise TextError(f"{path}, line {number}: no text in {shown}", needed)
         if (item if isinstance(item, str) else "".join(item)).strip():
             yield Document(item, number)
+
+
+def _chosen(data: Any, columns: TextColumns) -> Item | None:
+    if not isinstance(data, dict) or columns.text not in data or (columns.pair and columns.pair not in data):
+        return None
+    return as_item(data[columns.text], data[columns.pair] if columns.pair else None)
 
 
 def _item(data: Any) -> Item | None:

@@ -7,17 +7,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from eyeline.text.corpora.corpus import Document
+from eyeline.text.corpora.files import SourceFile
 from eyeline.text.corpora.lines import numbered_lines
 
 
-def guess_paragraphs(path: Path) -> str:
+def guess_paragraphs(path: Path | SourceFile) -> str:
     """Hard-wrapped text has short lines, several in a row, and blank lines between its paragraphs; elsewhere a line is a paragraph."""
     lines = [line.strip() for _, line in itertools.islice(numbered_lines(path), 1000)]
     in_a_row = any(line and following for line, following in itertools.pairwise(lines))
     return "blank" if in_a_row and "" in lines and max(map(len, lines)) <= 200 else "line"
 
 
-def read_paragraphs(path: Path, by: str) -> Iterator[Document]:
+def read_paragraphs(path: Path | SourceFile, by: str) -> Iterator[Document]:
     """The documents of a text file: its paragraphs, or its lines."""
     open_lines: list[str] = []
     start = 0

@@ -10,7 +10,8 @@ from typing import Any
 from eyeline.errors import TextError
 from eyeline.storage.names import as_path
 from eyeline.text.corpora.conllu import conllu_blocks, parse_conllu
-from eyeline.text.corpora.lines import check_is_file, file_hash, file_name, numbered_lines
+from eyeline.text.corpora.files import check_is_file, file_hash, file_name
+from eyeline.text.corpora.lines import numbered_lines
 from eyeline.text.treebank.sentence import Sentence
 from eyeline.text.treebank.spaces import spaces_of
 from eyeline.text.treebank.treebank import Treebank

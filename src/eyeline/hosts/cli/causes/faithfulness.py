@@ -9,6 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from eyeline.hosts.cli.corpus_options import Column, CorpusPath, Kind, PairColumn, Paragraphs, Split
 from eyeline.hosts.cli.language import Language
 from eyeline.hosts.cli.models import ANSWERING_DEFAULT, AnsweringModel
 from eyeline.hosts.cli.progress import progress_bars, resumable
@@ -17,7 +18,7 @@ from eyeline.results.run import Run
 
 
 def faithfulness(
-    corpus: Annotated[Path, typer.Argument(help="A .txt, .jsonl or .conllu file, plain or .gz.", show_default=False)],
+    corpus: CorpusPath,
     output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, created where it is missing.", show_default=False)],
     model: AnsweringModel = ANSWERING_DEFAULT,
     method: Annotated[
@@ -26,7 +27,11 @@ def faithfulness(
     limit: Annotated[int | None, typer.Option(help="So many documents, chosen at random.", show_default=False)] = None,
     max_tokens: Annotated[int, typer.Option(help="Skip longer documents.")] = 128,
     seed: Annotated[int, typer.Option(help="For everything that is drawn at random.")] = 0,
-    paragraphs: Annotated[str, typer.Option(help="Of a plain text: auto, blank (a blank line ends one) or line.")] = "auto",
+    paragraphs: Paragraphs = "auto",
+    kind: Kind = None,
+    column: Column = None,
+    pair_column: PairColumn = None,
+    split: Split = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run that the folder holds.")] = False,
     language: Language = "en",
@@ -45,7 +50,7 @@ def faithfulness(
     from eyeline.text.corpora.read import read_corpus
 
     statistic = Faithfulness(method, longest=max_tokens)
-    opened = read_corpus(corpus, paragraphs=paragraphs)
+    opened = read_corpus(corpus, kind=kind, paragraphs=paragraphs, column=column, pair_column=pair_column, split=split)
     loaded = load(model)
     with resumable(output), writing_run(output, "analyse", overwrite=resume or overwrite), progress_bars() as report_progress:
         run = analyse(

@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from eyeline.hosts.cli.corpus import numbers
+from eyeline.hosts.cli.corpus_options import Column, CorpusPath, Kind, PairColumn, Paragraphs, Split
 from eyeline.hosts.cli.language import Language
 from eyeline.hosts.cli.models import ANSWERING_DEFAULT, AnsweringModel
 from eyeline.hosts.cli.progress import progress_bars, resumable
@@ -23,7 +24,7 @@ SHOWN = 5
 
 
 def causes(
-    corpus: Annotated[Path, typer.Argument(help="A .txt, .jsonl or .conllu file, plain or .gz.", show_default=False)],
+    corpus: CorpusPath,
     output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, created where it is missing.", show_default=False)],
     model: AnsweringModel = ANSWERING_DEFAULT,
     by: Annotated[str, typer.Option(help="How a head is ablated: zero, or mean (its mean over the text).")] = "zero",
@@ -32,6 +33,11 @@ def causes(
     layers: Annotated[str | None, typer.Option(help="Layers to ablate, from 0, such as 0,5. All otherwise.")] = None,
     pruning: Annotated[bool, typer.Option("--pruning/--no-pruning", help="Also remove more and more heads together.")] = True,
     seed: Annotated[int, typer.Option(help="For everything that is drawn at random.")] = 0,
+    kind: Kind = None,
+    paragraphs: Paragraphs = "auto",
+    column: Column = None,
+    pair_column: PairColumn = None,
+    split: Split = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run that the folder holds.")] = False,
     language: Language = "en",
@@ -49,7 +55,8 @@ def causes(
 
     if by not in ("zero", "mean"):
         raise typer.BadParameter(f"{by!r}: give zero or mean.")
-    opened, loaded, chosen = read_corpus(corpus), load(model), numbers(layers)
+    opened = read_corpus(corpus, kind=kind, paragraphs=paragraphs, column=column, pair_column=pair_column, split=split)
+    loaded, chosen = load(model), numbers(layers)
     with resumable(output), writing_run(output, "analyse", overwrite=resume or overwrite), progress_bars() as report_progress:
         run = run_causes(
             loaded, opened, by=by, pruning=pruning, limit=limit, max_tokens=max_tokens, layers=chosen, seed=seed, folder=output,  # type: ignore[arg-type]

@@ -109,9 +109,10 @@ def test_bytes_that_are_not_utf8_are_named_by_line(tmp_path: Path, name: str) ->
         ("x.jsonl", b'{"body": "a"}\n', "line 1: no text"),
         ("x.jsonl", b"[" * 100_000 + b"\n", "line 1: not JSON"),
         ("x.conllu", b"1\tone\n", "line 1: not CoNLL-U"),
-        ("x.parquet", b"", "what kind"),
+        ("x.sqlite", b"", "what kind"),
+        ("x.parquet", b"", "cannot be read"),
     ],
-    ids=["broken", "no text", "deep", "columns", "kind"],
+    ids=["broken", "no text", "deep", "columns", "kind", "empty parquet"],
 )
 def test_what_is_not_what_it_says_is_named(tmp_path: Path, name: str, data: bytes, message: str) -> None:
     with pytest.raises(TextError, match=message):

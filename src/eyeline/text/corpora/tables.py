@@ -1,0 +1,138 @@
+"""Tables as corpora: Parquet, Arrow, CSV and TSV; a document for each row, read in small batches, only the columns that are asked for."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from typing import Any
+
+from eyeline.errors import TextError
+from eyeline.text.corpora.columns import TextColumns, as_item, choose
+from eyeline.text.corpora.corpus import Document
+from eyeline.text.corpora.files import SourceFile, import_arrow, unreadable
+from eyeline.text.corpora.lines import LONGEST_LINE, numbered_lines
+
+#: Rows that are in memory at one time.
+ROWS = 1000
+#: The first bytes of an Arrow file that can be read from any position; other files are streams of batches.
+ARROW_FILE = b"ARROW1"
+
+
+def table_columns(file: SourceFile, kind: str, chosen: TextColumns) -> TextColumns:
+    """The columns of a file that are read."""
+    if kind == "csv":
+        header = next(_csv_rows(file), None)
+        if header is None:
+            raise TextError(f"{file}: an empty table.", "Its first line names the columns.")
+        return choose(file, header[1], header[1], chosen)
+    with _opened(file, kind) as table:
+        schema = table.schema_arrow if kind == "parquet" else table.schema
+        return choose(file, schema.names, [field.name for field in schema if _holds_text(field.type)], chosen)
+
+
+def count_rows(file: SourceFile, kind: str) -> int | None:
+    """How many rows a Parquet or Arrow file has, from its own directory; None: it has none, and would have to be read."""
+    with _opened(file, kind) as table:
+        if kind == "parquet":
+            return int(table.metadata.num_rows)
+        return int(table.count_rows()) if hasattr(table, "count_rows") else None
+
+
+def parquet_identity(file: SourceFile) -> str:
+    """A hash of a Parquet file's directory: the size, offset and range of every column of every group of rows."""
+    with _opened(file, "parquet") as table:
+        facts = table.metadata
+        digest = hashlib.sha256(f"{table.schema_arrow} {facts.num_rows}".encode())
+        for index in range(facts.num_row_groups):
+            digest.update(repr(facts.row_group(index).to_dict()).encode())
+    return digest.hexdigest()
+
+
+def read_table(file: SourceFile, kind: str, columns: TextColumns) -> Iterator[Document]:
+    """The rows as documents. The number of a document is that of its row, from 1 (of CSV: of the line on which the row ends)."""
+    rows = _read_csv(file, columns) if kind == "csv" else _read_arrow(file, kind, columns)
+    for number, text, pair in rows:
+        item = as_item(text, pair)
+        if item is None:
+            raise TextError(f"{file}, row {number}: {type(text).__name__} where a text should be.", f"Look at {columns}.")
+        yield Document(item, number)
+
+
+def _read_arrow(file: SourceFile, kind: str, columns: TextColumns) -> Iterator[tuple[int, Any, Any]]:
+    number = 0
+    with _opened(file, kind) as table:
+        try:
+            for batch in _batches(table, kind, columns):
+                texts = batch.column(columns.text).to_pylist()
+                pairs = batch.column(columns.pair).to_pylist() if columns.pair else [None] * len(texts)
+                for text, pair in zip(texts, pairs, strict=True):
+                    number += 1
+                    yield number, text, pair
+        except (OSError, ValueError) as error:  # what pyarrow raises for a damaged file
+            if isinstance(error, TextError):
+                raise
+            raise unreadable(f"{file}, after row {number:,}", error) from error
+
+
+def _batches(table: Any, kind: str, columns: TextColumns) -> Iterator[Any]:
+    if kind == "parquet":
+        for group in range(table.num_row_groups):  # one at a time: asked for all, pyarrow fetches ahead without bound
+            yield from table.iter_batches(batch_size=ROWS, row_groups=[group], columns=columns.names)
+        return
+    many = (table.get_batch(index) for index in range(table.num_record_batches)) if hasattr(table, "get_batch") else table
+    for batch in many:
+        for start in range(0, batch.num_rows, ROWS):
+            yield batch.select(columns.names).slice(start, ROWS)
+
+
+def _opened(file: SourceFile, kind: str) -> Any:
+    """A Parquet or Arrow file, to be used in `with`."""
+    arrow = import_arrow(f"A {'Parquet' if kind == 'parquet' else 'Arrow'} file")
+    raw = file.open()
+    try:
+        if kind == "parquet":
+            import pyarrow.parquet
+
+            return pyarrow.parquet.ParquetFile(raw, pre_buffer=False)
+        begins = raw.peek(len(ARROW_FILE))[: len(ARROW_FILE)]  # type: ignore[attr-defined]
+        return (arrow.ipc.open_file if begins == ARROW_FILE else arrow.ipc.open_stream)(raw)
+    except Exception as error:
+        raw.close()
+        raise unreadable(str(file), error) from error
+
+
+def _holds_text(column: Any) -> bool:
+    import pyarrow.types as types
+
+    inner = column.value_type if types.is_dictionary(column) or types.is_list(column) or types.is_large_list(column) else column
+    return bool(types.is_string(inner) or types.is_large_string(inner) or types.is_string_view(inner))
+
+
+def _read_csv(file: SourceFile, columns: TextColumns) -> Iterator[tuple[int, Any, Any]]:
+    with closing(_csv_rows(file)) as rows:
+        header = next(rows)[1]
+        wanted = [header.index(name) for name in columns.names]
+        for number, row in rows:
+            if len(row) != len(header):
+                raise TextError(
+                    f"{file}, line {number}: {len(row)} fields, but {len(header)} columns.",
+                    "Put a field that holds a comma or a quotation mark between quotation marks.",
+                )
+            values = [row[index] for index in wanted]
+            yield number, values[0], values[1] if len(values) > 1 else None
+
+
+def _csv_rows(file: SourceFile) -> Generator[tuple[int, list[str]], None, None]:
+    """Rows with the line on which each ends; empty lines are passed over."""
+    if csv.field_size_limit() < LONGEST_LINE:  # of the whole process, and only ever raised: a document is often longer than 128 kB
+        csv.field_size_limit(LONGEST_LINE)
+    with closing(numbered_lines(file)) as lines:
+        reader = csv.reader((line + "\n" for _, line in lines), delimiter="\t" if file.ending == ".tsv" else ",", strict=True)
+        try:
+            for row in reader:
+                if row:
+                    yield reader.line_num, row
+        except csv.Error as error:
+            raise TextError(f"{file}, line {reader.line_num}: not CSV ({error}).", "Is a quotation mark left open?") from error
