@@ -1,0 +1,82 @@
+"""How much work is it to open a saved page? Prints JSON.
+
+    python -m benchmarks.pages.opening [--tokens 30 128] [--repeats 6] [-o opening.json]
+
+Pages of 12 x 12 heads with made-up attention, in headless Chromium. Processor milliseconds of the page's own thread, from Chromium's trace,
+so that other work on the machine does not count: `until_drawn_ms` from the start of the navigation to the mark that the page sets after its
+first drawing, `first_frame_ms` for putting that drawing on the screen. `wall_ms`: until the mark, on the clock, with everything else that
+Chromium and the machine do meanwhile. Medians.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import shutil
+import statistics
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import sync_playwright
+
+import eyeline.views as views
+from benchmarks.output import give
+from benchmarks.pages.views import CHROMIUM, attention
+from eyeline.capture.trace import Trace
+
+CATEGORIES = ["toplevel", "blink.user_timing", "blink", "devtools.timeline"]
+
+
+def opened(browser: Any, page_file: Path, trace_file: Path) -> list[dict[str, Any]]:
+    """The events of Chromium's trace while the page opens."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    browser.start_tracing(page=page, path=trace_file, categories=CATEGORIES)
+    page.goto(page_file.as_uri())
+    page.wait_for_selector("#view[data-drawn]", state="attached")
+    page.wait_for_timeout(150)  # the first frame
+    browser.stop_tracing()
+    page.close()
+    events: list[dict[str, Any]] = json.loads(trace_file.read_text())["traceEvents"]
+    return events
+
+
+def work(events: list[dict[str, Any]]) -> dict[str, float]:
+    """Times are in microseconds there, in milliseconds here."""
+    mark = next(event for event in reversed(events) if event["name"] == "eyeline:drawn")
+    end = mark["ts"]
+    start = max(event["ts"] for event in events if event["name"] == "navigationStart" and event["pid"] == mark["pid"] and event["ts"] < end)
+    own = [event for event in events if (event["pid"], event["tid"]) == (mark["pid"], mark["tid"]) and event.get("ph") == "X"]
+    tasks = [event for event in own if "RunTask" in event["name"] and event["ts"] + event.get("dur", 0) >= start and event["ts"] <= end]
+    frames = [event for event in own if event["name"] == "CanvasRenderingContext2D::FinalizeFrame" and event["ts"] >= end]
+    return {
+        "until_drawn_ms": sum(event.get("tdur", 0) for event in tasks) / 1000,
+        "first_frame_ms": sum(event.get("tdur", 0) for event in frames[:1]) / 1000,
+        "wall_ms": (end - start) / 1000,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tokens", type=int, nargs="+", default=[30, 128])
+    parser.add_argument("--repeats", type=int, default=6)
+    parser.add_argument("-o", "--out", type=Path)
+    options = parser.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=CHROMIUM)
+        for kind in ("head", "model"):
+            for tokens in options.tokens:
+                page_file = Path(folder) / f"{kind}{tokens}.html"
+                trace = Trace.from_arrays(attention(12, 12, tokens), [f"token{number}" for number in range(tokens)])
+                getattr(views, f"{kind}_view")(trace).save(page_file)
+                times = [work(opened(browser, page_file, Path(folder) / "trace.json")) for _ in range(options.repeats)]
+                medians = {name: round(statistics.median(time[name] for time in times)) for name in times[0]}
+                rows.append({"view": kind, "tokens": tokens, **medians})
+        version = browser.version
+    give({"machine": platform.machine(), "chromium": version, "results": rows}, options.out)
+
+
+if __name__ == "__main__":
+    main()
