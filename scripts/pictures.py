@@ -26,6 +26,7 @@ from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 import eyeline as el
+from eyeline.results.space.file import FILE
 from eyeline.views.view import View
 
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
@@ -88,29 +89,25 @@ def space_shared(page: Page) -> None:
     shot(page, "space-shared", el.space_view(el.space(model(), paragraphs()[:6], of="shared")), 1160, 700)
 
 
-@cache
-def treebank(folder: Path) -> Path:
-    path = folder / "sample.conllu"
-    el.treebanks.write_sample(path, 300)
-    return path
-
-
 def figures(runs: Path) -> None:
-    """Pictures of grammar and reference, from the runs that the app shows too."""
-    grammar = el.open(runs / "grammar")
-    el.figures.save_figure(grammar, "syntax_examples", FOLDER / "syntax_examples.png")
-    el.figures.save_figure(grammar, "coreference_example", FOLDER / "coreference.png")
-    for name in ("syntax_examples", "coreference"):
+    """Pictures of grammar and reference, from the run that the app shows too."""
+    grammar = el.runs.open_run(runs / "grammar")
+    for figure, name in (("syntax_examples", "syntax_examples"), ("coreference_example", "coreference")):
+        el.figures.save_figure(grammar, figure, FOLDER / f"{name}.png")
         shrink(FOLDER / f"{name}.png")
 
 
 def write_runs(runs: Path) -> None:
-    """One run of each kind, on the built-in texts."""
-    el.analyse(model(), paragraphs()[:16], folder=None).save(runs / "corpus")
-    file = treebank(runs.parent)
-    el.syntax(model(), file, min_count=50).save(runs / "grammar")
-    el.coreference(model(), file).save(runs / "grammar")
-    el.space(model(), paragraphs()[:16], layers=[4, 9]).save(runs / "space")
+    """One run of each kind, on the built-in texts, as pages and the command line write them."""
+    runs.mkdir(parents=True)
+    file = runs.parent / "sample.conllu"
+    el.treebanks.write_sample(file, 150)
+    grammar = el.syntax(model(), file, min_count=50).join(el.coreference(model(), file))
+    space = el.space(model(), paragraphs()[:16], layers=[4, 9])
+    corpus = el.analyse(model(), paragraphs()[:16])
+    for name, run in (("grammar", grammar), ("space", space.run()), ("corpus", corpus)):
+        el.runs.write_report(run.save(runs / name))
+    space.save(runs / "space" / FILE)
 
 
 @contextmanager

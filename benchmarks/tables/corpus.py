@@ -6,13 +6,20 @@ python -m benchmarks.tables.corpus --model FOLDER --corpus wikitext2-test.txt.gz
 from __future__ import annotations
 
 import argparse
+import io
 from pathlib import Path
 
 import numpy as np
+from PIL import Image
 
 import eyeline as el
 from benchmarks.output import markdown_table, put_section
 from eyeline.results.table import Table
+
+PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
+FIGURE_1, FIGURE_6 = "results-figure1.png", "results-figure6.png"
+#: The sentence of figure 1.
+SENTENCE = "The cat sat on the mat, because it was tired."
 
 
 def means(run: el.Run, target: str) -> tuple[np.ndarray, np.ndarray]:
@@ -32,7 +39,7 @@ def by_layer(table: Table, column: str) -> dict[int, float]:
     return {int(n): float(table[column].astype(float)[layers == n].mean()) for n in sorted(set(layers))}
 
 
-def section(run: el.Run, command: str) -> str:
+def section(run: el.Run, command: str, heads: dict[str, el.HeadRef]) -> str:
     layers, to_sep = means(run, "sep")
     middle = to_sep[(layers >= 5) & (layers <= 9)].mean()  # the paper's layers 6-10
     _, sep_to_sep = means(run, "sep_from_sep")
@@ -51,6 +58,7 @@ def section(run: el.Run, command: str) -> str:
         ["… and across layers", "", f"{together[1]:.3f} nats"],
     ]
     counts = run.facts.counts
+    named = ", ".join(f"{head} looks {why}" for why, head in heads.items())
     return f"""## Where heads look, and how broadly
 
 `{command}`: {run.facts.model.name} on {counts["texts"]:,} segments `[CLS] A [SEP] B [SEP]` ({counts["tokens"]:,} tokens) of
@@ -58,7 +66,40 @@ def section(run: el.Run, command: str) -> str:
 The paper's are of BERT-base on Wikipedia, its layers counted from 0 here: another model, trained for sentence embeddings, and other text:
 agreement is a finding and difference is no failure.
 
-{markdown_table(["", "Clark et al., BERT-base", str(run.facts.model.name)], rows)}"""
+{markdown_table(["", "Clark et al., BERT-base", str(run.facts.model.name)], rows)}
+
+Figure 1 of the paper has a head for each way of looking. Here they are by measurement: {named}.
+
+![Four heads on one sentence: {", ".join(heads)}](pictures/{FIGURE_1})
+
+Figure 6, the heads of this run by the divergence of their attention (multidimensional scaling); layer by colour, behaviour by marker:
+
+![Which heads are alike](pictures/{FIGURE_6})"""
+
+
+def telling_heads(run: el.Run) -> dict[str, el.HeadRef]:
+    """For each way of looking, the head that does it most."""
+    entropy = run.table("entropy")
+    broad = max(entropy.rows(), key=lambda row: float(row["all"]))
+    chosen = {"most broadly": broad}
+    for why, target in (("most to the next token", "next"), ("most to `[SEP]`", "sep"), ("most to . and ,", "punctuation")):
+        chosen[why] = max(run.table("average_attention").where(target=target).rows(), key=lambda row: float(row["mean"]))
+    return {why: el.HeadRef("", int(row["layer"]), int(row["head"])) for why, row in chosen.items()}
+
+
+def draw(run: el.Run, model: el.Model, heads: dict[str, el.HeadRef]) -> None:
+    """The two pictures of the section."""
+    trace = model.trace(SENTENCE)
+    graphs = []
+    for at in heads.values():
+        graph = el.figures.attention_graph(trace, at.layer, at.head)
+        graphs.append(Image.open(io.BytesIO(graph._repr_png_())).convert("RGB"))
+    width, height = graphs[0].size
+    sheet = Image.new("RGB", (2 * width, 2 * height), "white")
+    for index, picture in enumerate(graphs):
+        sheet.paste(picture, (index % 2 * width, index // 2 * height))
+    sheet.quantize(64).save(PICTURES / FIGURE_1, optimize=True)
+    el.figures.save_figure(run, "head_map", PICTURES / FIGURE_6)
 
 
 def same_layer(run: el.Run) -> tuple[float, float]:
@@ -79,10 +120,13 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=300)
     arguments = parser.parse_args()
     statistics = [el.statistics.AverageAttention(), el.statistics.Entropy(), el.statistics.HeadDistances()]
-    run = el.analyse(el.load(arguments.model), el.corpora.read_corpus(arguments.corpus), statistics, pairs=True, limit=arguments.limit)
+    model = el.load(arguments.model)
+    run = el.analyse(model, el.corpora.read_corpus(arguments.corpus), statistics, pairs=True, limit=arguments.limit)
     name = Path(arguments.model).name
     command = f"python -m benchmarks.tables.corpus --model {name} --corpus {arguments.corpus.name} --limit {arguments.limit}"
-    put_section("corpus", section(run, command))
+    heads = telling_heads(run)
+    draw(run, model, heads)
+    put_section("corpus", section(run, command, heads))
 
 
 if __name__ == "__main__":

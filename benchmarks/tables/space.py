@@ -52,6 +52,7 @@ GAUGE_NAMES = {
     "lifted": "lifted",
 }
 PROJECTION_NAMES = {"before": "before projection", "pca": "PCA", "umap": "UMAP", "tsne": "t-SNE", "fitted": "fitted", "freed": "freed"}
+HEADER = ["gauge", "projection", "nearest", "nearest five", "rank correlation"]
 
 Numbers = dict[str, float]
 
@@ -64,6 +65,8 @@ def main() -> None:
     parser.add_argument("--sample", default=SAMPLE, help="layer:head,… for UMAP and t-SNE")
     parser.add_argument("--few", type=int, default=1200, help="about so many tokens for every gauge by UMAP and t-SNE")
     parser.add_argument("--keep", type=Path, help="what was measured, row after row, as JSON")
+    parser.add_argument("--beside", type=Path, help="what was kept of another model, for a table beside")
+    parser.add_argument("--no-slow", action="store_true", help="leave UMAP and t-SNE out")
     parser.add_argument("--print", action="store_true", help="print the section instead of writing it")
     arguments = parser.parse_args()
     kept: dict[str, Any] = json.loads(arguments.keep.read_text()) if arguments.keep and arguments.keep.exists() else {"rows": {}}
@@ -73,7 +76,7 @@ def main() -> None:
             arguments.keep.write_text(json.dumps(kept, indent=1) + "\n")
 
     measure(arguments, kept, keep)
-    text = section(kept)
+    text = section(kept, json.loads(arguments.beside.read_text()) if arguments.beside else None)
     print(text)
     if not arguments.print:
         put_section("space", text)
@@ -112,6 +115,8 @@ def measure(arguments: argparse.Namespace, kept: dict[str, Any], keep: Callable[
         rows |= fitted(stack, other)
         keep()
     put("fitted 3-D", lambda: fitted(stack, other, dims=3)["fitted"])
+    if arguments.no_slow:
+        return
     for how in ("umap", "tsne"):
         put(f"attentionviz.{how}.sample", lambda how=how: projected(heads, "attentionviz", how))
     for gauge in GAUGES:
@@ -211,43 +216,68 @@ def mean_of(collected: list[Numbers]) -> Numbers:
     return {name: float(np.mean([item[name] for item in collected])) for name in collected[0]}
 
 
-def section(kept: dict[str, Any]) -> str:
+def section(kept: dict[str, Any], beside: dict[str, Any] | None = None) -> str:
+    """The measured model; another one beside it, where it was measured too. UMAP and t-SNE: of the first of them that has these rows."""
     about, rows, shape = kept["about"], kept["rows"], kept["shape"]
-    n, n_sample = shape[0] * shape[1], len(about["sample"].split(","))
-    names = ", ".join("L{}·H{}".format(*item.split(":")) for item in about["sample"].split(","))
     fit, freed, solid = (rows[name] for name in ("fitted", "freed", "fitted 3-D"))
-    all_heads, few_heads = [name for name in rows if name.count(".") < 2 and "few" not in name], [name for name in rows if "few" in name]
-    slow = {how: rows[f"attentionviz.{how}.sample"] for how in ("umap", "tsne")}
-    header = ["gauge", "projection", "nearest", "nearest five", "rank correlation"]
     correlation = {gauge: rows[f"{gauge}.before"]["correlation_after"] for gauge in GAUGE_NAMES if f"{gauge}.before" in rows}
     parts = [
         "## Queries and keys in one picture: how often near means attends",
         f"`python -m benchmarks.tables.space --model {about['model']} --tokens {about['tokens']} --few {about['few']}"
         f" --sample {about['sample']}`",
-        f"{about['model']} ({shape[0]} x {shape[1]} heads), {about['shown']['texts']} paragraphs of GAP, {about['shown']['tokens']:,}"
-        f" tokens; held out: {about['held_out']['texts']} others, {about['held_out']['tokens']:,} tokens. For every query: is its most"
-        " attended key the nearest key of its text in the picture, or among the nearest five? Means over heads of the share of queries,"
-        " two dimensions unless said otherwise ([what this means](space.md)).",
-        f"All {n} heads:",
-        markdown_table([*header, "time, all heads", "processor"], [line(name, rows[name]) for name in all_heads]),
+        f"{described(kept)}. For every query: is its most attended key the nearest key of its text in the picture, or among the nearest"
+        " five? Means over heads of the share of queries, two dimensions unless said otherwise ([what this means](space.md)).",
+        f"All {shape[0] * shape[1]} heads:",
+        markdown_table([*HEADER, "time, all heads", "processor"], [line(name, rows[name]) for name in of_all_heads(rows)]),
         f"The fitted maps on paragraphs they have not seen: nearest {fit['held_out_top1']:.3f}, nearest five {fit['held_out_top5']:.3f}"
         f" (in three dimensions {solid['held_out_top1']:.3f} and {solid['held_out_top5']:.3f}). Of {fit['entropy']:.2f} nats that the"
         f" heads' attention has on average, the fitted picture loses {fit['kl']:.2f} ({fit['held_out_kl']:.2f} held out), the freed one"
         f" {freed['kl']:.2f}.",
-        f"UMAP and t-SNE take one head at a time: they were measured on {n_sample} of them ({names}). In AttentionViz' gauge, on all"
-        f" {about['shown']['tokens']:,} tokens, UMAP has {slow['umap']['top1']:.3f} / {slow['umap']['top5']:.3f} in"
-        f" {slow['umap']['processor'] / n_sample:.0f} processor seconds a head, t-SNE {slow['tsne']['top1']:.3f} / "
-        f"{slow['tsne']['top5']:.3f} in {slow['tsne']['processor'] / n_sample:.0f}. Every gauge by every projection, on these heads and the"
-        f" first {kept['few']['texts']} paragraphs ({kept['few']['tokens']:,} tokens):",
-        markdown_table([*header, "time, a head", "processor"], [line(name, rows[name], n_sample) for name in few_heads]),
         f"Dot product and distance, weighted by attention, correlate at {correlation['none']:.2f} as the model has its vectors,"
         f" {correlation['attentionviz']:.2f} in AttentionViz' gauge ({correlation['shared']:.2f} with one scale for all heads),"
         f" {correlation.get('searched', float('nan')):.2f} with the shift and scale that were searched for it, and"
         f" {correlation['lifted']:.2f} lifted; −1 would be best.",
-        "Time is on two cores, from the vectors to the picture. Other work shared the cores while UMAP and t-SNE ran; processor seconds,"
-        " those of all threads, say more there: on two free cores half of them is the least it can take.",
     ]
+    if beside is not None:
+        others = beside["rows"]
+        lines = [line(name, others[name])[:5] for name in of_all_heads(others)]
+        parts += [f"Beside it, {described(beside)}:", markdown_table(HEADER, lines)]
+    slow = next((item for item in (kept, beside) if item is not None and "freed.few" in item["rows"]), None)
+    if slow is not None:
+        parts += slow_part(slow)
+    parts.append(
+        "Time is on two cores that other work shared, from the vectors to the picture. Processor seconds, those of all threads, say more:"
+        " on two free cores half of them is the least it can take."
+    )
     return "\n\n".join(parts)
+
+
+def described(kept: dict[str, Any]) -> str:
+    about, shape = kept["about"], kept["shape"]
+    return (
+        f"{about['model']} ({shape[0]} x {shape[1]} heads), {about['shown']['texts']} paragraphs of GAP, {about['shown']['tokens']:,}"
+        f" tokens; held out: {about['held_out']['texts']} others, {about['held_out']['tokens']:,} tokens"
+    )
+
+
+def of_all_heads(rows: dict[str, Numbers]) -> list[str]:
+    return [name for name in rows if name.count(".") < 2 and "few" not in name]
+
+
+def slow_part(kept: dict[str, Any]) -> list[str]:
+    """UMAP and t-SNE, on some heads."""
+    about, rows = kept["about"], kept["rows"]
+    names = ", ".join("L{}·H{}".format(*item.split(":")) for item in about["sample"].split(","))
+    n_sample = len(about["sample"].split(","))
+    umap, tsne = (rows[f"attentionviz.{how}.sample"] for how in ("umap", "tsne"))
+    return [
+        f"UMAP and t-SNE take one head at a time: they were measured on {n_sample} heads of {about['model']} ({names}). In AttentionViz'"
+        f" gauge, on all {about['shown']['tokens']:,} tokens, UMAP has {umap['top1']:.3f} / {umap['top5']:.3f} in"
+        f" {umap['processor'] / n_sample:.0f} processor seconds a head, t-SNE {tsne['top1']:.3f} / {tsne['top5']:.3f} in"
+        f" {tsne['processor'] / n_sample:.0f}. Every gauge by every projection, on these heads and the first {kept['few']['texts']}"
+        f" paragraphs ({kept['few']['tokens']:,} tokens):",
+        markdown_table([*HEADER, "time, a head", "processor"], [line(name, rows[name], n_sample) for name in rows if "few" in name]),
+    ]
 
 
 def line(name: str, numbers: Numbers, heads: int = 1) -> list[str]:
