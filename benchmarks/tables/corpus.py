@@ -82,7 +82,7 @@ def telling_heads(run: el.Run) -> dict[str, el.HeadRef]:
     entropy = run.table("entropy")
     broad = max(entropy.rows(), key=lambda row: float(row["all"]))
     chosen = {"most broadly": broad}
-    for why, target in (("most to the next token", "next"), ("most to `[SEP]`", "sep"), ("most to . and ,", "punctuation")):
+    for why, target in (("most at the next token", "next"), ("most at the one before", "previous"), ("most at `[SEP]`", "sep")):
         chosen[why] = max(run.table("average_attention").where(target=target).rows(), key=lambda row: float(row["mean"]))
     return {why: el.HeadRef("", int(row["layer"]), int(row["head"])) for why, row in chosen.items()}
 
@@ -100,6 +100,9 @@ def draw(run: el.Run, model: el.Model, heads: dict[str, el.HeadRef]) -> None:
         sheet.paste(picture, (index % 2 * width, index // 2 * height))
     sheet.quantize(64).save(PICTURES / FIGURE_1, optimize=True)
     el.figures.save_figure(run, "head_map", PICTURES / FIGURE_6)
+    alike = Image.open(PICTURES / FIGURE_6).convert("RGB")
+    alike.thumbnail((1200, 1200))
+    alike.quantize(128).save(PICTURES / FIGURE_6, optimize=True)
 
 
 def same_layer(run: el.Run) -> tuple[float, float]:
