@@ -121,7 +121,7 @@ def _answer(run: Run, words: Words) -> str:
     lines = []
     if isinstance(run.facts.options, CircuitOptions):
         options = run.facts.options
-        metrics = {"clean_metric": f"{options.clean_metric:.2f}", "corrupt_metric": f"{options.corrupt_metric:.2f}"}
+        metrics = {name: f"{getattr(options, name):.2f}".replace("-", "−") for name in ("clean_metric", "corrupt_metric")}
         lines.append(
             words(
                 "report.contrast", clean=options.clean, corrupt=options.corrupt, answer=options.answer, against=options.against, **metrics

@@ -66,7 +66,7 @@ def test_the_report_of_a_circuit_says_how_the_model_answers_both_texts(model: st
         "--model", model, "-o", tmp_path / "run")  # fmt: skip
     opened = el.open(tmp_path / "run")
     contrast, answer = answers(tmp_path / "run")
-    assert f"{opened.facts.options.clean_metric:.2f} on the clean text" in contrast
+    assert f"{opened.facts.options.clean_metric:.2f} on the clean text".replace("-", "−") in contrast
     assert answer.endswith(str(opened.example.prediction))
 
 

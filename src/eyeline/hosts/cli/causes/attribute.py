@@ -47,6 +47,8 @@ def attribute(
     loaded = load(model)
     traces = [compute(loaded, text, pair, method=name, answer=answer, truncate=truncate) for name in names]
     console.print(score_table(traces))
+    if traces[0].prediction is not None:
+        console.print(f"The model answers: {escape(str(traces[0].prediction))}", highlight=False)
     print_notices(tuple(dict.fromkeys(notice for trace in traces for notice in trace.notices)))
     if output is None:
         return
