@@ -29,7 +29,8 @@ def test_attribute_prints_a_number_a_token_and_writes_a_page_with_the_switch(fol
     assert result.exit_code == 0, result.output
     assert "Attention rollout" in result.output
     assert "Direct logit attribution →" in result.output
-    assert f"The model answers: {decoder().predict(PLAIN)}" in " ".join(result.output.split())
+    answer = f"The model answers: {decoder().predict(PLAIN)}"
+    assert " ".join(answer.split()) in " ".join(result.output.split())
     assert len([line for line in result.output.splitlines() if line.split()[:1] == ["cat"]]) == 1
     assert '"method": "logits"' in page.read_text(encoding="utf-8").replace('"method":"', '"method": "')
 
