@@ -31,9 +31,9 @@ class WordTexts:
     """What a model reads of some sentences.
 
     sides     the tokens of each sentence that was kept
-    kept      its place among the sentences that were given
+    kept      its index among the sentences that were given
     counts    sentences, words and tokens that were kept; too_long and unreadable: sentences that were dropped
-    reasons   too_long or unreadable → place among the given → why it was dropped
+    reasons   too_long or unreadable → index among the given → why it was dropped
     """
 
     sides: tuple[Sides, ...]
@@ -60,11 +60,11 @@ class WordTexts:
 class WordMaps:
     """One layer's attention between the words of a batch of sentences.
 
-    sentences   the place of each among the sentences that were kept (`WordTexts.sides`)
+    sentences   the index of each among the sentences that were kept (`WordTexts.sides`)
     n_words     how many words each has
     special     the special tokens of each, in reading order ([CLS], [SEP]; none in many decoders)
     weights     [sentence, head, unit, unit], query before key: units are the words, filled up with zeros to the longest sentence of the
-                batch, and behind them the special tokens, so that every sentence's [CLS] has the same place
+                batch, and behind them the special tokens, so that every sentence's [CLS] has the same index
     """
 
     layer: int

@@ -78,7 +78,7 @@ def group(text: str, segments: Sequence[Span], spans: Sequence[Span], shown: Seq
 
 
 def _overlap(left: Span, right: Span) -> bool:
-    """Bytes of one character: they lie at the same place."""
+    """Bytes of one character: they have the same position."""
     return left == right or left[1] > right[0]
 
 

@@ -16,7 +16,8 @@ from eyeline.analyses.corpus.example import example_of
 from eyeline.analyses.corpus.fold import fold
 from eyeline.analyses.corpus.state import Position, check_same, load_state, only_run, remove_state, save_state
 from eyeline.analyses.corpus.statistic import Statistic
-from eyeline.analyses.corpus.statistics.catalogue import USUAL, statistics_named
+from eyeline.analyses.corpus.statistics.catalogue import statistics_named
+from eyeline.analyses.corpus.statistics.usual import USUAL
 from eyeline.analyses.corpus.summary import notices, summarise
 from eyeline.analyses.prepare import Preparation, documents_of
 from eyeline.analyses.progress import Progress, ReportProgress, StopRequestedError, interrupt_between_steps

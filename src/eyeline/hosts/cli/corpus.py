@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.markup import escape
 
+from eyeline.analyses.corpus.statistics.usual import USUAL
 from eyeline.hosts.cli.corpus_options import Column, CorpusPath, Kind, PairColumn, Paragraphs, Split
 from eyeline.hosts.cli.language import Language
 from eyeline.hosts.cli.models import ModelName
@@ -17,15 +18,12 @@ from eyeline.hosts.cli.terminal import console
 if TYPE_CHECKING:
     from eyeline.results.run import Run
 
-#: Analyses by the name under which --only takes them.
-ANALYSES = ("average_attention", "entropy", "distances", "importance")
-
 
 def analyse(
     corpus: CorpusPath,
     output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, created where it is missing.", show_default=False)],
     model: ModelName,
-    only: Annotated[list[str] | None, typer.Option(help=f"Only this analysis; may be repeated: {', '.join(ANALYSES)}.")] = None,
+    only: Annotated[list[str] | None, typer.Option(help=f"Only this analysis; may be repeated: {', '.join(USUAL)}.")] = None,
     pairs: Annotated[bool, typer.Option("--pairs", help="Build segments of two parts, [CLS] A [SEP] B [SEP].")] = False,
     limit: Annotated[int | None, typer.Option(help="So many documents (of pairs: segments), chosen at random.", show_default=False)] = None,
     max_tokens: Annotated[
@@ -67,7 +65,7 @@ def analyse(
     from eyeline.results.status import writing_run
     from eyeline.text.corpora.read import read_corpus
 
-    statistics = statistics_named(only or ANALYSES, targets)
+    statistics = statistics_named(only or USUAL, targets)
     opened = read_corpus(corpus, kind=kind, paragraphs=paragraphs, column=column, pair_column=pair_column, split=split)
     loaded = load(model)
     with resumable(output), writing_run(output, "analyse", overwrite=resume or overwrite), progress_bars() as report_progress:

@@ -41,7 +41,7 @@ class SpaceTokens:
 
     @cached_property
     def position(self) -> np.ndarray:
-        """[point]: its place in its text, from 0."""
+        """[point]: its position in its text, from 0."""
         return np.asarray(np.arange(len(self)) - self.starts[self.text])
 
     @cached_property

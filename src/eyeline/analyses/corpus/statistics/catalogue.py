@@ -16,8 +16,6 @@ from eyeline.errors import TraceError, nearest
 
 KINDS: tuple[type[Statistic], ...] = (AverageAttention, Entropy, HeadDistances, Importance, HeadEffects, Pruning)
 STATISTICS = {kind.name: kind for kind in KINDS}
-#: What is measured where nothing is named: everything that takes about one pass.
-USUAL = (AverageAttention.name, Entropy.name, HeadDistances.name, Importance.name)
 
 
 def statistic_with(name: str, options: Mapping[str, Any], own: Iterable[type[Statistic]] = ()) -> Statistic:

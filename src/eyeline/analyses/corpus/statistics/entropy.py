@@ -82,7 +82,7 @@ class Entropy(Statistic):
 
 
 def _series(rows: Rows, batch: Batch) -> tuple[str, list[int]]:
-    """The one row that stands for the whole text: its name, and its place in this block for each text (-1: elsewhere)."""
+    """The row that stands for the whole text: its name, and its index in this block for each text (-1: in another block)."""
     texts = [queries for queries, _ in batch.texts(rows.stack)][rows.texts.start : rows.texts.stop]
     last = rows.first + rows.n_rows
     name = "last" if rows.stack != "encoder" else "cls" if "cls" in batch.roles else "first"

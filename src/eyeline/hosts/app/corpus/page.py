@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
+from eyeline.analyses.corpus.statistics.usual import USUAL
 from eyeline.hosts.app.corpus import recipe
 from eyeline.hosts.app.corpus.job import corpus_work
 from eyeline.hosts.app.heading import heading
@@ -18,7 +19,7 @@ from eyeline.hosts.app.texts.opening import open_text_and_models
 from eyeline.hosts.app.texts.source import TextSource, text_source
 
 #: Analyses by name, in the order of the page.
-ANALYSES = ("average_attention", "entropy", "distances", "importance", "causes")
+ANALYSES = (*USUAL, "causes")
 
 
 @dataclass(frozen=True)
