@@ -12,7 +12,7 @@ from eyeline.errors import ModelError, TextError
 from eyeline.models.model import Model
 from eyeline.text.corpora.corpus import Corpus, Document, Item
 from eyeline.text.encode import encode
-from eyeline.text.pairs import build_pairs
+from eyeline.text.pairs import PairTally, build_pairs
 from eyeline.text.tokenized import TokenizedText
 from eyeline.text.unknown import MOSTLY, count_unknown
 from eyeline.words import Words
@@ -151,14 +151,26 @@ def shortened(text: TokenizedText, n: int) -> TokenizedText:
     return text.only(kept)
 
 
-def documents_of(corpus: Corpus, model: Model, *, pairs: bool, limit: int | None, max_tokens: int | None, seed: int) -> Iterator[Document]:
-    """The documents of a run, always the same for the same corpus, options and seed; with `limit`, a random choice in corpus order."""
+def documents_of(
+    corpus: Corpus,
+    model: Model,
+    *,
+    pairs: bool,
+    limit: int | None,
+    max_tokens: int | None,
+    seed: int,
+    tally: PairTally | None = None,
+) -> Iterator[Document]:
+    """The documents of a run, always the same for the same corpus, options and seed; with `limit`, a random choice in corpus order.
+
+    tally   counts, of pairs, the documents that gave none
+    """
     if pairs:
         check_limit(limit)
         if model.tokenizer is None:
             raise ModelError(f"{model.name} has no tokeniser.", "A corpus of texts needs a model that reads text.")
         limits = [n for n in (max_tokens or 128, model.max_tokens) if n is not None]
-        return build_pairs(corpus, model.tokenizer, max_tokens=min(limits), seed=seed, limit=limit)
+        return build_pairs(corpus, model.tokenizer, max_tokens=min(limits), seed=seed, limit=limit, tally=tally)
     if limit is None:
         return iter(corpus)
     check_limit(limit)

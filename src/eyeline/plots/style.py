@@ -8,6 +8,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.colors import sample_colorscale
 
+from eyeline.results.facts import AnalyseOptions
 from eyeline.results.run import AMOUNTS, Run
 from eyeline.text.printable import printable
 from eyeline.words import Words
@@ -110,7 +111,9 @@ def provenance(run: Run, words: Words) -> str:
     corpus = run.facts.corpus.name
     if corpus.startswith(OTHER_HALF):
         corpus = words("count.other_half", corpus=corpus.removeprefix(OTHER_HALF))
-    return f"{run.facts.model.name} · {corpus} · {', '.join(words.count(name, counts[name]) for name in shown)}"
+    pairs = isinstance(run.facts.options, AnalyseOptions) and run.facts.options.pairs
+    amounts = [words.count("pairs" if pairs and name == "texts" else name, counts[name]) for name in shown]
+    return f"{run.facts.model.name} · {corpus} · {', '.join(amounts)}"
 
 
 def finish(figure: go.Figure, run: Run, style: Style, heading: str, *, height: int = 420, above: int = 24, **layout: Any) -> go.Figure:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import groupby, islice, pairwise
 from typing import TYPE_CHECKING
 
@@ -29,19 +30,37 @@ def split_sentences(text: str) -> list[str]:
     return [piece for start, end in pairwise(ends) if (piece := text[start:end].strip())]
 
 
+@dataclass
+class PairTally:
+    """How many documents were read for pairs, and how many of them gave none: they have fewer than two sentences."""
+
+    documents: int = 0
+    without: int = 0
+
+
 def build_pairs(
-    documents: Iterable[Document], tokenizer: PreTrainedTokenizerBase, *, max_tokens: int, seed: int, limit: int | None = None
+    documents: Iterable[Document],
+    tokenizer: PreTrainedTokenizerBase,
+    *,
+    max_tokens: int,
+    seed: int,
+    limit: int | None = None,
+    tally: PairTally | None = None,
 ) -> Iterator[Document]:
     """Segments of at most `max_tokens` tokens, special ones included, documents in random order (`_shuffled`).
 
     Sentences, at least two, are collected until they fill the segment or the document ends; the segment is cut at a random sentence
     boundary into A and B; tokens are deleted from the longer side, from its front or back at random, until it fits. A document of one
-    sentence has no boundary and is left out. A word cut in half by a deletion is tokenised as what is left of it.
+    sentence has no boundary and is left out (counted in `tally`). A word cut in half by a deletion is tokenised as what is left of it.
     """
     draw = random.Random(seed)  # noqa: S311 - a seeded choice, not a secret
     room = max_tokens - tokenizer.num_special_tokens_to_add(pair=True)
-    n_pairs = 0
+    n_pairs, tally = 0, tally or PairTally()
     for article in _shuffled(_articles(documents), draw, None if limit is None else max(HELD, 2 * limit)):
+        if limit is not None and n_pairs >= limit:
+            return
+        tally.documents += 1
+        tally.without += sum(len(_sentences_of(document)) for document in article) < 2
         for sentences, line in _segments(article, tokenizer, room):
             if limit is not None and n_pairs >= limit:
                 return

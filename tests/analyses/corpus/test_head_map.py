@@ -7,6 +7,7 @@ import pytest
 
 from eyeline.analyses.corpus.statistics.head_map import NO_BEHAVIOUR, NOT_MEASURED, behaviour_of, head_map, lay_out, stress
 from eyeline.plots.corpus.distances import by_cluster
+from eyeline.plots.corpus.head_map import MARKERS
 from eyeline.results.table import Table
 
 
@@ -58,3 +59,11 @@ def test_similar_heads_become_neighbours() -> None:
     points = np.array([[0.0], [10.0], [0.1], [10.1], [0.2]])
     order = by_cluster(square_of(points))
     assert {frozenset(order[:2]), frozenset(order[:3])} & {frozenset({1, 3}), frozenset({0, 2, 4})}
+
+
+def test_a_head_that_looks_at_the_first_token_of_a_decoder_has_a_marker_and_cls_says_more():
+    rows = [("first", 0, 0.9), ("first", 1, 0.9), ("cls", 1, 0.9), ("first", 2, 0.5)]
+    table = Table.from_rows([{"layer": 0, "head": head, "target": target, "mean": mean} for target, head, mean in rows])
+    assert behaviour_of([(0, 0), (0, 1), (0, 2)], {"average_attention": table}) == ["first", "cls", "none of these"]
+    assert set(MARKERS) > {"first", "cls"}
+    assert MARKERS["first"] != MARKERS["cls"]

@@ -135,7 +135,13 @@ export const ENGLISH = {
   values_title: "The values of every head",
   text: "Text",
   n_texts: "{n} texts",
+  n_texts_one: "{n} text",
   n_tokens: "{n} tokens",
+  n_tokens_one: "{n} token",
+  n_layers: "{n} layers",
+  n_layers_one: "{n} layer",
+  n_heads: "{n} heads",
+  n_heads_one: "{n} head",
   position: "position",
   word_of: "in the word",
   value: "value",
@@ -185,3 +191,7 @@ export const labelsWith = (given: Partial<Labels> = {}): Labels => ({ ...ENGLISH
 
 /** A label such as "{n} tokens" with its number. */
 export const counted = (label: string, n: number | string): string => label.replace("{n}", String(n));
+
+/** A number with its noun: "1 text", "8 texts". */
+export const amount = (labels: Labels, what: "texts" | "tokens" | "layers" | "heads", n: number | string): string =>
+  counted(String(n) === "1" ? labels[`n_${what}_one`] : labels[`n_${what}`], n);

@@ -1,6 +1,6 @@
 // The head view: lines or a heatmap, and what is said where neither can be drawn.
 
-import { counted } from "../../core/words/labels";
+import { amount } from "../../core/words/labels";
 import { el } from "../../controls/dom";
 import { sinkOffer } from "./sink";
 import { leftOut, shownHeads } from "../../controls/heads";
@@ -80,7 +80,7 @@ export function headView(stage: Stage): ViewInstance {
       const [nq, nk] = [stack.query_text, stack.key_text].map((i) => stage.spec.texts[i].tokens.length);
       const size = stack.query_text === stack.key_text ? `${nq}` : `${nq} × ${nk}`;
       const name = stage.spec.stacks.length > 1 ? `${stack.name} · ` : "";
-      return `${stage.spec.model} · ${name}${what} · ${counted(stage.labels.n_tokens, size)}`;
+      return `${stage.spec.model} · ${name}${what} · ${amount(stage.labels, "tokens", size)}`;
     },
     legend: () => (part instanceof LinesPart ? part.legend() : []),
     key(event) {

@@ -1,6 +1,6 @@
 // The model view: every layer × head as a thumbnail, drawn layer by layer so that the page never stands still.
 
-import { counted } from "../../core/words/labels";
+import { amount } from "../../core/words/labels";
 import { el, on } from "../../controls/dom";
 import { headColour, layerColour } from "../../core/colours";
 import { axes, matches } from "../../core/reading/axes";
@@ -249,8 +249,8 @@ export function modelView(stage: Stage): ViewInstance {
       const n = stage.spec.texts[stack.query_text].tokens.length;
       const name = stage.spec.stacks.length > 1 ? `${stack.name} · ` : "";
       const { labels } = stage;
-      const size = `${state.rows.length} ${labels.rows.toLowerCase()} × ${state.columns.length} ${labels.columns.toLowerCase()}`;
-      return `${stage.spec.model} · ${name}${size} · ${counted(labels.n_tokens, n)}`;
+      const size = `${amount(labels, "layers", state.rows.length)} × ${amount(labels, "heads", state.columns.length)}`;
+      return `${stage.spec.model} · ${name}${size} · ${amount(labels, "tokens", n)}`;
     },
     key(event) {
       const step: Record<string, [number, number]> = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };

@@ -1,6 +1,6 @@
 // The neuron view: one head, one query, and every step from vectors to weights.
 
-import { counted } from "../../core/words/labels";
+import { amount } from "../../core/words/labels";
 import { el, on } from "../../controls/dom";
 import { axes, axis as axisFor, matches, unitIndex, type Axis } from "../../core/reading/axes";
 import { stepped } from "../../core/reading/find";
@@ -255,7 +255,7 @@ export function neuronView(stage: Stage): ViewInstance {
           ? ` · key head ${keyHeadOf(state.heads[0], layer.n_heads, layer.n_key_heads)} of ${layer.n_key_heads}`
           : "";
       const name = stage.spec.stacks.length > 1 ? `${stack.name} · ` : "";
-      const size = counted(stage.labels.n_tokens, stage.spec.texts[stack.key_text].tokens.length);
+      const size = amount(stage.labels, "tokens", stage.spec.texts[stack.key_text].tokens.length);
       return `${stage.spec.model} · ${name}${headName(layer.layer, state.heads[0])}${grouped} · ${size}`;
     },
     find(by) {

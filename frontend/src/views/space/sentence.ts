@@ -1,6 +1,6 @@
 // The attention of one sentence in one head, beside the points: the head view itself, fed from the space.
 
-import { counted } from "../../core/words/labels";
+import { amount } from "../../core/words/labels";
 import { el, on } from "../../controls/dom";
 import type { Source } from "../../core/input/arrays";
 import type { Spec, State } from "../../core/input/contract";
@@ -141,7 +141,7 @@ export class SentencePart {
         "span",
         {},
         el("strong", {}, `${labels.text} ${text}`),
-        ` · ${counted(labels.n_tokens, n)}`,
+        ` · ${amount(labels, "tokens", n)}`,
         whole ? "" : ` · ${labels.strongest_only}`,
       ),
       close,

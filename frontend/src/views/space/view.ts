@@ -1,6 +1,6 @@
 // The space of queries and keys: all heads, or one head and a sentence beside it; two models side by side where there are two.
 
-import { counted } from "../../core/words/labels";
+import { amount } from "../../core/words/labels";
 import { el } from "../../controls/dom";
 import type { State } from "../../core/input/contract";
 import { stepped } from "../../core/reading/find";
@@ -212,8 +212,8 @@ export function spaceView(stage: Stage): ViewInstance {
       ].join(" / ");
       const what = state.opened
         ? name(state)
-        : `${data.stack.layers.length} ${labels.rows.toLowerCase()} × ${data.stack.heads.length} ${labels.columns.toLowerCase()}`;
-      const size = `${counted(labels.n_texts, data.keys.texts.length)} · ${counted(labels.n_tokens, data.keys.count)}`;
+        : `${amount(labels, "layers", data.stack.layers.length)} × ${amount(labels, "heads", data.stack.heads.length)}`;
+      const size = `${amount(labels, "texts", data.keys.texts.length)} · ${amount(labels, "tokens", data.keys.count)}`;
       const company = spaces.some(({ held_out }) => held_out === "background") ? ` · ${labels.with_background}` : "";
       return `${stage.spec.model} · ${how} · ${what} · ${size}${company}`;
     },

@@ -32,6 +32,7 @@ from eyeline.results.run import Run
 from eyeline.results.table import Table
 from eyeline.storage.names import as_path
 from eyeline.text.corpora.corpus import Corpus, Document, Item
+from eyeline.text.pairs import PairTally
 
 #: Documents are taken in groups of so many, and batched by length within a group.
 GROUP = 256
@@ -95,11 +96,15 @@ def analyse(
             if saved is not None:
                 check_same(path, saved.facts, facts)
                 ready, start = saved.statistics, saved.position
-        documents = documents_of(corpus, model, pairs=pairs, limit=limit, max_tokens=max_tokens, seed=seed)
+        tally = PairTally()
+        documents = documents_of(corpus, model, tally=tally, pairs=pairs, limit=limit, max_tokens=max_tokens, seed=seed)
         known = [n for n in (limit, corpus.n_documents) if n is not None]
         total = limit if pairs else min(known) if known else None
         loop = _Loop(_Plan(model, Preparation(model, max_tokens, window), chosen, facts, path, progress, total), ready, start)
-        finished = _finish(loop, loop.run(documents), left_out)
+        statistics_run = loop.run(documents)
+        if tally.documents:
+            loop.counts["no_pair"], loop.counts["paired_documents"] = tally.without, tally.documents
+        finished = _finish(loop, statistics_run, left_out)
         asks = any(statistic.about_answers for statistic in ready)
         return Run(*finished, example=example_of(model, itertools.islice(corpus, GROUP), question_seed=seed if asks else None))
 

@@ -37,8 +37,7 @@ def notices(counts: Counter[str], statistics: Sequence[Statistic]) -> list[str]:
         if (n := statistic.n_left_out())
     ]
     if counts["no_pair"]:
-        given = counts["documents"] + counts["no_pair"]
-        messages.append(words("notice.no_pair", n=f"{counts['no_pair']:,}", documents=f"{given:,}"))
+        messages.append(words("notice.no_pair", n=f"{counts['no_pair']:,}", documents=f"{counts['paired_documents']:,}"))
     if counts["unreadable_pieces"]:
         messages.append(words("notice.unreadable_pieces", n=f"{counts['unreadable_pieces']:,}"))
     if counts["dropped"]:

@@ -16,6 +16,7 @@ MARKERS = {
     "next": "triangle-right",
     "previous": "triangle-left",
     "broad": "hexagon2",
+    "first": "diamond",
     "cls": "square",
     "sep": "x",
     "punctuation": "star",

@@ -12,6 +12,7 @@ RULES = (
     ("next", "average_attention", "next", 0.5),
     ("previous", "average_attention", "previous", 0.5),
     ("broad", "entropy", "all", 3.8),
+    ("first", "average_attention", "first", 0.6),  # of a model without [CLS]: with it, the next rule says more
     ("cls", "average_attention", "cls", 0.6),
     ("sep", "average_attention", "sep", 0.6),
     ("punctuation", "average_attention", "punctuation", 0.6),

@@ -38,10 +38,18 @@ def show_run(say: Say, run: Run, folder: Path) -> None:
     name = folder.name
     counts, names = run.facts.counts, (run.facts.model.name, run.facts.corpus.name)
     model, corpus = (escaped(str(value)) for value in names)
-    st.caption(say("corpus.provenance", model=model, corpus=corpus, texts=f"{counts['texts']:,}", tokens=f"{counts['tokens']:,}"))
+    st.caption(
+        say(
+            "corpus.provenance",
+            model=model,
+            corpus=corpus,
+            texts=say.count("texts", counts["texts"]),
+            tokens=say.count("tokens", counts["tokens"]),
+        )
+    )
     for left, why in run.facts.left_out.items():
         st.warning(say("corpus.left_out", name=say(f"corpus.analysis_{left}")), icon=":material/info:")
-        st.code(why, language=None, wrap_lines=True)
+        st.code(say.translated(why), language=None, wrap_lines=True)
     _notable(say, run, name)
     shown = [figure for figure in available(run) if record_of(figure)[0].name in ORDER]
     shown.sort(key=lambda figure: ORDER.index(record_of(figure)[0].name))

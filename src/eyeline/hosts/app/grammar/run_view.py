@@ -62,9 +62,9 @@ def _provenance(say: Say, kind: str, run: Run) -> None:
     counts, names = run.facts.counts, [str(run.facts.model.name), str(run.facts.corpus.name)]
     names[1] = names[1].removeprefix("the other half of ")  # of the probes, which learn from one half
     model, corpus = (escaped(value) for value in names)
-    n = {name: f"{counts.get(name, 0):,}" for name in ("sentences", "words", "documents", "mentions")}
+    n = {name: say.count(name, counts.get(name, 0)) for name in ("sentences", "words", "documents", "mentions")}
     if kind == "coreference":
-        n["documents"] = f"{run.facts.corpus.documents or 0:,}"
+        n["documents"] = say.count("documents", run.facts.corpus.documents or 0)
     st.caption(say(f"grammar.provenance_{kind}", model=model, corpus=corpus, **n))
     lines = [escaped(line) for line in [*left_out(run, say), *training_notes(run, say)]]
     if run.facts.corpus.synthetic or names[1].startswith(NAME):

@@ -33,7 +33,7 @@ def show_parts(say: Say, run: Run, folder: Path) -> None:
         if part.facts.kind in GRAMMAR:
             for left, why in part.facts.left_out.items():
                 st.warning(say("grammar.left_out", name=say(f"grammar.analysis_{left}")), icon=":material/info:")
-                st.code(why, language=None, wrap_lines=True)
+                st.code(say.translated(why), language=None, wrap_lines=True)
     if "analyse" in parts:
         show_run(say, parts["analyse"], folder)
     grammar = {kind: part for kind, part in parts.items() if kind in GRAMMAR}
@@ -53,14 +53,19 @@ def run_label(say: Say, run: Run, when: str) -> str:
     facts = part.facts
     counts, named = facts.counts, {"when": when, "model": facts.model.name, "corpus": facts.corpus.name}
     if kind == "compare":
-        return say("space.called_compare", **named, other=facts.other.name if facts.other is not None else "", n=f"{counts['texts']:,}")
+        return say(
+            "space.called_compare",
+            **named,
+            other=facts.other.name if facts.other is not None else "",
+            n=say.count("texts", counts["texts"]),
+        )
     if kind == "circuit":
         options = facts.options_as(CircuitOptions)
         return say("runs.called_circuit", **named, answer=options.answer, against=options.against)
     if kind == "space":
-        return say("space.called", **named, n=f"{counts['texts']:,}")
+        return say("space.called", **named, n=say.count("texts", counts["texts"]))
     if kind == "coreference":
-        return say("grammar.called_coreference", **named, n=f"{counts['mentions']:,}")
+        return say("grammar.called_coreference", **named, n=say.count("mentions", counts["mentions"]))
     if kind in GRAMMAR:
-        return say("grammar.called", **named, n=f"{counts['sentences']:,}")
-    return say("runs.called", **named, texts=f"{counts['texts']:,}")
+        return say("grammar.called", **named, n=say.count("sentences", counts["sentences"]))
+    return say("runs.called", **named, texts=say.count("texts", counts["texts"]))

@@ -27,11 +27,18 @@ def show_comparison(say: Say, run: Run, folder: Path) -> None:
     models = tuple(escaped(model) for model in names)
     corpus = escaped(str(run.facts.corpus.name))
     st.caption(
-        say("space.provenance", a=models[0], b=models[1], corpus=corpus, texts=f"{counts['texts']:,}", tokens=f"{counts['tokens']:,}")
+        say(
+            "space.provenance",
+            a=models[0],
+            b=models[1],
+            corpus=corpus,
+            texts=say.count("texts", counts["texts"]),
+            tokens=say.count("tokens", counts["tokens"]),
+        )
     )
     for left, why in run.facts.left_out.items():
         st.warning(say("space.left_out"), icon=":material/info:")
-        st.code(f"{left}: {why}", language=None, wrap_lines=True)
+        st.code(f"{left}: {say.translated(why)}", language=None, wrap_lines=True)
     apart = summarise_divergence(run.table("compare"))
     level = say(f"space.level_{run.facts.level}")
     st.markdown(say("space.apart", mean=f"{apart.mean:.3f}", most=f"{apart.largest:.3f}", head=str(apart.head), level=level))

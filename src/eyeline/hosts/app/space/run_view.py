@@ -47,7 +47,15 @@ def show_space(say: Say, run: Run, folder: Path) -> None:
     """The live pictures first, then what may be believed of them."""
     name, counts = folder.name, run.facts.counts
     model, corpus = (escaped(str(name_shown)) for name_shown in (run.facts.model.name, run.facts.corpus.name))
-    st.caption(say("corpus.provenance", model=model, corpus=corpus, texts=f"{counts['texts']:,}", tokens=f"{counts['tokens']:,}"))
+    st.caption(
+        say(
+            "corpus.provenance",
+            model=model,
+            corpus=corpus,
+            texts=say.count("texts", counts["texts"]),
+            tokens=say.count("tokens", counts["tokens"]),
+        )
+    )
     for what in ("too_long", "unreadable"):
         if counts.get(what):
             st.caption(say(f"space.{what}", n=f"{counts[what]:,}"))
