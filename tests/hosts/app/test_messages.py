@@ -17,7 +17,10 @@ from eyeline.words import Words
 FOLDER = Path(app.__file__).parent
 LABELS = Path(__file__).parents[3] / "frontend" / "src" / "core" / "words" / "labels.ts"
 #: Messages that are the same in every language on purpose.
-SAME = re.compile(r"view\.drawn_(?:globenc|alti|decompx)|space\.project_(?:pca|umap|tsne)|learn\.limits\.choice_.*|view\.(png|pdf)")
+SAME = re.compile(
+    r"view\.drawn_(?:globenc|alti|decompx)|space\.project_(?:pca|umap|tsne)|learn\.limits\.choice_.*|view\.(png|pdf)"
+    r"|(?:corpus\.provenance|grammar\.provenance_syntax|runs\.called)"  # blanks alone, which are counts with their nouns
+)
 
 
 def catalogue(language: str) -> dict[str, str]:
