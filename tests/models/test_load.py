@@ -286,3 +286,8 @@ UNKNOWN_IDS = torch.full((1, 3), 10**6)
 def test_tensors_that_do_not_fit_are_refused(minilm, given):
     with pytest.raises(EyelineError):
         minilm.trace_inputs(given)
+
+
+def test_tensors_of_two_texts_are_refused_with_how_to_give_one(minilm):
+    with pytest.raises(TraceError, match=r"A batch of 2, where 1 was expected.\n.*one text at a time"):
+        minilm.trace_inputs({"input_ids": torch.ones(2, 3, dtype=torch.long)})

@@ -43,11 +43,15 @@ class LayerAttention:
     def __post_init__(self) -> None:
         batch, _, n_query, n_key = self.weights.shape
         rows_fit = n_query <= max(self.n_queries) if self.in_blocks else n_query == max(self.n_queries)
-        if batch != len(self.n_queries) or not rows_fit or n_key != max(self.n_keys):
+        if batch != len(self.n_queries):
             raise TraceError(
-                f"Attention of shape {list(self.weights.shape)} for {len(self.n_queries)} texts of up to"
-                f" {max(self.n_queries)} queries and {max(self.n_keys)} keys.",
-                "One text at a time can be given as tensors; and attention must cover the tokens one to one (no windows, no pooling).",
+                f"A batch of {batch}, where {len(self.n_queries)} was expected.",
+                "Give the tensors of one text at a time: shape [1, tokens].",
+            )
+        if not rows_fit or n_key != max(self.n_keys):
+            raise TraceError(
+                f"Attention of {n_query} queries and {n_key} keys for a text of {max(self.n_queries)} and {max(self.n_keys)}.",
+                "Attention must cover the tokens one to one (no windows, no pooling).",
             )
 
 

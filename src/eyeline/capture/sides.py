@@ -77,11 +77,11 @@ class SidesReader:
     def read(self, source: Source, truncate: bool) -> Sides:
         """The tokens of a text; of an encoder-decoder model's text, also what the decoder has written."""
         if self.tokenizer is None:
-            raise ModelError(f"{self.name} has no tokeniser.", "Give it tensors: model.trace_inputs({...}).")
+            raise ModelError(f"{self.name} has no tokeniser.", "Give it tensors, in Python: model.trace_inputs({…}).")
         if self.hf.main_input_name != "input_ids":
             raise ModelError(
                 f"{self.name} reads {self.hf.main_input_name!r}, not a text.",
-                f"Give it tensors: model.trace_inputs({{{self.hf.main_input_name!r}: …}}).",
+                f"Give it tensors, in Python: model.trace_inputs({{{self.hf.main_input_name!r}: …}}).",
             )
         if not self.hf.config.is_encoder_decoder:
             return Sides(self._encode(source, truncate))
