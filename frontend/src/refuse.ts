@@ -3,7 +3,7 @@ import { el } from "./controls/dom";
 import { labelsWith } from "./core/words/labels";
 import type { State } from "./core/input/contract";
 
-/** A view that stands on the page: it takes a state from its host, and it can be taken away. */
+/** A view on the page: it accepts a state from its host, and it can be removed. */
 export interface Mounted {
   accept(patch: Partial<State>): void;
   destroy(): void;

@@ -47,15 +47,15 @@ export function stepper(
   ends: (state: State) => [boolean, boolean],
 ): Control {
   const back = el("button", { type: "button", class: "step", "aria-label": words.previous }, "‹");
-  const forth = el("button", { type: "button", class: "step", "aria-label": words.next }, "›");
+  const forward = el("button", { type: "button", class: "step", "aria-label": words.next }, "›");
   on(back, "click", () => move(-1));
-  on(forth, "click", () => move(1));
-  const element = el("span", { class: "stepper" }, inner.element, back, forth);
+  on(forward, "click", () => move(1));
+  const element = el("span", { class: "stepper" }, inner.element, back, forward);
   return {
     element,
     sync(state) {
       inner.sync(state);
-      [back.disabled, forth.disabled] = ends(state);
+      [back.disabled, forward.disabled] = ends(state);
     },
   };
 }

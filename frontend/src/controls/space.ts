@@ -22,7 +22,7 @@ const opened = (state: State): boolean => state.opened;
 /** One layer alone is shown, all its heads with lines. */
 const isSheet = (state: State): boolean => !state.opened && state.rows.length === 1;
 /** How long each layer is shown while layers play, in milliseconds. */
-const BEAT = 900;
+const STEP_MS = 900;
 
 export function spaceToolbar(host: ToolbarHost): Toolbar {
   const { spec, labels, set, find } = host;
@@ -104,7 +104,7 @@ function play({ spec, labels, state, set }: ToolbarHost): Control {
     if (timer) return stop();
     button.setAttribute("aria-pressed", "true");
     step();
-    timer = window.setInterval(step, BEAT);
+    timer = window.setInterval(step, STEP_MS);
   });
   return { element: button, sync: () => undefined };
 }

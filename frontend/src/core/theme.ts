@@ -41,7 +41,7 @@ export const DARK: Theme = {
   mark: "#6b4e00",
 };
 
-/** Notebooks say on their body whether they are dark; the system's wish counts where nobody says. */
+/** Notebooks mark their body as light or dark; where there is no mark, the setting of the system counts. */
 export function hostIsDark(): boolean {
   for (const element of [document.body, document.documentElement]) {
     if (!element) continue;

@@ -40,9 +40,9 @@ function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => v
     onState(state) {
       model.set("state", state);
       clearTimeout(waiting); // a slider would otherwise send a message at every pixel
-      const isAsked = state.off !== (off ?? ""); // a reader waits for the answer
+      const asksForAnswer = state.off !== (off ?? ""); // a reader waits for the answer
       off = state.off;
-      if (isAsked) model.save_changes();
+      if (asksForAnswer) model.save_changes();
       else waiting = setTimeout(() => model.save_changes(), 80);
     },
   });

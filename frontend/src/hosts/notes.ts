@@ -5,8 +5,8 @@ interface Notes {
   parentElement: HTMLElement;
 }
 
-const KEY = "eyeline-notes";
-const HOLD = 10_000; // ms that the address of a saved file stays valid
+const STORAGE_KEY = "eyeline-notes";
+const ADDRESS_MS = 10_000; // how long the address of a saved file stays valid
 
 interface Parts {
   label: HTMLLabelElement;
@@ -22,10 +22,10 @@ function build(parent: HTMLElement): Parts {
   const area = document.createElement("textarea");
   const save = document.createElement("button");
   box.className = "eyeline-notes";
-  Object.assign(area, { id: KEY, rows: 6, maxLength: 20_000, value: sessionStorage.getItem(KEY) ?? "" });
+  Object.assign(area, { id: STORAGE_KEY, rows: 6, maxLength: 20_000, value: sessionStorage.getItem(STORAGE_KEY) ?? "" });
   save.type = "button";
-  label.htmlFor = KEY;
-  area.addEventListener("input", () => sessionStorage.setItem(KEY, area.value));
+  label.htmlFor = STORAGE_KEY;
+  area.addEventListener("input", () => sessionStorage.setItem(STORAGE_KEY, area.value));
   box.append(label, area, save);
   parent.append(box);
   const parts = { label, area, save };
@@ -45,6 +45,6 @@ export default function ({ data, parentElement }: Notes): void {
     link.href = URL.createObjectURL(new Blob([text], { type: "text/plain;charset=utf-8" }));
     link.download = data.name;
     link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), HOLD);
+    setTimeout(() => URL.revokeObjectURL(link.href), ADDRESS_MS);
   };
 }

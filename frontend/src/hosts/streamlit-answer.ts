@@ -7,12 +7,12 @@ interface Component {
 }
 
 const TRIES = 100;
-const AGAIN = 50; // ms: the view may not be drawn yet
+const RETRY_MS = 50; // the view may not be drawn yet
 
 function pass({ digest, answer }: Component["data"], left: number): void {
   const box = document.querySelector(`.eyeline-view[data-digest="${CSS.escape(digest)}"]`);
   if (box) box.dispatchEvent(new CustomEvent("eyeline:answer", { detail: answer }));
-  else if (left > 0) setTimeout(() => pass({ digest, answer }, left - 1), AGAIN);
+  else if (left > 0) setTimeout(() => pass({ digest, answer }, left - 1), RETRY_MS);
 }
 
 export default function ({ data }: Component): void {

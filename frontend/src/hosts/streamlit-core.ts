@@ -9,16 +9,16 @@ export interface Core {
 }
 
 const page = globalThis as typeof globalThis & { eyeline?: Core };
-const ARRIVED = "eyeline:core";
+const CORE_LOADED = "eyeline:core";
 
 export function share(core: Core): void {
   if (page.eyeline) return;
   page.eyeline = core;
-  dispatchEvent(new Event(ARRIVED));
+  dispatchEvent(new Event(CORE_LOADED));
 }
 
 /** The core, as soon as its component has been loaded. */
 export function sharedCore(): Promise<Core> {
   if (page.eyeline) return Promise.resolve(page.eyeline);
-  return new Promise((resolve) => addEventListener(ARRIVED, () => resolve(page.eyeline!), { once: true }));
+  return new Promise((resolve) => addEventListener(CORE_LOADED, () => resolve(page.eyeline!), { once: true }));
 }

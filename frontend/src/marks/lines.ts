@@ -7,7 +7,7 @@ export interface LineSet {
   count: number;
   from: Uint32Array; // row
   to: Uint32Array; // column
-  map: Uint16Array; // place in the list of maps
+  map: Uint16Array; // index in the list of maps
   weight: Float32Array;
   opacity: Float32Array;
 }

@@ -54,7 +54,7 @@ export interface Lines {
   curved: boolean;
   /** Whether the ground is dark. */
   dark?: boolean;
-  /** Heads at the key side, where few lines are drawn. */
+  /** Arrowheads at the key side, where few lines are drawn. */
   arrows?: boolean;
 }
 /** Pixels stretched over a rectangle without smoothing: [row, column] as RGBA words. */
@@ -85,7 +85,7 @@ export interface Segments {
   colour: string;
   widest: number;
   opacity?: number;
-  /** Heads at the second end. */
+  /** Arrowheads at the second end. */
   arrows?: boolean;
 }
 export interface Clip {

@@ -9,7 +9,7 @@ export interface TextSpec {
   segments: number[];
   words: (number | null)[];
   word_texts: string[];
-  /** Parts of speech, one a token, "" where it has none; absent where nobody knows them. */
+  /** Parts of speech, one a token, "" where it has none; absent where they are unknown. */
   tags?: string[];
 }
 

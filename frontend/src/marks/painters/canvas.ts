@@ -119,7 +119,7 @@ function paintManyLines(context: Context, item: Lines): void {
   context.restore();
 }
 
-const SLICE = 1000; // lines painted at once when nobody waits for them
+const SLICE = 1000; // lines painted between two pauses
 
 /**
  * Paints the lines of an item beforehand, for a canvas of this size, with pauses in which the page can answer. The next painting of
@@ -137,7 +137,7 @@ export async function paintAhead(item: Lines, canvas: HTMLCanvasElement, current
     waiting += count;
     if (waiting < SLICE) continue;
     waiting = 0;
-    pixel.drawImage(copy, 0, 0); // browsers paint when somebody looks
+    pixel.drawImage(copy, 0, 0); // makes the browser paint now, not at the next use
     await breathe();
     if (!current()) return;
   }

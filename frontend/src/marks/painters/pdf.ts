@@ -4,7 +4,7 @@ import { parse } from "../../core/colours";
 import { arrowhead } from "../arrows";
 import { batches, ends, FAINT_ARROW } from "../lines";
 import { asBitmap, DIAMOND, pointsOf, type Shape, shapesOf } from "../scatter/clouds";
-import { bins, headOf } from "../scatter/segments";
+import { bins, arrowheadOf } from "../scatter/segments";
 import type { Bitmap, Item, Lines, Rect, Scene, Segments, Text } from "../scene";
 import { bytesOf, PdfFile } from "./pdf-file";
 import { encoded, fontOf, FONTS, quoted, widthOf } from "./pdf-text";
@@ -152,11 +152,11 @@ class Page {
     const parts = batches(item).map((batch) => {
       const drawn = `${this.pen(batch.colour, batch.width, batch.opacity)}\n${batch.members.map(path).join("\n")} S`;
       if (!item.arrows || batch.opacity < FAINT_ARROW) return drawn;
-      const heads = batch.members.map((i) => {
+      const arrowheads = batch.members.map((i) => {
         const [, , x2, y2] = ends(item, i);
         return `${corners(arrowhead(x2 - 1, y2, x2, y2, batch.width))} f`;
       });
-      return `${drawn}\n${this.brush(batch.colour, batch.opacity)}\n${heads.join("\n")}`;
+      return `${drawn}\n${this.brush(batch.colour, batch.opacity)}\n${arrowheads.join("\n")}`;
     });
     return parts.join("\n");
   }
@@ -166,8 +166,8 @@ class Page {
       const look = `${this.pen(item.colour, width(item.widest), opacity)} ${colour(item.colour)} rg`;
       const line = (i: number) =>
         `${to(item.ends[4 * i], item.ends[4 * i + 1], "m")} ${to(item.ends[4 * i + 2], item.ends[4 * i + 3], "l")} S`;
-      const heads = item.arrows ? members.map((i) => `${corners(headOf(item, i, width(item.widest)))} f`) : [];
-      return [look, ...members.map(line), ...heads].join("\n");
+      const arrowheads = item.arrows ? members.map((i) => `${corners(arrowheadOf(item, i, width(item.widest)))} f`) : [];
+      return [look, ...members.map(line), ...arrowheads].join("\n");
     });
     return `q 1 J\n${parts.join("\n")}\nQ`; // round ends
   }

@@ -1,4 +1,4 @@
-// Saves a scene as a file, in the browser, without asking anyone.
+// Saves a scene as a file, in the browser, without a server.
 
 import type { Bitmap, Scene, Text } from "../scene";
 import { bitmapCanvas, measure, paint, paintItem } from "./canvas";

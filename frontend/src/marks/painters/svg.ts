@@ -86,11 +86,11 @@ function writeLines(item: Lines): string {
       const look = `stroke="${b.colour}" stroke-opacity="${n(b.opacity)}" stroke-width="${n(b.width)}"`;
       const drawn = `<path d="${b.members.map(path).join("")}" fill="none" ${look}/>`;
       if (!item.arrows || b.opacity < FAINT_ARROW) return drawn;
-      const heads = b.members.map((i) => {
+      const arrowheads = b.members.map((i) => {
         const [, , x2, y2] = ends(item, i);
         return writeArrowhead(arrowhead(x2 - 1, y2, x2, y2, b.width));
       });
-      return `${drawn}<path d="${heads.join("")}" fill="${b.colour}" fill-opacity="${n(b.opacity)}"/>`;
+      return `${drawn}<path d="${arrowheads.join("")}" fill="${b.colour}" fill-opacity="${n(b.opacity)}"/>`;
     })
     .join("");
 }

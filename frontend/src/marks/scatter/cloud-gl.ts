@@ -1,4 +1,4 @@
-// Scatters painted by WebGL: one context for all views of a page, one buffer a head, pictures handed on to the views' own canvases.
+// Scatters painted by WebGL: one context for all views of a page, one buffer a head, pictures copied to the canvases of the views.
 
 import { DEPTH, LARGER, drawingOrder, isLarge, type Plot } from "./cloud";
 

@@ -8,7 +8,7 @@ interface Stamp {
 }
 
 const stamps = new Map<string, Stamp>();
-const STEPS = 4; // places within a pixel
+const STEPS = 4; // positions within a pixel
 
 /** How much of each pixel a disc (or a diamond of the same area) covers whose middle is off by (fx, fy) of a pixel. */
 function stamp(diameter: number, diamond: boolean, fx: number, fy: number): Stamp {
@@ -84,8 +84,8 @@ function dust(plot: Plot, pixels: Float32Array, width: number, height: number, d
     Math.min(height, Math.round((plot.y + plot.h) * density)) - top,
   ];
   if (w < 2 || h < 2) return;
-  const sums = new Float32Array(4 * w * h); // [row, column, (red, green, blue, how much)]
-  const much = (plot.size * density) ** 2 / 255;
+  const sums = new Float32Array(4 * w * h); // [row, column, (red, green, blue, coverage)]
+  const coverage = (plot.size * density) ** 2 / 255;
   for (let i = 0; i < cloud.count; i++) {
     const x = at[2 * i] * density - 0.5;
     const y = at[2 * i + 1] * density - 0.5;
@@ -96,7 +96,7 @@ function dust(plot: Plot, pixels: Float32Array, width: number, height: number, d
     const row = y | 0;
     const fx = x - col;
     const fy = y - row;
-    const share = (colour >>> 24) * much;
+    const share = (colour >>> 24) * coverage;
     const r = colour & 255;
     const g = (colour >>> 8) & 255;
     const b = (colour >>> 16) & 255;

@@ -25,7 +25,7 @@ export function bins({
 const POINT = 7;
 
 /** The corners of the arrowhead of a segment. */
-export function headOf({ ends }: Segments, i: number, width: number): number[] {
+export function arrowheadOf({ ends }: Segments, i: number, width: number): number[] {
   const [x1, y1, x2, y2] = ends.subarray(4 * i, 4 * i + 4);
   const distance = Math.hypot(x2 - x1, y2 - y1) || 1;
   const back = Math.min(POINT, distance / 3) / distance;
@@ -44,7 +44,7 @@ export function paintSegments(context: Context, item: Segments): void {
       context.moveTo(item.ends[4 * i], item.ends[4 * i + 1]);
       context.lineTo(item.ends[4 * i + 2], item.ends[4 * i + 3]);
       context.stroke();
-      if (item.arrows) paintArrowhead(context, headOf(item, i, width(item.widest)));
+      if (item.arrows) paintArrowhead(context, arrowheadOf(item, i, width(item.widest)));
     }
   }
   context.lineCap = "butt";
@@ -59,8 +59,8 @@ export function writeSegments(item: Segments): string {
       const look = `stroke="${item.colour}" stroke-linecap="round" stroke-width="${n(width(item.widest))}" stroke-opacity="${n(opacity)}"`;
       const lines = `<g fill="none" ${look}>${members.map(line).join("")}</g>`;
       if (!item.arrows) return lines;
-      const heads = members.map((i) => writeArrowhead(headOf(item, i, width(item.widest)))).join("");
-      return `${lines}<path d="${heads}" fill="${item.colour}" fill-opacity="${n(opacity)}"/>`;
+      const arrowheads = members.map((i) => writeArrowhead(arrowheadOf(item, i, width(item.widest)))).join("");
+      return `${lines}<path d="${arrowheads}" fill="${item.colour}" fill-opacity="${n(opacity)}"/>`;
     })
     .join("");
 }

@@ -37,7 +37,7 @@ export class LinesPart {
   private resting = 0;
   private opening = true;
   private isPartial = false;
-  private runs = 0; // of render
+  private runs = 0; // calls of render so far
   private keep: { row: number; y: number } | null = null;
 
   constructor(private stage: Stage) {
@@ -154,7 +154,7 @@ export class LinesPart {
     if (run === this.runs) this.render();
   }
 
-  /** The same at once. */
+  /** Draws them now, in one go. */
   private finish(): void {
     clearTimeout(this.resting);
     if (this.isPartial) this.render();

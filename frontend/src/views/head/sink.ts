@@ -9,7 +9,7 @@ import type { Stage } from "../../registry";
 const SINK = 0.5;
 /** Longer maps are not added up: the view is to be drawn at once. */
 const MOST_WEIGHTS = 2_000_000;
-/** In a short text somebody has to get the attention. */
+/** In a shorter text a large share says nothing: there are too few tokens to share the attention. */
 const FEWEST = 4;
 
 export interface SinkOffer {

@@ -59,7 +59,7 @@ export function modelView(stage: Stage): ViewInstance {
     return row !== undefined && head < headCount(state, row) ? { row, head } : null;
   };
 
-  /** Made once for each look and place: layers come in one by one, and those already there are drawn again with them. */
+  /** Kept for each look and position: layers arrive one by one, and with each of them the earlier ones are drawn again. */
   const itemOf = (thumb: Thumbnail, how: ThumbnailLook, x: number, y: number, size: number): Item => {
     const look = [how.rescale, how.threshold, how.signed, how.colour, how.theme.dark, how.as, x, y, size].join();
     let kept = items.get(thumb);
@@ -255,7 +255,7 @@ export function modelView(stage: Stage): ViewInstance {
     key(event) {
       const step: Record<string, [number, number]> = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
       const state = stage.state();
-      if (state.opened) return false; // the head's own view is on its way
+      if (state.opened) return false; // the view of the opened head is drawn next
       if (event.key in step) {
         const [dr, dc] = step[event.key];
         const hold = (value: number, n: number) => Math.max(0, Math.min(n - 1, value));

@@ -1,4 +1,4 @@
-// The query at which the neuron view opens, where nobody chose one that shows something.
+// The query at which the neuron view opens, where none was given.
 
 import { axes } from "../../core/reading/axes";
 import { lastUnderMask, sum } from "../../core/reading/neuron";
@@ -6,12 +6,12 @@ import type { Stage } from "../../registry";
 
 export class OpeningQuery {
   /** The stack whose query was given, chosen or opened at. */
-  private openedIn: number;
+  private openedStack: number;
   private drawn: number;
 
   constructor(private stage: Stage) {
     const isGiven = stage.given.query !== undefined;
-    this.openedIn = isGiven ? stage.state().stack : -1;
+    this.openedStack = isGiven ? stage.state().stack : -1;
     this.drawn = isGiven ? stage.state().drawn : 0;
   }
 
@@ -24,13 +24,13 @@ export class OpeningQuery {
   private async underMask(live: () => boolean): Promise<void> {
     const { stage } = this;
     const { stack: at, layer } = stage.state();
-    if (this.openedIn === at) return;
+    if (this.openedStack === at) return;
     const stack = stage.spec.stacks[at];
     const { mask, queries: vectors } = stack.layers[layer];
     const rows = axes(stage.spec, { ...stage.state(), level: "token" }, null).rows.units;
     const allowed = mask && vectors && stack.query_text === stack.key_text ? await stage.reader.arrays.get(mask) : null;
     if (!live()) return;
-    this.openedIn = at;
+    this.openedStack = at;
     const last = allowed && lastUnderMask((query) => allowed.block(query), stage.spec.texts[stack.query_text].tokens.length, rows);
     const untouched = stage.state().query === (rows[0] ?? 0);
     if (last !== null && untouched) stage.set({ query: last });
@@ -48,9 +48,9 @@ export class OpeningQuery {
     const block = array.block(Math.min(heads[0], count - 1));
     const sizes = Array.from({ length: queries }, (_, i) => sum(block.slice(i * keys, (i + 1) * keys).map(Math.abs)));
     const most = sizes.indexOf(Math.max(...sizes));
-    if (isNothing(sizes[query], keys) && !isNothing(sizes[most], keys)) this.stage.set({ query: most });
+    if (isZero(sizes[query], keys) && !isZero(sizes[most], keys)) this.stage.set({ query: most });
   }
 }
 
 /** Signed numbers travel in 65,535 steps, of which none is exactly 0. */
-const isNothing = (size: number, keys: number): boolean => size <= (2 * keys) / 65535;
+const isZero = (size: number, keys: number): boolean => size <= (2 * keys) / 65535;

@@ -29,7 +29,7 @@ interface Grid {
   size: number;
   /** How many heads stand side by side. */
   across: number;
-  /** The layers shown, as places in the list of layers. */
+  /** The layers shown, as indices into the list of layers. */
   rows: number[];
   sheet: boolean;
 }
@@ -61,7 +61,7 @@ export class Matrix {
     on(this.canvas, "click", (event) => this.open(this.under(event)));
   }
 
-  /** Px that all columns need. */
+  /** The width that all columns need, in px. */
   get least(): number {
     return LEAST * this.data.stack.heads.length;
   }

@@ -33,8 +33,8 @@ export class Nearest {
         for (const i of this.cells.get(py * this.columns + px) ?? []) {
           const far = (this.at[2 * i] - x) ** 2 + (this.at[2 * i + 1] - y) ** 2;
           if (far >= reach * reach) continue;
-          const likes = wanted(i);
-          if (likes === preferred ? far < least : likes) [best, least, preferred] = [i, far, likes];
+          const isWanted = wanted(i);
+          if (isWanted === preferred ? far < least : isWanted) [best, least, preferred] = [i, far, isWanted];
         }
     return best;
   }

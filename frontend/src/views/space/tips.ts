@@ -55,7 +55,7 @@ export function tipLines(data: SpaceData, tops: Tops, point: number, chosen: num
   return lines;
 }
 
-/** The same for ears. */
+/** The same text for screen readers. */
 export const spokenPoint = (data: SpaceData, tops: Tops, point: number, labels: Labels): string =>
   tipLines(data, tops, point, null, labels)
     .map((line) => line.map((piece) => (typeof piece === "string" ? piece : "token" in piece ? piece.token : piece.number)).join(""))

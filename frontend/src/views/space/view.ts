@@ -201,12 +201,12 @@ export function spaceView(stage: Stage): ViewInstance {
       const state = stage.state();
       const { labels } = stage;
       const [data] = dataOf(state.stack);
-      const called = (project: string) => (project === "fitted" || project === "freed" ? stage.labels[project] : project);
+      const projectionName = (project: string) => (project === "fitted" || project === "freed" ? stage.labels[project] : project);
       const how = [
         ...new Set(
           spaces.map(
             ({ project, gauge, dims }) =>
-              `${called(project)}${gauge === "none" || FITTED.includes(project) ? "" : ` (${gauge})`}, ${dims}-D`,
+              `${projectionName(project)}${gauge === "none" || FITTED.includes(project) ? "" : ` (${gauge})`}, ${dims}-D`,
           ),
         ),
       ].join(" / ");
@@ -214,8 +214,8 @@ export function spaceView(stage: Stage): ViewInstance {
         ? name(state)
         : `${amount(labels, "layers", data.stack.layers.length)} × ${amount(labels, "heads", data.stack.heads.length)}`;
       const size = `${amount(labels, "texts", data.keys.texts.length)} · ${amount(labels, "tokens", data.keys.count)}`;
-      const company = spaces.some(({ held_out }) => held_out === "background") ? ` · ${labels.with_background}` : "";
-      return `${stage.spec.model} · ${how} · ${what} · ${size}${company}`;
+      const background = spaces.some(({ held_out }) => held_out === "background") ? ` · ${labels.with_background}` : "";
+      return `${stage.spec.model} · ${how} · ${what} · ${size}${background}`;
     },
     key: (event) => (stage.state().opened ? single(event) : (parts[0]?.matrix?.key(event) ?? false)),
     find(by) {

@@ -1,10 +1,10 @@
 // eyeline: streamlit-part.js, built from frontend/src
 // src/hosts/streamlit-core.ts
 var page = globalThis;
-var ARRIVED = "eyeline:core";
+var CORE_LOADED = "eyeline:core";
 function sharedCore() {
   if (page.eyeline) return Promise.resolve(page.eyeline);
-  return new Promise((resolve) => addEventListener(ARRIVED, () => resolve(page.eyeline), { once: true }));
+  return new Promise((resolve) => addEventListener(CORE_LOADED, () => resolve(page.eyeline), { once: true }));
 }
 
 // src/hosts/streamlit-part.ts

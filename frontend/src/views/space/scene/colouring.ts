@@ -26,7 +26,7 @@ export interface Colouring {
 const MOST = 11; // names with a colour of their own; the rest shares grey
 const STEPS = 64;
 const FEW = 600;
-const FIVE = [0, 1, 2, 3, 10]; // of the heads' palette: far apart to every kind of sight
+const DISTINCT_HEADS = [0, 1, 2, 3, 10]; // colours of the palette that can be told apart with every kind of colour vision
 
 const paletteColour = (i: number, dark: boolean): string => headColour(i % 12, dark);
 
@@ -81,7 +81,7 @@ export function colouring(
       return byNumber(data, (i) => position(i) / longest, labels.colour_position, ["0", String(longest)], dark);
     }
     case "position5": {
-      const colours = FIVE.map((i) => (dark ? lifted(HEAD_PALETTE[i]) : HEAD_PALETTE[i]));
+      const colours = DISTINCT_HEADS.map((i) => (dark ? lifted(HEAD_PALETTE[i]) : HEAD_PALETTE[i]));
       return {
         of: Uint8Array.from({ length: data.count }, (_, i) => position(i) % 5),
         colours: colours.map(parse),

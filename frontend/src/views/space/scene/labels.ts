@@ -24,7 +24,7 @@ const HIGH = 15;
 const ROOM = 130;
 const MOST = 160;
 
-class Taken {
+class OccupiedBoxes {
   private rects = new Map<number, Rect[]>();
   private key = (x: number, y: number) => Math.floor(y / 32) * 1000 + Math.floor(x / 64);
 
@@ -54,13 +54,13 @@ export function labelItems(
   gap: number,
   theme: Theme,
 ): { items: Item[]; labelled: number[] } {
-  const taken = new Taken();
+  const occupied = new OccupiedBoxes();
   const items: Item[] = [];
   const labelled: number[] = [];
   const seen = new Set<number>();
   // No label covers a point that has a label.
   for (const { point } of wanted.slice(0, 4 * MOST))
-    taken.add({ x: box.x + at[2 * point] - gap / 2, y: box.y + at[2 * point + 1] - gap / 2, w: gap, h: gap });
+    occupied.add({ x: box.x + at[2 * point] - gap / 2, y: box.y + at[2 * point + 1] - gap / 2, w: gap, h: gap });
   for (const { point, number, bold } of wanted) {
     if (labelled.length >= MOST) break;
     const [x, y] = [box.x + at[2 * point], box.y + at[2 * point + 1]];
@@ -76,10 +76,10 @@ export function labelItems(
       { x: x - wide / 2, y: y + gap, w: wide, h: HIGH },
     ];
     const spot = spots.find(
-      (r) => r.x >= box.x && r.x + r.w <= box.x + box.w && r.y >= box.y && r.y + r.h <= box.y + box.h && taken.isFree(r),
+      (r) => r.x >= box.x && r.x + r.w <= box.x + box.w && r.y >= box.y && r.y + r.h <= box.y + box.h && occupied.isFree(r),
     );
     if (!spot) continue;
-    taken.add(spot);
+    occupied.add(spot);
     labelled.push(point);
     const fill = special ? theme.muted : data.values ? theme.text : data.isKey(point) ? theme.key : theme.query;
     items.push({ type: "rect", x: spot.x - 1, y: spot.y, w: spot.w + 2, h: spot.h, fill: theme.ground, opacity: 0.72, radius: 3 });

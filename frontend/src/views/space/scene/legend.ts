@@ -12,7 +12,7 @@ const SIZE = 12;
 const ROW = 18;
 const DOT = 8;
 
-/** Written so that “nan” never shows. */
+/** A number as text; what is not a number is a dash. */
 export const percent = (value: number | null | undefined, decimals = 1): string =>
   value === null || value === undefined ? "–" : `${(100 * value).toFixed(decimals)} %`;
 

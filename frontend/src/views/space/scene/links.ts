@@ -10,7 +10,7 @@ export interface Link {
   weight: number;
 }
 
-/** Below this a line says nothing. */
+/** Weights below this are not drawn. */
 const FAINT = 0.01;
 
 const queriesOf = (data: SpaceData, text: number): [number, number] => [data.queries.starts[text], data.queries.starts[text + 1]];
@@ -21,14 +21,14 @@ export function linksOf(data: SpaceData, tops: Tops, point: number): Link[] {
   const links: Link[] = [];
   const [first, last] = queriesOf(data, text);
   const own = data.own(point);
-  const fromIt = data.values ? data.queries === data.keys : !data.isKey(point);
+  const startsAtPoint = data.values ? data.queries === data.keys : !data.isKey(point);
   const add = (query: number, rank: number) => {
     const key = tops.key(query, rank);
     const weight = tops.weight(query, rank);
     if (key >= 0 && weight >= FAINT && data.queryPoint(query) >= 0)
       links.push({ from: data.queryPoint(query), to: data.keyPoint(key), weight });
   };
-  if (fromIt) for (let rank = 0; rank < tops.ranks; rank++) add(own, rank);
+  if (startsAtPoint) for (let rank = 0; rank < tops.ranks; rank++) add(own, rank);
   else
     for (let query = first; query < last; query++)
       for (let rank = 0; rank < tops.ranks; rank++) if (tops.key(query, rank) === own) add(query, rank);
