@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from eyeline.words import Words
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
+_BYTES = re.compile(r"<0x[0-9A-F]{2}")
 #: From this share of unknown tokens on, a text is hardly read at all.
 MOSTLY = 0.5
 
@@ -22,6 +24,15 @@ def count_unknown(texts: Iterable[TokenizedText], tokenizer: PreTrainedTokenizer
     # Many decoders name their end token as the unknown one, though they know every byte.
     end_id = getattr(tokenizer, "eos_token_id", None)
     return sum(number == unknown_id and number != end_id for number in plain), len(plain)
+
+
+def count_bytes(texts: Iterable[TokenizedText]) -> int:
+    """How many tokens are bytes of a character that the tokeniser has no token for.
+
+    >>> count_bytes([TokenizedText.from_tokens(["▁cat", "▁<0xE7>", "<0x8C 0xAB>"])])
+    2
+    """
+    return sum(_BYTES.search(token) is not None for text in texts for token in text.tokens)
 
 
 def unknown_notices(texts: Iterable[TokenizedText], tokenizer: PreTrainedTokenizerBase | None) -> tuple[str, ...]:

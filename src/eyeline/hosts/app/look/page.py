@@ -22,6 +22,7 @@ from eyeline.hosts.app.look import recipe
 from eyeline.hosts.app.look.beside import beside
 from eyeline.hosts.app.look.figures import show_figures
 from eyeline.hosts.app.look.mask import offer_mask
+from eyeline.hosts.app.look.tokens import explain_tokens, say_language
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.models import answer_of, choices, model_named, model_source, recipe_source, token_count, trace_of, view_cache
 from eyeline.hosts.app.plain import escaped, refuse
@@ -61,6 +62,7 @@ def page(say: Say) -> None:
         label_visibility="collapsed", required=True,
     )  # fmt: skip
     looking = replace(looking, view=kind or looking.view)
+    explain_tokens(say, looking.model, trace)
     offer_mask(say, looking, trace)
     _show(say, looking, trace, beside(say, looking))
     show_figures(say, looking, trace)
@@ -85,6 +87,7 @@ def _form(say: Say) -> Looking | None:
         st.caption(say("look.examples"), width="content")
         for number in range(len(EXAMPLES)):
             st.button(say(f"look.example_{number}"), key=f"example-{number}", on_click=_use_example, args=(number,), type="tertiary")
+        say_language(say, name)
     text, pair = st.session_state["look-text"].strip(), st.session_state["look-pair"].strip()
     if not text:
         st.info(say("look.empty"), icon=":material/edit:")

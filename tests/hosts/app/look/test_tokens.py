@@ -1,0 +1,28 @@
+"""Which languages a model reads, and unknown tokens and bytes, on the Look page."""
+
+from __future__ import annotations
+
+import pytest
+
+from eyeline.hosts.app.messages import Say
+from eyeline.hosts.app.plain import escaped
+from eyeline.text.tokenized import TokenizedText
+from eyeline.text.unknown import count_bytes
+from tests.hosts.app.test_pages import errors, typed
+
+
+@pytest.mark.parametrize("language", ["en", "ja", "ko"])
+def test_the_page_says_which_language_the_model_reads_and_how_many_tokens_it_does_not_know(script, language) -> None:
+    at, say = script("look", language).run(), Say(language)
+    name = escaped(at.session_state["looking"].model)
+    unknown = say("look.unknown", model=name, n=1, total=3, token=escaped("[UNK]"))
+    captions = [caption.value for caption in at.caption]
+    assert say("look.reads_english", model=name) in captions
+    assert unknown not in captions
+    typed(at, "the 🐈 sat")
+    assert errors(at) == []
+    assert unknown in [caption.value for caption in at.caption]
+
+
+def test_tokens_that_are_bytes_are_counted() -> None:
+    assert count_bytes([TokenizedText.from_tokens(["▁<0xE7>", "<0x8C 0xAB>", "▁cat", "<s>"])]) == 2
