@@ -37,7 +37,7 @@ class FileKind:
 
     def damaged(self, path: Path, reason: object) -> StorageError:
         """The error for a file that is of this kind but cannot be trusted."""
-        return StorageError(f"{path}: damaged ({reason}).", f"Delete it and make the {self.name} again.")
+        return StorageError(f"{path}: damaged ({reason}).", "Delete it and make it again.", self.written_by)
 
 
 @dataclass(frozen=True)
