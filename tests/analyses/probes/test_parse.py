@@ -124,6 +124,20 @@ def test_a_parse_is_drawn_with_an_arrowhead_at_every_dependent(run):
     assert any(trace.mode == "markers" for trace in el.figure(run, "probe_parses").data)
 
 
+def test_the_heads_behind_a_pair_stand_under_the_arcs_and_a_menu_has_every_word(run):
+    parse = el.probes.open_probe(run, model=tiny_model()).parse("the cat sat .")
+    figure = el.probes.draw_parse_heads(parse, ("cat", "sat"))
+    grids = [trace for trace in figure.data if trace.type == "heatmap"]
+    score = sum(weight.contribution for weight in parse.pair("cat", "sat"))
+    assert sum(np.nansum(grid.z) for grid in grids) == pytest.approx(score, abs=0.01)
+    labels = [button.label for button in figure.layout.updatemenus[0].buttons]
+    assert labels[0] == "sat → cat"
+    assert len(set(labels)) == len(labels)
+    assert {label.split(" → ")[1] for label in labels} == {"the", "cat", "sat", "."}
+    first = next(button for button in figure.layout.updatemenus[0].buttons if button.label.endswith("→ the"))
+    assert np.nansum(np.array(first.args[0]["z"], float)) == pytest.approx(parse.scores[0, parse.governors[0] + 1], abs=0.01)
+
+
 @pytest.mark.parametrize("word", [None, 1.5, True, ["cat"]])
 def test_a_word_that_is_neither_text_nor_index_is_refused(run, word):
     with pytest.raises(TextError, match="A word given as"):

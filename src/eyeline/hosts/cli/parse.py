@@ -24,15 +24,21 @@ def parse(
     ] = None,
     pair: Annotated[str | None, typer.Option(help="The weight of every head for a dependent and a governor, such as The:cat.")] = None,
     model: Annotated[str | None, typer.Option(help="Where the model is now, if not where it was.", show_default=False)] = None,
-    output: Annotated[Path | None, typer.Option("-o", "--output", help="The arcs as a page: FILE.html", show_default=False)] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="Arcs and the heads of a pair: FILE.html, .png, .svg or .pdf", show_default=False)
+    ] = None,
 ) -> None:
     """Ask a trained probe about your own sentence: the governor of every word, how likely it is, and the heads behind it.
 
     [dim]eyeline parse "The cat sat on the mat." --run run --pair The:cat[/dim]
     """
     from eyeline.analyses.probes.parse import open_probe
-    from eyeline.plots.probes.probe_parses import draw_parse
+    from eyeline.plots.pictures import check_kind, save_pictures
+    from eyeline.plots.probes.parse_heads import draw_parse_heads
     from eyeline.storage.files import write_whole
+
+    if output is not None and output.suffix.lower() not in (".html", ".htm"):
+        check_kind(output.suffix.removeprefix(".").lower(), str(output))
 
     parsed = open_probe(run, probe, model=model).parse(text)
     table = Table("word", "governor", "probability", "heads that spoke most for it")
@@ -40,17 +46,23 @@ def parse(
         cells = (row["word"], row["governor"], f"{100 * float(row['probability']):.1f} %", row["heads"])
         table.add_row(*(escape(str(cell)) for cell in cells))
     console.print(table)
+    chosen = None
     if pair is not None:
         dependent, _, governor = pair.partition(":")
+        chosen = _word(dependent), _word(governor)
         weights = Table("head", "direction", "attention", "weight", "contribution")
-        for weight in parsed.pair(_word(dependent), _word(governor))[:10]:
+        for weight in parsed.pair(*chosen)[:10]:
             direction = Words().name("direction", weight.direction)
             numbers = (f"{weight.attention:.3f}", f"{weight.weight:+.3f}", f"{weight.contribution:+.3f}")
             weights.add_row(str(weight.head), direction, *numbers)
         console.print(weights)
     console.print(f"[dim]{escape(parsed.probe)} on {escape(parsed.model)}. What can be read off attention, not what the model uses.[/dim]")
     if output is not None:
-        write_whole(output, [draw_parse(parsed).to_html(include_plotlyjs=True).encode()])
+        drawn = draw_parse_heads(parsed, chosen)
+        if output.suffix.lower() in (".html", ".htm"):
+            write_whole(output, [drawn.to_html(include_plotlyjs=True).encode()])
+        else:
+            save_pictures({output: drawn})
         console.print(f"Saved to {escape(str(output))}", highlight=False)
 
 

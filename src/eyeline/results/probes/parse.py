@@ -79,10 +79,14 @@ class Parse:
             "probability": [float(row[i]) for i in order],
         })  # fmt: skip
 
+    def indices(self, dependent: str | int, governor: str | int) -> tuple[int, int]:
+        """A pair of words as their indices; -1 for ROOT."""
+        return self._index(dependent), -1 if governor in (ROOT, -1) else self._index(governor)
+
     def pair(self, dependent: str | int, governor: str | int) -> list[HeadWeight]:
         """Every head for one pair of words, such as ("The", "cat"), the largest contribution first. governor: a word, or "ROOT"."""
-        row = self._index(dependent)
-        column = 0 if governor in (ROOT, -1) else self._index(governor) + 1
+        row, column = self.indices(dependent, governor)
+        column += 1
         attention, weights = self.attention[row, column], self.weights[row, column]  # [direction, head]
         every = [
             HeadWeight(head, direction, float(attention[d, k]), float(weights[d, k]), float(attention[d, k] * weights[d, k]))
