@@ -8,7 +8,8 @@ from plotly.subplots import make_subplots
 
 from eyeline.plots.probes.probe_parses import PANEL, draw_parse
 from eyeline.plots.style import SANS, Style, plain
-from eyeline.results.probes.parse import ARC_DIRECTIONS, ROOT, Parse
+from eyeline.results.grammar.directions import ARC_DIRECTIONS
+from eyeline.results.probes.parse import ROOT, Parse
 
 #: Pixels of one layer in a grid of heads, of the lowest grid, and between the arcs and the grids: the menu and the titles.
 ROW, LOWEST, BETWEEN = 18, 90, 80
