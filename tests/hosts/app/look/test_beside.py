@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from eyeline.hosts.app.messages import Say
-from tests.hosts.app.test_pages import errors
+from eyeline.hosts.app.plain import escaped
+from tests.hosts.app.test_pages import errors, typed
 
 
 @pytest.mark.parametrize("language", ["en", "ja", "ko"])
@@ -19,9 +20,25 @@ def test_a_quantity_is_chosen_by_its_name_in_the_visitors_language_and_drawn(scr
     assert at.session_state["look-opened"]["state"]["drawn"] == 1
 
 
+@pytest.mark.parametrize("language", ["en", "ja", "ko"])
+def test_quantities_about_an_answer_are_not_offered_where_there_is_none_and_the_page_says_why(script, language) -> None:
+    at, say = script("look", language).run(), Say(language)
+    names = ["gradient", "relevance", "integrated-gradients", "logits"]
+    labels = [say(f"view.drawn_{name.replace('-', '_')}") for name in names]
+    assert not set(labels) & set(at.multiselect(key="look-beside").options)
+    told = say("look.beside_left_out", names=", ".join(map(escaped, labels)), model=escaped(at.session_state["looking"].model))
+    assert told in [caption.value for caption in at.caption]
+
+
 def test_a_quantity_that_the_model_refuses_is_named_and_the_page_lives_on(script) -> None:
     at = script("look").run()
-    at.multiselect(key="look-beside").select("gradient").run()
+    at.selectbox(key="look-model").select("e5-small-mlm")
+    typed(at, "He drank [MASK].")
+    at.multiselect(key="look-beside").select("logits").run()
     assert not at.exception
-    assert any("head" in message.value or "answer" in message.value for message in [*at.error, *at.code])
+    assert any("norm" in message.value for message in [*at.error, *at.code])
     assert at.session_state["look-opened"]["request"][-1] == ()
+    at.selectbox(key="look-model").select("e5-small")
+    at.button(key="look-show").click().run()
+    assert errors(at) == []
+    assert at.multiselect(key="look-beside").value == []

@@ -64,7 +64,7 @@ def page(say: Say) -> None:
     looking = replace(looking, view=kind or looking.view)
     explain_tokens(say, looking.model, trace)
     offer_mask(say, looking, trace)
-    _show(say, looking, trace, beside(say, looking))
+    _show(say, looking, trace, beside(say, looking, trace))
     show_figures(say, looking, trace)
 
 
