@@ -78,7 +78,7 @@ def draw_parse_heads(parse: Parse, pair: tuple[str | int, str | int] | None = No
         updatemenus=[{"buttons": buttons, "x": 0, "xanchor": "left", "y": top, "yanchor": "top", "direction": "down", "active": 0}],
     )  # fmt: skip
     figure.add_annotation(
-        text=words("figure.parse_heads.meaning"), x=1, y=top - 6 / whole, xref="paper", yref="paper", xanchor="right", yanchor="top",
+        text=words("figure.label.parse_heads"), x=1, y=top - 6 / whole, xref="paper", yref="paper", xanchor="right", yanchor="top",
         showarrow=False, font={"color": theme.quiet},
     )  # fmt: skip
     return figure
