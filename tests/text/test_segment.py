@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eyeline.text import segment as module
 from eyeline.text.segment import segment
 from tests.text.treebank.treebanks import treebank
 
@@ -22,6 +23,19 @@ def test_words_cover_every_character_that_is_not_white_space_once(text: str) -> 
     assert all(start < end for start, end in spans)
     assert all(left[1] <= right[0] for left, right in pairwise(spans))
     assert "".join("".join(words(text)).split()) == "".join(text.split())
+
+
+PARTS = ["a", "b.c", "'s", "3", ",", ":", ".", "@", "www.", "http://", "x.org", "/?", "...", "_", "-", "%", "~~", " ", "\n", ")", '"']
+
+
+@given(st.text(st.characters(max_codepoint=127)) | st.lists(st.sampled_from(PARTS)).map("".join))
+def test_the_quick_pattern_for_ascii_finds_the_words_of_the_general_one(text: str) -> None:
+    general = [
+        (chunk.start() + match.start(), chunk.start() + match.end())
+        for chunk in module._CHUNK.finditer(text)
+        for match in module._WORD.finditer(chunk[0])
+    ]
+    assert segment(text) == general
 
 
 @pytest.mark.parametrize(

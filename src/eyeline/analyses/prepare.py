@@ -12,6 +12,7 @@ from eyeline.errors import ModelError, TextError
 from eyeline.models.model import Model
 from eyeline.text.corpora.corpus import Corpus, Document, Item
 from eyeline.text.encode import encode
+from eyeline.text.encode_many import encode_many
 from eyeline.text.pairs import PairTally, build_pairs
 from eyeline.text.tokenized import TokenizedText
 from eyeline.text.unknown import MOSTLY, count_unknown
@@ -44,8 +45,8 @@ class Preparation:
         if self.longest is not None and self.longest < 4:
             raise TextError(f"At most {self.longest} tokens leave no room for a text.", "Give --max-tokens 4 or more.")
 
-    def read(self, document: Document) -> list[Sides]:
-        """The texts of a document: one, several windows, or none."""
+    def read(self, document: Document, encoded: TokenizedText | TextError | None = None) -> list[Sides]:
+        """The texts of a document: one, several windows, or none. encoded: its tokens, or why it has none, where that is known already."""
         self.counts["documents"] += 1
         if (
             not self.window
@@ -57,18 +58,34 @@ class Preparation:
         if self.window and isinstance(document.item, str) and len(document.item) > AT_ONCE:
             pieces = [self._texts(piece) for piece in _pieces(document.item)]
         else:
-            pieces = [self._texts(document.item)]
+            pieces = [self._texts(document.item, encoded)]
         texts = [side for piece in pieces for side in piece or ()]
         if None in pieces:  # of a long document perhaps only some
             self.counts["unreadable_pieces" if texts else "unreadable"] += pieces.count(None) if texts else 1
         return texts
 
-    def _texts(self, item: Item) -> list[Sides] | None:
-        """The texts that an item makes, none where it is too long; None: it cannot be read."""
+    def read_many(self, documents: Sequence[Document]) -> list[Sides]:
+        """The texts of these documents, in order, as `read` gives them; plain texts are tokenised together."""
+        encoded: dict[int, TokenizedText | TextError] = {}
+        if not self.model.hf.config.is_encoder_decoder:
+            most = AT_ONCE if self.window else CHARACTERS_A_TOKEN * self.longest if self.longest is not None else None
+            plain = [
+                index
+                for index, document in enumerate(documents)
+                if isinstance(document.item, str) and (most is None or len(document.item) <= most)
+            ]
+            texts = [str(documents[index].item) for index in plain]
+            encoded = dict(zip(plain, encode_many(self.model.tokenizer, texts), strict=True))
+        return [side for index, document in enumerate(documents) for side in self.read(document, encoded.get(index))]
+
+    def _texts(self, item: Item, encoded: TokenizedText | TextError | None = None) -> list[Sides] | None:
+        """The texts that an item makes, none where it is too long; None: it cannot be read. encoded: its tokens, where they are known."""
         try:
             if self.model.hf.config.is_encoder_decoder and isinstance(item, tuple):
                 return self._read_and_written(item)
-            sides = Sides(self._encode(item))
+            if isinstance(encoded, TextError):
+                return None
+            sides = Sides(self._encode(item) if encoded is None else encoded)
             if self.longest is None or len(sides.source) <= self.longest:
                 texts = [sides]
             elif self.window and not isinstance(item, tuple):

@@ -59,7 +59,7 @@ def encode(
         sides.append(_side(tokenizer, pair, pair_words, "second text", ("pair", "pair_words")))
     alone = sides[0].pieces if len(sides) == 1 else None  # a pair is read together
     whole = alone or read(tokenizer, *(side.text for side in sides))
-    _check_unknown(tokenizer, whole)
+    check_unknown(tokenizer, whole.ids, whole.spans)
     pieces = _fit(whole, len(sides), max_length, truncate)
 
     word_of: list[int | None] = [None] * len(pieces.ids)
@@ -112,9 +112,9 @@ def _words(side: _Side, pieces: Pieces, number: int, cut: bool) -> TokenWords:
     return group(side.text, segment(side.text), spans, shown, cut=cut)
 
 
-def _check_unknown(tokenizer: PreTrainedTokenizerBase, pieces: Pieces) -> None:
+def check_unknown(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int], spans: Sequence[Span | None]) -> None:
     """A whole page that became one unknown token would be a picture of nothing."""
-    for number, span in zip(pieces.ids, pieces.spans, strict=True):
+    for number, span in zip(ids, spans, strict=True):
         if span is not None and span[1] - span[0] > LONGEST_UNKNOWN and number == tokenizer.unk_token_id:
             raise TextError(
                 f"{span[1] - span[0]:,} characters without a space became one unknown token ({tokenizer.unk_token}).",

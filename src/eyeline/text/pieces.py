@@ -69,13 +69,19 @@ def read(tokenizer: PreTrainedTokenizerBase, text: str, pair: str | None = None)
     return pieces
 
 
-def _read_fast(tokenizer: PreTrainedTokenizerBase, text: str, pair: str | None) -> Pieces:
+def settle(tokenizer: PreTrainedTokenizerBase) -> Any:
+    """The engine of a fast tokeniser. A truncation or padding that was saved with it goes once, before any thread encodes."""
     backend: Any = tokenizer.backend_tokenizer
-    with _SETTLING:  # a truncation or padding that was saved with the tokeniser goes once, before any thread encodes
+    with _SETTLING:
         if backend.truncation is not None:
             backend.no_truncation()
         if backend.padding is not None:
             backend.no_padding()
+    return backend
+
+
+def _read_fast(tokenizer: PreTrainedTokenizerBase, text: str, pair: str | None) -> Pieces:
+    settle(tokenizer)
     encoded = tokenizer(text, pair, truncation=False, padding=False, return_offsets_mapping=True, verbose=False)
     encoding: Any = encoded.encodings[0]
     byte_level = is_byte_level(tokenizer)

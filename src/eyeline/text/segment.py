@@ -19,6 +19,7 @@ whole Japanese sentence as one word in byte-level ones; the figures are in docs/
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Protocol
@@ -43,6 +44,17 @@ _WORD = regex.compile(
     | \X
     """,
     regex.V1 | regex.VERBOSE,
+)
+#: The same for text of ASCII alone, where the standard library's engine does it ten times faster. White space stands between words.
+_ASCII_WORD = re.compile(
+    r"""
+    [A-Za-z0-9._%+-]{1,64}+@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})+
+    | (?:https?://|www\.)[!\x23-;=\x3f-\x7e]+(?<![.,;:!?')\]])
+    | [A-Za-z0-9_]+(?:['.][A-Za-z0-9_]+|[,:][0-9][A-Za-z0-9_]*)*
+    | ([!"\#%&'()*,\-./:;?@\[\\\]{}])\1*
+    | [^ \t\n\r\f\v]
+    """,
+    re.VERBOSE,
 )
 _CHUNK = regex.compile(r"\S+")
 _KANA = regex.compile(f"[{KANA}]")
@@ -71,12 +83,18 @@ def segment(text: str) -> list[Span]:
     >>> [text[a:b] for text in ["Don't panic, 3.14!", "猫が好き", "고양이가 좋다."] for a, b in segment(text)]
     ["Don't", 'panic', ',', '3.14', '!', '猫', 'が', '好き', '고양이가', '좋다', '.']
     """
+    if text.isascii():
+        return [match.span() for match in _ASCII_WORD.finditer(text)]
     language = "japanese" if _KANA.search(text) else "korean" if _HANGUL.search(text) else "chinese"
     return [span for chunk in _CHUNK.finditer(text) for span in _chunk_words(chunk[0], chunk.start(), language)]
 
 
 def _chunk_words(chunk: str, offset: int, language: str) -> Iterator[Span]:
     """Words of a stretch without white space. The Japanese model sees the whole stretch: its context is worth a point of word F1."""
+    if chunk.isascii():
+        for match in _ASCII_WORD.finditer(chunk):
+            yield offset + match.start(), offset + match.end()
+        return
     ends: list[int] | None = None
     for match in _WORD.finditer(chunk):
         start, end = match.span()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -62,6 +62,23 @@ class TokenizedText:
             raise TextError(f"A token belongs to a word outside 0…{len(self.word_texts) - 1}.")
         if any(segment not in (0, 1) for segment in self.segments):
             raise TextError("Segments are 0 (first text) or 1 (second text).")
+
+    def __getattr__(self, name: str) -> Any:
+        """Called for what is not there yet: the words of a text that was read in a batch, grouped when somebody asks for them."""
+        group = self.__dict__.get("_group_words")
+        if group is None or name not in ("words", "word_texts"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        words, texts = group()
+        self.__dict__.update(words=words, word_texts=texts)
+        del self.__dict__["_group_words"]
+        return self.__dict__[name]
+
+    @classmethod
+    def without_words(cls, group: Callable[[], tuple[tuple[int | None, ...], tuple[str, ...]]], **fields: Any) -> TokenizedText:
+        """A text whose words are grouped by this function, when somebody asks for them. The fields come from a tokeniser: unchecked."""
+        text = object.__new__(cls)
+        text.__dict__.update(fields, _group_words=group)
+        return text
 
     def __len__(self) -> int:
         return len(self.tokens)

@@ -20,10 +20,14 @@ MOSTLY = 0.5
 def count_unknown(texts: Iterable[TokenizedText], tokenizer: PreTrainedTokenizerBase | None) -> tuple[int, int]:
     """How many tokens of the texts are unknown, and how many there are, special ones left out."""
     unknown_id = getattr(tokenizer, "unk_token_id", None)
-    plain = [number for text in texts for number, is_special in zip(text.ids, text.special, strict=False) if not is_special]
     # Many decoders name their end token as the unknown one, though they know every byte.
-    end_id = getattr(tokenizer, "eos_token_id", None)
-    return sum(number == unknown_id and number != end_id for number in plain), len(plain)
+    counts = unknown_id is not None and unknown_id != getattr(tokenizer, "eos_token_id", None)
+    unknown = tokens = 0
+    for text in texts:
+        tokens += text.special.count(False) if text.ids else 0
+        if counts and unknown_id in text.ids:
+            unknown += sum(number == unknown_id and not is_special for number, is_special in zip(text.ids, text.special, strict=True))
+    return unknown, tokens
 
 
 def count_bytes(texts: Iterable[TokenizedText]) -> int:

@@ -150,7 +150,7 @@ class _Loop:
             if number < done[0]:
                 continue
             self.preparation.counts = Counter()
-            texts = [side for document in group for side in self.preparation.read(document)]
+            texts = self.preparation.read_many(group)
             if number > done[0] or not done[1]:  # else the group was counted before the run was interrupted
                 self.counts += self.preparation.counts
             cut = self.model.in_batches(texts, self._batch_tokens())

@@ -1,0 +1,107 @@
+"""Many plain texts at once: the fast tokeniser reads them together, and words are grouped only for texts whose words somebody asks for.
+
+The same tokens as `encode` gives one by one; the first text of every batch is read both ways and compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from eyeline.errors import EyelineError, TextError
+from eyeline.text.checks import check_text
+from eyeline.text.display import is_byte_level, show
+from eyeline.text.encode import check_unknown, encode
+from eyeline.text.pieces import settle
+from eyeline.text.segment import segment
+from eyeline.text.tokenized import Span, TokenizedText
+from eyeline.text.words import group
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+
+def encode_many(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str]) -> list[TokenizedText | TextError]:
+    """The tokens of each text, special ones added; in place of a text that cannot be read, the error."""
+    if not getattr(tokenizer, "is_fast", False) or not texts:
+        return [_alone(tokenizer, text) for text in texts]
+    results: list[TokenizedText | TextError | None] = []
+    for text in texts:
+        try:
+            check_text(text, "text")
+            results.append(None)
+        except TextError as error:
+            results.append(error)
+    wanted = [index for index, result in enumerate(results) if result is None]
+    read = _read(tokenizer, [texts[index] for index in wanted])
+    if read and not _same(tokenizer, texts[wanted[0]], read[0]):  # this tokeniser does more than its engine: one by one, then
+        return [_alone(tokenizer, text) for text in texts]
+    for index, encoded in zip(wanted, read, strict=True):
+        results[index] = encoded
+    return [result for result in results if result is not None]
+
+
+def _alone(tokenizer: PreTrainedTokenizerBase, text: str) -> TokenizedText | TextError:
+    try:
+        return encode(tokenizer, text)
+    except TextError as error:
+        return error
+
+
+def _read(tokenizer: PreTrainedTokenizerBase, texts: list[str]) -> list[TokenizedText | TextError]:
+    backend: Any = settle(tokenizer)
+    try:
+        encodings = backend.encode_batch(texts, add_special_tokens=True)
+    except Exception:  # noqa: BLE001 - any tokeniser's code runs here: one text of the batch: each says for itself
+        return [_alone(tokenizer, text) for text in texts]
+    byte_level, unknown, unknown_id = is_byte_level(tokenizer), tokenizer.unk_token, tokenizer.unk_token_id
+    typed = "token_type_ids" in tokenizer.model_input_names
+    pieces: dict[int, str] = {}  # how each id is shown
+    results: list[TokenizedText | TextError] = []
+    for text, encoding in zip(texts, encodings, strict=True):
+        ids, owners = encoding.ids, encoding.sequence_ids
+        if 0 not in owners:
+            results.append(_alone(tokenizer, text))
+            continue
+        if not pieces.keys() >= set(ids):
+            for number, piece in zip(ids, encoding.tokens, strict=True):
+                pieces.setdefault(number, show(unknown if number == unknown_id else piece, byte_level))
+        special = tuple([owner is None for owner in owners])
+        shown = tuple([pieces[number] for number in ids])
+        spans = tuple(encoding.offsets)
+        try:
+            if unknown_id in ids:
+                check_unknown(tokenizer, ids, spans)
+        except EyelineError:
+            results.append(_alone(tokenizer, text))
+            continue
+        results.append(
+            TokenizedText.without_words(
+                partial(_words, text, shown, special, spans),
+                tokens=shown,
+                segments=(0,) * len(ids),
+                special=special,
+                ids=tuple(ids),
+                spans=spans,
+                sources=(text,),
+                types=tuple(encoding.type_ids) if typed else (),
+            )
+        )
+    return results
+
+
+def _words(
+    text: str, shown: tuple[str, ...], special: tuple[bool, ...], spans: tuple[Span, ...]
+) -> tuple[tuple[int | None, ...], tuple[str, ...]]:
+    own = [position for position, is_special in enumerate(special) if not is_special]
+    words = group(text, segment(text), [spans[position] for position in own], [shown[position] for position in own], cut=False)
+    of = iter(words.of)
+    return tuple([None if is_special else next(of) for is_special in special]), words.texts
+
+
+def _same(tokenizer: PreTrainedTokenizerBase, text: str, read: TokenizedText | TextError) -> bool:
+    alone = _alone(tokenizer, text)
+    if isinstance(alone, TextError) or isinstance(read, TextError):
+        return isinstance(alone, TextError) and isinstance(read, TextError)
+    return alone == read

@@ -1,0 +1,71 @@
+"""Many texts at once give what each gives alone: tokens, spans, words, and errors where one alone has one."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+
+from eyeline.errors import TextError
+from eyeline.text import encode_many as module
+from eyeline.text.encode import encode
+from eyeline.text.encode_many import encode_many
+from tests.text.sample_tokenisers import LINES
+
+TEXTS = [
+    *LINES[:6],
+    "",
+    "   ",
+    "a\u0301 combining, 🙂🙂 emoji, ¿qué?",
+    "two  spaces\nand a line\tand a tab ",
+    "[SEP] written in a text </s>",
+    "x" * 1200,
+    "It purred.",
+    "\x00control\x1fcharacters",
+]
+
+
+def alone(tokenizer: Any, text: str) -> object:
+    try:
+        return encode(tokenizer, text)
+    except TextError as error:
+        return str(error)
+
+
+def test_every_tokeniser_reads_many_texts_as_it_reads_each(tokenizer: Any) -> None:
+    together = [str(result) if isinstance(result, TextError) else result for result in encode_many(tokenizer, TEXTS)]
+    assert together == [alone(tokenizer, text) for text in TEXTS]
+
+
+def test_words_are_grouped_when_somebody_asks(minilm: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+    original = module.segment
+    monkeypatch.setattr(module, "segment", lambda text: calls.append(text) or original(text))
+    text = encode_many(minilm.tokenizer, ["It purred loudly.", "The cat."])[1]
+    assert not isinstance(text, TextError)
+    assert calls == ["It purred loudly."]  # the first text, which is read both ways
+    assert text.word_texts == ("The", "cat", ".")
+    assert text.words == (None, 0, 1, 2, None)
+    assert calls == ["It purred loudly.", "The cat."]  # once
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = text.nothing
+
+
+def test_a_text_without_its_words_yet_can_be_sent_to_another_process(minilm: Any) -> None:
+    text = encode_many(minilm.tokenizer, ["It purred.", "The cat sat."])[1]
+    assert pickle.loads(pickle.dumps(text)) == encode(minilm.tokenizer, "The cat sat.")
+
+
+def test_a_tokeniser_that_does_more_than_its_engine_is_asked_text_by_text(minilm: Any) -> None:
+    class Replacing:
+        """Reads every text in another way than its engine does."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(minilm.tokenizer, name)
+
+        def __call__(self, text: str, *arguments: Any, **options: Any) -> Any:
+            return minilm.tokenizer(text.replace("cat", "dog"), *arguments, **options)
+
+    read = encode_many(Replacing(), ["The cat sat.", "A cat."])  # type: ignore[arg-type]
+    assert [text.tokens[2] for text in read] == ["dog", "dog"]
