@@ -11,9 +11,9 @@ from eyeline.capture.collect import Sides
 from eyeline.errors import ModelError, TextError
 from eyeline.models.model import Model
 from eyeline.text.corpora.corpus import Corpus, Document, Item
+from eyeline.text.corpora.pairs import PairTally, build_pairs
 from eyeline.text.encode import encode
 from eyeline.text.encode_many import encode_many
-from eyeline.text.pairs import PairTally, build_pairs
 from eyeline.text.tokenized import TokenizedText
 from eyeline.text.unknown import MOSTLY, count_unknown
 from eyeline.words import Words

@@ -11,8 +11,8 @@ import pytest
 import eyeline as el
 from eyeline.errors import TextError
 from eyeline.text.corpora.corpus import Document
+from eyeline.text.corpora.pairs import build_pairs, split_sentences
 from eyeline.text.corpora.read import read_corpus
-from eyeline.text.pairs import build_pairs, split_sentences
 from tests.text.treebank.treebanks import treebank
 
 

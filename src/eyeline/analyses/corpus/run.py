@@ -32,7 +32,7 @@ from eyeline.results.run import Run
 from eyeline.results.table import Table
 from eyeline.storage.names import as_path
 from eyeline.text.corpora.corpus import Corpus, Document, Item
-from eyeline.text.pairs import PairTally
+from eyeline.text.corpora.pairs import PairTally
 
 #: Documents are taken in groups of so many, and batched by length within a group.
 GROUP = 256
