@@ -98,7 +98,7 @@ def shared_scale(stack: CapturedStack) -> float:
         correlations = []
         for layer in range(len(stack.layers)):  # one layer at a time: the dot products of all of them would not fit
             queries, keys = vectors_of(stack, layer)
-            correlations.append(AllPairs(queries, shift_keys(queries, keys), text_pairs(stack, layer)).correlation(c))
+            correlations.append(AllPairs(queries, keys, text_pairs(stack, layer), (queries, shift_keys(queries, keys))).correlation(c))
         return np.asarray(np.nanmean(correlations) if np.isfinite(correlations).any() else np.nan)
 
     return float(find_scale(mean, ())[0])

@@ -86,10 +86,10 @@ def gauged(
     if gauge == "searched":
         shift, scale, _ = searched(queries, keys, texts, agreement)
         return queries * scale[..., None, None], (keys + shift[..., None, :]) / scale[..., None, None], scale
-    keys = shift_keys(queries, keys)
+    shifted = shift_keys(queries, keys)
     if scale is None:
-        scale = find_scale(AllPairs(queries, keys, texts).correlation, queries.shape[:-2])[0]
-    return queries * scale[..., None, None], keys / scale[..., None, None], scale
+        scale = find_scale(AllPairs(queries, keys, texts, (queries, shifted)).correlation, queries.shape[:-2])[0]
+    return queries * scale[..., None, None], shifted / scale[..., None, None], scale
 
 
 def searched(
