@@ -39,7 +39,7 @@ def with_question(text: TokenizedText, mask: str, seed: int) -> str:
 
     >>> text = TokenizedText(("a", "cat"), (0, 1), ("a", "cat"), (0, 0), (False, False), (5, 6), ((0, 1), (2, 5)), ("a cat",))
     >>> with_question(text, "[MASK]", seed=1)
-    'a [MASK]'
+    '[MASK] cat'
     """
     source = text.sources[0]
     sizes = Counter(text.words)

@@ -112,7 +112,7 @@ def _shared_scales(stack: CapturedStack, seed: int) -> list[float]:
         for layer, parts in enumerate(by_layer):
             fold, (queries, keys) = parts[number], vectors_of(stack, layer)
             seen = queries[:, fold.rows], keys[:, fold.columns]
-            pairs.append(AllPairs(seen[0], shift_keys(*seen), fold.seen))
+            pairs.append(AllPairs(*seen, fold.seen, (seen[0], shift_keys(*seen))))
 
         def mean(c: np.ndarray, pairs: list[AllPairs] = pairs) -> np.ndarray:
             correlations = [each.correlation(c) for each in pairs]
