@@ -1,4 +1,4 @@
-"""The words of figures and reports: complete in every language, and counted with their grammar."""
+"""The words of figures, views and reports: complete in every language, and counted with their grammar."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ SAME = {"names.target.cls", "names.behaviour.cls", "figure.label.percent", "figu
 } | {
     "names.gauge.attentionviz", "figure.coreference_example.hover", "figure.label.in_stack", "figure.probe_weights.panel",
     "figure.circuit.hover", "names.quantity.globenc", "names.quantity.alti", "names.quantity.decompx",
+    "view.drawn_globenc", "view.drawn_alti", "view.drawn_decompx", "view.png", "view.pdf",
 }  # fmt: skip
 
 
@@ -36,6 +37,12 @@ def test_a_message_has_the_same_blanks_in_every_language(language: str) -> None:
 @pytest.mark.parametrize("language", OTHERS)
 def test_no_message_is_left_in_english(language: str) -> None:
     assert {key for key, text in ENGLISH.items() if Words(language)(key) == text} <= SAME
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_message_is_empty(language: str) -> None:
+    """But the English page behind the views' note, which the front end carries."""
+    assert [key for key, text in Words(language).messages.items() if not text] == (["view.note_page"] if language == "en" else [])
 
 
 def test_a_count_of_one_is_singular() -> None:

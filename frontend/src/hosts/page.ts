@@ -2,12 +2,13 @@
 
 import type { View } from "../core/input/contract";
 import { headInAddress } from "../core/state/address";
+import type { Labels } from "../core/words/labels";
 import { mount } from "../mount";
 
 function start(root: HTMLElement): void {
   try {
     const source = document.getElementById("eyeline-view")!;
-    const view = JSON.parse(source.textContent ?? "") as View;
+    const view = JSON.parse(source.textContent ?? "") as View & { labels?: Partial<Labels> };
     source.remove();
     const opened = headInAddress(view.spec, location.hash);
     if (opened) view.state = { ...view.state, ...opened };
@@ -15,6 +16,7 @@ function start(root: HTMLElement): void {
       onState(state) {
         document.documentElement.dataset.theme = state.theme;
       },
+      labels: view.labels,
       wholePage: true,
     });
   } catch (error) {

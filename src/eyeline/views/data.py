@@ -24,6 +24,8 @@ class ViewData:
     kind: str
     spec: Mapping[str, Any]
     arrays: Mapping[str, Encoded]
+    #: Of the controls and titles of its page: en, ja or ko.
+    language: str = "en"
     #: The live widget and the class name of its still picture, once a notebook shows the view; the model's answer to what is switched off.
     _live: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 

@@ -18,7 +18,7 @@ from eyeline.views import code
 from eyeline.views.data import ViewData
 from eyeline.views.pictures.paint import painted
 from eyeline.views.pictures.still import SAVED, still
-from eyeline.words import LANGUAGES
+from eyeline.words import LANGUAGES, Words
 
 PICTURES = (".svg", ".pdf", ".png")
 DECLARATION = b'<?xml version="1.0" encoding="utf-8"?>\n'
@@ -39,19 +39,20 @@ NO_SCRIPT = "This page draws attention with JavaScript, which is switched off he
 
 def page(view: ViewData) -> str:
     """The page as a string."""
-    return b"".join(chunks(view)).decode()
+    return b"".join(chunks(view, view.language)).decode()
 
 
-def save(view: ViewData, path: str | Path, language: str = "en") -> None:
+def save(view: ViewData, path: str | Path, language: str | None = None) -> None:
     """Write a page (.html), or a picture of what the state shows (.svg, .pdf, .png); whole or not at all.
 
-    language   of the line under a picture that says how it was made: en, ja or ko
+    language   of the page, or of the line under a picture that says how it was made: en, ja or ko; else that of the view
     """
+    language = language or view.language
     if language not in LANGUAGES:
         raise StorageError(f"language={language!r}.", f"Choices: {', '.join(LANGUAGES)}.")
     ending = as_path(path).suffix.lower()
     if ending in (".html", ".htm"):
-        write_whole(path, chunks(view))
+        write_whole(path, chunks(view, language))
     elif ending in PICTURES:
         drawn = still(view, SAVED, language)
         write_whole(path, [DECLARATION + drawn.encode() if ending == ".svg" else painted(drawn, ending[1:])])
@@ -61,18 +62,19 @@ def save(view: ViewData, path: str | Path, language: str = "en") -> None:
         )
 
 
-def chunks(view: ViewData) -> Iterator[bytes]:
-    """The page in pieces, one array at a time, so that a long text is never held twice."""
+def chunks(view: ViewData, language: str) -> Iterator[bytes]:
+    """The page in pieces, one array at a time, so that a long text is never held twice. Its code has the English words already."""
     title = html.escape(printable(f"{view.spec['model']} · {view.kind} view · eyeline"))
     theme = html.escape(str(view.spec["state"].get("theme", "system")))
     yield (
-        f'<!doctype html>\n<html lang="en" data-theme="{theme}">\n<head>\n<meta charset="utf-8">\n'
+        f'<!doctype html>\n<html lang="{language}" data-theme="{theme}">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="referrer" content="no-referrer">\n'
         f'<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<noscript>{NO_SCRIPT}</noscript>\n<main id="view"></main>\n'
         f'<script type="application/json" id="eyeline-view">'
     ).encode()
-    yield f'{{"kind":{inert(view.kind)},"spec":{inert(view.spec)},"arrays":{{'.encode()
+    labels = "" if language == "en" else f'"labels":{inert(Words(language).part("view"))},'
+    yield f'{{"kind":{inert(view.kind)},{labels}"spec":{inert(view.spec)},"arrays":{{'.encode()
     for number, (name, array) in enumerate(view.arrays.items()):
         header = inert(array.header())
         yield f'{"," if number else ""}{inert(name)}:{header[:-1]},"data":"'.encode()

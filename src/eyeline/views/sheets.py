@@ -11,10 +11,11 @@ from eyeline.text.named_pairs import PairsGiven
 from eyeline.views.space import space_view
 
 
-def save_sheets(space: Space, folder: str | Path, *, red: PairsGiven = ()) -> list[Path]:
+def save_sheets(space: Space, folder: str | Path, *, red: PairsGiven = (), language: str = "en") -> list[Path]:
     """Write layer-0.html and so on; the paths. A click on a head opens it.
 
-    red   pairs drawn in red: "it → cat", "brown:##bara", ("it", "cat") or a list of these
+    red        pairs drawn in red: "it → cat", "brown:##bara", ("it", "cat") or a list of these
+    language   of the pages: en, ja or ko
     """
     folder = as_path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -24,9 +25,9 @@ def save_sheets(space: Space, folder: str | Path, *, red: PairsGiven = ()) -> li
         for index, layer in enumerate(stack.layers):
             path = folder / f"{prefix}layer-{layer}.html"
             if space.of == "shared":  # whole, so that every page has the same axes
-                view = space_view(space, stack=stack.name, rows=[index], links="best", pairs=red)
+                view = space_view(space, stack=stack.name, rows=[index], links="best", pairs=red, language=language)
             else:
-                view = space_view(layer_space(space, stack.name, layer), rows=[0], links="best", pairs=red)
+                view = space_view(layer_space(space, stack.name, layer), rows=[0], links="best", pairs=red, language=language)
             view.save(path)
             paths.append(path)
     return paths

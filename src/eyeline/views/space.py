@@ -53,7 +53,7 @@ def space_view(
     beside        a second space of the same corpus, shown side by side with the same sentence selected; layers and heads in both are kept
     stack         where the reader begins: encoder, decoder or cross
     layer, head   the head to open; without them the view begins with all heads
-    language      of the notices and of the table of gauges: en, ja or ko
+    language      of the page, its notices and its table of gauges: en, ja or ko
     options       any other key of the state in docs/view-format.md, such as `colour_points="position"` or `theme="dark"`; `pairs` in red
                   may be "it → cat", "brown:##bara", ("it", "cat") or a list of these, and one that no text holds is refused
     """
@@ -108,7 +108,7 @@ def space_view(
     begin = names.index(stack) if stack else 0
     start = {"stack": begin, **opened(spec["stacks"][begin], shared[names[begin]], layer, head)}
     spec["state"] = {**checked(dict(options), spec, start), **start}
-    return View("space", spec, arrays)
+    return View("space", spec, arrays, language)
 
 
 def check_comparable(space: Space, other: Space, names: list[str]) -> None:

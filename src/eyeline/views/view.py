@@ -26,10 +26,10 @@ class View(ViewData):
         """One self-contained page, as a string."""
         return page(self)
 
-    def save(self, path: str | Path, language: str = "en") -> None:
+    def save(self, path: str | Path, language: str | None = None) -> None:
         """Write a page (.html), or a picture of the view in its present state (.svg, .pdf, .png); whole or not at all.
 
-        language   of the line under a picture that says how it was made: en, ja or ko
+        language   of the page, or of the line under a picture that says how it was made: en, ja or ko; else that of the view
         """
         save(self, path, language)
 

@@ -1,4 +1,4 @@
-"""The words of figures and reports, in English, Japanese and Korean: one folder per language, one TOML file per subject."""
+"""The words of figures, views and reports, in English, Japanese and Korean: one folder per language, one TOML file per subject."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ FOLDER = Path(app.__file__).parent
 LABELS = Path(__file__).parents[3] / "frontend" / "src" / "core" / "words" / "labels.ts"
 #: Messages that are the same in every language on purpose.
 SAME = re.compile(
-    r"view\.drawn_(?:globenc|alti|decompx)|space\.project_(?:pca|umap|tsne)|learn\.limits\.choice_.*|view\.(png|pdf)"
+    r"space\.project_(?:pca|umap|tsne)|learn\.limits\.choice_.*"
     r"|(?:corpus\.provenance|grammar\.provenance_syntax|runs\.called)"  # blanks alone, which are counts with their nouns
 )
 
@@ -64,8 +64,7 @@ def test_every_message_is_written_in_its_language(language, letters):
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_no_message_is_empty(language):
-    """But the English page behind the views' note, which the front end carries."""
-    assert [key for key, text in catalogue(language).items() if not text] == (["view.note_page"] if language == "en" else [])
+    assert [key for key, text in catalogue(language).items() if not text] == []
 
 
 def test_every_message_that_a_page_asks_for_is_there():

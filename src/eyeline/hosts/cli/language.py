@@ -9,10 +9,11 @@ import typer
 from eyeline.words import LANGUAGES
 
 
-def _known(language: str) -> str:
+def known_language(language: str) -> str:
+    """The language, if we have words in it."""
     if language not in LANGUAGES:
         raise typer.BadParameter(f"{language!r}: choose one of {', '.join(LANGUAGES)}.")
     return language
 
 
-Language = Annotated[str, typer.Option(help=f"Language of figures and report: {', '.join(LANGUAGES)}.", callback=_known)]
+Language = Annotated[str, typer.Option(help=f"Language of figures and report: {', '.join(LANGUAGES)}.", callback=known_language)]

@@ -130,7 +130,7 @@ def space(
     console.print(f"{amount}. Pictures: {escape(str(output / PAGE))}", highlight=False)
     console.print(f"Report: {escape(str(report))}", highlight=False)
     if pictures is not None:
-        _save_pictures(result, pictures, pairs)
+        _save_pictures(result, pictures, pairs, language)
 
 
 def compare(
@@ -208,16 +208,16 @@ def compare(
         if pictures is not None:
             named = distinct_names(before.model, after.model)
             for name, space, folder in zip(named, (before, after), ("first", "second"), strict=True):
-                _save_pictures(replace(space, model=name), pictures / folder, pairs)
+                _save_pictures(replace(space, model=name), pictures / folder, pairs, language)
         for line in came_nearer(before, after, pairs):
             console.print(escape(line), highlight=False)
 
 
-def _save_pictures(shown: Space, folder: Path, red: tuple[NamedPair, ...]) -> None:
+def _save_pictures(shown: Space, folder: Path, red: tuple[NamedPair, ...], language: str) -> None:
     from eyeline.plots.space.head_pictures import save_pictures
     from eyeline.views.sheets import save_sheets
 
-    paths = save_pictures(shown, folder, red=red) + save_sheets(shown, folder, red=red)
+    paths = save_pictures(shown, folder, red=red) + save_sheets(shown, folder, red=red, language=language)
     console.print(f"{len(paths)} pictures of {escape(shown.model)}: {escape(str(folder))}", highlight=False)
 
 

@@ -12,9 +12,11 @@ import typer
 from rich.markup import escape
 
 from eyeline.errors import EyelineError
+from eyeline.hosts.cli.language import known_language
 from eyeline.hosts.cli.models import ModelName
 from eyeline.hosts.cli.terminal import console, print_notices
 from eyeline.text.named_pairs import named_pairs
+from eyeline.words import LANGUAGES
 
 if TYPE_CHECKING:
     from eyeline.capture.trace import Trace
@@ -63,6 +65,9 @@ def view(
         typer.Option("--set", help="How it is shown: KEY=VALUE, such as hide_special=true, threshold=0.1, theme=dark, locked=[3]."),
     ] = None,
     truncate: Annotated[bool, typer.Option("--truncate", help="Cut a text that is longer than the model takes.")] = False,
+    language: Annotated[
+        str, typer.Option(help=f"Language of the page or the picture: {', '.join(LANGUAGES)}.", callback=known_language)
+    ] = "en",
     open_file: Annotated[bool, typer.Option("--open", help="Open the file when it is written.")] = False,
 ) -> None:
     """Show one text's attention: a page that works offline, or a picture for a paper.
@@ -76,9 +81,9 @@ def view(
 
     trace = load(model, cache=True).trace(text, pair, truncate=truncate)
     if red or layout is not TokenLayout.columns:
-        _save_graph(trace, output, layer or 0, head or 0, stack, words, red or [], layout)
+        _save_graph(trace, output, layer or 0, head or 0, stack, words, red or [], layout, language)
     else:
-        _save_view(trace.words() if words else trace, output, kind, layer, head, stack, state)
+        _save_view(trace.words() if words else trace, output, kind, layer, head, stack, state, language)
     print_notices(trace.notices)
     console.print(f"Saved to {escape(str(output))}", highlight=False, soft_wrap=True)
     if open_file:
@@ -117,7 +122,7 @@ def _setting(written: str) -> tuple[str, Any]:
 
 
 def _save_view(
-    trace: Trace, output: Path, kind: Kind, layer: int | None, head: int | None, stack: str | None, state: dict[str, Any]
+    trace: Trace, output: Path, kind: Kind, layer: int | None, head: int | None, stack: str | None, state: dict[str, Any], language: str
 ) -> None:
     from eyeline.views import head_view, model_view, neuron_view
     from eyeline.views.spec import opening_head
@@ -131,12 +136,20 @@ def _save_view(
         shown = model_view(trace, layer=layer, head=head, stack=stack)
     else:
         shown = head_view(trace, layer=layer, heads=heads, stack=stack)
-    shown.starting(**state).save(output)
+    shown.starting(**state).save(output, language)
 
 
 def _save_graph(
-    trace: Trace, output: Path, layer: int, head: int, stack: str | None, words: bool, red: list[str], layout: TokenLayout
+    trace: Trace,
+    output: Path,
+    layer: int,
+    head: int,
+    stack: str | None,
+    words: bool,
+    red: list[str],
+    layout: TokenLayout,
+    language: str,
 ) -> None:
     from eyeline.plots.graph.attention_graph import attention_graph
 
-    attention_graph(trace, layer, head, stack=stack, words=words, red=red, layout=layout.value).save(output)
+    attention_graph(trace, layer, head, stack=stack, words=words, red=red, layout=layout.value, language=language).save(output)

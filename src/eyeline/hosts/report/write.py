@@ -34,7 +34,7 @@ figure.on("plotly_unhover", () => point(""));
 def write_report(folder: str | Path, language: str = "en") -> Path:
     """Read a run folder and write figures/*.html, views/*.html and report.html into it; the report's path.
 
-    language   of figures and report: en, ja or ko
+    language   of figures, views and report: en, ja or ko
     """
     if language not in LANGUAGES:
         raise EyelineError(f"No reports in the language {language!r}.", f"Choose one of {', '.join(LANGUAGES)}.")
@@ -53,13 +53,13 @@ def _write_part(kind: str, run: Run, folder: Path, words: Words) -> ReportPart:
     """The figures and views of a run of one kind."""
     figures = {name: figure(run, name, Style(words)) for name in available(run)}
     heads = notable_heads(run)
-    page_of_heads = _write_page_of_heads(kind, run, folder)
+    page_of_heads = _write_page_of_heads(kind, run, folder, words)
     for name, drawn in figures.items():
         record, stack = record_of(name)
         click = _open_head(f"../{page_of_heads}") if page_of_heads else None
         page = drawn.to_html(full_html=True, include_plotlyjs=True, config=_config(name), post_script=click)
         write_whole(folder / FIGURES / f"{name}.html", [_with_policy(page, record.title(words, stack), words.language).encode()])
-    links = _write_views(kind, run, heads, folder)
+    links = _write_views(kind, run, heads, folder, words)
     divs = {
         name: drawn.to_html(
             full_html=False,
@@ -89,11 +89,11 @@ def _view_file(kind: str, head: Notable) -> str:
     return f"{'' if kind == 'analyse' else f'{kind}-'}{head.file}.html"
 
 
-def _write_page_of_heads(kind: str, run: Run, folder: Path) -> str:
+def _write_page_of_heads(kind: str, run: Run, folder: Path, words: Words) -> str:
     """One page with all heads on the text of a circuit: a click on a node opens it there. Its path; empty for other runs."""
     if kind != "circuit" or run.example is None:
         return ""
-    head_view(run.example).save(path_in(folder / VIEWS, f"{kind}.html"))
+    head_view(run.example).save(path_in(folder / VIEWS, f"{kind}.html"), words.language)
     return f"{VIEWS}/{kind}.html"
 
 
@@ -102,7 +102,7 @@ def _open_head(page: str) -> str:
     return OPEN_HEAD.replace("PAGE", page)
 
 
-def _write_views(kind: str, run: Run, heads: list[Notable], folder: Path) -> dict[Notable, str]:
+def _write_views(kind: str, run: Run, heads: list[Notable], folder: Path, words: Words) -> dict[Notable, str]:
     """A head view of the example for each of these heads, where the example has its layer; the file of each."""
     links: dict[Notable, str] = {}
     if run.example is None:
@@ -112,7 +112,7 @@ def _write_views(kind: str, run: Run, heads: list[Notable], folder: Path) -> dic
         if stack in run.example.stacks and layer in run.example.stacks[stack].layers:
             links[head] = _view_file(kind, head)
             view = head_view(run.example, stack=stack, layer=layer, heads=[head.head.head], layers=[layer])
-            view.save(path_in(folder / VIEWS, links[head]))
+            view.save(path_in(folder / VIEWS, links[head]), words.language)
     return links
 
 

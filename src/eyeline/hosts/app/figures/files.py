@@ -8,6 +8,7 @@ import tempfile
 import threading
 import zipfile
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from pathlib import Path
 
 from eyeline.capture.trace import Trace
@@ -51,9 +52,9 @@ def view_file(say: Say, view: Callable[[], View], ending: str) -> bytes:
         return path.read_bytes()
 
 
-def page_file(view: View) -> bytes:
-    """The view as one page that works offline."""
-    return view.html().encode()
+def page_file(say: Say, view: View) -> bytes:
+    """The view as one page that works offline, in the language of the app."""
+    return replace(view, language=say.language).html().encode()
 
 
 def trace_file(trace: Trace) -> bytes:

@@ -229,7 +229,7 @@ def _picture(say: Say, looking: Looking, trace: Trace, also: tuple[Trace, ...]) 
                 on_click="ignore", icon=":material/image:", width="stretch", key=f"save-{ending}",
             )  # fmt: skip
         st.download_button(
-            say("look.save_page"), lambda: page_file(with_state(VIEWS[looking.view](trace, also=also), dict(state))),
+            say("look.save_page"), lambda: page_file(say, with_state(VIEWS[looking.view](trace, also=also), dict(state))),
             f"{looking.view}.html", "text/html", on_click="ignore", icon=":material/article:", width="stretch", key="save-page",
         )  # fmt: skip
         st.download_button(

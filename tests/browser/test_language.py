@@ -1,0 +1,36 @@
+"""A page speaks the language it was written in: titles, controls and the note, of every kind of view."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from eyeline.views import head_view, model_view, neuron_view, space_view
+from eyeline.words import Words
+
+from . import made_up, made_up_space
+
+
+@pytest.mark.parametrize("language", ["ja", "ko"])
+def test_the_controls_of_a_space_are_in_the_language_of_its_page(show, language):
+    labels = Words(language).part("view")
+    page = show(space_view(made_up_space.space([6, 5]), layer=1, head=1, language=language)).page
+    assert page.locator("html").get_attribute("lang") == language
+    bar = page.locator(".controls").first.text_content()
+    assert all(labels[name] in bar for name in ("back", "colour_by", "links_best", "tool_lasso", "pairs"))
+    assert "Colour by" not in bar
+
+
+@pytest.mark.parametrize("kind", [head_view, model_view, neuron_view])
+def test_every_kind_of_view_has_a_page_in_japanese(show, kind):
+    trace = made_up.trace(6, layers=2, heads=2) if kind is not neuron_view else made_up.neuron_trace(6)
+    shown = show(replace(kind(trace), language="ja"))
+    assert Words("ja")("view.note") in shown.page.locator(".view").text_content()
+    assert shown.errors == []
+
+
+def test_a_page_in_english_carries_no_second_table_of_words():
+    view = head_view(made_up.trace(6, layers=2, heads=2))
+    assert '"labels":' not in view.html()
+    assert '"labels":' in replace(view, language="ko").html()
