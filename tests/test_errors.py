@@ -1,12 +1,15 @@
-"""How to install what is missing is said once, and names no package of somebody else."""
+"""Errors: one install hint, which names no stranger's package; advice for Python and for commands; nothing that steers a terminal."""
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import eyeline as el
 from eyeline.errors import EyelineError, install_hint
 
 ROOT = Path(__file__).parents[1]
@@ -36,3 +39,50 @@ def test_no_page_installs_eyeline_from_the_package_index(page):
 def test_an_error_shows_control_characters_and_sends_none():
     message = str(EyelineError("x\x1b[31m.txt: no such file.", "a\x07b\u202ec"))
     assert message == "x\\x1b[31m.txt: no such file.\n  a\\x07b\\u202ec"
+
+
+def test_python_is_never_advised_an_option_of_the_command_line():
+    """Options such as --limit stand in errors only as the second part of an `Advice`. Hosts are the command line and the app themselves."""
+    package = ROOT / "src" / "eyeline"
+    modules = [path for path in sorted(package.rglob("*.py")) if "hosts" not in path.relative_to(package).parts]
+    named = {
+        f"{path.relative_to(package)}: {text}" for path in modules for text in options_named(ast.parse(path.read_text(encoding="utf-8")))
+    }
+    assert named == set()
+
+
+def test_an_option_outside_of_advice_would_be_seen():
+    assert list(options_named(ast.parse('raise TextError("None.", f"Give --limit {n}.")'))) == ["Give --limit "]
+    assert list(options_named(ast.parse('raise TextError("None.", Advice("Give limit=1.", "Give --limit 1."))'))) == []
+
+
+def options_named(tree: ast.AST) -> Iterator[str]:
+    """The texts within errors that name an option of a command, unless they are advice for the command line."""
+    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and (tree.func.id.endswith("Error") or tree.func.id == "FileKind"):
+        yield from (text for text in texts_in(tree) if re.search(r"(^|[ (])--[a-z]", text))
+        return
+    for child in ast.iter_child_nodes(tree):
+        yield from options_named(child)
+
+
+def texts_in(tree: ast.AST) -> Iterator[str]:
+    """All strings of an expression, without those of `Advice(python, command)`."""
+    if isinstance(tree, ast.Constant) and isinstance(tree.value, str):
+        yield tree.value
+    if not (isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == "Advice"):
+        for child in ast.iter_child_nodes(tree):
+            yield from texts_in(child)
+
+
+def test_a_file_of_unknown_kind_and_a_missing_column_advise_in_the_words_of_their_reader(tmp_path):
+    (tmp_path / "texts.xyz").write_text("A text.")
+    with pytest.raises(EyelineError) as unknown:
+        el.corpora.read_corpus(tmp_path / "texts.xyz")
+    assert "kind=" in str(unknown.value)
+    assert "--kind" not in str(unknown.value)
+    assert "--kind" in unknown.value.for_command_line
+    (tmp_path / "texts.txt").write_text("A text.")
+    with pytest.raises(EyelineError, match="Only tables, datasets and JSON lines have columns") as column:
+        el.corpora.read_corpus(tmp_path / "texts.txt", column="text")
+    assert "column=" in str(column.value)
+    assert "--column" in column.value.for_command_line

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -19,6 +19,7 @@ from eyeline.measures.space.fitted_projection import fit_projections
 from eyeline.text.coreference.mention import MarkedDocument, Mention
 from eyeline.text.corpora.corpus import Corpus, Document
 from eyeline.text.encode import encode
+from eyeline.text.encode_many import encode_many
 from eyeline.text.treebank.read import Sentence
 from tests.laws.statistics import tiny_model
 
@@ -60,8 +61,13 @@ def test_every_analysis_draws_the_same_items(name, monkeypatch):
         lengths.add(len(given["words"]) if given.get("words") is not None else len(text.split()))
         return encode(tokenizer, **given) if given.get("words") is not None else encode(tokenizer, text, pair, **given)
 
+    def recorded_batch(tokenizer: Any, texts: Sequence[str]) -> Any:
+        lengths.update(len(text.split()) for text in texts)
+        return encode_many(tokenizer, texts)
+
     for module in (prepare, word_maps, windows):
         monkeypatch.setattr(module, "encode", recorded)
+    monkeypatch.setattr(prepare, "encode_many", recorded_batch)
     run = ANALYSES[name](limit=LIMIT, seed=SEED)
     drawn, expected = {length - FIRST for length in lengths if length in LENGTHS}, set(sample_indices(N_ITEMS, LIMIT, SEED))
     if name in ("analyse", "compare"):  # they also read the text that the report shows, or the built-in paragraphs

@@ -114,9 +114,9 @@ print("ready", flush=True)
 for i in range(int(sys.argv[4])):
     number = int(rng.integers(12))
     key = f"{number:02d}" + "a" * 62
-    found = cache.get(key)
-    if found is not None:
-        assert (found.weights == number / 12).all(), "another entry's numbers, or half of them"
+    trace = cache.get(key)
+    if trace is not None:
+        assert (trace.weights == number / 12).all(), "another entry's numbers, or half of them"
     w = np.full((6, 4, 64, 64), number / 12, dtype=np.float32)
     cache.put(key, el.Trace(f"m{number}", {"encoder": el.traces.Stack("encoder", TEXT, TEXT, tuple(range(6)), weights_by_layer=tuple(w))}))
 print("done", flush=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from eyeline.analyses.sampling import check_limit, sample_indices, sample_stream
 from eyeline.capture.collect import Sides
-from eyeline.errors import ModelError, TextError
+from eyeline.errors import Advice, ModelError, TextError
 from eyeline.models.model import Model
 from eyeline.text.corpora.corpus import Corpus, Document, Item
 from eyeline.text.corpora.pairs import PairTally, build_pairs
@@ -43,7 +43,10 @@ class Preparation:
         limits = [limit for limit in (self.max_tokens, self.model.max_tokens) if limit is not None]
         self.longest = min(limits) if limits else None
         if self.longest is not None and self.longest < 4:
-            raise TextError(f"At most {self.longest} tokens leave no room for a text.", "Give --max-tokens 4 or more.")
+            raise TextError(
+                f"At most {self.longest} tokens leave no room for a text.",
+                Advice("Give max_tokens=4 or more.", "Give --max-tokens 4 or more."),
+            )
 
     def read(self, document: Document, encoded: TokenizedText | TextError | None = None) -> list[Sides]:
         """The texts of a document: one, several windows, or none. encoded: its tokens, or why it has none, where that is known already."""

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from eyeline.errors import TextError
+from eyeline.errors import Advice, TextError
 
 T = TypeVar("T")
 
@@ -26,7 +26,7 @@ def sample_indices(n_items: int, limit: int | None, seed: int, what: str = "docu
 def check_limit(limit: int | None, what: str = "documents") -> None:
     """Refuse a limit below 1."""
     if limit is not None and limit < 1:
-        raise TextError(f"A limit of {limit} {what}.", "Give --limit 1 or more.")
+        raise TextError(f"A limit of {limit} {what}.", Advice("Give limit=1 or more.", "Give --limit 1 or more."))
 
 
 def sample(items: Sequence[T], limit: int | None, seed: int, what: str = "documents") -> list[T]:

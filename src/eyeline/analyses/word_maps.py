@@ -83,11 +83,6 @@ class WordMaps:
         """[sentence, head, word, word]"""
         return self.weights[:, :, : self.width, : self.width]
 
-    @property
-    def to_special(self) -> torch.Tensor:
-        """[sentence, head, word, special token]"""
-        return self.weights[:, :, : self.width, self.width :]
-
     @cached_property
     def inside(self) -> torch.Tensor:
         """Which words are a sentence's own, not filling: [sentence, word]"""

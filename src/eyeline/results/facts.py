@@ -276,10 +276,6 @@ class RunFacts:
         """How long the run took: the whole where it was measured, else the sum of its steps."""
         return self.seconds.get("all", sum(self.seconds.values()))
 
-    @property
-    def tokens_per_second(self) -> float:
-        return self.counts.get("tokens", 0) / max(self.total_seconds, 1e-9)
-
     def options_as(self, kind: type[AnyOptions]) -> AnyOptions:
         """The options, where the run is of the kind that has such options; else an error."""
         if not isinstance(self.options, kind):

@@ -11,7 +11,7 @@ from typing import Any
 
 from eyeline.capture.trace import Trace
 from eyeline.capture.trace_read import open_trace
-from eyeline.errors import StorageError, TraceError
+from eyeline.errors import Advice, StorageError, TraceError
 from eyeline.results.facts import KINDS, RunFacts
 from eyeline.results.facts_json import FORMAT, facts_from_json, facts_to_json
 from eyeline.results.old_tables import with_names_of_today
@@ -75,7 +75,8 @@ def check_free(folder: Path, kind: str, *, overwrite: bool = False) -> None:
     if folder.exists() and not folder.is_dir():
         raise StorageError(f"{folder} is a file.", "A run is written into a folder: give another name.")
     if not overwrite and kind in kinds_in(folder):
-        raise StorageError(f"{folder} holds a run of {kind}.", "Replace it: --overwrite. Or choose another folder.")
+        replace = Advice("Replace it: overwrite=True.", "Replace it: --overwrite.")
+        raise StorageError(f"{folder} holds a run of {kind}.", replace, "Or choose another folder.")
 
 
 def read_parts(folder: Path, leave_out: Collection[str] = ()) -> list[RunPart]:

@@ -13,7 +13,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from eyeline.errors import StorageError
+from eyeline.errors import Advice, StorageError
 from eyeline.storage.files import replacing
 from eyeline.storage.old_name import old_metadata
 
@@ -33,7 +33,7 @@ class FileKind:
     name: str
     format: int
     written_by: str
-    otherwise: str
+    otherwise: str | Advice
 
     def damaged(self, path: Path, reason: object) -> StorageError:
         """The error for a file that is of this kind but cannot be trusted."""

@@ -109,7 +109,7 @@ def test_a_treebank_brings_parts_of_speech(eyeline, tmp_path):  # noqa: F811
         (("--model", "nowhere/at-all"), "nowhere/at-all"),
         (("--layers", "9", "--model", "minilm"), "0…5"),
         (("--seed", "-1"), "A seed of -1"),
-        (("--shared-scale",), "Say --gauge attentionviz"),
+        (("--shared-scale",), "Give --gauge attentionviz"),
         (("--of", "values", "--gauge", "lifted"), "leave it out"),
     ],
 )

@@ -61,8 +61,8 @@ def compare(
 
     >>> import eyeline as el
     >>> model = el.load()
-    >>> found = compare(model, model, ["The cat sat on the mat."], spaces=False)
-    >>> float(found.table["js"].max())
+    >>> comparison = compare(model, model, ["The cat sat on the mat."], spaces=False)
+    >>> float(comparison.table["js"].max())
     0.0
     """
     check_model(first)

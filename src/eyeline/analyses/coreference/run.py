@@ -21,7 +21,7 @@ from eyeline.analyses.provenance import provenance
 from eyeline.analyses.sampling import sample_indices
 from eyeline.analyses.word_maps import MAX_TOKENS, WordTexts, each_word_map, reading_stack, sides_of
 from eyeline.capture.selection import check_layers_of
-from eyeline.errors import ModelError, TextError
+from eyeline.errors import Advice, ModelError, TextError
 from eyeline.heads import HeadRef
 from eyeline.models.model import Model, check_model
 from eyeline.results.facts import CoreferenceFacts, CoreferenceOptions, CorpusFacts, ExampleFacts, HeldOutFacts
@@ -72,7 +72,8 @@ def coreference(
         raise TextError(
             f"None of the {counts['mentions_marked']:,} mentions in {corpus.name} has an antecedent in its window of {max_tokens} tokens.",
             *_left_out(counts),
-            "Give larger windows (--max-tokens), or documents in which something is mentioned twice.",
+            Advice("Give larger windows: max_tokens=….", "Give larger windows: --max-tokens."),
+            "Or give documents in which something is mentioned twice.",
         )
     attention = AntecedentAttention(questions)
     texts = WordTexts(tuple(sides_of(model, window.text) for window in windows), tuple(range(len(windows))), Counter(), {})
@@ -121,7 +122,10 @@ def _windows(
         raise ModelError(f"{model.name} has no tokeniser.", "Coreference needs a model that reads text.")
     longest = min(max_tokens, model.max_tokens or max_tokens)
     if longest < LEAST_TOKENS:
-        raise TextError(f"Windows of {longest} tokens.", f"Give --max-tokens {LEAST_TOKENS} or more.")
+        raise TextError(
+            f"Windows of {longest} tokens.",
+            Advice(f"Give max_tokens={LEAST_TOKENS} or more.", f"Give --max-tokens {LEAST_TOKENS} or more."),
+        )
     cutter = Windows(model.tokenizer, longest, first, strict)
     return [window for number in chosen for window in cutter.of(corpus[number], number)], cutter.counts
 

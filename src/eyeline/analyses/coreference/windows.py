@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from eyeline.errors import TextError
+from eyeline.errors import Advice, TextError
 from eyeline.text.coreference.mention import MarkedDocument, Mention
 from eyeline.text.encode import encode
 from eyeline.text.tokenized import TokenizedText
@@ -124,7 +124,11 @@ class Windows:
     def _leave_out(self, document: MarkedDocument, words: Sequence[int], why: str) -> None:
         if self.strict:
             shown = " ".join(document.words[word] for word in words[:8])
-            raise TextError(f"{document.id}: a sentence cannot be read: {shown} …", *why.splitlines(), "Without --strict it is left out.")
+            raise TextError(
+                f"{document.id}: a sentence cannot be read: {shown} …",
+                *why.splitlines(),
+                Advice("With strict=False it is left out.", "Without --strict it is left out."),
+            )
         self.counts["unreadable_sentences"] += 1
 
     def _encode(self, document: MarkedDocument, words: Sequence[int]) -> TokenizedText:

@@ -13,7 +13,7 @@ from eyeline.analyses.corpus.state import check_same, load_state
 from eyeline.analyses.corpus.statistic import Statistic
 from eyeline.analyses.corpus.statistics.catalogue import statistic_with
 from eyeline.analyses.corpus.summary import notices, summarise
-from eyeline.errors import StorageError, TraceError
+from eyeline.errors import Advice, StorageError, TraceError
 from eyeline.results.facts import AnalyseOptions, CorpusFacts
 from eyeline.results.run import Run, open_parts
 from eyeline.storage.names import as_path
@@ -65,7 +65,8 @@ def _open(folder: Path, own: Sequence[type[Statistic]]) -> tuple[Run, list[Stati
         raise StorageError(f"{folder} holds no run of `eyeline analyse`.", "Give folders that it wrote.")
     saved = load_state(folder, [statistic_with(name, options, own) for name, options in (run.facts.statistics or {}).items()])
     if saved is None or not saved.position.complete:
-        raise StorageError(f"{folder} holds no sums of a finished run.", "Sums are written where the run is made: -o FOLDER (folder=…).")
+        how = Advice("Sums are written by el.analyse(…, folder=…).", "Sums are written by eyeline analyse CORPUS -o FOLDER.")
+        raise StorageError(f"{folder} holds no sums of a finished run.", how)
     check_same(folder, saved.facts, run.facts)
     return run, saved.statistics
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import filelock
 
 from eyeline.analyses.corpus.statistic import Statistic
-from eyeline.errors import EyelineError, StorageError
+from eyeline.errors import Advice, EyelineError, StorageError
 from eyeline.results.facts import RunFacts
 from eyeline.results.facts_json import facts_from_json, facts_to_json
 from eyeline.storage.records import from_json, to_json
@@ -21,7 +21,7 @@ STATE = FileKind(
     "state",
     format=2,
     written_by="The sums of a run are written by: eyeline analyse CORPUS -o FOLDER",
-    otherwise="Start the run anew, without --resume.",
+    otherwise=Advice("Start the run anew, without resume=True.", "Start the run anew, without --resume."),
 )
 FILE = "statistics.safetensors"
 LOCK = ".lock"

@@ -18,7 +18,7 @@ from eyeline.analyses.sampling import sample
 from eyeline.analyses.tables import head_name
 from eyeline.analyses.word_maps import MAX_TOKENS, each_word_map, read_words, reading_stack
 from eyeline.capture.selection import check_layers_of
-from eyeline.errors import TextError, nearest
+from eyeline.errors import Advice, TextError, nearest
 from eyeline.measures.governors import OFFSETS, WIDE_OFFSETS, best_offset
 from eyeline.models.model import Model, check_model
 from eyeline.results.facts import CorpusFacts, SyntaxOptions
@@ -62,7 +62,7 @@ def syntax(
     if labels not in LABELS:
         raise TextError(f"Labels {labels!r}.", nearest(labels, LABELS))
     if min_count < 1:
-        raise TextError(f"A least count of {min_count}.", "Give --min-count 1 or more.")
+        raise TextError(f"A least count of {min_count}.", Advice("Give min_count=1 or more.", "Give --min-count 1 or more."))
     layers = None if layers is None else list(check_layers_of(model.layout, reading_stack(model), layers))
     bank = as_treebank(treebank)
     chosen = sample(bank.sentences, limit, seed, "sentences")

@@ -14,7 +14,7 @@ import torch
 from eyeline.analyses.probes.features import Heads
 from eyeline.analyses.probes.vectors import piece_vectors
 from eyeline.analyses.word_maps import WordMaps, WordTexts, each_word_map, sides_of
-from eyeline.errors import ModelError, TextError, TraceError
+from eyeline.errors import Advice, ModelError, TextError, TraceError
 from eyeline.heads import HeadRef
 from eyeline.models.load import load
 from eyeline.models.model import Model
@@ -88,7 +88,8 @@ def open_probe(run: Run | TrainedProbes | str | Path, name: str | None = None, *
     if str(opened.fingerprint) != trained.sha256:
         raise ModelError(
             f"This is not the model that the probe was trained with ({trained.model}).",
-            "A probe reads the attention of the model that it has learnt from. Name that model: model=… (on the command line --model).",
+            "A probe reads the attention of the model that it has learnt from.",
+            Advice("Name that model: model=….", "Name that model: --model."),
         )
     return Probe(trained.check(name), opened, trained)
 

@@ -21,7 +21,7 @@ from eyeline.analyses.progress import ReportProgress, Steps
 from eyeline.analyses.provenance import provenance
 from eyeline.analyses.sampling import sample
 from eyeline.analyses.word_maps import MAX_TOKENS
-from eyeline.errors import TextError
+from eyeline.errors import Advice, TextError
 from eyeline.models.model import Model, check_model
 from eyeline.models.reinitialise import reinitialised
 from eyeline.results.facts import CorpusFacts, ProbeOptions, TrainingFacts, WordVectorFacts
@@ -81,7 +81,8 @@ def probe(
     if learn.sha256 == score.sha256 or learn.sentences == score.sentences:
         raise TextError(
             f"{learn.name} to train on and {score.name} to score on are the same.",
-            "A probe may not be scored on what it has learnt. Without --train (in Python: train) one half is for training.",
+            "A probe may not be scored on what it has learnt.",
+            Advice("Without train=… one half is for training.", "Without --train one half is for training."),
         )
     started = time.monotonic()
     golds = {

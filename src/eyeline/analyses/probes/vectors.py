@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from eyeline.analyses.probes.features import GoldSentences
-from eyeline.errors import ModelError, StorageError, TextError
+from eyeline.errors import Advice, ModelError, StorageError, TextError
 from eyeline.models.model import Model
 from eyeline.storage.names import as_path
 from eyeline.text.corpora.lines import numbered_lines
@@ -92,7 +92,9 @@ def _embeddings(model: Model) -> Tensor:
     module = model.hf.get_input_embeddings()
     weight = getattr(module, "weight", None)
     if not isinstance(weight, Tensor):
-        raise ModelError(f"{model.name} has no table of input embeddings.", "Give word vectors: --glove FOLDER.")
+        raise ModelError(
+            f"{model.name} has no table of input embeddings.", Advice("Give word vectors: glove=….", "Give word vectors: --glove FOLDER.")
+        )
     return weight.detach().float().cpu()
 
 

@@ -14,7 +14,7 @@ from eyeline.analyses.space.shared_inputs import InputKeeper, SharedInputs
 from eyeline.capture.collect import Collector, Sides
 from eyeline.capture.selection import check_layers
 from eyeline.capture.stack import Stack
-from eyeline.errors import ModelError, TextError, TraceError
+from eyeline.errors import Advice, ModelError, TextError, TraceError
 from eyeline.models.model import Model
 from eyeline.results.space.stack import Vectors
 from eyeline.results.space.tokens import SpaceTokens
@@ -126,7 +126,7 @@ def _check_heads(model: Model, stack: str, layers: Sequence[int], heads: Collect
     if len(counts) > 1:
         raise ModelError(
             f"The layers of the {stack} of {model.name} have different numbers of heads: {', '.join(map(str, sorted(counts)))}.",
-            "Choose layers that have as many heads: --layers.",
+            Advice("Choose layers with the same number of heads: layers=….", "Choose layers with the same number of heads: --layers."),
         )
     (count,) = counts
     if heads is None:
@@ -145,7 +145,10 @@ def _check_room(read: Sequence[Sides], numbers: dict[str, tuple[int, ...]], mode
     if needed > ROOM:
         raise TextError(
             f"The attention of these {len(read):,} texts takes {needed / 1e9:.1f} GB; at most {ROOM / 1e9:.1f} GB are kept.",
-            "Fewer or shorter texts: --limit, --max-tokens. Or fewer heads: --layers, --heads.",
+            Advice(
+                "Take fewer or shorter texts: limit=…, max_tokens=…. Or fewer heads: layers=…, heads=….",
+                "Take fewer or shorter texts: --limit, --max-tokens. Or fewer heads: --layers, --heads.",
+            ),
         )
 
 

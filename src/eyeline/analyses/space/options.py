@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from eyeline.analyses.space.gauge import check_gauge
-from eyeline.errors import TraceError, nearest
+from eyeline.errors import Advice, TraceError, nearest
 from eyeline.measures.space.gauge import SHARED_GAUGES
 from eyeline.measures.space.project import METHODS, check_method
 from eyeline.measures.space.search_gauge import DISTANCES, WHERE, Agreement
@@ -52,12 +52,14 @@ def check_options(of: str, how: str | None, gauge: str | None, dims: int, shared
     if shared_scale and of == "shared":
         raise TraceError("A shared scale of a common space, which has one in any case.", "Leave it out.")
     if shared_scale and gauge != "attentionviz":
-        raise TraceError(f"A shared scale in the gauge {gauge}, which has no scale.", "Say --gauge attentionviz (gauge='attentionviz').")
+        which = Advice("Give gauge='attentionviz'.", "Give --gauge attentionviz.")
+        raise TraceError(f"A shared scale in the gauge {gauge}, which has no scale.", which)
     for given, choices in ((agreement.distance, DISTANCES), (agreement.where, WHERE)):
         if given not in choices:
             raise TraceError(f"The searched gauge with {given!r}.", nearest(given, choices))
         if given != choices[0] and gauge != "searched":
-            raise TraceError(f"The gauge {gauge} with {given!r}.", "Only the searched gauge has this choice: --gauge searched.")
+            only = "Only the searched gauge has this choice"
+            raise TraceError(f"The gauge {gauge} with {given!r}.", Advice(f"{only}: gauge='searched'.", f"{only}: --gauge searched."))
     if dims not in (2, 3):
         raise TraceError(f"A picture in {dims} dimensions.", "Choices: 2, 3.")
     return Chosen(how, gauge)

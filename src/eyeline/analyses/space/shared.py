@@ -16,7 +16,7 @@ from eyeline.analyses.space.capture import CapturedStack
 from eyeline.analyses.space.facts import stack_fidelity
 from eyeline.analyses.space.gauge import n_texts_within, text_pairs
 from eyeline.analyses.space.shared_inputs import SharedInputs
-from eyeline.errors import TraceError
+from eyeline.errors import Advice, TraceError
 from eyeline.measures.space.gauge import balancing, find_scale, lift, lifted_off_zero
 from eyeline.measures.space.pairs import AllPairs
 from eyeline.measures.space.project import axes_of, check_method, project
@@ -150,7 +150,11 @@ def shared_picture(stack: CapturedStack, how: str, gauge: str, *, dims: int, see
     if how != "pca" and n_points > MOST_POINTS:
         raise TraceError(
             f"{n_points:,} points of all heads and layers in one picture; {how} takes {MOST_POINTS:,}.",
-            "Fewer texts, layers or heads (--limit, --layers, --heads), or project by pca.",
+            Advice(
+                "Take fewer texts, layers or heads: limit=…, layers=…, heads=….",
+                "Take fewer texts, layers or heads: --limit, --layers, --heads.",
+            ),
+            "Or project by pca.",
         )
     layers = PulledBack(stack, stack.shared)
     chosen = _gauge(layers, gauge)

@@ -11,7 +11,7 @@ import torch
 from eyeline.capture.collect import Sides
 from eyeline.capture.layer import LayerAttention, Receive
 from eyeline.capture.projections.record import Projection
-from eyeline.errors import ModelError
+from eyeline.errors import Advice, ModelError
 from eyeline.models.model import Model
 from eyeline.models.projections import projections, watching_layer_inputs
 
@@ -40,7 +40,6 @@ class InputKeeper:
     def __init__(self, model: Model, layers: Mapping[str, Sequence[int]]) -> None:
         self._model = model
         self._known = projections(model)
-        self._layers = layers
         self._kept: dict[tuple[str, int], dict[int, np.ndarray]] = {(stack, layer): {} for stack in layers for layer in layers[stack]}
         for stack, layer in self._kept:
             self._key(stack, layer)
@@ -50,7 +49,10 @@ class InputKeeper:
         if known.key is None:
             raise ModelError(
                 f"No common space of {self._model.name}: layer {layer} of the {stack}: {known.missing['key']}.",
-                "Each head can have a space of its own: leave --shared out (of='queries-keys').",
+                Advice(
+                    "Each head can have a space of its own: of='queries-keys'.",
+                    "Each head can have a space of its own: leave out --shared.",
+                ),
             )
         return known.key
 

@@ -118,7 +118,7 @@ def main() -> None:
     except EyelineError as error:
         if _show_traceback:
             raise
-        new_console(stderr=True).print(f"[bold red]Error[/bold red] {escape(error.for_command_line)}", highlight=False, soft_wrap=True)
+        new_console(stderr=True).print(f"[bold red]Error:[/bold red] {escape(error.for_command_line)}", highlight=False, soft_wrap=True)
         sys.exit(2)
     except StopRequestedError as stop:
         new_console(stderr=True).print(escape(str(stop) or "Stopped. Nothing was saved."), highlight=False, soft_wrap=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from eyeline.capture.stack import Stack
 from eyeline.capture.trace import Trace
-from eyeline.errors import StorageError, TraceError, nearest
+from eyeline.errors import Advice, StorageError, TraceError, nearest
 from eyeline.heads import HeadRef
 from eyeline.plots.graph.draw import draw
 from eyeline.plots.graph.drawn_graph import BLUE, DrawnGraph
@@ -76,7 +76,10 @@ def attention_graph(
     tokens = trace.only if stack is None else stack_of(trace, stack)
     index = index_of_layer(tokens, layer)
     if words and layout != "columns":
-        raise TraceError("A word has no value vector of its own.", "Use layout='columns' with words=True, or words=False.")
+        raise TraceError(
+            "A word has no value vector of its own.",
+            Advice("Use layout='columns' with words=True, or words=False.", "Use --layout columns with --words, or leave out --words."),
+        )
     source = tokens.words() if words else tokens
     ref = HeadRef(tokens.name if len(trace.stacks) > 1 else "", layer, head)
     weights = weights_of_head(source, index, ref)
@@ -93,7 +96,10 @@ def attention_graph(
     if layout == "columns":
         return graph
     if tokens.query_text != tokens.key_text:
-        raise TraceError("The value layout needs the same tokens as queries and keys.", "For cross attention use layout='columns'.")
+        raise TraceError(
+            "The value layout needs the same tokens as queries and keys.",
+            Advice("For cross attention use layout='columns'.", "For cross attention use --layout columns."),
+        )
     if layout in REDUCERS:
         points, placement = reduced(own_values(tokens, index, head), layout)
         return replace(graph, positions=points, placement=placement)

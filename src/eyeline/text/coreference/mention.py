@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from eyeline.errors import TextError
+from eyeline.errors import Advice, TextError
 
 #: What a mention is: he, it, that · Paris, Mary Smith · the old house, everything else.
 TYPES = ("pronoun", "proper", "nominal")
@@ -85,6 +85,7 @@ class Problems:
 
     def note(self, kind: str, where: str, what: str) -> None:
         if self.strict:
-            raise TextError(f"{where}: {what}.", "Mend the file, or leave --strict out: then it is counted and passed over.")
+            skip = Advice("With strict=False it is counted and skipped.", "Without --strict it is counted and skipped.")
+            raise TextError(f"{where}: {what}.", "Correct the file.", skip)
         self.counts[kind] += 1
         self.first.setdefault(kind, f"{where}: {what}")

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from eyeline.errors import TextError, nearest
+from eyeline.errors import Advice, TextError, nearest
 from eyeline.storage.names import as_path
 from eyeline.text.coreference.conll2012 import read_conll2012
 from eyeline.text.coreference.conllu import read_entities
@@ -89,7 +89,11 @@ def _kind_of(path: Path) -> str:
             return "conllu"
     if empty:
         raise TextError(f"{path}: an empty file.", KINDS)
-    raise TextError(f"{path}: what kind of coreference corpus is this?", KINDS, "If it is one, name its kind: --kind.")
+    raise TextError(
+        f"{path}: what kind of coreference corpus is this?",
+        KINDS,
+        Advice("If it is one, name its kind: kind=….", "If it is one, name its kind: --kind."),
+    )
 
 
 def _once(document: MarkedDocument, problems: Problems) -> MarkedDocument:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from eyeline.errors import TextError, nearest
+from eyeline.errors import Advice, TextError, nearest
 from eyeline.text.corpora.corpus import Item
 
 #: The columns that hold a text (or its words) in most files, best first; and the second text of a pair.
@@ -55,16 +55,18 @@ def choose(file: object, present: Iterable[str], texts: Iterable[str], chosen: T
     columns, readable = list(present), list(texts)
     for name in chosen.names:
         if name not in columns:
-            raise TextError(f"{file}: no column {name!r}.", f"{nearest(name, columns)} Choose with --column.")
+            raise TextError(f"{file}: no column {name!r}.", nearest(name, columns))
         if name not in readable:
-            raise TextError(f"{file}: the column {name!r} holds no text.", f"TextColumns of text: {', '.join(readable) or 'none'}.")
+            raise TextError(f"{file}: the column {name!r} holds no text.", f"Columns of text: {', '.join(readable) or 'none'}.")
     if chosen.text:
         return chosen
     usual = [name for name in USUAL if name in readable]
     if not usual and len(readable) != 1:
         if not readable:
             raise TextError(f"{file}: no column of text.", f"Its columns: {', '.join(columns) or 'none'}.")
-        raise TextError(f"{file}: which column holds the text?", f"Choose one with --column (column=…): {', '.join(readable)}.")
+        choices = ", ".join(readable)
+        which = Advice(f"Choose one with column=…: {choices}.", f"Choose one with --column: {choices}.")
+        raise TextError(f"{file}: which column holds the text?", which)
     text = usual[0] if usual else readable[0]
     pair = chosen.pair or (USUAL_PAIR if text == "text" and USUAL_PAIR in readable else "")
     return TextColumns(text, pair)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eyeline.errors import EyelineError, TextError, install_hint, nearest
+from eyeline.errors import Advice, EyelineError, TextError, install_hint, nearest
 from eyeline.text.corpora.columns import TextColumns, as_item, choose
 from eyeline.text.corpora.corpus import Corpus, Document
 from eyeline.text.corpora.tables import ROWS
@@ -68,7 +68,7 @@ def _saved(datasets: Any, folder: Path, split: str | None) -> _Opened:
         split = _chosen_split(folder, list(loaded), split)
         loaded = loaded[split]
     elif split is not None:
-        raise TextError(f"{folder} holds one dataset without splits.", "Leave out --split.")
+        raise TextError(f"{folder} holds one dataset without splits.", Advice("Leave out split=….", "Leave out --split."))
     files = sorted(str(file["filename"]) for file in loaded.cache_files)
     facts = [str(loaded._fingerprint), str(loaded.num_rows), *(f"{Path(file).name} {Path(file).stat().st_size}" for file in files)]
     return _Opened(loaded, hashlib.sha256(" ".join(facts).encode()).hexdigest(), split or "all")
@@ -97,7 +97,8 @@ def _chosen_split(given: object, splits: list[str], split: str | None) -> str:
     if split is None:
         if len(splits) == 1 or "train" in splits:
             return splits[0] if len(splits) == 1 else "train"
-        raise TextError(f"{given}: which of its splits?", f"Choose with --split (split=…): {', '.join(splits)}.")
+        choices = ", ".join(splits)
+        raise TextError(f"{given}: which of its splits?", Advice(f"Choose with split=…: {choices}.", f"Choose with --split: {choices}."))
     if split not in splits:
         raise TextError(f"{given}: no split {split!r}.", nearest(split, splits))
     return split

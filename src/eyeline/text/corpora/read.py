@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from eyeline.errors import TextError, nearest
+from eyeline.errors import Advice, TextError, nearest
 from eyeline.storage.names import as_path
 from eyeline.text.corpora.columns import ANY_COLUMN, TextColumns
 from eyeline.text.corpora.conllu import read_sentences
@@ -68,11 +68,15 @@ def read_corpus(
     if kind == "dataset" or (kind is None and not is_address(path) and is_saved_dataset(as_path(path))):
         return read_dataset(path, chosen, split)
     if split is not None:
-        raise TextError("A split of a corpus that is no dataset.", "Give --kind dataset, or leave out --split.")
+        raise TextError(
+            "A split of a corpus that is no dataset.",
+            Advice("Give kind='dataset', or leave out split=….", "Give --kind dataset, or leave out --split."),
+        )
     files = find_files(path, ENDINGS)
     kind = kind or _kind_of(files)
     if chosen != ANY_COLUMN and kind in ("text", "conllu"):
-        raise TextError(f"A column of a corpus of kind {kind}.", "TextColumns are of tables, datasets and JSON lines. Leave out --column.")
+        leave_out = Advice("Leave out column=… and pair_column=….", "Leave out --column and --pair-column.")
+        raise TextError(f"A column of a corpus of kind {kind}.", "Only tables, datasets and JSON lines have columns.", leave_out)
     if kind == "text" and paragraphs == "auto":
         paragraphs = guess_paragraphs(files[0])
     parts = [_FileReader(file, kind, _reader(kind, paragraphs, _columns(file, kind, chosen))) for file in files]
@@ -140,5 +144,8 @@ def _kind_of(files: tuple[SourceFile, ...]) -> str:
         raise TextError(f"Files of several kinds: {shown}.", "Give a pattern that names files of one kind, such as data/*.jsonl.")
     kind = kinds.pop()
     if kind is None:
-        raise TextError(f"{files[0]}: what kind of corpus is this?", f"Give its kind: --kind {', '.join(KINDS[:-1])} or {KINDS[-1]}.")
+        choices = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
+        raise TextError(
+            f"{files[0]}: what kind of corpus is this?", Advice(f"Give its kind: kind=…: {choices}.", f"Give its kind: --kind {choices}.")
+        )
     return kind

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from eyeline.errors import TextError
+from eyeline.errors import Advice, TextError
 from eyeline.storage.names import as_path
 from eyeline.text.corpora.conllu import conllu_blocks, parse_conllu
 from eyeline.text.corpora.files import check_is_file, file_hash, file_name
@@ -65,7 +65,9 @@ def _collect(path: Path | str, name: str, digest: str, lines: Iterable[tuple[int
         except TextError as error:
             if strict:
                 raise TextError(
-                    f"{path}: sentence {number}, line {line}, is no tree.", str(error), "Without --strict it is skipped."
+                    f"{path}: sentence {number}, line {line}, is no tree.",
+                    str(error),
+                    Advice("With strict=False it is skipped.", "Without --strict it is skipped."),
                 ) from error
             named_before = number in skipped  # two sentences of one name are two
             skipped[f"{number}, line {line}" if named_before else number] = str(error).splitlines()[0].removeprefix(f"{number}: ")

@@ -47,13 +47,13 @@ def pairs(n: int = 5) -> list[Pair]:
         other = draw.randrange(last + 2, len(part) - 1)
         text, right = [*part, *part[: last + 1]], part[last + 1]
         new = draw.choice([letter for letter in KNOWN if letter not in part])
-        said = [*text[: last + 1], new, *text[last + 2 :]]
-        asked = [*text[:-1], part[other]]
+        other_answer = [*text[: last + 1], new, *text[last + 2 :]]
+        other_question = [*text[:-1], part[other]]
         moved = list(text)
         moved[last], moved[other] = part[other], part[last]
         for kind, corrupt, wrong in (
-            ("another answer", said, new),
-            ("another question", asked, part[other + 1]),
+            ("another answer", other_answer, new),
+            ("another question", other_question, part[other + 1]),
             ("another place", moved, part[other + 1]),
         ):
             several.append(Pair(kind, " ".join(text), " ".join(corrupt), right, wrong))  # type: ignore[arg-type]

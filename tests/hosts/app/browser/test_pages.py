@@ -216,9 +216,9 @@ def test_the_language_is_switched_on_the_page(visit):
 
 #: Every visible text that is not a token, a text of the visitor's, or code; views keep theirs in shadow roots.
 SHOWN_TEXT = """() => {
-  const found = [];
+  const texts = [];
   const walk = (node) => {
-    if (node.nodeType === Node.TEXT_NODE && node.textContent.trim()) found.push(node.textContent.trim());
+    if (node.nodeType === Node.TEXT_NODE && node.textContent.trim()) texts.push(node.textContent.trim());
     if (node.nodeType !== Node.ELEMENT_NODE && node.nodeType !== Node.DOCUMENT_FRAGMENT_NODE) return;
     if (node.nodeType === Node.ELEMENT_NODE) {
       if (node.matches("style, script, code, pre, em, textarea, svg, [role=listbox], [translate=no], .el-table .token")) return;
@@ -228,7 +228,7 @@ SHOWN_TEXT = """() => {
     node.childNodes.forEach(walk);
   };
   walk(document.querySelector(".stMainBlockContainer"));
-  return [...found, ...[...document.querySelectorAll(".js-plotly-plot text")].map((text) => text.textContent)];
+  return [...texts, ...[...document.querySelectorAll(".js-plotly-plot text")].map((text) => text.textContent)];
 }"""
 #: Names, formats, and the sentences of the lesson, which are English in every language.
 KEPT = re.compile(

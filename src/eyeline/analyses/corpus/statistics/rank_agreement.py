@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from scipy.stats import spearmanr
 
+from eyeline.heads import HeadRef
 from eyeline.results.table import Table
 
 COLUMNS = ("first", "second", "correlation", "heads")
@@ -47,6 +48,6 @@ def _of_heads(causes: Table, table: Table, column: str) -> np.ndarray:
     return np.array([values.get(key, np.nan) for key in _heads(causes)])
 
 
-def _heads(table: Table) -> list[tuple[str, int, int]]:
+def _heads(table: Table) -> list[HeadRef]:
     stacks = [str(stack) for stack in table.columns["stack"]] if "stack" in table.columns else [""] * len(table)
-    return list(zip(stacks, table["layer"].astype(int).tolist(), table["head"].astype(int).tolist(), strict=True))
+    return list(map(HeadRef, stacks, table["layer"].astype(int).tolist(), table["head"].astype(int).tolist()))
