@@ -83,6 +83,13 @@ def test_effects_exist_for_every_kind_of_answer(name):
     assert all(np.isfinite(effect["probabilities"]).all() for effect in effects)
 
 
+def test_with_nothing_switched_off_the_answer_is_that_of_the_trace_without_another_pass(model, monkeypatch):
+    trace = model.trace(TEXT)
+    monkeypatch.setattr(el.Model, "predict_again", lambda *given: pytest.fail("a pass through the model"))
+    for off in ("", " ; "):
+        assert answer_without(model, trace, off) == {"off": off, "prediction": trace.prediction.to_json()}
+
+
 def test_what_cannot_be_switched_off_is_answered_with_the_reason(model):
     trace = model.trace(TEXT)
     for off, reason in (

@@ -32,8 +32,13 @@ def check_answers(trace: Trace, model: AnswersAgain | None, effects: bool) -> No
 
 
 def answer_without(model: AnswersAgain, trace: Trace, off: str) -> dict[str, Any]:
-    """What is sent to a live view whose reader has switched something off: the new answer, or the reason why there is none."""
+    """What is sent to a live view whose reader has switched something off: the new answer, or the reason why there is none.
+
+    Nothing switched off: the answer that the trace holds, without another pass.
+    """
     try:
+        if not interventions_of(off) and trace.prediction is not None:
+            return {"off": off, "prediction": trace.prediction.to_json()}
         return {"off": off, "prediction": model.predict_again(trace, interventions_of(off)).to_json()}
     except EyelineError as error:
         return {"off": off, "error": str(error)}
