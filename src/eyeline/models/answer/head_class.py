@@ -38,12 +38,13 @@ def classes_to_try(config: PretrainedConfig) -> Iterator[Any]:
         yield AutoModelForSeq2SeqLM
     elif (named := _head_named(config)) is not None:
         yield named
-    elif _is_decoder(config) and getattr(config.get_text_config(), "tie_word_embeddings", False):
+    elif is_decoder(config) and getattr(config.get_text_config(), "tie_word_embeddings", False):
         yield AutoModelForCausalLM
     yield AutoModel
 
 
-def _is_decoder(config: PretrainedConfig) -> bool:
+def is_decoder(config: PretrainedConfig) -> bool:
+    """Whether models of this family only write: each token sees those before it."""
     kind = type(config)
     writes = kind in AutoModelForCausalLM._model_mapping and kind not in AutoModelForMaskedLM._model_mapping
     return writes and not config.is_encoder_decoder

@@ -13,6 +13,7 @@ from eyeline.hosts.app.jobs.queue import JobQueue, job_queue
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.settings import Limits, Settings, current, use
 from eyeline.hosts.app.space.job import SpaceRequest, comparison_work, space_work
+from eyeline.hosts.app.space.page import UNTRAINED
 from eyeline.hosts.app.space.run_view import fidelity
 from eyeline.hosts.app.texts.source import TextSource
 from eyeline.results.space.file import FILE
@@ -192,3 +193,16 @@ def test_a_searched_gauge_has_its_choices_and_every_gauge_is_shown_beside_none(s
     assert errors(at) == []
     (table,) = space_view(open_space(job.folder / FILE)).spec["tables"]
     assert len(table["rows"]) == 12
+
+
+@pytest.mark.parametrize("language", ["en", "ja", "ko"])
+def test_models_whose_heads_cannot_be_compared_are_not_offered_and_the_page_says_why(script, language):
+    at, say = script("space", language).run(), Say(language)
+    at.segmented_control(key="space-task").set_value("two").run()
+    at.selectbox(key="space-model-b").select("e5-small").run()
+    assert "smollm2" not in at.selectbox(key="space-model-b").options
+    assert say("space.not_offered", model="minilm", names="smollm2") in [caption.value for caption in at.caption]
+    at.selectbox(key="space-model").select("smollm2").run()
+    assert at.selectbox(key="space-model-b").options == [say("space.untrained"), "smollm2"]
+    assert at.selectbox(key="space-model-b").value == UNTRAINED, "what was chosen before cannot be compared with it"
+    assert errors(at) == []

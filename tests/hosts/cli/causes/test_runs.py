@@ -60,6 +60,16 @@ def test_the_report_says_what_the_model_answers_to_an_example_with_a_mask(comman
     assert line.endswith(str(prediction))
 
 
+def test_only_heads_without_which_the_loss_rises_are_listed_as_such(model: str, corpus: str, tmp_path: Path) -> None:
+    printed = run("causes", corpus, "--model", model, "--no-pruning", "-o", tmp_path / "run")
+    changes = el.open(tmp_path / "run").table("causes")["loss_change"].astype(float)
+    assert 0 < sum(changes > 0) < len(changes), "the model has heads of both kinds"
+    assert f"The loss rises without {sum(changes > 0)} of {len(changes)} heads" in printed
+    rows = re.findall(r"^ L\d+·H\d+ +(\S+) nats", printed, re.MULTILINE)
+    assert len(rows) == min(5, sum(changes > 0))
+    assert all(row.startswith("+") for row in rows)
+
+
 def test_the_report_of_a_circuit_says_how_the_model_answers_both_texts(model: str, tmp_path: Path) -> None:
     clean, corrupt = "the cat sat on the [MASK] .", "the dog sat on the [MASK] ."
     run("circuit", "--clean", clean, "--corrupt", corrupt, "--answer", "mat", "--against", "home", "--no-positions", "--steps", 1,

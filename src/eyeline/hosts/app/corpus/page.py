@@ -12,7 +12,8 @@ from eyeline.hosts.app.corpus.job import corpus_work
 from eyeline.hosts.app.heading import heading
 from eyeline.hosts.app.jobs import panel
 from eyeline.hosts.app.messages import Say
-from eyeline.hosts.app.models import choices, recipe_source
+from eyeline.hosts.app.models import choices, declared_by, recipe_source
+from eyeline.hosts.app.plain import escaped
 from eyeline.hosts.app.recipe import show_recipe
 from eyeline.hosts.app.settings import current
 from eyeline.hosts.app.texts.opening import open_text_and_models
@@ -49,10 +50,7 @@ def _form(say: Say) -> CorpusForm:
         source = text_source(say, "corpus")
     with side:
         model = st.selectbox(say("look.model"), list(choices(current())), key="corpus-model")
-        chosen = st.pills(
-            say("corpus.analyses"), ANALYSES, format_func=lambda name: say(f"corpus.analysis_{name}"), selection_mode="multi",
-            default=ANALYSES[:3], key="corpus-analyses", wrap=True, help=say("corpus.analyses_help"),
-        )  # fmt: skip
+        chosen = _analyses(say, model)
         limit = int(st.number_input(say("corpus.limit"), 1, most, min(200, most), key="corpus-limit", help=say("corpus.limit_help")))
         pairs = st.checkbox(say("corpus.pairs"), key="corpus-pairs", help=say("corpus.pairs_help"))
         form = CorpusForm(source, model, list(chosen) or list(ANALYSES[:1]), limit, pairs)
@@ -60,6 +58,32 @@ def _form(say: Say) -> CorpusForm:
         if st.button(say("corpus.run"), type="primary", width="stretch", disabled=disabled, key="corpus-run"):
             _submit(say, form)
     return form
+
+
+def _analyses(say: Say, model: str) -> list[str]:
+    """What the visitor chose to measure. What this model cannot do is not offered, and the page says why."""
+    known = declared_by(model)
+    left_out: list[str] = []
+    if known is not None:
+        left_out = [name for name, can in (("importance", known.has_loss), ("causes", known.has_one_answer)) if not can]
+    offered = [name for name in ANALYSES if name not in left_out]
+    kept = [name for name in st.session_state.get("corpus-analyses", ANALYSES[:3]) if name in offered]
+    st.session_state["corpus-analyses"] = kept
+    chosen = st.pills(
+        say("corpus.analyses"), offered, format_func=lambda name: say(f"corpus.analysis_{name}"), selection_mode="multi",
+        key="corpus-analyses", wrap=True, help=say("corpus.analyses_help"),
+    )  # fmt: skip
+    if left_out:
+        names = ", ".join(say(f"corpus.analysis_{name}") for name in left_out)
+        answering = ", ".join(name for name in choices(current()) if _answers(name, left_out))
+        st.caption(say("corpus.not_offered", model=escaped(model), names=names, others=escaped(answering or "–")))
+    return list(chosen)
+
+
+def _answers(name: str, analyses: list[str]) -> bool:
+    """Whether a model has what these analyses need."""
+    known = declared_by(name)
+    return known is not None and (known.has_loss if "importance" in analyses else known.has_one_answer)
 
 
 def _submit(say: Say, form: CorpusForm) -> None:

@@ -10,7 +10,8 @@ import streamlit as st
 from eyeline.hosts.app.heading import heading
 from eyeline.hosts.app.jobs import panel
 from eyeline.hosts.app.messages import Say
-from eyeline.hosts.app.models import choices, recipe_source
+from eyeline.hosts.app.models import choices, declared_by, recipe_source
+from eyeline.hosts.app.plain import escaped
 from eyeline.hosts.app.recipe import show_recipe
 from eyeline.hosts.app.settings import current
 from eyeline.hosts.app.space import recipe
@@ -68,10 +69,7 @@ def _form(say: Say) -> SpaceForm:
         model = st.selectbox(say("look.model") if task == "one" else say("space.model_a"), names, key="space-model")
         other = None
         if task == "two":
-            other = st.selectbox(
-                say("space.model_b"), [UNTRAINED, *names], format_func=lambda name: say("space.untrained") if name == UNTRAINED else name,
-                key="space-model-b", help=say("space.model_b_help"),
-            )  # fmt: skip
+            other = _second_model(say, model, names)
         request = SpaceRequest(1, limits.tokens)
         request = _picture(say, request) if task == "one" else request
         most = limits.documents
@@ -82,6 +80,23 @@ def _form(say: Say) -> SpaceForm:
         if st.button(label, type="primary", width="stretch", disabled=panel.is_running("space"), key="space-run"):
             _submit(say, form)
     return form
+
+
+def _second_model(say: Say, first: str, names: list[str]) -> str:
+    """The second model. One whose heads cannot be compared with those of the first is not offered, and the page says why."""
+    own = declared_by(first)
+    others = {name: declared_by(name) for name in names}
+    left_out = [name for name, known in others.items() if own is not None and known is not None and not own.is_comparable(known)]
+    offered = [UNTRAINED, *(name for name in names if name not in left_out)]
+    if st.session_state.get("space-model-b", UNTRAINED) not in offered:
+        st.session_state["space-model-b"] = UNTRAINED
+    chosen: str = st.selectbox(
+        say("space.model_b"), offered, format_func=lambda name: say("space.untrained") if name == UNTRAINED else name,
+        key="space-model-b", help=say("space.model_b_help"),
+    )  # fmt: skip
+    if left_out:
+        st.caption(say("space.not_offered", model=escaped(first), names=escaped(", ".join(left_out))))
+    return chosen
 
 
 def _picture(say: Say, request: SpaceRequest) -> SpaceRequest:

@@ -54,10 +54,10 @@ def circuit(
         highlight=False,
     )
     rows = sorted(run.table("patching").rows(), key=lambda row: -abs(float(row["restored"])))
-    console.print("Heads whose output on the clean text brings back most of the answer:", highlight=False)
+    console.print("Share of the answer that a head's output on the clean text brings back (below 0: takes away):", highlight=False)
     for row in rows[:SHOWN]:
         console.print(f"  {HeadRef('', int(row['layer']), int(row['head']))}  {float(row['restored']):+.3f}", highlight=False)
-    console.print("Strongest connections:", highlight=False)
+    console.print("Strongest connections, with their share of the answer by estimate:", highlight=False)
     for edge in strongest_connections(run)[:SHOWN]:
         console.print(f"  {edge.sender} → {edge.receiver} ({edge.reads})  {edge.score:+.3f}", highlight=False)
     console.print(f"Report: {escape(str(report))}", highlight=False)

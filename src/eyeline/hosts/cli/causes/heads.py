@@ -72,16 +72,18 @@ def _print(run: Run) -> None:
     from eyeline.results.effects import correlation, effects
 
     every = effects(run)
-    table = Table(title=f"The loss rises most without these of {len(every)} heads", title_justify="left", title_style="bold", box=None)
+    needed = [effect for effect in every if effect.loss_change > 0]
+    title = f"The loss rises without {len(needed)} of {len(every)} heads{'; most without these' if len(needed) > 1 else ''}"
+    table = Table(title=title, title_justify="left", title_style="bold", box=None)
     for name in ("head", "change of the loss", "standard error", "answer less probable by"):
         table.add_column(name, justify="left" if name == "head" else "right")
-    for effect in every[:SHOWN]:
+    for effect in needed[:SHOWN]:
         table.add_row(effect.head.full_label, f"{effect.loss_change:+.4f} nats", f"{effect.error:.4f}", f"{effect.answer_change:+.4f}")
     console.print(table)
     for first, second, about in (
-        ("loss_change", "attribution", "Attribution patching ranks the heads as ablation does"),
-        ("|loss_change|", "gradient", "The gradient ranks them by size of effect as ablation does"),
-        ("|loss_change|", "entropy", "Heads that look broadly have the larger effects"),
+        ("loss_change", "attribution", "Change of the loss, by ablation and by attribution patching"),
+        ("|loss_change|", "gradient", "Size of that change, by ablation and by the gradient"),
+        ("|loss_change|", "entropy", "Size of that change, and how broadly a head looks (entropy)"),
     ):
         value = correlation(run, first, second)
         if value is not None:
