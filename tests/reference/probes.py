@@ -57,6 +57,6 @@ def distances_and_words(vectors: np.ndarray, first: np.ndarray, bias: np.ndarray
     return scores
 
 
-def cross_entropy(scores: np.ndarray, heads: list[int]) -> float:
-    """− Σ_j log p(head of j | j)"""
-    return sum(math.log(sum(math.exp(s) for s in row)) - row[head] for row, head in zip(scores.tolist(), heads, strict=True))
+def cross_entropy(scores: np.ndarray, governors: list[int]) -> float:
+    """− Σ_j log p(governor of j | j)"""
+    return sum(math.log(sum(math.exp(s) for s in row)) - row[governor] for row, governor in zip(scores.tolist(), governors, strict=True))

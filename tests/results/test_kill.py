@@ -125,8 +125,10 @@ def test_an_error_is_a_failed_run_and_an_interruption_a_killed_one(tmp_path: Pat
         with pytest.raises(error), writing_run(tmp_path, "syntax"):
             raise error
         assert statuses(tmp_path) == {"syntax": status}
-    with pytest.raises(StorageError, match="not a finished run"):
-        el.runs.open_run(tmp_path)
+    with pytest.raises(StorageError, match=r"not a finished run \(syntax was stopped\)"):
+        el.open(tmp_path)
+    with writing_run(tmp_path, "syntax"), pytest.raises(StorageError, match=r"not a finished run \(syntax is running\)"):
+        el.open(tmp_path)
 
 
 COMMAND = """

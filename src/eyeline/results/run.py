@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from eyeline.capture.trace import Trace
-from eyeline.errors import TraceError, nearest
+from eyeline.errors import StorageError, TraceError, nearest
 from eyeline.results.facts import KINDS, RunFacts
-from eyeline.results.folder import RunPart, read_parts, write_parts
+from eyeline.results.folder import FACTS_FILE, RunPart, read_parts, write_parts
 from eyeline.results.probes.trained import TrainedProbes
+from eyeline.results.status import statuses
 from eyeline.results.table import Table
 from eyeline.storage.names import as_path
 
+#: The status of a run without results → what the error says of it.
+UNFINISHED = {"running": "is running", "failed": "has failed", "killed": "was stopped"}
 #: What a run may have counted, in the order in which it is printed.
 AMOUNTS = ("texts", "documents", "sentences", "mentions", "tokens")
 
@@ -93,7 +96,14 @@ class Run:
 
 def open_run(folder: str | Path) -> Run:
     """Read a run that `save` or a command wrote: all its tables, whatever kinds of runs the folder holds."""
-    return _joined(read_parts(as_path(folder)))
+    path = as_path(folder)
+    try:
+        return _joined(read_parts(path))
+    except StorageError as error:
+        unfinished = [f"{kind} {UNFINISHED[status]}" for kind, status in statuses(path).items() if status in UNFINISHED]
+        if not unfinished or (path / FACTS_FILE).exists():
+            raise
+        raise StorageError(f"{path}: not a finished run ({', '.join(unfinished)}).", "Wait until it has ended, or run it again.") from error
 
 
 def open_parts(folder: Path, leave_out: Collection[str] = ()) -> list[Run]:

@@ -118,9 +118,9 @@ def test_what_is_not_there_is_refused_by_name(run):
 def test_a_parse_is_drawn_with_an_arrowhead_at_every_dependent(run):
     parse = el.probes.open_probe(run, model=tiny_model()).parse("the cat sat .")
     figure = el.probes.draw_parse(parse)
-    heads = [trace for trace in figure.data if trace.mode == "markers" and trace.marker.symbol == "triangle-down"]
-    assert sum(len(trace.x) for trace in heads) == 4
-    assert "·H" in heads[0].text[0]
+    arrowheads = [trace for trace in figure.data if trace.mode == "markers" and trace.marker.symbol == "triangle-down"]
+    assert sum(len(trace.x) for trace in arrowheads) == 4
+    assert "·H" in arrowheads[0].text[0]
     assert any(trace.mode == "markers" for trace in el.figure(run, "probe_parses").data)
 
 

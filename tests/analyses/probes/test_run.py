@@ -25,8 +25,8 @@ from tests.laws.statistics import new_tiny_model, tiny_model
 
 #: Sentences over the tiny tokeniser's words; each ends in punctuation.
 SENTENCES = [
-    el.treebanks.Sentence(f"s{i}", words, heads, relations)
-    for i, (words, heads, relations) in enumerate(
+    el.treebanks.Sentence(f"s{i}", words, governors, relations)
+    for i, (words, governors, relations) in enumerate(
         [
             (("the", "cat", "sat", "."), (1, 2, -1, 2), ("det", "nsubj", "root", "punct")),
             (("a", "dog", "ran", "home", "!"), (1, 2, -1, 2, 2), ("det", "nsubj", "root", "advmod", "punct")),

@@ -35,8 +35,10 @@ def test_attention_only_scores_and_loss_are_those_of_the_slow_loop(n, n_special)
     torch.nn.init.uniform_(scorer.root)
     expected = reference.attention_only(numbers(maps), n, *numbers(scorer.weights), numbers(scorer.root))
     assert np.abs(numbers(scorer(maps, vectors)) - expected).max() < 1e-5
-    heads = [(3 * j) % (n + 1) for j in range(n)]
-    assert scorer.loss(maps, vectors, torch.tensor(heads)).item() == pytest.approx(reference.cross_entropy(expected, heads), abs=1e-5)
+    gold = [(3 * j) % (n + 1) for j in range(n)]
+    assert scorer.loss(maps, vectors, torch.tensor(governors)).item() == pytest.approx(
+        reference.cross_entropy(expected, governors), abs=1e-5
+    )
 
 
 @SPECIAL
@@ -51,8 +53,10 @@ def test_attention_and_words_scores_and_loss_are_those_of_the_slow_loop(n, n_spe
     u, w, u_bias, w_bias = both[:HEADS], both[HEADS:], bias[:HEADS], bias[HEADS:]
     expected = reference.attention_and_words(numbers(maps), numbers(vectors), u, w, u_bias, w_bias, numbers(scorer.root))
     assert np.abs(numbers(scorer(maps, vectors)) - expected).max() < 1e-5
-    heads = [(3 * j) % (n + 1) for j in range(n)]
-    assert scorer.loss(maps, vectors, torch.tensor(heads)).item() == pytest.approx(reference.cross_entropy(expected, heads), abs=1e-5)
+    gold = [(3 * j) % (n + 1) for j in range(n)]
+    assert scorer.loss(maps, vectors, torch.tensor(governors)).item() == pytest.approx(
+        reference.cross_entropy(expected, governors), abs=1e-5
+    )
 
 
 @pytest.mark.parametrize("n", [1, 2, 7])
@@ -63,8 +67,10 @@ def test_distances_and_words_scores_and_loss_are_those_of_the_slow_loop(n):
     first = np.concatenate([numbers(p) for p in (scorer.of_distance, scorer.of_candidate, scorer.of_dependent)]).T
     expected = reference.distances_and_words(numbers(vectors), first, numbers(scorer.bias), numbers(scorer.out))
     assert np.abs(numbers(scorer(maps, vectors)) - expected).max() < 1e-5
-    heads = [(3 * j) % (n + 1) for j in range(n)]
-    assert scorer.loss(maps, vectors, torch.tensor(heads)).item() == pytest.approx(reference.cross_entropy(expected, heads), abs=1e-5)
+    gold = [(3 * j) % (n + 1) for j in range(n)]
+    assert scorer.loss(maps, vectors, torch.tensor(governors)).item() == pytest.approx(
+        reference.cross_entropy(expected, governors), abs=1e-5
+    )
 
 
 def scorers(n_special: int) -> list[torch.nn.Module]:
@@ -88,28 +94,28 @@ def test_every_parameter_learns_from_a_sentence(n_special):
 @SPECIAL
 def test_a_word_may_be_given_to_root_and_training_makes_it_so(n_special):
     maps, vectors = sentence(4, n_special)
-    heads = torch.tensor([0, 1, 1, 3])
+    governors = torch.tensor([0, 1, 1, 3])
     for scorer in scorers(n_special)[1:]:
         optimiser = torch.optim.Adam(scorer.parameters(), lr=0.05)
         for _ in range(300):
             optimiser.zero_grad()
-            scorer.loss(maps, vectors, heads).backward()
+            scorer.loss(maps, vectors, governors).backward()
             optimiser.step()
-        assert scorer(maps, vectors).argmax(1).tolist() == heads.tolist(), type(scorer).__name__
+        assert scorer(maps, vectors).argmax(1).tolist() == governors.tolist(), type(scorer).__name__
 
 
 def test_attention_only_finds_a_head_that_points_at_the_gold_arc():
-    n, heads = 6, torch.tensor([2, 0, 2, 5, 3, 5])
+    n, governors = 6, torch.tensor([2, 0, 2, 5, 3, 5])
     maps = torch.full((n + 2, n + 2, HEADS), 0.1)
-    for j, head in enumerate(heads.tolist()):
-        maps[j, n if head == 0 else head - 1, 3] = 0.9  # head 3 looks from each word at its head, from the root at [CLS]
+    for j, governor in enumerate(governors.tolist()):
+        maps[j, n if governor == 0 else governor - 1, 3] = 0.9  # head 3 looks from each word at its governor, from the root at [CLS]
     scorer = AttentionOnly(HEADS, 2, seeded())
     optimiser = torch.optim.Adam(scorer.parameters(), lr=0.05)
     for _ in range(200):
         optimiser.zero_grad()
-        scorer.loss(maps, torch.zeros(n, DIMS), heads).backward()
+        scorer.loss(maps, torch.zeros(n, DIMS), governors).backward()
         optimiser.step()
-    assert scorer(maps, torch.zeros(n, DIMS)).argmax(1).tolist() == heads.tolist()
+    assert scorer(maps, torch.zeros(n, DIMS)).argmax(1).tolist() == governors.tolist()
     assert int(scorer.weights[0].argmax()) == 3
 
 

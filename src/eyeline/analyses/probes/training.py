@@ -57,7 +57,7 @@ class Score:
 
     @property
     def uas(self) -> float:
-        """The share of words whose head is right, without punctuation, in percent."""
+        """The share of words whose governor is right, without punctuation, in percent."""
         return float(100 * self.hits.sum() / self.of.sum()) if self.of.sum() else float("nan")
 
     @property

@@ -39,7 +39,7 @@ def _answer() -> Callable[..., Any]:
 
 
 def front(language: str, visitor: str) -> None:
-    """The front end's core, the page's language, and the cookie that gives a visitor his own runs again. Shows nothing."""
+    """The front end's core, the page's language, and the cookie that gives visitors their own runs again. Shows nothing."""
     st.session_state[SENT] = set()
     _front()(data={"language": language, "visitor": visitor}, key="eyeline-front", height=1)
 

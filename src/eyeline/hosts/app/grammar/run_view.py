@@ -160,7 +160,7 @@ def _percent(value: Cell) -> str:
 
 
 def _probe(say: Say, run: Run, folder: Path) -> None:
-    """Table 3: how many words' heads each probe finds."""
+    """Table 3: for how many words each probe finds the governor."""
     rows = list(run.table("probes").rows())
     shares = [float(row["uas"]) for row in rows]
     with st.container(key="wide-table-probes"):
