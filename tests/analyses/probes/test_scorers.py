@@ -36,9 +36,7 @@ def test_attention_only_scores_and_loss_are_those_of_the_slow_loop(n, n_special)
     expected = reference.attention_only(numbers(maps), n, *numbers(scorer.weights), numbers(scorer.root))
     assert np.abs(numbers(scorer(maps, vectors)) - expected).max() < 1e-5
     gold = [(3 * j) % (n + 1) for j in range(n)]
-    assert scorer.loss(maps, vectors, torch.tensor(governors)).item() == pytest.approx(
-        reference.cross_entropy(expected, governors), abs=1e-5
-    )
+    assert scorer.loss(maps, vectors, torch.tensor(gold)).item() == pytest.approx(reference.cross_entropy(expected, gold), abs=1e-5)
 
 
 @SPECIAL
@@ -54,9 +52,7 @@ def test_attention_and_words_scores_and_loss_are_those_of_the_slow_loop(n, n_spe
     expected = reference.attention_and_words(numbers(maps), numbers(vectors), u, w, u_bias, w_bias, numbers(scorer.root))
     assert np.abs(numbers(scorer(maps, vectors)) - expected).max() < 1e-5
     gold = [(3 * j) % (n + 1) for j in range(n)]
-    assert scorer.loss(maps, vectors, torch.tensor(governors)).item() == pytest.approx(
-        reference.cross_entropy(expected, governors), abs=1e-5
-    )
+    assert scorer.loss(maps, vectors, torch.tensor(gold)).item() == pytest.approx(reference.cross_entropy(expected, gold), abs=1e-5)
 
 
 @pytest.mark.parametrize("n", [1, 2, 7])
@@ -68,9 +64,7 @@ def test_distances_and_words_scores_and_loss_are_those_of_the_slow_loop(n):
     expected = reference.distances_and_words(numbers(vectors), first, numbers(scorer.bias), numbers(scorer.out))
     assert np.abs(numbers(scorer(maps, vectors)) - expected).max() < 1e-5
     gold = [(3 * j) % (n + 1) for j in range(n)]
-    assert scorer.loss(maps, vectors, torch.tensor(governors)).item() == pytest.approx(
-        reference.cross_entropy(expected, governors), abs=1e-5
-    )
+    assert scorer.loss(maps, vectors, torch.tensor(gold)).item() == pytest.approx(reference.cross_entropy(expected, gold), abs=1e-5)
 
 
 def scorers(n_special: int) -> list[torch.nn.Module]:
