@@ -77,7 +77,7 @@ format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Rebuild the front end's one bundle, which is committed.
+# Rebuild the scripts of the front end, which are committed.
 frontend: $(NODE_READY)
 	cd frontend && npm run build
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -86,3 +87,16 @@ def test_a_file_of_unknown_kind_and_a_missing_column_advise_in_the_words_of_thei
         el.corpora.read_corpus(tmp_path / "texts.txt", column="text")
     assert "column=" in str(column.value)
     assert "--column" in column.value.for_command_line
+
+
+@pytest.mark.parametrize("given", ["The cat sat.", None, 3])
+def test_a_view_or_figure_of_something_else_says_what_to_give(given):
+    expected = {
+        "a trace": [el.head_view, el.model_view, el.neuron_view, partial(el.figures.attention_graph, layer=0, head=0)],
+        "a space": [el.space_view],
+        "a run": [partial(el.figure, name="entropy")],
+    }
+    for kind, functions in expected.items():
+        for function in functions:
+            with pytest.raises(EyelineError, match=f"{type(given).__name__} where {kind} was expected"):
+                function(given)

@@ -166,3 +166,11 @@ class Trace:
         vectors = {"queries": queries, "keys": keys, "values": values}
         only = stack_from_arrays(weights, query_text, key_text, name=name, layers=layers, scale=scale, **vectors)
         return cls(model=model, stacks={name: only})
+
+
+def check_trace(trace: object) -> None:
+    """Refuse anything else where a view or a graph takes a trace."""
+    if not isinstance(trace, Trace):
+        raise TraceError(
+            f"A {type(trace).__name__} where a trace was expected.", "Record one: model.trace(text). Or open one: el.open(path)."
+        )

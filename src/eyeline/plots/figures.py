@@ -17,7 +17,7 @@ from eyeline.plots.probes import probe_parses, probe_weights, probes, probes_lea
 from eyeline.plots.space import space, space_pairs
 from eyeline.plots.stacks import tables_of
 from eyeline.plots.style import Style
-from eyeline.results.run import Run
+from eyeline.results.run import Run, check_run
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -59,6 +59,7 @@ def figure(run: Run, name: str, style: Style | None = None) -> go.Figure:
 
     Of an encoder-decoder model `head_map_cross` is the map of one stack, `head_map` that of the first.
     """
+    check_run(run)
     style = style or Style()
     record, stack = record_of(name)
     tables = tables_of(run, record.table)

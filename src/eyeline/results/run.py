@@ -136,3 +136,11 @@ def _joined(parts: Sequence[RunPart]) -> Run:
     run = _run_of(ordered[0])
     object.__setattr__(run, "sections", ordered)
     return run
+
+
+def check_run(run: object) -> None:
+    """Refuse anything else where a figure takes a run."""
+    if not isinstance(run, Run):
+        raise TraceError(
+            f"A {type(run).__name__} where a run was expected.", "Compute one: el.analyse(model, corpus). Or open one: el.open(folder)."
+        )

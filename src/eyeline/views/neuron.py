@@ -7,7 +7,7 @@ from typing import Unpack
 
 import numpy as np
 
-from eyeline.capture.trace import Trace
+from eyeline.capture.trace import Trace, check_trace
 from eyeline.errors import TraceError
 from eyeline.measures.strongest_look import strongest_look
 from eyeline.views.answer.live_answer import AnswersAgain
@@ -41,6 +41,7 @@ def neuron_view(
     model                the model that made the trace: in a notebook, the head and single keys can be switched off, and its answer changes
     effects              with model: what the answer becomes when each head alone is switched off is written into the view
     """
+    check_trace(trace)
     for part in trace.stacks.values():
         missing = [what for what in ("queries", "keys") if not part.has(what)]
         if missing:

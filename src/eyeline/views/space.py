@@ -11,7 +11,7 @@ from eyeline.errors import TraceError, nearest
 from eyeline.plots.space.gauges import gauges_table
 from eyeline.results.space.one_head import distinct_names
 from eyeline.results.space.shown_fidelity import HELD_OUT, IN_PICTURE, shown_columns
-from eyeline.results.space.space import Space
+from eyeline.results.space.space import Space, check_space
 from eyeline.results.space.stack import SpaceStack
 from eyeline.results.space.tokens import SpaceTokens
 from eyeline.text.named_pairs import PairsGiven, named_pairs, pairs_in_texts
@@ -58,6 +58,8 @@ def space_view(
                   may be "it → cat", "brown:##bara", ("it", "cat") or a list of these, and one that no text holds is refused
     """
     spaces = [space] if beside is None else [space, beside]
+    for each in spaces:
+        check_space(each)
     models = [space.model] if beside is None else list(distinct_names(space.model, beside.model))
     names = [name for name in space.stacks if all(name in each.stacks for each in spaces)]
     if beside is not None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from eyeline.capture.stack import Stack
-from eyeline.capture.trace import Trace
+from eyeline.capture.trace import Trace, check_trace
 from eyeline.errors import TraceError, nearest
 from eyeline.measures.strongest_look import StrongestLook, strongest_look
 from eyeline.text.tokenized import TokenizedText, index_of
@@ -40,6 +40,7 @@ def lay_out(
 
     With `model`, a reader of the live view can switch heads and lines off; with `effects`, the effect of each head is in the view itself.
     """
+    check_trace(trace)
     check_answers(trace, model, effects)
     stacks = {name: chosen_layers(each_stack, layers) for name, each_stack in trace.stacks.items()}
     stacks = {name: chosen for name, chosen in stacks.items() if chosen}

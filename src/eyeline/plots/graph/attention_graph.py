@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from eyeline.capture.stack import Stack
-from eyeline.capture.trace import Trace
+from eyeline.capture.trace import Trace, check_trace
 from eyeline.errors import Advice, StorageError, TraceError, nearest
 from eyeline.heads import HeadRef
 from eyeline.plots.graph.draw import draw
@@ -69,6 +69,7 @@ def attention_graph(
     colour      of the edges that are not red
     language    of the heading: en, ja or ko
     """
+    check_trace(trace)
     if layout not in LAYOUTS:
         raise TraceError(f"A layout called {layout!r}.", nearest(layout, LAYOUTS))
     if not 0 <= threshold <= 1:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from eyeline.capture.trace import Trace
+from eyeline.errors import TraceError
 from eyeline.results.facts import present
 from eyeline.results.folder import write_parts
 from eyeline.results.run import Run
@@ -74,3 +75,11 @@ class Space(SpaceRecord):
         else:
             write_parts(path, self.run().sections, {FILE: lambda file: save_space(self, file, vectors=vectors)})
         return path
+
+
+def check_space(space: object) -> None:
+    """Refuse anything else where a view takes a space."""
+    if not isinstance(space, Space):
+        raise TraceError(
+            f"A {type(space).__name__} where a space was expected.", "Compute one: el.space(model, corpus). Or open one: el.open(path)."
+        )
