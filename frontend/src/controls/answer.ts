@@ -65,10 +65,10 @@ function controlOf(host: AnswerHost, prediction: PredictionSpec): AnswerControl 
           ...bars.map(({ name, before, after: now }) =>
             el(
               "span",
-              { class: "answer-choice", "data-choice": name, "data-before": before, "data-after": now ?? "" },
+              { class: "answer-choice", "data-choice": name, "data-before": before ?? "", "data-after": now ?? "" },
               el("span", { class: "answer-token" }, name),
-              prediction.kind !== "number" && el("span", { class: "answer-track" }, bar(before, false), after && bar(now ?? 0, true)),
-              el("span", { class: "answer-number" }, after ? changeText("", before, now).trim() : before.toFixed(2)),
+              prediction.kind !== "number" && el("span", { class: "answer-track" }, bar(before ?? 0, false), after && bar(now ?? 0, true)),
+              el("span", { class: "answer-number" }, after ? changeText("", before, now).trim() : before!.toFixed(2)),
             ),
           ),
         ),

@@ -162,9 +162,9 @@ class Model:
         sides = self._sides.read(Source(text, pair, as_words(words), as_words(pair_words)), truncate)
         return self._answerer.predict(sides, self._changes(interventions), top)
 
-    def predict_again(self, trace: Trace, interventions: Intervention | Sequence[Intervention] = ()) -> Prediction:
+    def predict_again(self, trace: Trace, interventions: Intervention | Sequence[Intervention] = (), top: int = TOP) -> Prediction:
         """What the model answers to the text of a trace, while it is changed: the same tokens, not read again."""
-        return self._answerer.predict(sides_of(trace), self._changes(interventions))
+        return self._answerer.predict(sides_of(trace), self._changes(interventions), top)
 
     @property
     def answers_at_masks(self) -> bool:

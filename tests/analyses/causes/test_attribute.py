@@ -16,7 +16,7 @@ from eyeline.analyses.causes.quantities.blocks import record_blocks
 from eyeline.analyses.causes.quantities.decomposition import decomposed_layers
 from eyeline.analyses.causes.quantities.gradients import integrated_gradients, path_ends
 from eyeline.analyses.causes.quantities.methods import METHODS
-from eyeline.errors import ModelError, TextError
+from eyeline.errors import EyelineError, ModelError, TextError
 from tests.analyses.causes.tiny import PLAIN, TEXT, classifier, decoder, gated, headless, masked
 from tests.capture.families import FAMILIES, TINY, tiny_tokenizer
 
@@ -218,8 +218,14 @@ def test_a_model_that_reads_one_text_and_writes_another_is_refused() -> None:
         el.attribute(el.wrap(family.model(), tiny_tokenizer(), name="tiny-t5"), PLAIN, "it purred", method="rollout")
 
 
+def test_the_choices_are_listed_once_where_no_method_has_a_similar_name() -> None:
+    with pytest.raises(EyelineError) as error:
+        el.attribute(decoder(), PLAIN, method="nonsense")
+    assert str(error.value).count("integrated-gradients") == 1
+
+
 def test_a_model_without_a_head_has_no_gradients_and_says_so() -> None:
-    with pytest.raises(ModelError, match="no language-modelling head"):
+    with pytest.raises(ModelError, match="answers nothing"):
         el.attribute(headless(), PLAIN, method="integrated-gradients")
 
 

@@ -71,7 +71,7 @@ def test_without_names_the_methods_that_the_model_refuses_are_left_out_with_a_re
     assert set(statistic.refused) == {"logits"}
     with pytest.raises(ModelError, match="norm on the residual stream"):
         Faithfulness(["logits"]).prepare(masked(), 0)
-    with pytest.raises(ModelError, match="no language-modelling head"):
+    with pytest.raises(ModelError, match="answers nothing"):
         el.analyse(headless(), TEXTS, [Faithfulness(METHODS)])
 
 

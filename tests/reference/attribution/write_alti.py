@@ -37,7 +37,7 @@ def tiny_encoder() -> t.BertForMaskedLM:
 def alti_truth(folder: str) -> dict[str, Any]:
     """Per layer: the 1-norm of what is left of y_i without T_i(x_j), and y_i, as the authors' code gives them; the rest is the paper's."""
     sys.path.insert(0, folder)
-    from src.contributions import ModelWrapper  # type: ignore[import-not-found]
+    from src.contributions import ModelWrapper  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
     deviation = torch.Tensor.std
     with patch.object(torch.Tensor, "std", lambda self, dim: deviation(self, dim, unbiased=False)):

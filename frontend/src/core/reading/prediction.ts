@@ -31,8 +31,9 @@ export interface EffectSpec {
 
 export interface AnswerBar {
   name: string;
-  before: number;
-  /** With parts switched off; null where nothing is, or where the choice is no longer among the most probable. */
+  /** Null where the choice was not among those that are listed. */
+  before: number | null;
+  /** With parts switched off; null where nothing is, or where the choice has become less probable than all that were followed. */
   after: number | null;
 }
 
@@ -44,24 +45,28 @@ export interface AnswerRow {
 const ROWS = 4;
 const BARS = 5;
 const LABEL_ROWS = 40;
+/** Smaller ones are written as 0.00. */
+const SMALLEST = 0.005;
 
 /** The rows that are shown: the most probable choices before, and any that became the first since. */
 export function answerRows(plain: PredictionSpec, changed: PredictionSpec | null): AnswerRow[] {
   const each = plain.kind === "labels";
   return plain.choices.slice(0, each ? LABEL_ROWS : ROWS).map((choices, row) => {
     const now = changed?.choices[row];
-    const after = (id: number): number | null => {
-      const index = now?.ids.indexOf(id) ?? -1;
-      return now && index >= 0 ? now.probabilities[index] : null;
+    const after = (choice: number): number | null => {
+      if (!now) return null;
+      const index = now.ids.findIndex((id, i) => id === choices.ids[choice] && now.tokens[i] === choices.tokens[choice]);
+      return index >= 0 ? now.probabilities[index] : null;
     };
-    const bars = choices.tokens.slice(0, each ? 1 : BARS).map((token, i) => ({
+    const bars: AnswerBar[] = choices.tokens.slice(0, each ? 1 : BARS).map((token, i) => ({
       name: visible(token.trim() || token),
       before: choices.probabilities[i],
-      after: after(choices.ids[i]),
+      after: after(i),
     }));
-    if (now && !choices.ids.slice(0, bars.length).includes(now.ids[0])) {
-      const known = choices.ids.indexOf(now.ids[0]);
-      const before = known >= 0 ? choices.probabilities[known] : 0;
+    const known = now ? choices.ids.findIndex((id, i) => id === now.ids[0] && choices.tokens[i] === now.tokens[0]) : 0;
+    if (now && (known < 0 || known >= bars.length)) {
+      const least = choices.probabilities[choices.probabilities.length - 1];
+      const before = known >= 0 ? choices.probabilities[known] : least < SMALLEST ? 0 : null;
       bars.push({ name: visible(now.tokens[0].trim() || now.tokens[0]), before, after: now.probabilities[0] });
     }
     return { position: choices.position, bars };
@@ -69,8 +74,8 @@ export function answerRows(plain: PredictionSpec, changed: PredictionSpec | null
 }
 
 /** "tea 0.42 → 0.31", of the first choice. */
-export const changeText = (name: string, before: number, after: number | null): string =>
-  `${name} ${before.toFixed(2)} → ${after === null ? "…" : after.toFixed(2)}`;
+export const changeText = (name: string, before: number | null, after: number | null): string =>
+  `${name} ${before === null ? "…" : before.toFixed(2)} → ${after === null ? "<0.01" : after.toFixed(2)}`;
 
 /** The same without one head (layer: its index), where that was computed; null elsewhere. */
 export function withoutHead(spec: Spec, stackIndex: number, layerIndex: number, head: number): string | null {

@@ -14,7 +14,7 @@ from eyeline.capture.model_state import EvaluationMode
 from eyeline.capture.opening.tiny_pass import no_cache
 from eyeline.errors import EyelineError, ModelError, TextError, nearest
 from eyeline.models.model import Model
-from eyeline.models.objective import objective_of
+from eyeline.models.objective import check_one_answer, objective_of
 from eyeline.text.tokenized import TokenizedText
 
 
@@ -78,6 +78,14 @@ def model_with_head(model: Model) -> PreTrainedModel:
     """The model with the head that its checkpoint holds; a model that answers nothing is an error."""
     if type(model.hf).__name__.endswith(("ForSequenceClassification", "ForMaskedLM", "ForCausalLM", "LMHeadModel")):
         return model.hf
+    check_one_answer(model)
+    if model.hf.get_output_embeddings() is None:
+        held = ", ".join(model.hf.config.architectures or []) or type(model.hf).__name__
+        raise ModelError(
+            f"{model.name} answers nothing: its checkpoint holds no head ({held}).",
+            "Use a checkpoint saved as …ForMaskedLM, …ForCausalLM or …ForSequenceClassification.",
+            "Embedded models that answer: e5-small-mlm, e5-small-sentiment, smollm2.",
+        )
     return objective_of(model).hf
 
 

@@ -47,7 +47,8 @@ def attribute(
 def chosen_method(method: str) -> Method:
     """The record of a method, or an error with the nearest name."""
     if not isinstance(method, str) or method not in METHODS:
-        raise EyelineError(f"method={method!r}.", nearest(str(method), METHODS), f"All of them: {', '.join(METHODS)}.")
+        close, every = nearest(str(method), METHODS), f"Choices: {', '.join(METHODS)}."
+        raise EyelineError(f"method={method!r}.", *dict.fromkeys((close, every)))
     return METHODS[method]
 
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Protocol
 
 from eyeline.capture.answer.layer_effects import LayerEffects
-from eyeline.capture.answer.prediction import Prediction
+from eyeline.capture.answer.prediction import Choices, Prediction
 from eyeline.capture.trace import Trace
 from eyeline.errors import EyelineError, TraceError
 from eyeline.views.answer.switched_off import interventions_of
+
+#: Choices that are followed: what is not among so many has a probability below 1/200, which the page writes as <0.01.
+FOLLOWED = 200
+#: The most probable choices that are sent, beside those of the answer before.
+SENT = 10
 
 
 class AnswersAgain(Protocol):
@@ -16,7 +22,7 @@ class AnswersAgain(Protocol):
 
     name: str
 
-    def predict_again(self, trace: Trace, interventions: Any) -> Prediction:
+    def predict_again(self, trace: Trace, interventions: Any, top: int) -> Prediction:
         """The answer to the text of a trace while the model is changed."""
 
     def head_effects(self, trace: Trace) -> list[LayerEffects]:
@@ -39,6 +45,27 @@ def answer_without(model: AnswersAgain, trace: Trace, off: str) -> dict[str, Any
     try:
         if not interventions_of(off) and trace.prediction is not None:
             return {"off": off, "prediction": trace.prediction.to_json()}
-        return {"off": off, "prediction": model.predict_again(trace, interventions_of(off)).to_json()}
+        changed = model.predict_again(trace, interventions_of(off), top=FOLLOWED)
+        return {"off": off, "prediction": _with_the_same_choices(changed, trace.prediction).to_json()}
     except EyelineError as error:
         return {"off": off, "error": str(error)}
+
+
+def _with_the_same_choices(changed: Prediction, before: Prediction | None) -> Prediction:
+    """The first choices, and behind them those of the answer before, so that a reader sees what became of each."""
+    rows = before.choices if before is not None else ()
+    known = [set(zip(choices.ids, choices.tokens, strict=True)) for choices in rows]
+    return replace(
+        changed, choices=tuple(_kept(choices, known[row] if row < len(known) else set()) for row, choices in enumerate(changed.choices))
+    )
+
+
+def _kept(choices: Choices, known: set[tuple[int, str]]) -> Choices:
+    kept = [i for i, choice in enumerate(zip(choices.ids, choices.tokens, strict=True)) if i < SENT or choice in known]
+    return Choices(
+        choices.position,
+        tuple(choices.tokens[i] for i in kept),
+        tuple(choices.ids[i] for i in kept),
+        tuple(choices.probabilities[i] for i in kept),
+        tuple(choices.ends[i] for i in kept) if choices.ends else (),
+    )
