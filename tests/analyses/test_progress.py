@@ -14,6 +14,7 @@ from eyeline.analyses.space import fit as space_fit
 from eyeline.measures.space.fitted_projection import fit_projections
 from eyeline.text.coreference.mention import MarkedDocument, Mention
 from eyeline.text.treebank.read import Sentence
+from tests.analyses.causes.tiny import decoder
 from tests.laws.statistics import tiny_model
 
 TEXTS = ["the cat sat on the mat .", "a dog ran home , and it purred .", "the dog and the cat ran a very long way home ."]
@@ -35,6 +36,8 @@ ANALYSES: dict[str, Callable[..., Any]] = {
     "probe": lambda **given: el.probe(tiny_model(), SENTENCES, seeds=1, epochs=2, **given),
     "space": lambda **given: el.space(tiny_model(), TEXTS, **given),
     "compare": lambda **given: el.compare(tiny_model(), tiny_model(), TEXTS, **given),
+    "causes": lambda **given: el.causes(decoder(), TEXTS, **given),
+    "circuit": lambda **given: el.circuit(decoder(), "the cat sat on the", "the dog ran on the", answer="mat", against="home", **given),
 }
 
 

@@ -79,7 +79,7 @@ def test_a_run_of_the_same_kind_is_replaced_only_when_asked(tmp_path: Path) -> N
     assert CliRunner().invoke(app, arguments).exit_code == 0
     again = CliRunner().invoke(app, arguments)
     assert isinstance(again.exception, StorageError)
-    assert "--overwrite" in str(again.exception)
+    assert "--overwrite" in again.exception.for_command_line
     assert CliRunner().invoke(app, [*arguments, "--overwrite", "--limit", "2"]).exit_code == 0
     assert el.runs.open_run(tmp_path / "run").facts.counts["documents"] == 2
 

@@ -88,7 +88,7 @@ def test_a_second_run_needs_overwrite_and_a_corpus_analysis_can_stand_beside_it(
     assert run_command("syntax", treebank, "-o", out, "--min-count", 2).exit_code == 0
     again = run_command("syntax", treebank, "-o", out)
     assert isinstance(again.exception, StorageError)
-    assert "--overwrite" in str(again.exception)
+    assert "--overwrite" in again.exception.for_command_line
     assert run_command("analyse", treebank, "-o", out, "--only", "entropy").exit_code == 0
     assert run_command("syntax", treebank, "-o", out, "--min-count", 5, "--overwrite").exit_code == 0
     run = el.runs.open_run(out)

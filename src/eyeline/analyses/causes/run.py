@@ -14,7 +14,7 @@ from eyeline.analyses.corpus.statistics.average_attention import AverageAttentio
 from eyeline.analyses.corpus.statistics.entropy import Entropy
 from eyeline.analyses.corpus.statistics.head_effects import HeadEffects
 from eyeline.analyses.corpus.statistics.pruning import Pruning
-from eyeline.analyses.progress import ReportProgress
+from eyeline.analyses.progress import ReportProgress, Steps
 from eyeline.heads import HeadRef
 from eyeline.models.model import Model, check_model
 from eyeline.models.objective import answer_objective_of
@@ -54,9 +54,10 @@ def causes(
     corpus = Corpus.of(corpus)
     chosen = None if layers is None else list(layers)
     statistics = [AverageAttention(), Entropy(), HeadEffects(by)]
+    steps = Steps(progress, 2 if pruning else 1)
     run = analyse(
         model, corpus, statistics, limit=limit, max_tokens=max_tokens, layers=chosen, seed=seed, folder=folder, resume=resume,
-        overwrite=overwrite, progress=progress,
+        overwrite=overwrite, progress=steps.nested("ablating"),
     )  # fmt: skip
     if not pruning:
         return run
@@ -64,7 +65,7 @@ def causes(
     orders = removal_orders(run.table("causes"), model.layout.stacks[0], seed)
     curve = analyse(
         model, corpus, [Pruning(orders, by=by)], limit=limit, max_tokens=max_tokens, layers=chosen, seed=seed, folder=inner, resume=resume,
-        overwrite=overwrite, progress=progress,
+        overwrite=overwrite, progress=steps.nested("pruning"),
     )  # fmt: skip
     if inner is not None:
         shutil.rmtree(inner)

@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import eyeline as el
+from eyeline.errors import EyelineError
 from eyeline.hosts.cli.main import app
 from tests.analyses.causes.tiny import masked
 
@@ -41,7 +42,8 @@ def run(*arguments: object) -> str:
 def refused(*arguments: object) -> str:
     result = CliRunner().invoke(app, [str(argument) for argument in arguments])
     assert result.exit_code != 0
-    return f"{result.output}\n{result.exception}"
+    assert isinstance(result.exception, EyelineError)
+    return f"{result.output}\n{result.exception.for_command_line}"
 
 
 def answers(folder: Path) -> list[str]:

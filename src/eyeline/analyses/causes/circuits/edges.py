@@ -18,6 +18,7 @@ import numpy as np
 import torch
 
 from eyeline.analyses.causes.circuits.contrast import Contrast
+from eyeline.analyses.progress import ReportStep
 from eyeline.capture.interventions.change import changing
 from eyeline.capture.interventions.cut import HeadsOfPass
 from eyeline.capture.opening.tiny_pass import no_cache
@@ -50,8 +51,10 @@ class Edge:
     score: float
 
 
-def edge_scores(contrast: Contrast, method: Literal["eap", "eap-ig"] = "eap-ig", steps: int = STEPS) -> list[Edge]:
-    """Every edge of the model, strongest first (by size)."""
+def edge_scores(
+    contrast: Contrast, method: Literal["eap", "eap-ig"] = "eap-ig", steps: int = STEPS, report: ReportStep | None = None
+) -> list[Edge]:
+    """Every edge of the model, strongest first (by size). report: called after each input at which gradients were taken."""
     if method not in ("eap", "eap-ig"):
         raise EyelineError(f"method={method!r}.", 'Use "eap" or "eap-ig".')
     if steps < 1:
@@ -60,10 +63,12 @@ def edge_scores(contrast: Contrast, method: Literal["eap", "eap-ig"] = "eap-ig",
     differences = _differences(contrast, ends)
     shares = [0.0] if method == "eap" else [(i + 0.5) / steps for i in range(steps)]
     total: EdgeScores = {}
-    for share in shares:
+    for number, share in enumerate(shares, start=1):
         between = ends[1] + share * (ends[0] - ends[1])
         for key, score in _scores_at(contrast, between, differences).items():
             total[key] = total.get(key, 0.0) + score / len(shares)
+        if report is not None:
+            report(number, len(shares))
     whole = contrast.clean - contrast.corrupt
     edges = [Edge(*key, score / whole) for key, score in total.items()]
     return sorted(edges, key=lambda edge: -abs(edge.score))

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from eyeline.analyses.causes.circuits.contrast import Contrast
+from eyeline.analyses.progress import ReportStep
 from eyeline.capture.interventions.check import full_name
 from eyeline.capture.interventions.records import Head, Intervention, Patch
 from eyeline.capture.layout import Slot
@@ -51,7 +52,7 @@ def _written(contrast: Contrast, which: int) -> HeadOutputs:
     return written
 
 
-def patch_heads(contrast: Contrast, *, positions: bool = True) -> Patched:
+def patch_heads(contrast: Contrast, *, positions: bool = True, report: ReportStep | None = None) -> Patched:
     """Patch every head, and with `positions` every head at every token, from the clean text into the corrupt one."""
     clean = _written(contrast, 0)
     names = tuple(clean)
@@ -59,12 +60,12 @@ def patch_heads(contrast: Contrast, *, positions: bool = True) -> Patched:
     n_tokens = len(contrast.corrupt_text.text)
     if positions:
         patches += [[Patch({name: clean[name]}, heads=[name], positions=[token])] for name in names for token in range(n_tokens)]
-    values = run_patched(contrast, patches)
+    values = run_patched(contrast, patches, report)
     shares = contrast.restored(torch.tensor(values)).numpy()
     return Patched(names, shares[: len(names)], shares[len(names) :].reshape(len(names), n_tokens) if positions else None)
 
 
-def run_patched(contrast: Contrast, patches: Sequence[Sequence[Intervention]]) -> np.ndarray:
+def run_patched(contrast: Contrast, patches: Sequence[Sequence[Intervention]], report: ReportStep | None = None) -> np.ndarray:
     """The metric of the corrupt text under each list of interventions. Layers below the patched one are computed once."""
     passes, text = contrast.model.passes, contrast.corrupt_text
     _, stored = passes.store([text.sides], inputs=text.inputs)
@@ -75,6 +76,8 @@ def run_patched(contrast: Contrast, patches: Sequence[Sequence[Intervention]]) -
         copies = {name: tensor.expand(len(part), *tensor.shape[1:]) for name, tensor in text.inputs.items()}
         logits = passes.output([text.sides] * len(part), [patches[i] for i in part], inputs=copies, stored=stored).logits
         values[part] = contrast.metric(logits.float()).double().cpu().numpy()
+        if report is not None:
+            report(start + len(part), len(order))
     return values
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 from eyeline.analyses.causes.circuits.contrast import contrast
 from eyeline.analyses.causes.circuits.edges import STEPS, edge_scores, edge_table
 from eyeline.analyses.causes.circuits.patching import Patched, patch_heads
-from eyeline.analyses.progress import Progress, ReportProgress
+from eyeline.analyses.progress import ReportProgress, Steps
 from eyeline.analyses.provenance import corpus_facts, provenance
 from eyeline.analyses.tables import head_table
 from eyeline.models.model import Model, check_model
@@ -45,17 +45,14 @@ def circuit(
     """
     check_model(model)
     started = time.monotonic()
-    report = progress or (lambda _progress: None)
+    reports = Steps(progress, 2)
     pair = contrast(model, clean, corrupt, answer, against)
-    report(Progress("edges", 0, 2, 0, 0.0))
-    edges = edge_scores(pair, method, steps)
-    report(Progress("patching", 1, 2, 0, time.monotonic() - started))
-    patched = patch_heads(pair, positions=positions)
+    edges = edge_scores(pair, method, steps, reports.begin("edges"))
+    patched = patch_heads(pair, positions=positions, report=reports.begin("patching"))
     tables = {"patching": _heads(patched), "circuit": edge_table(edges)}
     if patched.positions is not None:
         tables["patching_positions"] = _positions(patched, pair.corrupt_text.text)
     seconds = time.monotonic() - started
-    report(Progress("patching", 2, 2, 0, seconds))
     options = CircuitOptions(
         clean, corrupt, pair.clean_text.answer.name, pair.corrupt_text.answer.name, method, steps, pair.clean, pair.corrupt
     )

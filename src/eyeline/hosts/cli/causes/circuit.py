@@ -11,6 +11,7 @@ from rich.markup import escape
 from eyeline.heads import HeadRef
 from eyeline.hosts.cli.language import Language
 from eyeline.hosts.cli.models import ANSWERING_DEFAULT, AnsweringModel
+from eyeline.hosts.cli.progress import progress_bars
 from eyeline.hosts.cli.terminal import console
 
 #: So many heads and edges are printed.
@@ -42,9 +43,10 @@ def circuit(
     from eyeline.results.status import writing_run
 
     loaded = load(model)
-    with writing_run(output, "circuit", overwrite=overwrite):
+    with writing_run(output, "circuit", overwrite=overwrite), progress_bars() as report_progress:
         run = run_circuit(
             loaded, clean, corrupt, answer=answer, against=against, method=method, steps=steps, positions=positions,  # type: ignore[arg-type]
+            progress=report_progress,
         )  # fmt: skip
         report = write_report(run.save(output), language)
     options = run.facts.options_as(CircuitOptions)
