@@ -275,12 +275,13 @@ def test_a_learned_reducer_keeps_distances_better_than_the_components_it_starts_
     assert any("linear reducer trained to keep distances" in text for text in texts(graph))
 
 
-def test_tokens_are_placed_by_umap() -> None:
+@pytest.mark.parametrize(("n", "neighbours"), [(20, 15), (13, 11), (5, 3)])
+def test_tokens_are_placed_by_umap_in_short_sentences_too(n: int, neighbours: int) -> None:
     pytest.importorskip("umap", reason="umap-learn is not installed")
-    values = np.random.default_rng(3).normal(size=(1, 1, 20, 8)).astype(np.float32)
+    values = np.random.default_rng(3).normal(size=(1, 1, n, 8)).astype(np.float32)
     graph = attention_graph(
-        Trace.from_arrays(np.full((1, 1, 20, 20), 0.05), [f"t{i}" for i in range(20)], values=values), 0, 0, layout="umap"
+        Trace.from_arrays(np.full((1, 1, n, n), 1 / n), [f"t{i}" for i in range(n)], values=values), 0, 0, layout="umap"
     )
     assert graph.positions is not None
-    assert graph.positions.shape == (20, 2)
-    assert graph.placement.startswith("values: UMAP; correlation of distances ")
+    assert graph.positions.shape == (n, 2)
+    assert graph.placement.startswith(f"values: UMAP, {neighbours} neighbours; correlation of distances ")

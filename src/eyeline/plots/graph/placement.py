@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from eyeline.measures.space.project import project
+from eyeline.measures.space.project import NEIGHBOURS, project
 
 REDUCERS = ("umap", "learned")
+#: UMAP looks at no fewer neighbours than this.
+FEWEST_NEIGHBOURS = 3
 
 
 def reduced(values: np.ndarray, how: str) -> tuple[np.ndarray, str]:
     """values: [token, dim] → [token, 2], and the line that says what was done.
 
-    umap      UMAP of the value vectors (umap-learn), seed 0
+    umap      UMAP of the value vectors (umap-learn), seed 0; of a short text with fewer neighbours than usual
     learned   the linear projection whose distances are nearest to those between the values, trained from the principal components on
     """
-    points = np.asarray(project(values, "umap", dims=2, seed=0), dtype=np.float64) if how == "umap" else learned_plane(values)
+    neighbours = max(FEWEST_NEIGHBOURS, min(NEIGHBOURS, len(values) - 2))
+    points = np.asarray(project(values, "umap", neighbours=neighbours), dtype=np.float64) if how == "umap" else learned_plane(values)
     kept = distance_correlation(values, points)
-    name = "UMAP" if how == "umap" else "linear reducer trained to keep distances"
+    name = f"UMAP, {neighbours} neighbours" if how == "umap" else "linear reducer trained to keep distances"
     return points, f"values: {name}; correlation of distances {kept:.2f}"
 
 
