@@ -88,6 +88,17 @@ def test_the_built_in_sentences_give_three_tables_which_are_found_among_the_runs
     assert len(tables_on(in_tab(runs, say, "probe", job.folder.name))) == 3
 
 
+def test_a_run_of_probes_alone_shows_its_heads_on_a_sentence(script, shallow):
+    say = Say("en")
+    at = script("grammar", model=str(shallow)).run()
+    at.number_input(key="grammar-limit").set_value(24)
+    at.pills(key="grammar-analyses").set_value(["probe"]).run()
+    assert measured(at).state == "done"
+    assert say("corpus.no_example") not in [item.value for item in at.caption]
+    heads = next(element.proto.body for element in at.get("html") if say("grammar.parse_contribution") in element.proto.body)
+    assert say("grammar.column_head") not in heads  # those of a pair of words, not the best ones
+
+
 def in_tab(at, say, kind, name):
     """The page after a click on one of the tabs of a run: only that tab is drawn."""
     at.session_state[f"tabs-grammar-{name}-{say.language}"] = say(f"grammar.analysis_{kind}")

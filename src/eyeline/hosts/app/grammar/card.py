@@ -18,6 +18,8 @@ from eyeline.results.run import Run
 
 #: So many relations stand on the card of a head.
 RELATIONS = 6
+#: A sentence for the heads of a run that keeps no example, such as one of probes alone.
+WORDS = ("The", "cat", "sat", "on", "the", "mat", ".")
 #: The tables that name heads.
 TABLES = ("syntax_heads", "coreference_heads", "probe_weights")
 
@@ -91,10 +93,10 @@ def _relations(say: Say, parts: Mapping[str, Run], at: HeadRef) -> None:
 
 
 def _example(say: Say, parts: Mapping[str, Run], at: HeadRef, name: str) -> None:
-    """The head on a sentence of the treebank with many relations in it, or on the run's own example."""
+    """The head on a sentence of the treebank with many relations in it, or on the run's own example; else on a sentence of ours."""
     run = next((parts[kind] for kind in ("syntax", "coreference", "probe") if kind in parts and parts[kind].example is not None), None)
     if run is None or run.example is None:
-        st.caption(say("corpus.no_example"))
+        look(say, next(iter(parts.values())), list(WORDS), at, "", f"grammar-card-{name}")
         return
     source = next(iter(run.example.stacks.values()))
     if at.layer in source.layers:

@@ -59,7 +59,7 @@ def _pair(say: Say, parse: Parse, name: str) -> None:
     st.caption(say("grammar.parse_share", word=escaped(parse.words[dependent]), share=f"{100 * share:.1f}"))
     weights = parse.pair(dependent, governor)[:HEADS]
     tables.show(
-        Column(say("grammar.column_head"), [str(head.head) for head in weights], "token"),
+        Column(say("figure.label.head"), [str(head.head) for head in weights], "token"),
         Column(say("grammar.parse_direction"), [say.name("direction", head.direction) for head in weights], "word"),
         Column(say("grammar.parse_attention"), [f"{head.attention:.3f}" for head in weights]),
         Column(say("grammar.parse_weight"), [f"{head.weight:+.3f}" for head in weights]),
