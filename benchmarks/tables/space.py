@@ -221,10 +221,10 @@ def section(kept: dict[str, Any], beside: dict[str, Any] | None = None) -> str:
     about, rows, shape = kept["about"], kept["rows"], kept["shape"]
     fit, freed, solid = (rows[name] for name in ("fitted", "freed", "fitted 3-D"))
     correlation = {gauge: rows[f"{gauge}.before"]["correlation_after"] for gauge in GAUGE_NAMES if f"{gauge}.before" in rows}
+    slow_options = f"--few {about['few']} --sample {about['sample']}" if "freed.few" in rows else "--no-slow"
     parts = [
         "## Queries and keys in one picture: how often near means attends",
-        f"`python -m benchmarks.tables.space --model {about['model']} --tokens {about['tokens']} --few {about['few']}"
-        f" --sample {about['sample']}`",
+        f"`python -m benchmarks.tables.space --model {about['model']} --tokens {about['tokens']} {slow_options}`",
         f"{described(kept)}. For every query: is its most attended key the nearest key of its text in the picture, or among the nearest"
         " five? Means over heads of the share of queries, two dimensions unless said otherwise ([what this means](space.md)).",
         f"All {shape[0] * shape[1]} heads:",
@@ -241,7 +241,7 @@ def section(kept: dict[str, Any], beside: dict[str, Any] | None = None) -> str:
     if beside is not None:
         others = beside["rows"]
         lines = [line(name, others[name])[:5] for name in of_all_heads(others)]
-        parts += [f"Beside it, {described(beside)}:", markdown_table(HEADER, lines)]
+        parts += [f"Beside it, {described(beside)}{beside.get('note', '')}:", markdown_table(HEADER, lines)]
     slow = next((item for item in (kept, beside) if item is not None and "freed.few" in item["rows"]), None)
     if slow is not None:
         parts += slow_part(slow)
