@@ -119,5 +119,9 @@ def test_a_view_is_given_the_model_that_made_its_trace(model):
         el.head_view(model.trace(TEXT), model=other)
     with pytest.raises(TraceError, match="effects=True without a model"):
         el.head_view(model.trace(TEXT), effects=True)
+    changed = model.trace(TEXT, interventions=[el.Ablate([(0, 1)])])
+    with pytest.raises(TraceError, match=r"recorded with L0·H1 ablated"):
+        el.head_view(changed, model=model)
+    assert "prediction" in el.head_view(changed).spec
     without_answer = el.model_view(model.trace("the cat ."), model=model)
     assert "prediction" not in without_answer.spec

@@ -30,11 +30,16 @@ class AnswersAgain(Protocol):
 
 
 def check_answers(trace: Trace, model: AnswersAgain | None, effects: bool) -> None:
-    """Refuse a model that did not make the trace, and effects without a model."""
+    """Refuse a model that did not make the trace, a trace of a changed model, and effects without a model."""
     if effects and model is None:
         raise TraceError("effects=True without a model.", "Give the model too: head_view(trace, model=model, effects=True).")
     if model is not None and model.name != trace.model:
         raise TraceError(f"A trace of {trace.model}, and the model {model.name}.", "Give the model that made the trace.")
+    if model is not None and (changes := trace.about.get("interventions")):
+        raise TraceError(
+            f"The trace was recorded with {'; '.join(changes)}: what is switched off in a view would be compared with another model.",
+            "Give a trace without interventions, or leave out model=.",
+        )
 
 
 def answer_without(model: AnswersAgain, trace: Trace, off: str) -> dict[str, Any]:
