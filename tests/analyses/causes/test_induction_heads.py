@@ -44,7 +44,7 @@ def strongest(model: el.Model, n: int = 5) -> tuple[list[Head], list[Head]]:
     return heads[:n], heads[n:]
 
 
-def test_the_five_strongest_induction_heads_raise_the_loss_five_times_as_much_as_random_ones():
+def test_the_five_strongest_induction_heads_raise_the_loss_five_times_as_much_as_random_ones_by_the_median():
     known = embedded("smollm2")
     if known is None or known.find() is None:
         pytest.skip("smollm2 is not installed (make setup)")
