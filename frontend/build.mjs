@@ -19,6 +19,7 @@ const MODULES = {
   "streamlit-front": "hosts/streamlit.ts",
   "streamlit-view": "hosts/streamlit-view.ts",
   "streamlit-answer": "hosts/streamlit-answer.ts",
+  "streamlit-bring": "hosts/streamlit-bring.ts",
   notes: "hosts/notes.ts",
 };
 

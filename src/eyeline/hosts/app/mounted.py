@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from typing import Any
@@ -36,6 +37,23 @@ def _view() -> Callable[..., Any]:
 @lru_cache(maxsize=1)
 def _answer() -> Callable[..., Any]:
     return st.components.v2.component("eyeline_answer", js=code.joined("streamlit-answer"), isolate_styles=False)
+
+
+@lru_cache(maxsize=1)
+def _bring() -> Callable[..., Any]:
+    return st.components.v2.component("eyeline_bring", js=code.joined("streamlit-bring"), isolate_styles=False)
+
+
+def note_click(target: str) -> None:
+    """From a callback: the visitor has just chosen something whose answer stands in the container with this key."""
+    st.session_state[f"brought-{target}"] = time.time_ns() // 1_000_000
+
+
+def bring_answer(target: str) -> None:
+    """Scroll to the container with this key, once for each click: call it before what takes long is drawn."""
+    click = st.session_state.get(f"brought-{target}")
+    if click is not None:
+        _bring()(data={"target": target, "click": click}, key=f"eyeline-bring-{target}", height=1)
 
 
 def front(language: str, visitor: str) -> None:

@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from eyeline.hosts.app.messages import LANGUAGES, Say
-from tests.hosts.app.browser.test_pages import VIEW, visit
+from tests.hosts.app.browser.test_pages import DOTS, IN_VIEW, LIT, VIEW, visit
 
 __all__ = ["visit"]
 pytestmark = pytest.mark.browser
@@ -43,6 +43,7 @@ def test_a_newcomer_measures_the_built_in_sentences_and_opens_relations_and_head
     me.page.wait_for_function("before => document.querySelector('[class*=st-key-grammar-head-] input')?.value !== before", arg=before)
     assert head.input_value() == "L0·H7"
     me.page.get_by_text(say("corpus.card", head="L0·H7")).wait_for()
+    me.page.wait_for_function(IN_VIEW, arg="grammar-card")
     for kind, figure in (("coreference", "coreference_heads"), ("probe", "probe_weights")):
         me.page.get_by_role("tab", name=say(f"grammar.analysis_{kind}")).click()
         me.page.locator(f"[class*=st-key-wide-{figure}] .js-plotly-plot .heatmaplayer image").first.wait_for()
@@ -65,10 +66,24 @@ def test_a_head_is_opened_in_the_space_and_seen_by_another_projection(visit, run
     me.page.locator("[class*=st-key-space-other-small] .eyeline-view[data-drawn]").wait_for(state="attached")
     both = me.page.evaluate("document.querySelector('[class*=st-key-space-other-small] .eyeline-view').eyeline.scene().spaces")
     assert [item["head"] for item in both] == ["L1·H2", "L1·H2"]
-    cells = me.page.locator("[class*=st-key-wide-space] .scatterlayer .points path.point")
+    me.page.wait_for_function(LIT, arg="space")
+    cells = me.page.locator(f"[class*=st-key-wide-space] {DOTS}")
     cells.nth(5).click(force=True)
     me.until(f"{scene}.state().opened && {scene}.state().layer === 0 && {scene}.state().heads[0] === 5")
+    me.page.wait_for_function(IN_VIEW, arg="space-pictures")
     assert me.foreign == []
+    assert me.errors == []
+
+
+def test_a_head_clicked_in_a_comparison_opens_in_both_spaces_in_view(visit, runs):
+    me = visit().open("/runs?run=small-compare")
+    scene = "document.querySelector('.eyeline-view')?.eyeline"
+    me.page.wait_for_function(LIT, arg="compare")
+    cells = me.page.locator(f"[class*=st-key-wide-compare] {DOTS}")
+    cells.nth(5).click(force=True)
+    me.until(f"{scene}?.state().opened && {scene}.state().layer === 0 && {scene}.state().heads[0] === 5")
+    me.page.wait_for_function(IN_VIEW, arg="space-pictures")
+    me.page.wait_for_function(LIT, arg="compare")
     assert me.errors == []
 
 

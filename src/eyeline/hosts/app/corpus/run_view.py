@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ ORDER = (
     "average_attention", "importance", "causes", "causes_sharpness", "pruning", "faithfulness", "patching", "circuit", "entropy",
     "head_map", "distances",
 )  # fmt: skip
+#: The container of the card.
+CARD = "head-card"
 #: Sentences to see a head on, besides the run's own example.
 SENTENCES = ("The cat sat on the mat because it was tired.", "Mary told Anna that she had won.")
 
@@ -50,6 +53,8 @@ def show_run(say: Say, run: Run, folder: Path) -> None:
     for left, why in run.facts.left_out.items():
         st.warning(say("corpus.left_out", name=say(f"corpus.analysis_{left}")), icon=":material/info:")
         st.code(say.translated(why), language=None, wrap_lines=True)
+    mounted.bring_answer(CARD)
+    chosen = _chosen(run, name)
     _notable(say, run, name)
     shown = [figure for figure in available(run) if record_of(figure)[0].name in ORDER]
     shown.sort(key=lambda figure: ORDER.index(record_of(figure)[0].name))
@@ -59,15 +64,23 @@ def show_run(say: Say, run: Run, folder: Path) -> None:
         if not tab.open:  # only what is seen is drawn
             continue
         with tab:
-            chosen = figures.show(say, run, figure, folder, titled=False)
-            if chosen is not None and st.session_state.get(f"clicked-{name}-{figure}") != chosen:
-                st.session_state[f"clicked-{name}-{figure}"] = chosen
-                _open(name, chosen)
-    _card(say, run, name)
+            figures.show(say, run, figure, folder, partial(_open, name), lit=chosen, titled=False)
+    with st.container(key=CARD):
+        _card(say, run, name)
+
+
+def _chosen(run: Run, name: str) -> HeadRef | None:
+    """The head whose card is open: the one chosen last, else the first of those worth a look."""
+    every = [HeadRef(*head) for head in heads_of(run)]
+    if every and st.session_state.get(f"head-{name}") not in every:
+        st.session_state[f"head-{name}"] = next((notable.head for notable in notable_heads(run)), every[0])
+    return st.session_state[f"head-{name}"] if every else None
 
 
 def _open(name: str, head: HeadRef) -> None:
+    """Open the card of a head, and bring it into view."""
     st.session_state[f"head-{name}"] = head
+    mounted.note_click(CARD)
 
 
 def _notable(say: Say, run: Run, name: str) -> None:
@@ -89,9 +102,6 @@ def _card(say: Say, run: Run, name: str) -> None:
     every = [HeadRef(*head) for head in heads_of(run)]
     if not every:
         return
-    best = next((head.head for head in notable_heads(run)), every[0])
-    if st.session_state.get(f"head-{name}") not in every:
-        st.session_state[f"head-{name}"] = best
     st.divider()
     st.selectbox(
         say("corpus.head"), every, format_func=lambda head: head.full_label, key=f"head-{name}", help=say("corpus.head_help"), width=240

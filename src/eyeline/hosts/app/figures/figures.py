@@ -1,8 +1,9 @@
-"""The figures of a run on the page, with what they mean; a head that is clicked in one is returned."""
+"""The figures of a run on the page, with what they mean; the chosen head is lit, and a click chooses another."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from eyeline.hosts.app.messages import Say
 from eyeline.plots.clickable_cells import head_from
 from eyeline.plots.figures import figure, record_of
 from eyeline.plots.formula import formula_html
+from eyeline.plots.lit_head import with_lit_head
 from eyeline.plots.style import Style
 from eyeline.results.folder import FACTS_FILE
 from eyeline.results.run import Run
@@ -35,8 +37,14 @@ def version_of(folder: Path) -> tuple[str, int]:
     return str(folder), about.stat().st_mtime_ns if about.is_file() else 0
 
 
-def show(say: Say, run: Run, name: str, folder: Path, *, titled: bool = True) -> HeadRef | None:
-    """One figure with its meaning and its formula; the head that the visitor clicked in it, if any."""
+def show(
+    say: Say, run: Run, name: str, folder: Path, choose: Callable[[HeadRef], None], *, lit: HeadRef | None = None, titled: bool = True
+) -> None:
+    """One figure with its meaning and its formula.
+
+    choose   called with the head that the visitor clicks, before the page is drawn again
+    lit      the chosen head: it has a ring in every panel
+    """
     record, stack = record_of(name)
     key = f"figure-{folder.name}-{name}-{say.language}"
     if titled:
@@ -47,12 +55,22 @@ def show(say: Say, run: Run, name: str, folder: Path, *, titled: bool = True) ->
     drawing = kept(say, folder, name, lambda style: figure(run, name, style))
     if drawing.layout.updatemenus:
         drawing = _chosen(say, drawing, key)
+    if lit is not None and record.clickable:
+        drawing = with_lit_head(drawing, lit, style_of(say).theme)
     with st.container(key=f"wide-{name}"):
-        if not record.clickable:
+        if record.clickable:
+            st.plotly_chart(
+                drawing, theme=None, key=key, config=CONFIG, on_select=partial(_on_select, key, choose), selection_mode="points"
+            )
+        else:
             st.plotly_chart(drawing, theme=None, key=key, config=CONFIG)
-            return None
-        event: Any = st.plotly_chart(drawing, theme=None, key=key, config=CONFIG, on_select="rerun", selection_mode="points")
-    return clicked(event)
+
+
+def _on_select(key: str, choose: Callable[[HeadRef], None]) -> None:
+    """Pass on the head that was clicked; a click beside the points chooses nothing."""
+    head = clicked(st.session_state.get(key))
+    if head is not None:
+        choose(head)
 
 
 def kept(say: Say, folder: Path, name: str, draw: Callable[[Style], go.Figure]) -> go.Figure:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from eyeline.heads import HeadRef
+from eyeline.hosts.app import mounted
 from eyeline.hosts.app.figures import tables
 from eyeline.hosts.app.figures.tables import Column
 from eyeline.hosts.app.grammar.sentence import look, mount
@@ -24,8 +25,22 @@ WORDS = ("The", "cat", "sat", "on", "the", "mat", ".")
 TABLES = ("syntax_heads", "coreference_heads", "probe_weights")
 
 
+#: The container of the card.
+CARD = "grammar-card"
+
+
 def open_card(name: str, head: HeadRef) -> None:
+    """Open the card of a head, and bring it into view."""
     st.session_state[f"grammar-head-{name}"] = head
+    mounted.note_click(CARD)
+
+
+def chosen_head(parts: Mapping[str, Run], name: str) -> HeadRef | None:
+    """The head whose card is open: the one chosen last, else the best head of the relation that the page opens on."""
+    every = heads_of_tables(list(parts.values()), TABLES)
+    if every and st.session_state.get(f"grammar-head-{name}") not in every:
+        st.session_state[f"grammar-head-{name}"] = _first(parts, every)
+    return st.session_state[f"grammar-head-{name}"] if every else None
 
 
 def show_card(say: Say, parts: Mapping[str, Run], name: str) -> None:
@@ -33,8 +48,6 @@ def show_card(say: Say, parts: Mapping[str, Run], name: str) -> None:
     every = heads_of_tables(list(parts.values()), TABLES)
     if not every:
         return
-    if st.session_state.get(f"grammar-head-{name}") not in every:
-        st.session_state[f"grammar-head-{name}"] = _first(parts, every)
     st.divider()
     st.selectbox(
         say("corpus.head"),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from eyeline.heads import HeadRef
+from eyeline.hosts.app import mounted
 from eyeline.hosts.app.figures import figures, tables
 from eyeline.hosts.app.figures.tables import Column
 from eyeline.hosts.app.grammar import card as grammar_card
@@ -41,6 +43,8 @@ EXPLAINED = ("accuracy", "held_out", "baseline", "offset", "baseline_any", "offs
 @st.fragment
 def show_grammar(say: Say, parts: Mapping[str, Run], folder: Path) -> None:
     """The tables that a run holds, a tab each, and below them the card of one head."""
+    mounted.bring_answer(grammar_card.CARD)
+    chosen = grammar_card.chosen_head(parts, folder.name)
     kinds = [kind for kind in FIGURES if kind in parts]
     tabs = st.tabs([say(f"grammar.analysis_{kind}") for kind in kinds], on_change="rerun", key=f"tabs-grammar-{folder.name}-{say.language}")
     for tab, kind in zip(tabs, kinds, strict=True):
@@ -53,8 +57,9 @@ def show_grammar(say: Say, parts: Mapping[str, Run], folder: Path) -> None:
             TABLES[kind](say, run, folder)
             for figure in FIGURES[kind]:
                 if figure in available(run):
-                    _figure(say, run, figure, folder)
-    grammar_card.show_card(say, parts, folder.name)
+                    figures.show(say, run, figure, folder, partial(grammar_card.open_card, folder.name), lit=chosen)
+    with st.container(key=grammar_card.CARD):
+        grammar_card.show_card(say, parts, folder.name)
 
 
 def _provenance(say: Say, kind: str, run: Run) -> None:
@@ -71,13 +76,6 @@ def _provenance(say: Say, kind: str, run: Run) -> None:
         lines.append(say("grammar.synthetic"))
     if lines:
         st.caption(" ".join(lines))
-
-
-def _figure(say: Say, run: Run, figure: str, folder: Path) -> None:
-    name, chosen = folder.name, figures.show(say, run, figure, folder)
-    if chosen is not None and st.session_state.get(f"clicked-{name}-{figure}") != chosen:
-        st.session_state[f"clicked-{name}-{figure}"] = chosen
-        grammar_card.open_card(name, chosen)
 
 
 def _syntax(say: Say, run: Run, folder: Path) -> None:

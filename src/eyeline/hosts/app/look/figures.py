@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
 
 from eyeline.capture.trace import Trace
 from eyeline.errors import EyelineError
+from eyeline.heads import HeadRef
+from eyeline.hosts.app import mounted
 from eyeline.hosts.app.address import Looking
 from eyeline.hosts.app.cache import Cache
 from eyeline.hosts.app.figures import figures
@@ -22,6 +26,8 @@ from eyeline.results.run import Run
 
 #: Figures 2, 4 and 6, and the statistics behind them. Figure 1 is drawn from the trace.
 FIGURES, STATISTICS = ("average_attention", "entropy", "head_map"), ("average_attention", "entropy", "distances")
+#: The container of the view.
+VIEW = "look-shown"
 #: Heads of figure 1.
 HEADS = 4
 _RUNS = Cache(8)
@@ -42,9 +48,32 @@ def show_figures(say: Say, looking: Looking, trace: Trace) -> None:
         _heads(say, run, looking, trace)
         for name in available(run):
             if record_of(name)[0].name in FIGURES:
-                figures.show(say, run, name, folder)
+                figures.show(say, run, name, folder, partial(_open_head, trace), lit=_open(st.session_state.looking, trace))
     except EyelineError as error:
         refuse(say("look.failed"), error)
+
+
+def _open(looking: Looking, trace: Trace) -> HeadRef | None:
+    """The head that the view shows, where it shows a single one."""
+    stacks, state = list(trace.stacks.values()), looking.state
+    stack, heads = stacks[min(int(state.get("stack", 0)), len(stacks) - 1)], list(state.get("heads") or [])
+    index = int(state.get("layer", 0))
+    if len(heads) != 1 or index >= len(stack.layers):
+        return None
+    return HeadRef(stack.name if len(stacks) > 1 else "", stack.layers[index], int(heads[0]))
+
+
+def _open_head(trace: Trace, head: HeadRef) -> None:
+    """Show a head that was clicked in a figure in the view above, and bring the view to the eye."""
+    names = list(trace.stacks)
+    stack = names.index(head.stack) if head.stack in names else 0
+    layer = trace.stacks[names[stack]].layers.index(head.layer)
+    now: Looking = st.session_state.looking
+    opened = {"layer": layer, "heads": [head.head]} | ({"stack": stack} if len(names) > 1 else {})
+    st.session_state.looking = replace(now, view="head", state={**now.state, **opened})
+    st.session_state["look-view"] = "head"
+    st.session_state.pop("look-opened", None)
+    mounted.note_click(VIEW)
 
 
 def _ask(request: tuple[str, str, str]) -> None:

@@ -20,7 +20,7 @@ from eyeline.hosts.app.figures.files import drawn, graph_file, page_file, trace_
 from eyeline.hosts.app.heading import heading
 from eyeline.hosts.app.look import recipe
 from eyeline.hosts.app.look.beside import beside
-from eyeline.hosts.app.look.figures import show_figures
+from eyeline.hosts.app.look.figures import VIEW, show_figures
 from eyeline.hosts.app.look.mask import offer_mask
 from eyeline.hosts.app.look.tokens import explain_tokens, say_language
 from eyeline.hosts.app.messages import Say
@@ -150,7 +150,10 @@ def _show(say: Say, looking: Looking, trace: Trace, also: tuple[Trace, ...]) -> 
         refuse(say("look.failed"), error)
         return
     about = st.empty()  # above the view, and written after it: the words follow what the reader chose there
-    state = {**looking.state, **valid_state(mounted.show(data, key=f"look-shown-{looking.view}"))}
+    mounted.bring_answer(VIEW)
+    with st.container(key=VIEW):
+        shown = mounted.show(data, key=f"look-shown-{looking.view}")
+    state = {**looking.state, **valid_state(shown)}
     if _answers(trace):
         off = state.get("off")
         mounted.send_answer(data, answer_of(looking.model, trace, off if isinstance(off, str) else ""), key=f"look-answer-{looking.view}")

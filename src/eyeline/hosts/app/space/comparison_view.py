@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,11 @@ import streamlit as st
 
 from eyeline.errors import EyelineError
 from eyeline.heads import HeadRef
+from eyeline.hosts.app import mounted
 from eyeline.hosts.app.figures import figures
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.plain import escaped, refuse
-from eyeline.hosts.app.space.run_view import open_clicked, opened, view
+from eyeline.hosts.app.space.run_view import PICTURES, in_figures, open_head, opened, view
 from eyeline.results.comparison import FILES, LARGEST_DIVERGENCE, compared_targets, largest_first, summarise_divergence
 from eyeline.results.facts import present
 from eyeline.results.run import Run
@@ -42,17 +44,27 @@ def show_comparison(say: Say, run: Run, folder: Path) -> None:
     apart = summarise_divergence(run.table("compare"))
     level = say(f"space.level_{run.facts.level}")
     st.markdown(say("space.apart", mean=f"{apart.mean:.3f}", most=f"{apart.largest:.3f}", head=str(apart.head), level=level))
-    open_clicked(figures.show(say, run, "compare", folder), name, "compare")
-    _table(say, run, name)
+    mounted.bring_answer(PICTURES)
+    numbers = st.container()  # drawn after the pictures below, where a head may be open
+    head = _spaces(say, folder, models, apart.head)
+    with numbers:
+        figures.show(say, run, "compare", folder, partial(open_head, name), lit=in_figures(head, run))
+        _table(say, run, name)
+
+
+def _spaces(say: Say, folder: Path, models: tuple[str, ...], begin: HeadRef) -> HeadRef | None:
+    """Both spaces, where the run has them; the head that is open in them."""
     if not all((folder / file).is_file() for file in FILES):
-        return
+        return None
     st.subheader(say("space.side_by_side"), anchor=False)
     st.caption(say("space.side_by_side_about", a=models[0], b=models[1]))
     try:
         spaces = {file: opened(folder / file) for file in FILES}
-        view(say, spaces, folder, apart.head)
+        with st.container(key=PICTURES):
+            return view(say, spaces, folder, begin)
     except EyelineError as error:
         refuse(say("look.failed"), error)
+        return None
 
 
 def _table(say: Say, run: Run, name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import streamlit as st
@@ -32,6 +33,8 @@ from eyeline.results.space.space import Space
 from eyeline.views.space import space_view
 from eyeline.views.view import View
 
+#: The container of the live pictures.
+PICTURES = "space-pictures"
 #: Spaces, their views, and pictures of single heads that are kept.
 _SPACES, _VIEWS, _PICTURES = Cache(2), Cache(4), Cache(48)
 
@@ -59,20 +62,19 @@ def show_space(say: Say, run: Run, folder: Path) -> None:
     for what in ("too_long", "unreadable"):
         if counts.get(what):
             st.caption(say(f"space.{what}", n=f"{counts[what]:,}"))
-    pictures, others = st.container(), st.container()
+    mounted.bring_answer(PICTURES)
+    head = None
+    try:
+        space = opened(folder / FILE)
+        fidelity(say, run, space.held_out)
+        with st.container(key=PICTURES):
+            head = view(say, {"": space}, folder)
+        _other_projections(say, space, folder, head)
+    except EyelineError as error:
+        refuse(say("look.failed"), error)
     for figure in ("space", "space_pairs"):
         if figure in available(run):
-            open_clicked(figures.show(say, run, figure, folder), name, figure)
-    try:  # after the figures: a cell clicked there is the head that the pictures begin with
-        space = opened(folder / FILE)
-        with pictures:
-            fidelity(say, run, space.held_out)
-            head = view(say, {"": space}, folder)
-        with others:
-            _other_projections(say, space, folder, head)
-    except EyelineError as error:
-        with pictures:
-            refuse(say("look.failed"), error)
+            figures.show(say, run, figure, folder, partial(open_head, name), lit=in_figures(head, run))
 
 
 def fidelity(say: Say, run: Run, held_out: str) -> None:
@@ -120,11 +122,16 @@ def _numbers(whole: View, stack: int) -> tuple[str, list[int], list[int]]:
     return record["name"], [layer["layer"] for layer in record["layers"]], list(record["heads"])
 
 
-def open_clicked(chosen: HeadRef | None, name: str, figure: str) -> None:
-    """Begin the view with the head that was clicked in a figure just now."""
-    if chosen is not None and st.session_state.get(f"clicked-{name}-{figure}") != chosen:
-        st.session_state[f"clicked-{name}-{figure}"] = chosen
-        st.session_state[f"space-start-{name}"] = chosen
+def in_figures(head: HeadRef | None, run: Run) -> HeadRef | None:
+    """A head of the pictures as figures call it: they name its stack only where there are several."""
+    several = "stack" in run.table(run.facts.kind).columns
+    return head if head is None or several else HeadRef("", head.layer, head.head)
+
+
+def open_head(name: str, head: HeadRef) -> None:
+    """Open the pictures of a head, and bring them into view."""
+    st.session_state[f"space-start-{name}"] = head
+    mounted.note_click(PICTURES)
 
 
 def _other_projections(say: Say, space: Space, folder: Path, head: HeadRef | None) -> None:

@@ -1,0 +1,32 @@
+// Brings the answer to a click into view: what was clicked may stand a page above or below it.
+
+interface Component {
+  data: { target: string; click: number };
+}
+
+/** So often, so many milliseconds apart, the answer is looked for and followed: the page is still being drawn around it. */
+const TRIES = 40;
+const RETRY_MS = 50;
+/** What a reader does who wants to be elsewhere. */
+const READER = ["wheel", "touchstart", "pointerdown", "keydown"] as const;
+
+/** The click that was answered last, in milliseconds since 1970: a page that is drawn again does not scroll again. */
+let answered = 0;
+
+export default function ({ data }: Component): void {
+  if (data.click <= answered) return;
+  answered = data.click;
+  let left = TRIES;
+  const stop = (): void => {
+    left = 0;
+    for (const event of READER) removeEventListener(event, stop, true);
+  };
+  for (const event of READER) addEventListener(event, stop, true);
+  const bring = (): void => {
+    if (left <= 0 || data.click < answered) return stop();
+    left -= 1;
+    document.querySelector(`.st-key-${CSS.escape(data.target)}`)?.scrollIntoView({ block: "nearest" });
+    setTimeout(bring, RETRY_MS);
+  };
+  bring();
+}

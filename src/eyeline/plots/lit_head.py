@@ -1,0 +1,52 @@
+"""The chosen head, lit in every panel of a figure: a ring around each of its points and cells."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+
+from eyeline.heads import HeadRef
+from eyeline.plots.clickable_cells import head_from
+from eyeline.plots.style import Theme
+
+#: The name of the rings, by which tests and pages know them.
+RING = "chosen head"
+#: Pixels that a ring is wider than its dot; widths of its two lines: the ground below, the ink above, so that it shows on any colour.
+MARGIN, BELOW, ABOVE = 8, 5, 2
+
+
+def with_lit_head(figure: go.Figure, head: HeadRef, theme: Theme) -> go.Figure:
+    """A copy of a figure with rings around the points of one head; the figure itself where it has none."""
+    copy, n_traces = go.Figure(figure), len(figure.data)
+    for trace in figure.data:
+        if not isinstance(trace, go.Scatter) or trace.customdata is None:
+            continue
+        indices = [index for index, data in enumerate(trace.customdata) if np.ndim(data) == 1 and head_from(list(data)) == head]
+        for width, colour in ((BELOW, theme.ground), (ABOVE, theme.ink)) if indices else ():
+            _add_rings(copy, trace, indices, width, colour)
+    copy.data = (*copy.data[n_traces:], *copy.data[:n_traces])  # below the dots, so that no other dot is hidden
+    return copy if len(copy.data) > n_traces else figure
+
+
+def _add_rings(figure: go.Figure, trace: go.Scatter, indices: list[int], width: int, colour: str) -> None:
+    is_cell = trace.marker.opacity == 0
+    size = trace.marker.size if isinstance(trace.marker.size, int | float) else 8
+    figure.add_trace(
+        go.Scatter(
+            x=[trace.x[index] for index in indices],
+            y=[trace.y[index] for index in indices],
+            mode="markers",
+            name=RING,
+            marker={
+                "symbol": "square-open" if is_cell else "circle-open",
+                "size": size if is_cell else size + MARGIN,
+                "color": colour,
+                "line": {"color": colour, "width": width},
+            },
+            hoverinfo="skip",
+            showlegend=False,
+            visible=trace.visible,
+            xaxis=trace.xaxis,
+            yaxis=trace.yaxis,
+        )
+    )

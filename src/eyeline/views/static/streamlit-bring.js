@@ -1,0 +1,2 @@
+// eyeline: streamlit-bring.js, built from frontend/src
+var s=["wheel","touchstart","pointerdown","keydown"],r=0;function i({data:e}){if(e.click<=r)return;r=e.click;let t=40,n=()=>{t=0;for(let o of s)removeEventListener(o,n,!0)};for(let o of s)addEventListener(o,n,!0);let c=()=>{if(t<=0||e.click<r)return n();t-=1,document.querySelector(`.st-key-${CSS.escape(e.target)}`)?.scrollIntoView({block:"nearest"}),setTimeout(c,50)};c()}export{i as default};
