@@ -8,7 +8,8 @@ import shutil
 import pytest
 
 from eyeline.hosts.app.messages import LANGUAGES, Say
-from tests.hosts.app.browser.test_pages import DOTS, IN_VIEW, LIT, VIEW, visit
+from tests.hosts.app.browser.test_clicks import DOTS, IN_VIEW, LIT
+from tests.hosts.app.browser.test_pages import VIEW, visit
 
 __all__ = ["visit"]
 pytestmark = pytest.mark.browser

@@ -11,7 +11,6 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from eyeline.hosts.app.messages import LANGUAGES, Say
-from eyeline.words import Words
 from tests.hosts.app.conftest import MARKUP
 
 pytestmark = pytest.mark.browser
@@ -20,19 +19,6 @@ LOCALES = {"en": "en-US", "ja": "ja-JP", "ko": "ko-KR"}
 PATIENCE = 120_000  # ms; a quiet machine needs a second
 VIEW = ".eyeline-view[data-drawn]"
 SCENE = "document.querySelector('.eyeline-view').eyeline"
-#: The dots of heads in a figure, and points over cells; the rings of a chosen head stand alone.
-DOTS = ".scatterlayer .trace:has(path.point ~ path.point) path.point"
-#: Whether the top of a container, given by its key, is where a reader sees it.
-IN_VIEW = """key => {
-  const top = document.querySelector(`.st-key-${key}`)?.getBoundingClientRect().top;
-  return top !== undefined && top >= 0 && top < innerHeight / 2;
-}"""
-#: Whether a head has a ring, of two lines, in every panel of a figure.
-LIT = """figure => {
-  const drawn = document.querySelector(`[class*=st-key-wide-${figure}] .js-plotly-plot`)?.data ?? [];
-  const rings = drawn.filter((trace) => trace.name === 'chosen head').length;
-  return rings > 0 && rings === 2 * drawn.filter((trace) => trace.customdata).length;
-}"""
 
 
 class Visitor:
@@ -150,36 +136,6 @@ def test_the_lesson_goes_from_start_to_end(visit, language, tmp_path):
     waiting.value.save_as(tmp_path / "notes.txt")
     assert "L0·H2 ← <b>前</b>" in (tmp_path / "notes.txt").read_text(), "notes stay while one turns pages"
     assert me.foreign == []
-    assert me.errors == []
-
-
-def test_a_head_clicked_in_a_figure_opens_its_card_in_view_and_is_lit_in_every_panel(visit):
-    me = visit("ko").open("/runs?run=from-the-command-line")
-    dots = me.page.locator(f".js-plotly-plot {DOTS}")
-    dots.first.wait_for()
-    me.page.get_by_text(Words("ko")("names.to.cls"), exact=True).first.wait_for()
-    before = me.page.locator("[class*=st-key-head-] input").input_value()
-    dots.nth(30).click(force=True)
-    me.page.wait_for_function("before => document.querySelector('[class*=st-key-head-] input').value !== before", arg=before)
-    chosen = me.page.locator("[class*=st-key-head-] input").input_value()
-    assert re.fullmatch(r"L\d+·H\d+", chosen)
-    me.page.get_by_text(Say("ko")("corpus.card", head=chosen)).wait_for()
-    me.page.wait_for_function(IN_VIEW, arg="head-card")
-    me.page.wait_for_function(LIT, arg="average_attention")
-    me.page.get_by_role("tab", name=Words("ko")("figure.entropy.title")).click()
-    me.page.wait_for_function(LIT, arg="entropy")
-    assert me.foreign == []
-
-
-def test_a_head_clicked_in_a_figure_of_one_text_opens_in_the_view_above(visit):
-    me = visit().open("/?text=The+cat+sat.&view=model&layer=1&heads=8")
-    me.key("look-figures").get_by_role("button").first.click()
-    dots = me.page.locator(f"[class*=st-key-wide-entropy] {DOTS}")
-    dots.first.wait_for()
-    dots.nth(30).click(force=True)
-    me.until(f"{SCENE}?.state().layer === 2 && {SCENE}.state().heads[0] === 6")
-    me.page.wait_for_function(IN_VIEW, arg="look-shown")
-    me.page.wait_for_function(LIT, arg="entropy")
     assert me.errors == []
 
 

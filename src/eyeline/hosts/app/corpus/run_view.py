@@ -30,7 +30,7 @@ ORDER = (
     "head_map", "distances",
 )  # fmt: skip
 #: The container of the card.
-CARD = "head-card"
+CARD = "card-of-head"
 #: Sentences to see a head on, besides the run's own example.
 SENTENCES = ("The cat sat on the mat because it was tired.", "Mary told Anna that she had won.")
 
