@@ -221,10 +221,12 @@ def section(kept: dict[str, Any], beside: dict[str, Any] | None = None) -> str:
     about, rows, shape = kept["about"], kept["rows"], kept["shape"]
     fit, freed, solid = (rows[name] for name in ("fitted", "freed", "fitted 3-D"))
     correlation = {gauge: rows[f"{gauge}.before"]["correlation_after"] for gauge in GAUGE_NAMES if f"{gauge}.before" in rows}
-    slow_options = f"--few {about['few']} --sample {about['sample']}" if "freed.few" in rows else "--no-slow"
+    options = f"--few {about['few']} --sample {about['sample']}" if "freed.few" in rows else "--no-slow"
+    if beside is not None:
+        options += f" --beside benchmarks/tables/space_{beside['about']['model']}.json"
     parts = [
         "## Queries and keys in one picture: how often near means attends",
-        f"`python -m benchmarks.tables.space --model {about['model']} --tokens {about['tokens']} {slow_options}`",
+        f"`python -m benchmarks.tables.space --model {about['model']} --tokens {about['tokens']} {options}`",
         f"{described(kept)}. For every query: is its most attended key the nearest key of its text in the picture, or among the nearest"
         " five? Means over heads of the share of queries, two dimensions unless said otherwise ([what this means](space.md)).",
         f"All {shape[0] * shape[1]} heads:",
