@@ -11,7 +11,7 @@ WORKSPACE ?= eyeline-workspace
 OPTIONS ?=
 # Test processes, with one thread each.
 WORKERS ?= 2
-EXTRAS := gguf,notebook,plots,app,embed,corpora,datasets,remote,dev
+EXTRAS := gguf,notebook,plots,app,embed,corpora,datasets,remote,ray,dev
 
 .PHONY: run sample comes-up test test-all test-clients test-families test-lowest check format frontend bench setup system clean attack
 

@@ -48,7 +48,7 @@ def test_every_public_name_is_there():
 def test_the_top_level_has_few_names_and_each_module_of_further_names_lists_its_own():
     modules = [name for name in el.__all__ if isinstance(getattr(el, name), ModuleType)]
     assert modules == ["attributions", "corpora", "figures", "mentions", "probes", "runs", "statistics", "traces", "treebanks"]
-    assert len(el.__all__) - len(modules) <= 29
+    assert len(el.__all__) - len(modules) <= 30  # Ray is the last: where a run is computed is an argument of most analyses
     for module in modules:
         for name in getattr(el, module).__all__:
             assert getattr(getattr(el, module), name) is not None

@@ -15,6 +15,7 @@ from .analyses.causes.run import causes as causes
 from .analyses.compare.run import compare as compare
 from .analyses.coreference.run import coreference as coreference
 from .analyses.corpus.run import analyse as analyse
+from .analyses.engines.ray import Ray as Ray
 from .analyses.grammar.run import syntax as syntax
 from .analyses.probes.run import probe as probe
 from .analyses.space.run import space as space

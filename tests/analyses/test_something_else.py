@@ -12,7 +12,7 @@ TEXT = "the cat sat on the mat ."
 MASKED = "the [MASK] sat ."
 
 
-@pytest.mark.parametrize("model", [5, None, "minilm", object()])
+@pytest.mark.parametrize("model", [5, None, object()])
 def test_something_else_than_a_model_is_refused_by_every_analysis(model):
     bank = el.treebanks.sample_treebank(2)
     calls = [
@@ -25,6 +25,12 @@ def test_something_else_than_a_model_is_refused_by_every_analysis(model):
         lambda: el.attribute(model, TEXT),
     ]
     for call in calls:
+        with pytest.raises(ModelError, match="where a model was expected"):
+            call()
+
+
+def test_the_name_of_a_model_is_refused_where_the_model_itself_is_needed():
+    for call in (lambda: el.space("minilm", [TEXT]), lambda: el.attribute("minilm", TEXT), lambda: el.compare("minilm", "minilm", [TEXT])):
         with pytest.raises(ModelError, match="where a model was expected"):
             call()
 

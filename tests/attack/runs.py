@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import eyeline as el
-from eyeline.analyses.corpus import run as corpus_run
+from eyeline.analyses.corpus import loop as corpus_loop
 from eyeline.results.folder import FACTS_FILE
 from eyeline.storage.sealed_json import SEAL, write_sealed_json
 from tests.attack.damage import run_of
@@ -56,7 +56,7 @@ def attack_resume(folder: Path, model: el.Model, count: int) -> Family:
     """SIGKILL at a random moment, then the same call with resume=True."""
     family = Family("runs killed while they measure, then resumed", "the numbers of a run that was not killed")
     draw = random.Random(0)  # noqa: S311 - a seeded choice, not a secret
-    saved_every, corpus_run.SAVE_EVERY = corpus_run.SAVE_EVERY, 0.0  # the children inherit it: sums are saved after every batch
+    saved_every, corpus_loop.SAVE_EVERY = corpus_loop.SAVE_EVERY, 0.0  # the children inherit it: sums are saved after every batch
     try:
         started = time.monotonic()
         expected = tables(measure(model, folder / "whole"))
@@ -71,7 +71,7 @@ def attack_resume(folder: Path, model: el.Model, count: int) -> Family:
 
             family.check(f"kill {number}", attack)
     finally:
-        corpus_run.SAVE_EVERY = saved_every
+        corpus_loop.SAVE_EVERY = saved_every
     return family
 
 

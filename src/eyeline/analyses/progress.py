@@ -24,6 +24,7 @@ class Progress:
     tokens    tokens read so far; 0 where the step reads no text
     seconds   since the analysis began; of a resumed run, with the seconds before it was interrupted
     index     which step this is, from 0, of n_steps in all
+    workers   that are alive; None where there are none beside this process
     """
 
     step: str
@@ -33,6 +34,7 @@ class Progress:
     seconds: float = 0.0
     index: int = 0
     n_steps: int = 1
+    workers: int | None = None
 
     @property
     def share(self) -> float:

@@ -17,7 +17,7 @@ from eyeline.models.answer.head_class import classes_to_try
 from eyeline.models.embedded import EMBEDDED, Embedded, default_model, embedded
 from eyeline.models.hub import only_local
 from eyeline.models.low_rank import with_update
-from eyeline.models.model import Model
+from eyeline.models.model import Model, ModelSource, check_model
 from eyeline.models.trace_cache import TraceCache
 from eyeline.models.unpacking.onnx_archive import convert_archive
 from eyeline.models.unpacking.unpack import save_plain, unpack_once
@@ -69,10 +69,44 @@ def load(
         known = embedded(str(name))
         if known is not None and known.update:
             hf = with_update(hf, known.update)
-        return Model(hf.to(target).eval(), tokenizer, name=shown, revision=getattr(hf.config, "_commit_hash", None), cache=as_cache(cache))
+        opened_from = ModelSource(_lasting(str(name)), device, str(hf.dtype).removeprefix("torch."), revision, trust_remote_code)
+        revision = getattr(hf.config, "_commit_hash", None)
+        return Model(hf.to(target).eval(), tokenizer, name=shown, revision=revision, cache=as_cache(cache), source=opened_from)
     finally:
         transformers_logging.set_verbosity(verbosity)
         transformers_logging.enable_progress_bar()
+
+
+def as_model(model: Model | str | Path) -> Model:
+    """The open model that is given, or the one of this name; anything else is refused."""
+    if isinstance(model, str | Path):
+        return load(model)
+    check_model(model)
+    return model
+
+
+def open_again(source: ModelSource, fingerprint: str) -> Model:
+    """Open a model a second time, in another process or on another machine; an error where it is not the same model."""
+    model = load(
+        source.name,
+        device=source.device,
+        dtype=getattr(torch, source.dtype),
+        revision=source.revision,
+        trust_remote_code=source.trust_remote_code,
+    )
+    if str(model.fingerprint) != fingerprint:
+        raise ModelError(
+            f"Another {source.name} than the one that was opened first.",
+            "Its weights, its tokeniser or its configuration differ: a changed model, or other files of the same name.",
+            "Save the model (model.hf.save_pretrained, model.tokenizer.save_pretrained) where every machine sees it, and open it there.",
+        )
+    return model
+
+
+def _lasting(name: str) -> str:
+    """The name as it holds in every process: the whole path of a folder, whatever the working folder is."""
+    path = Path(os.path.expanduser(name))
+    return str(path.resolve()) if embedded(name) is None and path.is_dir() else name
 
 
 def _source(name: str) -> tuple[str, str]:

@@ -6,6 +6,7 @@ import copy
 import logging
 import threading
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -38,10 +39,25 @@ if TYPE_CHECKING:
 log = logging.getLogger("eyeline")
 
 
+@dataclass(frozen=True)
+class ModelSource:
+    """How a model was opened by name, so that another process can open the same one: the arguments of `load`.
+
+    dtype   of the weights as they were opened, such as float32
+    """
+
+    name: str
+    device: str
+    dtype: str
+    revision: str | None = None
+    trust_remote_code: bool = False
+
+
 class Model:
     """A Hugging Face model and its tokeniser, checked against the model's own attention when it was opened.
 
-    `hf` is the transformers model itself, `layout` says which layers and heads it has, `max_tokens` how long a text may be.
+    `hf` is the transformers model itself, `layout` says which layers and heads it has, `max_tokens` how long a text may be, `source` how
+    it was opened by name (None: it was in memory already).
     """
 
     def __init__(
@@ -52,6 +68,7 @@ class Model:
         name: str,
         revision: str | None = None,
         cache: TraceCache | None = None,
+        source: ModelSource | None = None,
     ) -> None:
         _check_weights_are_here(hf, name)
         self.hf = hf
@@ -59,6 +76,7 @@ class Model:
         self.name = name
         self.revision = revision
         self.cache = cache
+        self.source = source
         evaluation = EvaluationMode(hf)
         with restored_on_failure(hf), evaluation.for_a_pass():
             self.layout, self._body = settled(hf, tokenizer)
@@ -79,7 +97,7 @@ class Model:
         """A model of its own, with weights of its own; it is not checked again."""
         other = object.__new__(Model)
         other.hf, other.tokenizer = copy.deepcopy(self.hf, memo), copy.deepcopy(self.tokenizer, memo)
-        other.name, other.revision, other.cache = self.name, self.revision, self.cache
+        other.name, other.revision, other.cache, other.source = self.name, self.revision, self.cache, self.source
         other.layout, other.max_tokens = self.layout, self.max_tokens
         other._body = other.hf if self._body is self.hf else other.hf.base_model
         other._connect(EvaluationMode(other.hf))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from eyeline.errors import TraceError
+from eyeline.results.probes.facts import TrainingFacts, WordVectorFacts
 from eyeline.storage.records import NAME
 
 
@@ -176,36 +177,6 @@ class CoreferenceFacts:
 
 
 @dataclass(frozen=True)
-class TrainingFacts:
-    """The treebank that probes were trained on, and the counts of what was used of it.
-
-    held_out        so many of its sentences told when a training should end; patience, gain: where their loss had not fallen by this
-                    share in so many epochs
-    seen_again      so many test sentences stand in it word for word
-    special_tokens  so many stand for ROOT; 0: a learned constant does
-    """
-
-    name: str
-    sha256: str = ""
-    sentences: int | None = None
-    counts: Mapping[str, int] = field(default_factory=dict)
-    held_out: int | None = None
-    patience: int = 0
-    gain: float = 0.0
-    seen_again: int = 0
-    special_tokens: int = 0
-
-
-@dataclass(frozen=True)
-class WordVectorFacts:
-    """source: their name; covered: the share of words that have one."""
-
-    source: str = field(metadata={NAME: "from"})
-    dims: int
-    covered: float
-
-
-@dataclass(frozen=True)
 class StackCheck:
     """error: the largest difference in one stack; whole: whether attention is nothing but softmax of the scores."""
 
@@ -233,6 +204,21 @@ class FidelityFacts:
 
 
 @dataclass(frozen=True)
+class EngineFacts:
+    """Where the shards of a run were folded, if not in the process that started it: by how many workers with how many threads each, on
+    how many machines. shards: how many, of how many documents at most; retries: shards and documents that were folded again."""
+
+    name: str
+    workers: int
+    threads: int
+    machines: int
+    shards: int
+    documents_in_a_shard: int
+    retries: int = 0
+    gpus_per_worker: float = 0.0
+
+
+@dataclass(frozen=True)
 class RunFacts:
     """Everything that is known of a run of one kind beside its tables.
 
@@ -243,6 +229,7 @@ class RunFacts:
     stress      head map → Kruskal's stress of its layout
     seconds     step → seconds; "all" is the whole run
     statistics  of `analyse`: statistic → the options that it was made with; streamed: whether maps were never formed
+    engine      of a run by several workers; None: it was folded in one process
     other       of `compare`: the second model; level: whether tokens or words were compared
     """
 
@@ -265,6 +252,7 @@ class RunFacts:
     fidelity: FidelityFacts | None = None
     other: ModelFacts | None = field(default=None, metadata={NAME: "with"})
     level: str | None = None
+    engine: EngineFacts | None = None
 
     @property
     def kind(self) -> str:

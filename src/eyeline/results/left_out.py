@@ -6,7 +6,7 @@ from eyeline.results.run import Run
 from eyeline.words import Words
 
 #: Counts of texts that were left out, each with a message for one and for many.
-DROPPED = ("too_long", "unreadable", "no_tree")
+DROPPED = ("too_long", "unreadable", "no_tree", "broke")
 #: Counts of mentions and sentences of a coreference corpus.
 MENTIONS = ("mentions_first", "mentions_apart", "mentions_outside", "long_sentences", "unreadable_sentences")
 ENGLISH = Words()

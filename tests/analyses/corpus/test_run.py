@@ -16,7 +16,8 @@ from safetensors.numpy import load_file
 
 import eyeline as el
 from eyeline.analyses import prepare
-from eyeline.analyses.corpus import run as run_module
+from eyeline.analyses.corpus import loop as loop_module
+from eyeline.analyses.corpus import shards as shards_module
 from eyeline.analyses.corpus.run import analyse
 from eyeline.corpora import read_corpus
 from eyeline.errors import EyelineError, ModelError, StorageError, TextError, TraceError
@@ -54,7 +55,7 @@ def in_small_batches(folder: Path, kill_after: int = -1, *, resume: bool = False
 
     statistics = [AverageAttention(), Entropy(), HeadDistances(), Importance()]
     with pytest.MonkeyPatch.context() as patch:
-        for module, name, value in ((run_module, "SAVE_EVERY", 0.0), (run_module, "GROUP", 8), (tracing_module, "BATCH_TEXTS", 3)):
+        for module, name, value in ((loop_module, "SAVE_EVERY", 0.0), (loop_module, "GROUP", 8), (tracing_module, "BATCH_TEXTS", 3)):
             patch.setattr(module, name, value)
         analyse(tiny_model(), TEXTS, statistics, folder=folder, resume=resume, progress=progress)
     return batches
@@ -81,8 +82,8 @@ def test_a_killed_run_resumes_to_the_same_numbers(tmp_path: Path) -> None:
 
 @pytest.fixture
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_module, "SAVE_EVERY", 0.0)
-    monkeypatch.setattr(run_module, "GROUP", 4)
+    monkeypatch.setattr(loop_module, "SAVE_EVERY", 0.0)
+    monkeypatch.setattr(loop_module, "GROUP", 4)
 
 
 class StopError(Exception):
@@ -267,7 +268,7 @@ def test_a_model_without_a_loss_is_told_what_is_missing_and_the_rest_goes_on(min
 
 
 def test_where_the_forms_disagree_the_maps_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run_module, "can_stream", lambda *_: False)
+    monkeypatch.setattr(shards_module, "can_stream", lambda *_: False)
     dense = analyse(tiny_model(), TEXTS[:4], [Entropy()])
     monkeypatch.undo()
     streamed = analyse(tiny_model(), TEXTS[:4], [Entropy()])

@@ -14,9 +14,11 @@ from eyeline.analyses.corpus.statistics.average_attention import AverageAttentio
 from eyeline.analyses.corpus.statistics.entropy import Entropy
 from eyeline.analyses.corpus.statistics.head_effects import HeadEffects
 from eyeline.analyses.corpus.statistics.pruning import Pruning
+from eyeline.analyses.engines.engine import Engine
 from eyeline.analyses.progress import ReportProgress, Steps
 from eyeline.heads import HeadRef
-from eyeline.models.model import Model, check_model
+from eyeline.models.load import as_model
+from eyeline.models.model import Model
 from eyeline.models.objective import answer_objective_of
 from eyeline.results.run import Run
 from eyeline.results.table import Table
@@ -29,7 +31,7 @@ PRUNING = "pruning"
 
 
 def causes(
-    model: Model,
+    model: Model | str | Path,
     corpus: Corpus | Sequence[Item],
     *,
     by: By = "zero",
@@ -41,6 +43,7 @@ def causes(
     folder: str | Path | None = None,
     resume: bool = False,
     overwrite: bool = False,
+    engine: Engine | str = "local",
     progress: ReportProgress | None = None,
 ) -> Run:
     """What each head does to the model's answers over a corpus.
@@ -49,7 +52,7 @@ def causes(
     pruning   also measure what is left when more and more heads go: those with the least effect first, and in random order
     The rest is as in `analyse`. Tables: causes (a row for each head), causes_agreement, pruning, average_attention, entropy.
     """
-    check_model(model)
+    model = as_model(model)
     answer_objective_of(model)  # a model without a loss is refused before anything is computed or written
     corpus = Corpus.of(corpus)
     chosen = None if layers is None else list(layers)
@@ -57,7 +60,7 @@ def causes(
     steps = Steps(progress, 2 if pruning else 1)
     run = analyse(
         model, corpus, statistics, limit=limit, max_tokens=max_tokens, layers=chosen, seed=seed, folder=folder, resume=resume,
-        overwrite=overwrite, progress=steps.nested("ablating"),
+        overwrite=overwrite, engine=engine, progress=steps.nested("ablating"),
     )  # fmt: skip
     if not pruning:
         return run
@@ -65,7 +68,7 @@ def causes(
     orders = removal_orders(run.table("causes"), model.layout.stacks[0], seed)
     curve = analyse(
         model, corpus, [Pruning(orders, by=by)], limit=limit, max_tokens=max_tokens, layers=chosen, seed=seed, folder=inner, resume=resume,
-        overwrite=overwrite, progress=steps.nested("pruning"),
+        overwrite=overwrite, engine=engine, progress=steps.nested("pruning"),
     )  # fmt: skip
     if inner is not None:
         shutil.rmtree(inner)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import filelock
@@ -35,6 +35,7 @@ class Position:
     counts     of what has been folded; seconds: how long that took
     streamed   whether maps are never formed; None where it is not known yet
     complete   whether nothing is left to fold
+    broke      document → why it was left out, after it broke the worker that read it; retries: shards that were folded again
     """
 
     done: tuple[int, int]
@@ -42,6 +43,8 @@ class Position:
     seconds: float
     streamed: bool | None
     complete: bool
+    broke: Mapping[str, str] = field(default_factory=dict)
+    retries: int = 0
 
 
 @dataclass(frozen=True)

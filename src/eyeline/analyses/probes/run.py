@@ -24,7 +24,8 @@ from eyeline.analyses.word_maps import MAX_TOKENS
 from eyeline.errors import Advice, TextError
 from eyeline.models.model import Model, check_model
 from eyeline.models.reinitialise import reinitialised
-from eyeline.results.facts import CorpusFacts, ProbeOptions, TrainingFacts, WordVectorFacts
+from eyeline.results.facts import CorpusFacts, ProbeOptions
+from eyeline.results.probes.facts import TrainingFacts, WordVectorFacts
 from eyeline.results.probes.trained import ProbeWords, TrainedProbes
 from eyeline.results.run import Run
 from eyeline.text.treebank.read import as_treebank

@@ -9,7 +9,19 @@ import typer
 from rich.markup import escape
 
 from eyeline.analyses.corpus.statistics.usual import USUAL
-from eyeline.hosts.cli.corpus_options import Column, CorpusPath, Kind, PairColumn, Paragraphs, Split
+from eyeline.hosts.cli.corpus_options import (
+    Address,
+    Column,
+    CorpusPath,
+    EngineOption,
+    GpusPerWorker,
+    Kind,
+    PairColumn,
+    Paragraphs,
+    Split,
+    Workers,
+    chosen_engine,
+)
 from eyeline.hosts.cli.language import Language
 from eyeline.hosts.cli.models import ModelName
 from eyeline.hosts.cli.progress import progress_bars, resumable
@@ -45,6 +57,10 @@ def analyse(
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run that the folder holds.")] = False,
+    engine: EngineOption = "local",
+    workers: Workers = None,
+    address: Address = None,
+    gpus_per_worker: GpusPerWorker = None,
     language: Language = "en",
 ) -> None:
     """Where a model's heads look, how broadly, and which are alike, over a corpus.
@@ -66,12 +82,13 @@ def analyse(
     from eyeline.text.corpora.read import read_corpus
 
     statistics = statistics_named(only or USUAL, targets)
+    where = chosen_engine(engine, workers, address, gpus_per_worker)
     opened = read_corpus(corpus, kind=kind, paragraphs=paragraphs, column=column, pair_column=pair_column, split=split)
     loaded = load(model)
     with resumable(output), writing_run(output, "analyse", overwrite=resume or overwrite), progress_bars() as report_progress:
         run = run_analysis(
             loaded, opened, statistics, limit=limit, max_tokens=max_tokens, pairs=pairs, window=window, layers=chosen, seed=seed,
-            folder=output, resume=resume, overwrite=overwrite, progress=report_progress,
+            folder=output, resume=resume, overwrite=overwrite, engine=where, progress=report_progress,
         )  # fmt: skip
         report = write_report(run.save(output), language)
     if pictures:
@@ -82,6 +99,7 @@ def analyse(
     for what, message in (
         ("too_long", f"documents skipped: too long{'' if window or pairs else ' (--window cuts them)'}"),
         ("unreadable", "documents skipped: not readable as text"),
+        ("broke", "documents skipped: each broke the worker that read it, twice (named in run.json)"),
     ):
         if counts.get(what):
             console.print(f"{counts[what]:,} of {counts['documents']:,} {message}.", highlight=False)

@@ -25,6 +25,8 @@ def progress_bars() -> Iterator[ReportProgress]:
             if progress.step not in tasks:
                 tasks[progress.step] = bars.add_task(escape(progress.step.replace("_", " ")), total=progress.of, speed="")
             speed = f"{progress.tokens / max(progress.seconds, 1e-9):,.0f} tokens/s" if progress.tokens else ""
+            if progress.workers is not None:
+                speed = f"{speed} {progress.workers} {'worker' if progress.workers == 1 else 'workers'}".strip()
             bars.update(tasks[progress.step], total=progress.of, completed=progress.done, speed=speed)
 
         def announce() -> None:

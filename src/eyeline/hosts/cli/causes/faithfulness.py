@@ -9,7 +9,19 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from eyeline.hosts.cli.corpus_options import Column, CorpusPath, Kind, PairColumn, Paragraphs, Split
+from eyeline.hosts.cli.corpus_options import (
+    Address,
+    Column,
+    CorpusPath,
+    EngineOption,
+    GpusPerWorker,
+    Kind,
+    PairColumn,
+    Paragraphs,
+    Split,
+    Workers,
+    chosen_engine,
+)
 from eyeline.hosts.cli.language import Language
 from eyeline.hosts.cli.models import ANSWERING_DEFAULT, AnsweringModel
 from eyeline.hosts.cli.progress import progress_bars, resumable
@@ -34,6 +46,10 @@ def faithfulness(
     split: Split = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run that the folder holds.")] = False,
+    engine: EngineOption = "local",
+    workers: Workers = None,
+    address: Address = None,
+    gpus_per_worker: GpusPerWorker = None,
     language: Language = "en",
 ) -> None:
     """How faithful each quantity is to the model's answers: the tokens that it ranks first are erased, or left alone.
@@ -50,12 +66,13 @@ def faithfulness(
     from eyeline.text.corpora.read import read_corpus
 
     statistic = Faithfulness(method, longest=max_tokens)
+    where = chosen_engine(engine, workers, address, gpus_per_worker)
     opened = read_corpus(corpus, kind=kind, paragraphs=paragraphs, column=column, pair_column=pair_column, split=split)
     loaded = load(model)
     with resumable(output), writing_run(output, "analyse", overwrite=resume or overwrite), progress_bars() as report_progress:
         run = analyse(
             loaded, opened, [statistic], limit=limit, max_tokens=max_tokens, seed=seed, folder=output, resume=resume,
-            overwrite=overwrite, progress=report_progress,
+            overwrite=overwrite, engine=where, progress=report_progress,
         )  # fmt: skip
         report = write_report(run.save(output), language)
     console.print(printed(run))

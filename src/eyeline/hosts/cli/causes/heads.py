@@ -10,7 +10,19 @@ from rich.markup import escape
 from rich.table import Table
 
 from eyeline.hosts.cli.corpus import numbers
-from eyeline.hosts.cli.corpus_options import Column, CorpusPath, Kind, PairColumn, Paragraphs, Split
+from eyeline.hosts.cli.corpus_options import (
+    Address,
+    Column,
+    CorpusPath,
+    EngineOption,
+    GpusPerWorker,
+    Kind,
+    PairColumn,
+    Paragraphs,
+    Split,
+    Workers,
+    chosen_engine,
+)
 from eyeline.hosts.cli.language import Language
 from eyeline.hosts.cli.models import ANSWERING_DEFAULT, AnsweringModel
 from eyeline.hosts.cli.progress import progress_bars, resumable
@@ -40,6 +52,10 @@ def causes(
     split: Split = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run that the folder holds.")] = False,
+    engine: EngineOption = "local",
+    workers: Workers = None,
+    address: Address = None,
+    gpus_per_worker: GpusPerWorker = None,
     language: Language = "en",
 ) -> None:
     """What each head does to the model's answers: ablated one at a time, estimated by gradients, and pruned together.
@@ -55,12 +71,13 @@ def causes(
 
     if by not in ("zero", "mean"):
         raise typer.BadParameter(f"{by!r}: give zero or mean.")
+    where = chosen_engine(engine, workers, address, gpus_per_worker)
     opened = read_corpus(corpus, kind=kind, paragraphs=paragraphs, column=column, pair_column=pair_column, split=split)
     loaded, chosen = load(model), numbers(layers)
     with resumable(output), writing_run(output, "analyse", overwrite=resume or overwrite), progress_bars() as report_progress:
         run = run_causes(
             loaded, opened, by=by, pruning=pruning, limit=limit, max_tokens=max_tokens, layers=chosen, seed=seed, folder=output,  # type: ignore[arg-type]
-            resume=resume, overwrite=overwrite, progress=report_progress,
+            resume=resume, overwrite=overwrite, engine=where, progress=report_progress,
         )  # fmt: skip
         report = write_report(run.save(output), language)
     _print(run)

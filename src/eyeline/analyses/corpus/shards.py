@@ -1,0 +1,139 @@
+"""Groups of documents through a model into statistics: in the process of a run, or as the shards of its workers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from eyeline.analyses.corpus.agreement import can_stream, is_rechecked, recheck
+from eyeline.analyses.corpus.batch import Batch, roles_of
+from eyeline.analyses.corpus.fold import fold
+from eyeline.analyses.corpus.statistic import Statistic
+from eyeline.analyses.engines.work import Folded, Work
+from eyeline.analyses.prepare import Preparation
+from eyeline.capture.collect import Sides
+from eyeline.errors import ModelError
+from eyeline.models.load import open_again
+from eyeline.models.model import Model, ModelSource
+from eyeline.models.tracing import BATCH_TOKENS
+from eyeline.text.corpora.corpus import Document
+
+#: Documents are taken in groups of so many, and batched by length within a group.
+GROUP = 256
+
+
+class Groups:
+    """Reads groups of documents and folds their batches.
+
+    streamed   whether maps are never formed; None: to be tried on the first batch
+    counts     of the group that was read last
+    """
+
+    def __init__(
+        self, model: Model, preparation: Preparation, layers: Mapping[str, tuple[int, ...]], seed: int, streamed: bool | None
+    ) -> None:
+        self.model, self.preparation, self.layers, self.seed, self.streamed = model, preparation, layers, seed, streamed
+        self.roles = roles_of(model.tokenizer) if model.tokenizer is not None else {}
+
+    @property
+    def counts(self) -> Counter[str]:
+        return self.preparation.counts
+
+    def read(self, documents: Sequence[Document]) -> list[Sides]:
+        """The texts of a group."""
+        self.preparation.counts = Counter()
+        return self.preparation.read_many(documents)
+
+    def batches(self, texts: Sequence[Sides], statistics: Sequence[Statistic]) -> list[list[int]]:
+        """Which of the texts go through the model together."""
+        limits = (statistic.batch_tokens(self.model) for statistic in statistics)
+        return self.model.in_batches(texts, min([BATCH_TOKENS, *(limit for limit in limits if limit is not None)]))
+
+    def fold(self, sides: Sequence[Sides], statistics: Sequence[Statistic], group: int, batch_index: int) -> None:
+        """Add one batch, of this index within its group."""
+        batch = Batch(tuple(sides), self.roles, self.model.hf.device, self.layers)
+        from_rows = [statistic for statistic in statistics if statistic.from_rows]
+        if self.streamed is None:
+            self.streamed = can_stream(self.model, batch, from_rows, self.layers)
+        elif self.streamed and is_rechecked(self.seed, group, batch_index):
+            recheck(self.model, batch, from_rows, self.layers)
+        fold(self.model, batch, statistics, self.layers, streamed=self.streamed)
+
+
+@dataclass(frozen=True)
+class DocumentShard:
+    """A group of documents.
+
+    group      its index in the corpus
+    streamed   whether maps are never formed; None: the worker tries it
+    """
+
+    group: int
+    documents: tuple[Document, ...]
+    streamed: bool | None
+
+    @property
+    def n_documents(self) -> int:
+        return len(self.documents)
+
+    def alone(self) -> Sequence[tuple[str, DocumentShard]]:
+        return [(name, replace(self, documents=(document,))) for name, document in self._named()]
+
+    def without(self, names: Collection[str]) -> DocumentShard:
+        return replace(self, documents=tuple(document for name, document in self._named() if name not in names))
+
+    def _named(self) -> list[tuple[str, Document]]:
+        return [(f"document {self.group * GROUP + i + 1} (line {each.line})", each) for i, each in enumerate(self.documents)]
+
+
+@dataclass(frozen=True)
+class ShardSums:
+    """states: of each statistic, in their order; counts: of what was read."""
+
+    states: tuple[Mapping[str, np.ndarray], ...]
+    counts: Mapping[str, int]
+    streamed: bool | None
+
+
+@dataclass(frozen=True)
+class CorpusWork(Work[DocumentShard, ShardSums]):
+    """Everything that a worker needs to know of a run. statistics: the class of each, and its options."""
+
+    source: ModelSource
+    fingerprint: str
+    statistics: tuple[tuple[type[Statistic], Mapping[str, object]], ...]
+    layers: Mapping[str, tuple[int, ...]]
+    max_tokens: int | None
+    window: bool
+    seed: int
+
+    def open(self) -> Callable[[DocumentShard], Folded[ShardSums]]:
+        model = open_again(self.source, self.fingerprint)
+        prepared = [kind(**options) for kind, options in self.statistics]
+        for statistic in prepared:
+            statistic.prepare(model, self.seed)
+        groups = Groups(model, Preparation(model, self.max_tokens, self.window), self.layers, self.seed, None)
+
+        def fold_shard(shard: DocumentShard) -> Folded[ShardSums]:
+            groups.streamed = shard.streamed
+            statistics = [statistic.fresh() for statistic in prepared]
+            texts = groups.read(shard.documents)
+            for index, indices in enumerate(groups.batches(texts, statistics)):
+                groups.fold([texts[i] for i in indices], statistics, shard.group, index)
+            states = tuple(statistic.state() for statistic in statistics)
+            return Folded(ShardSums(states, dict(groups.counts), groups.streamed), groups.counts["tokens"])
+
+        return fold_shard
+
+
+def source_of(model: Model) -> ModelSource:
+    """How a worker opens this model; an error where it has no name to be opened by."""
+    if model.source is None:
+        raise ModelError(
+            f"{model.name} is in memory only: no worker can open it.",
+            "Save it (model.hf.save_pretrained(folder), model.tokenizer.save_pretrained(folder)) and give the folder in its place.",
+        )
+    return model.source

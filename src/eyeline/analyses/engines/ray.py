@@ -1,0 +1,125 @@
+"""The engine of many machines: a Ray cluster, or Ray on this machine alone."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import socket
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from eyeline.analyses.engines.engine import Engine, EngineName, check_counts
+from eyeline.analyses.engines.pool import Needs, Pool
+from eyeline.errors import Advice, EyelineError, install_hint
+
+#: Seconds in which a cluster must answer at its address.
+ANSWERS_WITHIN = 5.0
+#: Ray gives up a machine that starts too slowly, as a busy one does: its own cluster is tried so often.
+STARTS = 3
+#: Of the object store of a cluster on this machine: descriptions and sums are small.
+STORE = 256 * 2**20
+
+
+@dataclass(frozen=True)
+class Ray(Engine):
+    """A Ray cluster.
+
+    workers          how many; without it, as many as the cluster has room for
+    address          of the cluster: "auto" for the one that this machine belongs to, or host:port; without it, that of RAY_ADDRESS, or
+                     else Ray is started on this machine for the time of the run
+    gpus_per_worker  0, 1 or more, or a share such as 0.5
+    threads          of each worker: another number may round sums differently, another number of workers never does
+    """
+
+    workers: int | None = None
+    address: str | None = None
+    gpus_per_worker: float = 0
+    threads: int = 1
+    name: ClassVar[EngineName] = "ray"
+
+    def needs(self) -> Needs:
+        check_counts(self.workers, self.threads, self.gpus_per_worker)
+        return Needs(self.workers or self._room(), self.threads, self.gpus_per_worker)
+
+    def pool(self, work: bytes) -> Pool:
+        check_counts(self.workers, self.threads, self.gpus_per_worker)
+        if importlib.util.find_spec("ray") is None:
+            raise EyelineError("Ray is not installed.", install_hint("ray"), Advice('Or: engine="processes".', "Or: --engine processes"))
+        from eyeline.analyses.engines.ray_pool import RayPool
+
+        is_new = self._connect()
+        import ray
+
+        try:
+            if not self._room():
+                raise EyelineError(
+                    f"No machine of the cluster has room for a worker of {self.threads} cores and {self.gpus_per_worker:g} GPUs.",
+                    f"The cluster has: {_resources(ray.cluster_resources())}.",
+                )
+            return RayPool(work, self.needs(), shut_down=is_new)
+        except BaseException:
+            if is_new:
+                ray.shutdown()
+            raise
+
+    def _room(self) -> int:
+        """For how many workers the cluster has room, machine by machine."""
+        import ray
+
+        machines = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        return sum(
+            min(int(has.get("CPU", 0) // self.threads), int(has.get("GPU", 0) / self.gpus_per_worker) if self.gpus_per_worker else 10**6)
+            for has in machines
+        )
+
+    def _connect(self) -> bool:
+        """Connect to the cluster; gives whether the connection is new, and so ends with the run."""
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # read when Ray starts: nothing is reported to anyone
+        import ray
+
+        if ray.is_initialized():
+            return False
+        address = self.address or os.environ.get("RAY_ADDRESS") or "local"
+        quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+        if address == "local":
+            _start_here(max(os.cpu_count() or 1, (self.workers or 1) * self.threads), quiet)
+            return True
+        _check_answers(address)
+        try:
+            ray.init(address=address, **quiet)
+        except (ConnectionError, RuntimeError, ValueError) as error:  # none there, or another version of Ray or Python
+            raise EyelineError(f"No Ray cluster at {address} that can be used.", str(error).splitlines()[0], HOW_TO_START) from error
+        return True
+
+
+HOW_TO_START = "Start one: ray start --head. Or leave out the address: Ray is then started on this machine."
+
+
+def _start_here(n_cpus: int, quiet: dict[str, Any]) -> None:
+    import ray
+
+    for attempt in range(STARTS):
+        try:
+            ray.init(
+                address="local", num_cpus=n_cpus, include_dashboard=False, object_store_memory=STORE, _node_ip_address="127.0.0.1", **quiet
+            )
+            return
+        except Exception as error:  # Ray raises a plain Exception where a machine starts too slowly
+            ray.shutdown()
+            if attempt == STARTS - 1:
+                raise EyelineError("Ray cannot be started on this machine.", str(error).splitlines()[0]) from error
+
+
+def _check_answers(address: str) -> None:
+    """An address at which nothing listens is refused at once: Ray itself would wait for a minute."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not colon or not port.isdigit():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), ANSWERS_WITHIN).close()
+    except (OSError, OverflowError) as error:
+        raise EyelineError(f"No Ray cluster answers at {address} ({error}).", HOW_TO_START) from error
+
+
+def _resources(resources: dict[str, float]) -> str:
+    return ", ".join(f"{amount:g} {name}" for name, amount in sorted(resources.items()) if name in ("CPU", "GPU")) or "nothing"

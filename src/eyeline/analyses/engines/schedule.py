@@ -1,0 +1,181 @@
+"""Which worker folds which shard: in order, each exactly once, whatever becomes of the workers."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Generic
+
+from eyeline.analyses.engines.pool import Event, Needs, Pool
+from eyeline.analyses.engines.work import AnyShard, AnySums, Folded, ReportStatus, ShardOutcome, Status
+from eyeline.errors import EyelineError
+
+#: A shard that fails so often is folded document by document; so is a document given up that fails so often alone.
+TRIES = 2
+#: So many shards for each worker may wait for the one before them to be merged.
+AHEAD = 4
+#: So many workers may die one after the other before they have opened the model.
+DEATHS_AT_START = 3
+#: Seconds between two looks at whether the run should stop.
+TICK = 0.5
+#: So many seconds a run waits without any worker, while none can be started or none has opened the model yet.
+PATIENCE = 1800.0
+
+
+@dataclass
+class _Case(Generic[AnyShard]):
+    """A shard on its way. left: documents whose trial alone is not over; None: it is not tried document by document."""
+
+    index: int
+    shard: AnyShard
+    n_documents: int
+    failures: int = 0
+    left: int | None = None
+    failures_alone: dict[str, int] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A shard to be folded: of a case, or one of its documents alone (name)."""
+
+    case: _Case[Any]
+    shard: Any
+    name: str | None = None
+
+
+class Schedule(Generic[AnyShard, AnySums]):
+    """Gives shards to the workers of a pool, and their sums back in the order of the shards.
+
+    needs       so many workers are kept alive: one that dies is replaced, and its shard is folded again
+    report      called often; what it raises ends the run
+    retries     how many shards or documents were folded again, shards: how many are done
+    """
+
+    def __init__(self, pool: Pool, needs: Needs, report: ReportStatus | None = None) -> None:
+        self.pool, self.needs, self.n_workers, self.report = pool, needs, needs.workers, report
+        self.retries = self.shards = 0
+        self._opening: set[int] = set()
+        self._idle: deque[int] = deque()
+        self._busy: dict[int, _Task] = {}
+        self._tasks: deque[_Task] = deque()
+        self._done: dict[int, ShardOutcome[AnySums]] = {}
+        self._documents = self._tokens = self._deaths_at_start = 0
+        self._last_alive = time.monotonic()
+        for _ in range(needs.workers):
+            self._opening.add(pool.start())
+
+    def results(self, shards: Iterable[AnyShard]) -> Iterator[ShardOutcome[AnySums]]:
+        """The sums of each shard, in their order."""
+        coming = enumerate(shards, self.shards)
+        read = self.shards
+        exhausted = False
+        while True:
+            while self._idle:
+                if not self._tasks and not exhausted and read - self.shards < AHEAD * self.n_workers:
+                    following = next(coming, None)
+                    exhausted = following is None
+                    if following is not None:
+                        case = _Case(*following, n_documents=following[1].n_documents)
+                        self._tasks.append(_Task(case, case.shard))
+                        read += 1
+                if not self._tasks:
+                    break
+                worker, task = self._idle.popleft(), self._tasks.popleft()
+                self._busy[worker] = task
+                self.pool.send(worker, task.shard)
+            if self.shards in self._done:
+                self.shards += 1
+                yield self._done.pop(self.shards - 1)
+                continue  # another shard can be read now
+            if exhausted and self.shards == read:
+                return
+            for event in self.pool.wait(TICK):
+                self._take(event)
+            self._check_patience()
+            if self.report is not None:
+                self.report(Status(self._documents, self._tokens, len(self._idle) + len(self._busy)))
+
+    def _check_patience(self) -> None:
+        if self._idle or self._busy:
+            self._last_alive = time.monotonic()
+        elif time.monotonic() - self._last_alive > PATIENCE:
+            raise EyelineError(f"No worker has been there for {PATIENCE / 60:.0f} minutes.", "Add machines, and go on with --resume.")
+
+    def _take(self, event: Event) -> None:
+        if event.kind == "refused":
+            raise event.value
+        if event.kind == "ready":
+            self._opening.discard(event.worker)
+            self._deaths_at_start = 0
+            self._idle.append(event.worker)
+            return
+        if event.kind == "died":
+            self._replace(event)
+        task = self._busy.pop(event.worker, None)
+        if event.kind != "died":
+            self._idle.append(event.worker)
+        if task is None:
+            return
+        if event.kind == "done":
+            self._succeed(task, event.value)
+        else:
+            self._fail(task, str(event.value))
+
+    def _replace(self, event: Event) -> None:
+        if event.worker in self._opening:
+            self._opening.discard(event.worker)
+            self._deaths_at_start += 1
+            if self._deaths_at_start >= DEATHS_AT_START:
+                raise EyelineError(
+                    f"{self._deaths_at_start} workers ended before they could begin ({event.value}).",
+                    "The machine may have no memory left for another model; or a script starts the run outside of",
+                    "if __name__ == '__main__': so that every worker starts it again.",
+                )
+        if event.worker in self._idle:
+            self._idle.remove(event.worker)
+        self._opening.add(self.pool.start())
+
+    def _succeed(self, task: _Task, folded: Folded[AnySums]) -> None:
+        case = task.case
+        if task.name is not None:
+            self._tried_alone(case)
+            return
+        self._documents += case.n_documents
+        self._tokens += folded.tokens
+        self._done[case.index] = ShardOutcome(folded.sums, dict(case.skipped))
+
+    def _fail(self, task: _Task, why: str) -> None:
+        case = task.case
+        self.retries += 1
+        if task.name is None:
+            case.failures += 1
+            if case.failures < TRIES:
+                self._tasks.appendleft(task)
+            elif case.left is None:
+                documents = case.shard.alone()
+                case.left = len(documents)
+                self._tasks.extendleft(_Task(case, shard, name) for name, shard in reversed(documents))
+            else:
+                raise EyelineError(
+                    f"Shard {case.index + 1} ({case.n_documents} documents) cannot be folded: {why}.",
+                    "Each of its documents alone can: together they need more memory than a worker has.",
+                    "Give each worker more, or fewer workers to a machine.",
+                )
+            return
+        failures = case.failures_alone[task.name] = case.failures_alone.get(task.name, 0) + 1
+        if failures < TRIES:
+            self._tasks.appendleft(task)
+        else:
+            case.skipped[task.name] = why
+            self._tried_alone(case)
+
+    def _tried_alone(self, case: _Case[Any]) -> None:
+        """A document's trial alone is over. After the last, the shard is folded without those that broke their workers."""
+        case.left = (case.left or 1) - 1
+        if case.left == 0:
+            case.failures = 0
+            case.shard = case.shard.without(case.skipped)
+            self._tasks.appendleft(_Task(case, case.shard))

@@ -1,0 +1,67 @@
+"""What a worker does with the description of its work: check the versions, open the model, fold shards."""
+
+from __future__ import annotations
+
+import pickle
+import socket
+from collections.abc import Callable
+from typing import Any
+
+from eyeline.analyses.engines.pool import EventKind
+from eyeline.errors import EyelineError
+from eyeline.version import __version__
+
+
+class Worker:
+    """The inside of a worker, the same for every engine.
+
+    version   of eyeline where the run was started
+    work      the pickled description; it is read only where the versions agree
+    threads   of torch
+    """
+
+    def __init__(self, version: str, work: bytes, threads: int) -> None:
+        if version != __version__:
+            raise EyelineError(
+                f"The worker on {socket.gethostname()} has eyeline {__version__}; the run was started with {version}.",
+                "Install the same version on every machine.",
+            )
+        import torch
+
+        torch.set_num_threads(threads)
+        try:
+            description = pickle.loads(work)  # noqa: S301 - written by the process that started this worker
+        except (AttributeError, ImportError) as error:
+            raise EyelineError(
+                f"The worker on {socket.gethostname()} does not know the classes of this run ({error}).",
+                "A statistic of your own must stand in a module that every worker can import.",
+            ) from error
+        try:
+            self._fold: Callable[[Any], Any] = description.open()
+        except EyelineError as error:
+            raise EyelineError(f"The worker on {socket.gethostname()} cannot begin.", *str(error).splitlines()) from error
+
+    def answer(self, shard: Any) -> tuple[EventKind, Any]:
+        """What became of a shard, as the kind and the value of an event."""
+        try:
+            return "done", self._fold(shard)
+        except EyelineError as error:
+            return "refused", error
+        except Exception as error:  # noqa: BLE001 - a document that breaks the fold is found and named by the run
+            return "broke", reason(error)
+
+
+def begin(version: str, work: bytes, threads: int) -> tuple[Worker | None, tuple[EventKind, Any]]:
+    """A worker, and the kind and the value of its first event."""
+    try:
+        return Worker(version, work, threads), ("ready", None)
+    except EyelineError as error:
+        return None, ("refused", error)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the run must hear of it
+        return None, ("refused", EyelineError(f"The worker on {socket.gethostname()} cannot begin.", reason(error)))
+
+
+def reason(error: BaseException) -> str:
+    """An error in one line."""
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text[:300]}" if text else type(error).__name__

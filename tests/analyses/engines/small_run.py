@@ -1,0 +1,73 @@
+"""A tiny model in a folder, a corpus in shards of eight documents, and statistics that break the worker that reads a certain word."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+import eyeline as el
+from eyeline.analyses.corpus import loop as loop_module
+from eyeline.analyses.corpus import shards as shards_module
+from eyeline.analyses.corpus.statistic import Statistic
+from tests.laws.statistics import new_tiny_model
+
+#: 60 documents: seven shards of eight, and one of four.
+TEXTS = [f"the cat sat on the mat . {'a dog ran home , ' * (i % 6)} very long" for i in range(60)]
+POISON = 21
+POISONED = [text if i != POISON else "it purred on the mat ." for i, text in enumerate(TEXTS)]
+
+
+class Deadly(el.statistics.Entropy):
+    """Kills the process that folds a text with "purred"."""
+
+    name: ClassVar[str] = "deadly"
+
+    def finish(self, batch: el.statistics.Batch) -> None:
+        if any("purred" in side.source.sources[0] for side in batch.sides):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Breaking(el.statistics.Entropy):
+    """Raises an error at a text with "purred"."""
+
+    name: ClassVar[str] = "breaking"
+
+    def finish(self, batch: el.statistics.Batch) -> None:
+        if any("purred" in side.source.sources[0] for side in batch.sides):
+            raise RuntimeError("a kernel was launched with a bad argument")
+
+
+def saved_model(folder: Path) -> Path:
+    """A folder that `el.load` opens, in every process."""
+    model = new_tiny_model()
+    model.hf.save_pretrained(folder)
+    assert model.tokenizer is not None
+    model.tokenizer.save_pretrained(folder)
+    return folder
+
+
+def statistics() -> list[Statistic]:
+    return [el.statistics.AverageAttention(), el.statistics.Entropy(), el.statistics.HeadDistances(), el.statistics.Importance()]
+
+
+@contextmanager
+def small_shards() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loop_module, "GROUP", 8)
+        patch.setattr(shards_module, "GROUP", 8)
+        patch.setattr(loop_module, "SAVE_EVERY", 0.0)
+        yield
+
+
+def exact(run: el.Run) -> dict[str, str]:
+    """Every number of a run, to the last bit."""
+    return {
+        name: repr([[cell.hex() if isinstance(cell, float) else cell for cell in row.values()] for row in table.rows()])
+        for name, table in run.tables.items()
+    }

@@ -1,0 +1,65 @@
+"""Engines by name, and the options that each can have."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+import eyeline as el
+from eyeline.analyses.engines.choose import as_engine, engine_of_options
+from eyeline.analyses.engines.worker import Worker
+from eyeline.errors import EyelineError, TextError
+
+
+def test_engines_have_names():
+    assert as_engine("local") is None
+    assert as_engine("processes") == el.runs.Processes()
+    assert as_engine("ray") == el.Ray()
+    assert as_engine(el.Ray(8, "auto")) == el.Ray(workers=8, address="auto")
+    with pytest.raises(EyelineError, match=r"(?s)'rya'.*Did you mean ray"):
+        as_engine("rya")
+
+
+def test_the_options_of_a_command_make_an_engine():
+    assert engine_of_options("local", None, None, None) is None
+    assert engine_of_options("processes", 3, None, None) == el.runs.Processes(3)
+    assert engine_of_options("ray", 3, "auto", 0.5) == el.Ray(3, "auto", 0.5)
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "message"),
+    [
+        ("local", (2, None, None), "--workers 2 with --engine local"),
+        ("processes", (2, "auto", None), "--address auto with --engine processes"),
+        ("local", (None, None, 1.0), "--gpus-per-worker 1.0 with --engine local"),
+    ],
+)
+def test_an_option_that_an_engine_has_no_use_for_is_refused(name, given, message):
+    with pytest.raises(EyelineError, match=message):
+        engine_of_options(name, *given)
+
+
+@pytest.mark.parametrize("engine", [el.runs.Processes(0), el.Ray(-1), el.Ray(1, gpus_per_worker=-1), el.runs.Processes(1, threads=0)])
+def test_numbers_that_cannot_be_are_refused(engine):
+    with pytest.raises(TextError, match="Give"):
+        engine.pool(b"")
+
+
+def test_a_worker_with_another_version_is_refused_before_it_reads_anything():
+    with pytest.raises(EyelineError, match=r"(?s)the run was started with 9\.9\.9.*Install the same version"):
+        Worker("9.9.9", b"this is never read", 1)
+
+
+def test_an_address_at_which_nothing_listens_is_refused_at_once():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with pytest.raises(EyelineError, match=f"(?s)No Ray cluster answers at 127.0.0.1:{port}.*ray start --head"):
+        el.Ray(2, f"127.0.0.1:{port}").pool(b"")
+
+
+def test_without_ray_the_error_says_how_to_install_it(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(EyelineError, match=r"(?s)Ray is not installed.*\[ray\]"):
+        el.Ray(2).pool(b"")

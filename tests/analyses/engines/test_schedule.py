@@ -1,0 +1,135 @@
+"""The schedule: every shard once and in order, whatever becomes of the workers."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from eyeline.analyses.engines import schedule as schedule_module
+from eyeline.analyses.engines.pool import Needs
+from eyeline.analyses.engines.schedule import AHEAD, Schedule
+from eyeline.analyses.engines.work import Status
+from eyeline.analyses.progress import StopRequestedError
+from eyeline.errors import EyelineError, ModelError
+from tests.analyses.engines.fake_pool import FakePool, Numbers, folded
+
+SHARDS = [Numbers(tuple(range(i * 4, i * 4 + 4))) for i in range(20)]
+EVERY = [list(shard.numbers) for shard in SHARDS]
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4, 16])
+def test_sums_come_in_the_order_of_the_shards_for_any_number_of_workers(workers):
+    for seed in range(5):
+        schedule: Schedule[Any, Any] = Schedule(FakePool(folded, seed), Needs(workers))
+        assert [outcome.sums for outcome in schedule.results(SHARDS)] == EVERY
+        assert (schedule.shards, schedule.retries) == (20, 0)
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_worker_that_dies_is_replaced_and_its_shard_is_folded_again(workers):
+    for seed in range(10):
+        draw, pool_of = random.Random(seed), {}  # noqa: S311
+
+        def answer(shard: Numbers, draw: random.Random = draw) -> tuple[str, Any]:
+            return ("died", "killed") if draw.random() < 0.2 else folded(shard)
+
+        pool_of[seed] = FakePool(answer, seed)
+        schedule: Schedule[Any, Any] = Schedule(pool_of[seed], Needs(workers))
+        outcomes = list(schedule.results(SHARDS))
+        kept = [number for outcome in outcomes for number in outcome.sums]
+        given_up = [int(name) for outcome in outcomes for name in outcome.skipped]
+        assert sorted(kept + given_up) == list(range(80)), "nothing is lost, nothing counted twice"
+        assert [outcome.sums for outcome in outcomes if not outcome.skipped] == [
+            each for each, outcome in zip(EVERY, outcomes, strict=True) if not outcome.skipped
+        ]
+        assert pool_of[seed].started == workers + schedule.retries
+        assert len(pool_of[seed].alive) == workers
+
+
+@pytest.mark.parametrize("kind", ["died", "broke"])
+def test_a_document_that_breaks_its_worker_is_named_and_skipped_after_two_tries_alone(kind):
+    tries: Counter[tuple[int, ...]] = Counter()
+
+    def answer(shard: Numbers) -> tuple[str, Any]:
+        tries[shard.numbers] += 1
+        return (kind, "it hurts") if {9, 30} & set(shard.numbers) else folded(shard)
+
+    schedule: Schedule[Any, Any] = Schedule(FakePool(answer), Needs(2))
+    outcomes = list(schedule.results(SHARDS))
+    assert [number for outcome in outcomes for number in outcome.sums] == [n for n in range(80) if n not in (9, 30)]
+    assert [dict(outcome.skipped) for outcome in outcomes if outcome.skipped] == [{"9": "it hurts"}, {"30": "it hurts"}]
+    assert tries[(8, 9, 10, 11)] == tries[(9,)] == 2
+    assert tries[(8,)] == tries[(8, 10, 11)] == tries[(0, 1, 2, 3)] == 1
+
+
+def test_a_shard_that_breaks_its_worker_though_no_document_does_ends_the_run_with_its_name():
+    def answer(shard: Numbers) -> tuple[str, Any]:
+        return ("died", "no memory") if len(shard.numbers) > 1 and 5 in shard.numbers else folded(shard)
+
+    schedule: Schedule[Any, Any] = Schedule(FakePool(answer), Needs(2))
+    with pytest.raises(EyelineError, match=r"Shard 2 \(4 documents\) cannot be folded: no memory"):
+        list(schedule.results(SHARDS))
+
+
+def test_an_error_of_ours_in_a_worker_ends_the_run_as_it_is():
+    schedule: Schedule[Any, Any] = Schedule(FakePool(lambda shard: ("refused", ModelError("The loss is not a number."))), Needs(2))
+    with pytest.raises(ModelError, match="not a number"):
+        list(schedule.results(SHARDS))
+
+
+def test_workers_that_die_before_they_begin_are_not_started_for_ever():
+    pool = FakePool(folded, opening=lambda: ("died", "out of memory"))
+    schedule: Schedule[Any, Any] = Schedule(pool, Needs(2))
+    with pytest.raises(EyelineError, match="3 workers ended before they could begin"):
+        list(schedule.results(SHARDS))
+    assert pool.started <= 4
+
+
+def test_without_any_worker_a_run_waits_so_long_and_no_longer(monkeypatch):
+    class Pending(FakePool):
+        def wait(self, seconds: float) -> list[Any]:
+            return []
+
+    monkeypatch.setattr(schedule_module, "PATIENCE", 0.0)
+    with pytest.raises(EyelineError, match="No worker has been there"):
+        list(Schedule[Any, Any](Pending(folded), Needs(2)).results(SHARDS))
+
+
+def test_no_more_shards_are_read_than_can_wait_to_be_merged():
+    read = 0
+
+    def shards() -> Any:
+        nonlocal read
+        for shard in SHARDS:
+            read += 1
+            yield shard
+
+    schedule: Schedule[Any, Any] = Schedule(FakePool(folded, 1), Needs(2))
+    for merged, _ in enumerate(schedule.results(shards())):
+        assert read <= merged + 1 + AHEAD * 2
+
+
+def test_the_report_counts_documents_tokens_and_workers_and_can_stop_the_run():
+    seen: list[Status] = []
+
+    def report(status: Status) -> None:
+        seen.append(status)
+        if status.documents >= 40:
+            raise StopRequestedError
+
+    schedule: Schedule[Any, Any] = Schedule(FakePool(folded), Needs(3), report)
+    merged = []
+    with pytest.raises(StopRequestedError):
+        merged.extend(schedule.results(SHARDS))
+    assert seen[-1].documents == seen[-1].tokens == 40
+    assert {status.alive for status in seen} <= {1, 2, 3}
+    assert seen[-1].alive == 3
+
+
+def test_one_session_gives_the_results_of_several_rounds():
+    schedule: Schedule[Any, Any] = Schedule(FakePool(folded), Needs(2))
+    first = [outcome.sums for outcome in schedule.results(SHARDS[:1])]
+    assert first + [outcome.sums for outcome in schedule.results(SHARDS[1:])] == EVERY
