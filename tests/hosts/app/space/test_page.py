@@ -184,6 +184,7 @@ def test_a_searched_gauge_has_its_choices_and_every_gauge_is_shown_beside_none(s
     at.text_area(key="space-text").set_value("\n\n".join(TEXTS[:2])).run()
     at.selectbox(key="space-project-queries-keys").set_value("pca").run()
     at.selectbox(key="space-gauge-queries-keys").set_value("searched").run()
+    assert Say("en")("space.gauge_help") in [caption.value for caption in at.caption], "explained on the page, not in a tooltip alone"
     at.selectbox(key="space-distance").set_value("cosine").run()
     assert any("distance='cosine', correlate='full'" in block.value for block in at.code)
     at.button(key="space-run").click().run()

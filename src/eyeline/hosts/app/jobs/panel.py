@@ -93,5 +93,10 @@ def _step(say: Say, page: str, job: Job) -> str:
     if job.state == "waiting":
         return say("corpus.waiting")
     if job.step:
-        return say(f"{page}.doing_{job.step}")
-    return say("corpus.running", n=job.done, of=job.of) if job.of else say("corpus.reading")
+        step = say(f"{page}.doing_{job.step}")
+    else:
+        step = say("corpus.running", n=job.done, of=job.of) if job.of else say("corpus.reading")
+    seconds = job_queue().seconds(job)
+    if job.n_steps > 1:
+        return say("jobs.step", step=step, index=job.index + 1, n=job.n_steps, seconds=seconds)
+    return say("jobs.elapsed", step=step, seconds=seconds)

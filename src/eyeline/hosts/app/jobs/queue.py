@@ -40,6 +40,8 @@ class Job:
                   restart of the app)
     done, of      how many documents, or another count of the work
     step          the name of the current step, where there are several
+    index, n_steps   which step that is, from 0, and how many there are
+    started       by the clock of the queue, when the job began to run
     """
 
     folder: Path
@@ -50,6 +52,9 @@ class Job:
     done: int = 0
     of: int | None = None
     step: str = ""
+    index: int = 0
+    n_steps: int = 1
+    started: float | None = None
     error: str = ""
     id: str = field(default_factory=lambda: secrets.token_hex(8))
     stop: threading.Event = field(default_factory=threading.Event)
@@ -62,6 +67,7 @@ class Job:
     def report_progress(self, progress: Progress) -> None:
         """Note how far the work is. Where the visitor has stopped the job, or is gone, the work ends here."""
         self.done, self.of, self.step = progress.done, progress.of, progress.step
+        self.index, self.n_steps = progress.index, progress.n_steps
         self.check()
         time.sleep(0.005)  # other visitors' pages come first
 
@@ -104,6 +110,10 @@ class JobQueue:
     def visitor_seen(self, owner: str) -> None:
         """Note that a visitor has a page open now."""
         self._last_seen[owner] = self._clock()
+
+    def seconds(self, job: Job) -> int:
+        """Whole seconds since a job began to run; 0 while it waits."""
+        return 0 if job.started is None else int(self._clock() - job.started)
 
     def stop(self, job: Job) -> None:
         """Stop a job: at its next step where it runs, at once where it waits, so that its visitor has room for another."""
@@ -155,7 +165,7 @@ class JobQueue:
                 if job.state != "waiting":
                     return
                 job.check()
-                job.state = "running"
+                job.state, job.started = "running", self._clock()
                 work(job)
                 job.state = "done"
             except StopRequestedError:

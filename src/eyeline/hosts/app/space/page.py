@@ -118,8 +118,8 @@ def _picture(say: Say, request: SpaceRequest) -> SpaceRequest:
         gauges = SHARED_GAUGES if of == "shared" else GAUGES
         gauge = st.selectbox(
             say("space.gauge"), gauges, format_func=lambda name: say(f"space.gauge_{name}"), key=f"space-gauge-{of}",
-            help=say("space.gauge_help"),
         )  # fmt: skip
+        st.caption(say("space.gauge_help"))
     distance, correlate = DISTANCES[0], WHERE[0]
     if gauge == "searched":
         distance = st.selectbox(

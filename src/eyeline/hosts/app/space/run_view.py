@@ -155,6 +155,7 @@ def _other_projections(say: Say, space: Space, folder: Path, head: HeadRef | Non
         how = st.segmented_control(
             say("space.project"), list(METHODS), format_func=lambda choice: say(f"space.project_{choice}"), key=f"space-how-{name}"
         )
+    st.caption(say("space.gauge_help"))
     if how is None or at is None or gauge is None:
         return
     if space.stacks[at.stack].vectors is None:
