@@ -261,9 +261,9 @@ class Model:
             return None
         return self.cache
 
-    def in_batches(self, read: Sequence[Sides], max_tokens: int = BATCH_TOKENS) -> list[list[int]]:
+    def in_batches(self, read: Sequence[Sides], max_tokens: int = BATCH_TOKENS, max_texts: int | None = None) -> list[list[int]]:
         """Indices of texts that may go through the model together: of similar length, or of one length where padding would show."""
-        return self._tracer.in_batches(read, max_tokens)
+        return self._tracer.in_batches(read, max_tokens, max_texts)
 
     @property
     def longest_input(self) -> str:

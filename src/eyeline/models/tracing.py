@@ -114,17 +114,17 @@ class Tracer:
         sides = label_positions(collector.sizes, inputs, tokens, self.passes.tokenizer)
         return Trace(name, collector.stacks(0, sides), self._about(sides), self.answerer.answers(result, tensors, [sides])[0])
 
-    def in_batches(self, read: Sequence[Sides], max_tokens: int = BATCH_TOKENS) -> list[list[int]]:
+    def in_batches(self, read: Sequence[Sides], max_tokens: int = BATCH_TOKENS, max_texts: int | None = None) -> list[list[int]]:
         """Indices of texts that may go through the model together: of similar length, or of one length where padding would show."""
         if not self.passes.layout.padding_shows:
-            return batches([len(side.source) for side in read], max_batch=BATCH_TEXTS, max_tokens=max_tokens)
+            return batches([len(side.source) for side in read], max_batch=max_texts or BATCH_TEXTS, max_tokens=max_tokens)
         alike: dict[tuple[int, int], list[int]] = {}
         for i, side in enumerate(read):
             alike.setdefault((len(side.source), len(side.target or ())), []).append(i)
         return [
             [same[i] for i in batch]
             for same in alike.values()
-            for batch in batches([len(read[i].source) for i in same], max_batch=BATCH_TEXTS, max_tokens=max_tokens)
+            for batch in batches([len(read[i].source) for i in same], max_batch=max_texts or BATCH_TEXTS, max_tokens=max_tokens)
         ]
 
     def _about(self, sides: Sides) -> TraceFacts:

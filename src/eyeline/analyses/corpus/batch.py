@@ -39,6 +39,13 @@ class Batch:
         """The query and key texts of a stack."""
         return [side.of(stack) for side in self.sides]
 
+    def lengths(self, stack: str) -> torch.Tensor:
+        """The number of queries of each text, float64."""
+        return self.once(
+            ("lengths", stack),
+            lambda: torch.tensor([len(queries) for queries, _ in self.texts(stack)], dtype=torch.float64, device=self.device),
+        )
+
     def up_to(self, longest: int) -> Batch:
         """The texts of at most so many tokens."""
         kept = [i for i, side in enumerate(self.sides) if max(len(side.source), len(side.target or ())) <= longest]

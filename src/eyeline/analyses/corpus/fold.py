@@ -39,6 +39,7 @@ def fold(model: Model, batch: Batch, statistics: Sequence[Statistic], layers: Ma
         else:
             model.stream_layers(batch.sides, from_map, rows=_rows_at_once(batch))
     for statistic in statistics:
+        statistic.settle()
         statistic.finish(batch)
 
 

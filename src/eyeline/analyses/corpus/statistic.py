@@ -43,6 +43,7 @@ class Statistic(ABC):
 
     def __init__(self) -> None:
         self.sums: dict[SumKey, np.ndarray] = {}
+        self._on_device: list[tuple[SumKey, range, torch.Tensor]] = []
 
     @abstractmethod
     def update(self, rows: Rows, batch: Batch) -> None:
@@ -75,9 +76,9 @@ class Statistic(ABC):
         inside = rows.inside.to(values.dtype)  # [text, row], padding left out
         lengths = torch.tensor(rows.n_queries, device=values.device, dtype=values.dtype)
         means = (values * inside[:, None]).sum(-1) / lengths[:, None]  # [text, head]
-        sums = means.double().sum(0).cpu().numpy()  # [head]
-        n_texts = np.full(len(sums), float(len(rows.texts)) if rows.first == 0 else 0.0)
-        self.add(SumKey(rows.stack, rows.layer, quantity), np.stack([sums, n_texts], -1), rows.heads)
+        sums = means.double().sum(0)  # [head]
+        n_texts = torch.full_like(sums, float(len(rows.texts)) if rows.first == 0 else 0.0)
+        self.add(SumKey(rows.stack, rows.layer, quantity), torch.stack([sums, n_texts], -1), rows.heads)
 
     def row_means(self, quantity: str, column: str | None = None) -> Table:
         """A row for each head: what `add_row_means` added up to, in a column of this name."""
@@ -115,8 +116,13 @@ class Statistic(ABC):
         restored.sums = {SumKey.parse(name): np.array(values, dtype=np.float64) for name, values in arrays.items()}
         return restored
 
-    def add(self, key: SumKey, values: np.ndarray, heads: range) -> None:
-        """Add values [head of `heads`, …] to a sum; heads that have not come yet stand at zero."""
+    def add(self, key: SumKey, values: np.ndarray | torch.Tensor, heads: range) -> None:
+        """Add values [head of `heads`, …] to a sum; heads not seen yet stand at zero. Tensors wait for `settle`."""
+        if isinstance(values, torch.Tensor):
+            self._on_device.append((key, heads, values))
+            if not values.is_cuda:  # nothing is gained by waiting
+                self.settle()
+            return
         size = heads.stop
         if key not in self.sums or len(self.sums[key]) < size:
             grown = np.zeros((size, *values.shape[1:]), dtype=np.float64)
@@ -124,6 +130,17 @@ class Statistic(ABC):
                 grown[: len(self.sums[key])] = self.sums[key]
             self.sums[key] = grown
         self.sums[key][heads.start : heads.stop] += values
+
+    def settle(self) -> None:
+        """Take in what was added on a device, in the order in which it came: one copy for all layers of a batch."""
+        waiting, self._on_device = self._on_device, []
+        if not waiting:
+            return
+        numbers = torch.cat([values.double().flatten() for _, _, values in waiting]).cpu().numpy()
+        start = 0
+        for key, heads, values in waiting:
+            self.add(key, numbers[start : start + values.numel()].reshape(values.shape), heads)
+            start += values.numel()
 
     def by_layer(self, quantity: str) -> list[LayerSum]:
         """Every sum of this quantity: encoder, decoder, cross, layers ascending."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-import numpy as np
 import torch
 
 from eyeline.analyses.corpus.batch import Batch
@@ -47,21 +46,22 @@ class AverageAttention(Statistic):
         inside = rows.inside.to(shares.dtype)
         groups = torch.stack([inside, inside * seps, inside * (1 - seps)], 1)  # [text, rows that count, row]
         # [text, head, rows that count, target]
-        sums = (groups[:, None] @ shares).double().cpu().numpy()
-        names = (*columns.names, *offsets)
-        totals = {name: sums[:, :, 0, i] for i, name in enumerate(names)}  # [text, head]
-        n_rows = np.array(rows.n_queries, dtype=np.float64)
-        divisors = dict.fromkeys(names, n_rows)
+        sums = (groups[:, None] @ shares).double()
+        names = [*columns.names, *offsets]
+        totals = sums[:, :, 0]  # [text, head, target]
+        n_rows = batch.lengths(rows.stack)[t]  # [text]
+        divisors = n_rows[:, None].expand(-1, len(names))  # [text, target]
         if "sep" in names:
             column = names.index("sep")
-            n_seps = sep_rows(batch, rows.stack)[t].sum(-1).double().cpu().numpy()  # [text]
-            totals |= {"sep_from_sep": sums[:, :, 1, column], "sep_from_other": sums[:, :, 2, column]}
-            divisors |= {"sep_from_sep": n_seps, "sep_from_other": n_rows - n_seps}
-        means = np.stack([_share(totals[name], divisors[name]) for name in totals], -1)  # [text, head, target]
-        counted = np.stack([divisors[name] > 0 for name in totals], -1) * float(rows.first == 0)  # [text, target]
-        counts = np.broadcast_to(counted.sum(0), means.shape[1:])  # [head, target]
-        sums = np.stack([means.sum(0), counts], -1)  # [head, target, (sum, texts)]
-        self.add(SumKey(rows.stack, rows.layer, "mean", tuple(totals)), sums, rows.heads)
+            n_seps = sep_rows(batch, rows.stack)[t].sum(-1).double()  # [text]
+            totals = torch.cat([totals, sums[:, :, 1:, column]], -1)
+            divisors = torch.cat([divisors, torch.stack([n_seps, n_rows - n_seps], -1)], -1)
+            names += ["sep_from_sep", "sep_from_other"]
+        any_rows = divisors > 0
+        means = torch.where(any_rows[:, None], totals / divisors[:, None].clamp_min(1), 0.0).sum(0)  # [head, target]
+        counts = any_rows.sum(0).double() * float(rows.first == 0)  # [target]
+        values = torch.stack([means, counts.expand_as(means)], -1)  # [head, target, (sum, texts)]
+        self.add(SumKey(rows.stack, rows.layer, "mean", tuple(names)), values, rows.heads)
 
     def result(self) -> dict[str, Table]:
         records = []
@@ -78,10 +78,6 @@ def _offsets(stack: str) -> dict[str, int]:
     if stack == "cross":
         return {}
     return {name: offset for name, offset in OFFSETS.items() if not (stack == "decoder" and name == "next")}
-
-
-def _share(total: np.ndarray, divisor: np.ndarray) -> np.ndarray:
-    return np.asarray(np.divide(total, divisor[:, None], out=np.zeros_like(total), where=divisor[:, None] > 0))
 
 
 def _order(name: str) -> tuple[int, str]:

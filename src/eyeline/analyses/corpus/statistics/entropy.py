@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
 import torch
 
 from eyeline.analyses.corpus.batch import Batch
@@ -39,23 +38,19 @@ class Entropy(Statistic):
     def update(self, rows: Rows, batch: Batch) -> None:
         entropies = self._entropies(rows)  # [text, head, row]
         inside = rows.inside.to(entropies.dtype)  # [text, row]
-        n_rows = torch.tensor(rows.n_queries, device=entropies.device)
+        t = slice(rows.texts.start, rows.texts.stop)
+        n_rows = batch.lengths(rows.stack)[t].to(entropies.dtype)  # [text]
         every = (entropies * inside[:, None]).sum(-1) / n_rows[:, None]  # [text, head]
         uniform = (rows.visible.clamp_min(1).to(entropies.dtype).log() * inside).sum(-1) / n_rows  # [text]
-        series, chosen = _series(rows, batch)  # the row of each text, -1 where it is not in this block
-        texts = [text for text, row in enumerate(chosen) if row >= 0]
-        of_role = entropies[texts, :, [chosen[text] for text in texts]].double().cpu().numpy()  # [chosen text, head]
+        series = _series(rows.stack, batch)
+        row = _chosen_rows(rows.stack, series, batch)[t] - rows.first  # [text]; in another block where it is outside 0 … n_rows - 1
+        here = (row >= 0) & (row < rows.n_rows)
+        index = row.clamp(0, rows.n_rows - 1)[:, None, None].expand(-1, len(rows.heads), 1)
+        of_role = torch.where(here[:, None], entropies.gather(2, index).squeeze(2), 0.0)  # [text, head]
         starts = float(len(rows.texts)) if rows.first == 0 else 0.0
-        n = len(rows.heads)
-        values = np.stack(
-            [
-                every.double().sum(0).cpu().numpy(),
-                of_role.sum(0),
-                np.full(n, float(uniform.double().sum())),
-                np.full(n, starts),
-            ],
-            -1,
-        )  # [head, (all, one row, uniform, texts)]
+        sums = every.double().sum(0)  # [head]
+        shares = [sums, of_role.double().sum(0), uniform.double().sum().expand_as(sums), torch.full_like(sums, starts)]
+        values = torch.stack(shares, -1)  # [head, (all, one row, uniform, texts)]
         self.add(SumKey(rows.stack, rows.layer, "entropy", (series,)), values, rows.heads)
 
     def _entropies(self, rows: Rows) -> torch.Tensor:
@@ -81,15 +76,23 @@ class Entropy(Statistic):
         return {self.name: head_table(records, ("all", series, "uniform"))}
 
 
-def _series(rows: Rows, batch: Batch) -> tuple[str, list[int]]:
-    """The row that stands for the whole text: its name, and its index in this block for each text (-1: in another block)."""
-    texts = [queries for queries, _ in batch.texts(rows.stack)][rows.texts.start : rows.texts.stop]
-    last = rows.first + rows.n_rows
-    name = "last" if rows.stack != "encoder" else "cls" if "cls" in batch.roles else "first"
-    row_indices = []
-    for text in texts:
-        position = len(text) - 1 if name == "last" else 0
-        if name == "cls":
-            position = text.ids.index(batch.roles["cls"]) if batch.roles["cls"] in text.ids else 0
-        row_indices.append(position - rows.first if rows.first <= position < last else -1)
-    return name, row_indices
+def _series(stack: str, batch: Batch) -> str:
+    """The name of the row that stands for the whole text."""
+    return "last" if stack != "encoder" else "cls" if "cls" in batch.roles else "first"
+
+
+def _chosen_rows(stack: str, series: str, batch: Batch) -> torch.Tensor:
+    """The index of that row in each text of the batch."""
+
+    def make() -> torch.Tensor:
+        texts = [queries for queries, _ in batch.texts(stack)]
+        if series == "last":
+            indices = [len(text) - 1 for text in texts]
+        elif series == "first":
+            indices = [0 for _ in texts]
+        else:
+            cls = batch.roles["cls"]
+            indices = [text.ids.index(cls) if cls in text.ids else 0 for text in texts]
+        return torch.tensor(indices, device=batch.device)
+
+    return batch.once(("chosen rows", stack), make)
