@@ -51,12 +51,12 @@ def test_a_worker_with_another_version_is_refused_before_it_reads_anything():
         Worker("9.9.9", b"this is never read", 1)
 
 
-def test_an_address_at_which_nothing_listens_is_refused_at_once():
+def test_an_address_at_which_nothing_listens_is_refused_before_the_model_is_opened():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     with pytest.raises(EyelineError, match=f"(?s)No Ray cluster answers at 127.0.0.1:{port}.*ray start --head"):
-        el.Ray(2, f"127.0.0.1:{port}").pool(b"")
+        el.analyse("no-such-model", ["a text"], engine=el.Ray(2, f"127.0.0.1:{port}"))
 
 
 def test_without_ray_the_error_says_how_to_install_it(monkeypatch):

@@ -65,6 +65,8 @@ def analyse(
     progress    called after each batch, or shard (`analyses.progress`)
     """
     chosen_engine = as_engine(engine)
+    if chosen_engine is not None:
+        chosen_engine.check()
     model = as_model(model)
     corpus = Corpus.of(corpus)
     statistics = statistics_named(USUAL) if statistics is None else statistics

@@ -26,6 +26,10 @@ class Engine(ABC):
     name: ClassVar[EngineName]
 
     @abstractmethod
+    def check(self) -> None:
+        """Refuse what cannot work, before a model is opened or a folder written."""
+
+    @abstractmethod
     def needs(self) -> Needs:
         """How many workers, and what each needs."""
 
@@ -55,8 +59,11 @@ class Processes(Engine):
     threads: int = 1
     name: ClassVar[EngineName] = "processes"
 
-    def needs(self) -> Needs:
+    def check(self) -> None:
         check_counts(self.workers, self.threads)
+
+    def needs(self) -> Needs:
+        self.check()
         return Needs(self.workers or max(1, (os.cpu_count() or 1) // self.threads), self.threads)
 
     def pool(self, work: bytes) -> Pool:

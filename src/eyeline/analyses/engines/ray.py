@@ -37,14 +37,18 @@ class Ray(Engine):
     threads: int = 1
     name: ClassVar[EngineName] = "ray"
 
-    def needs(self) -> Needs:
-        check_counts(self.workers, self.threads, self.gpus_per_worker)
-        return Needs(self.workers or self._room(), self.threads, self.gpus_per_worker)
-
-    def pool(self, work: bytes) -> Pool:
+    def check(self) -> None:
         check_counts(self.workers, self.threads, self.gpus_per_worker)
         if importlib.util.find_spec("ray") is None:
             raise EyelineError("Ray is not installed.", install_hint("ray"), Advice('Or: engine="processes".', "Or: --engine processes"))
+        if self.address is not None:
+            _check_answers(self.address)
+
+    def needs(self) -> Needs:
+        return Needs(self.workers or self._room(), self.threads, self.gpus_per_worker)
+
+    def pool(self, work: bytes) -> Pool:
+        self.check()
         from eyeline.analyses.engines.ray_pool import RayPool
 
         is_new = self._connect()

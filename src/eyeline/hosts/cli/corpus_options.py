@@ -38,7 +38,11 @@ GpusPerWorker = Annotated[
 
 
 def chosen_engine(name: str, workers: int | None, address: str | None, gpus_per_worker: float | None) -> Engine | str:
-    """The engine that these options describe."""
+    """The engine that these options describe; one that cannot work is refused before anything is opened."""
     from eyeline.analyses.engines.choose import engine_of_options
 
-    return engine_of_options(name, workers, address, gpus_per_worker) or "local"
+    engine = engine_of_options(name, workers, address, gpus_per_worker)
+    if engine is None:
+        return "local"
+    engine.check()
+    return engine
