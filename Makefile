@@ -13,7 +13,7 @@ OPTIONS ?=
 WORKERS ?= 2
 EXTRAS := gguf,notebook,plots,app,embed,corpora,datasets,remote,ray,dev
 
-.PHONY: run sample comes-up test test-all test-clients test-families test-lowest check format frontend bench setup system clean attack
+.PHONY: run sample comes-up test test-all test-clients test-families test-cluster test-lowest check format frontend bench setup system clean attack
 
 # The app, until Ctrl-C.
 run: $(READY)
@@ -50,6 +50,10 @@ test-families: $(READY)
 	rm -rf out/families
 	$(PYTEST) --tier families tests/families
 	$(BIN)/python -m tests.families.table
+
+# A corpus folded by several processes and by Ray clusters of two and four nodes on this machine, some of them killed on the way.
+test-cluster: $(READY)
+	$(BIN)/python -m pytest --tier cluster tests/analyses/engines
 
 # The lowest versions that pyproject.toml declares, in an environment of their own, and the tests of what they have broken before.
 # The cache is empty, so that packed models are read by these versions too, not by those that unpacked them before.

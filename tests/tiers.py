@@ -1,6 +1,7 @@
-"""Which tests run: all that a change should pass, or slow ones too. `make test`, `make test-all` and `make test-families` choose.
+"""Which tests run: all that a change should pass, or slow ones too. `make test`, `make test-all`, `make test-families` and
+`make test-cluster` choose.
 
-Tests marked `slow` and `families` are left out unless they are named: by --tier, by -m, or by their own address (file.py::test).
+Tests marked `slow`, `families` and `cluster` are left out unless they are named: by --tier, by -m, or by their own address (file.py::test).
 A test that drives a browser and fails runs once more, since a busy machine can be late; the summary lists it as RERUN.
 """
 
@@ -11,13 +12,13 @@ from typing import Any
 import pytest
 
 #: A tier → the markers that it leaves out.
-TIERS = {"quick": ("slow", "families"), "all": ("families",), "families": ()}
-HOW = {"slow": "make test-all", "families": "make test-families"}
+TIERS = {"quick": ("slow", "families", "cluster"), "all": ("families", "cluster"), "families": ("cluster",), "cluster": ("families",)}
+HOW = {"slow": "make test-all", "families": "make test-families", "cluster": "make test-cluster"}
 LEFT_OUT: pytest.StashKey[dict[str, int]] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--tier", choices=list(TIERS), default="quick", help="quick: without slow tests; all: with them; families: every one")
+    parser.addoption("--tier", choices=list(TIERS), default="quick", help="quick; all: with slow tests; families, cluster: with those")
 
 
 def pytest_configure(config: pytest.Config) -> None:

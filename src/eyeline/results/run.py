@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -100,6 +101,8 @@ def open_run(folder: str | Path) -> Run:
     try:
         return _joined(read_parts(path))
     except StorageError as error:
+        if not os.path.isdir(path):
+            raise
         unfinished = [f"{kind} {UNFINISHED[status]}" for kind, status in statuses(path).items() if status in UNFINISHED]
         if not unfinished or (path / FACTS_FILE).exists():
             raise

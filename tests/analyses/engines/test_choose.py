@@ -7,9 +7,10 @@ import socket
 import pytest
 
 import eyeline as el
-from eyeline.analyses.engines.choose import as_engine, engine_of_options
+from eyeline.analyses.engines.choose import as_engine
 from eyeline.analyses.engines.worker import Worker
 from eyeline.errors import EyelineError, TextError
+from eyeline.hosts.cli.corpus_options import engine_of_options
 
 
 def test_engines_have_names():

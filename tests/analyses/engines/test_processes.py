@@ -34,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return saved_model(tmp_path_factory.mktemp("model"))
 
 
-@pytest.mark.slow
+@pytest.mark.cluster
 def test_two_processes_give_the_numbers_of_one_process(folder: Path, tmp_path: Path):
     seen: list[Progress] = []
     run = el.analyse(folder, TEXTS, statistics(), engine=el.runs.Processes(2), progress=seen.append, folder=tmp_path / "run")
@@ -56,13 +56,13 @@ def test_a_model_that_is_in_memory_only_is_refused_before_a_worker_starts():
         el.analyse(tiny_model(), TEXTS, statistics(), engine="processes")
 
 
-@pytest.mark.slow
+@pytest.mark.cluster
 def test_the_numbers_are_the_same_to_the_last_bit_for_one_two_and_four_workers(folder: Path):
     runs = [el.analyse(folder, TEXTS, statistics(), engine=el.runs.Processes(workers)) for workers in (1, 2, 4)]
     assert exact(runs[0]) == exact(runs[1]) == exact(runs[2])
 
 
-@pytest.mark.slow
+@pytest.mark.cluster
 @pytest.mark.parametrize("statistic", [Deadly(), Breaking()])
 def test_a_document_that_breaks_its_worker_is_named_skipped_and_counted(folder: Path, statistic: Any):
     run = el.analyse(folder, POISONED, [statistic], engine=el.runs.Processes(2))
@@ -74,7 +74,7 @@ def test_a_document_that_breaks_its_worker_is_named_skipped_and_counted(folder: 
     assert run.facts.engine.retries == 4
 
 
-@pytest.mark.slow
+@pytest.mark.cluster
 def test_a_worker_that_is_killed_is_replaced_and_nothing_is_lost_or_counted_twice(folder: Path, monkeypatch: pytest.MonkeyPatch):
     pools: list[ProcessPool] = []
     monkeypatch.setattr(ProcessPool, "__init__", _remember(pools, ProcessPool.__init__))
@@ -100,7 +100,7 @@ def _remember(pools: list[ProcessPool], begin: Any) -> Any:
     return remember
 
 
-@pytest.mark.slow
+@pytest.mark.cluster
 def test_a_stopped_run_goes_on_from_the_merged_shards_with_any_engine(folder: Path, tmp_path: Path):
     def stop(progress: Progress) -> None:
         if progress.done >= 24:
@@ -118,7 +118,7 @@ def test_a_stopped_run_goes_on_from_the_merged_shards_with_any_engine(folder: Pa
     np.testing.assert_allclose(other.table("entropy")["all"], resumed.table("entropy")["all"], atol=1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.cluster
 def test_a_killed_run_leaves_no_worker_and_goes_on_to_the_same_numbers(folder: Path, tmp_path: Path):
     code = f"""
 import os, signal, sys
@@ -150,7 +150,7 @@ if __name__ == "__main__":
     assert exact(resumed) == exact(el.analyse(folder, TEXTS, statistics(), engine=el.runs.Processes(1)))
 
 
-@pytest.mark.slow
+@pytest.mark.cluster
 def test_a_model_that_has_changed_since_it_was_opened_is_refused_by_the_workers(folder: Path, tmp_path: Path):
     model = el.load(folder)
     next(model.hf.parameters()).data.mul_(2)

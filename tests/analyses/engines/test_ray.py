@@ -14,7 +14,7 @@ from eyeline.analyses.progress import Progress
 from eyeline.errors import EyelineError
 from tests.analyses.engines.small_run import POISON, POISONED, TEXTS, Deadly, exact, saved_model, small_shards, statistics
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.cluster
 ray = pytest.importorskip("ray", reason="the extra ray is not installed")
 STORE = 100 * 2**20
 

@@ -20,16 +20,3 @@ def as_engine(given: Engine | str | None) -> Engine | None:
     if given == Ray.name:
         return Ray()
     raise EyelineError(f"An engine {given!r}.", nearest(str(given), get_args(EngineName)))
-
-
-def engine_of_options(name: str, workers: int | None, address: str | None, gpus_per_worker: float | None) -> Engine | None:
-    """The engine that the options of a command describe; an option that it has no use for is refused."""
-    engine = as_engine(name)
-    if engine is None and workers is not None:
-        raise EyelineError(f"--workers {workers} with --engine {name}.", "Give --engine processes, or --engine ray.")
-    for option, value in (("--address", address), ("--gpus-per-worker", gpus_per_worker)):
-        if value is not None and not isinstance(engine, Ray):
-            raise EyelineError(f"{option} {value} with --engine {name}.", "Give --engine ray.")
-    if isinstance(engine, Ray):
-        return Ray(workers, address, gpus_per_worker or 0)
-    return Processes(workers) if isinstance(engine, Processes) else None

@@ -10,7 +10,7 @@ from typing import Any, Generic
 
 from eyeline.analyses.engines.pool import Event, Needs, Pool
 from eyeline.analyses.engines.work import AnyShard, AnySums, Folded, ReportStatus, ShardOutcome, Status
-from eyeline.errors import EyelineError
+from eyeline.errors import Advice, EyelineError
 
 #: A shard that fails so often is folded document by document; so is a document given up that fails so often alone.
 TRIES = 2
@@ -102,7 +102,10 @@ class Schedule(Generic[AnyShard, AnySums]):
         if self._idle or self._busy:
             self._last_alive = time.monotonic()
         elif time.monotonic() - self._last_alive > PATIENCE:
-            raise EyelineError(f"No worker has been there for {PATIENCE / 60:.0f} minutes.", "Add machines, and go on with --resume.")
+            raise EyelineError(
+                f"No worker has been there for {PATIENCE / 60:.0f} minutes.",
+                Advice("Add machines, and go on with resume=True.", "Add machines, and go on with --resume."),
+            )
 
     def _take(self, event: Event) -> None:
         if event.kind == "refused":

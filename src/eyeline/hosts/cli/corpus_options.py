@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from eyeline.errors import EyelineError
+
 if TYPE_CHECKING:
     from eyeline.analyses.engines.engine import Engine
 
@@ -39,10 +41,25 @@ GpusPerWorker = Annotated[
 
 def chosen_engine(name: str, workers: int | None, address: str | None, gpus_per_worker: float | None) -> Engine | str:
     """The engine that these options describe; one that cannot work is refused before anything is opened."""
-    from eyeline.analyses.engines.choose import engine_of_options
-
     engine = engine_of_options(name, workers, address, gpus_per_worker)
     if engine is None:
         return "local"
     engine.check()
     return engine
+
+
+def engine_of_options(name: str, workers: int | None, address: str | None, gpus_per_worker: float | None) -> Engine | None:
+    """The engine that these options describe; an option that it has no use for is refused."""
+    from eyeline.analyses.engines.choose import as_engine
+    from eyeline.analyses.engines.engine import Processes
+    from eyeline.analyses.engines.ray import Ray
+
+    engine = as_engine(name)
+    if engine is None and workers is not None:
+        raise EyelineError(f"--workers {workers} with --engine {name}.", "Give --engine processes, or --engine ray.")
+    for option, value in (("--address", address), ("--gpus-per-worker", gpus_per_worker)):
+        if value is not None and not isinstance(engine, Ray):
+            raise EyelineError(f"{option} {value} with --engine {name}.", "Give --engine ray.")
+    if isinstance(engine, Ray):
+        return Ray(workers, address, gpus_per_worker or 0)
+    return Processes(workers) if isinstance(engine, Processes) else None

@@ -217,7 +217,7 @@ SHOWN_TEXT = """() => {
 }"""
 #: Names, formats, and the sentences of the lesson, which are English in every language.
 KEPT = re.compile(
-    r"minilm|e5-small|nats|python scripts|lesson_data|GPT|SmolLM2|Transformer|classification|her → book|She .*|sat|cat|the|mat"
+    r"minilm|e5-small-mlm|e5-small|nats|python scripts|lesson_data|GPT|SmolLM2|Transformer|classification|her → book|She .*|sat|cat|the|mat"
     r"|chat|sur|tapis"
     r"|smollm2|BERT|Python|English|eyeline|SVG|PDF|PNG|HTML|CSV|CLS|SEP|UTF|jsonl|conllu|txt|softmax|separator|self-attention"
     r"|query|key|value|base|texts|tired|soft|because|Tab|Enter|Esc|[“(]?(The|Cats|Birds|My|Mary|Tom|We|Time|I) .*"
