@@ -16,6 +16,7 @@ from eyeline.analyses.corpus.score_rows import rows_of_scores
 from eyeline.analyses.corpus.statistics.average_attention import AverageAttention
 from eyeline.analyses.corpus.statistics.entropy import Entropy
 from eyeline.analyses.corpus.statistics.head_distances import HeadDistances
+from eyeline.analyses.corpus.sums import SumKey
 from eyeline.capture.layer import LayerAttention, LayerScores
 from eyeline.capture.selection import check_layers
 from eyeline.errors import TraceError
@@ -127,3 +128,17 @@ def test_streamed_statistics_of_a_text_cut_into_blocks_are_those_of_the_whole(sm
     assert len(collected[0]) == 6  # three statistics, two layers
     for (name, whole), (_, cut) in zip(*collected, strict=True):
         np.testing.assert_allclose(cut, whole, rtol=0, atol=1e-4, err_msg=name)
+
+
+def test_sums_that_wait_on_a_device_are_taken_in_as_they_came():
+    """What a GPU does: here the waiting list is filled by hand, since there is none."""
+    at_once, waiting = Entropy(), Entropy()
+    for layer in (0, 1):
+        for start in (0, 2):
+            key, heads, values = SumKey("encoder", layer, "entropy", ("cls",)), range(start, start + 2), torch.rand(2, 4)
+            at_once.add(key, values.double().numpy(), heads)
+            waiting._on_device.append((key, heads, values))
+    assert waiting.sums == {}
+    waiting.settle()
+    assert waiting.sums.keys() == at_once.sums.keys()
+    assert all((waiting.sums[key] == at_once.sums[key]).all() for key in at_once.sums)

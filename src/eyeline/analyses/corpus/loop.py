@@ -139,7 +139,7 @@ class LoopOfWorkers(Loop):
         )
 
     def _run(self, groups: Iterator[tuple[int, list[Document]]], interrupt: Callable[[], None]) -> None:
-        if self.start.done[1]:  # a group that was begun in a process of its own is finished in this one
+        if self.start.done[1]:  # a group that a local run left half-way is finished in this process
             for number, group in itertools.islice(groups, 1):
                 self._fold(number, group, interrupt)
                 self._merged = number + 1

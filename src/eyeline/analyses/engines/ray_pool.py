@@ -22,7 +22,7 @@ class RayWorker:
 
     def answer(self, shard: object) -> tuple[EventKind, Any]:
         if self._worker is None:
-            raise RuntimeError("the worker has not begun")
+            raise RuntimeError("the worker has not started")
         return self._worker.answer(shard)
 
 

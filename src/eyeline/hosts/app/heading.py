@@ -1,10 +1,12 @@
-"""The top of a page: its title, what it is for, and the choice of language."""
+"""The top of a page: its title, what it is for, and the choice of language; the top of a run: what it was measured on."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from eyeline.hosts.app.messages import LANGUAGES, Say, language_of
+from eyeline.hosts.app.plain import escaped
+from eyeline.results.run import Run
 
 
 def language() -> str:
@@ -25,6 +27,19 @@ def heading(say: Say, page: str) -> None:
             say("shell.language"), list(LANGUAGES), format_func=LANGUAGES.__getitem__, default=say.language, key=f"language-{say.language}",
             on_change=_switch_language, args=(say.language,), label_visibility="collapsed", required=True,
         )  # fmt: skip
+
+
+def run_origin(say: Say, run: Run) -> None:
+    """Which model read which corpus, and how much of it: the line above a run's figures."""
+    st.caption(
+        say(
+            "corpus.provenance",
+            model=escaped(str(run.facts.model.name)),
+            corpus=escaped(str(run.facts.corpus.name)),
+            texts=say.count("texts", run.facts.counts["texts"]),
+            tokens=say.count("tokens", run.facts.counts["tokens"]),
+        )
+    )
 
 
 def _switch_language(before: str) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from eyeline.errors import TraceError, install_hint, nearest
 
-#: How many neighbours of a point UMAP looks at, unless told otherwise; it needs two points more.
+#: How many neighbours of a point UMAP looks at by default; it needs two points more.
 NEIGHBOURS = 15
 #: Name → the module it needs, the package that has it, and the fewest points it makes sense of.
 METHODS: dict[str, tuple[str, str, int]] = {

@@ -16,7 +16,7 @@ from eyeline.results.circuit import ANSWER, EMBEDDINGS, Connection
 #: Pixels: a node, the slot of a passing edge, what is left free between neighbours in a row, and the height of a row.
 NODE_WIDTH, NODE_HEIGHT, SLOT, GAP, ROW = 60.0, 26.0, 8.0, 12.0, 74.0
 SWEEPS = 24
-#: Where an edge enters its receiver, as a part of the node's width: what it feeds is told apart.
+#: Where an edge enters its receiver, as a part of the node's width: queries, keys and values have a point each.
 PORTS = {"queries": -0.3, "keys": 0.0, "values": 0.3}
 
 

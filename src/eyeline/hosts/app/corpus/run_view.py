@@ -14,6 +14,7 @@ from eyeline.heads import HeadRef
 from eyeline.hosts.app import mounted
 from eyeline.hosts.app.figures import figures, tables
 from eyeline.hosts.app.figures.tables import Column
+from eyeline.hosts.app.heading import run_origin
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.models import choices, trace_of
 from eyeline.hosts.app.plain import escaped, refuse
@@ -39,17 +40,7 @@ SENTENCES = ("The cat sat on the mat because it was tired.", "Mary told Anna tha
 def show_run(say: Say, run: Run, folder: Path) -> None:
     """Everything of a run that can be looked at."""
     name = folder.name
-    counts, names = run.facts.counts, (run.facts.model.name, run.facts.corpus.name)
-    model, corpus = (escaped(str(value)) for value in names)
-    st.caption(
-        say(
-            "corpus.provenance",
-            model=model,
-            corpus=corpus,
-            texts=say.count("texts", counts["texts"]),
-            tokens=say.count("tokens", counts["tokens"]),
-        )
-    )
+    run_origin(say, run)
     for left, why in run.facts.left_out.items():
         st.warning(say("corpus.left_out", name=say(f"corpus.analysis_{left}")), icon=":material/info:")
         st.code(say.translated(why), language=None, wrap_lines=True)

@@ -15,6 +15,7 @@ from eyeline.hosts.app import mounted
 from eyeline.hosts.app.cache import Cache
 from eyeline.hosts.app.figures import figures
 from eyeline.hosts.app.figures.figures import version_of
+from eyeline.hosts.app.heading import run_origin
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.models import compute_slot, view_cache
 from eyeline.hosts.app.plain import escaped, refuse
@@ -49,16 +50,7 @@ def opened(path: Path) -> Space:
 def show_space(say: Say, run: Run, folder: Path) -> None:
     """The live pictures first, then what may be believed of them."""
     name, counts = folder.name, run.facts.counts
-    model, corpus = (escaped(str(name_shown)) for name_shown in (run.facts.model.name, run.facts.corpus.name))
-    st.caption(
-        say(
-            "corpus.provenance",
-            model=model,
-            corpus=corpus,
-            texts=say.count("texts", counts["texts"]),
-            tokens=say.count("tokens", counts["tokens"]),
-        )
-    )
+    run_origin(say, run)
     for what in ("too_long", "unreadable"):
         if counts.get(what):
             st.caption(say(f"space.{what}", n=f"{counts[what]:,}"))
