@@ -12,7 +12,7 @@ import pytest
 from eyeline.hosts.cli import main as cli
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "AGENTS.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("README*.md")), ROOT / "AGENTS.md", *sorted((ROOT / "docs").rglob("*.md"))]
 OTHERS = [ROOT / name for name in ("SECURITY.md", "llms.txt", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md")]
 
 
@@ -21,7 +21,7 @@ def blocks(language: str) -> list:
     blocks = []
     for page in PAGES:
         for index, block in enumerate(re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)):
-            blocks.append(pytest.param(block, id=f"{page.name}-{index}"))
+            blocks.append(pytest.param(block, id=f"{page.relative_to(ROOT)}-{index}"))
     return blocks
 
 
@@ -44,7 +44,7 @@ def test_console_examples_run(block, tmp_path, monkeypatch, capfd):
             assert not stop.code, f"{command}\n{capfd.readouterr().err}"
 
 
-@pytest.mark.parametrize("page", [*PAGES, *OTHERS], ids=lambda page: page.parent.name + "-" + page.name)
+@pytest.mark.parametrize("page", [*PAGES, *OTHERS], ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page):
     targets = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text())
     missing = [target for target in targets if not (page.parent / target).exists()]

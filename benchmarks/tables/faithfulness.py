@@ -102,7 +102,7 @@ def section(classified: el.Run, decoded: el.Run, command: str) -> str:
     return f"""## Which quantity the answers follow
 
 `{command}`: the tokens that a quantity ranks first are erased,
-and the probability of the model's own answer is measured again ([how](causes.md#faithfulness)). AOPC and comprehensiveness: high is
+and the probability of the model's own answer is measured again ([how](how-to/causes.md#faithfulness)). AOPC and comprehensiveness: high is
 faithful; sufficiency: low is. *random* erases in a random order.
 
 **{CLASSIFIER}**, our sentiment classifier (`scripts/updates/sentiment`), on {n} sentences of reviews from the English Web

@@ -101,7 +101,7 @@ def section(run: el.Run) -> str:
         f" scored on {facts.counts['sentences']:,} of {facts.corpus.name}"
         f" ({int(table['n'][0]):,} words without punctuation), until the loss on"
         f" {n_held_out:,} held-out training sentences no longer falls, mean of {options.seeds} seeds; GloVe knows"
-        f" {100 * facts.words.covered:.1f} % of the words. Share of words whose governor is found, in per cent ([how](probes.md)).",
+        f" {100 * facts.words.covered:.1f} % of the words. Share of words whose governor is found, in per cent ([how](how-to/probes.md)).",
         markdown_table(["probe", "paper", "ours", "95 % interval", "sd over seeds", "with punctuation", "epochs"], rows),
         f"The paper's column is BERT-base on the Penn Treebank in Stanford Dependencies, trained on its {PAPER_SENTENCES:,} sentences:"
         f" another model, other text, another annotation, {PAPER_SENTENCES / options.limit:.0f} times the sentences, each seen"

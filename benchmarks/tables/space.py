@@ -228,7 +228,7 @@ def section(kept: dict[str, Any], beside: dict[str, Any] | None = None) -> str:
         "## Queries and keys in one picture: how often near means attends",
         f"`python -m benchmarks.tables.space --model {about['model']} --tokens {about['tokens']} {options}`",
         f"{described(kept)}. For every query: is its most attended key the nearest key of its text in the picture, or among the nearest"
-        " five? Means over heads of the share of queries, two dimensions unless said otherwise ([what this means](space.md)).",
+        " five? Means over heads of the share of queries, two dimensions unless said otherwise ([what this means](how-to/space.md)).",
         f"All {shape[0] * shape[1]} heads:",
         markdown_table([*HEADER, "time, all heads", "processor"], [line(name, rows[name]) for name in of_all_heads(rows)]),
         f"The fitted maps on paragraphs they have not seen: nearest {fit['held_out_top1']:.3f}, nearest five {fit['held_out_top5']:.3f}"

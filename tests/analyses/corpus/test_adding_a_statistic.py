@@ -1,4 +1,4 @@
-"""A statistic of one's own: the example of docs/corpus.md, run, resumed and merged as ours are."""
+"""A statistic of one's own: the example of docs/how-to/corpus.md, run, resumed and merged as ours are."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from eyeline.analyses.corpus.statistics.catalogue import STATISTICS
 from eyeline.errors import TraceError
 from tests.laws.statistics import TEXTS, folded, tiny_model
 
-PAGE = Path(__file__).parents[3] / "docs" / "corpus.md"
+PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "corpus.md"
 
 
 def example() -> type:

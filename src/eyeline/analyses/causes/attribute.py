@@ -30,7 +30,7 @@ def attribute(
     """A quantity between tokens other than attention, as a trace: views, pictures and files take it as they take attention.
 
     method   norms, norms-summed, n-resout, rollout, flow, value-zeroing, value-zeroing-rollout, gradient, relevance,
-             integrated-gradients, globenc, alti, decompx, logits (docs/causes.md says what each means)
+             integrated-gradients, globenc, alti, decompx, logits (docs/how-to/causes.md says what each means)
     answer   for methods that are about an answer: a token (a masked or causal language model) or a label (a classifier), by name or
              number; the model's own first choice unless given
 

@@ -12,7 +12,7 @@ from eyeline.sample.text import sample_text
 from eyeline.text.corpora.corpus import Corpus, Document, Item
 from eyeline.text.tokenized import TokenizedText
 
-#: With fewer tokens of their own, pictures are fitted together with the built-in paragraphs (measured: docs/space.md).
+#: With fewer tokens of their own, pictures are fitted together with the built-in paragraphs (measured: docs/how-to/space.md).
 FEW_TOKENS = 1_000
 #: Fewer tokens of paragraphs than this are no help.
 LEAST = 300
