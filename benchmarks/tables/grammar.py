@@ -122,8 +122,8 @@ def section(runs: Mapping[str, el.Run], unknown: Mapping[str, float]) -> str:
         f"{model.name} ({stacks} heads) on {counts['sentences']:,} of {counts['given']:,} sentences of {facts.corpus.name}"
         f" ({counts['words']:,} words; {counts['too_long']:,} sentences were too long, {counts['unreadable']:,} had a word that the"
         f" tokeniser drops, {counts['no_tree']:,} are no trees): how often the word that a head attends to most is the governor, in"
-        " per cent ([how we count](how-to/grammar.md)). *Held out* is a head chosen on one half of the sentences and scored on the other, both"
-        " ways. The baseline is the best fixed offset, in brackets. Every relation of 100 words or more has a row.",
+        " per cent ([how we count](how-to/grammar.md)). *Held out* is a head chosen on one half of the sentences and scored on the other,"
+        " both ways. The baseline is the best fixed offset, in brackets. Every relation of 100 words or more has a row.",
         markdown_table(HEADER, rows),
         "The paper's columns are BERT-base on the Wall Street Journal part of the Penn Treebank in Stanford Dependencies; ours are another"
         " model, other text (weblogs, mail, reviews, with more short and ill-formed sentences) and another annotation. UD's `case` points"
