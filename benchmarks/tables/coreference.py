@@ -58,8 +58,8 @@ def section(runs: list[tuple[str, str, bool, el.Run]], command: str) -> str:
         f"`python -m benchmarks.tables.coreference {command}`",
         "How often the main word of a mention attends most to the main word of an antecedent, in per cent; candidates are the main words of"
         " the mentions before it ([how we count](how-to/coreference.md)). The paper's rows are BERT-base on CoNLL-2012; ours are other"
-        f" models on another corpus (OntoGUM; pronouns are {_pronouns(runs)} of the scored mentions), so only the order of the methods compares."
-        " *First windows* is the paper's truncation of each document to its first 128 tokens. Heads count from 0.",
+        f" models on another corpus (OntoGUM; pronouns are {_pronouns(runs)} of the scored mentions), so only the order of the methods"
+        " compares. *First windows* is the paper's truncation of each document to its first 128 tokens. Heads count from 0.",
     ]
     header = ["where", "method", *COLUMNS, "n"]
     rows = [
