@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import gc
 import multiprocessing
-import os
 import platform
 import time
 from collections.abc import Callable
@@ -22,17 +21,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.output import give
+from benchmarks.process import in_process, resident
 
 REPEATS = 15
 SIZE = {"hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072, "max_position_embeddings": 1024}
-
-
-def resident(field: str) -> int:
-    """VmRSS or VmHWM of this process, in bytes."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(field):
-            return int(line.split()[1]) * 1024
-    raise RuntimeError(f"/proc/self/status has no {field}")
 
 
 @dataclass(frozen=True)
@@ -64,7 +56,7 @@ def candidates(tokens: int, layers: int) -> dict[str, Way]:
         "own": ("eager", run_own),
         "weights": ("eyeline", lambda: model.trace_inputs(ids, keep={"weights"})),
         "everything": ("eyeline", lambda: model.trace_inputs(ids)),
-        "dropped": ("eyeline", lambda: model._passes.layers(ids, None, lambda layer: seen.append(layer.layer))),
+        "dropped": ("eyeline", lambda: model.passes.layers(ids, None, lambda layer: seen.append(layer.layer))),
     }
     return {name: Way(partial(model.hf.set_attn_implementation, function), run) for name, (function, run) in ways.items()}
 
@@ -97,17 +89,6 @@ def peak(name: str, tokens: int, layers: int) -> int:
     result = resident("VmHWM") - before
     del kept
     return result
-
-
-def in_process(function: Callable[..., Any], *arguments: Any, give_back: bool = False) -> Any:
-    """Run in a new process, where asked with an allocator that gives every freed block back at once."""
-    if give_back:
-        os.environ["MALLOC_MMAP_THRESHOLD_"] = "262144"  # read by the child's allocator when it starts
-    try:
-        with multiprocessing.get_context("spawn").Pool(1) as pool:
-            return pool.apply(function, arguments)
-    finally:
-        os.environ.pop("MALLOC_MMAP_THRESHOLD_", None)
 
 
 def cache_ratio(tokens: int) -> dict[str, float]:

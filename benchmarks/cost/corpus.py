@@ -21,16 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.output import give
+from benchmarks.process import in_process, plain_pass, resident
 
 SEGMENTS, LENGTH = 200, 128
-
-
-def resident(field: str) -> int:
-    """VmRSS or VmHWM of this process, in bytes."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(field):
-            return int(line.split()[1]) * 1024
-    raise RuntimeError(f"/proc/self/status has no {field}")
 
 
 def best(run: Callable[[], Any], repeats: int) -> float:
@@ -51,29 +44,15 @@ def _segments() -> tuple[Any, list[str]]:
     return model, texts
 
 
-def plain(model: Any, sides: list[Any]) -> None:
-    import torch
-
-    from eyeline.capture.inputs import batch_inputs
-    from eyeline.models.tracing import BATCH_TEXTS, BATCH_TOKENS
-    from eyeline.text.batches import batches
-
-    for batch in batches([len(side.source) for side in sides], max_batch=BATCH_TEXTS, max_tokens=BATCH_TOKENS):
-        with torch.inference_mode():
-            model.hf(**batch_inputs(model.hf, model.tokenizer, [sides[i] for i in batch], 0))
-
-
 def folded(model: Any, sides: list[Any]) -> None:
     from eyeline.analyses.corpus.batch import Batch, roles_of
     from eyeline.analyses.corpus.fold import fold
     from eyeline.analyses.corpus.statistics.average_attention import AverageAttention
     from eyeline.analyses.corpus.statistics.entropy import Entropy
     from eyeline.capture.selection import check_layers
-    from eyeline.models.tracing import BATCH_TEXTS, BATCH_TOKENS
-    from eyeline.text.batches import batches
 
     statistics, layers, roles = [AverageAttention(), Entropy()], check_layers(model.layout, None), roles_of(model.tokenizer)
-    for batch in batches([len(side.source) for side in sides], max_batch=BATCH_TEXTS, max_tokens=BATCH_TOKENS):
+    for batch in model.in_batches(sides):
         fold(model, Batch(tuple(sides[i] for i in batch), roles), statistics, layers, streamed=True)
 
 
@@ -88,7 +67,7 @@ def segments_time(repeats: int) -> dict[str, float]:
     times: dict[str, list[float]] = {"plain": [], "statistics": [], "analyse": []}
     for _ in range(repeats + 1):
         model.hf.set_attn_implementation("sdpa")
-        times["plain"].append(best(lambda: plain(model, sides), 1))
+        times["plain"].append(best(lambda: plain_pass(model, sides), 1))
         model.hf.set_attn_implementation(IMPLEMENTATION)
         times["statistics"].append(best(lambda: folded(model, sides), 1))
         times["analyse"].append(best(lambda: el.analyse(model, texts, [el.statistics.AverageAttention(), el.statistics.Entropy()]), 1))
@@ -104,7 +83,7 @@ def segments_memory(which: str) -> int:
     sides = [model.read(text) for text in texts]
     if which == "plain":
         model.hf.set_attn_implementation("sdpa")
-        plain(model, sides)
+        plain_pass(model, sides)
     else:
         folded(model, sides)
     return resident("VmHWM")
@@ -160,11 +139,6 @@ def long_text(tokens: int, layers: int) -> dict[str, float]:
     seconds = time.perf_counter() - start
     peak = resident("VmHWM")
     return {"tokens": tokens, "layers": layers, "seconds": seconds, "loaded_bytes": before, "peak_bytes": peak, "below_4_GB": peak < 4e9}
-
-
-def in_process(function: Callable[..., Any], *arguments: Any) -> Any:
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(function, arguments)
 
 
 def main() -> None:

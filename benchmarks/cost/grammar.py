@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.output import give
+from benchmarks.process import plain_pass
 
 DATA = Path(os.environ.get("EYELINE_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
@@ -27,16 +28,6 @@ def timed(run: Callable[[], Any]) -> float:
     start = time.perf_counter()
     run()
     return time.perf_counter() - start
-
-
-def plain(model: Any, sides: Any) -> None:
-    import torch
-
-    from eyeline.capture.inputs import batch_inputs
-
-    for batch in model.in_batches(sides):
-        with torch.inference_mode():
-            model.hf(**batch_inputs(model.hf, model.tokenizer, [sides[i] for i in batch], 0))
 
 
 def syntax(treebank: Path | None, limit: int | None, repeats: int) -> dict[str, Any]:
@@ -55,7 +46,7 @@ def syntax(treebank: Path | None, limit: int | None, repeats: int) -> dict[str, 
     times: dict[str, list[float]] = {"plain": [], "scoring": [], "syntax": []}
     for _ in range(repeats + 1):
         model.hf.set_attn_implementation("sdpa")
-        times["plain"].append(timed(lambda: plain(model, texts.sides)))
+        times["plain"].append(timed(lambda: plain_pass(model, texts.sides)))
         model.hf.set_attn_implementation(IMPLEMENTATION)
         times["scoring"].append(timed(lambda: each_word_map(model, texts, Tally(golds, halves(len(golds), 0)).update)))
         times["syntax"].append(timed(lambda: el.syntax(model, sentences)))

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.output import give
+from benchmarks.process import plain_pass
 
 SENTENCES = (
     "the cat sat on the mat , and it saw a dog that ran a very long way home . then they slept by the fire while rain fell on"
@@ -38,16 +39,6 @@ def texts_of(model: Any, tokens: int) -> list[str]:
         size += len(model.read(text).source)
         results.append(text)
     return results
-
-
-def forward(model: Any, sides: list[Any]) -> None:
-    import torch
-
-    from eyeline.capture.inputs import batch_inputs
-
-    for batch in model.in_batches(sides):
-        with torch.inference_mode():
-            model.hf(**batch_inputs(model.hf, model.tokenizer, [sides[i] for i in batch], 0))
 
 
 @contextmanager
@@ -79,9 +70,9 @@ def main() -> None:
     texts = texts_of(model, given.tokens)
     sides = [model.read(text) for text in texts]
     steps: dict[str, dict[str, float]] = {}
-    plainly(model, lambda: forward(model, sides[:20]))  # warm
+    plainly(model, lambda: plain_pass(model, sides[:20]))  # warm
     with timed(steps, "forward"):
-        plainly(model, lambda: forward(model, sides))
+        plainly(model, lambda: plain_pass(model, sides))
     corpus = el.corpora.Corpus.from_texts(texts)
     with timed(steps, "whole"), tempfile.TemporaryDirectory() as folder:
         with timed(steps, "capture and space"):
@@ -93,7 +84,7 @@ def main() -> None:
             el.runs.write_report(space.run().save(Path(folder)))
         page = (Path(folder) / "space.html").stat().st_size
     with timed(steps, "forward"):
-        plainly(model, lambda: forward(model, sides))
+        plainly(model, lambda: plain_pass(model, sides))
     steps["forward"] = {name: round(value / 2, 2) for name, value in steps["forward"].items()}
     bar = {name: round(2 * value + (120 if name == "wall_s" else 240), 2) for name, value in steps["forward"].items()}
     facts = space.only.facts

@@ -18,6 +18,7 @@ class Entry:
 
     name: str
     about: str
+    licence: str
     gives: str
     where: str
 
@@ -25,7 +26,7 @@ class Entry:
 def embedded_models() -> list[Entry]:
     """The embedded models, installed or not."""
     return [
-        Entry(m.name, m.about, "weights, queries, keys, values", "installed" if m.find() else f"eyeline models get {m.name}")
+        Entry(m.name, m.about, m.licence, "weights, queries, keys, values", "installed" if m.find() else f"eyeline models get {m.name}")
         for m in EMBEDDED
     ]
 
@@ -47,16 +48,16 @@ def cached_models() -> list[Entry]:
     return entries
 
 
-def _read(config_file: Path) -> tuple[str, str]:
-    """What a configuration says of its model, and what can be had of it."""
+def _read(config_file: Path) -> tuple[str, str, str]:
+    """What a configuration says of its model, its licence (a configuration does not name it), and what can be had of the model."""
     try:
         config = json.loads(Path(config_file).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return "its config.json is damaged", "nothing"
+        return "its config.json is damaged", "", "nothing"
     model_type = str(config.get("model_type", "unknown"))
     layers = config.get("num_hidden_layers", config.get("n_layer", config.get("num_layers", "?")))
     heads = config.get("num_attention_heads", config.get("n_head", config.get("num_heads", "?")))
-    return f"{model_type}, {layers} x {heads}", what_it_gives(model_type)
+    return f"{model_type}, {layers} x {heads}", "", what_it_gives(model_type)
 
 
 def what_it_gives(model_type: str) -> str:

@@ -24,6 +24,7 @@ class Embedded:
 
     folder     where in the package the weights are; an ONNX archive there is converted once (`archive`, `config`)
     tokenizer  the embedded model whose tokeniser this one shares, where its package has none
+    licence    of the weights, by its SPDX name
     update     a low-rank update of ours that gives it a head: masked language modelling, a classifier (`models/updates`)
     heads      in each layer
     stacks     its kinds of attention

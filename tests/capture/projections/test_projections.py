@@ -10,8 +10,9 @@ import torch
 from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
 
 import eyeline as el
-from eyeline.capture.projections.record import Projections
-from eyeline.models.projections import layer_inputs, projections
+from eyeline.capture.projections.record import LayerKey, Projections
+from eyeline.capture.layer import LayerAttention
+from eyeline.models.projections import Side, projections, watching_layer_inputs
 from tests.capture.families import FAMILIES, Family, tiny_tokenizer
 
 TEXT, WRITTEN = "the cat sat on the mat .", "the dog ran"
@@ -38,6 +39,22 @@ def text_for(model: el.Model) -> str | tuple[str, str]:
 
 def traced(model: el.Model) -> el.Trace:
     return model.trace(TEXT, WRITTEN) if model.hf.config.is_encoder_decoder else model.trace(TEXT)
+
+
+def layer_inputs(
+    model: el.Model, text: str | tuple[str, str], *, known: dict[LayerKey, Projections], side: Side = "key"
+) -> dict[LayerKey, np.ndarray]:
+    """What enters the projections of each layer for one text: [token, hidden]."""
+    inputs: dict[LayerKey, np.ndarray] = {}
+    with watching_layer_inputs(model, known, side) as entered:
+
+        def keep(layer: LayerAttention) -> None:
+            vectors = entered(layer)
+            if vectors is not None:
+                inputs[layer.stack, layer.layer] = vectors[0].float().numpy().copy()
+
+        model.stream_layers([model.read(text)], keep)
+    return inputs
 
 
 def close(left: np.ndarray, right: np.ndarray) -> None:
@@ -126,8 +143,8 @@ def test_shapes_follow_heads_and_key_heads() -> None:
 
 def test_norms_of_queries_and_keys_are_reported() -> None:
     normed, plain = projections(opened(BY_NAME["qwen3"]))["decoder", 0], projections(opened(BY_NAME["bert"]))["encoder", 0]
-    assert (normed.query_norm, normed.key_norm, normed.rotary) == (True, True, True)
-    assert (plain.query_norm, plain.key_norm, plain.rotary) == (False, False, False)
+    assert (normed.query.norm, normed.key.norm, normed.rotary) == (True, True, True)
+    assert (plain.query.norm, plain.key.norm, plain.rotary) == (False, False, False)
 
 
 def test_maps_that_are_not_linear_in_the_layers_input_are_missing_with_a_reason() -> None:
@@ -147,7 +164,7 @@ def test_no_hook_is_left_behind_and_the_mode_is_kept() -> None:
     model = opened(BY_NAME["bert"])
     model.hf.train()
     before = [(len(module._forward_hooks), len(module._forward_pre_hooks)) for module in model.hf.modules()]
-    layer_inputs(model, TEXT)
+    layer_inputs(model, TEXT, known=projections(model))
     assert [(len(module._forward_hooks), len(module._forward_pre_hooks)) for module in model.hf.modules()] == before
     assert model.hf.training
 

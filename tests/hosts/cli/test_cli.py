@@ -77,7 +77,7 @@ def test_words_are_traced_as_words(eyeline, tmp_path):
 def test_models_lists_what_is_embedded(eyeline):
     done = eyeline("models")
     assert done.returncode == 0
-    assert re.search(r"minilm .*6 x 12 .*weights, queries, keys, values .*installed", done.stdout)
+    assert re.search(r"minilm .*6 x 12 .*Apache-2.0 .*weights, queries, keys, values .*installed", done.stdout)
     assert "smollm2" in done.stdout
 
 

@@ -64,11 +64,3 @@ class Projections:
     output: OutputProjection | None
     rotary: bool
     missing: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def query_norm(self) -> bool:
-        return self.query is not None and self.query.norm
-
-    @property
-    def key_norm(self) -> bool:
-        return self.key is not None and self.key.norm

@@ -30,10 +30,10 @@ def models(context: typer.Context) -> None:
     from eyeline.models.catalogue import cached_models, embedded_models
 
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for column in ("model", "what it is", "gives", "where"):
+    for column in ("model", "what it is", "licence", "gives", "where"):
         table.add_column(column)
     for entry in [*embedded_models(), *cached_models()]:
-        table.add_row(entry.name, entry.about, entry.gives, entry.where)
+        table.add_row(entry.name, entry.about, entry.licence, entry.gives, entry.where)
     console.print(table)
     console.print("\n[dim]Any local folder or hub id works too. What one model can give, checked: eyeline models show NAME[/dim]")
 
