@@ -12,6 +12,7 @@ import pytest
 
 import eyeline as el
 from eyeline.errors import EyelineError, install_hint
+from eyeline.words import Words
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted(ROOT.glob("README*.md")), ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -73,6 +74,24 @@ def texts_in(tree: ast.AST) -> Iterator[str]:
     if not (isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id == "Advice"):
         for child in ast.iter_child_nodes(tree):
             yield from texts_in(child)
+
+
+def test_what_the_app_advises_stands_in_the_messages_of_every_language_and_nothing_else_does():
+    english = Words("en").part("notice.app")
+    patterns = {key: re.sub(r"\{\w+\}", "{}", text) for key, text in english.items()}
+    assert sorted(set(advised_in_the_app())) == sorted(patterns.values())
+    for language in ("ja", "ko"):
+        assert [text for text in english.values() if Words(language).translated(text) == text] == []
+
+
+def advised_in_the_app() -> Iterator[str]:
+    """The third part of every `Advice(python, command, app)` of the package, with {} for each blank."""
+    for path in sorted((ROOT / "src" / "eyeline").rglob("*.py")):
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "Advice" and len(call.args) > 2:
+                text = call.args[2]
+                parts = text.values if isinstance(text, ast.JoinedStr) else [text]
+                yield "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in parts)
 
 
 def test_a_file_of_unknown_kind_and_a_missing_column_advise_in_the_words_of_their_reader(tmp_path):

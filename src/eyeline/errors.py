@@ -26,28 +26,37 @@ def _steers(char: str) -> bool:
 
 @dataclass(frozen=True)
 class Advice:
-    """What to do, in the words of a Python call and in those of the command line."""
+    """What to do, in the words of a Python call, in those of the command line, and in those of the app.
+
+    app   in English, as `notice.app` of eyeline.words has it; empty: there is nothing to do in the app, and the line is left out
+    """
 
     python: str
     command: str
+    app: str = ""
 
 
 class EyelineError(Exception):
     """What we saw, what we needed, what to do: one line each.
 
     for_command_line   the message, with options of commands where it advises arguments of Python calls
+    for_app            the message, with what to do on the page
 
-    >>> error = EyelineError("The text is too long.", Advice("Pass truncate=True.", "Add --truncate."))
-    >>> print(error, error.for_command_line, sep="\\n")
+    >>> error = EyelineError("The text is too long.", Advice("Pass truncate=True.", "Add --truncate.", "Shorten the text."))
+    >>> print(error, error.for_command_line, error.for_app, sep="\\n")
     The text is too long.
       Pass truncate=True.
     The text is too long.
       Add --truncate.
+    The text is too long.
+      Shorten the text.
     """
 
     def __init__(self, saw: str, *details: str | Advice) -> None:
         super().__init__(_lines(saw, [line.python if isinstance(line, Advice) else line for line in details]))
         self.for_command_line = _lines(saw, [line.command if isinstance(line, Advice) else line for line in details])
+        for_app = [line.app if isinstance(line, Advice) else line for line in details]
+        self.for_app = _lines(saw, [line for line in for_app if line])
 
 
 def _lines(saw: str, details: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from eyeline.capture.collect import Sides
 from eyeline.capture.layout import Layout
-from eyeline.errors import ModelError, TextError, TraceError
+from eyeline.errors import Advice, ModelError, TextError, TraceError
 from eyeline.text.tokenized import TokenizedText
 
 #: Above this a tokeniser's limit means "none was set".
@@ -107,7 +107,11 @@ def check_memory(layout: Layout, layers: Mapping[str, tuple[int, ...]], keep: Co
         if free is not None and need > free:
             raise TraceError(
                 f"{len(side.source):,} tokens would need about {need / 1e9:.1f} GB, and {free / 1e9:.1f} GB are free.",
-                "Choose fewer layers (layers=[…]) or a shorter text; model.each_layer keeps none.",
+                Advice(
+                    "Choose fewer layers (layers=[…]) or a shorter text; model.each_layer keeps none.",
+                    "Choose fewer layers (--layers) or a shorter text.",
+                    "Shorten the text.",
+                ),
             )
 
 

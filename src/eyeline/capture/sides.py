@@ -127,6 +127,7 @@ class SidesReader:
                 Advice(
                     "Give the text that its decoder has written as the second text: model.trace(source, target).",
                     "Give the text that its decoder has written: --pair TEXT.",
+                    "Give the text that its decoder has written as the second text.",
                 ),
             )
         ids = torch.tensor([read.ids], device=self.hf.device)

@@ -12,7 +12,7 @@ import torch
 from transformers import AutoConfig, AutoTokenizer, PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.utils import logging as transformers_logging
 
-from eyeline.errors import EyelineError, ModelError, install_hint, nearest
+from eyeline.errors import Advice, EyelineError, ModelError, install_hint, nearest
 from eyeline.models.answer.head_class import classes_to_try
 from eyeline.models.embedded import EMBEDDED, Embedded, default_model, embedded
 from eyeline.models.hub import only_local
@@ -240,7 +240,9 @@ def _open_gguf(
 def _not_opened(source: str, shown: str, error: Exception) -> ModelError:
     reason = _short(error)
     if "trust_remote_code" in str(error):
-        return ModelError(f"{shown} brings Python code of its own.", "If you trust it: el.load(name, trust_remote_code=True).")
+        trusted = "el.load(name, trust_remote_code=True)."
+        how = Advice(f"If you trust it: {trusted}", f"If you trust it, in Python: {trusted}", "Such models are not opened in the app.")
+        return ModelError(f"{shown} brings Python code of its own.", how)
     if Path(source).is_dir():
         return ModelError(f"The folder {shown} cannot be opened as a model.", f"{type(error).__name__}: {reason}")
     return ModelError(

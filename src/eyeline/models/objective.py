@@ -75,7 +75,7 @@ def check_one_answer(model: Model) -> None:
     raise ModelError(
         f"{model.name} {answers}, so there is no single answer whose probability or loss could be measured.",
         "Use a masked or causal language model, or a classifier of whole texts with two or more labels.",
-        Advice("What it answers: model.predict(text).", "What it answers: eyeline trace TEXT."),
+        Advice("What it answers: model.predict(text).", "What it answers: eyeline trace TEXT.", "The page Look shows what it answers."),
     )
 
 

@@ -136,6 +136,7 @@ def _fit(pieces: Pieces, texts: int, max_length: int | None, truncate: bool) -> 
             Advice(
                 f"Shorten the text, or pass truncate=True to keep the first {max_length:,} tokens.",
                 f"Shorten the text, or add --truncate to keep the first {max_length:,} tokens.",
+                "Shorten the text.",
             ),
         )
     room = max_length - added

@@ -67,10 +67,10 @@ class Words:
 
 @lru_cache
 def notice_patterns() -> list[tuple[str, re.Pattern[str]]]:
-    """The English notices as patterns with a group for each blank (which has no colon in it), the longest first."""
+    """The English notices as patterns with a group for each blank (which is within one line and has no colon in it), the longest first."""
     english = {key: text for key, text in catalogue("eyeline.words", "en").items() if key.startswith("notice.")}
     return [
-        (key, re.compile(re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>(?:(?!: ).)+?)", re.escape(text)), re.DOTALL))
+        (key, re.compile(re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>(?:(?!: ).)+?)", re.escape(text))))
         for key, text in sorted(english.items(), key=lambda item: -len(item[1]))
     ]
 

@@ -10,8 +10,8 @@ import torch
 from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
 
 import eyeline as el
-from eyeline.capture.projections.record import LayerKey, Projections
 from eyeline.capture.layer import LayerAttention
+from eyeline.capture.projections.record import LayerKey, Projections
 from eyeline.models.projections import Side, projections, watching_layer_inputs
 from tests.capture.families import FAMILIES, Family, tiny_tokenizer
 

@@ -6,6 +6,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from eyeline.hosts.app.plain import without_paths
 from eyeline.hosts.app.settings import Settings, current, use
@@ -39,3 +40,22 @@ def test_of_any_other_path_only_the_name_is_left(workspace):
 )
 def test_what_is_no_path_stays(workspace, text):
     assert without_paths(text) == text
+
+
+ADVICE = {"en": "Shorten the text.", "ja": "文章を短くしてください。", "ko": "글을 줄이세요."}
+
+
+@pytest.mark.parametrize("language", ADVICE)
+def test_a_visitor_is_advised_what_to_do_on_the_page_in_their_language(language):
+    def page(language: str) -> None:
+        from eyeline.errors import Advice, TextError
+        from eyeline.hosts.app.messages import Say
+        from eyeline.hosts.app.plain import refuse
+
+        too_long = TextError("600 tokens, but the model takes 512.", Advice("Pass truncate=True.", "Add --truncate.", "Shorten the text."))
+        refuse(Say(language), "look.failed", too_long)
+
+    shown = AppTest.from_function(page, args=(language,)).run()
+    seen, what_to_do = shown.code[0].value.splitlines()
+    assert ("600" in seen, "512" in seen) == (True, True)
+    assert what_to_do.strip() == ADVICE[language]

@@ -72,8 +72,11 @@ def coreference(
         raise TextError(
             f"None of the {counts['mentions_marked']:,} mentions in {corpus.name} has an antecedent in its window of {max_tokens} tokens.",
             *_left_out(counts),
-            Advice("Give larger windows: max_tokens=….", "Give larger windows: --max-tokens."),
-            "Or give documents in which something is mentioned twice.",
+            Advice(
+                "Give larger windows: max_tokens=…. Or give documents in which something is mentioned twice.",
+                "Give larger windows: --max-tokens. Or give documents in which something is mentioned twice.",
+                "Give documents in which something is mentioned twice.",
+            ),
         )
     attention = AntecedentAttention(questions)
     texts = WordTexts(tuple(sides_of(model, window.text) for window in windows), tuple(range(len(windows))), Counter(), {})

@@ -132,13 +132,19 @@ def _finish(loop: Loop, statistics: list[Statistic], left_out: dict[str, str]) -
         raise TextError(
             f"No document of {loop.facts.corpus.name} has two sentences, so there are no pairs to build.",
             "A sentence ends with . ! ? … and white space, or with 。！？.",
-            Advice("Leave out pairs=True to read the documents as they are.", "Leave out --pairs to read the documents as they are."),
+            Advice(
+                "Leave out pairs=True to read the documents as they are.",
+                "Leave out --pairs to read the documents as they are.",
+                "Switch pairs off to read the paragraphs as they are.",
+            ),
         )
     if not loop.counts["texts"]:
         raise TextError(
             f"None of the {loop.counts['documents']:,} documents of {loop.facts.corpus.name} could be used.",
             f"{loop.counts['too_long']:,} are longer than {loop.preparation.longest} tokens, {loop.counts['unreadable']:,} cannot be read.",
-            Advice("Cut long documents into windows: window=True.", "Cut long documents into windows: --window."),
+            Advice(
+                "Cut long documents into windows: window=True.", "Cut long documents into windows: --window.", "Take shorter paragraphs."
+            ),
         )
     loop.save((0, 0), complete=True)
     tables, stress = summarise(statistics, loop.facts.options_as(AnalyseOptions).seed)

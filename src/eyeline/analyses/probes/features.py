@@ -66,7 +66,11 @@ def read_gold(model: Model, sentences: Sequence[Sentence], what: str, max_tokens
             f"None of the {len(sentences):,} {what} sentences can be used.",
             f"{texts.counts['too_long']:,} have more than {max_tokens} tokens, {texts.counts['unreadable']:,} have words that the tokeniser"
             f" of {model.name} drops.",
-            Advice("Take longer ones with max_tokens=…, or another treebank.", "Take longer ones with --max-tokens, or another treebank."),
+            Advice(
+                "Take longer ones with max_tokens=…, or another treebank.",
+                "Take longer ones with --max-tokens, or another treebank.",
+                "Take another treebank.",
+            ),
         )
     n_special = {sum(side.source.special) for side in texts.sides}
     if len(n_special) > 1:
@@ -148,7 +152,11 @@ def _room(n_numbers: int, in_memory: int) -> np.ndarray:
     if n_bytes > 0.9 * free:
         raise StorageError(
             f"The maps of these sentences need {n_bytes / 1e9:.1f} GB, and {folder} has {free / 1e9:.1f} GB left.",
-            Advice("Take fewer sentences (limit=…) or layers (layers=…).", "Take fewer sentences (--limit) or layers (--layers)."),
+            Advice(
+                "Take fewer sentences (limit=…) or layers (layers=…).",
+                "Take fewer sentences (--limit) or layers (--layers).",
+                "Take fewer sentences.",
+            ),
             "Or set TMPDIR to a larger disk.",
         )
     with tempfile.TemporaryFile() as file:  # the mapping keeps the file's bytes for as long as it lives

@@ -148,6 +148,7 @@ def _check_room(read: Sequence[Sides], numbers: dict[str, tuple[int, ...]], mode
             Advice(
                 "Take fewer or shorter texts: limit=…, max_tokens=…. Or fewer heads: layers=…, heads=….",
                 "Take fewer or shorter texts: --limit, --max-tokens. Or fewer heads: --layers, --heads.",
+                "Take fewer paragraphs.",
             ),
         )
 

@@ -153,6 +153,7 @@ def shared_picture(stack: CapturedStack, how: str, gauge: str, *, dims: int, see
             Advice(
                 "Take fewer texts, layers or heads: limit=…, layers=…, heads=….",
                 "Take fewer texts, layers or heads: --limit, --layers, --heads.",
+                "Take fewer paragraphs.",
             ),
             "Or project by pca.",
         )

@@ -52,6 +52,7 @@ class InputKeeper:
                 Advice(
                     "Each head can have a space of its own: of='queries-keys'.",
                     "Each head can have a space of its own: leave out --shared.",
+                    "Each head can have a space of its own: choose queries and keys of each head.",
                 ),
             )
         return known.key

@@ -9,6 +9,7 @@ from pathlib import Path
 import streamlit as st
 
 from eyeline.errors import EyelineError
+from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.settings import current
 from eyeline.text.printable import printable
 
@@ -25,11 +26,12 @@ def escaped(text: str) -> str:
     return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", printable(text))
 
 
-def refuse(lead: str, error: EyelineError | str = "") -> None:
-    """What went wrong, in the visitor's language, and below it the exact words."""
-    st.error(lead, icon=":material/error:")
+def refuse(say: Say, key: str, error: EyelineError | str = "", **values: object) -> None:
+    """What went wrong, by the message of that key; below it the exact reason, and what to do about it on the page."""
+    st.error(say(key, **values), icon=":material/error:")
     if error:
-        st.code("\n".join(printable(line) for line in without_paths(str(error)).splitlines()), language=None, wrap_lines=True)
+        reason = say.translated(error.for_app if isinstance(error, EyelineError) else error)
+        st.code("\n".join(printable(line) for line in without_paths(reason).splitlines()), language=None, wrap_lines=True)
 
 
 def without_paths(text: str) -> str:

@@ -65,7 +65,11 @@ def choose(file: object, present: Iterable[str], texts: Iterable[str], chosen: T
         if not readable:
             raise TextError(f"{file}: no column of text.", f"Its columns: {', '.join(columns) or 'none'}.")
         choices = ", ".join(readable)
-        which = Advice(f"Choose one with column=…: {choices}.", f"Choose one with --column: {choices}.")
+        which = Advice(
+            f"Choose one with column=…: {choices}.",
+            f"Choose one with --column: {choices}.",
+            f"Name one of them text: {choices}.",
+        )
         raise TextError(f"{file}: which column holds the text?", which)
     text = usual[0] if usual else readable[0]
     pair = chosen.pair or (USUAL_PAIR if text == "text" and USUAL_PAIR in readable else "")

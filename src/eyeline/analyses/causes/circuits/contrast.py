@@ -64,7 +64,11 @@ def contrast(model: Model, clean: str, corrupt: str, answer: str | int | None = 
     if right.answer.index == wrong.answer.index:
         raise TextError(
             f"Both answers are {right.answer.name!r}.",
-            Advice("Give two answers that differ: answer=…, against=….", "Give two answers that differ: --answer, --against."),
+            Advice(
+                "Give two answers that differ: answer=…, against=….",
+                "Give two answers that differ: --answer, --against.",
+                "Give two answers that differ.",
+            ),
         )
     if right.answer.position != wrong.answer.position:
         raise TextError("The two answers are read at different positions.", "Put the mask at the same token of both texts.")

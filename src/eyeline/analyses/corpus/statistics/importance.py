@@ -72,7 +72,11 @@ class Importance(ModelStatistic):
             raise ModelError(
                 f"Gradients in layer {layer} are not finite (nan or infinite).",
                 "Open the model in float32.",
-                Advice("Or give the other statistics alone: statistics=[…].", "Or name the other analyses: --only."),
+                Advice(
+                    "Or give the other statistics alone: statistics=[…].",
+                    "Or name the other analyses: --only.",
+                    "Or choose the others alone.",
+                ),
             )
         self.add(SumKey(stack, layer, "gradient", columns.names), sums[None], range(1))
 

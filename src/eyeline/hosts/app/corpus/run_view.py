@@ -101,7 +101,7 @@ def _card(say: Say, run: Run, name: str) -> None:
     try:
         card = head_card(run, layer, head, stack)
     except EyelineError as error:
-        refuse(say("look.failed"), error)
+        refuse(say, "look.failed", error)
         return
     left, right = st.columns([5, 7], gap="large")
     with left:
@@ -155,4 +155,4 @@ def _examples(say: Say, run: Run, card: HeadCard, name: str) -> None:
         view: Any = head_view(trace, stack=stack, layer=card.layer, heads=[card.head])
         mounted.show(mounted.packed(view, say.part("view")), key=f"card-{name}")
     except EyelineError as error:
-        refuse(say("look.failed"), error)
+        refuse(say, "look.failed", error)

@@ -60,7 +60,7 @@ def read_gold(name: str, data: bytes, analyses: tuple[str, ...]) -> GrammarFile:
                 elif treebank is None:
                     treebank = read_treebank(path)
             except TextError as error:
-                left_out[analysis] = str(error).replace(str(path), name)
+                left_out[analysis] = error.for_app.replace(str(path), name)
     if len(left_out) == len(analyses):
         raise TextError("\n".join(dict.fromkeys(left_out.values())))
     return GrammarFile(treebank, marked, left_out)
@@ -87,7 +87,7 @@ def grammar_work(model: Model, gold: GrammarFile, options: GrammarOptions) -> Wo
             try:
                 runs.append(WORK[name](model, gold, options, report))
             except EyelineError as error:
-                left_out[name] = str(error)
+                left_out[name] = error.for_app
         if not runs:
             raise TextError("\n".join(left_out.values()))
         if left_out:

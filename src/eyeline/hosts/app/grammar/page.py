@@ -103,14 +103,14 @@ def _first_sentences() -> str:
 def _submit(say: Say, form: GrammarForm) -> None:
     """Read the file now, so that a bad one is named at once; measure it in the background."""
     if form.source == "upload" and form.upload is None:
-        refuse(say("grammar.nothing"))
+        refuse(say, "grammar.nothing")
         return
     try:
         gold = _gold(say, form)
         with st.spinner(say("look.loading", model=escaped(form.model))):
             model = model_named(form.model)
     except EyelineError as error:
-        refuse(say("grammar.bad_file"), error)
+        refuse(say, "grammar.bad_file", error)
         return
     panel.submit(say, "grammar", grammar_work(model, gold, form.options))
 

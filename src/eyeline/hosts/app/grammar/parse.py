@@ -38,7 +38,7 @@ def show_parse(say: Say, run: Run, name: str) -> None:
         with compute_slot():
             parse = open_probe(run, model=model_named(model)).parse(text)
     except EyelineError as error:
-        refuse(say("look.failed"), error)
+        refuse(say, "look.failed", error)
         return
     with st.container(key="wide-parse"):
         st.plotly_chart(draw_parse(parse, style_of(say)), theme=None, key=f"parse-arcs-{name}", config=CONFIG)

@@ -36,7 +36,7 @@ def look(say: Say, run: Run, words: list[str], at: HeadRef, direction: str, key:
         trace = _SENTENCES.get((model_source(name, current()), tuple(words)), record, trace_bytes)
         mount(say, trace, at, direction, key)
     except EyelineError as error:
-        refuse(say("look.failed"), error)
+        refuse(say, "look.failed", error)
 
 
 def mount(say: Say, trace: Trace, at: HeadRef, direction: str, key: str) -> None:

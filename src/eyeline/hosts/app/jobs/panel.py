@@ -27,12 +27,12 @@ def submit(say: Say, page: str, work: Work) -> None:
     remove_expired(workspace, limits)
     excess = share_of(workspace, visitor()).excess(limits)
     if excess is not None:
-        refuse(say(f"jobs.{excess[0]}", **excess[1]))
+        refuse(say, f"jobs.{excess[0]}", **excess[1])
         return
     try:
         job = job_queue().submit(workspace.new_run(), work, visitor(), page, language=say.language)
     except JobRefusedError as refusal:
-        refuse(say(f"jobs.{refusal.reason}", **refusal.values))
+        refuse(say, f"jobs.{refusal.reason}", **refusal.values)
         return
     st.session_state[f"{page}-job"] = job.id
     st.rerun()
@@ -50,9 +50,9 @@ def show_job(say: Say, page: str) -> None:
         try:
             show_parts(say, open_cached(job.folder), job.folder)
         except EyelineError as error:
-            refuse(say("corpus.failed"), error)
+            refuse(say, "corpus.failed", error)
     elif job.state == "failed":
-        refuse(say("corpus.failed"), job.error)
+        refuse(say, "corpus.failed", job.error)
     elif job.state == "stopped":
         st.info(say("corpus.stopped"), icon=":material/stop_circle:")
     else:

@@ -171,7 +171,7 @@ class JobQueue:
             except StopRequestedError:
                 job.state = "stopped" if job.stop.is_set() else "abandoned"
             except EyelineError as error:
-                job.error, job.state = str(error), "failed"
+                job.error, job.state = error.for_app, "failed"
             except Exception as error:  # noqa: BLE001 - whatever it was, the visitor reads it and the app goes on
                 job.error, job.state = f"{type(error).__name__}: {error}", "failed"
             finally:

@@ -35,7 +35,7 @@ def page(say: Say) -> None:
     try:
         looking = _exercise(say) if number == EXERCISE else _step(say, STEPS[number - 1], number)
     except EyelineError as error:
-        refuse(say("look.failed"), error)
+        refuse(say, "look.failed", error)
     _turn_page(say, number)
     if looking is not None:
         source, state = recipe_source(MODEL), dict(looking.state)
@@ -153,13 +153,13 @@ def _own_sentence(say: Say) -> Looking | None:
         return None
     most = current().limits.characters  # checked here too: not everybody who sends a text has our page
     if len(text) > most:
-        refuse(say("look.too_long", n=f"{len(text):,}", most=f"{most:,}"))
+        refuse(say, "look.too_long", n=f"{len(text):,}", most=f"{most:,}")
         return None
     words = len(text.split())
     if not FEWEST <= words <= MOST:
         st.caption(say("learn.exercise.few" if words < FEWEST else "learn.exercise.many", n=words))
     if (count := token_count(MODEL, text, None)) > current().limits.tokens:
-        refuse(say("look.too_many", n=count, most=current().limits.tokens))
+        refuse(say, "look.too_many", n=count, most=current().limits.tokens)
         return None
     # All heads first, then one: a visitor who opens on one head takes it for the whole model
     view = st.segmented_control(

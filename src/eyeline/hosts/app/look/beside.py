@@ -41,5 +41,5 @@ def beside(say: Say, looking: Looking, trace: Trace) -> tuple[Trace, ...]:
             with st.spinner(say(f"view.drawn_{name.replace('-', '_')}")):
                 traces.append(quantity_of(looking.model, looking.text, looking.pair or None, name))
         except EyelineError as error:
-            refuse(say("look.failed"), error)
+            refuse(say, "look.failed", error)
     return tuple(traces)

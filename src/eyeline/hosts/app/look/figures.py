@@ -50,7 +50,7 @@ def show_figures(say: Say, looking: Looking, trace: Trace) -> None:
             if record_of(name)[0].name in FIGURES:
                 figures.show(say, run, name, folder, partial(_open_head, trace), lit=_open(st.session_state.looking, trace))
     except EyelineError as error:
-        refuse(say("look.failed"), error)
+        refuse(say, "look.failed", error)
 
 
 def _open(looking: Looking, trace: Trace) -> HeadRef | None:

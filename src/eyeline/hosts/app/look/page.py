@@ -93,7 +93,7 @@ def _form(say: Say) -> Looking | None:
         st.info(say("look.empty"), icon=":material/edit:")
         return None
     if len(text) + len(pair) > limits.characters:
-        refuse(say("look.too_long", n=f"{len(text) + len(pair):,}", most=f"{limits.characters:,}"))
+        refuse(say, "look.too_long", n=f"{len(text) + len(pair):,}", most=f"{limits.characters:,}")
         return None
     state = now.state if (now.text, now.pair) == (text, pair) else {k: v for k, v in now.state.items() if k in ("layer", "heads")}
     if name != now.model:  # another model's heads do other things
@@ -126,18 +126,18 @@ def _trace(say: Say, looking: Looking) -> Trace | None:
     """The trace, or a message and None."""
     known = choices(current())
     if looking.model not in known and not current().allow_hub:
-        refuse(say("look.failed"), say("look.not_offered", model=looking.model[:80], known=", ".join(known)))
+        refuse(say, "look.failed", say("look.not_offered", model=looking.model[:80], known=", ".join(known)))
         return None
     try:
         with st.spinner(say("look.loading", model=escaped(looking.model[:80])), show_time=False):
             model_named(looking.model)
         limits, count = current().limits, token_count(looking.model, looking.text, looking.pair or None)
         if count > limits.tokens:
-            refuse(say("look.too_many", n=count, most=limits.tokens))
+            refuse(say, "look.too_many", n=count, most=limits.tokens)
             return None
         return trace_of(looking.model, looking.text, looking.pair or None)
     except EyelineError as error:
-        refuse(say("look.failed"), error)
+        refuse(say, "look.failed", error)
         return None
 
 
@@ -147,7 +147,7 @@ def _show(say: Say, looking: Looking, trace: Trace, also: tuple[Trace, ...]) -> 
     try:
         data = _packed(say, looking, trace, also)
     except EyelineError as error:
-        refuse(say("look.failed"), error)
+        refuse(say, "look.failed", error)
         return
     about = st.empty()  # above the view, and written after it: the words follow what the reader chose there
     mounted.bring_answer(VIEW)

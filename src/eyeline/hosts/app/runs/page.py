@@ -39,7 +39,7 @@ def page(say: Say) -> None:
         return
     if name not in listed:
         if name:
-            refuse(say("runs.unknown"))
+            refuse(say, "runs.unknown")
         st.session_state["run-name"] = next(iter(listed))
     name = st.selectbox(say("runs.choose"), list(listed), format_func=lambda run: label(say, listed[run]), key="run-name")
     st.query_params["run"] = name
@@ -53,7 +53,7 @@ def page(say: Say) -> None:
         _manage(say, folder)
         show_parts(say, run, folder)
     except EyelineError as error:
-        refuse(say("runs.damaged"), error)
+        refuse(say, "runs.damaged", error)
         _manage(say, folder)
     st.caption(say("runs.link"))
     _recipe(say, f"{current().workspace.name}/{RUNS}/{name}", table)
@@ -124,7 +124,7 @@ def _rename(say: Say, folder: Path, who: str, key: str) -> None:
     try:
         ownership.rename(folder, who, str(st.session_state[key]))
     except EyelineError as error:  # a full disk
-        refuse(say("runs.rename"), error)
+        refuse(say, "runs.rename", error)
 
 
 def _delete(folder: Path, who: str) -> None:

@@ -63,7 +63,7 @@ def _spaces(say: Say, folder: Path, models: tuple[str, ...], begin: HeadRef) -> 
         with st.container(key=PICTURES):
             return view(say, spaces, folder, begin)
     except EyelineError as error:
-        refuse(say("look.failed"), error)
+        refuse(say, "look.failed", error)
         return None
 
 

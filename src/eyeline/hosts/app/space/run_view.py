@@ -63,7 +63,7 @@ def show_space(say: Say, run: Run, folder: Path) -> None:
             head = view(say, {"": space}, folder)
         _other_projections(say, space, folder, head)
     except EyelineError as error:
-        refuse(say("look.failed"), error)
+        refuse(say, "look.failed", error)
     for figure in ("space", "space_pairs"):
         if figure in available(run):
             figures.show(say, run, figure, folder, partial(open_head, name), lit=in_figures(head, run))
@@ -172,7 +172,7 @@ def _other_projections(say: Say, space: Space, folder: Path, head: HeadRef | Non
         )
         mounted.show(data, key=f"space-other-{name}")
     except EyelineError as error:
-        refuse(say("look.failed"), error)
+        refuse(say, "look.failed", error)
 
 
 def _picture(space: Space, folder: Path, at: HeadRef, how: str, gauge: str) -> HeadPicture:

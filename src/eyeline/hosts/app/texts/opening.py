@@ -38,5 +38,5 @@ def open_text_and_models(say: Say, source: TextSource, *names: str) -> Opened | 
                 models.append(model_named(name))
         return Opened(corpus, tuple(models))
     except EyelineError as error:
-        refuse(say("corpus.bad_text"), error)
+        refuse(say, "corpus.bad_text", error)
         return None

@@ -41,11 +41,11 @@ class TextSource:
         """The corpus; None where there is none yet or too much, which the page then says."""
         most = current().limits.pasted
         if len(self.text) > most:
-            refuse(say("corpus.too_long", n=f"{len(self.text):,}", most=f"{most:,}"))
+            refuse(say, "corpus.too_long", n=f"{len(self.text):,}", most=f"{most:,}")
             return None
         corpus = self.corpus(say)
         if corpus is None:
-            refuse(say("corpus.nothing"))
+            refuse(say, "corpus.nothing")
         return corpus
 
     def corpus(self, say: Say) -> Corpus | None:

@@ -57,4 +57,4 @@ def as_file(name: str, data: bytes) -> Iterator[Path]:
         try:
             yield path
         except TextError as error:
-            raise TextError(str(error).replace(str(path), name)) from error
+            raise TextError(error.for_app.replace(str(path), name)) from error
