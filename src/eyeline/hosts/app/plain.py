@@ -26,7 +26,7 @@ def escaped(text: str) -> str:
     return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", printable(text))
 
 
-def refuse(say: Say, key: str, error: EyelineError | str = "", **values: object) -> None:
+def refuse(say: Say, key: str, error: EyelineError | str = "", /, **values: object) -> None:
     """What went wrong, by the message of that key; below it the exact reason, and what to do about it on the page."""
     st.error(say(key, **values), icon=":material/error:")
     if error:
