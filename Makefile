@@ -13,7 +13,7 @@ OPTIONS ?=
 WORKERS ?= 2
 EXTRAS := gguf,notebook,plots,app,embed,corpora,datasets,remote,ray,dev
 
-.PHONY: run sample comes-up test test-all test-clients test-families test-cluster test-lowest check format frontend bench setup system clean attack
+.PHONY: run sample comes-up test test-all test-clients test-families test-cluster test-lowest test-adapters check format frontend bench setup system clean attack
 
 # The app, until Ctrl-C.
 run: $(READY)
@@ -54,6 +54,13 @@ test-families: $(READY)
 # A corpus folded by several processes and by Ray clusters of two and four nodes on this machine, some of them killed on the way.
 test-cluster: $(READY)
 	$(BIN)/python -m pytest --tier cluster tests/analyses/engines
+
+# Our adapters beside the libraries that people come from: TransformerLens, nnsight, BertViz, CircuitsVis, JAX, TensorFlow (2 GB, in a folder of
+# their own, without their requirements: torch and transformers stay as they are).
+ADAPTERS := .venv-adapters
+test-adapters: $(READY)
+	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target $(ADAPTERS) -r tests/adapters/requirements.txt
+	PYTHONPATH=$(CURDIR)/$(ADAPTERS) $(BIN)/python -m pytest --tier all tests/adapters
 
 # The lowest versions that pyproject.toml declares, in an environment of their own, and the tests of what they have broken before.
 # The cache is empty, so that packed models are read by these versions too, not by those that unpacked them before.
@@ -115,4 +122,4 @@ system:
 	@sh scripts/system-packages
 
 clean:
-	rm -rf $(VENV) $(LOWEST) frontend/node_modules dist build out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) $(ADAPTERS) frontend/node_modules dist build out .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
 from eyeline.capture.arrays import stack_from_arrays
+from eyeline.capture.sources.tokens import looks_special
 from eyeline.capture.stack import Stack
 from eyeline.capture.trace import Trace
 from eyeline.errors import TraceError
 from eyeline.text.tokenized import TokenizedText
-
-#: Tokens that tokenisers add, as they are spelled: BertViz' calls do not say which they are.
-SPECIAL = re.compile(r"\[(CLS|SEP|PAD|MASK|UNK|BOS|EOS)\]|</?(s|pad|mask|unk|bos|eos|cls|sep)>|<\|[^|]*\|>")
 
 
 def included_layers(trace: Trace, include_layers: Sequence[int] | None) -> list[int] | None:
@@ -65,6 +62,6 @@ def text_of(tokens: Sequence[str] | None, name: str, wanted_by: str, prettify: b
     """Tokens as BertViz takes them; prettify: without the tokeniser's marks of spaces."""
     if tokens is None:
         raise TraceError(f"'{name}' is required with '{wanted_by}'.", f"{name}=tokenizer.convert_ids_to_tokens(input_ids[0])")
-    special = [SPECIAL.fullmatch(token) is not None for token in tokens]
+    special = [looks_special(token) for token in tokens]
     shown = [token.replace("Ġ", " ").replace("▁", " ").replace("</w>", "") for token in tokens] if prettify else list(tokens)
     return TokenizedText.from_tokens(shown, special=special, second_from=second_from)

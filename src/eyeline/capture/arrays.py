@@ -1,4 +1,4 @@
-"""Attention from any source: NumPy or torch, a list or one array, checked before use."""
+"""Attention from any source: NumPy, torch, JAX or TensorFlow, a list or one array, checked before use."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def one_layer(layer: Any, number: int, what: str) -> np.ndarray:
 
 
 def as_numpy(array: Any) -> np.ndarray:
-    """An array of torch or NumPy as NumPy floats; torch itself is not imported."""
+    """An array of torch, NumPy, JAX or TensorFlow as NumPy floats; none of them but NumPy is imported."""
     if hasattr(array, "detach"):  # torch, without importing it
         array = array.detach().cpu()
         array = array.numpy() if array.is_complex() else array.float().numpy()
@@ -115,7 +115,9 @@ def as_numpy(array: Any) -> np.ndarray:
     except TraceError:
         raise
     except (TypeError, ValueError) as error:
-        raise TraceError(f"{type(array).__name__} is not an array of numbers.", "Pass NumPy or torch arrays, one a layer.") from error
+        raise TraceError(
+            f"{type(array).__name__} is not an array of numbers.", "Pass arrays of NumPy, torch, JAX or TensorFlow, one a layer."
+        ) from error
 
 
 def check_weights(weights: np.ndarray, layer: int, stack: Stack) -> None:

@@ -12,6 +12,9 @@ import numpy as np
 from eyeline.capture.answer.prediction import Prediction
 from eyeline.capture.arrays import stack_from_arrays
 from eyeline.capture.quantity import KEY, Quantity
+from eyeline.capture.sources.nnsight import saved_attention
+from eyeline.capture.sources.outputs import stacks_of_outputs
+from eyeline.capture.sources.transformer_lens import name_in, stacks_of_cache
 from eyeline.capture.stack import Stack
 from eyeline.capture.trace_facts import TraceFacts
 from eyeline.capture.trace_file import write_trace
@@ -149,8 +152,8 @@ class Trace:
     ) -> Trace:
         """A trace from arrays and their tokens, without a model.
 
-        weights              [layer, head, query, key], NumPy or torch; or a list with an array a layer, whose head counts may differ;
-                             a batch of one is taken off
+        weights              [layer, head, query, key], of NumPy, torch, JAX or TensorFlow; or a list with an array a layer, whose head
+                             counts may differ; a batch of one is taken off
         tokens, key_tokens   of the queries, and of the keys where they are other ones (the stack is then called cross)
         second_from          where the second text of a pair begins
         special              True for the tokens that a tokeniser added
@@ -166,6 +169,61 @@ class Trace:
         vectors = {"queries": queries, "keys": keys, "values": values}
         only = stack_from_arrays(weights, query_text, key_text, name=name, layers=layers, scale=scale, **vectors)
         return cls(model=model, stacks={name: only})
+
+    @classmethod
+    def from_transformers(
+        cls,
+        outputs: Any,
+        tokens: Sequence[str],
+        *,
+        decoder_tokens: Sequence[str] | None = None,
+        second_from: int | None = None,
+        model: str = "transformers",
+    ) -> Trace:
+        """A trace from what a model of transformers returned with `output_attentions=True`, or from its attentions alone.
+
+        outputs         of one text: of the model, or of `generate(…, return_dict_in_generate=True)`, whose steps are joined
+        tokens          of the text (of the encoder): tokenizer.convert_ids_to_tokens(input_ids[0]); of `generate`: without the last token
+        decoder_tokens  of the decoder, in a model with two towers
+        second_from     where the second text of a pair begins
+
+        `el.wrap(model, tokenizer).trace(text)` records more: words, queries, keys and values, and the model's answer.
+        """
+        return cls(model=model, stacks=stacks_of_outputs(outputs, tokens, decoder_tokens, second_from))
+
+    @classmethod
+    def from_transformer_lens(
+        cls,
+        cache: Any,
+        tokens: Sequence[str] | None = None,
+        *,
+        decoder_tokens: Sequence[str] | None = None,
+        model: str | None = None,
+    ) -> Trace:
+        """A trace from TransformerLens' `logits, cache = model.run_with_cache(text)`.
+
+        tokens   model.to_str_tokens(text); else those of the ids in the cache, where it knows its model's tokeniser
+
+        Queries, keys and values are in the trace where softmax(q·kᵀ/√dim) of the cached ones is the cached pattern.
+        """
+        return cls(model=model or name_in(cache), stacks=stacks_of_cache(cache, tokens, decoder_tokens))
+
+    @classmethod
+    def from_nnsight(
+        cls,
+        saved: Any,
+        tokens: Sequence[str],
+        *,
+        decoder_tokens: Sequence[str] | None = None,
+        second_from: int | None = None,
+        model: str = "nnsight",
+    ) -> Trace:
+        """A trace from what was saved inside `with model.trace(text):` of nnsight.
+
+        saved    a value for each layer: the weights, or the whole result of the attention module; or the model's output, of a trace
+                 with output_attentions=True. The model needs attn_implementation="eager".
+        """
+        return cls(model=model, stacks=stacks_of_outputs(saved_attention(saved), tokens, decoder_tokens, second_from))
 
 
 def check_trace(trace: object) -> None:
