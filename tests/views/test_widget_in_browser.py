@@ -11,6 +11,7 @@ import pytest
 from eyeline.capture.trace import Trace
 from eyeline.views import View, head_view, notebook, page
 from eyeline.views.notebook import picture
+from eyeline.words import Words
 
 pytestmark = pytest.mark.browser
 
@@ -34,15 +35,21 @@ window.destroy = widget.default.render({ model, el: document.getElementById("cel
 
 @pytest.fixture(scope="module")
 def view() -> View:
-    notebook.widget_class.cache_clear()
     return head_view(Trace.from_arrays(np.full((3, 2, 3, 3), 1 / 3), ["the", "</script>", "sat"]))
 
 
 @pytest.fixture(scope="module")
 def cell(view: View, browser: Any) -> Iterator[Any]:
+    shown = opened(view, browser)
+    yield shown
+    shown.close()
+
+
+def opened(view: View, browser: Any) -> Any:
     """A page with the cell's two outputs: the still picture, and the widget drawn beside it."""
+    notebook.widget_class.cache_clear()  # another module's tests may have left a widget with a small front end
     widget = view.widget()
-    traits = {name: getattr(widget, name) for name in ("_spec", "_still", "state")}
+    traits = {name: getattr(widget, name) for name in ("_spec", "_still", "_labels", "state")}
     traits["_arrays"] = {name: {**entry, "data": list(entry["data"])} for name, entry in widget._arrays.items()}
     code = widget._esm.replace("</", "<\\/")
     body = (
@@ -52,8 +59,7 @@ def cell(view: View, browser: Any) -> Iterator[Any]:
     shown = browser.new_page()
     shown.set_content(body)
     shown.wait_for_selector("#cell[data-drawn]", state="attached")
-    yield shown
-    shown.close()
+    return shown
 
 
 def state(cell: Any) -> dict[str, Any]:
@@ -103,3 +109,12 @@ def test_without_a_kernel_the_error_in_place_of_the_widget_is_not_seen(view: Vie
 
 def test_a_live_view_says_that_it_is_one(cell: Any) -> None:
     assert cell.locator("#cell[data-eyeline-live]").count() == 1
+
+
+@pytest.mark.parametrize("language", ["ja", "ko"])
+def test_the_controls_of_a_live_view_are_in_the_language_of_the_reader(browser: Any, language: str) -> None:
+    shown = opened(head_view(Trace.from_arrays(np.full((1, 2, 3, 3), 1 / 3), ["the", "cat", "sat"]), language=language), browser)
+    words, text = Words(language), shown.locator("#cell .view").text_content()
+    assert [name for name in ("reading", "save", "note") if words(f"view.{name}") not in text] == []
+    assert "Attention shows" not in text
+    shown.close()

@@ -1,7 +1,9 @@
 // The notebook: anywidget gives a model with traits `_spec`, `_arrays`, `_still` and `state`, which is kept equal on both sides;
-// `_answers` and `_answer`: a model behind the view, and what it answers while something is switched off.
+// `_answers` and `_answer`: a model behind the view, and what it answers while something is switched off; `_labels`: the words of
+// another language than English.
 
 import type { ArrayEntry, Spec, State, View } from "../core/input/contract";
+import type { Labels } from "../core/words/labels";
 import { mount } from "../mount";
 
 interface WidgetModel {
@@ -37,6 +39,7 @@ function render({ model, el }: { model: WidgetModel; el: HTMLElement }): () => v
   let { off } = (model.get("state") ?? {}) as Partial<State>;
   const handle = mount(el, viewOf(model), {
     answers: model.get("_answers") === true,
+    labels: (model.get("_labels") ?? {}) as Partial<Labels>,
     onState(state) {
       model.set("state", state);
       clearTimeout(waiting); // a slider would otherwise send a message at every pixel

@@ -13,6 +13,7 @@ from eyeline.views.encode import Encoded
 from eyeline.views.options import StateOptions
 from eyeline.views.quantities import decode_quantity
 from eyeline.views.state import checked
+from eyeline.words import LANGUAGES
 
 KINDS = ("head", "model", "neuron", "space")
 
@@ -24,7 +25,7 @@ class ViewData:
     kind: str
     spec: Mapping[str, Any]
     arrays: Mapping[str, Encoded]
-    #: Of the controls and titles of its page: en, ja or ko.
+    #: Of its controls, titles and pictures: en, ja or ko.
     language: str = "en"
     #: The live widget and the class name of its still picture, once a notebook shows the view; the model's answer to what is switched off.
     _live: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -32,6 +33,7 @@ class ViewData:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise TraceError(f"A view of kind {self.kind!r}.", f"Choices: {', '.join(KINDS)}.")
+        check_language(self.language)
 
     def __repr__(self) -> str:
         if self.kind == "space":
@@ -65,3 +67,9 @@ class ViewData:
             return np.zeros((1, *self.weights(stack, layer).shape[1:]), dtype=np.float32)
         quantities = self.spec.get("quantities")
         return self.arrays[name].decode() if quantities is None else decode_quantity(self.arrays[name], quantities[drawn])
+
+
+def check_language(language: str) -> None:
+    """Refuse a language that we have no words in."""
+    if language not in LANGUAGES:
+        raise TraceError(f"language={language!r}.", f"Choices: {', '.join(LANGUAGES)}.")

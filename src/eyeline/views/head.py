@@ -22,6 +22,7 @@ def head_view(
     also: Sequence[Trace] = (),
     model: AnswersAgain | None = None,
     effects: bool = False,
+    language: str = "en",
     **options: Unpack[HeadViewOptions],
 ) -> View:
     """Two columns of tokens and a line for each weight; above 256 tokens a heatmap.
@@ -32,6 +33,7 @@ def head_view(
     also                  quantities beside attention (`el.attribute`), to switch to with "what is drawn"
     model                 the model that made the trace: in a notebook, lines and heads can be switched off, and its answer changes
     effects               with model: what the answer becomes when each head alone is switched off is written into the view
+    language              of its controls, titles, notices and pictures: en, ja or ko
     options               any other key of the state in docs/view-format.md, such as `theme="dark"` or `level="word"`
 
     >>> from eyeline.capture.trace import Trace
@@ -39,7 +41,17 @@ def head_view(
     <head view of arrays, 2 tokens>
     """
     view = lay_out(
-        "head", trace, stack=stack, layers=layers, start=layer, heads=heads, state=dict(options), also=also, model=model, effects=effects
+        "head",
+        trace,
+        stack=stack,
+        layers=layers,
+        start=layer,
+        heads=heads,
+        state=dict(options),
+        also=also,
+        model=model,
+        effects=effects,
+        language=language,
     )
     return view if layer is not None or heads is not None else at_largest_effect(view)
 

@@ -23,6 +23,7 @@ def model_view(
     layer: int | None = None,
     head: int | None = None,
     also: Sequence[Trace] = (),
+    language: str = "en",
     **options: Unpack[ModelViewOptions],
 ) -> View:
     """A grid of all heads, a row a layer.
@@ -34,11 +35,22 @@ def model_view(
     also          quantities beside attention (`el.attribute`), to switch to with "what is drawn"
     model         the model that made the trace: in a notebook, heads can be switched off, and its answer changes
     effects       with model: what the answer becomes when each head alone is switched off is written into the view
+    language      of its controls, titles, notices and pictures: en, ja or ko
     options       any other key of the state in docs/view-format.md, such as `theme="dark"`
     """
     begin = heads if head is None else [head]
     view = lay_out(
-        "model", trace, stack=stack, layers=layers, start=layer, heads=begin, state=dict(options), also=also, model=model, effects=effects
+        "model",
+        trace,
+        stack=stack,
+        layers=layers,
+        start=layer,
+        heads=begin,
+        state=dict(options),
+        also=also,
+        model=model,
+        effects=effects,
+        language=language,
     )
     if layer is not None and head is not None:
         return view.starting(opened=True)

@@ -29,6 +29,7 @@ def neuron_view(
     also: Sequence[Trace] = (),
     model: AnswersAgain | None = None,
     effects: bool = False,
+    language: str = "en",
     **options: Unpack[NeuronViewOptions],
 ) -> View:
     """The query vector, every key vector, their product by dimension, the scaled dot product, the softmax, and the values weighted by it.
@@ -40,6 +41,7 @@ def neuron_view(
     also                 quantities beside attention (`el.attribute`), to switch to with "what is drawn"
     model                the model that made the trace: in a notebook, the head and single keys can be switched off, and its answer changes
     effects              with model: what the answer becomes when each head alone is switched off is written into the view
+    language             of its controls, titles, notices and pictures: en, ja or ko
     """
     check_trace(trace)
     for part in trace.stacks.values():
@@ -55,7 +57,17 @@ def neuron_view(
                 "Give one number a layer, usually 1/√dim.",
             )
     view = lay_out(
-        "neuron", trace, stack=stack, layers=layers, start=layer, heads=[head], state=dict(options), also=also, model=model, effects=effects
+        "neuron",
+        trace,
+        stack=stack,
+        layers=layers,
+        start=layer,
+        heads=[head],
+        state=dict(options),
+        also=also,
+        model=model,
+        effects=effects,
+        language=language,
     )
     return view if "query" in options else at_query_of_strongest_look(view)
 

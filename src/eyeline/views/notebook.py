@@ -15,6 +15,7 @@ from eyeline.views import code
 from eyeline.views.data import ViewData
 from eyeline.views.page import frame, page
 from eyeline.views.pictures.still import still
+from eyeline.words import Words
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 #: A page beyond this is not put into a notebook file: the still picture stands in for it.
@@ -40,6 +41,7 @@ def new_widget(view: ViewData) -> Any:
         _arrays=arrays,
         _still=still_class(view),
         _answers=answer is not None,
+        _labels={} if view.language == "en" else Words(view.language).part("view"),
         state=dict(view.spec["state"]),
     )
     if answer is not None:
@@ -69,6 +71,7 @@ def widget_class(kind: str) -> Any:
         _still = traitlets.Unicode().tag(sync=True)
         _answers = traitlets.Bool(False).tag(sync=True)
         _answer = traitlets.Dict().tag(sync=True)
+        _labels = traitlets.Dict().tag(sync=True)
         state = traitlets.Dict().tag(sync=True)
 
     return ViewWidget

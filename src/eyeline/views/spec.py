@@ -15,10 +15,12 @@ from eyeline.errors import TraceError, nearest
 from eyeline.measures.strongest_look import StrongestLook, strongest_look
 from eyeline.text.tokenized import TokenizedText, index_of
 from eyeline.views.answer.live_answer import AnswersAgain, answer_without, check_answers
+from eyeline.views.data import check_language
 from eyeline.views.encode import NEAREST, Encoded, encode_mask, encode_vectors, encode_weights
 from eyeline.views.quantities import also_arrays, check_also, encode_quantity, quantity_record
 from eyeline.views.state import checked
 from eyeline.views.view import View
+from eyeline.words import Words
 
 FORMAT = 1
 
@@ -35,6 +37,7 @@ def lay_out(
     also: Sequence[Trace] = (),
     model: AnswersAgain | None = None,
     effects: bool = False,
+    language: str = "en",
 ) -> View:
     """Build a view. `stack`, `start` (a layer number) and `heads` are where the reader begins; `layers` are those included.
 
@@ -42,6 +45,7 @@ def lay_out(
     """
     check_trace(trace)
     check_answers(trace, model, effects)
+    check_language(language)
     stacks = {name: chosen_layers(each_stack, layers) for name, each_stack in trace.stacks.items()}
     stacks = {name: chosen for name, chosen in stacks.items() if chosen}
     if not stacks:
@@ -84,13 +88,13 @@ def lay_out(
         spec["quantities"] = quantities
     notices = [*trace.notices, *(notice for each in also for notice in each.notices if notice not in trace.notices)]
     if notices:
-        spec["notices"] = notices
+        spec["notices"] = list(map(Words(language).translated, notices))
     if trace.prediction is not None:
         spec["prediction"] = trace.prediction.to_json()
         if effects and model is not None:
             spec["effects"] = model.head_effects(trace)
     spec["state"] = {**checked(state, spec, shown), **shown}
-    view = View(kind, spec, arrays)
+    view = View(kind, spec, arrays, language)
     if model is not None and trace.prediction is not None:
         view._live["answer"] = partial(answer_without, model, trace)
     return view

@@ -285,3 +285,15 @@ def test_tokens_are_placed_by_umap_in_short_sentences_too(n: int, neighbours: in
     assert graph.positions is not None
     assert graph.positions.shape == (n, 2)
     assert graph.placement.startswith(f"values: UMAP, {neighbours} neighbours; correlation of distances ")
+
+
+@pytest.mark.parametrize(("layout", "word"), [("values", "PCA"), ("learned", "線形写像"), ("umap", "近傍")])
+def test_a_graph_by_values_has_its_heading_in_the_language_of_the_reader(layout: str, word: str) -> None:
+    if layout == "umap":
+        pytest.importorskip("umap", reason="umap-learn is not installed")
+    values = np.random.default_rng(3).normal(size=(1, 1, 6, 8)).astype(np.float32)
+    shown = Trace.from_arrays(np.full((1, 1, 6, 6), 1 / 6), list("abcdef"), values=values)
+    headings = [text for text in texts(attention_graph(shown, 0, 0, layout=layout, language="ja")) if len(text) > 1]
+    assert len(headings) == 2
+    assert word in headings[1]
+    assert "values" not in headings[1]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from eyeline.capture.stack import Stack
 from eyeline.capture.trace import Trace
-from eyeline.errors import StorageError
+from eyeline.errors import StorageError, TraceError
 from eyeline.text.tokenized import TokenizedText
 from eyeline.views import View, head_view, model_view, neuron_view
 from eyeline.views.pictures.drawing import HEAD_COLOURS, png, pooled
@@ -262,3 +262,19 @@ def test_a_dark_picture_is_dark_in_every_format(tmp_path: Path) -> None:
         shown.save(tmp_path / "x.png")
         pixels = imread(tmp_path / "x.png")[..., :3]
         assert np.median(pixels) < 0.1
+
+
+@pytest.mark.parametrize("view", [head_view, model_view, neuron_view])
+def test_a_picture_is_in_the_language_of_its_view(view: object, tmp_path: Path) -> None:
+    shown = view(vectors_and_values(values=True), language="ja")  # type: ignore[operator]
+    everything = " ".join(map(str, drawn_texts(shown)))
+    assert [word for word in ("encoder", "layer", "tokens", "query", "keys", "output") if word in everything] == []
+    shown.save(tmp_path / "own.svg")
+    shown.save(tmp_path / "other.svg", "ko")
+    assert "エンコーダー" in (tmp_path / "own.svg").read_text(encoding="utf-8")
+    assert "인코더" in (tmp_path / "other.svg").read_text(encoding="utf-8")
+
+
+def test_a_language_that_we_do_not_have_is_refused() -> None:
+    with pytest.raises(TraceError, match="language='fr'"):
+        head_view(four(), language="fr")

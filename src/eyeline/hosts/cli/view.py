@@ -131,12 +131,12 @@ def _save_view(
         layer, head = opening_head(trace, stack)
     heads = None if head is None else [head]
     if kind is Kind.neuron:
-        shown = neuron_view(trace, layer=layer or 0, head=head or 0, stack=stack)
+        shown = neuron_view(trace, layer=layer or 0, head=head or 0, stack=stack, language=language)
     elif kind is Kind.model:
-        shown = model_view(trace, layer=layer, head=head, stack=stack)
+        shown = model_view(trace, layer=layer, head=head, stack=stack, language=language)
     else:
-        shown = head_view(trace, layer=layer, heads=heads, stack=stack)
-    shown.starting(**state).save(output, language)
+        shown = head_view(trace, layer=layer, heads=heads, stack=stack, language=language)
+    shown.starting(**state).save(output)
 
 
 def _save_graph(

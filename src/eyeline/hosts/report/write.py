@@ -93,7 +93,7 @@ def _write_page_of_heads(kind: str, run: Run, folder: Path, words: Words) -> str
     """One page with all heads on the text of a circuit: a click on a node opens it there. Its path; empty for other runs."""
     if kind != "circuit" or run.example is None:
         return ""
-    head_view(run.example).save(path_in(folder / VIEWS, f"{kind}.html"), words.language)
+    head_view(run.example, language=words.language).save(path_in(folder / VIEWS, f"{kind}.html"))
     return f"{VIEWS}/{kind}.html"
 
 
@@ -111,8 +111,8 @@ def _write_views(kind: str, run: Run, heads: list[Notable], folder: Path, words:
         stack, layer = head.head.stack or next(iter(run.example.stacks)), head.head.layer
         if stack in run.example.stacks and layer in run.example.stacks[stack].layers:
             links[head] = _view_file(kind, head)
-            view = head_view(run.example, stack=stack, layer=layer, heads=[head.head.head], layers=[layer])
-            view.save(path_in(folder / VIEWS, links[head]), words.language)
+            view = head_view(run.example, stack=stack, layer=layer, heads=[head.head.head], layers=[layer], language=words.language)
+            view.save(path_in(folder / VIEWS, links[head]))
     return links
 
 

@@ -102,7 +102,7 @@ def attention_graph(
             Advice("For cross attention use layout='columns'.", "For cross attention use --layout columns."),
         )
     if layout in REDUCERS:
-        points, placement = reduced(own_values(tokens, index, head), layout)
+        points, placement = reduced(own_values(tokens, index, head), layout, language)
         return replace(graph, positions=points, placement=placement)
     positions, explained = value_plane(tokens, index, head)
     return replace(graph, positions=positions, explained=explained)

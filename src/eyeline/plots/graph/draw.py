@@ -15,6 +15,7 @@ import numpy as np
 from eyeline.errors import EyelineError, install_hint
 from eyeline.plots.graph.drawn_graph import DrawnGraph
 from eyeline.text.printable import printable
+from eyeline.words import Words
 
 RED, INK, QUIET = "#d00000", "#1a1d23", "#5b6472"
 #: The first that is installed for each character is used; SVG names them all and lets the reader's machine choose.
@@ -149,7 +150,7 @@ def plane(graph: DrawnGraph, measure: Measure) -> Placed:
     points += np.array((MARGIN + GAP, MARGIN + 2.5 * ROW)) - np.minimum(0, bulge.min(axis=0))
     bulge = curves(graph, points)
     first, second = graph.explained or (0.0, 0.0)
-    shares = f"values: components 1 ({first * 100:.1f} % of variance) across, 2 ({second * 100:.1f} %) up"
+    shares = Words(graph.language)("figure.graph.components", first=f"{first * 100:.1f}", second=f"{second * 100:.1f}")
     heading = [printable(graph.heading), graph.placement or shares]
     boxes = beside(points, [measure(text) for text in tokens])  # [token, (left, middle, right)]
     size = (

@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from eyeline.measures.space.project import NEIGHBOURS, project
+from eyeline.words import Words
 
 REDUCERS = ("umap", "learned")
 #: UMAP looks at no fewer neighbours than this.
 FEWEST_NEIGHBOURS = 3
 
 
-def reduced(values: np.ndarray, how: str) -> tuple[np.ndarray, str]:
-    """values: [token, dim] → [token, 2], and the line that says what was done.
+def reduced(values: np.ndarray, how: str, language: str = "en") -> tuple[np.ndarray, str]:
+    """values: [token, dim] → [token, 2], and the line that says what was done, in this language.
 
     umap      UMAP of the value vectors (umap-learn), seed 0; of a short text with fewer neighbours than usual
     learned   the linear projection whose distances are nearest to those between the values, trained from the principal components on
@@ -20,8 +21,7 @@ def reduced(values: np.ndarray, how: str) -> tuple[np.ndarray, str]:
     neighbours = max(FEWEST_NEIGHBOURS, min(NEIGHBOURS, len(values) - 2))
     points = np.asarray(project(values, "umap", neighbours=neighbours), dtype=np.float64) if how == "umap" else learned_plane(values)
     kept = distance_correlation(values, points)
-    name = f"UMAP, {neighbours} neighbours" if how == "umap" else "linear reducer trained to keep distances"
-    return points, f"values: {name}; correlation of distances {kept:.2f}"
+    return points, Words(language)(f"figure.graph.{how}", neighbours=neighbours, kept=f"{kept:.2f}")
 
 
 def learned_plane(values: np.ndarray) -> np.ndarray:

@@ -11,6 +11,7 @@ import numpy as np
 from eyeline.measures.pooling import pool_to_words
 from eyeline.text.tokenized import TokenizedText
 from eyeline.views.data import ViewData
+from eyeline.words import Words, key_of
 
 SIDE = {"a": 0, "b": 1}
 
@@ -83,12 +84,18 @@ def drawn_quantity(view: ViewData) -> Mapping[str, Any] | None:
     return None if record is None or record["method"] == "attention" else record
 
 
-def quantity_title(quantity: Mapping[str, Any] | None) -> str:
+def quantity_title(quantity: Mapping[str, Any] | None, words: Words) -> str:
     """The name of a quantity, with the answer that it is about, as it stands before the rest of a title; empty for attention."""
     if quantity is None:
         return ""
     answer = quantity["answer"].strip()
-    return f"{quantity['name']} → {answer} · " if answer else f"{quantity['name']} · "
+    lengths = "_lengths" if quantity["method"] == "decompx" and not answer else ""
+    name = (
+        quantity["name"]
+        if words.language == "en"
+        else words.messages.get(f"view.drawn_{key_of(quantity['method'])}{lengths}", quantity["name"])
+    )
+    return f"{name} → {answer} · " if answer else f"{name} · "
 
 
 def locked_units(view: ViewData, seen: Shown) -> list[int]:

@@ -36,6 +36,7 @@ from eyeline.views.pictures.shown import HeadMap, Shown, drawn_quantity, head_ma
 from eyeline.views.pictures.still_model import thumbnails
 from eyeline.views.pictures.still_neuron import neuron
 from eyeline.views.pictures.still_space import plots
+from eyeline.words import Words
 
 #: The side of a heatmap, in pixels; up to so many tokens a heatmap names them.
 MAP_SIDE, LABELLED = 512, 40
@@ -54,36 +55,42 @@ class Bounds:
 PREVIEW, SAVED = Bounds(48, 700, 160), Bounds(256, 60_000, 320)
 
 
-def still(view: ViewData, bounds: Bounds = PREVIEW, language: str = "en") -> str:
-    """An SVG of what the view's state shows: stack, layer and heads, what is hidden, held and combined, in its theme."""
-    state, caption = view.state, caption_of(view, language)
+def still(view: ViewData, bounds: Bounds = PREVIEW, language: str | None = None) -> str:
+    """An SVG of what the view's state shows: stack, layer and heads, what is hidden, held and combined, in its theme and language."""
+    words = Words(language or view.language)
+    state, caption = view.state, caption_of(view, words.language)
     if view.kind == "space":
-        title, wide, high, body = plots(view)
+        title, wide, high, body = plots(view, words)
         drawn = svg(wide, high, title, body)
     elif view.kind == "model" and not state.get("opened"):
-        drawn = thumbnails(view, caption, saved=bounds is SAVED)
+        drawn = thumbnails(view, caption, words, saved=bounds is SAVED)
     elif view.kind == "neuron":
-        drawn = neuron(view, caption)
+        drawn = neuron(view, caption, words)
     else:
-        drawn = head(view, bounds, caption)
+        drawn = head(view, bounds, caption, words)
     return on_dark(drawn) if state.get("theme") == "dark" else drawn
 
 
-def head(view: ViewData, bounds: Bounds, caption: str) -> str:
+def head(view: ViewData, bounds: Bounds, caption: str, words: Words) -> str:
     """The heads switched on: lines, or a heatmap of their mean."""
     state, layer = view.state, view.state.get("layer", 0)
     stack = view.spec["stacks"][state.get("stack", 0)]
     number = stack["layers"][layer]["layer"]
     seen = shown(view, layer)
     heads, maps = heads_of(view, len(seen.weights)), head_maps(view, seen)
-    named = str(HeadRef("", number, heads[0])) if len(heads) == 1 else f"layer {number}, {len(heads)} heads"
+    named = (
+        str(HeadRef("", number, heads[0]))
+        if len(heads) == 1
+        else words("figure.still.layer_heads", layer=number, heads=words.count("heads", len(heads)))
+    )
     quantity = drawn_quantity(view)
     signed = quantity is not None and quantity["signed"]
     if quantity is not None and not (quantity["by_head"] and quantity["by_layer"]):
-        named = f"layer {number}" if quantity["by_layer"] else "all layers"
-    title = f"{quantity_title(quantity)}{view.spec['model']} · {stack['name']} · {named} · {len(seen.queries)} {seen.unit}s"
+        named = words("figure.still.layer", layer=number) if quantity["by_layer"] else words("figure.still.all_layers")
+    count, stack_name = words.count(f"{seen.unit}s", len(seen.queries)), words.name("stack", stack["name"])
+    title = f"{quantity_title(quantity, words)}{view.spec['model']} · {stack_name} · {named} · {count}"
     if not seen.queries or not seen.keys:
-        return svg(0, TOP + 16, title + " · nothing left to show", "", caption)
+        return svg(0, TOP + 16, f"{title} · {words('figure.still.nothing')}", "", caption)
     longest = max(len(seen.queries), len(seen.keys))
     wanted = state.get("as", "lines" if longest <= SAVED.tokens else "heatmap") == "heatmap"
     if longest <= bounds.tokens and not wanted:
@@ -91,7 +98,7 @@ def head(view: ViewData, bounds: Bounds, caption: str) -> str:
     if wanted and len(maps) > 1:  # a heatmap has one head, as on the page; a preview of many lines has their mean
         maps, title = maps[:1], title.replace(named, str(HeadRef("", number, heads[0])))
     elif len(maps) > 1:
-        title += ", mean"
+        title += f", {words('figure.still.mean')}"
     mean = np.mean([each.weights for each in maps], axis=0) if maps else np.zeros_like(seen.weights[0])
     strength = mean / max(float(np.abs(mean).max()), 1e-9) if state.get("rescale") else mean
     rows, columns = window(state.get("zoom", {}), mean.shape)
@@ -102,6 +109,7 @@ def head(view: ViewData, bounds: Bounds, caption: str) -> str:
         dark=state.get("theme") == "dark",
         labels=(seen.queries[rows], seen.keys[columns]),
         signed=signed,
+        words=words,
     )
 
 
@@ -176,7 +184,9 @@ def colours_of(maps: list[HeadMap]) -> list[str]:
     return [ACCENT if each.head < 0 else head_colour(each.head) for each in maps]
 
 
-def heatmap(weights: np.ndarray, title: str, caption: str, *, dark: bool, labels: tuple[list[str], list[str]], signed: bool = False) -> str:
+def heatmap(
+    weights: np.ndarray, title: str, caption: str, *, dark: bool, labels: tuple[list[str], list[str]], words: Words, signed: bool = False
+) -> str:
     """weights: [query, key], as a picture with a pixel for each, or for the largest of a block; a short text with its tokens beside it."""
     queries, keys = labels
     if max(len(queries), len(keys)) <= LABELLED:
@@ -186,8 +196,7 @@ def heatmap(weights: np.ndarray, title: str, caption: str, *, dark: bool, labels
     picture = image(
         small, 16, TOP, side * small.shape[1] / max(small.shape), side * small.shape[0] / max(small.shape), dark=dark, signed=signed
     )
-    more = "blue is below zero, orange above" if signed else f"{'lighter' if dark else 'darker'} is more"
-    more = f"queries downwards, keys across; {more}"
+    more = words(f"figure.still.{'signed' if signed else 'lighter' if dark else 'darker'}")
     notes = f'<text x="16" y="{TOP + side + 16}" fill="{QUIET}">{more}</text>'
     return svg(side + 32, TOP + side + 28, title, picture + notes, caption)
 

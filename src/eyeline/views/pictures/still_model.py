@@ -25,13 +25,14 @@ from eyeline.views.pictures.drawing import (
 from eyeline.views.pictures.line_set import LineEnds, by_sign, line_set, paths
 from eyeline.views.pictures.png import png_bytes
 from eyeline.views.pictures.shown import drawn_quantity, quantity_title, shown
+from eyeline.words import Words
 
 #: Sides of a thumbnail in pixels, in a notebook's preview and in a saved picture; tokens a side of a bundle of lines, cells of a heatmap.
 SMALL, LARGE, STRANDS, CELLS = 28, 60, 40, 96
 LINES_UP_TO = 256
 
 
-def thumbnails(view: ViewData, caption: str, *, saved: bool) -> str:
+def thumbnails(view: ViewData, caption: str, words: Words, *, saved: bool) -> str:
     """The layers and heads of the stack that the state shows, a row a layer.
 
     saved   larger, and as lines where the page has lines; a preview always has heatmaps, which are small files
@@ -65,7 +66,8 @@ def thumbnails(view: ViewData, caption: str, *, saved: bool) -> str:
             parts.append(f'<rect x="{x - 0.5}" y="{y - 0.5}" width="{size + 1}" height="{size + 1}" fill="none" stroke="{FRAME[dark]}"/>')
             draw = bundle if as_lines else tile
             parts.append(draw(seen.weights[head], state, [NEGATIVE, POSITIVE] if signed else [colour], (x, y, size), dark=dark))
-    title = f"{quantity_title(quantity)}{view.spec['model']} · {stack['name']} · {len(rows)} layers · {count} {unit}s"
+    counts = f"{words.count('layers', len(rows))} · {words.count(f'{unit}s', count)}"
+    title = f"{quantity_title(quantity, words)}{view.spec['model']} · {words.name('stack', stack['name'])} · {counts}"
     return svg(60 + len(columns) * step, TOP + 24 + len(rows) * step, title, "".join(parts), caption)
 
 

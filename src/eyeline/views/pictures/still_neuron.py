@@ -17,6 +17,7 @@ from eyeline.views.encode import LOWEST
 from eyeline.views.pictures.drawing import QUIET, ROW, TOP, svg, width
 from eyeline.views.pictures.png import png_bytes
 from eyeline.views.pictures.shown import shown
+from eyeline.words import Words
 
 #: Keys drawn at most, and the widths of a strip, a number and a bar.
 MOST_KEYS, STRIP, NUMBER, BAR, GAP = 48, 150, 76, 60, 14
@@ -48,20 +49,20 @@ class QueryDetail:
     left_out: int
 
 
-def neuron(view: ViewData, caption: str = "") -> str:
+def neuron(view: ViewData, caption: str, words: Words) -> str:
     """Strips of the key, of query x key and of weight x value in a row a key; the query and the output above them."""
     state, at = view.state, view.state.get("layer", 0)
     stack = view.spec["stacks"][state.get("stack", 0)]
     layer, head = stack["layers"][at], (state.get("heads") or [0])[0]
     step = read(view, stack, layer, at, head)
     name = HeadRef("", layer["layer"], head)
-    title = f"{view.spec['model']} · {stack['name']} · {name}"
+    title = f"{view.spec['model']} · {words.name('stack', stack['name'])} · {name}"
     if step is None:
-        return svg(0, TOP + 16, title + " · nothing left to show", "")
-    title += f" · query: {step.query}"
+        return svg(0, TOP + 16, f"{title} · {words('figure.still.nothing')}", "")
+    title += f" · {words('figure.still.query', query=step.query)}"
     if step.left_out:
-        title += f", the {len(step.tokens)} strongest of {len(step.tokens) + step.left_out} keys"
-    return drawn(step, title, stack.get("why_no_values", ""), layer["scale"], caption, dark=state.get("theme") == "dark")
+        title += f", {words('figure.still.strongest', n=len(step.tokens), of=len(step.tokens) + step.left_out)}"
+    return drawn(step, title, stack.get("why_no_values", ""), layer["scale"], caption, words, dark=state.get("theme") == "dark")
 
 
 def read(view: ViewData, stack: dict[str, Any], layer: dict[str, Any], at: int, head: int) -> QueryDetail | None:
@@ -93,7 +94,7 @@ def read(view: ViewData, stack: dict[str, Any], layer: dict[str, Any], at: int, 
     )  # fmt: skip
 
 
-def drawn(step: QueryDetail, title: str, why_no_values: str, scale: float, caption: str, *, dark: bool) -> str:
+def drawn(step: QueryDetail, title: str, why_no_values: str, scale: float, caption: str, words: Words, *, dark: bool) -> str:
     """The picture of one query, step by step, as SVG."""
     left = 16 + max(map(width, [*step.tokens, step.query]))
     xs = {"key": left + GAP}
@@ -107,19 +108,20 @@ def drawn(step: QueryDetail, title: str, why_no_values: str, scale: float, capti
     most = {"key": largest(step.vector, step.keys), "product": largest(products)}
     top = TOP + 4
     body = [
-        *(quiet(xs[name], top + 8, words) for name, words in (("key", f"query · ±{most['key']:.1f}"), ("score", f"q·k × {scale:.4g}"))),
-        quiet(xs["product"], top + 8, f"query × key · ±{most['product']:.1f}"),
+        quiet(xs["key"], top + 8, f"{words('view.query_vector')} · ±{most['key']:.1f}"),
+        quiet(xs["score"], top + 8, f"q·k × {scale:.4g}"),
+        quiet(xs["product"], top + 8, f"{words('view.product')} · ±{most['product']:.1f}"),
         quiet(xs["weight"], top + 8, "softmax"),
-        *([quiet(xs["bias"], top + 8, "bias")] if step.bias is not None else []),
+        *([quiet(xs["bias"], top + 8, words("view.bias"))] if step.bias is not None else []),
         token(left, top + 28, step.query, bold=True),
-        quiet(xs["key"], top + 48, "keys"),
+        quiet(xs["key"], top + 48, words("view.keys")),
         strip(step.vector, most["key"], xs["key"], top + 16, dark=dark),
     ]
     if step.contributions is not None and step.output is not None:
         most["value"] = largest(step.contributions, step.output)
-        body.append(quiet(xs["value"], top + 8, f"output: Σ softmax × value · ±{most['value']:.1f}"))
+        body.append(quiet(xs["value"], top + 8, f"{words('view.output')} · ±{most['value']:.1f}"))
         body.append(strip(step.output, most["value"], xs["value"], top + 16, dark=dark))
-        right = max(right, xs["value"] + width("output: Σ softmax × value · ±10.0"))
+        right = max(right, xs["value"] + width(f"{words('view.output')} · ±10.0"))
     for row, text in enumerate(step.tokens):
         y, masked = top + FIRST_KEY + row * ROW, bool(step.masked[row])
         cells = [token(left, y + 12, text)]
@@ -128,7 +130,9 @@ def drawn(step: QueryDetail, title: str, why_no_values: str, scale: float, capti
         cells.append(quiet(xs["score"] + NUMBER, y + 12, number(step.scores[row]), end=True))
         if step.bias is not None:
             cells.append(quiet(xs["bias"] + NUMBER, y + 12, number(step.bias[row]), end=True))
-        cells.append(quiet(xs["weight"] + (46 if masked else 40), y + 12, "masked" if masked else f"{step.weights[row]:.3f}", end=True))
+        cells.append(
+            quiet(xs["weight"] + (46 if masked else 40), y + 12, words("view.masked") if masked else f"{step.weights[row]:.3f}", end=True)
+        )
         long = BAR * float(step.weights[row])
         cells.append(f'<rect x="{xs["weight"] + 46:.0f}" y="{y + 2:.0f}" width="{long:.1f}" height="10" fill="{QUIET}"/>')
         if step.contributions is not None:
@@ -136,7 +140,7 @@ def drawn(step: QueryDetail, title: str, why_no_values: str, scale: float, capti
         body.append(f'<g opacity="0.35">{"".join(cells)}</g>' if masked else "".join(cells))
     high = top + FIRST_KEY + ROW * len(step.tokens) + 8
     if step.contributions is None and why_no_values:
-        why = f"The sum of values is not shown: {why_no_values}."
+        why = f"{words('view.no_values')} {why_no_values}."
         body.append(quiet(16, high + 10, why))
         high, right = high + 20, max(right, 16 + width(why))
     return svg(right + 16, high, title, "".join(body), caption)

@@ -11,6 +11,7 @@ from eyeline.heads import HeadRef
 from eyeline.views.data import ViewData
 from eyeline.views.pictures.open_space import drawn_points
 from eyeline.views.pictures.png import png_bytes
+from eyeline.words import Words
 
 #: As in frontend/src/core/theme.ts: queries, keys; a value is drawn in the colour of its head.
 QUERY, KEY = (37, 99, 235), (234, 88, 12)
@@ -19,17 +20,17 @@ SMALL, LARGE = 76, 440
 MOST_ROWS, MOST_COLUMNS = 32, 32
 
 
-def plots(view: ViewData) -> tuple[str, float, float, str]:
+def plots(view: ViewData, words: Words) -> tuple[str, float, float, str]:
     """Title, width, height and body of the picture: what the state shows."""
     state, space = view.state, view.spec["spaces"][0]
     stack = space["stacks"][state.get("stack", 0)]
     points = sum(len(view.spec["texts"][text]["tokens"]) for text in stack["key_texts"])
     queries = 0 if space["of"] == "values" else sum(len(view.spec["texts"][text]["tokens"]) for text in stack["query_texts"])
-    title = f"{space['model']} · {space['of'].replace('-', ' and ')} · {space['project']}, {space['dims']}-D"
+    title = f"{space['model']} · {words.name('space', space['of'].replace('-', ' and '))} · {space['project']}, {space['dims']}-D"
     if state.get("opened"):
         layer, head = state.get("layer", 0), (state.get("heads") or [0])[0]
         body = cell(stack, layer, head, drawn_points(view, layer, head, (16, 52), LARGE), (16, 52, LARGE))
-        return f"{title} · {name(stack, layer, head)} · {points} tokens", LARGE + 32, LARGE + 76, body
+        return f"{title} · {name(stack, layer, head)} · {words.count('tokens', points)}", LARGE + 32, LARGE + 76, body
     rows, columns = stack["layers"][:MOST_ROWS], stack["heads"][:MOST_COLUMNS]
     step, dark = SMALL + 12, state.get("theme") == "dark"
     parts = [
@@ -37,7 +38,7 @@ def plots(view: ViewData) -> tuple[str, float, float, str]:
         for layer in range(len(rows))
         for head, points_of_head in enumerate(decoded(view, stack, layer)[: len(columns)])
     ]
-    return f"{title} · {points} tokens", 20 + len(columns) * step, 52 + len(rows) * (step + 12), "".join(parts)
+    return f"{title} · {words.count('tokens', points)}", 20 + len(columns) * step, 52 + len(rows) * (step + 12), "".join(parts)
 
 
 def name(stack: dict[str, Any], layer: int, head: int) -> str:

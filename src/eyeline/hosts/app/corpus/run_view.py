@@ -152,7 +152,7 @@ def _examples(say: Say, run: Run, card: HeadCard, name: str) -> None:
         chosen = examples[picked]
         trace: Trace = trace_of(model, chosen, None) if isinstance(chosen, str) else chosen
         stack = card.stack or next(iter(trace.stacks))
-        view: Any = head_view(trace, stack=stack, layer=card.layer, heads=[card.head])
+        view: Any = head_view(trace, stack=stack, layer=card.layer, heads=[card.head], language=say.language)
         mounted.show(mounted.packed(view, say.part("view")), key=f"card-{name}")
     except EyelineError as error:
         refuse(say, "look.failed", error)

@@ -42,6 +42,6 @@ def look(say: Say, run: Run, words: list[str], at: HeadRef, direction: str, key:
 def mount(say: Say, trace: Trace, at: HeadRef, direction: str, key: str) -> None:
     view = head_view(
         trace, stack=next(iter(trace.stacks)), layer=at.layer, heads=[at.head], level="word", hide_special=True,
-        direction="to" if direction == GOVERNOR_TO_DEPENDENT else "from",
+        direction="to" if direction == GOVERNOR_TO_DEPENDENT else "from", language=say.language,
     )  # fmt: skip
     mounted.show(mounted.packed(view, say.part("view")), key=key)

@@ -114,8 +114,11 @@ def _chosen(say: Say, step: Step) -> Choice:
 def _show(say: Say, looking: Looking, shown_trace: Trace, key: str) -> None:
     request = ("lesson", looking.model, looking.text, looking.pair, looking.view, repr(sorted(looking.state.items())), say.language)
     view = VIEWS[looking.view]
-    data = view_cache().get(request, lambda: mounted.packed(with_state(view(shown_trace), dict(looking.state)), say.part("view")), len)
-    _mount(data, key)
+
+    def drawn() -> bytes:
+        return mounted.packed(with_state(view(shown_trace, language=say.language), dict(looking.state)), say.part("view"))
+
+    _mount(view_cache().get(request, drawn, len), key)
 
 
 @st.fragment

@@ -49,7 +49,11 @@ def _mount(say: Say, trace: Trace, heads: tuple[HeadLook, HeadLook]) -> None:
     answered = () if trace.prediction is None else trace.prediction.positions
     state = {"layer": trace.layers.index(head.layer), "heads": [head.head], "locked": list(answered), "off": opened["off"]}
     request = ("lesson-off", SENTENCE, repr(state), say.language)
-    data = view_cache().get(request, lambda: mounted.packed(with_state(head_view(trace), state), say.part("view"), answers=True), len)
+
+    def drawn() -> bytes:
+        return mounted.packed(with_state(head_view(trace, language=say.language), state), say.part("view"), answers=True)
+
+    data = view_cache().get(request, drawn, len)
     off = mounted.show(data, "lesson-off").get("off", opened["off"])
     opened["now"] = off if isinstance(off, str) else ""
     mounted.send_answer(data, answer_of(ANSWERING, trace, opened["now"]), key="lesson-off-answer")

@@ -185,9 +185,11 @@ def _packed(say: Say, looking: Looking, trace: Trace, also: tuple[Trace, ...]) -
     start = opened["state"]
     key = hashlib.sha256(repr((request, model_source(looking.model, current()), sorted(start.items()))).encode()).hexdigest()
     answers = _answers(trace)
-    return view_cache().get(
-        key, lambda: mounted.packed(with_state(VIEWS[looking.view](trace, also=also), start), say.part("view"), answers), len
-    )
+
+    def drawn() -> bytes:
+        return mounted.packed(with_state(VIEWS[looking.view](trace, also=also, language=say.language), start), say.part("view"), answers)
+
+    return view_cache().get(key, drawn, len)
 
 
 def _answers(trace: Trace) -> bool:

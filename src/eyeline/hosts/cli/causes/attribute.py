@@ -9,8 +9,10 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from eyeline.hosts.cli.language import known_language
 from eyeline.hosts.cli.models import ANSWERING_DEFAULT, AnsweringModel
 from eyeline.hosts.cli.terminal import console, print_notices
+from eyeline.words import LANGUAGES
 
 if TYPE_CHECKING:
     from eyeline.capture.trace import Trace
@@ -32,6 +34,9 @@ def attribute(
         typer.Option("-o", "--output", help="x.html: a page; x.svg, x.pdf, x.png: a picture; x.safetensors: a trace.", show_default=False),
     ] = None,
     truncate: Annotated[bool, typer.Option("--truncate", help="Cut a text that is longer than the model takes.")] = False,
+    language: Annotated[
+        str, typer.Option(help=f"Language of the page or the picture: {', '.join(LANGUAGES)}.", callback=known_language)
+    ] = "en",
 ) -> None:
     """What counts for what, beside attention: one number a token, and the maps on a page with a switch "what is drawn".
 
@@ -58,7 +63,7 @@ def attribute(
         from eyeline.views import head_view
 
         attention = loaded.trace(text, pair, truncate=truncate)
-        head_view(attention, also=traces, drawn=1, layer=traces[0].layers[-1]).save(output)
+        head_view(attention, also=traces, drawn=1, layer=traces[0].layers[-1], language=language).save(output)
     console.print(f"Saved to {escape(str(output))}", highlight=False, soft_wrap=True)
 
 
