@@ -59,6 +59,12 @@ class ReportStep(Protocol):
     def __call__(self, done: int, of: int | None, tokens: int = 0) -> None: ...
 
 
+class ReportWork(ReportStep, Protocol):
+    """The same for a step that workers may do: with how many are alive."""
+
+    def __call__(self, done: int, of: int | None, tokens: int = 0, workers: int | None = None) -> None: ...
+
+
 class Steps:
     """The steps of one analysis, numbered in the order in which they begin, reported to one function.
 
@@ -72,14 +78,14 @@ class Steps:
         self.n_steps = n_steps
         self._report, self._begun, self._started = report, 0, time.monotonic()
 
-    def begin(self, step: str) -> ReportStep:
+    def begin(self, step: str) -> ReportWork:
         """The function that reports the next step."""
         index = self._begun
         self._begun += 1
 
-        def report(done: int, of: int | None, tokens: int = 0) -> None:
+        def report(done: int, of: int | None, tokens: int = 0, workers: int | None = None) -> None:
             if self._report is not None:
-                self._report(Progress(step, done, of, tokens, time.monotonic() - self._started, index, self.n_steps))
+                self._report(Progress(step, done, of, tokens, time.monotonic() - self._started, index, self.n_steps, workers))
 
         return report
 

@@ -45,6 +45,15 @@ class WordTexts:
         """What a reader must know of this model and of how it reads these sentences."""
         return (*model.notices, *unknown_notices([side.source for side in self.sides], model.tokenizer))
 
+    def only(self, positions: Sequence[int]) -> WordTexts:
+        """Some of the sentences that were kept, with what was dropped before."""
+        if len(positions) == len(self.sides):
+            return self
+        sides = tuple(self.sides[position] for position in positions)
+        n_words, n_tokens = (sum(map(len, values)) for values in ([s.source.word_texts for s in sides], [s.source for s in sides]))
+        counts = self.counts | {"sentences": len(sides), "words": n_words, "tokens": n_tokens}
+        return WordTexts(sides, tuple(self.kept[position] for position in positions), Counter(counts), self.reasons)
+
     def dropped(self, names: Sequence[str]) -> dict[str, dict[str, str]]:
         """too_long or unreadable → name → why; names: of the sentences that were given, of which two may have the same."""
         dropped_texts: dict[str, dict[str, str]] = {}
@@ -156,23 +165,31 @@ def each_word_map(
     Attention to a split word is the sum over its pieces, attention from it the mean: rows still sum to 1 (Clark et al. 2019, section
     4.1). No more than one layer of one batch is held. report: called after each batch with the sentences and tokens done.
     """
-    stack = reading_stack(model)
-    chosen = check_layers_of(model.layout, stack, layers)
     done = tokens = 0
     for batch in model.in_batches(texts.sides):
         sides = [texts.sides[i] for i in batch]
-        pooling = _Pooling.of(tuple(batch), [side.source for side in sides], model.hf.device)
-
-        def hand(attention: LayerAttention, pooling: _Pooling = pooling) -> None:
-            if attention.stack == stack and attention.layer in chosen:
-                receive(pooling.pool(attention))
-
-        with torch.inference_mode():
-            model.stream_layers(sides, hand)
+        word_maps_of_batch(model, sides, receive, layers=layers, indices=batch)
         done += len(batch)
         tokens += sum(len(side.source) for side in sides)
         if report is not None:
             report(done, len(texts.sides), tokens)
+
+
+def word_maps_of_batch(
+    model: Model, sides: Sequence[Sides], receive: Receive, *, layers: Iterable[int] | None = None, indices: Sequence[int] | None = None
+) -> None:
+    """The same for one batch of sentences. indices: what `WordMaps.sentences` calls them; their indices in the batch unless given."""
+    stack = reading_stack(model)
+    chosen = check_layers_of(model.layout, stack, layers)
+    sentences = tuple(range(len(sides)) if indices is None else indices)
+    pooling = _Pooling.of(sentences, [side.source for side in sides], model.hf.device)
+
+    def hand(attention: LayerAttention) -> None:
+        if attention.stack == stack and attention.layer in chosen:
+            receive(pooling.pool(attention))
+
+    with torch.inference_mode():
+        model.stream_layers(sides, hand)
 
 
 @dataclass(frozen=True)

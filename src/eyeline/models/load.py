@@ -55,7 +55,7 @@ def load(
     if not isinstance(name, str | Path):
         raise ModelError(f"A model named {name!r}.", _choices())
     source, shown = _source(str(name))
-    target = _device(device)
+    target = torch_device(device)
     options: dict[str, Any] = {"trust_remote_code": trust_remote_code, "local_files_only": only_local(source)}
     if revision is not None:
         options["revision"] = revision
@@ -166,7 +166,8 @@ def _gguf_file(source: str) -> str | None:
     return files[0].name if files else None
 
 
-def _device(device: Device) -> torch.device:
+def torch_device(device: Device) -> torch.device:
+    """The device of this name; "auto": a GPU where there is one."""
     if not isinstance(device, str):
         raise ModelError(f"device={device!r}.", 'Use "auto", "cpu", "cuda" or "mps".')
     if device == "auto":

@@ -1,4 +1,4 @@
-"""A tiny model in a folder, a corpus in shards of eight documents, and statistics that break the worker that reads a certain word."""
+"""A tiny model in a folder, a corpus in shards and batches of eight, and statistics that break the worker that reads a certain word."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import eyeline as el
 from eyeline.analyses.corpus import loop as loop_module
 from eyeline.analyses.corpus import shards as shards_module
 from eyeline.analyses.corpus.statistic import Statistic
+from eyeline.models import tracing as tracing_module
 from tests.laws.statistics import new_tiny_model
 
 #: 60 documents: seven shards of eight, and one of four.
@@ -62,6 +63,7 @@ def small_shards() -> Iterator[None]:
         patch.setattr(loop_module, "GROUP", 8)
         patch.setattr(shards_module, "GROUP", 8)
         patch.setattr(loop_module, "SAVE_EVERY", 0.0)
+        patch.setattr(tracing_module, "BATCH_TEXTS", 8)
         yield
 
 

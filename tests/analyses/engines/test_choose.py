@@ -8,7 +8,7 @@ import pytest
 
 import eyeline as el
 from eyeline.analyses.engines.choose import as_engine
-from eyeline.analyses.engines.worker import Worker
+from eyeline.analyses.engines.worker import Worker, versions
 from eyeline.errors import EyelineError, TextError
 from eyeline.hosts.cli.corpus_options import engine_of_options
 
@@ -44,12 +44,12 @@ def test_an_option_that_an_engine_has_no_use_for_is_refused(name, given, message
 @pytest.mark.parametrize("engine", [el.runs.Processes(0), el.Ray(-1), el.Ray(1, gpus_per_worker=-1), el.runs.Processes(1, threads=0)])
 def test_numbers_that_cannot_be_are_refused(engine):
     with pytest.raises(TextError, match="Give"):
-        engine.pool(b"")
+        engine.check()
 
 
 def test_a_worker_with_another_version_is_refused_before_it_reads_anything():
     with pytest.raises(EyelineError, match=r"(?s)the run was started with 9\.9\.9.*Install the same version"):
-        Worker("9.9.9", b"this is never read", 1)
+        Worker({**versions(), "eyeline": "9.9.9"}, b"this is never read", 1)
 
 
 def test_an_address_at_which_nothing_listens_is_refused_before_the_model_is_opened():
@@ -63,4 +63,4 @@ def test_an_address_at_which_nothing_listens_is_refused_before_the_model_is_open
 def test_without_ray_the_error_says_how_to_install_it(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(EyelineError, match=r"(?s)Ray is not installed.*\[ray\]"):
-        el.Ray(2).pool(b"")
+        el.Ray(2).check()

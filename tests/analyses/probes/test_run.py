@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import eyeline as el
-from eyeline.analyses.probes.features import Maps, heads_of, read_gold
+from eyeline.analyses.probes.features import Maps, heads_of, read_gold, record_maps
 from eyeline.analyses.probes.scorers import AttentionAndWords
 from eyeline.analyses.probes.training import GAIN, PATIENCE, ProbeData, Training, count, evaluate, held_out_sentences, mean_score, train
 from eyeline.analyses.probes.vectors import model_vectors
@@ -115,7 +115,7 @@ def test_maps_are_the_word_level_maps_of_a_trace_with_special_tokens_behind():
     heads = heads_of(model, [0, 2])
     maps, in_a_file = Maps(gold, heads), Maps(gold, heads, in_memory=0)
     for item in (maps, in_a_file):
-        item.record(model, gold)
+        record_maps(model, [(gold, item)])
     for position, sentence in enumerate(SENTENCES):
         result = model.trace(words=list(sentence.words)).words().weights[[0, 2]]  # [layer, head, unit, unit]
         order = [*range(1, len(sentence) + 1), 0, len(sentence) + 1]
@@ -128,7 +128,7 @@ def data_of(model: el.Model) -> ProbeData:
     gold = read_gold(model, TRAIN.sentences, "training", 128)
     heads = heads_of(model, None)
     part = ProbeData("train", gold, Maps(gold, heads), model_vectors(model, {"train": gold, "test": gold}))
-    part.maps.record(model, gold)
+    record_maps(model, [(gold, part.maps)])
     return part
 
 

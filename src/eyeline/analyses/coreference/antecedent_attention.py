@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -10,7 +10,10 @@ import torch
 
 from eyeline.analyses.coreference.antecedents import Question, questions
 from eyeline.analyses.coreference.windows import Window
-from eyeline.analyses.word_maps import WordMaps
+from eyeline.analyses.engines.parts import Part
+from eyeline.analyses.engines.work import Folded, Work
+from eyeline.analyses.word_maps import WordMaps, sides_of, word_maps_of_batch
+from eyeline.models.model import Model
 from eyeline.results.grammar.directions import ANTECEDENT_TO_MENTION, MENTION_DIRECTIONS, MENTION_TO_ANTECEDENT
 
 
@@ -56,6 +59,30 @@ class _Batch:
     right: torch.Tensor  # [question, candidate]
 
 
+@dataclass(frozen=True)
+class Hits:
+    """What was answered of the questions of some windows. right: (direction, layer) → [head, question]; looked: as below"""
+
+    right: Mapping[tuple[str, int], np.ndarray]
+    looked: Mapping[str, bool]
+
+
+@dataclass(frozen=True)
+class AntecedentWork(Work[Part[Window], Hits]):
+    """Scores the heads of these layers (None: all) on windows, for any engine."""
+
+    layers: tuple[int, ...] | None
+
+    def open(self, model: Model) -> Callable[[Part[Window]], Folded[Hits]]:
+        def fold(part: Part[Window]) -> Folded[Hits]:
+            attention = AntecedentAttention(Questions.of(part.items))
+            sides = [sides_of(model, window.text) for window in part.items]
+            word_maps_of_batch(model, sides, attention.receive, layers=self.layers)
+            return Folded(Hits(attention.hits, attention.looked), sum(len(side.source) for side in sides))
+
+        return fold
+
+
 @dataclass
 class AntecedentAttention:
     """Takes word-level maps layer by layer and keeps, for each head, which questions it answers rightly.
@@ -84,6 +111,21 @@ class AntecedentAttention:
                 self.hits[key] = np.zeros((weights.shape[2], len(self.questions)), dtype=bool)
             self.hits[key][:, batch.numbers] = right.T.cpu().numpy()
             self.looked[direction] = self.looked[direction] or bool((weights * batch.there[..., None]).any())
+
+    def merge(self, hits: Hits, windows: Sequence[int]) -> None:
+        """Take in the answers to the questions of these windows."""
+        order = np.concatenate([np.flatnonzero(self.questions.window == window) for window in windows])
+        for key, right in hits.right.items():
+            if key not in self.hits:
+                self.hits[key] = np.zeros((len(right), len(self.questions)), dtype=bool)
+            self.hits[key][:, order] = right
+        self.looked = {direction: looked or hits.looked[direction] for direction, looked in self.looked.items()}
+
+    def only(self, windows: Sequence[int]) -> AntecedentAttention:
+        """The same for the questions of these windows alone."""
+        kept = np.isin(self.questions.window, windows)
+        questions = Questions.of([self.questions.windows[window] for window in windows])
+        return AntecedentAttention(questions, {key: right[:, kept] for key, right in self.hits.items()}, self.looked)
 
     def seen(self) -> dict[tuple[str, int], np.ndarray]:
         """The hits of the directions in which the model looks at all: a decoder never looks ahead."""

@@ -11,15 +11,19 @@ from pathlib import Path
 
 import numpy as np
 
-from eyeline.analyses.coreference.antecedent_attention import AntecedentAttention, Questions
+from eyeline.analyses.coreference.antecedent_attention import AntecedentAttention, AntecedentWork, Questions
 from eyeline.analyses.coreference.antecedents import RULES, questions
 from eyeline.analyses.coreference.example import choose_example, example_table, example_trace
 from eyeline.analyses.coreference.scores import HeldOut, Scores, head_table, held_out, method_table
 from eyeline.analyses.coreference.windows import Window, Windows
+from eyeline.analyses.engines.choose import check_engine
+from eyeline.analyses.engines.engine import Engine
+from eyeline.analyses.engines.fold import fold_parts
+from eyeline.analyses.engines.parts import parts_of
 from eyeline.analyses.progress import ReportProgress, Steps
 from eyeline.analyses.provenance import provenance
 from eyeline.analyses.sampling import sample_indices
-from eyeline.analyses.word_maps import MAX_TOKENS, WordTexts, each_word_map, reading_stack, sides_of
+from eyeline.analyses.word_maps import MAX_TOKENS, WordTexts, reading_stack, sides_of
 from eyeline.capture.selection import check_layers_of
 from eyeline.errors import Advice, ModelError, TextError
 from eyeline.heads import HeadRef
@@ -44,6 +48,7 @@ def coreference(
     layers: Iterable[int] | None = None,
     seed: int = 0,
     strict: bool = False,
+    engine: Engine | str = "local",
     progress: ReportProgress | None = None,
 ) -> Run:
     """Score every head, and three rules beside it, as a finder of antecedents.
@@ -54,12 +59,14 @@ def coreference(
     first_window  only the first window of each document, as in the paper
     seed          of the limit, and of the halves of the documents on which the held-out head is chosen and scored
     strict        stop at what cannot be used, instead of counting it
+    engine        where: "local" (this process), "processes", "ray", or el.Ray(workers=8, …); the numbers are the same
     progress      called after each batch of windows (`analyses.progress`)
 
     The tables: `coreference`, a row for each method; `coreference_heads`, a row for each head and direction; `coreference_example`, the
     words of a window in which the best head is right. Accuracies are in per cent; where a type of mention does not occur, nan.
     """
     check_model(model)
+    check_engine(engine)
     corpus = _corpus(documents, strict)
     numbers = None if layers is None else list(check_layers_of(model.layout, reading_stack(model), layers))
     options = CoreferenceOptions(limit, max_tokens, first_window, None if numbers is None else tuple(numbers), seed, strict)
@@ -80,8 +87,17 @@ def coreference(
         )
     attention = AntecedentAttention(questions)
     texts = WordTexts(tuple(sides_of(model, window.text) for window in windows), tuple(range(len(windows))), Counter(), {})
-
-    each_word_map(model, texts, attention.receive, layers=numbers, report=Steps(progress).begin("windows"))
+    work = AntecedentWork(None if numbers is None else tuple(numbers))
+    parts = parts_of(windows, model.in_batches(texts.sides), [_window_name(corpus, window) for window in windows])
+    report = Steps(progress).begin("windows")
+    folded = fold_parts(work, model, parts, lambda part, hits: attention.merge(hits, part.indices), engine, report)
+    if folded.left_out:
+        attention = attention.only([number for number in range(len(windows)) if number not in folded.left_out])
+        questions = attention.questions
+        if not len(questions):
+            raise TextError(f"Each window of {corpus.name} with a question broke its worker.", *folded.reasons)
+        counts["mentions_broke"] = counts["mentions"] - len(questions)
+        counts["mentions"] = len(questions)
     scores = Scores(questions.type, questions.document, _by_rules(corpus, questions), attention.seen())
     apart = held_out(scores, seed)
     best = scores.best_head()
@@ -93,16 +109,18 @@ def coreference(
     }
     facts = replace(
         provenance(model, CorpusFacts(corpus.name, corpus.sha256, documents=len(corpus)), options),
-        counts=dict(counts),
+        counts={**counts, **folded.counts},
+        dropped=folded.dropped,
+        engine=folded.engine,
         seconds={"all": round(time.monotonic() - began, 3)},
         notices=(*texts.notices(model), *_notices(attention, corpus, counts)),
         coreference=CoreferenceFacts(
             n={name: int((questions.type == name).sum()) for name in TYPES},
             held_out=_held_out_facts(apart),
-            example=ExampleFacts(corpus[windows[example].document].id, best[0], best[1]),
+            example=ExampleFacts(corpus[questions.windows[example].document].id, best[0], best[1]),
         ),
     )
-    return Run(facts, tables, example_trace(model, windows[example], best[0]))
+    return Run(facts, tables, example_trace(model, questions.windows[example], best[0]))
 
 
 def _corpus(documents: MarkedCorpus | Sequence[MarkedDocument] | str | Path, strict: bool) -> MarkedCorpus:
@@ -116,6 +134,10 @@ def _corpus(documents: MarkedCorpus | Sequence[MarkedDocument] | str | Path, str
         raise TextError(f"{seen}.", "Give what el.mentions.read_coreference(FILE) read, or a list of el.mentions.MarkedDocument.")
     digest = hashlib.sha256(repr(tuple(documents)).encode()).hexdigest()
     return MarkedCorpus("documents", digest, tuple(documents))
+
+
+def _window_name(corpus: MarkedCorpus, window: Window) -> str:
+    return f"{corpus[window.document].id}, words {window.words[0] + 1} to {window.words[-1] + 1}"
 
 
 def _windows(

@@ -7,13 +7,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from eyeline.analyses.corpus.shards import GROUP, CorpusWork, DocumentShard, Groups, ShardSums, source_of
+from eyeline.analyses.corpus.shards import GROUP, CorpusWork, DocumentShard, Groups, ShardSums
 from eyeline.analyses.corpus.state import Position, save_state
 from eyeline.analyses.corpus.statistic import Statistic
 from eyeline.analyses.engines.engine import Engine
+from eyeline.analyses.engines.fold import engine_facts
 from eyeline.analyses.engines.schedule import Schedule
 from eyeline.analyses.engines.work import ShardOutcome, Status
 from eyeline.analyses.prepare import Preparation
@@ -129,8 +130,6 @@ class LoopOfWorkers(Loop):
         options = plan.facts.options_as(AnalyseOptions)
         self.engine, self._merged = engine, start.done[0]
         self.work = CorpusWork(
-            source=source_of(plan.model),
-            fingerprint=plan.facts.model.sha256,
             statistics=tuple((type(statistic), statistic.options()) for statistic in statistics),
             layers=plan.layers,
             max_tokens=options.max_tokens,
@@ -151,22 +150,13 @@ class LoopOfWorkers(Loop):
                 done, tokens = before["documents"] + status.documents, before["tokens"] + status.tokens
                 self.progress(Progress("documents", done, self.total, tokens, time.monotonic() - self._started, workers=status.alive))
 
-        with self.engine.session(self.work, report) as schedule:
+        with self.engine.session(self.work, self.model, report) as schedule:
             try:
                 self._merge_all(schedule, groups)
             except (StopRequestedError, KeyboardInterrupt):
                 self.save((self._merged, 0))
                 raise
-            self.engine_facts = EngineFacts(
-                name=self.engine.name,
-                workers=schedule.n_workers,
-                threads=schedule.needs.threads,
-                machines=schedule.pool.n_machines(),
-                shards=self._merged,
-                documents_in_a_shard=GROUP,
-                retries=self.retries,
-                gpus_per_worker=float(schedule.needs.gpus_per_worker),
-            )
+            self.engine_facts = replace(engine_facts(self.engine, schedule, GROUP), shards=self._merged, retries=self.retries)
 
     def _merge_all(self, schedule: Schedule[DocumentShard, ShardSums], groups: Iterator[tuple[int, list[Document]]]) -> None:
         """Until it is known whether maps are formed, one shard at a time; the workers open the model meanwhile."""
@@ -188,10 +178,11 @@ class LoopOfWorkers(Loop):
 
     def _take(self, outcome: ShardOutcome[ShardSums]) -> None:
         """Add the sums of a shard."""
-        for statistic, state in zip(self.statistics, outcome.sums.states, strict=True):
-            statistic.merge(statistic.from_state(state))
-        self.groups.streamed = outcome.sums.streamed
-        self.counts += Counter(outcome.sums.counts)
+        if outcome.sums is not None:
+            for statistic, state in zip(self.statistics, outcome.sums.states, strict=True):
+                statistic.merge(statistic.from_state(state))
+            self.groups.streamed = outcome.sums.streamed
+            self.counts += Counter(outcome.sums.counts)
         if outcome.skipped:
             self.broke |= outcome.skipped
             self.counts["documents"] += len(outcome.skipped)

@@ -16,7 +16,7 @@ from eyeline.analyses.corpus.statistic import Statistic
 from eyeline.analyses.corpus.statistics.catalogue import statistics_named
 from eyeline.analyses.corpus.statistics.usual import USUAL
 from eyeline.analyses.corpus.summary import notices, summarise
-from eyeline.analyses.engines.choose import as_engine
+from eyeline.analyses.engines.choose import as_engine, check_engine
 from eyeline.analyses.engines.engine import Engine
 from eyeline.analyses.prepare import Preparation, documents_of
 from eyeline.analyses.progress import ReportProgress
@@ -64,9 +64,8 @@ def analyse(
                 there are; those of the local engine are the same but for the order of additions (1e-9)
     progress    called after each batch, or shard (`analyses.progress`)
     """
+    check_engine(engine)
     chosen_engine = as_engine(engine)
-    if chosen_engine is not None:
-        chosen_engine.check()
     model = as_model(model)
     corpus = Corpus.of(corpus)
     statistics = statistics_named(USUAL) if statistics is None else statistics

@@ -15,9 +15,7 @@ from eyeline.analyses.corpus.statistic import Statistic
 from eyeline.analyses.engines.work import Folded, Work
 from eyeline.analyses.prepare import Preparation
 from eyeline.capture.collect import Sides
-from eyeline.errors import ModelError
-from eyeline.models.load import open_again
-from eyeline.models.model import Model, ModelSource
+from eyeline.models.model import Model
 from eyeline.models.tracing import BATCH_TOKENS
 from eyeline.text.corpora.corpus import Document
 
@@ -102,16 +100,13 @@ class ShardSums:
 class CorpusWork(Work[DocumentShard, ShardSums]):
     """Everything that a worker needs to know of a run. statistics: the class of each, and its options."""
 
-    source: ModelSource
-    fingerprint: str
     statistics: tuple[tuple[type[Statistic], Mapping[str, object]], ...]
     layers: Mapping[str, tuple[int, ...]]
     max_tokens: int | None
     window: bool
     seed: int
 
-    def open(self) -> Callable[[DocumentShard], Folded[ShardSums]]:
-        model = open_again(self.source, self.fingerprint)
+    def open(self, model: Model) -> Callable[[DocumentShard], Folded[ShardSums]]:
         prepared = [kind(**options) for kind, options in self.statistics]
         for statistic in prepared:
             statistic.prepare(model, self.seed)
@@ -127,13 +122,3 @@ class CorpusWork(Work[DocumentShard, ShardSums]):
             return Folded(ShardSums(states, dict(groups.counts), groups.streamed), groups.counts["tokens"])
 
         return fold_shard
-
-
-def source_of(model: Model) -> ModelSource:
-    """How a worker opens this model; an error where it has no name to be opened by."""
-    if model.source is None:
-        raise ModelError(
-            f"{model.name} is in memory only: no worker can open it.",
-            "Save it (model.hf.save_pretrained(folder), model.tokenizer.save_pretrained(folder)) and give the folder in its place.",
-        )
-    return model.source

@@ -20,3 +20,10 @@ def as_engine(given: Engine | str | None) -> Engine | None:
     if given == Ray.name:
         return Ray()
     raise EyelineError(f"An engine {given!r}.", nearest(str(given), get_args(EngineName)))
+
+
+def check_engine(given: Engine | str | None) -> None:
+    """Refuse an engine that cannot work, before anything is computed or written."""
+    engine = as_engine(given)
+    if engine is not None:
+        engine.check()

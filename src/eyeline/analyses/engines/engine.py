@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import os
-import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
+from eyeline.analyses.engines.assignment import assignment_by_name
 from eyeline.analyses.engines.pool import Needs, Pool
 from eyeline.analyses.engines.processes import ProcessPool
 from eyeline.analyses.engines.schedule import Schedule
 from eyeline.analyses.engines.work import ReportStatus, Work
 from eyeline.errors import TextError
+from eyeline.models.model import Model
 
 EngineName = Literal["local", "processes", "ray"]
 LARGEST_WORKERS = 10_000
@@ -34,13 +35,13 @@ class Engine(ABC):
         """How many workers, and what each needs."""
 
     @abstractmethod
-    def pool(self, work: bytes) -> Pool:
-        """The workers for this work; an error where there can be none."""
+    def pool(self, work: Work[Any, Any], model: Model) -> Pool:
+        """The workers for this work with this model; an error where there can be none."""
 
     @contextmanager
-    def session(self, work: Work[Any, Any], report: ReportStatus | None = None) -> Iterator[Schedule[Any, Any]]:
+    def session(self, work: Work[Any, Any], model: Model, report: ReportStatus | None = None) -> Iterator[Schedule[Any, Any]]:
         """Workers that open the model at once, and are ended with the session."""
-        pool = self.pool(pickle.dumps(work))
+        pool = self.pool(work, model)
         try:
             yield Schedule(pool, self.needs(), report)
         finally:
@@ -66,10 +67,10 @@ class Processes(Engine):
         self.check()
         return Needs(self.workers or max(1, (os.cpu_count() or 1) // self.threads), self.threads)
 
-    def pool(self, work: bytes) -> Pool:
+    def pool(self, work: Work[Any, Any], model: Model) -> Pool:
         import torch
 
-        return ProcessPool(work, self.needs(), torch.cuda.device_count())
+        return ProcessPool(assignment_by_name(work, model), self.needs(), torch.cuda.device_count())
 
 
 def check_counts(workers: int | None, threads: int, gpus_per_worker: float = 0) -> None:

@@ -9,14 +9,15 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
 from eyeline.analyses.engines.pool import Event, Needs, Pool
-from eyeline.version import __version__
 
 
 class ProcessPool(Pool):
     """Processes that are started afresh (spawn), each with a pipe. n_gpus: of this machine; the workers share them in turn."""
 
-    def __init__(self, work: bytes, needs: Needs, n_gpus: int = 0) -> None:
-        self._work, self._needs, self._n_gpus = work, needs, n_gpus
+    def __init__(self, assignment: bytes, needs: Needs, n_gpus: int = 0) -> None:
+        from eyeline.analyses.engines.worker import versions  # not above: it imports torch, before which a worker chooses its GPU
+
+        self._assignment, self._versions, self._needs, self._n_gpus = assignment, versions(), needs, n_gpus
         self._context = multiprocessing.get_context("spawn")
         self._started = 0
         self._workers: dict[int, tuple[BaseProcess, Connection]] = {}
@@ -25,7 +26,9 @@ class ProcessPool(Pool):
         number, self._started = self._started, self._started + 1
         ours, theirs = self._context.Pipe()
         gpu = str(number % self._n_gpus) if self._n_gpus else None
-        process = self._context.Process(target=serve, args=(theirs, __version__, self._work, self._needs.threads, gpu), daemon=True)
+        process = self._context.Process(
+            target=serve, args=(theirs, self._versions, self._assignment, self._needs.threads, gpu), daemon=True
+        )
         process.start()
         theirs.close()
         self._workers[number] = process, ours
@@ -67,14 +70,14 @@ class ProcessPool(Pool):
         return [process.pid for process, _ in self._workers.values() if process.pid is not None]
 
 
-def serve(connection: Connection, version: str, work: bytes, threads: int, gpu: str | None) -> None:
+def serve(connection: Connection, versions: dict[str, str], assignment: bytes, threads: int, gpu: str | None) -> None:
     """The main function of a worker's process: folds what comes through the pipe, until that is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group: the process that started this one ends the run
     if gpu is not None:
         os.environ["CUDA_VISIBLE_DEVICES"] = gpu  # before torch is imported
     from eyeline.analyses.engines.worker import begin
 
-    worker, event = begin(version, work, threads)
+    worker, event = begin(versions, assignment, threads)
     connection.send(event)
     while worker is not None:
         try:

@@ -8,15 +8,19 @@ import socket
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from eyeline.analyses.engines.assignment import assignment_by_name, assignment_packed
 from eyeline.analyses.engines.engine import Engine, EngineName, check_counts
+from eyeline.analyses.engines.packed_model import pack
 from eyeline.analyses.engines.pool import Needs, Pool
+from eyeline.analyses.engines.work import Work
 from eyeline.errors import Advice, EyelineError, install_hint
+from eyeline.models.model import Model
 
 #: Seconds in which a cluster must answer at its address.
 ANSWERS_WITHIN = 5.0
 #: Ray gives up a machine that starts too slowly, as a busy one does: its own cluster is tried so often.
 STARTS = 3
-#: Of the object store of a cluster on this machine: descriptions and sums are small.
+#: Bytes of the object store of a cluster on this machine, beside the model: descriptions and sums are small.
 STORE = 256 * 2**20
 
 
@@ -47,11 +51,13 @@ class Ray(Engine):
     def needs(self) -> Needs:
         return Needs(self.workers or self._room(), self.threads, self.gpus_per_worker)
 
-    def pool(self, work: bytes) -> Pool:
+    def pool(self, work: Work[Any, Any], model: Model) -> Pool:
         self.check()
         from eyeline.analyses.engines.ray_pool import RayPool
 
-        is_new = self._connect()
+        packed = pack(model)
+        assignment = assignment_by_name(work, model) if packed is None else assignment_packed(work)
+        is_new = self._connect(0 if packed is None else packed.n_bytes)
         import ray
 
         try:
@@ -60,7 +66,7 @@ class Ray(Engine):
                     f"No machine of the cluster has room for a worker of {self.threads} cores and {self.gpus_per_worker:g} GPUs.",
                     f"The cluster has: {_resources(ray.cluster_resources())}.",
                 )
-            return RayPool(work, self.needs(), shut_down=is_new)
+            return RayPool(assignment, packed, self.needs(), shut_down=is_new)
         except BaseException:
             if is_new:
                 ray.shutdown()
@@ -76,8 +82,8 @@ class Ray(Engine):
             for has in machines
         )
 
-    def _connect(self) -> bool:
-        """Connect to the cluster; gives whether the connection is new, and so ends with the run."""
+    def _connect(self, n_bytes: int) -> bool:
+        """Connect to the cluster; gives whether the connection is new, and so ends with the run. n_bytes: of the model."""
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # read when Ray starts: nothing is reported to anyone
         import ray
 
@@ -86,7 +92,7 @@ class Ray(Engine):
         address = self.address or os.environ.get("RAY_ADDRESS") or "local"
         quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
         if address == "local":
-            _start_here(max(os.cpu_count() or 1, (self.workers or 1) * self.threads), quiet)
+            _start_here(max(os.cpu_count() or 1, (self.workers or 1) * self.threads), STORE + n_bytes, quiet)
             return True
         _check_answers(address)
         try:
@@ -99,13 +105,13 @@ class Ray(Engine):
 HOW_TO_START = "Start one: ray start --head. Or leave out the address: Ray is then started on this machine."
 
 
-def _start_here(n_cpus: int, quiet: dict[str, Any]) -> None:
+def _start_here(n_cpus: int, store: int, quiet: dict[str, Any]) -> None:
     import ray
 
     for attempt in range(STARTS):
         try:
             ray.init(
-                address="local", num_cpus=n_cpus, include_dashboard=False, object_store_memory=STORE, _node_ip_address="127.0.0.1", **quiet
+                address="local", num_cpus=n_cpus, include_dashboard=False, object_store_memory=store, _node_ip_address="127.0.0.1", **quiet
             )
             return
         except Exception as error:  # Ray raises a plain Exception where a machine starts too slowly

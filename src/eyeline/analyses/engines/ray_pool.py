@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from eyeline.analyses.engines.packed_model import PackedModel
 from eyeline.analyses.engines.pool import Event, EventKind, Needs, Pool
-from eyeline.analyses.engines.worker import Worker, begin, reason
+from eyeline.analyses.engines.worker import Worker, begin, reason, versions
 from eyeline.errors import EyelineError
-from eyeline.version import __version__
 
 
 class RayWorker:
@@ -16,8 +16,8 @@ class RayWorker:
     def __init__(self) -> None:
         self._worker: Worker | None = None
 
-    def begin(self, version: str, work: bytes, threads: int) -> tuple[EventKind, Any]:
-        self._worker, event = begin(version, work, threads)
+    def begin(self, versions: dict[str, str], assignment: bytes, threads: int, packed: PackedModel | None) -> tuple[EventKind, Any]:
+        self._worker, event = begin(versions, assignment, threads, packed)
         return event
 
     def answer(self, shard: object) -> tuple[EventKind, Any]:
@@ -27,16 +27,26 @@ class RayWorker:
 
 
 class RayPool(Pool):
-    """Actors of the cluster that this process is connected to. The description of the work goes to each machine once.
+    """Actors of the cluster that this process is connected to.
 
+    assignment  what each worker is sent when it starts
+    packed      the model: it goes to each machine once, where all actors read it from the same memory; None: they open it by its name
     shut_down   whether the connection (and a cluster that was started for this run) ends with the pool
     """
 
-    def __init__(self, work: bytes, needs: Needs, *, shut_down: bool) -> None:
+    def __init__(self, assignment: bytes, packed: PackedModel | None, needs: Needs, *, shut_down: bool) -> None:
         import ray
 
         self._ray, self._needs, self._shut_down = ray, needs, shut_down
-        self._work = ray.put(work)
+        self._assignment = ray.put(assignment)
+        try:
+            self._packed = None if packed is None else ray.put(packed)
+        except ray.exceptions.ObjectStoreFullError as error:
+            size = "" if packed is None else f" of {packed.n_bytes / 1e9:.1f} GB"
+            raise EyelineError(
+                f"The object store of the Ray cluster has no room for the model{size}.",
+                "Start its machines with a larger one: ray start --object-store-memory=….",
+            ) from error
         self._class = ray.remote(RayWorker).options(
             num_cpus=needs.threads,
             num_gpus=needs.gpus_per_worker,
@@ -51,7 +61,7 @@ class RayPool(Pool):
     def start(self) -> int:
         number, self._started = self._started, self._started + 1
         actor = self._actors[number] = self._class.remote()
-        self._answers[actor.begin.remote(__version__, self._work, self._needs.threads)] = number
+        self._answers[actor.begin.remote(versions(), self._assignment, self._needs.threads, self._packed)] = number
         return number
 
     def send(self, worker: int, shard: object) -> None:

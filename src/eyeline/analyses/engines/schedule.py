@@ -181,4 +181,7 @@ class Schedule(Generic[AnyShard, AnySums]):
         if case.left == 0:
             case.failures = 0
             case.shard = case.shard.without(case.skipped)
-            self._tasks.appendleft(_Task(case, case.shard))
+            if case.shard.n_documents:
+                self._tasks.appendleft(_Task(case, case.shard))
+            else:
+                self._done[case.index] = ShardOutcome(None, dict(case.skipped))

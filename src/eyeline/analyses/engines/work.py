@@ -7,6 +7,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, Self, TypeVar
 
+from eyeline.models.model import Model
+
 
 class Shard(Protocol):
     """Some documents that are folded together. How a corpus is cut into shards does not depend on the engine or its workers."""
@@ -36,28 +38,28 @@ class Folded(Generic[AnySums]):
 
 
 class Work(ABC, Generic[AnyShard, AnySums]):
-    """What the workers of an analysis do. It is pickled, so it holds the name of a model, not the model."""
+    """What an analysis does with a model, whichever engine does it. It is pickled for workers, so it holds options, not the model."""
 
     @abstractmethod
-    def open(self) -> Callable[[AnyShard], Folded[AnySums]]:
-        """Called once in each worker: open the model, and give the function that folds a shard."""
+    def open(self, model: Model) -> Callable[[AnyShard], Folded[AnySums]]:
+        """Called once in each process that folds: the function that folds a shard with this model."""
 
 
 @dataclass(frozen=True)
 class ShardOutcome(Generic[AnySums]):
-    """A shard that is done. skipped: document → why it is not in the sums."""
+    """A shard that is done. sums: None where none of its documents is left; skipped: document → why it is not in the sums."""
 
-    sums: AnySums
+    sums: AnySums | None
     skipped: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Status:
-    """How far all workers together are, since the session began. alive: workers that have opened the model."""
+    """How far an engine is, since the session began. alive: workers that have opened the model; None: there are none."""
 
     documents: int
     tokens: int
-    alive: int
+    alive: int | None
 
 
 ReportStatus = Callable[[Status], None]

@@ -4,40 +4,49 @@ from __future__ import annotations
 
 import pickle
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import torch
+import transformers
+
+from eyeline.analyses.engines.packed_model import PackedModel
 from eyeline.analyses.engines.pool import EventKind
 from eyeline.errors import EyelineError
 from eyeline.version import __version__
 
 
+def versions() -> dict[str, str]:
+    """What every worker must have the same of. torch without its build: those for processors and for GPUs go together."""
+    return {"eyeline": __version__, "torch": torch.__version__.partition("+")[0], "transformers": transformers.__version__}
+
+
 class Worker:
     """The inside of a worker, the same for every engine.
 
-    version   of eyeline where the run was started
-    work      the pickled description; it is read only where the versions agree
-    threads   of torch
+    expected    the versions where the run was started
+    assignment  the pickled work; it is read only where the versions agree
+    threads     of torch
+    packed      the model, where it is not opened by name
     """
 
-    def __init__(self, version: str, work: bytes, threads: int) -> None:
-        if version != __version__:
-            raise EyelineError(
-                f"The worker on {socket.gethostname()} has eyeline {__version__}; the run was started with {version}.",
-                "Install the same version on every machine.",
-            )
-        import torch
-
+    def __init__(self, expected: Mapping[str, str], assignment: bytes, threads: int, packed: PackedModel | None = None) -> None:
+        for name, version in versions().items():
+            if expected.get(name) != version:
+                raise EyelineError(
+                    f"The worker on {socket.gethostname()} has {name} {version}; the run was started with {expected.get(name)}.",
+                    "Install the same version on every machine.",
+                )
         torch.set_num_threads(threads)
         try:
-            description = pickle.loads(work)  # noqa: S301 - written by the process that started this worker
+            description = pickle.loads(assignment)  # noqa: S301 - written by the process that started this worker
         except (AttributeError, ImportError) as error:
             raise EyelineError(
                 f"The worker on {socket.gethostname()} does not know the classes of this run ({error}).",
                 "A statistic of your own must stand in a module that every worker can import.",
             ) from error
         try:
-            self._fold: Callable[[Any], Any] = description.open()
+            self._fold: Callable[[Any], Any] = description.open(packed)
         except EyelineError as error:
             raise EyelineError(f"The worker on {socket.gethostname()} cannot begin.", *str(error).splitlines()) from error
 
@@ -51,10 +60,12 @@ class Worker:
             return "broke", reason(error)
 
 
-def begin(version: str, work: bytes, threads: int) -> tuple[Worker | None, tuple[EventKind, Any]]:
+def begin(
+    expected: Mapping[str, str], assignment: bytes, threads: int, packed: PackedModel | None = None
+) -> tuple[Worker | None, tuple[EventKind, Any]]:
     """A worker, and the kind and the value of its first event."""
     try:
-        return Worker(version, work, threads), ("ready", None)
+        return Worker(expected, assignment, threads, packed), ("ready", None)
     except EyelineError as error:
         return None, ("refused", error)
     except Exception as error:  # noqa: BLE001 - whatever it is, the run must hear of it

@@ -9,14 +9,17 @@ from pathlib import Path
 
 import numpy as np
 
+from eyeline.analyses.engines.choose import check_engine
+from eyeline.analyses.engines.engine import Engine
 from eyeline.analyses.grammar.examples import example_trace, examples_table
 from eyeline.analyses.grammar.relations import LABELS, gold_of, halves, rows_of
+from eyeline.analyses.grammar.score import GoldSentence, score_heads
 from eyeline.analyses.grammar.tally import Tally
 from eyeline.analyses.progress import ReportProgress, Steps
 from eyeline.analyses.provenance import provenance
 from eyeline.analyses.sampling import sample
 from eyeline.analyses.tables import head_name
-from eyeline.analyses.word_maps import MAX_TOKENS, each_word_map, read_words, reading_stack
+from eyeline.analyses.word_maps import MAX_TOKENS, read_words, reading_stack
 from eyeline.capture.selection import check_layers_of
 from eyeline.errors import Advice, TextError, nearest
 from eyeline.measures.governors import OFFSETS, WIDE_OFFSETS, best_offset
@@ -41,6 +44,7 @@ def syntax(
     max_tokens: int | None = MAX_TOKENS,
     layers: Iterable[int] | None = None,
     seed: int = 0,
+    engine: Engine | str = "local",
     progress: ReportProgress | None = None,
 ) -> Run:
     """How often the word that a head attends to most is the governor: for every relation, both directions, beside the best fixed offset.
@@ -52,6 +56,7 @@ def syntax(
     max_tokens  sentences of more tokens are dropped and counted, as are those with a word that the tokeniser drops
     layers      only these layers
     seed        for the choice of sentences and the two halves
+    engine      where: "local" (this process), "processes", "ray", or el.Ray(workers=8, …); the numbers are the same
 
     Tables: `syntax` (the best head for each relation), `syntax_heads` (every relation, head and direction), `syntax_examples`. Accuracies
     are in percent. `accuracy` is of the head that is best on the very data it is scored on, as in the paper; `accuracy_held_out` chooses
@@ -59,6 +64,7 @@ def syntax(
     the paper; `baseline_any` that of the offsets −20 to 20, for relations between distant words.
     """
     check_model(model)
+    check_engine(engine)
     if labels not in LABELS:
         raise TextError(f"Labels {labels!r}.", nearest(labels, LABELS))
     if min_count < 1:
@@ -74,19 +80,28 @@ def syntax(
     if not texts.sides:
         why = next(why for reasons in texts.reasons.values() for why in reasons.values()).splitlines()[0]
         raise TextError(f"None of the {len(chosen):,} sentences of {bank.name} could be used.", f"The first: {why}")
+    halves_of = halves(len(texts.kept), seed)
+    golds = [
+        GoldSentence(sides, gold_of(chosen[index], labels), half)
+        for sides, index, half in zip(texts.sides, texts.kept, halves_of, strict=True)
+    ]
+    scored = score_heads(model, golds, [chosen[index].id for index in texts.kept], layers, engine, Steps(progress).begin("sentences"))
+    tally, texts = scored.tally, texts.only(scored.kept)
     kept = [chosen[index] for index in texts.kept]
-    tally = Tally([gold_of(sentence, labels) for sentence in kept], halves(len(kept), seed))
-    each_word_map(model, texts, tally.update, layers=layers, report=Steps(progress).begin("sentences"))
+    if not kept:
+        raise TextError(f"Each of the {len(golds):,} sentences of {bank.name} broke its worker.", *scored.folded.reasons)
     rows = rows_of(tally.counts(), min_count)
     best = _best_table(tally, rows)
     tables = {"syntax": best, "syntax_heads": _heads_table(tally, rows), "syntax_examples": examples_table(model, texts, kept, tally, best)}
-    counts = {"given": len(chosen) + len(bank.skipped), "no_tree": len(bank.skipped), **texts.counts}
-    dropped = {"no_tree": dict(bank.skipped), **texts.dropped([sentence.id for sentence in chosen])}
+    counts = {"given": len(chosen) + len(bank.skipped), "no_tree": len(bank.skipped), **texts.counts, **scored.folded.counts}
+    dropped = {"no_tree": dict(bank.skipped), **texts.dropped([sentence.id for sentence in chosen]), **scored.folded.dropped}
     few = Words()("notice.few_relations", n=f"{min_count:,}") if min_count > 1 else Words()("notice.no_relations")
     notices = (*texts.notices(model), *(() if len(rows) > 1 else (few,)))
     seconds = {"all": round(time.monotonic() - started, 3)}
     return Run(
-        replace(facts, counts=counts, dropped=dropped, notices=notices, seconds=seconds), tables, example_trace(model, kept, tally.golds)
+        replace(facts, counts=counts, dropped=dropped, notices=notices, seconds=seconds, engine=scored.folded.engine),
+        tables,
+        example_trace(model, kept, tally.golds),
     )
 
 

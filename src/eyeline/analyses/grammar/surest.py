@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
+import numpy as np
 import torch
 
 from eyeline.analyses.word_maps import WordMaps
@@ -10,6 +13,8 @@ from eyeline.analyses.word_maps import WordMaps
 SHORTEST, LONGEST = 4, 14
 #: So many are kept for each relation; more than are drawn, since treebanks repeat themselves ("Thank you.").
 KEPT = 6
+#: Layer → how sure, which sentence: [relation, head, direction, kept].
+SurestParts = Mapping[int, tuple[np.ndarray, np.ndarray]]
 
 
 class Surest:
@@ -32,10 +37,24 @@ class Surest:
         sure = (weights[short] @ member[:, None].to(weights.dtype)) / count  # [sentence, head, direction, relation]
         sure = sure.masked_fill(count == 0, -1).permute(3, 1, 2, 0).cpu()  # [relation, head, direction, sentence]
         which = torch.tensor([maps.sentences[index] for index in short]).expand_as(sure)
-        if maps.layer in self._best:
-            sure, which = torch.cat([self._best[maps.layer][0], sure], -1), torch.cat([self._best[maps.layer][1], which], -1)
-        top = sure.topk(min(KEPT, sure.shape[-1]), -1)
-        self._best[maps.layer] = top.values, which.gather(-1, top.indices)
+        self._take(maps.layer, sure, which)
+
+    def _take(self, layer: int, sure: torch.Tensor, which: torch.Tensor) -> None:
+        """Keep the surest; of equals, those that came first. sure, which: [relation, head, direction, sentence]"""
+        if layer in self._best:
+            sure, which = torch.cat([self._best[layer][0], sure], -1), torch.cat([self._best[layer][1], which], -1)
+        order = sure.argsort(dim=-1, descending=True, stable=True)[..., :KEPT]
+        self._best[layer] = sure.gather(-1, order), which.gather(-1, order)
+
+    def parts(self) -> SurestParts:
+        """Everything that is known, to be merged with that of other sentences."""
+        return {layer: (sure.numpy(), which.numpy()) for layer, (sure, which) in self._best.items()}
+
+    def merge(self, parts: SurestParts, indices: Sequence[int]) -> None:
+        """Take in what is known of other sentences. indices: what their indices 0, 1, … are here."""
+        names = torch.tensor(indices)
+        for layer, (sure, which) in parts.items():
+            self._take(layer, torch.from_numpy(sure), names[torch.from_numpy(which)])
 
     def sentences(self, relation: int, layer: int, head: int, direction: int) -> list[int]:
         """The indices of the sentences, surest first."""

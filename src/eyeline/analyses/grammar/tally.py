@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 
 from eyeline.analyses.grammar.relations import ALL, Gold
-from eyeline.analyses.grammar.surest import Surest
+from eyeline.analyses.grammar.surest import Surest, SurestParts
 from eyeline.analyses.word_maps import WordMaps
 from eyeline.measures.governors import at_offset, most_attended
+
+
+@dataclass(frozen=True)
+class TallySums:
+    """What some sentences add to a tally. right: layer → [half, relation, head, direction]; surest: of these sentences, from index 0"""
+
+    right: Mapping[int, np.ndarray]
+    surest: SurestParts
 
 
 class Tally:
     """How often each head was right about each relation, in each half of the sentences.
 
     golds, half   of each sentence: what its words are scored against, and which half it is in
-    names         every relation of these sentences, "all" first
+    names         every relation of these sentences, "all" first; or those that are given, of more sentences than these
     right         layer → [half, relation, head, direction]
     """
 
-    def __init__(self, golds: Sequence[Gold], half: Sequence[int]) -> None:
+    def __init__(self, golds: Sequence[Gold], half: Sequence[int], names: Sequence[str] | None = None) -> None:
         self.golds, self.half = golds, half
-        self.names = [ALL, *sorted({name for gold in golds for name in gold.relations})]
+        self.names = [ALL, *sorted({name for gold in golds for name in gold.relations})] if names is None else list(names)
         self.right: dict[int, np.ndarray] = {}
         self.surest = Surest(len(self.names))
         self._number = {name: number for number, name in enumerate(self.names)}
@@ -40,6 +49,25 @@ class Tally:
         sums = (flat @ of_relation).reshape(n_heads, 2, 2, len(self.names)).permute(2, 3, 0, 1)  # [half, relation, head, direction]
         self.right[maps.layer] = self.right.get(maps.layer, 0) + sums.double().cpu().numpy()
         self.surest.update(maps, weights.gather(-1, judged), of_relation)
+
+    def sums(self) -> TallySums:
+        """What these sentences add to the tally of more."""
+        return TallySums(self.right, self.surest.parts())
+
+    def merge(self, sums: TallySums, indices: Sequence[int]) -> None:
+        """Take in what sentences of these indices add."""
+        for layer, right in sums.right.items():
+            self.right[layer] = self.right.get(layer, 0) + right
+        self.surest.merge(sums.surest, indices)
+
+    def only(self, kept: Sequence[int]) -> Tally:
+        """The same tally without the sentences that are not kept, none of which may have been counted."""
+        if len(kept) == len(self.golds):
+            return self
+        other = Tally([self.golds[index] for index in kept], [self.half[index] for index in kept], self.names)
+        position_of = {index: position for position, index in enumerate(kept)}
+        other.merge(self.sums(), [position_of.get(index, -1) for index in range(len(self.golds))])
+        return other
 
     def _gold_of(self, maps: WordMaps) -> tuple[torch.Tensor, ...]:
         """Governors, judged words, which words are real, [sentence, word] each; and [sentence · word, half · relation]."""

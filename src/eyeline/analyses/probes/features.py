@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from eyeline.analyses.progress import ReportStep
-from eyeline.analyses.word_maps import WordMaps, WordTexts, each_word_map, read_words, reading_stack
+from eyeline.analyses.engines.engine import Engine
+from eyeline.analyses.engines.fold import PartsFolded, fold_parts
+from eyeline.analyses.engines.parts import Part, parts_of
+from eyeline.analyses.engines.work import Folded, Work
+from eyeline.analyses.progress import ReportWork
+from eyeline.analyses.word_maps import WordMaps, WordTexts, read_words, reading_stack, word_maps_of_batch
+from eyeline.capture.collect import Sides
 from eyeline.capture.selection import check_layers_of
 from eyeline.errors import Advice, ModelError, StorageError, TextError
 from eyeline.models.model import Model
+from eyeline.models.reinitialise import reinitialised
 from eyeline.text.treebank.sentence import Sentence
 
 #: Maps larger than this together lie in a temporary file that is mapped into memory.
@@ -104,6 +110,46 @@ def heads_of(model: Model, layers: Iterable[int] | None) -> Heads:
     return Heads(tuple(layer for layer, _ in named), tuple(head for _, head in named))
 
 
+@dataclass(frozen=True)
+class RecordWork(Work[Part[Sides], tuple[np.ndarray, ...]]):
+    """The word-level maps of these heads on sentences, each [unit, unit, head] in half precision, for any engine.
+
+    random_seed   of the random network that takes the model's place; None: the model itself
+    """
+
+    heads: Heads
+    random_seed: int | None
+
+    def open(self, model: Model) -> Callable[[Part[Sides]], Folded[tuple[np.ndarray, ...]]]:
+        network = model if self.random_seed is None else reinitialised(model, self.random_seed)
+
+        def fold(part: Part[Sides]) -> Folded[tuple[np.ndarray, ...]]:
+            return Folded(recorded_maps(network, part, self.heads), sum(len(side.source) for side in part.items))
+
+        return fold
+
+
+def recorded_maps(model: Model, part: Part[Sides], heads: Heads) -> tuple[np.ndarray, ...]:
+    """The maps of each sentence of a part: [unit, unit, head]"""
+    layers = sorted(set(heads.layers))
+    by_layer: list[list[np.ndarray]] = [[] for _ in part.items]
+
+    def receive(maps: WordMaps) -> None:
+        weights = maps.weights.half().permute(0, 2, 3, 1).cpu().numpy()  # [sentence, unit, unit, head]
+        for row, n in enumerate(maps.n_words):
+            own = [*range(n), *range(maps.width, weights.shape[1])]
+            of_sentence = weights[row][np.ix_(own, own)]
+            if not np.isfinite(of_sentence).all():
+                raise ModelError(
+                    f"{model.name}: attention in layer {maps.layer} is not a number in sentence {part.names[row]}.",
+                    "Open it in float32: el.load(name, dtype=torch.float32).",
+                )
+            by_layer[row].append(of_sentence)
+
+    word_maps_of_batch(model, part.items, receive, layers=layers)
+    return tuple(np.concatenate(maps, 2) for maps in by_layer)
+
+
 class Maps:
     """The word-level maps of some sentences, each [unit, unit, head], words first and special tokens behind; half precision."""
 
@@ -118,28 +164,40 @@ class Maps:
         """[unit, unit, head], float32"""
         return torch.from_numpy(self._of(index)).float()
 
-    def record(self, model: Model, gold: GoldSentences, report: ReportStep | None = None) -> None:
-        """Run a model over the sentences, overwriting what was there."""
-        layers = sorted(set(self.heads.layers))
-        first_of = {layer: self.heads.layers.index(layer) for layer in layers}
-
-        def receive(maps: WordMaps) -> None:
-            weights = maps.weights.half().permute(0, 2, 3, 1).cpu().numpy()  # [sentence, unit, unit, head]
-            first, n_heads = first_of[maps.layer], weights.shape[-1]
-            for row, (sentence, n) in enumerate(zip(maps.sentences, maps.n_words, strict=True)):
-                own = [*range(n), *range(maps.width, weights.shape[1])]
-                part = weights[row][np.ix_(own, own)]
-                if not np.isfinite(part).all():
-                    raise ModelError(
-                        f"{model.name}: attention in layer {maps.layer} is not a number in sentence {gold.sentences[sentence].id}.",
-                        "Open it in float32: el.load(name, dtype=torch.float32).",
-                    )
-                self._of(sentence)[:, :, first : first + n_heads] = part
-
-        each_word_map(model, gold.texts, receive, layers=layers, report=report)
+    def put(self, index: int, maps: np.ndarray) -> None:
+        """Write the maps of a sentence: [unit, unit, head]"""
+        self._of(index)[:] = maps
 
     def _of(self, index: int) -> np.ndarray:
         return self._block[self.starts[index] : self.starts[index + 1]].reshape(self.shapes[index])
+
+
+def record_maps(
+    model: Model,
+    homes: Sequence[tuple[GoldSentences, Maps]],
+    *,
+    random_seed: int | None = None,
+    engine: Engine | str = "local",
+    report: ReportWork | None = None,
+) -> PartsFolded:
+    """Run a model, or a random network in its place, over the sentences of some treebanks; their maps are overwritten."""
+    sides: list[Sides] = []
+    names: list[str] = []
+    batches: list[list[int]] = []
+    home_of: list[tuple[Maps, int]] = []  # of each sentence
+    for gold, maps in homes:
+        batches += [[len(sides) + index for index in batch] for batch in model.in_batches(gold.texts.sides)]
+        sides += gold.texts.sides
+        names += [sentence.id for sentence in gold.sentences]
+        home_of += [(maps, index) for index in range(len(gold))]
+
+    def put(part: Part[Sides], recorded: tuple[np.ndarray, ...]) -> None:
+        for index, of_sentence in zip(part.indices, recorded, strict=True):
+            maps, position = home_of[index]
+            maps.put(position, of_sentence)
+
+    work = RecordWork(homes[0][1].heads, random_seed)
+    return fold_parts(work, model, parts_of(sides, batches, names), put, engine, report)
 
 
 def _room(n_numbers: int, in_memory: int) -> np.ndarray:

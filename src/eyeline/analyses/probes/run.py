@@ -10,7 +10,9 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from eyeline.analyses.probes.features import GoldSentences, Heads, Maps, heads_of, read_gold
+from eyeline.analyses.engines.choose import check_engine
+from eyeline.analyses.engines.engine import Engine
+from eyeline.analyses.probes.features import GoldSentences, Heads, Maps, heads_of, read_gold, record_maps
 from eyeline.analyses.probes.parse import Probe, parses_table
 from eyeline.analyses.probes.results import ProbeResult, learning_table, probes_table, weights_of, weights_table
 from eyeline.analyses.probes.scorers import AttentionAndWords, AttentionOnly, DistancesAndWords, Scorer, right_branching
@@ -23,8 +25,7 @@ from eyeline.analyses.sampling import sample
 from eyeline.analyses.word_maps import MAX_TOKENS
 from eyeline.errors import Advice, TextError
 from eyeline.models.model import Model, check_model
-from eyeline.models.reinitialise import reinitialised
-from eyeline.results.facts import CorpusFacts, ProbeOptions
+from eyeline.results.facts import CorpusFacts, EngineFacts, ProbeOptions
 from eyeline.results.probes.facts import TrainingFacts, WordVectorFacts
 from eyeline.results.probes.trained import ProbeWords, TrainedProbes
 from eyeline.results.run import Run
@@ -53,6 +54,7 @@ def probe(
     seeds: int = SEEDS,
     epochs: int = EPOCHS,
     seed: int = 0,
+    engine: Engine | str = "local",
     progress: ReportProgress | None = None,
 ) -> Run:
     """Train probes that find every word's governor from attention, on one treebank, and score them on another.
@@ -66,12 +68,15 @@ def probe(
     seeds       each probe is trained so many times, with other starting weights in another order; tables give the mean
     epochs      how often each sentence is seen at most; the paper has one. A tenth of the training sentences is held out: training ends
                 where the loss on them has not fallen by one per cent in five epochs, and the weights of the best epoch are kept
+    engine      where attention is recorded: "local" (this process), "processes", "ray", or el.Ray(workers=8, …); the numbers are the
+                same. Probes are trained in this process
 
     Tables: probes (unlabelled attachment scores in percent, without and with punctuation, the interval of the first from resampled
     sentences), probes_learning (the learning curve of each training), probe_weights (which heads the probes use) and probe_parses (some
     sentences parsed).
     """
     check_model(model)
+    check_engine(engine)
     if not 0 <= seed <= MOST_SEED:
         raise TextError(f"seed={seed}.", f"Give a whole number from 0 to {MOST_SEED}.")
     for name, value in (("seeds", seeds), ("epochs", epochs), ("limit", limit), ("max_tokens", max_tokens)):
@@ -92,7 +97,7 @@ def probe(
     }
     vectors = glove_vectors(glove, golds) if glove is not None else model_vectors(model, golds)
     held_out = held_out_sentences(len(golds["train"]), seed)
-    bench = _Bench(golds, vectors, heads_of(model, layers), seeds, epochs, seed, Steps(progress, N_STEPS), held_out)
+    bench = _Bench(golds, vectors, heads_of(model, layers), seeds, epochs, seed, Steps(progress, N_STEPS), engine, held_out)
     results = bench.run(model)
     numbers = None if layers is None else tuple(sorted(set(bench.heads.layers)))
     options = ProbeOptions(limit, max_tokens, numbers, seeds, epochs, seed, vectors.name)
@@ -113,6 +118,7 @@ def probe(
         dropped={"no_tree": dict(score.skipped), **golds["test"].texts.dropped([sentence.id for sentence in score.sentences])},
         words=WordVectorFacts(vectors.name, vectors.n_dims, round(vectors.covered, 4)),
         notices=golds["test"].texts.notices(model),
+        engine=bench.engine_facts,
         seconds={"all": round(time.monotonic() - started, 1), **{name: round(took, 1) for name, took in bench.seconds.items()}},
     )
     tables = {
@@ -139,9 +145,11 @@ class _Bench:
     epochs: int
     seed: int
     steps: Steps
+    engine: Engine | str
     held_out: Sequence[int]  # training sentences, by index, that tell when to stop
     parameters: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)  # of the probes with attention, as the first seed left them
     seconds: dict[str, float] = field(default_factory=lambda: {"recording": 0.0, "training": 0.0})
+    engine_facts: EngineFacts | None = None
 
     def run(self, model: Model) -> list[ProbeResult]:
         """Every row of the table. The maps of the trained network make room for those of the random one."""
@@ -165,20 +173,19 @@ class _Bench:
             self.fit("attention-only", attention, parts),
             self.fit(f"attention + {words}", both, parts),
         ]
-        self.record(reinitialised(model, self.seed), parts, "recording the random network")
+        self.record(model, parts, "recording the random network", self.seed)
         random = self.fit(f"attention + {words}, random init", both, parts)
         del self.parameters[random.name]  # its network is gone: nothing can be asked of it
         return [*results, replace(random, weights=())]
 
-    def record(self, model: Model, parts: dict[str, ProbeData], step: str) -> None:
-        started, total, before, report = time.monotonic(), sum(map(len, parts.values())), 0, self.steps.begin(step)
-        for part in parts.values():
-
-            def report_part(done: int, of: int | None, tokens: int = 0, before: int = before) -> None:
-                report(before + done, total)
-
-            part.maps.record(model, part.gold, report_part)
-            before += len(part)
+    def record(self, model: Model, parts: dict[str, ProbeData], step: str, random_seed: int | None = None) -> None:
+        """The maps of all sentences, those of both treebanks in one pass."""
+        started = time.monotonic()
+        homes = [(part.gold, part.maps) for part in parts.values()]
+        folded = record_maps(model, homes, random_seed=random_seed, engine=self.engine, report=self.steps.begin(step))
+        for name, why in folded.skipped.items():
+            raise TextError(f"Sentence {name} broke the worker that read it, twice: {why}.", "Leave it out of the treebank.")
+        self.engine_facts = folded.engine
         self.seconds["recording"] += time.monotonic() - started
 
     def fit(self, name: str, make: Callable[[torch.Generator], Scorer], parts: dict[str, ProbeData]) -> ProbeResult:

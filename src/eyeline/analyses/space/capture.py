@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from eyeline.analyses.engines.engine import Engine
+from eyeline.analyses.engines.fold import PartsFolded, fold_parts
+from eyeline.analyses.engines.parts import Part, parts_of
+from eyeline.analyses.engines.work import Folded, Work
 from eyeline.analyses.prepare import Preparation, documents_of
-from eyeline.analyses.progress import ReportStep
+from eyeline.analyses.progress import ReportWork
 from eyeline.analyses.space.shared_inputs import InputKeeper, SharedInputs
 from eyeline.capture.collect import Collector, Sides
+from eyeline.capture.projections.record import LayerKey
 from eyeline.capture.selection import check_layers
 from eyeline.capture.stack import Stack
 from eyeline.errors import Advice, ModelError, TextError, TraceError
@@ -54,11 +59,48 @@ class CapturedStack:
 
 @dataclass(frozen=True)
 class Captured:
-    """What one pass over a corpus left behind; counts as in a run, seconds of the forward passes and of reading."""
+    """What one pass over a corpus left behind; counts as in a run, seconds of the forward passes and of reading. folded: where it ran"""
 
     stacks: dict[str, CapturedStack]
     counts: dict[str, int]
     seconds: float
+    folded: PartsFolded = field(default_factory=PartsFolded)
+
+
+@dataclass(frozen=True)
+class CapturedText:
+    """One text: stack → what was recorded; inputs: what enters each layer, [key, hidden], where it was kept."""
+
+    stacks: dict[str, Stack]
+    inputs: dict[LayerKey, np.ndarray]
+
+
+@dataclass(frozen=True)
+class CaptureWork(Work[Part[Sides], tuple[CapturedText, ...]]):
+    """Records texts, for any engine. layers, heads: of each stack; keep: weights, queries …; shared: also what keys are made of."""
+
+    layers: dict[str, tuple[int, ...]]
+    heads: dict[str, tuple[int, ...]]
+    keep: tuple[str, ...]
+    shared: bool
+
+    def open(self, model: Model) -> Callable[[Part[Sides]], Folded[tuple[CapturedText, ...]]]:
+        keeper = InputKeeper(model, self.layers) if self.shared else None
+
+        def fold(part: Part[Sides]) -> Folded[tuple[CapturedText, ...]]:
+            collector = Collector(model.layout, self.layers, self.keep)
+            inputs: list[dict[LayerKey, np.ndarray]] = [{} for _ in part.items]
+            if keeper is None:
+                model.stream_layers(part.items, collector.receive)
+            else:
+                inputs = keeper.stream(part.items, collector.receive)
+            texts = tuple(
+                CapturedText({name: _few_heads(stack, self.heads[name]) for name, stack in collector.stacks(row, sides).items()}, entered)
+                for row, (sides, entered) in enumerate(zip(part.items, inputs, strict=True))
+            )
+            return Folded(texts, sum(len(sides.source) for sides in part.items))
+
+        return fold
 
 
 def capture_space(
@@ -72,7 +114,8 @@ def capture_space(
     seed: int = 0,
     values: bool = False,
     shared: bool = False,
-    report: ReportStep | None = None,
+    engine: Engine | str = "local",
+    report: ReportWork | None = None,
 ) -> Captured:
     """Run the texts through the model, batch by batch, and keep what is needed of them. shared: also what keys are made of."""
     if not model.gives.recorded:
@@ -84,10 +127,12 @@ def capture_space(
     preparation = Preparation(model, max_tokens)
     read: list[Sides] = []
     tags: list[tuple[str, ...]] = []
+    names: list[str] = []
     for document in documents_of(corpus, model, pairs=False, limit=limit, max_tokens=max_tokens, seed=seed):
         for sides in preparation.read(document):
             read.append(sides)
             tags.append(document.tags)
+            names.append(f"document {preparation.counts['documents']} (line {document.line})")
     if not read:
         counts = preparation.counts
         raise TextError(
@@ -96,29 +141,29 @@ def capture_space(
         )
     _check_room(read, numbers, model, chosen)
     started = time.monotonic()
-    keep = ("weights", "queries", "keys", "values") if values else ("weights", "queries", "keys")
-    stacks_of_text: dict[int, dict[str, Stack]] = {}
-    tokens = 0
-    inputs = InputKeeper(model, chosen) if shared else None
-    for batch in model.in_batches(read):
-        collector = Collector(model.layout, chosen, keep)
-        group = [read[i] for i in batch]
-        if inputs is None:
-            model.stream_layers(group, collector.receive)
-        else:
-            inputs.stream(group, batch, collector.receive)
-        for position, i in enumerate(batch):
-            stacks_of_text[i] = {name: _few_heads(stack, numbers[name]) for name, stack in collector.stacks(position, read[i]).items()}
-            tokens += len(read[i].source)
-        if report is not None:
-            report(len(stacks_of_text), len(read), tokens)
-    ordered = [stacks_of_text.pop(i) for i in range(len(read))]
-    stacks = {name: _joined([text[name] for text in ordered], tags, numbers[name], values) for name in chosen}
+    inputs = InputKeeper(model, chosen) if shared else None  # refuses a model without a common space
+    captured: dict[int, CapturedText] = {}
+    work = CaptureWork(chosen, numbers, ("weights", "queries", "keys", "values") if values else ("weights", "queries", "keys"), shared)
+    parts = parts_of(read, model.in_batches(read), names)
+    folded = fold_parts(work, model, parts, lambda part, texts: captured.update(zip(part.indices, texts, strict=True)), engine, report)
+    if not captured:
+        raise TextError(f"Each of the {len(read):,} texts of {corpus.name} broke its worker.", *folded.reasons)
+    kept = sorted(captured)
+    tags = [tags[index] for index in kept]
+    ordered = [captured.pop(index) for index in kept]
+    stacks = {name: _joined([text.stacks[name] for text in ordered], tags, numbers[name], values) for name in chosen}
     if inputs is not None:
-        stacks = {name: replace(stack, shared=inputs.inputs_of(name, stack.layers, numbers[name])) for name, stack in stacks.items()}
+        entered = [text.inputs for text in ordered]
+        stacks = {
+            name: replace(stack, shared=inputs.inputs_of(entered, name, stack.layers, numbers[name])) for name, stack in stacks.items()
+        }
     for stack in stacks.values():
         _check_finite(stack, model)
-    return Captured(stacks, dict(preparation.counts), time.monotonic() - started)
+    used: dict[str, int] = {**preparation.counts, **folded.counts}
+    if folded.left_out:
+        lost = [read[index] for index in folded.left_out]
+        used |= {"texts": len(kept), "tokens": used["tokens"] - sum(len(side.source) + len(side.target or ()) for side in lost)}
+    return Captured(stacks, used, time.monotonic() - started, folded)
 
 
 def _check_heads(model: Model, stack: str, layers: Sequence[int], heads: Collection[int] | None) -> tuple[int, ...]:

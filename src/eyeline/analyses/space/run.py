@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from eyeline.analyses.engines.choose import check_engine
+from eyeline.analyses.engines.engine import Engine
 from eyeline.analyses.prepare import unknown_tokens
 from eyeline.analyses.progress import ReportProgress, ReportStep, Steps
 from eyeline.analyses.provenance import corpus_facts, provenance
@@ -57,6 +59,7 @@ def space(
     limit: int | None = None,
     max_tokens: int | None = None,
     seed: int = 0,
+    engine: Engine | str = "local",
     progress: ReportProgress | None = None,
 ) -> Space:
     """The queries and keys of every head of a corpus in one picture, and how far each picture can be trusted.
@@ -76,6 +79,8 @@ def space(
                   1,000 tokens. Fidelity is then that of projections fitted on the paragraphs alone; else it is cross-validated
     layers, heads which; all unless given
     limit, max_tokens, seed   as in `analyse`
+    engine        where the texts go through the model: "local" (this process), "processes", "ray", or el.Ray(workers=8, …); the
+                  numbers are the same. Pictures are made in this process
     progress      called after each batch of texts, then while heads are fitted or projected (`analyses.progress`)
 
     >>> import eyeline as el
@@ -85,6 +90,7 @@ def space(
     ((1, 2, 27, 2), 'fitted')
     """
     check_model(model)
+    check_engine(engine)
     corpus = Corpus.of(corpus)
     chosen = check_options(of, project, gauge, dims, shared_scale, Agreement(distance, correlate, dims))
     how = chosen.project
@@ -94,7 +100,7 @@ def space(
         None if layers is None else tuple(layers), None if heads is None else tuple(sorted(heads)), limit, max_tokens, seed, background,
         distance, correlate,
     )  # fmt: skip
-    given = {"layers": options.layers, "heads": heads, "limit": limit, "max_tokens": max_tokens, "seed": seed}
+    given = {"layers": options.layers, "heads": heads, "limit": limit, "max_tokens": max_tokens, "seed": seed, "engine": engine}
     steps = Steps(progress, 1 + (1 if of == "shared" else STEPS_OF_A_STACK[how]) * len(model.layout.stacks))
     report = steps.begin("texts")
     captured = capture_space(model, corpus, values=of == "values", shared=of == "shared", report=report, **given)  # type: ignore[arg-type]
@@ -117,6 +123,8 @@ def space_of(
     facts = replace(
         facts,
         counts=dict(captured.counts),
+        dropped=captured.folded.dropped,
+        engine=captured.folded.engine,
         notices=(
             *facts.notices,
             *unknown_tokens(captured.counts),

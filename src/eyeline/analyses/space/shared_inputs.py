@@ -10,7 +10,7 @@ import torch
 
 from eyeline.capture.collect import Sides
 from eyeline.capture.layer import LayerAttention, Receive
-from eyeline.capture.projections.record import Projection
+from eyeline.capture.projections.record import LayerKey, Projection
 from eyeline.errors import Advice, ModelError
 from eyeline.models.model import Model
 from eyeline.models.projections import projections, watching_layer_inputs
@@ -35,13 +35,13 @@ class SharedInputs:
 
 
 class InputKeeper:
-    """Keeps what enters the layers of a model, while batches of texts go through it."""
+    """Gives what enters the layers of a model, while batches of texts go through it."""
 
     def __init__(self, model: Model, layers: Mapping[str, Sequence[int]]) -> None:
         self._model = model
         self._known = projections(model)
-        self._kept: dict[tuple[str, int], dict[int, np.ndarray]] = {(stack, layer): {} for stack in layers for layer in layers[stack]}
-        for stack, layer in self._kept:
+        self._chosen = {(stack, layer) for stack in layers for layer in layers[stack]}
+        for stack, layer in sorted(self._chosen):
             self._key(stack, layer)
 
     def _key(self, stack: str, layer: int) -> Projection:
@@ -57,27 +57,30 @@ class InputKeeper:
             )
         return known.key
 
-    def stream(self, sides: Sequence[Sides], indices: Sequence[int], receive: Receive) -> None:
-        """One batch of texts through the model; `indices` are their numbers."""
+    def stream(self, sides: Sequence[Sides], receive: Receive) -> list[dict[LayerKey, np.ndarray]]:
+        """One batch of texts through the model; gives what enters the chosen layers, for each text: [key, hidden]"""
+        kept: list[dict[LayerKey, np.ndarray]] = [{} for _ in sides]
         with watching_layer_inputs(self._model, self._known, "key") as entered:
 
             def receive_and_keep(layer: LayerAttention) -> None:
                 receive(layer)
-                kept, vectors = self._kept.get((layer.stack, layer.layer)), entered(layer)
-                if kept is not None and vectors is not None:
-                    for position, index in enumerate(indices):
-                        kept[index] = _copied(vectors[position, : layer.n_keys[position]])
+                key, vectors = (layer.stack, layer.layer), entered(layer)
+                if key in self._chosen and vectors is not None:
+                    for position, inputs in enumerate(kept):
+                        inputs[key] = _copied(vectors[position, : layer.n_keys[position]])
 
             self._model.stream_layers(sides, receive_and_keep)
+        return kept
 
-    def inputs_of(self, stack: str, layers: Sequence[int], heads: Sequence[int]) -> SharedInputs:
+    def inputs_of(
+        self, texts: Sequence[Mapping[LayerKey, np.ndarray]], stack: str, layers: Sequence[int], heads: Sequence[int]
+    ) -> SharedInputs:
         """All texts of a stack, one after the other."""
-        by_layer = [self._kept[stack, layer] for layer in layers]
         projections = [self._key(stack, layer) for layer in layers]
         counts = self._model.layout.heads_by_layer(stack)
         shared = [[head * len(part.weight) // counts[layer] for head in heads] for layer, part in zip(layers, projections, strict=True)]
         return SharedInputs(
-            inputs=np.stack([np.concatenate([kept[index] for index in sorted(kept)]) for kept in by_layer]),
+            inputs=np.stack([np.concatenate([inputs[stack, layer] for inputs in texts]) for layer in layers]),
             weights=tuple(part.weight[chosen] for part, chosen in zip(projections, shared, strict=True)),
             biases=tuple(None if part.bias is None else part.bias[chosen] for part, chosen in zip(projections, shared, strict=True)),
             rotary=any(self._known[stack, layer].rotary for layer in layers),

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from eyeline.heads import HeadRef
 from eyeline.hosts.cli.corpus import numbers
+from eyeline.hosts.cli.corpus_options import Address, EngineOption, GpusPerWorker, Workers, chosen_engine
 from eyeline.hosts.cli.language import Language
 from eyeline.hosts.cli.models import ModelName
 from eyeline.hosts.cli.progress import progress_bars
@@ -35,6 +36,10 @@ def coreference(
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at what cannot be used, instead of counting it.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the coreference run that the folder holds.")] = False,
+    engine: EngineOption = "local",
+    workers: Workers = None,
+    address: Address = None,
+    gpus_per_worker: GpusPerWorker = None,
     language: Language = "en",
 ) -> None:
     """How often each head attends from a mention to its antecedent, beside three rules.
@@ -50,13 +55,14 @@ def coreference(
     from eyeline.results.status import writing_run
     from eyeline.text.coreference.read import read_coreference
 
+    where = chosen_engine(engine, workers, address, gpus_per_worker)
     check_free(output, "coreference", overwrite=overwrite)
     corpus = read_coreference(file, kind=kind, strict=strict)
     loaded = load(model)
     with writing_run(output, "coreference", overwrite=overwrite), progress_bars() as report_progress:
         run = score(
             loaded, corpus, limit=limit, max_tokens=max_tokens, first_window=first_window, layers=chosen, seed=seed, strict=strict,
-            progress=report_progress,
+            engine=where, progress=report_progress,
         )  # fmt: skip
         report = write_report(run.save(output), language)
     table = Table("method", "head", *(f"{name} (%)" for name in GROUPS), box=None, header_style="bold")

@@ -12,6 +12,7 @@ from rich.table import Table as Printed
 
 from eyeline.heads import HeadRef
 from eyeline.hosts.cli.corpus import numbers
+from eyeline.hosts.cli.corpus_options import Address, EngineOption, GpusPerWorker, Workers, chosen_engine
 from eyeline.hosts.cli.language import Language
 from eyeline.hosts.cli.models import ModelName
 from eyeline.hosts.cli.progress import progress_bars
@@ -36,6 +37,10 @@ def syntax(
     seed: Annotated[int, typer.Option(help="For the choice of sentences and the two halves.")] = 0,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at a sentence that is no tree, instead of skipping it.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the syntax run that the folder holds.")] = False,
+    engine: EngineOption = "local",
+    workers: Workers = None,
+    address: Address = None,
+    gpus_per_worker: GpusPerWorker = None,
     language: Language = "en",
 ) -> None:
     """How well single heads find the governor of a word (the word it depends on), for every relation of a treebank.
@@ -51,6 +56,7 @@ def syntax(
     from eyeline.results.status import writing_run
     from eyeline.text.treebank.read import read_treebank
 
+    where = chosen_engine(engine, workers, address, gpus_per_worker)
     check_free(output, "syntax", overwrite=overwrite)
     opened = read_treebank(treebank, strict=strict)
     loaded = load(model)
@@ -64,6 +70,7 @@ def syntax(
             max_tokens=max_tokens,
             layers=chosen,
             seed=seed,
+            engine=where,
             progress=report_progress,
         )
         report = write_report(run.save(output), language)

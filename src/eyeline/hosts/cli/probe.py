@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from eyeline.hosts.cli.corpus import numbers
+from eyeline.hosts.cli.corpus_options import Address, EngineOption, GpusPerWorker, Workers, chosen_engine
 from eyeline.hosts.cli.language import Language
 from eyeline.hosts.cli.models import ModelName
 from eyeline.hosts.cli.progress import progress_bars
@@ -38,6 +39,10 @@ def probe(
     seed: Annotated[int, typer.Option(help="For everything that is drawn at random.")] = 0,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at a sentence that is no tree, instead of skipping it.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the probe run that the folder holds.")] = False,
+    engine: EngineOption = "local",
+    workers: Workers = None,
+    address: Address = None,
+    gpus_per_worker: GpusPerWorker = None,
     language: Language = "en",
 ) -> None:
     """Find the governor of every word from the attention of all heads at once: a small classifier, beside baselines without attention.
@@ -56,6 +61,7 @@ def probe(
     from eyeline.text.treebank.read import read_treebank
     from eyeline.words import Words
 
+    where = chosen_engine(engine, workers, address, gpus_per_worker)
     check_free(output, "probe", overwrite=overwrite)
     scored = read_treebank(treebank, strict=strict)
     learnt = None if train is None else read_treebank(train, strict=strict)
@@ -63,7 +69,7 @@ def probe(
     with writing_run(output, "probe", overwrite=overwrite), progress_bars() as report_progress:
         run = run_probe(
             loaded, scored, train=learnt, glove=glove, limit=limit, max_tokens=max_tokens, layers=chosen, seeds=seeds, epochs=epochs,
-            seed=seed, progress=report_progress,
+            seed=seed, engine=where, progress=report_progress,
         )  # fmt: skip
         report = write_report(run.save(output), language)
     table = Table("probe", "governors found", "95 %", "with punctuation", "epochs")

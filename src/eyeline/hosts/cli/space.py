@@ -11,7 +11,7 @@ import typer
 from rich.markup import escape
 
 from eyeline.hosts.cli.corpus import numbers
-from eyeline.hosts.cli.corpus_options import Column, CorpusPath, Kind, Split
+from eyeline.hosts.cli.corpus_options import Address, Column, CorpusPath, EngineOption, GpusPerWorker, Kind, Split, Workers, chosen_engine
 from eyeline.hosts.cli.language import Language
 from eyeline.hosts.cli.models import ModelName
 from eyeline.hosts.cli.progress import progress_bars
@@ -79,13 +79,17 @@ def space(
     pictures: Pictures = None,
     red: Red = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the space that the folder holds.")] = False,
+    engine: EngineOption = "local",
+    workers: Workers = None,
+    address: Address = None,
+    gpus_per_worker: GpusPerWorker = None,
     language: Language = "en",
 ) -> None:
     """The queries and keys of every head in one picture, so that near means attends, and how far each picture can be trusted.
 
     [dim]eyeline space articles.txt --limit 50 -o run[/dim]
     """
-    chosen, pairs = {"layers": numbers(layers), "heads": numbers(heads)}, named_pairs(red or [])
+    chosen_layers, chosen_heads, pairs = numbers(layers), numbers(heads), named_pairs(red or [])
     if shared and of not in ("queries-keys", "shared"):
         raise typer.BadParameter(f"--shared and --of {of} do not go together.")
     of = "shared" if shared else of
@@ -100,6 +104,7 @@ def space(
     from eyeline.text.corpora.read import read_corpus
     from eyeline.views.space import space_view
 
+    where = chosen_engine(engine, workers, address, gpus_per_worker)
     check_free(output, "space", overwrite=overwrite)
     opened, loaded = read_corpus(corpus, kind=kind, column=column, split=split), load(model)
     check_red_pairs(loaded, opened, pairs, of=of, limit=limit, max_tokens=max_tokens, seed=seed)
@@ -107,7 +112,8 @@ def space(
         result = joint_space(
             loaded, opened, of=of, project=project, gauge=gauge, dims=dims, shared_scale=shared_scale,
             distance=distance, correlate=correlate, background=background,
-            limit=limit, max_tokens=max_tokens, seed=seed, progress=report_progress, **chosen,
+            limit=limit, max_tokens=max_tokens, seed=seed, layers=chosen_layers, heads=chosen_heads,
+            engine=where, progress=report_progress,
         )  # fmt: skip
         result.save(output, vectors=vectors)
         space_view(result, pairs=pairs, language=language).save(output / PAGE)
@@ -232,6 +238,10 @@ def _summary(trust: FidelitySummary | None, held_out: str) -> str:
 
 
 def _skipped(counts: Mapping[str, int]) -> None:
-    for what, reason in (("too_long", "longer than --max-tokens or the model allows"), ("unreadable", "not readable as text")):
+    for what, reason in (
+        ("too_long", "longer than --max-tokens or the model allows"),
+        ("unreadable", "not readable as text"),
+        ("broke", "each broke the worker that read it, twice (named in run.json)"),
+    ):
         if counts.get(what):
             console.print(f"{counts[what]:,} of {counts['documents']:,} documents skipped: {reason}.", highlight=False)
