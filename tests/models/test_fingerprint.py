@@ -125,3 +125,12 @@ def test_a_pass_does_not_change_the_fingerprint_and_the_same_weights_have_the_sa
     model.trace(TEXT, "it ran" if "cross" in family.layers else None)
     assert str(model.fingerprint) == before
     assert str(el.wrap(family.model(), tiny_tokenizer()).fingerprint) == before
+
+
+def test_the_same_files_have_the_same_fingerprint_from_every_path(tmp_path, monkeypatch):
+    for folder in ("one", "two"):
+        bert().save_pretrained(tmp_path / folder)
+        tiny_tokenizer().save_pretrained(tmp_path / folder)
+    monkeypatch.chdir(tmp_path)
+    fingerprints = {str(el.load(path).fingerprint) for path in ("one", tmp_path / "one", "two")}
+    assert len(fingerprints) == 1  # workers open a model by its whole path, another machine elsewhere

@@ -14,8 +14,9 @@ from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 SAMPLE = 8  # numbers of each tensor
-#: Attributes of modules that PyTorch and transformers keep for themselves: they do not change what a pass computes.
-BOOKKEEPING = frozenset(vars(nn.Module())) | {"_is_hf_initialized", "_is_hooked", "_compiled_call_impl"}
+#: Attributes of modules that PyTorch and transformers keep for themselves: they do not change what a pass computes. Among them
+#: is the path: another machine, or another working folder, has the same model elsewhere.
+BOOKKEEPING = frozenset(vars(nn.Module())) | {"_is_hf_initialized", "_is_hooked", "_compiled_call_impl", "name_or_path"}
 #: Modules whose hooks only look on: transformers' own, to report attention, and those of a pass that another thread follows.
 OWN_HOOKS = ("transformers.utils.output_capturing", "eyeline.capture.projections.watch")
 PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype)

@@ -10,6 +10,7 @@ import torch
 
 import eyeline as el
 from eyeline.analyses.causes.answer import ask
+from eyeline.analyses.causes.erased_texts import candidates
 from eyeline.analyses.causes.faithfulness import DECILES, Faithfulness, erasure_scores
 from eyeline.analyses.corpus.merge import merge_runs
 from eyeline.errors import ModelError
@@ -50,10 +51,27 @@ def slow_scores(model: el.Model, scores: np.ndarray) -> tuple[float, float, floa
 def test_erasure_is_that_of_one_pass_for_each_text_by_hand(open_model) -> None:
     model = open_model()
     answered = ask(model, model.read(PLAIN))
+    drawn = np.random.default_rng(0)
+    orders = {name: drawn.random(len(answered.text)) for name in ("one", "two")}
+    computed = erasure_scores(answered, orders, candidates(answered))
+    for name, scores in orders.items():
+        assert np.allclose(computed[name], slow_scores(model, scores), atol=1e-5)
+
+
+def test_a_set_of_tokens_that_several_orders_erase_runs_once() -> None:
+    model = decoder()
+    answered = ask(model, model.read(PLAIN))
     scores = np.random.default_rng(0).random(len(answered.text))
-    special, last = answered.text.special, answered.answer.position
-    allowed = [i for i in range(len(scores)) if not special[i] and (answered.answer.kind == "label" or i != last)]
-    assert np.allclose(erasure_scores(answered, scores, allowed), slow_scores(model, scores), atol=1e-5)
+    n_texts: list[int] = []
+    watch = answered.hf.register_forward_hook(lambda _module, _inputs, outputs: n_texts.append(len(outputs.logits)))
+    try:
+        erasure_scores(answered, {"one": scores}, candidates(answered))
+        alone = sum(n_texts)
+        n_texts.clear()
+        erasure_scores(answered, {"one": scores, "two": 2 * scores}, candidates(answered))
+    finally:
+        watch.remove()
+    assert sum(n_texts) == alone
 
 
 @pytest.mark.parametrize("open_model", [masked, decoder, classifier], ids=lambda f: f.__name__)

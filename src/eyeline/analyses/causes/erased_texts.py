@@ -15,7 +15,7 @@ from eyeline.capture.opening.tiny_pass import no_cache
 from eyeline.text.tokenized import TokenizedText
 
 #: Tokens that go through the model together.
-TOGETHER = 4096
+TOGETHER = 2048
 
 
 def candidates(answered: AnsweredText) -> tuple[int, ...]:

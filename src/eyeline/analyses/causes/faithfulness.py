@@ -124,8 +124,7 @@ class Faithfulness(Statistic):
         scores = {name: self._scores(name, subject, sides) for name in self._allowed}
         drawn = random.Random(f"{self._seed} random {answered.text.ids}")  # noqa: S311
         scores[RANDOM] = np.array([drawn.random() for _ in range(len(answered.text))])
-        for name, values in scores.items():
-            sums = erasure_scores(answered, values, allowed)
+        for name, sums in erasure_scores(answered, scores, allowed).items():
             self.add(SumKey("all", 0, self.name, (name,)), np.array([[*sums, *(value**2 for value in sums), 1.0]]), range(1))
 
     def _scores(self, name: str, subject: Subject, sides: Sides) -> np.ndarray:
@@ -148,12 +147,21 @@ class Faithfulness(Statistic):
         return {self.name: Table.from_rows(rows, ("method", *COLUMNS, *(f"{column}_error" for column in COLUMNS), "texts"))}
 
 
-def erasure_scores(answered: AnsweredText, scores: np.ndarray, allowed: Sequence[int]) -> tuple[float, float, float]:
-    """Comprehensiveness, sufficiency and AOPC of one order of tokens for one text. scores: [token]"""
-    top = {share: top_tokens(scores, allowed, share) for share in (*SHARES, *DECILES)}
-    without = [top[share] for share in SHARES]
-    alone = [tuple(position for position in allowed if position not in top[share]) for share in SHARES]
-    steps = [top[share] for share in DECILES]
-    whole, *rest = probabilities(answered, [(), *without, *alone, *steps])
-    n = len(SHARES)
-    return comprehensiveness(whole, rest[:n]), sufficiency(whole, rest[n : 2 * n]), aopc(whole, rest[2 * n :])
+def erasure_scores(answered: AnsweredText, scores: dict[str, np.ndarray], allowed: Sequence[int]) -> dict[str, tuple[float, float, float]]:
+    """Comprehensiveness, sufficiency and AOPC of several orders of tokens for one text. scores: name → [token]
+
+    Orders agree on many of the sets that are erased: all run together, and each set runs once.
+    """
+    erased: list[tuple[int, ...]] = [()]
+    for values in scores.values():
+        top = {share: top_tokens(values, allowed, share) for share in (*SHARES, *DECILES)}
+        erased += [top[share] for share in SHARES]
+        erased += [tuple(position for position in allowed if position not in top[share]) for share in SHARES]
+        erased += [top[share] for share in DECILES]
+    whole, *rest = probabilities(answered, erased)
+    n, each = len(SHARES), 2 * len(SHARES) + len(DECILES)
+    results = {}
+    for i, name in enumerate(scores):
+        part = rest[i * each : (i + 1) * each]
+        results[name] = (comprehensiveness(whole, part[:n]), sufficiency(whole, part[n : 2 * n]), aopc(whole, part[2 * n :]))
+    return results
