@@ -11,6 +11,7 @@ import type { Kind, State, View } from "./core/input/contract";
 import { captionOf } from "./core/words/caption";
 import { keyChange } from "./core/state/keyboard";
 import { labelsWith, type Labels } from "./core/words/labels";
+import { drawnNote } from "./core/reading/quantity";
 import { Reader } from "./core/reading/reading";
 import { Redraw } from "./core/schedule";
 import { change, settle, shownKind } from "./core/state/state";
@@ -241,6 +242,7 @@ class Frame {
 
   private titles(): void {
     this.heading.replaceChildren(this.instance.title(), el("span", { class: "caption" }, this.instance.caption()));
+    this.note.about(drawnNote(this.view.spec, this.state, this.labels));
   }
 
   private fail(error: unknown): void {

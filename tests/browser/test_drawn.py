@@ -41,6 +41,7 @@ def test_the_head_view_draws_what_the_switch_says_and_names_it(show: Callable[..
     assert by_pair[strongest] * largest == pytest.approx(float(quantity.weights[0, 1][strongest]), abs=1e-3 * largest)
     assert any(weight < 0 for weight in by_pair.values()) == bool((quantity.weights[0, 1] < -0.02 * largest).any())
     assert shown.page.get_by_text(f"Gradient × attention → {quantity.quantity.answer.strip()}").count() == 1
+    assert "Gradient × attention estimates what the answer rests on" in shown.page.locator(".note").inner_text()
     shown.page.locator("select[name=drawn]").select_option("1")
     shown.until("state.drawn === 1 && scene.lines.length > 0 && scene.lines.every((line) => line.head === -1)")
     assert not shown.errors

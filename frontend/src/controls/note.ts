@@ -30,6 +30,8 @@ function written(block: Block): HTMLElement {
 export interface Note {
   line: HTMLElement;
   dialog: HTMLDialogElement;
+  /** What the drawing shows, and what it does not. */
+  about(text: string): void;
   /** The keys of the view on screen. */
   help(text: string): void;
 }
@@ -53,9 +55,11 @@ export function note(labels: Labels): Note {
     if (!inside) dialog.close();
   });
   const keys = el("span", { class: "keys", "aria-label": labels.keyboard });
+  const words = el("span", {}, labels.note);
   return {
-    line: el("p", { class: "note" }, el("span", {}, labels.note, " ", opener), keys),
+    line: el("p", { class: "note" }, el("span", {}, words, " ", opener), keys),
     dialog,
+    about: (text) => (words.textContent = text),
     help: (text) => (keys.textContent = text),
   };
 }

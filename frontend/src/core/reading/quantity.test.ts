@@ -3,7 +3,7 @@ import { lineSet } from "../../marks/lines";
 import { coarser, signedShades, ZERO } from "../../marks/heatmap";
 import type { QuantitySpec, Spec } from "../input/contract";
 import { ENGLISH, labelsWith } from "../words/labels";
-import { arrayOf, drawnOf, drawnTitle, drawnWhole, quantityName, shownNumber, signedArray } from "./quantity";
+import { arrayOf, drawnNote, drawnOf, drawnTitle, drawnWhole, quantityName, shownNumber, signedArray } from "./quantity";
 import { settle } from "../state/state";
 
 const gradient: QuantitySpec = {
@@ -28,6 +28,13 @@ const spec = {
 } as Spec;
 
 describe("what is drawn", () => {
+  it("is named in the note below the drawing", () => {
+    expect(drawnNote(spec, { drawn: 0 }, ENGLISH)).toBe(ENGLISH.note);
+    expect(drawnNote(spec, { drawn: 1 }, ENGLISH)).toContain("Gradient × attention estimates what the answer rests on");
+    const norms = { ...spec, quantities: [attention, { ...gradient, method: "norms", answer: "" }] } as Spec;
+    expect(drawnNote(norms, { drawn: 1 }, ENGLISH)).toContain("Norm-weighted attention estimates what each token takes");
+  });
+
   it("is attention where a view says nothing", () => {
     expect(drawnOf({ ...spec, quantities: undefined }, { drawn: 3 }).method).toBe("attention");
     expect(settle({ ...spec, quantities: undefined }, { drawn: 3 }).drawn).toBe(0);

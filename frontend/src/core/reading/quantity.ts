@@ -38,6 +38,13 @@ export function drawnTitle(spec: Spec, state: State, labels: Labels, attention: 
   return quantityName(quantity, labels) + (answer ? ` → ${answer}` : "");
 }
 
+/** What the drawing shows, and what it does not, in a sentence. */
+export function drawnNote(spec: Spec, state: Pick<State, "drawn">, labels: Labels): string {
+  const quantity = drawnOf(spec, state);
+  if (quantity.method === "attention") return labels.note;
+  return (quantity.answer ? labels.note_answer : labels.note_parts).replace("{n}", quantityName(quantity, labels));
+}
+
 /** A number as it is shown: weights with three decimals, other quantities with three digits; with a true minus sign. */
 export function shownNumber(part: number, unit: number): string {
   if (unit === 1 && part >= 0) return part.toFixed(3);

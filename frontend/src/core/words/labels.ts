@@ -111,6 +111,8 @@ export const ENGLISH = {
   switch_hint_combined: "Heads are combined here: show each of them to switch off a line.",
   switch_hint_whole: "No heads in this quantity: click a line, or right click a cell, to hide the key from the query in all heads ({n}).",
   note: "Attention shows where information may flow, not why the model decided.",
+  note_answer: "{n} estimates what the answer rests on. Switching parts off tests it.",
+  note_parts: "{n} estimates what each token takes from the others, not why the model decided.",
   note_link: "What this means",
   note_page: "",
   close: "Close",
