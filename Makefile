@@ -11,9 +11,9 @@ WORKSPACE ?= eyeline-workspace
 OPTIONS ?=
 # Test processes, with one thread each.
 WORKERS ?= 2
-EXTRAS := gguf,notebook,plots,app,embed,corpora,datasets,remote,ray,dev
+EXTRAS := gguf,notebook,plots,app,embed,corpora,datasets,remote,ray,docs,dev
 
-.PHONY: run sample comes-up test test-all test-clients test-families test-cluster test-lowest test-adapters check format frontend bench setup system clean attack
+.PHONY: run sample comes-up test test-all test-clients test-families test-cluster test-lowest test-adapters check format frontend docs bench setup system clean attack
 
 # The app, until Ctrl-C.
 run: $(READY)
@@ -91,6 +91,11 @@ format: $(READY)
 # Rebuild the scripts of the front end, which are committed.
 frontend: $(NODE_READY)
 	cd frontend && npm run build
+
+# The site of the documentation, in out/site: open out/site/index.html, no server is needed. A warning is an error.
+docs: $(READY)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "Open out/site/index.html in a browser."
 
 # Attacks on everything that reads what others wrote; writes the table of docs/trust.md. Loopback only.
 attack: $(READY)

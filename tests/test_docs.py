@@ -21,7 +21,9 @@ def blocks(language: str) -> list:
     blocks = []
     for page in PAGES:
         for index, block in enumerate(re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)):
-            blocks.append(pytest.param(block, id=f"{page.relative_to(ROOT)}-{index}"))
+            path = str(page.relative_to(ROOT))
+            translated = re.search(r"\b(ja|ko)\b", path)  # the same examples as in English, with other comments
+            blocks.append(pytest.param(block, id=f"{path}-{index}", marks=[pytest.mark.slow] if translated else []))
     return blocks
 
 
