@@ -9,7 +9,7 @@ import transformers as t
 
 import eyeline as el
 from eyeline.text.encode import encode
-from eyeline.text.written import describe
+from eyeline.text.written import describe, written_token
 from tests.capture.families import TINY, tiny_tokenizer
 from tests.text.sample_tokenisers import ALL, TRAINED
 
@@ -63,3 +63,17 @@ def test_a_notice_is_kept_when_a_trace_is_saved(tmp_path):
     trace.save(tmp_path / "x.safetensors")
     assert el.traces.open_trace(tmp_path / "x.safetensors").notices == trace.notices
     assert np.array_equal(el.traces.open_trace(tmp_path / "x.safetensors").weights, trace.weights)
+
+
+def test_a_predicted_part_of_a_character_is_shown_as_its_bytes():
+    tokenizer = TRAINED["byte-level"]()
+    vocabulary = tokenizer.get_vocab()
+    assert written_token(tokenizer, vocabulary["ç"]) == "<0xE7>"
+    assert written_token(tokenizer, vocabulary["a"]) == "a"
+    hf = t.GPT2LMHeadModel(t.GPT2Config(vocab_size=len(tokenizer), n_embd=8, n_layer=1, n_head=1, n_positions=16)).eval()
+    hf.lm_head.weight = torch.nn.Parameter(torch.zeros(len(tokenizer), 8))
+    with torch.no_grad():
+        hf.lm_head.weight[vocabulary["ç"]] = hf.transformer.ln_f.bias.fill_(1.0) * 5
+    prediction = el.wrap(hf, tokenizer, name="bytes").trace("a b").prediction
+    assert prediction is not None
+    assert prediction.choices[0].tokens[0] == "<0xE7>"

@@ -56,5 +56,11 @@ def spans_of_ids(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int]) -> tupl
     return text, spans if end == len(text) else None
 
 
+def written_token(tokenizer: PreTrainedTokenizerBase, number: int) -> str:
+    """One token as it would be written, with its leading space; a part of a character as its bytes, `<0xE7 0x8C>`."""
+    decoded = str(tokenizer.decode([number]))
+    return show_ids(tokenizer, [number])[0] if "\ufffd" in decoded else decoded
+
+
 def _decode(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int]) -> str:
     return str(tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False))

@@ -15,6 +15,7 @@ from eyeline.capture.interventions.stored import StoredPass
 from eyeline.errors import ModelError, TextError, TraceError
 from eyeline.models.passes import Passes
 from eyeline.text.tokenized import TokenizedText
+from eyeline.text.written import written_token
 
 #: How many tokens or labels a prediction names, and how long an answer within the text may be.
 TOP, LONGEST_SPAN = 10, 30
@@ -147,7 +148,7 @@ class Answerer:
         best = row.float().softmax(-1).topk(min(top, len(row)))
         ids = tuple(best.indices.tolist())
         tokenizer = self.passes.tokenizer
-        shown = tuple(str(i) if tokenizer is None else str(tokenizer.decode([i])) for i in ids)
+        shown = tuple(str(i) if tokenizer is None else written_token(tokenizer, i) for i in ids)
         return Choices(position, shown, ids, tuple(best.values.tolist()))
 
     def _name(self, label: int) -> str:

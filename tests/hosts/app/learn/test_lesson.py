@@ -8,9 +8,6 @@ import pytest
 from eyeline.hosts.app.learn.lesson import (
     ACROSS,
     CAT,
-    CROSS,
-    CROSS_SOURCE,
-    CROSS_TARGET,
     LONG,
     MIDDLE,
     PREVIOUS,
@@ -23,11 +20,13 @@ from eyeline.hosts.app.learn.lesson import (
     SOFT,
     STEPS,
     TIRED,
+    translation_facts,
 )
 from eyeline.hosts.app.learn.measured import measured
 from eyeline.hosts.app.messages import LANGUAGES, Say
 from eyeline.measures.targets import mass_at_offset
 from eyeline.results.trace.numbers import key_numbers, pair_weight
+from eyeline.sample.translation.examples import by_written_words, measured_translator, sample_translation
 
 
 @pytest.fixture(scope="module")
@@ -86,10 +85,17 @@ def test_step_4_it_looks_across_the_border_at_cat(trace):
     assert shown.text.tokens[shown.weights[*ACROSS, index].argmax()] == "cat"
 
 
-def test_step_4_the_shares_of_the_illustration_add_up_to_1():
-    assert len(CROSS) == len(CROSS_TARGET)
-    np.testing.assert_allclose(np.array(CROSS).sum(axis=1), 1)
-    assert {len(row) for row in CROSS} == {len(CROSS_SOURCE)}
+def test_step_4_the_translator_aligns_words_as_the_text_says():
+    translator = measured_translator()
+    facts = translation_facts()
+    assert (facts["aligning"], facts["straying"]) == (str(translator.best.ref), str(translator.least.ref))
+    assert translator.exact > 0.95
+    assert translator.best.aligned > 0.8
+    assert translator.least.aligned < 0.5
+    shown = by_written_words(sample_translation("cat-fr")).only
+    weights = shown.weights[translator.best.layer, translator.best.head]
+    looked_at = {word: shown.key_text.tokens[row.argmax()] for word, row in zip(shown.query_text.tokens, weights, strict=True)}
+    assert {"chat": "cat", "noir": "black", "tapis": "mat"}.items() <= looked_at.items()
 
 
 def test_step_5_twelve_layers_of_twelve_heads(trace):

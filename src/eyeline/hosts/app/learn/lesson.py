@@ -10,6 +10,7 @@ from eyeline.capture.trace import Trace
 from eyeline.hosts.app.learn.measured import measured
 from eyeline.results.head_roles import HeadRole
 from eyeline.results.trace.numbers import key_numbers, pair_weight, received_by_last, special_and_words, weights_on
+from eyeline.sample.translation.examples import measured_translator
 
 #: The lesson is written for this model; every number in its texts is read from it, or from `measured.json`.
 MODEL = "e5-small"
@@ -24,16 +25,6 @@ ACROSS = (11, 6)
 SAT = 3  # the index of *sat* in CAT
 #: Layers in which heads rest on [CLS] and [SEP].
 MIDDLE = range(4, 9)
-#: Where translation looks, as an illustration: written by hand, not by a model. Rows: French words; columns: English words.
-CROSS_SOURCE, CROSS_TARGET = ("the", "cat", "sat", "on", "the", "mat"), ("le", "chat", "s’assit", "sur", "le", "tapis")
-CROSS = (
-    (0.80, 0.15, 0.00, 0.00, 0.05, 0.00),
-    (0.10, 0.85, 0.05, 0.00, 0.00, 0.00),
-    (0.00, 0.20, 0.75, 0.05, 0.00, 0.00),
-    (0.00, 0.00, 0.10, 0.85, 0.05, 0.00),
-    (0.05, 0.00, 0.00, 0.05, 0.80, 0.10),
-    (0.00, 0.00, 0.00, 0.05, 0.10, 0.85),
-)
 Facts = dict[str, str]
 Tracer = Callable[..., Trace]
 
@@ -100,7 +91,21 @@ def vector_facts(trace: Tracer) -> Facts:
 
 
 def pair_facts(trace: Tracer) -> Facts:
-    return {"it_cat": share(pair_weight(trace(CAT, "It purred."), *ACROSS, "it", "cat"))}
+    return {"it_cat": share(pair_weight(trace(CAT, "It purred."), *ACROSS, "it", "cat")), **translation_facts()}
+
+
+def translation_facts() -> Facts:
+    """What was measured on the small translator."""
+    translator = measured_translator()
+    best, least = translator.best, translator.least
+    return {
+        "exact": f"{translator.exact:.0%}",
+        "unseen": str(translator.sentences),
+        "aligning": str(best.ref),
+        "aligned": f"{best.aligned:.0%}",
+        "straying": str(least.ref),
+        "astray": f"{least.aligned:.0%}",
+    }
 
 
 def layer_facts(trace: Tracer) -> Facts:

@@ -7,9 +7,10 @@ import streamlit as st
 from eyeline.capture.trace import Trace
 from eyeline.hosts.app.figures import tables
 from eyeline.hosts.app.figures.tables import Column
-from eyeline.hosts.app.learn.lesson import CROSS, CROSS_SOURCE, CROSS_TARGET, PREVIOUS, SAT, Step, shown_value
+from eyeline.hosts.app.learn.lesson import PREVIOUS, SAT, Step, shown_value
 from eyeline.hosts.app.learn.measured import measured
 from eyeline.hosts.app.learn.switch_off import show_switched_off
+from eyeline.hosts.app.learn.translation import show_translation
 from eyeline.hosts.app.messages import Say
 from eyeline.results.trace.numbers import key_numbers
 
@@ -30,16 +31,6 @@ def show_numbers(say: Say, trace: Trace) -> None:
         Column(say("learn.vectors.column_value"), [*(f"{row.value:.3f}" for row in numbers), ""]),
         Column(say("learn.vectors.column_taken"), [*(f"{row.taken:z.3f}" for row in numbers), f"{output:.3f}"]),
     )
-
-
-def show_translation(say: Say, trace: Trace) -> None:
-    """Cross attention as an illustration."""
-    st.caption(say("learn.self.cross_title"))
-    columns = (
-        Column(word, [f"{row[index]:.2f}" for row in CROSS], parts=[row[index] for row in CROSS]) for index, word in enumerate(CROSS_SOURCE)
-    )
-    tables.show(Column("", CROSS_TARGET, "token"), *columns)
-    st.caption(say("learn.self.cross_note"))
 
 
 def show_roles(say: Say, trace: Trace) -> None:
