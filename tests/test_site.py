@@ -93,10 +93,10 @@ def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(si
 @pytest.mark.browser
 def test_the_site_is_searched_from_disk_in_three_languages(site, browser):
     page = browser.new_page()
-    asked = []
-    page.on("request", lambda request: asked.append(request.url))
+    requests = []
+    page.on("request", lambda request: requests.append(request.url))
     for words in ("entropy", "アテンション", "어텐션"):
         page.goto(f"{(site / 'index.html').as_uri()}?q={words}")  # the page searches for what its address asks
         page.locator(".md-search-result__item").first.wait_for(timeout=60_000)
     page.close()
-    assert [address for address in asked if address.startswith("http")] == []
+    assert [address for address in requests if address.startswith("http")] == []
