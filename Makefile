@@ -13,7 +13,7 @@ OPTIONS ?=
 WORKERS ?= 2
 EXTRAS := gguf,notebook,plots,app,embed,corpora,datasets,remote,ray,docs,dev
 
-.PHONY: run sample comes-up test test-all test-clients test-families test-cluster test-lowest test-adapters check format frontend docs bench setup system clean attack
+.PHONY: run sample comes-up test test-all test-clients test-families test-cluster test-lowest test-adapters check format frontend docs bench setup system clean attack gallery
 
 # The app, until Ctrl-C.
 run: $(READY)
@@ -100,6 +100,10 @@ docs: $(READY)
 # Attacks on everything that reads what others wrote; writes the table of docs/trust.md. Loopback only.
 attack: $(READY)
 	$(BIN)/python -m tests.attack
+
+# Every head of the embedded models as plain pages, ready for any static host; open out/gallery/index.html. What was measured before is kept.
+gallery: $(READY)
+	$(BIN)/eyeline gallery all -o out/gallery
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.cost.capture

@@ -73,6 +73,12 @@ def chunks(view: ViewData, language: str) -> Iterator[bytes]:
         f'<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<noscript>{NO_SCRIPT}</noscript>\n<main id="view"></main>\n'
         f'<script type="application/json" id="eyeline-view">'
     ).encode()
+    yield from data_chunks(view, language)
+    yield f'</script>\n<script type="module">\n{code.code_of(view.kind, "page")}</script>\n</body>\n</html>\n'.encode()
+
+
+def data_chunks(view: ViewData, language: str) -> Iterator[bytes]:
+    """The view as JSON that can stand in a script, in pieces; with the words of the page, where it is not English."""
     labels = "" if language == "en" else f'"labels":{inert(Words(language).part("view"))},'
     yield f'{{"kind":{inert(view.kind)},{labels}"spec":{inert(view.spec)},"arrays":{{'.encode()
     for number, (name, array) in enumerate(view.arrays.items()):
@@ -80,7 +86,7 @@ def chunks(view: ViewData, language: str) -> Iterator[bytes]:
         yield f'{"," if number else ""}{inert(name)}:{header[:-1]},"data":"'.encode()
         yield base64.b64encode(array.data)
         yield b'"}'
-    yield f'}}}}</script>\n<script type="module">\n{code.code_of(view.kind, "page")}</script>\n</body>\n</html>\n'.encode()
+    yield b"}}"
 
 
 def frame(page: str) -> str:

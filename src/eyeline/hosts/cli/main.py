@@ -26,6 +26,7 @@ from eyeline.hosts.cli.causes import circuit as circuit_command
 from eyeline.hosts.cli.causes import faithfulness as faithfulness_command
 from eyeline.hosts.cli.causes import heads as causes_command
 from eyeline.hosts.cli.corpus import numbers
+from eyeline.hosts.cli.gallery import command as gallery_command
 from eyeline.hosts.cli.models import ModelName
 from eyeline.hosts.cli.plain_help import PlainCommand, PlainGroup
 from eyeline.hosts.cli.terminal import console, new_console, print_notices
@@ -48,6 +49,7 @@ GROUPS: dict[str, tuple[Callable[..., None], ...]] = {
         corpus_commands.merge,
         space_commands.space,
         space_commands.compare,
+        gallery_command.gallery,
     ),
     "Causes": (causes_command.causes, circuit_command.circuit, faithfulness_command.faithfulness),
     "Grammar and coreference": (grammar_commands.syntax, coreference_command.coreference, probe_command.probe, parse_command.parse),

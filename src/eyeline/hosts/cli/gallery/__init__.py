@@ -1,0 +1,1 @@
+"""`eyeline gallery`."""
