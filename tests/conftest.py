@@ -18,6 +18,7 @@ import torch
 import eyeline as el
 from eyeline.models.embedded import embedded
 from tests.shared_models import changed_models, guarded
+from tests.short_fits import short_fits
 
 torch.set_num_threads(1)
 pytest_plugins = ["tests.tiers"]
@@ -67,6 +68,13 @@ def smollm2() -> el.Model:
 @pytest.fixture(scope="session")
 def cat(minilm: el.Model) -> el.Trace:
     return minilm.trace("The cat sat on the mat.", "It purred.")
+
+
+@pytest.fixture
+def quick_pictures() -> Iterator[None]:
+    """Spaces are fitted in a few steps."""
+    with short_fits():
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,8 @@ from eyeline.hosts.cli import main as cli
 from eyeline.sample.text import sample_text
 from tests.coverage_page import KINDS, PAGE, answers, page_text
 
+pytestmark = pytest.mark.usefixtures("quick_pictures")
+
 
 def test_every_section_is_answered_and_every_page_exists():
     sections = page_text().split("\n## ")[1:]

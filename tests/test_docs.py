@@ -11,6 +11,8 @@ import pytest
 
 from eyeline.hosts.cli import main as cli
 
+pytestmark = pytest.mark.usefixtures("quick_pictures")
+
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted(ROOT.glob("README*.md")), ROOT / "AGENTS.md", *sorted((ROOT / "docs").rglob("*.md"))]
 OTHERS = [ROOT / name for name in ("SECURITY.md", "llms.txt", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md")]

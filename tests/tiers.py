@@ -7,6 +7,7 @@ A test that drives a browser and fails runs once more, since a busy machine can 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -62,3 +63,9 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str) -> str | None:
     """A packed file holds the second in which it was packed: as a test's name, it would differ between the processes of pytest-xdist."""
     return "gzip" if isinstance(val, bytes) and val.startswith(b"\x1f\x8b") else None
+
+
+def slow_but(quick: Iterable[Any], values: Iterable[Any]) -> list[Any]:
+    """The values of a parameter: a test with one of `quick` is in every tier, with another it is slow."""
+    kept = list(quick)
+    return [value if value in kept else pytest.param(value, marks=pytest.mark.slow) for value in values]

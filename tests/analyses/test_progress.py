@@ -17,6 +17,8 @@ from eyeline.text.treebank.read import Sentence
 from tests.analyses.causes.tiny import decoder
 from tests.laws.statistics import tiny_model
 
+pytestmark = pytest.mark.usefixtures("quick_pictures")
+
 TEXTS = ["the cat sat on the mat .", "a dog ran home , and it purred .", "the dog and the cat ran a very long way home ."]
 WORDS = [
     ("the", "cat", "sat", "home", "."),

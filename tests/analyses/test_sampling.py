@@ -23,6 +23,8 @@ from eyeline.text.encode_many import encode_many
 from eyeline.text.treebank.read import Sentence
 from tests.laws.statistics import tiny_model
 
+pytestmark = pytest.mark.usefixtures("quick_pictures")
+
 #: Item i has FIRST + i words, by which it is recognised.
 FIRST, N_ITEMS, LIMIT, SEED = 4, 20, 5, 7
 LENGTHS = range(FIRST, FIRST + N_ITEMS)

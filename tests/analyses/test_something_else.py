@@ -8,6 +8,8 @@ import eyeline as el
 from eyeline.errors import EyelineError, ModelError, TraceError
 from tests.laws.statistics import tiny_model
 
+pytestmark = pytest.mark.usefixtures("quick_pictures")
+
 TEXT = "the cat sat on the mat ."
 MASKED = "the [MASK] sat ."
 

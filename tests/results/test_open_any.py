@@ -14,6 +14,8 @@ from tests.laws.statistics import tiny_model
 from tests.results.test_run_parts import made_up
 from tests.storage.test_old_name import OLD
 
+pytestmark = pytest.mark.usefixtures("quick_pictures")
+
 TEXTS = ["the cat sat on the mat .", "a dog ran home ."]
 
 

@@ -17,6 +17,8 @@ from eyeline.measures.space.fitted_projection import fit_projections
 from tests.capture.families import FAMILIES, SPECIAL, TINY, WORDS, tiny_tokenizer
 from tests.laws.statistics import tiny_model
 
+pytestmark = pytest.mark.usefixtures("quick_pictures")
+
 TEXTS = ["the cat sat on the mat .", "a dog ran home , and it purred .", "dog", "the dog and the cat ran a very long way home ."]
 PAIRS = [(TEXTS[0], TEXTS[1]), (TEXTS[3], TEXTS[2])]  # what an encoder-decoder read, and what it wrote
 

@@ -16,6 +16,8 @@ from eyeline.measures.space.fitted_projection import fit_projections
 from tests.capture.families import FAMILIES, VOCAB, tiny_tokenizer
 from tests.laws.statistics import new_tiny_model, tiny_model
 
+pytestmark = pytest.mark.usefixtures("quick_pictures")
+
 TEXTS = [
     "the cat sat on the mat . it purred , and sat .",
     "a dog ran a very long way home , and it sat .",

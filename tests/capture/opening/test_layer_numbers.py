@@ -14,6 +14,8 @@ from eyeline.errors import TraceError
 from eyeline.text.treebank.read import parse_treebank
 from tests.capture.families import GROUPED, TINY, tiny_tokenizer
 
+pytestmark = pytest.mark.usefixtures("quick_pictures")
+
 TEXT = "the cat sat on the mat ."
 FOUR = {**GROUPED, "num_hidden_layers": 4}
 LINEAR = {

@@ -11,6 +11,7 @@ import eyeline as el
 from eyeline.results.space.file import FILE
 from eyeline.sample.text import sample_text
 from eyeline.sample.treebank import write_sample
+from tests.short_fits import short_fits
 
 TEXTS = sample_text().split("\n\n")[:3]
 
@@ -43,7 +44,8 @@ def save_shallow(model: el.Model, folder: Path) -> Path:
 
 def space_run(model: el.Model, folder: Path) -> el.Space:
     """A space of three paragraphs."""
-    space = el.space(model, TEXTS)
+    with short_fits():
+        space = el.space(model, TEXTS)
     el.runs.write_report(space.run().save(folder))
     space.save(folder / FILE)
     return space
@@ -51,4 +53,6 @@ def space_run(model: el.Model, folder: Path) -> el.Space:
 
 def compare_run(model: el.Model, folder: Path) -> None:
     """A model beside itself."""
-    el.runs.write_report(el.compare(model, model, TEXTS).save(folder))
+    with short_fits():
+        compared = el.compare(model, model, TEXTS)
+    el.runs.write_report(compared.save(folder))

@@ -15,6 +15,8 @@ from eyeline.results.table import Table
 from eyeline.sample.treebank import write_sample
 from tests.hosts.cli.test_cli import eyeline  # noqa: F401 - a fixture
 
+pytestmark = pytest.mark.usefixtures("quick_pictures")
+
 PARAGRAPHS = [
     "The cat sat on the mat because it was tired. It purred all day.",
     "Marie Curie won the prize in 1903. She shared it with her husband Pierre.",

@@ -12,6 +12,7 @@ import pytest
 
 from eyeline.hosts.app.messages import LANGUAGES, Say
 from tests.hosts.app.conftest import MARKUP
+from tests.tiers import slow_but
 
 pytestmark = pytest.mark.browser
 
@@ -75,7 +76,7 @@ def visit(served: Any, browser: Any) -> Iterator[Callable[..., Visitor]]:
         context.close()
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", slow_but(["en"], LANGUAGES))
 def test_a_newcomer_gets_from_opening_the_page_to_a_saved_picture(visit, language, tmp_path):
     say = Say(language)
     me = visit(language).open()
@@ -107,7 +108,7 @@ def test_what_a_reader_does_is_in_the_link_and_someone_else_sees_the_same(visit)
     assert other.key("look-pair").locator("textarea").input_value() == "It purred."
 
 
-@pytest.mark.parametrize("kind", ["model", "neuron"])
+@pytest.mark.parametrize("kind", slow_but(["neuron"], ["model", "neuron"]))
 def test_the_other_views_are_drawn(visit, kind):
     me = visit("ja").open()
     me.page.get_by_role("radio", name=Say("ja")(f"look.view_{kind}")).or_(
@@ -118,7 +119,7 @@ def test_the_other_views_are_drawn(visit, kind):
     me.page.get_by_text(Say("ja")(f"view.{kind}_title")).first.wait_for()
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", slow_but(["ja"], LANGUAGES))
 def test_the_lesson_goes_from_start_to_end(visit, language, tmp_path):
     say = Say(language)
     me = visit(language).open("/learn")
@@ -139,7 +140,7 @@ def test_the_lesson_goes_from_start_to_end(visit, language, tmp_path):
     assert me.errors == []
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", slow_but(["ko"], LANGUAGES))
 def test_a_bad_upload_is_answered_in_words_and_the_page_goes_on(visit, language, tmp_path):
     say = Say(language)
     bad = tmp_path / "bad.txt"
@@ -171,8 +172,8 @@ def test_two_visitors_at_once_see_each_their_own(visit):
     first.page.get_by_text("minilm").first.wait_for()
 
 
-@pytest.mark.parametrize("path", ["/", "/learn?step=2", "/corpus", "/runs?run=from-the-command-line"])
-@pytest.mark.parametrize("width", [360, 1920])
+@pytest.mark.parametrize("path", slow_but(["/"], ["/", "/learn?step=2", "/corpus", "/runs?run=from-the-command-line"]))
+@pytest.mark.parametrize("width", slow_but([360], [360, 1920]))
 def test_nothing_sticks_out_of_a_narrow_or_a_wide_window(visit, path, width):
     me = visit("ko", width=width).open(path, wait="h1")
     me.page.wait_for_selector(".st-key-foot")
@@ -235,8 +236,8 @@ PATHS = (
 )
 
 
-@pytest.mark.parametrize("path", PATHS)
-@pytest.mark.parametrize("language", ["ja", "ko"])
+@pytest.mark.parametrize("path", slow_but(["/corpus", "/runs?run=from-the-command-line"], PATHS))
+@pytest.mark.parametrize("language", slow_but(["ja"], ["ja", "ko"]))
 def test_no_english_is_left_on_a_page(visit, path, language):
     me = visit(language).open(path, wait=".st-key-foot" if path == "/corpus" else VIEW)
     if path.startswith("/runs"):
@@ -258,7 +259,7 @@ def test_names_of_runs_models_and_corpora_are_never_markup(visit):
     assert me.errors == []
 
 
-@pytest.mark.parametrize("path", ["/", "/learn?step=10"])
+@pytest.mark.parametrize("path", slow_but(["/"], ["/", "/learn?step=10"]))
 def test_what_a_visitor_types_is_never_markup(visit, path):
     me = visit().open(path)
     field = me.key("look-text").locator("textarea") if path == "/" else me.key("exercise-text").locator("input")

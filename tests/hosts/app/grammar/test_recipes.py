@@ -17,6 +17,8 @@ from eyeline.hosts.app.space.job import SpaceRequest
 from eyeline.hosts.cli.main import app
 from tests.hosts.app.small_runs import TEXTS
 
+pytestmark = pytest.mark.usefixtures("quick_pictures")
+
 FILE = CorpusFile("my 'own' $text.txt")
 
 

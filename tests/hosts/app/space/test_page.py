@@ -23,11 +23,15 @@ from eyeline.views import space_view
 from tests.hosts.app.grammar.test_page import ended
 from tests.hosts.app.small_runs import TEXTS
 from tests.hosts.app.test_pages import errors
+from tests.short_fits import short_fits
+
+pytestmark = pytest.mark.usefixtures("quick_pictures")
 
 
 @pytest.fixture(scope="module")
 def space(minilm) -> el.Space:
-    return el.space(minilm, TEXTS, layers=[0], heads=[0, 2])
+    with short_fits():
+        return el.space(minilm, TEXTS, layers=[0], heads=[0, 2])
 
 
 def corpus_of(texts: list[str]) -> el.corpora.Corpus:
