@@ -84,6 +84,7 @@ def test_a_wheel_carries_its_types_and_the_table_of_public_names(wheel):
         assert {"eyeline/py.typed", "eyeline/__init__.pyi"} <= set(file.namelist())
 
 
+@pytest.mark.slow
 def test_a_wheel_in_an_empty_environment_works_the_same(wheel, tmp_path):
     """The wheel is installed alone into a new environment; its dependencies come from this one, our source tree does not."""
     home = tmp_path / "env"

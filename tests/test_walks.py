@@ -41,7 +41,7 @@ print("entered: " + " ".join(entered))
     ("walk", "command"),
     [
         pytest.param(WALKS[0], ["view", "The cat sat.", "--model", "minilm", "-o", "cat.html"], id="view"),
-        pytest.param(WALKS[1], ["analyse", "corpus.txt", "--model", "minilm", "-o", "run"], id="corpus"),
+        pytest.param(WALKS[1], ["analyse", "corpus.txt", "--model", "minilm", "-o", "run"], id="corpus", marks=pytest.mark.slow),
     ],
 )
 def test_a_request_enters_the_files_of_its_walk_in_order(walk, command, tmp_path):

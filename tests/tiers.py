@@ -68,4 +68,9 @@ def pytest_make_parametrize_id(config: pytest.Config, val: object, argname: str)
 def slow_but(quick: Iterable[Any], values: Iterable[Any]) -> list[Any]:
     """The values of a parameter: a test with one of `quick` is in every tier, with another it is slow."""
     kept = list(quick)
-    return [value if value in kept else pytest.param(value, marks=pytest.mark.slow) for value in values]
+    return [value if value in kept else pytest.param(*_as_tuple(value), marks=pytest.mark.slow) for value in values]
+
+
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    """The values of one case: several parameters come as a tuple."""
+    return value if isinstance(value, tuple) else (value,)

@@ -115,6 +115,7 @@ def test_a_mutated_file_is_refused_or_equal(originals: Path, name: str, mutation
         assert arrays_of(result) == arrays_of(opened(originals / whole))
 
 
+@pytest.mark.slow
 def test_every_single_bit_of_the_sums_of_a_run_is_guarded(originals: Path, tmp_path: Path) -> None:
     data, expected = (originals / "state" / FILE).read_bytes(), arrays_of(load_state(originals / "state", [Entropy()]))
     for position in range(0, len(data) * 8, 1 if len(data) < 2000 else 5):

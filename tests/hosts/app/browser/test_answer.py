@@ -8,6 +8,7 @@ import pytest
 
 from eyeline.hosts.app.messages import Say
 from tests.hosts.app.browser.test_pages import VIEW, visit
+from tests.tiers import slow_but
 
 pytestmark = pytest.mark.browser
 __all__ = ["visit"]  # the fixture of the other pages
@@ -25,7 +26,7 @@ def test_a_head_is_switched_off_and_the_answer_changes(visit):
     assert not visitor.errors
 
 
-@pytest.mark.parametrize("language", ["en", "ja", "ko"])
+@pytest.mark.parametrize("language", slow_but([], ["en", "ja", "ko"]))
 def test_the_last_step_of_the_lesson_both_heads_are_switched_off_and_one_of_them_matters(visit, language):
     visitor, say = visit().open(f"/learn?step=9&lang={language}"), Say(language)
     answer = visitor.page.locator(f"{VIEW} .answer-choice").first

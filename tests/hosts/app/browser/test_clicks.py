@@ -48,6 +48,7 @@ def test_a_head_clicked_in_a_figure_opens_its_card_in_view_and_is_lit_in_every_p
     assert me.foreign == []
 
 
+@pytest.mark.slow
 def test_a_head_clicked_in_a_figure_of_one_text_opens_in_the_view_above(visit):
     me = visit().open("/?text=The+cat+sat.&view=model&layer=1&heads=8")
     me.key("look-figures").get_by_role("button").first.click()

@@ -10,6 +10,7 @@ import pytest
 from eyeline.hosts.app.messages import LANGUAGES, Say
 from tests.hosts.app.browser.test_clicks import DOTS, IN_VIEW, LIT
 from tests.hosts.app.browser.test_pages import VIEW, visit
+from tests.tiers import slow_but
 
 __all__ = ["visit"]
 pytestmark = pytest.mark.browser
@@ -24,6 +25,7 @@ def runs(served, shallow, kept_runs) -> None:
     shutil.copytree(kept_runs, served.workspace / "runs", dirs_exist_ok=True)
 
 
+@pytest.mark.slow
 def test_a_newcomer_measures_the_built_in_sentences_and_opens_relations_and_heads(visit):
     say = Say("en")
     me = visit().open("/grammar", wait=".st-key-grammar-run button")
@@ -58,6 +60,7 @@ def test_a_newcomer_measures_the_built_in_sentences_and_opens_relations_and_head
     assert me.errors == []
 
 
+@pytest.mark.slow
 def test_a_head_is_opened_in_the_space_and_seen_by_another_projection(visit, runs):
     say = Say("ja")
     me = visit("ja").open("/runs?run=small-space")
@@ -82,6 +85,7 @@ def test_a_head_is_opened_in_the_space_and_seen_by_another_projection(visit, run
     assert me.errors == []
 
 
+@pytest.mark.slow
 def test_a_head_clicked_in_a_comparison_opens_in_both_spaces_in_view(visit, runs):
     me = visit().open("/runs?run=small-compare")
     scene = "document.querySelector('.eyeline-view')?.eyeline"
@@ -96,7 +100,10 @@ def test_a_head_clicked_in_a_comparison_opens_in_both_spaces_in_view(visit, runs
 
 @pytest.mark.parametrize(
     ("kind", "message", "language"),
-    [("grammar", "grammar.examples", "ko"), ("space", "space.others", "en"), ("compare", "space.side_by_side", "ja")],
+    slow_but(
+        [("compare", "space.side_by_side", "ja")],
+        [("grammar", "grammar.examples", "ko"), ("space", "space.others", "en"), ("compare", "space.side_by_side", "ja")],
+    ),
 )
 def test_every_kind_of_run_opens_on_a_narrow_dark_page(visit, runs, kind, message, language):
     me = visit(language, width=390, scheme="dark").open(f"/runs?run=small-{kind}")
@@ -108,7 +115,7 @@ def test_every_kind_of_run_opens_on_a_narrow_dark_page(visit, runs, kind, messag
     assert me.errors == []
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", slow_but(["ko"], LANGUAGES))
 def test_both_pages_open_in_every_language_from_the_bar(visit, language):
     say = Say(language)
     me = visit(language, width=1440).open("/grammar", wait=".st-key-grammar-run button")
@@ -122,6 +129,7 @@ def test_both_pages_open_in_every_language_from_the_bar(visit, language):
     assert me.errors == []
 
 
+@pytest.mark.slow
 def test_a_bad_upload_is_answered_in_words_and_the_page_goes_on(visit, tmp_path):
     say = Say("ko")
     bad = tmp_path / "bad.conllu"

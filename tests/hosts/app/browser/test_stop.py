@@ -13,6 +13,7 @@ __all__ = ["visit"]
 pytestmark = pytest.mark.browser
 
 
+@pytest.mark.slow
 def test_after_a_reload_stop_still_stops_the_analysis(visit, served):
     say, before = Say("en"), sorted((served.workspace / "runs").iterdir())
     me = visit().open("/corpus", wait=".st-key-corpus-run button")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import subprocess
 import sys
 
 import pytest
@@ -14,6 +13,7 @@ from eyeline.hosts.app.corpus import recipe as corpus_recipe
 from eyeline.hosts.app.corpus.page import ANALYSES
 from eyeline.hosts.app.look import recipe
 from eyeline.hosts.app.recipe import CorpusFile
+from eyeline.hosts.cli import main as cli
 
 LOOKINGS = [
     Looking("The cat sat.", "", "minilm", "head", {"layer": 5, "heads": [11]}),
@@ -22,42 +22,54 @@ LOOKINGS = [
 ]
 
 
-def python(code: str, folder) -> None:
-    done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False, timeout=300)
-    assert done.returncode == 0, done.stderr
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
 
 
-def console(line: str, folder) -> None:
-    words = shlex.split(line)
-    assert words[0] == "eyeline"
-    program = "import sys; sys.argv[0] = 'eyeline'; from eyeline.hosts.cli.main import main; main()"
-    done = subprocess.run([sys.executable, "-c", program, *words[1:]], cwd=folder, capture_output=True, text=True, check=False, timeout=300)
-    assert done.returncode == 0, done.stderr
+def python(code: str) -> None:
+    exec(compile(code, "pasted", "exec"), {})  # noqa: S102 - our own words
+
+
+@pytest.fixture
+def console(monkeypatch, capfd):
+    """Run a line as a shell would, in this process."""
+
+    def run(line: str) -> None:
+        words = shlex.split(line)
+        assert words[0] == "eyeline"
+        monkeypatch.setattr(sys, "argv", words)
+        try:
+            cli.main()
+        except SystemExit as stop:
+            assert not stop.code, f"{line}\n{capfd.readouterr().err}"
+
+    return run
 
 
 def test_looking_works_in_python(tmp_path):
     """All in one program: each is pasted after the other."""
     parts = [recipe.python(looking, "minilm", looking.state).replace("view.html", f"{i}.html") for i, looking in enumerate(LOOKINGS)]
-    python("\n".join(parts), tmp_path)
+    python("\n".join(parts))
     assert {path.name for path in tmp_path.iterdir()} == {"0.html", "1.html", "2.html", "head.svg"}
 
 
 @pytest.mark.parametrize(
     ("looking", "tokens"), [(LOOKINGS[1], '"quoted"'), (LOOKINGS[2], '"begins","with","a","dash"')], ids=["quotes", "dash"]
 )
-def test_looking_works_on_the_command_line(looking, tokens, tmp_path):
-    console(recipe.console(looking, "minilm", looking.state), tmp_path)
+def test_looking_works_on_the_command_line(looking, tokens, console, tmp_path):
+    console(recipe.console(looking, "minilm", looking.state))
     assert tokens in (tmp_path / "view.html").read_text()
 
 
-def test_an_analysis_works_in_python_and_on_the_command_line(tmp_path):
+def test_an_analysis_works_in_python_and_on_the_command_line(console, tmp_path):
     only = [name for name in ANALYSES if name != "importance"]
     code = corpus_recipe.python("minilm", CorpusFile("corpus.txt", is_sample=True), only, 4)
-    python(code + '\nrun = el.runs.open_run("run")\nel.figure(run, "entropy")', tmp_path)
+    python(code + '\nrun = el.runs.open_run("run")\nel.figure(run, "entropy")')
     first = el.runs.open_run(tmp_path / "run")
     (tmp_path / "corpus.txt").unlink()
     for line in (
         corpus_recipe.console("minilm", CorpusFile("corpus.txt", is_sample=True), only, 4).replace("-o run", "-o again").splitlines()
     ):
-        console(line, tmp_path)
+        console(line)
     assert el.runs.open_run(tmp_path / "again").table("entropy").to_csv() == first.table("entropy").to_csv()
