@@ -17,8 +17,8 @@ import torch
 
 import eyeline as el
 from eyeline.models.embedded import embedded
+from tests.analyses.space.short_fits import short_fits
 from tests.shared_models import changed_models, guarded
-from tests.short_fits import short_fits
 
 torch.set_num_threads(1)
 pytest_plugins = ["tests.tiers"]

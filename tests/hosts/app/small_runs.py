@@ -11,7 +11,7 @@ import eyeline as el
 from eyeline.results.space.file import FILE
 from eyeline.sample.text import sample_text
 from eyeline.sample.treebank import write_sample
-from tests.short_fits import short_fits
+from tests.analyses.space.short_fits import short_fits
 
 TEXTS = sample_text().split("\n\n")[:3]
 

@@ -20,10 +20,10 @@ from eyeline.results.space.file import FILE
 from eyeline.results.space.one_head import head_space, picture_space
 from eyeline.results.space.read import open_space
 from eyeline.views import space_view
+from tests.analyses.space.short_fits import short_fits
 from tests.hosts.app.grammar.test_page import ended
 from tests.hosts.app.small_runs import TEXTS
 from tests.hosts.app.test_pages import errors
-from tests.short_fits import short_fits
 
 pytestmark = pytest.mark.usefixtures("quick_pictures")
 
