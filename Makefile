@@ -51,7 +51,7 @@ test-families: $(READY)
 	$(PYTEST) --tier families tests/families
 	$(BIN)/python -m tests.families.table
 
-# A corpus folded by several processes and by Ray clusters of two and four nodes on this machine, some of them killed on the way.
+# The longest tests of worker processes and of Ray clusters, of four nodes too; the others are in make test-all.
 test-cluster: $(READY)
 	$(BIN)/python -m pytest --tier cluster tests/analyses/engines
 

@@ -51,7 +51,7 @@ class FakePool(Pool):
         worker, shard = self._waiting.pop(self._random.randrange(len(self._waiting)))
         kind: Any
         kind, value = self._opening() if shard is None else self._answer(shard)
-        if kind == "died":
+        if kind in ("died", "lost"):
             self.alive.discard(worker)
         return [Event(worker, kind, value)]
 

@@ -67,6 +67,12 @@ def small_shards() -> Iterator[None]:
         yield
 
 
+def importable_tests(patch: pytest.MonkeyPatch) -> None:
+    """Let the processes that are started from here import these tests, however the tests themselves were started."""
+    root = str(Path(__file__).parents[3])
+    patch.setenv("PYTHONPATH", os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])]))
+
+
 def exact(run: el.Run) -> dict[str, str]:
     """Every number of a run, to the last bit."""
     return {

@@ -20,7 +20,7 @@ from eyeline.errors import EyelineError, TextError
 from eyeline.models.model import Model
 from eyeline.results.table import Table
 from tests.analyses.engines.fake_engine import Pretended
-from tests.analyses.engines.small_run import TEXTS, small_shards
+from tests.analyses.engines.small_run import TEXTS, importable_tests, saved_model, small_shards
 from tests.laws.statistics import tiny_model
 
 TREES = [
@@ -194,8 +194,7 @@ def test_an_analysis_of_ten_lines_runs_on_every_engine_without_a_word_about_them
 
 
 @pytest.mark.slow
-def test_the_same_ten_lines_run_by_two_processes(tmp_path: Path):
-    from tests.analyses.engines.small_run import saved_model
-
+def test_the_same_ten_lines_run_by_two_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    importable_tests(monkeypatch)
     model = el.load(saved_model(tmp_path))
     assert (sharpness(model, TEXTS, el.runs.Processes(2))[0] == sharpness(model, TEXTS)[0]).all()

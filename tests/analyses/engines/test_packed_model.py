@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -50,3 +53,15 @@ def test_a_model_with_hooks_of_the_user_is_not_packed():
     model = new_tiny_model()
     model.hf.bert.encoder.layer[0].register_forward_hook(lambda module, given, result: None)
     assert pack(model) is None
+
+
+@pytest.mark.slow
+def test_a_new_process_unpacks_models_of_several_families(tmp_path: Path):
+    models = [el.wrap(family.model(), tiny_tokenizer(), name=family.name) for family in FAMILIES if family.name in ("bert", "llama", "t5")]
+    (tmp_path / "packed").write_bytes(pickle.dumps([pack(model) for model in models]))
+    code = (
+        "import pickle, sys; from pathlib import Path; from eyeline.analyses.engines.packed_model import unpack\n"
+        "print(*[str(unpack(packed).fingerprint) for packed in pickle.loads(Path(sys.argv[1]).read_bytes())])"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "packed")], capture_output=True, text=True, check=False)
+    assert done.stdout.split() == [str(model.fingerprint) for model in models], done.stderr

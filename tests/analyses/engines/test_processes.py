@@ -18,12 +18,25 @@ import eyeline as el
 from eyeline.analyses.engines.processes import ProcessPool
 from eyeline.analyses.progress import Progress, StopRequestedError
 from eyeline.errors import EyelineError, ModelError
-from tests.analyses.engines.small_run import POISON, POISONED, TEXTS, Breaking, Deadly, exact, saved_model, small_shards, statistics
+from tests.analyses.engines.fake_engine import Pretended
+from tests.analyses.engines.small_run import (
+    POISON,
+    POISONED,
+    TEXTS,
+    Breaking,
+    Deadly,
+    exact,
+    importable_tests,
+    saved_model,
+    small_shards,
+    statistics,
+)
 from tests.laws.statistics import tiny_model
 
 
 @pytest.fixture(autouse=True)
-def shards_of_eight() -> Iterator[None]:
+def shards_of_eight(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    importable_tests(monkeypatch)
     with small_shards():
         yield
     assert not [child for child in psutil.Process().children() if "spawn_main" in " ".join(child.cmdline())], "no worker is left"
@@ -34,7 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return saved_model(tmp_path_factory.mktemp("model"))
 
 
-@pytest.mark.cluster
+@pytest.mark.slow
 def test_two_processes_give_the_numbers_of_one_process(folder: Path, tmp_path: Path):
     seen: list[Progress] = []
     run = el.analyse(folder, TEXTS, statistics(), engine=el.runs.Processes(2), progress=seen.append, folder=tmp_path / "run")
@@ -62,8 +75,8 @@ def test_the_numbers_are_the_same_to_the_last_bit_for_one_two_and_four_workers(f
     assert exact(runs[0]) == exact(runs[1]) == exact(runs[2])
 
 
-@pytest.mark.cluster
-@pytest.mark.parametrize("statistic", [Deadly(), Breaking()])
+@pytest.mark.slow
+@pytest.mark.parametrize("statistic", [Deadly(), pytest.param(Breaking(), marks=pytest.mark.cluster)])
 def test_a_document_that_breaks_its_worker_is_named_skipped_and_counted(folder: Path, statistic: Any):
     run = el.analyse(folder, POISONED, [statistic], engine=el.runs.Processes(2))
     assert run.facts.counts["broke"] == 1
@@ -74,7 +87,7 @@ def test_a_document_that_breaks_its_worker_is_named_skipped_and_counted(folder: 
     assert run.facts.engine.retries == 4
 
 
-@pytest.mark.cluster
+@pytest.mark.slow
 def test_a_worker_that_is_killed_is_replaced_and_nothing_is_lost_or_counted_twice(folder: Path, monkeypatch: pytest.MonkeyPatch):
     pools: list[ProcessPool] = []
     monkeypatch.setattr(ProcessPool, "__init__", _remember(pools, ProcessPool.__init__))
@@ -87,7 +100,7 @@ def test_a_worker_that_is_killed_is_replaced_and_nothing_is_lost_or_counted_twic
 
     run = el.analyse(folder, TEXTS, statistics(), engine=el.runs.Processes(2), progress=kill)
     assert len(set(killed)) == 2
-    assert exact(run) == exact(el.analyse(folder, TEXTS, statistics(), engine=el.runs.Processes(1)))
+    assert exact(run) == exact(el.analyse(folder, TEXTS, statistics(), engine=Pretended(1)))
     assert run.facts.counts["documents"] == 60
     assert "broke" not in run.facts.counts
 
@@ -118,7 +131,7 @@ def test_a_stopped_run_goes_on_from_the_merged_shards_with_any_engine(folder: Pa
     np.testing.assert_allclose(other.table("entropy")["all"], resumed.table("entropy")["all"], atol=1e-9)
 
 
-@pytest.mark.cluster
+@pytest.mark.slow
 def test_a_killed_run_leaves_no_worker_and_goes_on_to_the_same_numbers(folder: Path, tmp_path: Path):
     code = f"""
 import os, signal, sys
@@ -137,20 +150,16 @@ if __name__ == "__main__":
 """
     script = tmp_path / "run.py"
     script.write_text(code)
-    root = str(Path(__file__).parents[3])
-    path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
-    done = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": path}
-    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr
     workers = [psutil.Process(pid) for pid in map(int, done.stdout.split()) if psutil.pid_exists(pid)]
     _, alive = psutil.wait_procs(workers, timeout=60)
     assert not alive
-    resumed = el.analyse(folder, TEXTS, statistics(), engine=el.runs.Processes(1), folder=tmp_path / "run", resume=True)
-    assert exact(resumed) == exact(el.analyse(folder, TEXTS, statistics(), engine=el.runs.Processes(1)))
+    resumed = el.analyse(folder, TEXTS, statistics(), engine=Pretended(2), folder=tmp_path / "run", resume=True)
+    assert exact(resumed) == exact(el.analyse(folder, TEXTS, statistics(), engine=Pretended(1)))
 
 
-@pytest.mark.cluster
+@pytest.mark.slow
 def test_a_model_that_has_changed_since_it_was_opened_is_refused_by_the_workers(folder: Path, tmp_path: Path):
     model = el.load(folder)
     next(model.hf.parameters()).data.mul_(2)

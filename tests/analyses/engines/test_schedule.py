@@ -133,3 +133,30 @@ def test_one_session_gives_the_results_of_several_rounds():
     schedule: Schedule[Any, Any] = Schedule(FakePool(folded), Needs(2))
     first = [outcome.sums for outcome in schedule.results(SHARDS[:1])]
     assert first + [outcome.sums for outcome in schedule.results(SHARDS[1:])] == EVERY
+
+
+def test_machines_that_are_lost_under_a_shard_are_no_fault_of_its_documents():
+    losses = Counter[tuple[int, ...]]()
+
+    def answer(shard: Numbers) -> tuple[str, Any]:
+        losses[shard.numbers] += 1
+        return ("lost", "the node has died") if losses[shard.numbers] <= 5 else folded(shard)
+
+    schedule: Schedule[Any, Any] = Schedule(FakePool(answer), Needs(2))
+    outcomes = list(schedule.results(SHARDS))
+    assert [outcome.sums for outcome in outcomes] == EVERY
+    assert schedule.retries == 100
+
+
+def test_workers_on_machines_that_are_lost_while_they_start_are_started_again():
+    openings = iter([("lost", "the node has died")] * 10)
+    schedule: Schedule[Any, Any] = Schedule(FakePool(folded, opening=lambda: next(openings, ("ready", None))), Needs(2))
+    assert [outcome.sums for outcome in schedule.results(SHARDS)] == EVERY
+
+
+def test_a_shard_of_which_no_document_is_left_has_no_sums():
+    schedule: Schedule[Any, Any] = Schedule(
+        FakePool(lambda shard: ("broke", "it hurts") if 9 in shard.numbers else folded(shard)), Needs(2)
+    )
+    outcomes = list(schedule.results([Numbers((1, 2)), Numbers((9,)), Numbers((3,))]))
+    assert [outcome.sums for outcome in outcomes] == [[1, 2], None, [3]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import copyreg
 import io
 import pickle
@@ -57,6 +58,8 @@ def unpack(packed: PackedModel) -> Model:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the arrays cannot be written: torch warns
         hf, tokenizer, name, revision = _ModelUnpickler(io.BytesIO(packed.skeleton), packed.arrays).load()
+        with torch.device("meta"):  # transformers learns what a class can record when one is built, in each process: without numbers here
+            type(hf)(copy.deepcopy(hf.config))
     device = torch_device("auto" if packed.source is None else packed.source.device)
     return Model(hf.to(device).eval(), tokenizer, name=name, revision=revision, source=packed.source)
 

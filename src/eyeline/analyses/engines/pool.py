@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 #: ready: the model is open. done: a shard is folded. broke: its fold raised an error, the worker lives. refused: an error of ours, which
-#: ends the run. died: the worker is gone.
-EventKind = Literal["ready", "done", "broke", "refused", "died"]
+#: ends the run. died: the worker is gone. lost: its machine is gone, which is no fault of what it was folding.
+EventKind = Literal["ready", "done", "broke", "refused", "died", "lost"]
 
 
 @dataclass(frozen=True)
 class Event:
-    """What a worker reports. value: of done, the sums; of broke and died, why; of refused, the error."""
+    """What a worker reports. value: of done, the sums; of broke, died and lost, why; of refused, the error."""
 
     worker: int
     kind: EventKind

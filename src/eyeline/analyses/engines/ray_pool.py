@@ -9,6 +9,9 @@ from eyeline.analyses.engines.pool import Event, EventKind, Needs, Pool
 from eyeline.analyses.engines.worker import Worker, begin, reason, versions
 from eyeline.errors import EyelineError
 
+#: Of the message of Ray where the whole machine is gone.
+NODE_DIED = "node has died"
+
 
 class RayWorker:
     """The class of the actors."""
@@ -79,7 +82,7 @@ class RayPool(Pool):
                 refused = EyelineError("A machine of the cluster has no eyeline.", "Install the same version on every machine.")
                 return Event(worker, "refused", refused)
             self._ray.kill(self._actors.pop(worker))
-            return Event(worker, "died", reason(error))
+            return Event(worker, "lost" if NODE_DIED in str(error) else "died", reason(error))
         return Event(worker, kind, value)
 
     def close(self) -> None:

@@ -14,6 +14,8 @@ from eyeline.errors import Advice, EyelineError
 
 #: A shard that fails so often is folded document by document; so is a document given up that fails so often alone.
 TRIES = 2
+#: So many machines may be lost under a shard before that counts as its own failure.
+LOSSES = 8
 #: So many shards for each worker may wait for the one before them to be merged.
 AHEAD = 4
 #: So many workers may die one after the other before they have opened the model.
@@ -32,6 +34,7 @@ class _Case(Generic[AnyShard]):
     shard: AnyShard
     n_documents: int
     failures: int = 0
+    losses: int = 0
     left: int | None = None
     failures_alone: dict[str, int] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
@@ -115,22 +118,27 @@ class Schedule(Generic[AnyShard, AnySums]):
             self._deaths_at_start = 0
             self._idle.append(event.worker)
             return
-        if event.kind == "died":
+        gone = event.kind in ("died", "lost")
+        if gone:
             self._replace(event)
         task = self._busy.pop(event.worker, None)
-        if event.kind != "died":
+        if not gone:
             self._idle.append(event.worker)
         if task is None:
             return
         if event.kind == "done":
             self._succeed(task, event.value)
+        elif event.kind == "lost" and task.case.losses < LOSSES:
+            task.case.losses += 1
+            self.retries += 1
+            self._tasks.appendleft(task)
         else:
             self._fail(task, str(event.value))
 
     def _replace(self, event: Event) -> None:
         if event.worker in self._opening:
             self._opening.discard(event.worker)
-            self._deaths_at_start += 1
+            self._deaths_at_start += event.kind == "died"
             if self._deaths_at_start >= DEATHS_AT_START:
                 raise EyelineError(
                     f"{self._deaths_at_start} workers ended before they could begin ({event.value}).",
