@@ -69,6 +69,7 @@ def run_commands(commands: Sequence[str], monkeypatch, capfd) -> None:
         assert Path(output).exists(), command
 
 
+@pytest.mark.slow  # each of these commands has a quick test in tests/hosts/cli
 @pytest.mark.parametrize("section", "ABCDEF")
 def test_every_command_runs_in_the_order_of_the_page(section, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 import sys
@@ -18,15 +19,26 @@ PAGES = [*sorted(ROOT.glob("README*.md")), ROOT / "AGENTS.md", *sorted((ROOT / "
 OTHERS = [ROOT / name for name in ("SECURITY.md", "llms.txt", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md")]
 
 
+#: Blocks that train probes, fit spaces or measure causes are slow. Calls and commands of these kinds have quick tests of their own.
+SLOW = re.compile(r"\b(eyeline |el\.)(probe|space|compare|causes|circuit|faithfulness|syntax|coreference)\b")
+
+
 def blocks(language: str) -> list:
-    """Every block of this language, named by its page and its index there."""
-    blocks = []
-    for page in PAGES:
+    """Every block of this language, named by its page and its index there. A translation that differs in comments alone runs once."""
+    blocks, seen = [], set()
+    for page in sorted(PAGES, key=is_translated):
         for index, block in enumerate(re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)):
-            path = str(page.relative_to(ROOT))
-            translated = re.search(r"\b(ja|ko)\b", path)  # the same examples as in English, with other comments
-            blocks.append(pytest.param(block, id=f"{path}-{index}", marks=[pytest.mark.slow] if translated else []))
+            code = ast.dump(ast.parse(block)) if language == "python" else re.sub(r"\s+#.*", "", block)
+            if is_translated(page) and code in seen:
+                continue
+            seen.add(code)
+            slow = is_translated(page) or SLOW.search(block)
+            blocks.append(pytest.param(block, id=f"{page.relative_to(ROOT)}-{index}", marks=[pytest.mark.slow] if slow else []))
     return blocks
+
+
+def is_translated(page: Path) -> bool:
+    return re.search(r"\b(ja|ko)\b", str(page.relative_to(ROOT))) is not None
 
 
 @pytest.mark.parametrize("block", blocks("python"))

@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from eyeline.views import View, code
+from tests.tiers import slow_but
 
 from . import made_up, made_up_space
 
@@ -28,7 +29,7 @@ def written(view: View) -> str:
     return re.findall(r'id="eyeline-view">(.*?)</script>', view.html(), re.DOTALL)[0]
 
 
-@pytest.fixture(params=KINDS)
+@pytest.fixture(params=slow_but(["head", "space"], KINDS))
 def shown(request, show):
     return show(KINDS[request.param](), accept_downloads=True)
 
@@ -71,7 +72,7 @@ def test_strange_tokens_are_shown_as_themselves_and_run_nothing(show):
     assert shown.errors == []
 
 
-@pytest.mark.parametrize("width", [360, 700, 1600])
+@pytest.mark.parametrize("width", slow_but([360], [360, 700, 1600]))
 def test_no_view_is_wider_than_its_page(shown, width):
     shown.page.set_viewport_size({"width": width, "height": 800})
     shown.page.wait_for_timeout(250)
@@ -170,7 +171,9 @@ def test_pointing_at_one_of_512_tokens_draws_its_own_lines_only(show):
     shown.until("scene.lines.length <= 12 * 512 && scene.lines.every((line) => line.from === 5)")
 
 
-@pytest.mark.parametrize("words", ["Hide special tokens", "Hide the most attended token", "Let rows sum to 1 again"])
+@pytest.mark.parametrize(
+    "words", slow_but(["Hide special tokens"], ["Hide special tokens", "Hide the most attended token", "Let rows sum to 1 again"])
+)
 def test_the_words_of_a_reading_control_tick_its_box(show, words):
     shown = show(made_up.view("head", 12, layers=1, heads=2))
     shown.reading()
@@ -230,7 +233,10 @@ def test_a_view_of_no_width_is_drawn_when_it_gets_one(show):
     shown.wait(f"{CANVAS_WIDTH} > 400")
 
 
-@pytest.mark.parametrize(("ending", "begins"), [("svg", b"<svg"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
+ENDINGS = [("svg", b"<svg"), ("png", b"\x89PNG"), ("pdf", b"%PDF")]
+
+
+@pytest.mark.parametrize(("ending", "begins"), slow_but([ENDINGS[2]], ENDINGS))
 @pytest.mark.parametrize("kind", ["head", "model", "neuron"])
 def test_the_save_button_writes_each_format_of_each_view(show, tmp_path, kind, ending, begins):
     shown = show(made_up.neurons(10) if kind == "neuron" else made_up.view(kind, 12, layers=2, heads=3))

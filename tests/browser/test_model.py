@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.tiers import slow_but
+
 from . import made_up
 
 
@@ -68,7 +70,7 @@ def test_512_tokens_are_drawn_as_heat_maps(show):
     assert shown.scene["as"] == "heatmap"
 
 
-@pytest.mark.parametrize("tokens", [128, 512])
+@pytest.mark.parametrize("tokens", slow_but([128], [128, 512]))
 def test_the_pointer_is_answered_within_its_event_also_the_first_time(show, tokens):
     """No timer and no frame in between: a few microtasks after the event, the large map is that of the head under the pointer."""
     shown = show(made_up.view("model", tokens, layers=2, heads=12))

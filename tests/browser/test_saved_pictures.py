@@ -13,6 +13,7 @@ from eyeline.views.pictures.open_space import links_of, open_head, placed, red_l
 from eyeline.views.pictures.shown import head_maps, shown, text_of
 from eyeline.views.pictures.still import SAVED, chosen_lines, still
 from eyeline.views.pictures.still_neuron import read
+from tests.tiers import slow_but
 
 from . import made_up, made_up_space
 from .conftest import Shown
@@ -31,7 +32,7 @@ STATES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", STATES)
+@pytest.mark.parametrize("name", slow_but(["words without special tokens", "held", "combined"], STATES))
 def test_a_picture_of_lines_has_the_labels_and_the_lines_of_the_page(show: Callable[..., Shown], name: str) -> None:
     view = made_up.view("head", 14, layers=2, heads=4, pair=True, state=STATES[name])
     scene = show(view, height=1400).scene
@@ -49,7 +50,10 @@ def test_a_picture_of_lines_has_the_labels_and_the_lines_of_the_page(show: Calla
     np.testing.assert_allclose([drawn[key] for key in on_page], list(on_page.values()), atol=1e-5)
 
 
-@pytest.mark.parametrize("state", [{}, {"colour_by": "layer"}, {"colour_by": "layer", "theme": "dark"}, {"rows": [1], "columns": [2, 0]}])
+THUMBNAILS: list[dict[str, Any]] = [{}, {"colour_by": "layer"}, {"colour_by": "layer", "theme": "dark"}, {"rows": [1], "columns": [2, 0]}]
+
+
+@pytest.mark.parametrize("state", slow_but(THUMBNAILS[2:], THUMBNAILS))
 def test_thumbnails_have_the_order_and_the_colours_of_the_page(show: Callable[..., Shown], state: dict[str, Any]) -> None:
     view = made_up.view("model", 12, layers=3, heads=4, state=state)
     picture = still(view, SAVED)
@@ -87,8 +91,8 @@ SPACES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", SPACES)
-@pytest.mark.parametrize("dims", [2, 3])
+@pytest.mark.parametrize("name", slow_but(["of the chosen point", "zoomed"], SPACES))
+@pytest.mark.parametrize("dims", slow_but([2], [2, 3]))
 def test_a_picture_of_an_open_space_has_the_lines_and_the_points_of_the_page(show: Callable[..., Shown], name: str, dims: int) -> None:
     view = made_up_space.view(dims=dims, state={"opened": True, "layer": 1, "heads": [2], **SPACES[name]})
     (scene,) = show(view).scene["spaces"]

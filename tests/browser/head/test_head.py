@@ -11,6 +11,7 @@ import pytest
 from eyeline.capture.trace import Trace
 from eyeline.views import head_view
 from tests.browser import made_up
+from tests.tiers import slow_but
 
 
 @pytest.fixture
@@ -100,7 +101,10 @@ def test_layers_by_menu_buttons_and_keys(head):
     assert abs(line["weight"] - weights(2, 0)[line["from"], line["to"]]) < 0.0005
 
 
-@pytest.mark.parametrize(("choice", "queries", "keys"), [("aa", {0}, {0}), ("ab", {0}, {1}), ("ba", {1}, {0}), ("bb", {1}, {1})])
+PARTS = [("aa", {0}, {0}), ("ab", {0}, {1}), ("ba", {1}, {0}), ("bb", {1}, {1})]
+
+
+@pytest.mark.parametrize(("choice", "queries", "keys"), slow_but([("ab", {0}, {1})], PARTS))
 def test_sentence_pairs(head, choice, queries, keys):
     segments = trace().text.segments
     head.page.locator("select[name=segments]").select_option(choice)
@@ -189,7 +193,7 @@ def test_what_is_searched_for_comes_into_sight(show):
     assert drawing["y"] < needle.bounding_box()["y"] < drawing["y"] + drawing["height"]
 
 
-@pytest.mark.parametrize("shown_as", ["lines", "heatmap"])
+@pytest.mark.parametrize("shown_as", slow_but(["lines"], ["lines", "heatmap"]))
 def test_enter_walks_from_match_to_match_and_round(show, shown_as):
     text = made_up.text(200)
     where = (20, 90, 150)
@@ -243,7 +247,7 @@ def test_more_heads_than_colours_in_the_palette(show):
     assert len(set(colours)) == 40
 
 
-@pytest.mark.parametrize("head", [0, 5, 11])
+@pytest.mark.parametrize("head", slow_but([5], [0, 5, 11]))
 def test_the_numbers_of_a_locked_token_are_those_of_the_model(show, cat, head):
     shown = show(head_view(cat, layer=4, heads=[head]))
     token = cat.text.tokens.index("cat")

@@ -7,6 +7,7 @@ import pytest
 
 from eyeline.views import space_view
 from tests.browser import made_up_space as made_up
+from tests.tiers import slow_but
 
 from .space_on_screen import SCENE, canvas_box, opened, pixels, point_on_screen
 
@@ -198,7 +199,7 @@ def _moved(before, after) -> None:
     assert np.abs(np.array(before) - np.array(after)).max() > 20
 
 
-@pytest.mark.parametrize("by", ["position", "position5", "token", "tag", "text", "norm"])
+@pytest.mark.parametrize("by", slow_but(["tag"], ["position", "position5", "token", "tag", "text", "norm"]))
 def test_points_change_colour(show, by):
     shown = opened(show, state={"theme": "light"})
     plain = pixels(shown)

@@ -7,6 +7,7 @@ import pytest
 
 from eyeline.views import space_view
 from tests.browser import made_up_space as made_up
+from tests.tiers import slow_but
 
 from .space_on_screen import SCENE, canvas_box, opened, pixels, pixels_of, point_on_screen
 
@@ -40,7 +41,7 @@ def test_tokens_are_text_and_run_nothing(show):
     assert shown.requests == []
 
 
-@pytest.mark.parametrize("width", [360, 700, 1600])
+@pytest.mark.parametrize("width", slow_but([360], [360, 700, 1600]))
 @pytest.mark.parametrize("state", [{}, {"opened": True, "text": 1}])
 def test_no_window_is_too_narrow(show, width, state):
     shown = show(made_up.view(layers=2, heads=12, state=state), width=width)
