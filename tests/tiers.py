@@ -15,6 +15,8 @@ import pytest
 #: A tier → the markers that it leaves out.
 TIERS = {"quick": ("slow", "families", "cluster"), "all": ("families", "cluster"), "families": ("cluster",), "cluster": ("families",)}
 HOW = {"slow": "make test-all", "families": "make test-families", "cluster": "make test-cluster"}
+#: Folders whose files take long. They come first, so that at the end no process works on such a file alone.
+LONG = ("browser", "hosts", "clients")
 LEFT_OUT: pytest.StashKey[dict[str, int]] = pytest.StashKey()
 
 
@@ -31,6 +33,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if item.get_closest_marker("browser"):
                 item.add_marker(pytest.mark.flaky(reruns=1))
+    items.sort(key=lambda item: not set(LONG) & set(item.path.relative_to(config.rootpath).parts))  # the order within is kept
     if config.getoption("-m") or any("::" in argument for argument in config.args):
         return
     counts: dict[str, int] = {}
