@@ -30,8 +30,9 @@ sample: $(READY)
 comes-up: $(READY)
 	$(BIN)/python scripts/app_comes_up.py
 
-# What a change should pass. A file's tests stay together, files go to the next free process; the order is random, its seed is printed.
-PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+# What a change should pass. A file's tests stay together, files go to the next free process, long ones first; else the order is random,
+# its seed is printed.
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 test: $(READY) $(NODE_READY) system
 	cd frontend && npm test
 	$(PYTEST)
