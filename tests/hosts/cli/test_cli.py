@@ -114,6 +114,7 @@ def test_traceback_shows_where_an_error_arose(eyeline):
         eyeline("--traceback", "trace", "")
 
 
+@pytest.mark.slow
 def test_bytes_that_are_no_text_are_refused_and_not_crashed_on():
     done = in_a_process("trace", b"bad \xff byte")
     assert done.returncode == 2

@@ -25,6 +25,7 @@ from eyeline.statistics import AverageAttention, Entropy, HeadDistances, Importa
 from eyeline.words import Words, catalogue
 from tests.capture.families import FAMILIES, tiny_tokenizer
 from tests.laws.statistics import tiny_model
+from tests.tiers import slow_but
 from tests.views.front_end import use_small_front_end
 
 ODD = "</script><script>alert(1)</script> <img src=x onerror=alert(1)> &amp; cat"
@@ -96,7 +97,7 @@ def test_the_report_holds_plotly_once_and_every_link_leads_somewhere(folder: Pat
     assert all((folder / link).is_file() for link in links)
 
 
-@pytest.mark.parametrize("family", ["t5", "bart"])
+@pytest.mark.parametrize("family", slow_but(["t5"], ["t5", "bart"]))
 def test_a_model_that_reads_and_writes_has_its_figures_for_each_stack(family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use_small_front_end(monkeypatch)
     hf = next(record for record in FAMILIES if record.name == family).model()
@@ -177,7 +178,7 @@ def test_a_language_that_is_not_there_is_refused(folder: Path) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("width", [360, 1200])
+@pytest.mark.parametrize("width", slow_but([360], [360, 1200]))
 def test_the_report_draws_in_a_browser_and_asks_for_nothing(folder: Path, width: int, browser: Any) -> None:
     page = browser.new_page(viewport={"width": width, "height": 800})
     trouble: list[str] = []

@@ -55,6 +55,7 @@ def test_a_body_without_a_length_is_counted_and_a_declared_one_is_refused(served
     assert answer(served.url, "/_stcore/upload_file/a/b", "PUT", b"x", Content_Length="-1").status in (400, 413)
 
 
+@pytest.mark.slow
 def test_without_the_token_nothing_is_shown_and_the_page_says_what_to_do(with_token):
     response = answer(with_token.url)
     assert response.status == 403
@@ -64,6 +65,7 @@ def test_without_the_token_nothing_is_shown_and_the_page_says_what_to_do(with_to
     assert answer(with_token.url, "/_stcore/health").status == 200
 
 
+@pytest.mark.slow
 def test_the_printed_link_opens_the_app_and_its_cookie_does_from_then_on(with_token):
     link = re.search(r"eyeline is at (\S+)", with_token.log.read_text())
     assert link is not None

@@ -119,7 +119,7 @@ def test_the_other_views_are_drawn(visit, kind):
     me.page.get_by_text(Say("ja")(f"view.{kind}_title")).first.wait_for()
 
 
-@pytest.mark.parametrize("language", slow_but(["ja"], LANGUAGES))
+@pytest.mark.parametrize("language", slow_but([], LANGUAGES))
 def test_the_lesson_goes_from_start_to_end(visit, language, tmp_path):
     say = Say(language)
     me = visit(language).open("/learn")
@@ -156,6 +156,7 @@ def test_a_bad_upload_is_answered_in_words_and_the_page_goes_on(visit, language,
     assert me.errors == []
 
 
+@pytest.mark.slow
 def test_two_visitors_at_once_see_each_their_own(visit):
     first, two = visit().open(), visit("ja").open()
     for me, text in ((first, "My secret garden is green."), (two, "Your quiet river runs deep.")):
@@ -236,7 +237,7 @@ PATHS = (
 )
 
 
-@pytest.mark.parametrize("path", slow_but(["/corpus", "/runs?run=from-the-command-line"], PATHS))
+@pytest.mark.parametrize("path", slow_but(["/corpus"], PATHS))
 @pytest.mark.parametrize("language", slow_but(["ja"], ["ja", "ko"]))
 def test_no_english_is_left_on_a_page(visit, path, language):
     me = visit(language).open(path, wait=".st-key-foot" if path == "/corpus" else VIEW)
@@ -250,6 +251,7 @@ def test_no_english_is_left_on_a_page(visit, path, language):
     assert me.errors == []
 
 
+@pytest.mark.slow
 def test_names_of_runs_models_and_corpora_are_never_markup(visit):
     me = visit().open("/runs?run=with+odd+names")
     me.page.get_by_text(MARKUP).first.wait_for()
@@ -275,6 +277,7 @@ def test_what_a_visitor_types_is_never_markup(visit, path):
     assert me.errors == []
 
 
+@pytest.mark.slow
 def test_text_in_a_link_is_shown_as_it_is(visit):
     me = visit().open("/?text=%3Cimg+src%3Dx+onerror%3Dalert(1)%3E+%24%24x%24%24+%5Ba%5D(javascript:alert(2))")
     me.page.locator(".st-key-graph img").wait_for()

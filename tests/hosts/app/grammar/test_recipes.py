@@ -47,6 +47,7 @@ def same_tables(names: tuple[str, ...]) -> None:
         assert first.table(name).to_csv() == second.table(name).to_csv()
 
 
+@pytest.mark.slow
 def test_grammar_works_in_python_and_on_the_command_line(shallow):
     given = (str(shallow), grammar_recipe.SAMPLE_FILE, 30, GrammarOptions(ANALYSES, 30, 8))
     python(grammar_recipe.python(*given))
