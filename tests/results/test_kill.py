@@ -38,6 +38,7 @@ def start(program: str, *arguments: object) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_the_folder_holds_one_whole_run(tmp_path: Path) -> None:
     made_up("syntax", {f"t{i}": -1 for i in range(12)}, model="m-1").save(tmp_path)
     made_up("probe", {"p": 7}).save(tmp_path)
