@@ -57,7 +57,7 @@ def small_encoder() -> t.BertModel:
 
 @pytest.mark.parametrize("update", [model.update for model in EMBEDDED if model.update])
 def test_every_update_has_its_checksum_and_a_changed_or_missing_one_is_refused(update, tmp_path, monkeypatch):
-    source = low_rank.UPDATES / f"{update}.safetensors"
+    source = low_rank.UPDATES / f"{update}{low_rank.ENDING}"
     assert digest_of(source) == low_rank.CHECKSUMS[update]
     monkeypatch.setattr(low_rank, "UPDATES", tmp_path)
     with pytest.raises(ModelError, match=update):

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+import lzma
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import SafetensorError
+from safetensors.torch import load
 from transformers import BertConfig, BertForMaskedLM, BertForSequenceClassification, BertModel
 
 from eyeline.errors import EyelineError, ModelError
 from eyeline.storage.sealed_json import digest_of
 
 UPDATES = Path(__file__).with_name("updates")
+ENDING = ".safetensors.xz"
 #: SHA-256 of each update, as scripts/updates/pack.py prints it: a number that was changed would give another model without a word.
 CHECKSUMS = {
-    "e5-small-mlm": "171511a38ddc20b0246ccc7f52b1d9f5c24a2eaac10378377fba5cdcd1d691f0",
-    "e5-small-sentiment": "bc9e78cef873dc6fd7ade5c5f4f0178097fb3cb9a8cc25815a1b12e2ea0b6248",
+    "e5-small-mlm": "4c54a61588d83652e3636f5aebe3f8ace0b202ff4edc7fb40705ac581862ff40",
+    "e5-small-sentiment": "3650e7b323ae281f411c129bca0a949277e868536fd171c2d65b224447b39d59",
 }
 
 
@@ -24,18 +27,18 @@ def with_update(encoder: BertModel, update: str) -> BertForMaskedLM | BertForSeq
     """The encoder with the update added, and the head that the update brings: masked language modelling, or a classifier.
 
         W ← W + up · down          for every linear layer
-        norms and biases           replaced
+        b ← b + change             for norms and biases
 
     update: the name of a file in `updates/`. A matrix there is int8, one scale a row (scripts/updates/pack.py writes it).
     """
-    path = UPDATES / f"{update}.safetensors"
+    path = UPDATES / f"{update}{ENDING}"
     try:
         if digest_of(path) != CHECKSUMS[update]:
             raise ValueError("its checksum does not match")
         arrays, labels = _read(path)
         hf = _classifier(encoder, arrays, labels) if labels else _masked_lm(encoder, arrays)
         _add(arrays, hf.bert)
-    except (SafetensorError, EyelineError, KeyError, ValueError, TypeError, RuntimeError) as error:
+    except (SafetensorError, lzma.LZMAError, EyelineError, KeyError, ValueError, TypeError, RuntimeError) as error:
         reason = " ".join(str(error).split())[:200]
         raise ModelError(f"{path} is damaged ({type(error).__name__}: {reason}).", "Install eyeline again.") from error
     hf.tie_weights()
@@ -43,15 +46,15 @@ def with_update(encoder: BertModel, update: str) -> BertForMaskedLM | BertForSeq
 
 
 def _add(arrays: dict[str, torch.Tensor], encoder: BertModel) -> None:
-    """Add low-rank changes to the encoder, and replace norms and biases."""
+    """Add the changes to the encoder: of matrices, norms and biases."""
     with torch.no_grad():
         state = dict(encoder.named_parameters())
         for name, values in arrays.items():
             if name.endswith(".down"):
                 layer = name.removesuffix(".down")
                 state[f"{layer}.weight"] += arrays[f"{layer}.up"] @ values
-            elif not name.endswith(".up") and not name.startswith("head."):
-                state[name].copy_(values)
+            elif name.endswith(".change"):
+                state[name.removesuffix(".change")] += values
 
 
 def _masked_lm(encoder: BertModel, arrays: dict[str, torch.Tensor]) -> BertForMaskedLM:
@@ -99,11 +102,12 @@ def _copy_encoder(encoder: BertModel, target: BertModel) -> None:
 
 def _read(path: Path) -> tuple[dict[str, torch.Tensor], list[str]]:
     """Every array in float32 (rows of integer matrices times their scale), and the labels of a classifier."""
-    with safe_open(path, "pt") as file:
-        raw = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (a file is no dictionary)
-        labels = json.loads((file.metadata() or {}).get("labels", "[]"))
+    packed = lzma.decompress(path.read_bytes())
+    raw = load(packed)
+    header = json.loads(packed[8 : 8 + int.from_bytes(packed[:8], "little")])
+    labels = json.loads(header.get("__metadata__", {}).get("labels", "[]"))
     arrays = {
-        name: values.float() * raw[f"{name}.scale"] if f"{name}.scale" in raw else values.float()
+        name: values.float() * raw[f"{name}.scale"].float() if f"{name}.scale" in raw else values.float()
         for name, values in raw.items()
         if not name.endswith(".scale")
     }
