@@ -55,9 +55,10 @@ def test_the_top_level_has_few_names_and_each_module_of_further_names_lists_its_
 
 
 def test_the_version_is_written_in_one_place():
-    assert re.fullmatch(r"\d+\.\d+\.\d+", el.__version__)
+    assert re.fullmatch(r"\d+\.\d+\.\d+(rc\d+)?", el.__version__)
     assert 'dynamic = ["version"]' in (ROOT / "pyproject.toml").read_text()
     assert f"## {el.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+    assert f"version: {el.__version__}\n" in (ROOT / "CITATION.cff").read_text()
 
 
 def test_the_source_distribution_holds_what_the_repository_has():
@@ -72,22 +73,21 @@ def test_the_source_distribution_holds_what_the_repository_has():
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", folder, ROOT]
+    return built("wheel", tmp_path_factory.mktemp("wheel"))
+
+
+def built(kind: str, folder: Path) -> Path:
+    """The wheel or the sdist of this source tree."""
+    command = [sys.executable, "-m", "build", f"--{kind}", "--no-isolation", "--outdir", folder, ROOT]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    return next(folder.glob("*.whl"))
+    return next(path for path in folder.iterdir() if path.name.startswith("eyeline-"))
 
 
-def test_a_wheel_carries_its_types_and_the_table_of_public_names(wheel):
-    with zipfile.ZipFile(wheel) as file:
-        assert {"eyeline/py.typed", "eyeline/__init__.pyi"} <= set(file.namelist())
-
-
-@pytest.mark.slow
-def test_a_wheel_in_an_empty_environment_works_the_same(wheel, tmp_path):
-    """The wheel is installed alone into a new environment; its dependencies come from this one, our source tree does not."""
-    home = tmp_path / "env"
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory):
+    """A new environment with the wheel alone; its dependencies come from this one, our source tree does not."""
+    home = tmp_path_factory.mktemp("empty") / "env"
     venv.create(home, with_pip=True, symlinks=True)
     executable = home / "bin" / "python"
     done = subprocess.run([executable, "-m", "pip", "install", "--no-deps", "-q", wheel], capture_output=True, text=True, check=False)
@@ -98,17 +98,81 @@ def test_a_wheel_in_an_empty_environment_works_the_same(wheel, tmp_path):
     editable = [line for line in lines if str(ROOT / "src") in line]
     assert not editable, "this environment's path would lead back to the source tree"
     Path(other, "dependencies.pth").write_text(site + "\n")
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    return home
+
+
+def clean_environment(home: Path) -> dict[str, str]:
+    """The environment of a person whose first environment on the path is this one."""
+    without = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return {**without, "PATH": f"{home / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+
+
+def test_a_wheel_has_less_than_five_megabytes(wheel):
+    assert wheel.stat().st_size < 5_000_000
+
+
+@pytest.mark.slow
+def test_the_wheel_and_the_source_distribution_pass_the_check_of_twine(wheel, tmp_path):
+    command = [sys.executable, "-m", "twine", "check", "--strict", wheel, built("sdist", tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("PASSED") == 2
+
+
+def test_a_wheel_carries_its_types_and_the_table_of_public_names(wheel):
+    with zipfile.ZipFile(wheel) as file:
+        assert {"eyeline/py.typed", "eyeline/__init__.pyi"} <= set(file.namelist())
+
+
+@pytest.mark.slow
+def test_a_wheel_in_an_empty_environment_works_the_same(installed, tmp_path):
+    environment = clean_environment(installed)
     code = """
 import json, eyeline as el
 trace = el.load("minilm").trace("The cat sat on the mat.", "It purred.")
 print(json.dumps([el.__file__, trace.weights.shape, float(trace.weights.sum())]))
 """
-    file, shape, total = json.loads(python(code, executable, env=environment, cwd=tmp_path))
-    assert str(home) in file
+    file, shape, total = json.loads(python(code, installed / "bin" / "python", env=environment, cwd=tmp_path))
+    assert str(installed) in file
     assert shape == [6, 12, 14, 14]
     assert total == pytest.approx(6 * 12 * 14, abs=0.01)
-    command = [home / "bin" / "eyeline", "trace", "The cat sat.", "--model", "minilm", "--no-cache"]
+    command = [installed / "bin" / "eyeline", "trace", "The cat sat.", "--model", "minilm", "--no-cache"]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stderr
     assert "6 layers x 12 heads" in done.stdout
+
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(len(re.findall(r"^```(?:python|console)\n", README, re.MULTILINE))))
+def test_the_blocks_of_the_readme_run_from_the_wheel_as_they_are_written(number, installed, tmp_path):
+    language, block = re.findall(r"^```(python|console)\n(.*?)^```", README, re.DOTALL | re.MULTILINE)[number]
+    if language == "python":
+        command = [installed / "bin" / "python", "-c", block]
+    else:
+        lines = [line.removeprefix("$ ") for line in block.splitlines() if line.startswith("$ ")]
+        command = ["bash", "-e", "-c", "\n".join(lines)]
+    environment = clean_environment(installed)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_container_starts_the_app_with_options_that_it_has():
+    """No container is built here: each file that is named must exist, and the command must be one that the app takes."""
+    lines = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    command = json.loads(re.search(r"^CMD (\[.*\])$", lines, re.MULTILINE)[1])
+    assert command[:2] == ["eyeline", "app"]
+    options = {part for part in command if part.startswith("--")}
+    help_text = subprocess.run([sys.executable, "-m", "eyeline", "app", "--help"], capture_output=True, text=True, check=True).stdout
+    assert {option for option in options if option not in help_text} == set()
+    space = (ROOT / "deploy" / "huggingface" / "README.md").read_text(encoding="utf-8")
+    port = re.search(r"^app_port: (\d+)$", space, re.MULTILINE)[1]
+    assert f"EXPOSE {port}" in lines
+    assert command[command.index("--port") + 1] == port
+    assert "sdk: docker" in space
+    extras = set(re.search(r'"\.\[(.+?)\]"', lines)[1].split(","))
+    assert extras <= set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
+    assert (ROOT / "scripts" / "install-models").exists()
+    assert "scripts/install-models" in lines

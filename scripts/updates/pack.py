@@ -1,4 +1,4 @@
-"""A trained update as the small file that ships: matrices in 63 levels of int8, one scale a row; changes of norms and biases in half precision.
+"""A trained update as the small file that ships: matrices in 63 levels of int8, one scale a row; changes of norms and biases as float16.
 
 python -m scripts.updates.pack update.safetensors src/eyeline/models/updates/e5-small-mlm.safetensors.xz
 python -m scripts.updates.pack update.safetensors src/eyeline/models/updates/e5-small-sentiment.safetensors.xz negative positive
