@@ -74,7 +74,7 @@ class Processes(Engine):
 
 
 def check_counts(workers: int | None, threads: int, gpus_per_worker: float = 0) -> None:
-    """Refuse numbers of workers, threads and GPUs that cannot be."""
+    """Refuse numbers of workers, threads and GPUs that are out of range."""
     if workers is not None and (not isinstance(workers, int) or not 1 <= workers <= LARGEST_WORKERS):
         raise TextError(f"{workers!r} workers.", f"Give 1 to {LARGEST_WORKERS:,}.")
     if not isinstance(threads, int) or threads < 1:

@@ -42,7 +42,7 @@ class Pool(ABC):
 
     @abstractmethod
     def wait(self, seconds: float) -> list[Event]:
-        """What has happened; empty where nothing has for so long."""
+        """The events since the last call; empty where none came within that time."""
 
     @abstractmethod
     def close(self) -> None:

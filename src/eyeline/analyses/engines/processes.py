@@ -66,7 +66,7 @@ class ProcessPool(Pool):
         return 1
 
     def process_ids(self) -> list[int]:
-        """Of the workers that live."""
+        """The process ids of the live workers."""
         return [process.pid for process, _ in self._workers.values() if process.pid is not None]
 
 

@@ -28,7 +28,7 @@ PATIENCE = 1800.0
 
 @dataclass
 class _Case(Generic[AnyShard]):
-    """A shard on its way. left: documents whose trial alone is not over; None: it is not tried document by document."""
+    """A shard that is not done yet. left: its documents that are still to be tried alone; None: it is not tried document by document."""
 
     index: int
     shard: AnyShard

@@ -17,7 +17,7 @@ from eyeline.version import __version__
 
 
 def versions() -> dict[str, str]:
-    """What every worker must have the same of. torch without its build: those for processors and for GPUs go together."""
+    """The versions that must be the same in every worker. torch without its build: those for processors and for GPUs go together."""
     return {"eyeline": __version__, "torch": torch.__version__.partition("+")[0], "transformers": transformers.__version__}
 
 

@@ -26,7 +26,7 @@ class TextColumns:
 
     @property
     def names(self) -> list[str]:
-        """Those that are read."""
+        """The names of the columns that are read."""
         return [name for name in (self.text, self.pair) if name]
 
 
