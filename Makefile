@@ -37,7 +37,8 @@ test: $(READY) $(NODE_READY) system
 	cd frontend && npm test
 	$(PYTEST)
 
-# With the slow ones: load, UMAP and t-SNE, large pages, JupyterLab and marimo, killed processes, twenty families of models.
+# With the slow ones: load, UMAP and t-SNE, large pages, JupyterLab and marimo, killed processes, twenty families of models, every language
+# and kind of what `make test` tries once.
 test-all: $(READY) $(NODE_READY) $(CLIENTS_READY) system
 	cd frontend && npm test
 	$(PYTEST) --tier all

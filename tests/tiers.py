@@ -33,7 +33,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if item.get_closest_marker("browser"):
                 item.add_marker(pytest.mark.flaky(reruns=1))
-    items.sort(key=lambda item: not set(LONG) & set(item.path.relative_to(config.rootpath).parts))  # the order within is kept
+    items.sort(key=lambda item: not set(LONG) & set(item.nodeid.split("/")))  # the order within is kept
     if config.getoption("-m") or any("::" in argument for argument in config.args):
         return
     counts: dict[str, int] = {}
