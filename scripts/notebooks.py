@@ -34,7 +34,7 @@ LESSON: tuple[Cell, ...] = (
         "en": "# What does attention look at?\n\nA lesson for a study group. Run the cells from the top. Every view below is live: point at a word.",
         "ja": "# アテンションはどこを見ているか\n\n勉強会用の教材です。上から順に実行してください。下の図はすべて動きます。単語にカーソルを合わせてみましょう。",
     },
-    "import eyeline as el\n\nmodel = el.load()\nmodel",
+    'import eyeline as el\n\nlanguage = "{language}"  # of the views: en, ja or ko\nmodel = el.load()\nmodel',
     {
         "en": "## Your sentence\n\nFive to ten words are enough. Leave `sentence_b` empty for one sentence; with two the model reads `[CLS] A [SEP] B [SEP]`.",
         "ja": "## 自分の文\n\n5〜10語で十分です。一文だけなら `sentence_b` は空のままにします。二文のときモデルは `[CLS] A [SEP] B [SEP]` を読みます。",
@@ -44,17 +44,24 @@ LESSON: tuple[Cell, ...] = (
         "en": "## All heads first\n\nOne small picture for each head: layers down, heads across.",
         "ja": "## まずはすべてのヘッド\n\n一つの小さな図が一つのヘッドです。縦が層、横がヘッドです。",
     },
-    "el.model_view(trace)",
+    "el.model_view(trace, language=language)",
     {
         "en": "## Then one head\n\nIn the default model L2·H2 looks at the word before: *sat* finds *cat*.",
         "ja": "## 次に一つのヘッド\n\n既定のモデルでは L2·H2 が一つ前の単語を見ます。*sat* は *cat* を見つけます。",
     },
-    "el.head_view(trace, layer=2, heads=[2])",
+    "el.head_view(trace, layer=2, heads=[2], language=language)",
     {
         "en": "## Queries, keys and values\n\nAttention is softmax(QKᵀ/√d)·V. The neuron view shows the numbers of one head.",
         "ja": "## クエリ・キー・バリュー\n\nアテンションは softmax(QKᵀ/√d)·V です。ニューロン表示では一つのヘッドの数値が見えます。",
     },
-    "el.neuron_view(trace, layer=2, head=2)",
+    "el.neuron_view(trace, layer=2, head=2, language=language)",
+    {
+        "en": "## Translation: cross attention\n\nIn a translator, each word that is written looks at the sentence that was read. This one is very small and was trained on made-up sentences."
+        " A row is the word that the decoder has just read; it looks at what it needs for the word that it writes next: を looks at *love*, because 愛しています comes next.",
+        "ja": "## 翻訳：クロスアテンション\n\n翻訳モデルでは、書かれる単語が、読んだ文を見ます。これは作った例文で学習したとても小さなモデルです。"
+        "行は直前に読んだ単語で、次に書く単語のもとを見ます。「を」の行は、次の「愛しています」のために *love* を見ます。",
+    },
+    'el.head_view(el.traces.sample_translation("love-ja"), stack="cross", layer=1, heads=[2], language=language)',
     {
         "en": "## What to write down\n\nWhich head looks at the previous word, which at `[SEP]`? Does its role stay when you change the sentence?"
         " Attention shows where information may flow, not why the model decided.",
@@ -71,32 +78,32 @@ PAPERS: tuple[Cell, ...] = (
         " の図です。モデルは付属の BERT 型 (12層 × 12ヘッド、0から数えます)。`text` や自分のファイルに変えて、実行し直せます。",
     },
     "from IPython.display import display\n\nimport eyeline as el\n\n"
-    'model = el.load()\ntext = "The cat sat on the mat because it was tired."\ntrace = model.trace(text)\ntrace',
+    'language = "{language}"  # of the views and figures: en, ja or ko\nmodel = el.load()\ntext = "The cat sat on the mat because it was tired."\ntrace = model.trace(text)\ntrace',
     {
         "en": "## Vig: all heads, then one\n\nThe model view has one small picture for each head, the head view one head: in L9·H7 *it* looks at *cat*.",
         "ja": "## Vig: すべてのヘッド、次に一つ\n\nモデル表示では小さな図一つが一つのヘッドです。ヘッド表示の L9·H7 では *it* が *cat* を見ます。",
     },
-    "display(el.model_view(trace))\ndisplay(el.head_view(trace, layer=9, heads=[7]))",
+    "display(el.model_view(trace, language=language))\ndisplay(el.head_view(trace, layer=9, heads=[7], language=language))",
     {
         "en": "## Vaswani et al.: softmax(QKᵀ/√d)·V\n\nThe neuron view shows where one weight comes from: query, key, their product, softmax, and the sum of values.",
         "ja": "## Vaswani ら: softmax(QKᵀ/√d)·V\n\nニューロン表示では、一つの重みがどこから来るかが分かります。クエリ、キー、その積、softmax、そしてバリューの和です。",
     },
-    "el.neuron_view(trace, layer=9, head=7, query=8)  # it",
+    "el.neuron_view(trace, layer=9, head=7, query=8, language=language)  # it",
     {
         "en": "## Clark et al.: where heads look (figures 1, 2, 4, 6)\n\nSome heads look at the next token, the previous one, `[SEP]`, or an antecedent (figure 1)."
         " Over a text: attention to each kind of token (figure 2), how broadly heads look (figure 4), which heads are alike (figure 6).",
         "ja": "## Clark ら: ヘッドはどこを見るか (図1・2・4・6)\n\n次のトークン、前のトークン、`[SEP]`、代名詞の先行詞を見るヘッドがあります (図1)。"
         "文章全体では、種類ごとのアテンション (図2)、どれだけ広く見るか (図4)、どのヘッドが似ているか (図6)。",
     },
-    "for layer, head in [(0, 7), (2, 2), (7, 9), (9, 7)]:\n    display(el.figures.attention_graph(trace, layer, head))\n\n"
+    "for layer, head in [(0, 7), (2, 2), (7, 9), (9, 7)]:\n    display(el.figures.attention_graph(trace, layer, head, language=language))\n\n"
     'paragraphs = el.corpora.sample_text().split("\\n\\n")[:8]  # or el.corpora.read_corpus("corpus.txt")\n'
-    'run = el.analyse(model, paragraphs)\nfor name in ["average_attention", "entropy", "head_map"]:\n    display(el.figure(run, name))',
+    'run = el.analyse(model, paragraphs)\nfor name in ["average_attention", "entropy", "head_map"]:\n    display(el.figure(run, name, language=language))',
     {
         "en": "## Clark et al.: does attention to `[SEP]` matter (figure 3)?\n\nThe gradient of the loss by each weight. It needs a model that predicts: the same encoder as a masked language model.",
         "ja": "## Clark ら: `[SEP]` へのアテンションは効いているか (図3)\n\n損失の、重みによる勾配です。予測するモデルが要るので、同じエンコーダーのマスク言語モデルを使います。",
     },
     'measured = [el.statistics.AverageAttention(), el.statistics.Importance()]\ngradients = el.analyse(el.load("e5-small-mlm"), paragraphs, measured)\n'
-    'el.figure(gradients, "importance")',
+    'el.figure(gradients, "importance", language=language)',
     {
         "en": "## Clark et al.: grammar (figure 5, tables 1, 2 and 3)\n\nSingle heads as finders of relations (table 1) and of antecedents (table 2), all heads together as a"
         " probe (table 3). The treebank is generated and small: it shows how, not how well. For numbers, give a real one (docs/results.md).",
@@ -107,7 +114,7 @@ PAPERS: tuple[Cell, ...] = (
     'syntax = el.syntax(model, "sample.conllu", min_count=50)\n'
     'coreference = el.coreference(model, "sample.conllu")\n'
     'probes = el.probe(model, "sample.conllu", seeds=1, epochs=10)\n'
-    'display(el.figure(syntax, "syntax_examples"))\n'
+    'display(el.figure(syntax, "syntax_examples", language=language))\n'
     'display(syntax.table("syntax").to_frame()[["relation", "count", "layer", "head", "accuracy", "baseline"]].round(1))\n'
     'display(coreference.table("coreference").to_frame()[["method", "layer", "head", "all", "pronoun", "n"]].round(1))\n'
     'display(probes.table("probes").to_frame()[["probe", "uas"]].round(1))',
@@ -115,8 +122,8 @@ PAPERS: tuple[Cell, ...] = (
         "en": "## Yeh et al.: queries and keys in one space\n\nFirst two heads, each in its own space: a query (blue) lies near the keys (orange) that it attends to. Then every head of every layer in one space: a query lies on a circle, on the side of the keys that it attends to.",
         "ja": "## Yeh ら: クエリとキーを一つの空間に\n\nまず二つのヘッドを、それぞれの空間で。クエリ (青) は、見ているキー (橙) の近くにあります。次に全層・全ヘッドを一つの空間で。クエリは円周上の、見ているキーの側にあります。",
     },
-    "space = el.space(model, paragraphs, layers=[4], heads=[4, 10])\ndisplay(el.space_view(space))\n"
-    'display(el.space_view(el.space(model, paragraphs, of="shared")))',
+    "space = el.space(model, paragraphs, layers=[4], heads=[4, 10])\ndisplay(el.space_view(space, language=language))\n"
+    'display(el.space_view(el.space(model, paragraphs, of="shared"), language=language))',
 )
 NOTEBOOKS = {"lesson": LESSON, "papers": PAPERS}
 
@@ -125,13 +132,13 @@ def build(cells: tuple[Cell, ...], language: str) -> NotebookNode:
     """A notebook without outputs. Cells are named by their index, so that the same text gives the same file."""
     book = new_notebook(metadata={"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}})
     for index, cell in enumerate(cells):
-        result = new_code_cell(cell) if isinstance(cell, str) else new_markdown_cell(cell[language])
+        result = new_code_cell(cell.replace("{language}", language)) if isinstance(cell, str) else new_markdown_cell(cell[language])
         result["id"] = f"cell-{index}"
         book.cells.append(result)
     return book
 
 
-def run(book: NotebookNode, folder: Path, timeout: int = 300) -> NotebookNode:
+def run(book: NotebookNode, folder: Path, timeout: int = 600) -> NotebookNode:
     """Execute a notebook in a clean kernel."""
     NotebookClient(book, timeout=timeout, kernel_name="python3", resources={"metadata": {"path": str(folder)}}).execute()
     return book
@@ -172,19 +179,11 @@ def _png(picture: bytes) -> NotebookNode:
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     for name, cells in NOTEBOOKS.items():
-        with TemporaryDirectory() as folder:  # files that a notebook writes do not stay
-            book = run(build(cells, LANGUAGES[0]), Path(folder))
-        keep_pictures(book)
         for language in LANGUAGES:
-            nbformat.write(in_language(book, cells, language), FOLDER / f"{name}.{language}.ipynb")
-
-
-def in_language(book: NotebookNode, cells: tuple[Cell, ...], language: str) -> NotebookNode:
-    """An executed notebook with its texts in this language: its code, and so its outputs, are the same in every language."""
-    texts = build(cells, language)
-    texts.cells = [cell if cell.cell_type == "code" else text for cell, text in zip(book.cells, texts.cells, strict=True)]
-    texts.metadata = book.metadata
-    return texts
+            with TemporaryDirectory() as folder:  # files that a notebook writes do not stay
+                book = run(build(cells, language), Path(folder))
+            keep_pictures(book)
+            nbformat.write(book, FOLDER / f"{name}.{language}.ipynb")
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import pytest
 
 import eyeline as el
 from eyeline.analyses.causes.quantities.methods import METHODS
+from eyeline.errors import TraceError
 from eyeline.heads import HeadRef
 from eyeline.plots.clickable_cells import head_from
 from eyeline.plots.figures import FIGURES, available, figure, record_of
@@ -239,3 +240,10 @@ def test_arcs_of_mentions_end_in_arrows_at_what_they_attend_to(runs: list[Run]) 
     assert len(heads.x) == len(drawing.layout.shapes)
     ends = [float(shape.path.split()[-1].split(",")[0]) for shape in drawing.layout.shapes]
     assert list(heads.x) == pytest.approx(ends)
+
+
+def test_a_figure_takes_the_language_of_its_reader_by_name(runs: list[Run]) -> None:
+    run = with_figure(runs, "entropy")
+    assert figure(run, "entropy", language="ja").layout.title.text == figure(run, "entropy", Style(Words("ja"))).layout.title.text
+    with pytest.raises(TraceError, match="language='fr'"):
+        figure(run, "entropy", language="fr")

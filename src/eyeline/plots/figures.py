@@ -18,6 +18,7 @@ from eyeline.plots.space import space, space_pairs
 from eyeline.plots.stacks import tables_of
 from eyeline.plots.style import Style
 from eyeline.results.run import Run, check_run
+from eyeline.words import LANGUAGES, Words
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -54,13 +55,17 @@ def record_of(name: str) -> tuple[Figure, str]:
     return FIGURES[name], ""
 
 
-def figure(run: Run, name: str, style: Style | None = None) -> go.Figure:
+def figure(run: Run, name: str, style: Style | None = None, language: str = "en") -> go.Figure:
     """Draw one figure of a run; of a run of several kinds, from the part that has its table, so that it says where it comes from.
 
     Of an encoder-decoder model `head_map_cross` is the map of one stack, `head_map` that of the first.
+
+    language   of its titles and labels, where no style is given: en, ja or ko
     """
     check_run(run)
-    style = style or Style()
+    if language not in LANGUAGES:
+        raise TraceError(f"language={language!r}.", f"Choices: {', '.join(LANGUAGES)}.")
+    style = style or Style(Words(language))
     record, stack = record_of(name)
     tables = tables_of(run, record.table)
     if not tables or (stack and stack not in tables):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
+import warnings
 import zlib
 from pathlib import Path
 from xml.etree import ElementTree
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from eyeline.capture.stack import Stack
 from eyeline.capture.trace import Trace
 from eyeline.errors import StorageError, TraceError
+from eyeline.plots.graph.draw import FONTS, installed
 from eyeline.text.tokenized import TokenizedText
 from eyeline.views import View, head_view, model_view, neuron_view
 from eyeline.views.pictures.drawing import HEAD_COLOURS, png, pooled
@@ -278,3 +280,18 @@ def test_a_picture_is_in_the_language_of_its_view(view: object, tmp_path: Path) 
 def test_a_language_that_we_do_not_have_is_refused() -> None:
     with pytest.raises(TraceError, match="language='fr'"):
         head_view(four(), language="fr")
+
+
+@pytest.mark.parametrize("ending", ["png", "pdf"])
+def test_japanese_and_korean_tokens_are_painted_where_a_font_has_them(ending: str, tmp_path: Path) -> None:
+    if not any("CJK" in name for name in installed(FONTS)):
+        pytest.skip("no installed font has Japanese and Korean")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a missing character is one
+        head_view(trace(["猫", "座りました", "고양이"]), language="ja").save(tmp_path / f"cat.{ending}")
+
+
+def test_a_character_that_no_font_has_is_named_once(tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="No installed font has") as told:
+        head_view(trace(["\U0001341f", "a"])).save(tmp_path / "sign.png")
+    assert len(told) == 1

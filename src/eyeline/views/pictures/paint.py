@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import io
 import re
+import warnings
 from collections.abc import Mapping
 from typing import Any
 from xml.etree import ElementTree
@@ -29,12 +30,13 @@ def painted(drawn: str, ending: str) -> bytes:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise EyelineError(f"A .{ending} picture needs {error.name}.", install_hint("plots")) from error
-    from eyeline.plots.graph.draw import FONTS, installed
+    from eyeline.plots.graph.draw import FONTS, installed, tell_missing
 
     root = ElementTree.fromstring(drawn)  # noqa: S314 - our own output
     wide, high = float(root.get("width", "1")), float(root.get("height", "1"))
     settings: Any = {"font.family": installed(FONTS), "pdf.fonttype": 42, "text.parse_math": False, "text.usetex": False}
-    with matplotlib.rc_context(settings):
+    with matplotlib.rc_context(settings), warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
         figure = Figure(figsize=(wide / INCH, high / INCH))
         FigureCanvasAgg(figure)
         axes = figure.add_axes((0, 0, 1, 1))
@@ -48,6 +50,7 @@ def painted(drawn: str, ending: str) -> bytes:
         dates = {"CreationDate": None, "ModDate": None} if ending == "pdf" else {}
         about: dict[str, Any] = {**dates, "Creator" if ending == "pdf" else "Software": "eyeline", "Title": title}
         figure.savefig(written, format=ending, dpi=FINE, metadata=about)
+    tell_missing([str(warning.message) for warning in seen])
     return written.getvalue()
 
 
@@ -78,9 +81,11 @@ def rect(axes: Any, _: ElementTree.Element, look: Mapping[str, str], order: int,
 
 
 def text(axes: Any, element: ElementTree.Element, look: Mapping[str, str], order: int, _: tuple[float, float]) -> None:
-    """Paint a text of the SVG with matplotlib."""
+    """Paint a text of the SVG with matplotlib; tokens in letters of one width, where the font has them."""
+    from matplotlib import rcParams
+
     anchor = {"start": "left", "middle": "center", "end": "right"}[look.get("text-anchor", "start")]
-    mono = {"family": ["DejaVu Sans Mono", *axes.figure.properties().get("fonts", [])]} if look.get("font-family") == "monospace" else {}
+    mono = {"family": ["DejaVu Sans Mono", *rcParams["font.family"]]} if look.get("font-family") == "monospace" else {}
     turned = -float(re.findall(r"rotate\((-?[\d.]+)", look["transform"])[0]) if "transform" in look else 0
     axes.text(
         float(look["x"]), float(look["y"]), element.text or "", ha=anchor, va="baseline", color=look.get("fill"), rotation=turned,
