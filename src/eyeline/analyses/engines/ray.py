@@ -47,12 +47,18 @@ class Ray(Engine):
             raise EyelineError("Ray is not installed.", install_hint("ray"), Advice('Or: engine="processes".', "Or: --engine processes"))
         if self.address is not None:
             _check_answers(self.address)
+            if self._connect(0):  # a cluster that cannot be used is refused now, before a model is opened or anything written
+                import ray
+
+                try:
+                    self._check_room()
+                finally:
+                    ray.shutdown()
 
     def needs(self) -> Needs:
         return Needs(self.workers or self._room(), self.threads, self.gpus_per_worker)
 
     def pool(self, work: Work[Any, Any], model: Model) -> Pool:
-        self.check()
         from eyeline.analyses.engines.ray_pool import RayPool
 
         packed = pack(model)
@@ -61,16 +67,21 @@ class Ray(Engine):
         import ray
 
         try:
-            if not self._room():
-                raise EyelineError(
-                    f"No machine of the cluster has room for a worker of {self.threads} cores and {self.gpus_per_worker:g} GPUs.",
-                    f"The cluster has: {_resources(ray.cluster_resources())}.",
-                )
+            self._check_room()
             return RayPool(assignment, packed, self.needs(), shut_down=is_new)
         except BaseException:
             if is_new:
                 ray.shutdown()
             raise
+
+    def _check_room(self) -> None:
+        import ray
+
+        if not self._room():
+            raise EyelineError(
+                f"No machine of the cluster has room for a worker of {self.threads} cores and {self.gpus_per_worker:g} GPUs.",
+                f"The cluster has: {_resources(ray.cluster_resources())}.",
+            )
 
     def _room(self) -> int:
         """For how many workers the cluster has room, machine by machine."""
@@ -98,11 +109,12 @@ class Ray(Engine):
         try:
             ray.init(address=address, **quiet)
         except (ConnectionError, RuntimeError, ValueError) as error:  # none there, or another version of Ray or Python
-            raise EyelineError(f"No Ray cluster at {address} that can be used.", str(error).splitlines()[0], HOW_TO_START) from error
+            raise EyelineError(f"No Ray cluster at {address} that can be used.", str(error).splitlines()[0], HOW_TO_START, TOKEN) from error
         return True
 
 
 HOW_TO_START = "Start one: ray start --head. Or leave out the address: Ray is then started on this machine."
+TOKEN = "A cluster that asks for a token needs RAY_AUTH_MODE=token in the environment (Ray's token authentication)."
 
 
 def _start_here(n_cpus: int, store: int, quiet: dict[str, Any]) -> None:
