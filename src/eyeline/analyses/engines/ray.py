@@ -109,12 +109,14 @@ class Ray(Engine):
         try:
             ray.init(address=address, **quiet)
         except (ConnectionError, RuntimeError, ValueError) as error:  # none there, or another version of Ray or Python
-            raise EyelineError(f"No Ray cluster at {address} that can be used.", str(error).splitlines()[0], HOW_TO_START, TOKEN) from error
+            raise EyelineError(
+                f"No Ray cluster at {address} that can be used.", str(error).splitlines()[0], HOW_TO_START, NEEDS_LOGIN
+            ) from error
         return True
 
 
 HOW_TO_START = "Start one: ray start --head. Or leave out the address: Ray is then started on this machine."
-TOKEN = "A cluster that asks for a token needs RAY_AUTH_MODE=token in the environment (Ray's token authentication)."
+NEEDS_LOGIN = "A cluster that asks for a token needs RAY_AUTH_MODE=token in the environment (Ray's token authentication)."
 
 
 def _start_here(n_cpus: int, store: int, quiet: dict[str, Any]) -> None:
