@@ -14,6 +14,7 @@ from eyeline.results.space.fidelity_summary import summarise_fidelity
 from eyeline.results.table import Table
 from eyeline.sample.treebank import write_sample
 from tests.hosts.cli.test_cli import eyeline  # noqa: F401 - a fixture
+from tests.tiers import slow_but
 
 pytestmark = pytest.mark.usefixtures("quick_pictures")
 
@@ -78,7 +79,7 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) if name in ("umap", "tsne") else name for name in OPTIONS])
+@pytest.mark.parametrize("name", slow_but(["theirs", "values"], OPTIONS))
 def test_every_option_makes_its_space(eyeline, corpus, tmp_path, name):  # noqa: F811
     done = eyeline("space", corpus, "--layers", "1", *OPTIONS[name], "-o", tmp_path)
     assert done.returncode == 0, done.stderr

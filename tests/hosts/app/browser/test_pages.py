@@ -108,7 +108,7 @@ def test_what_a_reader_does_is_in_the_link_and_someone_else_sees_the_same(visit)
     assert other.key("look-pair").locator("textarea").input_value() == "It purred."
 
 
-@pytest.mark.parametrize("kind", slow_but(["neuron"], ["model", "neuron"]))
+@pytest.mark.parametrize("kind", slow_but([], ["model", "neuron"]))
 def test_the_other_views_are_drawn(visit, kind):
     me = visit("ja").open()
     me.page.get_by_role("radio", name=Say("ja")(f"look.view_{kind}")).or_(
@@ -173,7 +173,7 @@ def test_two_visitors_at_once_see_each_their_own(visit):
     first.page.get_by_text("minilm").first.wait_for()
 
 
-@pytest.mark.parametrize("path", slow_but(["/"], ["/", "/learn?step=2", "/corpus", "/runs?run=from-the-command-line"]))
+@pytest.mark.parametrize("path", slow_but(["/corpus"], ["/", "/learn?step=2", "/corpus", "/runs?run=from-the-command-line"]))
 @pytest.mark.parametrize("width", slow_but([360], [360, 1920]))
 def test_nothing_sticks_out_of_a_narrow_or_a_wide_window(visit, path, width):
     me = visit("ko", width=width).open(path, wait="h1")
@@ -261,7 +261,7 @@ def test_names_of_runs_models_and_corpora_are_never_markup(visit):
     assert me.errors == []
 
 
-@pytest.mark.parametrize("path", slow_but(["/"], ["/", "/learn?step=10"]))
+@pytest.mark.parametrize("path", slow_but([], ["/", "/learn?step=10"]))
 def test_what_a_visitor_types_is_never_markup(visit, path):
     me = visit().open(path)
     field = me.key("look-text").locator("textarea") if path == "/" else me.key("exercise-text").locator("input")
