@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from eyeline.hosts.cli import main as cli
+from tests.analyses.causes.tiny import decoder
 from tests.views.front_end import use_small_front_end
 
 TEXT = "The cat sat on the mat."
@@ -25,10 +26,15 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
     return 0
 
 
-def state_of(page: Path) -> dict[str, Any]:
+def spec_of(page: Path) -> dict[str, Any]:
     match = re.search(r'id="eyeline-view">(.*?)</script>', page.read_text(encoding="utf-8"), re.DOTALL)
     assert match
-    state: dict[str, Any] = json.loads(match[1])["spec"]["state"]
+    spec: dict[str, Any] = json.loads(match[1])["spec"]
+    return spec
+
+
+def state_of(page: Path) -> dict[str, Any]:
+    state: dict[str, Any] = spec_of(page)["state"]
     return state
 
 
@@ -65,6 +71,9 @@ def test_a_page_opens_where_it_was_asked_to(
         (["--set", "threshold"], "x.html", "KEY=VALUE"),
         (["--set", "treshold=0.1"], "x.html", "threshold"),
         (["--red", "sat:cat", "--set", "theme=dark"], "x.svg", "--set with a graph"),
+        (["--effects"], "x.svg", "--effects is for a page"),
+        (["--effects", "--words"], "x.html", "--effects is for a page"),
+        (["--effects"], "x.html", "no answer to this text"),
     ],
 )
 def test_what_a_kind_of_file_cannot_show_is_refused(
@@ -131,3 +140,19 @@ def test_a_text_that_the_tokeniser_does_not_know_is_named_as_such(
             cli.main()
         message = " ".join(capsys.readouterr().out.split())
         assert ("tokens are unknown to this model's tokeniser" in message) is (text != TEXT)
+
+
+@pytest.mark.parametrize("kind", ["head", "model", "neuron"])
+def test_a_page_holds_what_the_answer_becomes_without_each_head(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str) -> None:
+    use_small_front_end(monkeypatch)
+    monkeypatch.setenv("EYELINE_CACHE", str(tmp_path / "cache"))
+    model = decoder()
+    model.hf.save_pretrained(tmp_path / "tiny")
+    model.tokenizer.save_pretrained(tmp_path / "tiny")
+    assert run(monkeypatch, "--model", tmp_path / "tiny", "--view", kind, "--effects", "-o", tmp_path / "x.html") == 0
+    effects = spec_of(tmp_path / "x.html")["effects"]
+    assert effects == json.loads(json.dumps(model.head_effects(model.trace(TEXT))))
+    if kind == "head":
+        state, before = state_of(tmp_path / "x.html"), spec_of(tmp_path / "x.html")["prediction"]["choices"][0]["probabilities"][0]
+        changes = [[abs(probability - before) for probability in layer["probabilities"]] for layer in effects]
+        assert changes[state["layer"]][state["heads"][0]] == max(map(max, changes))

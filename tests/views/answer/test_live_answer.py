@@ -119,6 +119,8 @@ def test_a_view_is_given_the_model_that_made_its_trace(model):
         el.head_view(model.trace(TEXT), model=other)
     with pytest.raises(TraceError, match="effects=True without a model"):
         el.head_view(model.trace(TEXT), effects=True)
+    with pytest.raises(TraceError, match="no answer to this text"):
+        el.head_view(model.trace("the cat sat ."), model=model, effects=True)
     changed = model.trace(TEXT, interventions=[el.Ablate([(0, 1)])])
     with pytest.raises(TraceError, match=r"recorded with L0·H1 ablated"):
         el.head_view(changed, model=model)

@@ -20,6 +20,11 @@ from eyeline.words import LANGUAGES
 
 if TYPE_CHECKING:
     from eyeline.capture.trace import Trace
+    from eyeline.models.model import Model
+
+
+#: How the name of a page ends.
+PAGES = (".html", ".htm")
 
 
 class Kind(StrEnum):
@@ -64,6 +69,9 @@ def view(
         list[str] | None,
         typer.Option("--set", help="How it is shown: KEY=VALUE, such as hide_special=true, threshold=0.1, theme=dark, locked=[3]."),
     ] = None,
+    effects: Annotated[
+        bool, typer.Option("--effects", help="Also what the answer becomes without each head alone (models that answer).")
+    ] = False,
     truncate: Annotated[bool, typer.Option("--truncate", help="Cut a text that is longer than the model takes.")] = False,
     language: Annotated[
         str, typer.Option(help=f"Language of the page or the picture: {', '.join(LANGUAGES)}.", callback=known_language)
@@ -76,14 +84,18 @@ def view(
     """
     state = dict(_setting(text) for text in settings or [])
     _check(output, kind, red or [], layout, state)
+    if effects and (words or red or layout is not TokenLayout.columns or output.suffix.lower() not in PAGES):
+        raise EyelineError("--effects is for a page of tokens.", "Write to .html, and leave out --words, --red and --layout.")
     named_pairs(red or [])  # what is no pair is refused before a model is loaded
     from eyeline.models.load import load
 
-    trace = load(model, cache=True).trace(text, pair, truncate=truncate)
+    opened = load(model, cache=True)
+    trace = opened.trace(text, pair, truncate=truncate)
     if red or layout is not TokenLayout.columns:
         _save_graph(trace, output, layer or 0, head or 0, stack, words, red or [], layout, language)
     else:
-        _save_view(trace.words() if words else trace, output, kind, layer, head, stack, state, language)
+        measured_on = opened if effects else None
+        _save_view(trace.words() if words else trace, output, kind, layer, head, stack, state, language, measured_on)
     print_notices(trace.notices)
     console.print(f"Saved to {escape(str(output))}", highlight=False, soft_wrap=True)
     if open_file:
@@ -122,20 +134,30 @@ def _setting(written: str) -> tuple[str, Any]:
 
 
 def _save_view(
-    trace: Trace, output: Path, kind: Kind, layer: int | None, head: int | None, stack: str | None, state: dict[str, Any], language: str
+    trace: Trace,
+    output: Path,
+    kind: Kind,
+    layer: int | None,
+    head: int | None,
+    stack: str | None,
+    state: dict[str, Any],
+    language: str,
+    model: Model | None,
 ) -> None:
+    """model: on which the effects of single heads are measured; None: without them."""
     from eyeline.views import head_view, model_view, neuron_view
     from eyeline.views.spec import opening_head
 
-    if layer is None and head is None and kind is not Kind.model and not {"layer", "heads"} & state.keys():
+    opens_itself = kind is Kind.model or (kind is Kind.head and model is not None)  # the latter at the head that the answer needs most
+    if layer is None and head is None and not opens_itself and not {"layer", "heads"} & state.keys():
         layer, head = opening_head(trace, stack)
     heads = None if head is None else [head]
     if kind is Kind.neuron:
-        shown = neuron_view(trace, layer=layer or 0, head=head or 0, stack=stack, language=language)
+        shown = neuron_view(trace, layer=layer or 0, head=head or 0, stack=stack, model=model, effects=model is not None, language=language)
     elif kind is Kind.model:
-        shown = model_view(trace, layer=layer, head=head, stack=stack, language=language)
+        shown = model_view(trace, layer=layer, head=head, stack=stack, model=model, effects=model is not None, language=language)
     else:
-        shown = head_view(trace, layer=layer, heads=heads, stack=stack, language=language)
+        shown = head_view(trace, layer=layer, heads=heads, stack=stack, model=model, effects=model is not None, language=language)
     shown.starting(**state).save(output)
 
 

@@ -30,9 +30,14 @@ class AnswersAgain(Protocol):
 
 
 def check_answers(trace: Trace, model: AnswersAgain | None, effects: bool) -> None:
-    """Refuse a model that did not make the trace, a trace of a changed model, and effects without a model."""
+    """Refuse a model that did not make the trace, a trace of a changed model, and effects without a model or an answer."""
     if effects and model is None:
         raise TraceError("effects=True without a model.", "Give the model too: head_view(trace, model=model, effects=True).")
+    if effects and trace.prediction is None:
+        raise TraceError(
+            f"{trace.model} has no answer to this text, so its heads have no effect on one.",
+            "A masked language model answers at [MASK]; a model without a head never does. Embedded: e5-small-mlm, e5-small-sentiment, smollm2.",
+        )
     if model is not None and model.name != trace.model:
         raise TraceError(f"A trace of {trace.model}, and the model {model.name}.", "Give the model that made the trace.")
     if model is not None and (changes := trace.about.get("interventions")):
