@@ -36,7 +36,8 @@ def check_answers(trace: Trace, model: AnswersAgain | None, effects: bool) -> No
     if effects and trace.prediction is None:
         raise TraceError(
             f"{trace.model} has no answer to this text, so its heads have no effect on one.",
-            "A masked language model answers at [MASK]; a model without a head never does. Embedded: e5-small-mlm, e5-small-sentiment, smollm2.",
+            "A masked language model answers at [MASK]; a model without a head never does.",
+            "Embedded models that answer: e5-small-mlm, e5-small-sentiment, smollm2.",
         )
     if model is not None and model.name != trace.model:
         raise TraceError(f"A trace of {trace.model}, and the model {model.name}.", "Give the model that made the trace.")
