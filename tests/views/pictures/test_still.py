@@ -292,6 +292,6 @@ def test_japanese_and_korean_tokens_are_painted_where_a_font_has_them(ending: st
 
 
 def test_a_character_that_no_font_has_is_named_once(tmp_path: Path) -> None:
-    with pytest.warns(UserWarning, match="No installed font has") as told:
+    with pytest.warns(UserWarning, match="No installed font has") as warned:
         head_view(trace(["\U0001341f", "a"])).save(tmp_path / "sign.png")
-    assert len(told) == 1
+    assert len(warned) == 1
