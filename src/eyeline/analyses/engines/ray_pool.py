@@ -48,7 +48,7 @@ class RayPool(Pool):
             size = "" if packed is None else f" of {packed.n_bytes / 1e9:.1f} GB"
             raise EyelineError(
                 f"The object store of the Ray cluster has no room for the model{size}.",
-                "Start its machines with a larger one: ray start --object-store-memory=….",
+                "Start its machines with a larger object store.",
             ) from error
         self._class = ray.remote(RayWorker).options(
             num_cpus=needs.threads,
