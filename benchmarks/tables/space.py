@@ -5,7 +5,7 @@
 Paragraphs of GAP (gap-development.tsv.gz, which is read where it lies, --data; it is not part of this repository): the first ones, about
 --tokens tokens of them, and as many others held out for the fitted maps. PCA, fitted and freed are measured on all heads. UMAP and t-SNE
 take one head at a time: on the heads of --sample AttentionViz' gauge with either, and, on the first --few tokens, every gauge by every
-projection. What was measured is kept after each row: with the same --keep the command goes on where it was stopped.
+projection. With the same --keep the command goes on where it was stopped.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--tokens", type=int, default=5000, help="about so many tokens, and as many held out")
     parser.add_argument("--sample", default=SAMPLE, help="layer:head,… for UMAP and t-SNE")
-    parser.add_argument("--few", type=int, default=1200, help="about so many tokens for every gauge by UMAP and t-SNE")
+    parser.add_argument("--few", type=int, default=1200, help="about so many tokens for every gauge by UMAP and t-SNE; 0: without")
     parser.add_argument("--keep", type=Path, help="what was measured, row after row, as JSON")
     parser.add_argument("--beside", type=Path, help="what was kept of another model, for a table beside")
     parser.add_argument("--no-slow", action="store_true", help="leave UMAP and t-SNE out")
@@ -85,21 +85,17 @@ def main() -> None:
 def measure(arguments: argparse.Namespace, kept: dict[str, Any], keep: Callable[[], None]) -> None:
     """Every row that is not there yet."""
     sample = [tuple(map(int, item.split(":"))) for item in arguments.sample.split(",")]
-    model = el.load(arguments.model)
-    paragraphs = read_paragraphs(arguments.data / GAP)
+    model, paragraphs = el.load(arguments.model), read_paragraphs(arguments.data / GAP)
     sizes = np.cumsum([len(model.tokenizer(text)["input_ids"]) for text in paragraphs[:2000]])
     first, last = (int(np.searchsorted(sizes, n * arguments.tokens)) + 1 for n in (1, 2))
     whole, held = (capture_space(model, el.corpora.Corpus.from_texts(part)) for part in (paragraphs[:first], paragraphs[first:last]))
     about = {"model": model.name, "sample": arguments.sample, "tokens": arguments.tokens, "few": arguments.few}
-    for name, item in (("shown", whole), ("held_out", held)):
-        about[name] = {"texts": item.counts["texts"], "tokens": item.counts["tokens"]}
+    about |= {name: {what: item.counts[what] for what in ("texts", "tokens")} for name, item in (("shown", whole), ("held_out", held))}
     if kept.setdefault("about", about) != about:
         raise SystemExit(f"{arguments.keep} was measured otherwise: {kept['about']}. Give another --keep.")
     stack, other = (next(iter(item.stacks.values())) for item in (whole, held))
     kept["shape"] = [len(stack.layers), len(stack.heads)]
     heads = [one_head(stack, *index) for index in sample]
-    few = [first_texts(item, arguments.few) for item in heads]
-    kept["few"] = {"texts": len(few[0].weights), "tokens": len(few[0].query_tokens)}
     rows = kept["rows"]
 
     def put(name: str, result: Callable[[], Numbers]) -> None:
@@ -119,6 +115,10 @@ def measure(arguments: argparse.Namespace, kept: dict[str, Any], keep: Callable[
         return
     for how in ("umap", "tsne"):
         put(f"attentionviz.{how}.sample", lambda how=how: projected(heads, "attentionviz", how))
+    if not arguments.few:
+        return
+    few = [first_texts(item, arguments.few) for item in heads]
+    kept["few"] = {"texts": len(few[0].weights), "tokens": len(few[0].query_tokens)}
     for gauge in GAUGES:
         for how in ("before", "pca", "umap", "tsne"):
             put(f"{gauge}.{how}.few", lambda gauge=gauge, how=how: projected(few, gauge, how))
@@ -136,7 +136,6 @@ def read_paragraphs(path: Path) -> list[str]:
 
 
 def one_head(stack: CapturedStack, layer: int, head: int) -> CapturedStack:
-    """The stack with this one head."""
     vectors = stack.vectors
     cut = Vectors(vectors.queries[[layer]][:, [head]], vectors.keys[[layer]][:, [head]], (vectors.scales[layer],))
     weights = tuple(entry[[layer]][:, [head]] for entry in stack.weights)
@@ -144,8 +143,7 @@ def one_head(stack: CapturedStack, layer: int, head: int) -> CapturedStack:
     return replace(stack, layers=(stack.layers[layer],), heads=(stack.heads[head],), vectors=cut, weights=weights, visible=visible)
 
 
-def first_texts(stack: CapturedStack, tokens: int) -> CapturedStack:
-    """The stack with the first texts alone, about so many tokens."""
+def first_texts(stack: CapturedStack, tokens: int) -> CapturedStack:  # about so many tokens
     n = int(np.searchsorted(stack.query_tokens.starts, tokens))
     q, k = (SpaceTokens(side.texts[:n]) for side in (stack.query_tokens, stack.key_tokens))
     cut = replace(stack.vectors, queries=stack.vectors.queries[:, :, : len(q)], keys=stack.vectors.keys[:, :, : len(k)])
@@ -217,11 +215,11 @@ def mean_of(collected: list[Numbers]) -> Numbers:
 
 
 def section(kept: dict[str, Any], beside: dict[str, Any] | None = None) -> str:
-    """The measured model; another one beside it, where it was measured too. UMAP and t-SNE: of the first of them that has these rows."""
+    """The measured model; another one beside it, where it was measured too."""
     about, rows, shape = kept["about"], kept["rows"], kept["shape"]
-    fit, freed, solid = (rows[name] for name in ("fitted", "freed", "fitted 3-D"))
+    fit, freed, solid = rows["fitted"], rows["freed"], rows["fitted 3-D"]
     correlation = {gauge: rows[f"{gauge}.before"]["correlation_after"] for gauge in GAUGE_NAMES if f"{gauge}.before" in rows}
-    options = f"--few {about['few']} --sample {about['sample']}" if "freed.few" in rows else "--no-slow"
+    options = f"--few {about['few']} --sample {about['sample']}" if "attentionviz.tsne.sample" in rows else "--no-slow"
     if beside is not None:
         options += f" --beside benchmarks/tables/space_{beside['about']['model']}.json"
     parts = [
@@ -242,11 +240,12 @@ def section(kept: dict[str, Any], beside: dict[str, Any] | None = None) -> str:
     ]
     if beside is not None:
         others = beside["rows"]
-        lines = [line(name, others[name])[:5] for name in of_all_heads(others)]
-        parts += [f"Beside it, {described(beside)}{beside.get('note', '')}:", markdown_table(HEADER, lines)]
-    slow = next((item for item in (kept, beside) if item is not None and "freed.few" in item["rows"]), None)
-    if slow is not None:
-        parts += slow_part(slow)
+        table = markdown_table(HEADER, [line(name, others[name])[:5] for name in of_all_heads(others)])
+        parts += [f"Beside it, {described(beside)}{beside.get('note', '')}:", table]
+    measured = [item for item in (kept, beside) if item is not None and "attentionviz.tsne.sample" in item["rows"]]
+    if measured:
+        parts.append(" ".join(["UMAP and t-SNE take one head at a time.", *map(slow_sample, measured)]))
+    parts += [text for item in measured if "freed.few" in item["rows"] for text in slow_part(item)]
     parts.append(
         "Time is on two cores that other work shared, from the vectors to the picture. Processor seconds, those of all threads, say more:"
         " on two free cores half of them is the least it can take."
@@ -266,18 +265,24 @@ def of_all_heads(rows: dict[str, Numbers]) -> list[str]:
     return [name for name in rows if name.count(".") < 2 and "few" not in name]
 
 
+def slow_sample(kept: dict[str, Any]) -> str:
+    """UMAP and t-SNE on some heads, on all tokens."""
+    about = kept["about"]
+    names = ["L{}·H{}".format(*item.split(":")) for item in about["sample"].split(",")]
+    umap, tsne = (kept["rows"][f"attentionviz.{how}.sample"] for how in ("umap", "tsne"))
+    return (
+        f"On {len(names)} heads of {about['model']} ({', '.join(names)}) in AttentionViz' gauge, on all {about['shown']['tokens']:,}"
+        f" tokens, UMAP has {umap['top1']:.3f} / {umap['top5']:.3f} in {umap['processor'] / len(names):.0f} processor seconds a head,"
+        f" t-SNE {tsne['top1']:.3f} / {tsne['top5']:.3f} in {tsne['processor'] / len(names):.0f}."
+    )
+
+
 def slow_part(kept: dict[str, Any]) -> list[str]:
-    """UMAP and t-SNE, on some heads."""
-    about, rows = kept["about"], kept["rows"]
-    names = ", ".join("L{}·H{}".format(*item.split(":")) for item in about["sample"].split(","))
-    n_sample = len(about["sample"].split(","))
-    umap, tsne = (rows[f"attentionviz.{how}.sample"] for how in ("umap", "tsne"))
+    """UMAP and t-SNE on some heads, in every gauge."""
+    rows, n_sample = kept["rows"], len(kept["about"]["sample"].split(","))
     return [
-        f"UMAP and t-SNE take one head at a time: they were measured on {n_sample} heads of {about['model']} ({names}). In AttentionViz'"
-        f" gauge, on all {about['shown']['tokens']:,} tokens, UMAP has {umap['top1']:.3f} / {umap['top5']:.3f} in"
-        f" {umap['processor'] / n_sample:.0f} processor seconds a head, t-SNE {tsne['top1']:.3f} / {tsne['top5']:.3f} in"
-        f" {tsne['processor'] / n_sample:.0f}. Every gauge by every projection, on these heads and the first {kept['few']['texts']}"
-        f" paragraphs ({kept['few']['tokens']:,} tokens):",
+        f"Every gauge by every projection, on these heads of {kept['about']['model']} and the first {kept['few']['texts']}"
+        f" paragraphs, {kept['few']['tokens']:,} tokens{kept.get('note', '')}:",
         markdown_table([*HEADER, "time, a head", "processor"], [line(name, rows[name], n_sample) for name in rows if "few" in name]),
     ]
 
