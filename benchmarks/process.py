@@ -36,4 +36,4 @@ def plain_pass(model: Any, sides: Any) -> None:
 
     for batch in model.in_batches(sides):
         with torch.inference_mode():
-            model.hf(**batch_inputs(model.hf, model.tokenizer, [sides[i] for i in batch], 0))
+            model.hf(**batch_inputs(model.hf, [sides[i] for i in batch], 0))

@@ -42,6 +42,7 @@ def test_words_are_grouped_when_somebody_asks(minilm: Any, monkeypatch: pytest.M
     calls: list[str] = []
     original = module.segment
     monkeypatch.setattr(module, "segment", lambda text: calls.append(text) or original(text))
+    module._BATCHES.pop(minilm.tokenizer, None)  # as if it had read nothing yet
     text = encode_many(minilm.tokenizer, ["It purred loudly.", "The cat."])[1]
     assert not isinstance(text, TextError)
     assert calls == ["It purred loudly."]  # the first text, which is read both ways
@@ -50,6 +51,12 @@ def test_words_are_grouped_when_somebody_asks(minilm: Any, monkeypatch: pytest.M
     assert calls == ["It purred loudly.", "The cat."]  # once
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = text.nothing
+
+
+def test_the_first_batches_of_a_tokeniser_and_seldom_later_ones_are_read_both_ways(minilm: Any) -> None:
+    module._BATCHES.pop(minilm.tokenizer, None)
+    compared = [module._is_compared(minilm.tokenizer) for _ in range(9)]
+    assert [number for number, is_compared in enumerate(compared, 1) if is_compared] == [1, 2, 4, 8]
 
 
 def test_a_text_without_its_words_yet_can_be_sent_to_another_process(minilm: Any) -> None:

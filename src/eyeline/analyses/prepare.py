@@ -112,8 +112,9 @@ class Preparation:
 
     def _counted(self, texts: list[Sides]) -> list[Sides]:
         self.counts["texts"] += len(texts)
-        self.counts["tokens"] += sum(len(side.source) + (len(side.target) if side.target else 0) for side in texts)
-        unknown, _ = count_unknown((side.source for side in texts), self.model.tokenizer)
+        for side in texts:
+            self.counts["tokens"] += len(side.source) + (len(side.target) if side.target else 0)
+        unknown, _ = count_unknown([side.source for side in texts], self.model.tokenizer)
         if unknown:
             self.counts["unknown"] += unknown
         return texts

@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 import torch
 
-from eyeline.analyses.corpus.rows import precise
+from eyeline.analyses.corpus.batch import BatchSize
+from eyeline.analyses.corpus.rows import numbers_on, precise
 from eyeline.analyses.progress import ReportStep
 from eyeline.capture.collect import Sides
-from eyeline.capture.inputs import decoder_start
+from eyeline.capture.inputs import decoder_start, send
 from eyeline.capture.layer import LayerAttention
 from eyeline.capture.selection import check_layers_of
 from eyeline.errors import ModelError, TextError
@@ -96,7 +98,7 @@ class WordMaps:
     def inside(self) -> torch.Tensor:
         """Which words are a sentence's own, not filling: [sentence, word]"""
         device = self.weights.device
-        return torch.arange(self.width, device=device) < torch.tensor(self.n_words, device=device)[:, None]
+        return torch.arange(self.width, device=device) < numbers_on(device, self.n_words)[:, None]
 
 
 Receive = Callable[[WordMaps], None]
@@ -166,7 +168,8 @@ def each_word_map(
     4.1). No more than one layer of one batch is held. report: called after each batch with the sentences and tokens done.
     """
     done = tokens = 0
-    for batch in model.in_batches(texts.sides):
+    size = BatchSize.of(model)
+    for batch in model.in_batches(texts.sides, size.tokens, size.texts):
         sides = [texts.sides[i] for i in batch]
         word_maps_of_batch(model, sides, receive, layers=layers, indices=batch)
         done += len(batch)
@@ -206,15 +209,16 @@ class _Pooling:
     def of(cls, sentences: tuple[int, ...], texts: Sequence[TokenizedText], device: torch.device) -> _Pooling:
         n_words = tuple(len(text.word_texts) for text in texts)
         width, n_special = max(n_words), max(sum(text.special) for text in texts)
-        membership = torch.zeros(len(texts), max(map(len, texts)), width + n_special)  # [sentence, token, unit]
+        membership = np.zeros((len(texts), max(map(len, texts)), width + n_special), np.float32)  # [sentence, token, unit]
         for index, text in enumerate(texts):
             behind = iter(range(width, width + n_special))
             units = [next(behind) if word is None else word for word in text.words]
             membership[index, range(len(text)), units] = 1
-        pieces = membership.sum(1, keepdim=True).clamp_min(1)  # [sentence, 1, unit]
+        as_keys = send(membership, device)
+        pieces = as_keys.sum(1, keepdim=True).clamp_min(1)  # [sentence, 1, unit]
         special = tuple(tuple(t for t, added in zip(text.tokens, text.special, strict=True) if added) for text in texts)
-        as_queries = (membership / pieces).transpose(1, 2)  # [sentence, unit, token]
-        return cls(sentences, n_words, special, membership.to(device)[:, None], as_queries.to(device)[:, None])
+        as_queries = (as_keys / pieces).transpose(1, 2)  # [sentence, unit, token]
+        return cls(sentences, n_words, special, as_keys[:, None], as_queries[:, None])
 
     def pool(self, attention: LayerAttention) -> WordMaps:
         """A'[v, w] = 1/|v| · Σ_{i ∈ v} Σ_{j ∈ w} A[i, j], for every sentence and head at once."""

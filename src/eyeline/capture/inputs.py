@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
@@ -73,7 +74,7 @@ def vocabulary_size(model: PreTrainedModel) -> int | None:
 def batch_inputs(model: PreTrainedModel, sides: Sequence[Sides], pad_id: int) -> dict[str, torch.Tensor]:
     """Token ids padded on the right, with their masks, and token types where the tokeniser gives them."""
     known = vocabulary_size(model)
-    largest = max(number for side in sides for number in side.source.ids)
+    largest = max(max(side.source.ids) for side in sides)
     if known is not None and largest >= known:
         raise ModelError(f"The tokeniser gives token {largest}, but the model knows {known} tokens.", "It is another model's tokeniser.")
     inputs = _padded([side.source for side in sides], pad_id, "", model.device)
@@ -81,10 +82,26 @@ def batch_inputs(model: PreTrainedModel, sides: Sequence[Sides], pad_id: int) ->
     if targets:
         inputs |= _padded(targets, pad_id, "decoder_", model.device)
     if all(side.source.types for side in sides):
-        width = inputs["input_ids"].shape[1]
-        types = [[*side.source.types, *[0] * (width - len(side.source))] for side in sides]
-        inputs["token_type_ids"] = torch.tensor(types, device=model.device)
+        alike = not any(any(side.source.types) for side in sides)
+        ids = inputs["input_ids"]
+        inputs["token_type_ids"] = torch.zeros_like(ids) if alike else send(filled([side.source.types for side in sides], 0), ids.device)
     return inputs
+
+
+def filled(rows: Sequence[Sequence[int]], fill: int) -> np.ndarray:
+    """Rows of numbers as one array, shorter ones filled up on the right: [row, longest]."""
+    numbers = np.full((len(rows), max(map(len, rows))), fill, np.int64)
+    for index, row in enumerate(rows):
+        numbers[index, : len(row)] = row
+    return numbers
+
+
+def send(array: np.ndarray, device: torch.device | str) -> torch.Tensor:
+    """The array on a device; a GPU goes on with its work meanwhile."""
+    tensor = torch.from_numpy(array)
+    if torch.device(device).type == "cuda":
+        return tensor.pin_memory().to(device, non_blocking=True)
+    return tensor.to(device)
 
 
 def check_tensors(inputs: Any) -> Mapping[str, torch.Tensor]:
@@ -125,7 +142,7 @@ def free_memory() -> int | None:
 
 
 def _padded(texts: Sequence[TokenizedText], pad_id: int, prefix: str, device: torch.device) -> dict[str, torch.Tensor]:
-    width = max(map(len, texts))
-    ids = [[*text.ids, *[pad_id] * (width - len(text))] for text in texts]
-    mask = [[1] * len(text) + [0] * (width - len(text)) for text in texts]
-    return {f"{prefix}input_ids": torch.tensor(ids, device=device), f"{prefix}attention_mask": torch.tensor(mask, device=device)}
+    ids = filled([text.ids for text in texts], pad_id)
+    lengths = np.array([len(text) for text in texts])
+    mask = (np.arange(ids.shape[1]) < lengths[:, None]).astype(np.int64)
+    return {f"{prefix}input_ids": send(ids, device), f"{prefix}attention_mask": send(mask, device)}

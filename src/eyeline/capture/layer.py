@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 
 from eyeline.errors import TraceError
+from eyeline.measures.kernels.one_pass import RowNumbers
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ class LayerScores:
 
     mask      [batch, 1 or head, query, key], True where a query may look, or numbers added to the scores; None: see causal
     causal    where there is no mask: no query looks ahead
+    numbers   of every row, where they were asked for and came with the layer's output
     The rest is as in LayerAttention.
     """
 
@@ -74,6 +76,7 @@ class LayerScores:
     causal: bool
     n_queries: tuple[int, ...]
     n_keys: tuple[int, ...]
+    numbers: RowNumbers | None = None
 
 
 Receive = Callable[[LayerAttention], None]

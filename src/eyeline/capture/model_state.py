@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -68,17 +68,18 @@ class EvaluationMode:
     def for_a_pass(self) -> Iterator[None]:
         """Evaluation mode within this block; an error if somebody calls `train()` meanwhile."""
         with self._lock:
-            training = [module for module in self._model.modules() if module.training]
+            modules = list(self._model.modules())  # the walk takes longer than what is done with it
+            training = [module for module in modules if module.training]
             for module in training:
                 module.training = False
             self._training += training
             self._passes += 1
         try:
-            with uncompiled(self._model):
+            with uncompiled(modules):
                 yield
         finally:
             with self._lock:
-                switched = any(module.training for module in self._model.modules())
+                switched = any(module.training for module in modules)
                 self._passes -= 1
                 if self._passes == 0:
                     for module in self._training:
@@ -91,8 +92,8 @@ class EvaluationMode:
             )
 
 
-def uncompiled(model: torch.nn.Module) -> Any:
+def uncompiled(modules: Iterable[torch.nn.Module]) -> Any:
     """A block in which modules that `compile()` was called on run as they were written."""
-    if any(module._compiled_call_impl is not None for module in model.modules()):
+    if any(module._compiled_call_impl is not None for module in modules):
         return torch.compiler.set_stance("force_eager")
     return nullcontext()

@@ -23,6 +23,8 @@ from transformers.masking_utils import eager_mask, sdpa_mask
 
 from eyeline.capture.interventions.change import Change, Terms, as_numbers, next_change
 from eyeline.errors import ModelError
+from eyeline.measures.kernels import one_pass
+from eyeline.measures.kernels.one_pass import KeySets, RowNumbers
 
 IMPLEMENTATION = "eyeline"
 
@@ -83,6 +85,7 @@ class ScoreTerms:
     bias: torch.Tensor | None  # [1 or batch, head, query, key], added to the scores
     scale: float
     causal: bool  # without a mask: no query looks ahead
+    numbers: RowNumbers | None = None  # of every row, where they were asked for and the one-pass kernel could give them
 
 
 ReceiveCall = Callable[[Call], None]
@@ -91,6 +94,7 @@ _receive: ContextVar[ReceiveCall | None] = ContextVar("eyeline_receive", default
 _rows: ContextVar[int | None] = ContextVar("eyeline_rows", default=None)
 _receive_terms: ContextVar[ReceiveTerms | None] = ContextVar("eyeline_score_terms", default=None)
 _causal: ContextVar[Iterator[bool]] = ContextVar("eyeline_causal")
+_sets: ContextVar[Iterator[KeySets | None]] = ContextVar("eyeline_sets")
 
 
 @contextmanager
@@ -108,7 +112,7 @@ def recording(receive: ReceiveCall, rows: int | None = None) -> Iterator[None]:
 
 
 @contextmanager
-def recording_scores(receive_terms: ReceiveTerms, causal: Iterable[bool]) -> Iterator[None]:
+def recording_scores(receive_terms: ReceiveTerms, causal: Iterable[bool], sets: Iterable[KeySets | None] | None = None) -> Iterator[None]:
     """Within this block attention runs through the fused kernel, no map is made, and `receive_terms` sees queries, keys and masks.
 
     For plain softmax attention alone: the fused kernel knows no softcap and no sink.
@@ -116,13 +120,16 @@ def recording_scores(receive_terms: ReceiveTerms, causal: Iterable[bool]) -> Ite
     causal   for each attention call in order, whether the mask that the model builds for it lets no query look ahead (`Layout.causal`).
              It counts where transformers leaves the mask out because nothing else is in it. The module's own `is_causal` is not asked:
              transformers takes a missing one for True.
+    sets     for each attention call in order, the sets of keys whose masses are asked for, with the other numbers of its rows; None: of
+             this call no numbers. They come with the output, in one pass, where the one-pass kernel applies
     """
-    tokens = _receive_terms.set(receive_terms), _causal.set(iter(causal))
+    tokens = _receive_terms.set(receive_terms), _causal.set(iter(causal)), _sets.set(iter(sets or ()))
     try:
         yield
     finally:
         _receive_terms.reset(tokens[0])
         _causal.reset(tokens[1])
+        _sets.reset(tokens[2])
 
 
 def skip_calls(n: int) -> None:
@@ -131,6 +138,7 @@ def skip_calls(n: int) -> None:
         next_change()
         if _receive_terms.get() is not None:
             next(_causal.get(), None)
+            next(_sets.get(), None)
 
 
 def attention_function(
@@ -150,9 +158,15 @@ def attention_function(
     if receive_terms is not None:
         causal = _next_causal(module) and attention_mask is None and query.shape[2] > 1
         bias = kwargs.get("position_bias")
-        terms = Terms(query, key, value, attention_mask, causal)
-        fused = _fused(module, terms, kwargs) if change is None else _changed(module, terms, kwargs, change)[0]
-        receive_terms(ScoreTerms(query, key, attention_mask, bias, _scale(module, query, kwargs), causal))
+        terms, scale, numbers = Terms(query, key, value, attention_mask, causal), _scale(module, query, kwargs), None
+        sets = next(_sets.get(), None)
+        if change is not None:
+            fused = _changed(module, terms, kwargs, change)[0]
+        elif sets is not None and bias is None and one_pass.applies(query, key, value, attention_mask, scale, causal):
+            fused, numbers = one_pass.attention(query, key, value, attention_mask, scale, causal, sets)
+        else:
+            fused = _fused(module, terms, kwargs)
+        receive_terms(ScoreTerms(query, key, attention_mask, bias, scale, causal, numbers))
         return fused, None
     receive, rows = _receive.get(), _rows.get()
     if receive is not None and rows is not None and query.shape[2] > rows and change is None:

@@ -12,6 +12,8 @@ import torch
 BLOCK = 1 << 19
 #: Heads of one tile on a GPU: the fastest of 12 to 48 on an H200.
 TILE = 36
+#: Cells of one chunk on a GPU: enough to fill it, few enough to sum in single precision.
+GPU_CELLS = 1 << 18
 
 
 def js_between_heads(weights: torch.Tensor, smoothing: float = 0.001) -> torch.Tensor:
@@ -28,15 +30,21 @@ def js_between_heads(weights: torch.Tensor, smoothing: float = 0.001) -> torch.T
     True
     """
     n_heads, _, n_keys = weights.shape
-    smooth = weights.reshape(n_heads, -1) * (1 - smoothing) + smoothing / n_keys  # [head, row · key]
-    if smoothing == 0:
-        smooth = smooth.clamp_min(torch.finfo(smooth.dtype).tiny)  # 0 · log 0 = 0
+    return js_of_smoothed(weights.reshape(n_heads, -1) * (1 - smoothing) + smoothing / n_keys)
+
+
+def js_of_smoothed(smooth: torch.Tensor) -> torch.Tensor:
+    """The same of rows that are smoothed already, [head, cell]: rows of any number of texts side by side.
+
+    A cell in which all heads have the same number adds nothing."""
+    n_heads, device = len(smooth), smooth.device
+    smooth = smooth.clamp_min(torch.finfo(smooth.dtype).tiny)  # without smoothing there are zeros: 0 · log 0 = 0
     # the row sums need not be 1 to the last digit: they are taken as they are
-    own = torch.zeros(n_heads, dtype=torch.float64, device=weights.device)  # Σ p · log p
-    sums = torch.zeros(n_heads, dtype=torch.float64, device=weights.device)  # Σ p
-    both = torch.zeros(n_heads, n_heads, dtype=torch.float64, device=weights.device)  # Σ (p + g) · log(p + g), upper triangle
-    add_pairs = _add_pairs_fused if weights.is_cuda else _add_pairs
-    width = smooth.shape[1] if weights.is_cuda else max(256, BLOCK // n_heads)
+    own = torch.zeros(n_heads, dtype=torch.float64, device=device)  # Σ p · log p
+    sums = torch.zeros(n_heads, dtype=torch.float64, device=device)  # Σ p
+    both = torch.zeros(n_heads, n_heads, dtype=torch.float64, device=device)  # Σ (p + g) · log(p + g), upper triangle
+    add_pairs = _add_pairs_fused if smooth.is_cuda else _add_pairs
+    width = GPU_CELLS if smooth.is_cuda else max(256, BLOCK // n_heads)
     for start in range(0, smooth.shape[1], width):
         part = smooth[:, start : start + width].contiguous()  # [head, chunk]
         own += (part.log() * part).sum(-1)

@@ -27,6 +27,7 @@ from eyeline.capture.sides import SidesReader, Source, as_source, as_sources, as
 from eyeline.capture.trace import Trace
 from eyeline.capture.trace_file import KEEPABLE
 from eyeline.errors import ModelError
+from eyeline.measures.kernels.one_pass import KeySets
 from eyeline.models.answer.effects import head_effects, sides_of
 from eyeline.models.answer.predict import TOP, Answerer
 from eyeline.models.fingerprint import Fingerprint, WeightsName
@@ -230,15 +231,15 @@ class Model:
         With `rows`, a layer with more queries comes so many rows at a time and its map is never whole (models that can be recorded)."""
         self.passes.layers(self.passes.inputs(sides), sides, receive, rows)
 
-    def stream_scores(self, sides: Sequence[Sides], receive: ReceiveScores) -> None:
+    def stream_scores(self, sides: Sequence[Sides], receive: ReceiveScores, sets: Mapping[tuple[str, int], KeySets] | None = None) -> None:
         """The same without ever forming a map: for models whose attention is plain softmax, and that transformers itself lets run through
-        a fused kernel (`model.gives.streamed`)."""
+        a fused kernel (`model.gives.streamed`). sets: of keys, by stack and layer; those layers come with the numbers of their rows."""
         if not self.gives.streamed:
             why = (
                 f"transformers runs {self.name} through no fused kernel (SDPA)" if self.gives.plain else "it is more than a softmax of q·k"
             )
             raise ModelError(f"The attention of {self.name} cannot be streamed: {why}.", "Ask for its maps: model.stream_layers.")
-        self.passes.scores(sides, receive)
+        self.passes.scores(sides, receive, sets)
 
     def trace_inputs(
         self,

@@ -23,6 +23,7 @@ from eyeline.capture.model_state import EvaluationMode
 from eyeline.capture.opening.tiny_pass import lean_pass, no_cache
 from eyeline.capture.recorder import Call, ScoreTerms, recording, recording_scores
 from eyeline.errors import EyelineError, ModelError, nearest
+from eyeline.measures.kernels.one_pass import KeySets
 
 Layer = TypeVar("Layer")
 
@@ -191,16 +192,17 @@ class Passes:
         with self.evaluation.for_a_pass(), torch.set_grad_enabled(gradients), streamed:
             yield
 
-    def scores(self, sides: Sequence[Sides], receive: ReceiveScores) -> None:
-        """One forward pass in which no map is formed."""
+    def scores(self, sides: Sequence[Sides], receive: ReceiveScores, sets: Mapping[tuple[str, int], KeySets] | None = None) -> None:
+        """One forward pass in which no map is formed. sets: (stack, layer) → sets of keys; the numbers of those layers come along."""
         slots = iter(self.layout.calls)
         named_receive = _named(receive)
+        lengths = {stack: _lengths(sides, stack) for stack in self.layout.stacks}
 
         def receive_terms(terms: ScoreTerms) -> None:
             slot = next(slots, None)
             if slot is None:
                 return
-            texts = [side.of(slot.stack) for side in sides]
+            n_queries, n_keys = lengths[slot.stack]
             named_receive(
                 LayerScores(
                     stack=slot.stack,
@@ -211,19 +213,27 @@ class Passes:
                     bias=terms.bias,
                     scale=terms.scale,
                     causal=terms.causal,
-                    n_queries=tuple(len(query) for query, _ in texts),
-                    n_keys=tuple(len(key) for _, key in texts),
+                    n_queries=n_queries,
+                    n_keys=n_keys,
+                    numbers=terms.numbers,
                 )
             )
 
         inputs = self.inputs(sides)
+        sets_of_calls = [sets.get((slot.stack, slot.layer)) if slot is not None else None for slot in self.layout.calls] if sets else None
         with (
             self._our_errors(inputs),
             self.evaluation.for_a_pass(),
             torch.inference_mode(),
-            recording_scores(receive_terms, self.layout.causal),
+            recording_scores(receive_terms, self.layout.causal, sets_of_calls),
         ):
             self.body(**inputs, **lean_pass(self.body))
+
+
+def _lengths(sides: Sequence[Sides], stack: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """How many queries and keys each text has in a stack."""
+    texts = [side.of(stack) for side in sides]
+    return tuple([len(query) for query, _ in texts]), tuple([len(key) for _, key in texts])
 
 
 def _layer(slot: Slot, weights: torch.Tensor, sides: Sequence[Sides] | None, call: Call | None) -> LayerAttention:

@@ -1,6 +1,6 @@
 """Many plain texts at once: the fast tokeniser reads them together, and words are grouped only for texts whose words somebody asks for.
 
-The same tokens as `encode` gives one by one; the first text of every batch is read both ways and compared.
+The same tokens as `encode` gives one by one: the first text of the first batches, and seldom of later ones, is read both ways and compared.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from eyeline.errors import EyelineError, TextError
 from eyeline.text.checks import check_text
@@ -20,6 +21,9 @@ from eyeline.text.words import group
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
+
+#: How many batches each tokeniser has read.
+_BATCHES: WeakKeyDictionary[PreTrainedTokenizerBase, int] = WeakKeyDictionary()
 
 
 def encode_many(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str]) -> list[TokenizedText | TextError]:
@@ -35,8 +39,8 @@ def encode_many(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str]) -> lis
             results.append(error)
     wanted = [index for index, result in enumerate(results) if result is None]
     read = _read(tokenizer, [texts[index] for index in wanted])
-    if read and not _same(tokenizer, texts[wanted[0]], read[0]):  # this tokeniser does more than its engine: one by one, then
-        return [_alone(tokenizer, text) for text in texts]
+    if read and _is_compared(tokenizer) and not _same(tokenizer, texts[wanted[0]], read[0]):
+        return [_alone(tokenizer, text) for text in texts]  # this tokeniser does more than its engine
     for index, encoded in zip(wanted, read, strict=True):
         results[index] = encoded
     return [result for result in results if result is not None]
@@ -64,11 +68,13 @@ def _read(tokenizer: PreTrainedTokenizerBase, texts: list[str]) -> list[Tokenize
         if 0 not in owners:
             results.append(_alone(tokenizer, text))
             continue
-        if not pieces.keys() >= set(ids):
+        special = tuple([owner is None for owner in owners])
+        try:
+            shown = tuple(map(pieces.__getitem__, ids))
+        except KeyError:  # some are new
             for number, piece in zip(ids, encoding.tokens, strict=True):
                 pieces.setdefault(number, show(unknown if number == unknown_id else piece, byte_level))
-        special = tuple([owner is None for owner in owners])
-        shown = tuple([pieces[number] for number in ids])
+            shown = tuple(map(pieces.__getitem__, ids))
         spans = tuple(encoding.offsets)
         try:
             if unknown_id in ids:
@@ -98,6 +104,12 @@ def _words(
     words = group(text, segment(text), [spans[position] for position in own], [shown[position] for position in own], cut=False)
     of = iter(words.of)
     return tuple([None if is_special else next(of) for is_special in special]), words.texts
+
+
+def _is_compared(tokenizer: PreTrainedTokenizerBase) -> bool:
+    """Whether the first text of this batch is read both ways: in the 1st, 2nd, 4th, 8th … batch of a tokeniser."""
+    number = _BATCHES[tokenizer] = _BATCHES.get(tokenizer, 0) + 1
+    return number.bit_count() == 1
 
 
 def _same(tokenizer: PreTrainedTokenizerBase, text: str, read: TokenizedText | TextError) -> bool:

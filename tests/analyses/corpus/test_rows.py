@@ -138,7 +138,7 @@ def test_sums_that_wait_on_a_device_are_taken_in_as_they_came():
             key, heads, values = SumKey("encoder", layer, "entropy", ("cls",)), range(start, start + 2), torch.rand(2, 4)
             at_once.add(key, values.double().numpy(), heads)
             waiting._on_device.append((key, heads, values))
-    assert waiting.sums == {}
+    assert waiting._sums == {}
     waiting.settle()
     assert waiting.sums.keys() == at_once.sums.keys()
     assert all((waiting.sums[key] == at_once.sums[key]).all() for key in at_once.sums)

@@ -27,14 +27,14 @@ RECHECK_EVERY = 50
 Layers = Mapping[str, tuple[int, ...]]
 
 
-def can_stream(model: Model, batch: Batch, statistics: Sequence[Statistic], layers: Layers) -> bool:
+def can_stream(model: Model, batch: Batch, statistics: Sequence[Statistic], layers: Layers, *, one_pass: bool = False) -> bool:
     """Whether both forms give the same sums on some texts of this batch, with padding and without: their masks are made differently."""
-    return all(agree(model, sides, batch.roles, statistics, layers) for sides in _with_and_without_padding(model, batch))
+    return all(agree(model, sides, batch.roles, statistics, layers, one_pass=one_pass) for sides in _with_and_without_padding(model, batch))
 
 
-def recheck(model: Model, batch: Batch, statistics: Sequence[Statistic], layers: Layers) -> None:
+def recheck(model: Model, batch: Batch, statistics: Sequence[Statistic], layers: Layers, *, one_pass: bool = False) -> None:
     """Stop a run whose streamed form no longer agrees with the model's own maps."""
-    if not agree(model, _few(batch), batch.roles, statistics, layers):
+    if not agree(model, _few(batch), batch.roles, statistics, layers, one_pass=one_pass):
         raise ModelError(
             f"The attention of {model.name} through a fused kernel is not that of its own maps.",
             "It was when the run began. The sums since then cannot be trusted, so the run stops here.",
@@ -47,12 +47,21 @@ def is_rechecked(seed: int, group: int, batch: int) -> bool:
     return random.Random(f"{seed} {group} {batch}").random() < 1 / RECHECK_EVERY  # noqa: S311 - a seeded choice, not a secret
 
 
-def agree(model: Model, sides: Sequence[Sides], roles: Mapping[str, int], statistics: Sequence[Statistic], layers: Layers) -> bool:
+def agree(
+    model: Model,
+    sides: Sequence[Sides],
+    roles: Mapping[str, int],
+    statistics: Sequence[Statistic],
+    layers: Layers,
+    *,
+    one_pass: bool = False,
+) -> bool:
     """Whether both forms give the same sums on these texts."""
     states = []
     for streamed in (True, False):
         fresh = [statistic.fresh() for statistic in statistics]
-        fold(model, Batch(tuple(sides), roles, model.hf.device), fresh, layers, streamed=streamed)
+        batch = Batch(tuple(sides), roles, model.hf.device)
+        fold(model, batch, fresh, layers, streamed=streamed, one_pass=one_pass and streamed)
         states.append([statistic.state() for statistic in fresh])
     within = AGREE_WITHIN if model.hf.dtype in (torch.float32, torch.float64) else AGREE_WITHIN_HALF
     return all(

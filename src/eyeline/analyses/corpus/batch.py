@@ -6,18 +6,26 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 import torch
 
+from eyeline.capture.inputs import send
+from eyeline.models import tracing
 from eyeline.text.tokenized import TokenizedText
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
     from eyeline.capture.collect import Sides
+    from eyeline.models.model import Model
 
 T = TypeVar("T")
 #: The roles that a tokeniser may give to the tokens it adds, in the order in which a token takes its name.
 ROLES = ("cls", "sep", "bos", "eos")
+#: Documents are taken in groups of so many, and batched by length within a group.
+GROUP = 256
+#: A GPU takes so many texts at once, and so many tokens for each of so many bytes of its memory.
+GPU_TEXTS, TOKENS_A_PART, PART = 1024, 8192, 8 << 30
 
 
 @dataclass(frozen=True)
@@ -43,7 +51,7 @@ class Batch:
         """The number of queries of each text, float64."""
         return self.once(
             ("lengths", stack),
-            lambda: torch.tensor([len(queries) for queries, _ in self.texts(stack)], dtype=torch.float64, device=self.device),
+            lambda: send(np.array([len(queries) for queries, _ in self.texts(stack)], np.float64), self.device),
         )
 
     def up_to(self, longest: int) -> Batch:
@@ -58,6 +66,33 @@ class Batch:
         if key not in self._memo:
             self._memo[key] = make()
         return self._memo[key]  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class BatchSize:
+    """The most texts and tokens, padding included, that go through the model together."""
+
+    texts: int
+    tokens: int
+
+    @property
+    def groups(self) -> int:
+        """How many groups of documents a batch may hold: they are read and folded together."""
+        return max(1, self.texts // GROUP)
+
+    @classmethod
+    def of(cls, model: Model) -> BatchSize:
+        """By the memory of the model's device: of all of it, not of what is free, so that the same device always gives the same size."""
+        device = model.hf.device
+        if device.type != "cuda":
+            return cls(tracing.BATCH_TEXTS, tracing.BATCH_TOKENS)
+        parts = torch.cuda.get_device_properties(device).total_memory // PART
+        return cls(GPU_TEXTS, TOKENS_A_PART * max(1, min(16, parts)))
+
+    @classmethod
+    def of_run(cls, texts: int | None, tokens: int | None) -> BatchSize:
+        """As a run has it that was begun before: its position counts batches of this size. Runs of earlier versions do not say."""
+        return cls(texts or tracing.BATCH_TEXTS, tokens or tracing.BATCH_TOKENS)
 
 
 def roles_of(tokenizer: PreTrainedTokenizerBase) -> dict[str, int]:

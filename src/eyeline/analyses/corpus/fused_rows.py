@@ -1,7 +1,8 @@
-"""A long text's rows through the device's fused kernel: memory linear in the length, and no map at all."""
+"""Rows without any map: those of the one-pass kernel, and a long text's rows through the device's fused kernel."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -9,6 +10,7 @@ import torch
 from eyeline.analyses.corpus.rows import Rows
 from eyeline.capture.layer import LayerScores
 from eyeline.errors import TraceError
+from eyeline.measures.kernels.one_pass import OFFSETS, KeySets, RowNumbers, attention
 from eyeline.measures.streamed import entropy_from_keys, fused, weight_at_offset
 
 #: On a GPU, texts of at least so many tokens go through its fused kernel.
@@ -63,6 +65,96 @@ class FusedRows(Rows):
         if self.queries is None or self.keys is None:
             raise RuntimeError("fused rows are made of queries and keys")
         return self.queries, self.keys
+
+
+@dataclass(frozen=True)
+class KernelRows(Rows):
+    """All rows of a batch, whose numbers came with the layer's output (`measures.kernels.one_pass`); `e` and `total` stay empty."""
+
+    scores: LayerScores | None = None
+
+    @property
+    def n_rows(self) -> int:
+        return self._numbers.shares.shape[2]
+
+    @property
+    def _scores(self) -> LayerScores:
+        if self.scores is None:
+            raise RuntimeError("kernel rows are made of scores with numbers")
+        return self.scores
+
+    @property
+    def _numbers(self) -> RowNumbers:
+        if self._scores.numbers is None:
+            raise RuntimeError("kernel rows are made of scores with numbers")
+        return self._scores.numbers
+
+    def weights(self) -> torch.Tensor:
+        raise TraceError("These rows were made without a map.", "Give the statistic needs_weights = True.")
+
+    def mass(self, columns: torch.Tensor) -> torch.Tensor:
+        named = self._sets(columns)
+        if named is not None:
+            return self._numbers.shares[..., named]
+        scores = self._scores  # sets that no statistic named before the pass: another one, whose output nobody needs
+        sets = KeySets.of([columns], scores.keys.dtype)
+        numbers = attention(scores.queries, scores.keys, scores.keys, scores.mask, scores.scale, scores.causal, sets)[1]
+        return numbers.shares[..., : sets.n]
+
+    def at_offset(self, offset: int) -> torch.Tensor:
+        if offset in OFFSETS:
+            return self._numbers.shares[..., self._numbers.sets.n + OFFSETS.index(offset)]
+        scores = self._scores
+        keys = scores.keys.repeat_interleave(scores.queries.shape[1] // scores.keys.shape[1], dim=1)
+        weights = weight_at_offset(scores.queries, keys, scores.scale, self._numbers.log_sums, offset)
+        if scores.mask is not None:
+            band = scores.mask.diagonal(offset, 2, 3)  # [text, 1 or head, row]
+            weights[..., max(0, -offset) : max(0, -offset) + band.shape[-1]] *= band
+        return torch.zeros_like(weights) if scores.causal and offset > 0 else weights
+
+    def shares(self, columns: torch.Tensor, offsets: Sequence[int]) -> torch.Tensor:
+        sets = self._sets(columns)
+        if sets == slice(0, self._numbers.sets.n) and tuple(offsets) == OFFSETS:
+            return self._numbers.shares
+        return super().shares(columns, offsets)
+
+    def entropy(self) -> torch.Tensor:
+        return self._numbers.entropies
+
+    def _sets(self, columns: torch.Tensor) -> slice | None:
+        """Which of the sets these are; None where they were not named before the pass."""
+        start = 0
+        for given in self._numbers.sets.given:
+            if given.data_ptr() == columns.data_ptr() and given.shape == columns.shape:
+                return slice(start, start + given.shape[-1])
+            start += given.shape[-1]
+        return None
+
+
+def kernel_rows(scores: LayerScores) -> KernelRows:
+    """All rows of one layer of a batch that came with their numbers."""
+    device, n_rows, n_keys = scores.queries.device, scores.queries.shape[2], scores.keys.shape[2]
+    if scores.mask is not None:
+        visible = scores.mask[:, 0].sum(-1).expand(len(scores.queries), -1)
+    elif scores.causal:
+        visible = torch.arange(1, n_rows + 1, device=device).expand(len(scores.queries), -1)
+    else:
+        visible = torch.full((1, 1), n_keys, device=device).expand(len(scores.queries), n_rows)
+    empty = torch.empty(0, device=device)
+    return KernelRows(
+        stack=scores.stack,
+        layer=scores.layer,
+        texts=range(len(scores.queries)),
+        heads=range(scores.queries.shape[1]),
+        first=0,
+        n_queries=scores.n_queries,
+        n_keys=scores.n_keys,
+        e=empty,
+        total=empty,
+        lse=None,
+        visible=visible,
+        scores=scores,
+    )
 
 
 def fused_rows(scores: LayerScores) -> FusedRows:

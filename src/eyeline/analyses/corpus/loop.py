@@ -6,11 +6,13 @@ import itertools
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from eyeline.analyses.corpus.shards import GROUP, CorpusWork, DocumentShard, Groups, ShardSums
+from eyeline.analyses.corpus.batch import GROUP, BatchSize
+from eyeline.analyses.corpus.shards import CorpusWork, DocumentShard, Groups, ReadGroup, ShardSums
 from eyeline.analyses.corpus.state import Position, save_state
 from eyeline.analyses.corpus.statistic import Statistic
 from eyeline.analyses.engines.engine import Engine
@@ -56,7 +58,8 @@ class Loop:
         self.counts, self.seconds = Counter(start.counts), start.seconds  # of what has been folded
         self.broke, self.retries = dict(start.broke), start.retries
         seed = plan.facts.options_as(AnalyseOptions).seed
-        self.groups = Groups(plan.model, plan.preparation, plan.layers, seed, start.streamed)
+        size = BatchSize.of(plan.model) if start.done == (0, 0) else BatchSize.of_run(start.texts, start.tokens)
+        self.groups = Groups(plan.model, plan.preparation, plan.layers, seed, start.streamed, size)
         self._started, self._saved = time.monotonic() - self.seconds, time.monotonic()
 
     @property
@@ -69,27 +72,50 @@ class Loop:
         if not self.start.complete:
             with interrupt_between_steps() if self.folder is not None else nullcontext(lambda: None) as interrupt:
                 self._run(self._not_done(documents), interrupt)
+            for statistic in self.statistics:
+                statistic.settle()
+            self.seconds = time.monotonic() - self._started
         return self.statistics
 
     def _run(self, groups: Iterator[tuple[int, list[Document]]], interrupt: Callable[[], None]) -> None:
-        for number, group in groups:
-            self._fold(number, group, interrupt)
+        for number, group, read in self._read_ahead(groups):
+            self._fold(number, group, read, interrupt)
+
+    def _read_ahead(self, groups: Iterator[tuple[int, list[Document]]]) -> Iterator[tuple[int, list[Document], ReadGroup]]:
+        """Each group with its texts. While a GPU works on one group, a thread reads the next; processors have no time to spare."""
+        if self.model.hf.device.type != "cuda":
+            yield from ((number, group, self.groups.read(group)) for number, group in groups)
+            return
+        with ThreadPoolExecutor(1) as thread:
+            ahead: Future[ReadGroup] | None = None
+            current: tuple[int, list[Document]] | None = None
+            for number, group in groups:
+                following = thread.submit(self.groups.read, group)
+                if ahead is not None and current is not None:
+                    yield *current, ahead.result()
+                ahead, current = following, (number, group)
+            if ahead is not None and current is not None:
+                yield *current, ahead.result()
 
     def _not_done(self, documents: Iterator[Document]) -> Iterator[tuple[int, list[Document]]]:
-        """The groups that are not done yet, each with its index."""
-        for number in itertools.count():
-            group = list(itertools.islice(documents, GROUP))
-            if not group:
-                return
-            if number >= self.start.done[0]:
-                yield number, group
+        """The groups that are not done yet, each with its index; several together where a batch holds the texts of several."""
+        number = self.start.done[0]
+        for _ in itertools.islice(documents, number * GROUP):  # these are done
+            pass
+        while group := list(itertools.islice(documents, self._together(number) * GROUP)):
+            yield number, group
+            number += self._together(number)
 
-    def _fold(self, number: int, group: list[Document], interrupt: Callable[[], None]) -> None:
+    def _together(self, number: int) -> int:
+        """How many groups are folded together from this one on."""
+        return self.groups.size.groups
+
+    def _fold(self, number: int, group: list[Document], read: ReadGroup, interrupt: Callable[[], None]) -> None:
         """Fold the batches of a group that are not done yet."""
         done = self.start.done[1] if number == self.start.done[0] else 0
-        texts = self.groups.read(group)
+        texts = read.texts
         if not done:  # else the group was counted before the run was interrupted
-            self.counts += self.groups.counts
+            self.counts += read.counts
         cut = self.groups.batches(texts, self.statistics)
         for index, indices in enumerate(cut):
             if index < done:
@@ -98,7 +124,7 @@ class Loop:
             self._keep((number, index + 1))
             try:
                 interrupt()
-                self._report(number, len(group), (index + 1) / len(cut))
+                self._report(number, len(group), read.counts["tokens"], (index + 1) / len(cut))
             except (StopRequestedError, KeyboardInterrupt):
                 self.save((number, index + 1))  # a batch is folded whole, so that --resume can go on from here
                 raise
@@ -110,15 +136,18 @@ class Loop:
             self.save(done)
             self._saved = time.monotonic()
 
-    def _report(self, number: int, documents: int, share: float) -> None:
+    def _report(self, number: int, documents: int, tokens_read: int, share: float) -> None:
         """So much of the documents of this group is done."""
         if self.progress is not None:
-            tokens = self.counts["tokens"] - int(self.preparation.counts["tokens"] * (1 - share))
+            tokens = self.counts["tokens"] - int(tokens_read * (1 - share))
             self.progress(Progress("documents", number * GROUP + int(documents * share), self.total, tokens, self.seconds))
 
     def save(self, done: tuple[int, int], *, complete: bool = False) -> None:
         if self.folder is not None:
-            position = Position(done, dict(self.counts), self.seconds, self.streamed, complete, self.broke, self.retries)
+            size = self.groups.size
+            position = Position(
+                done, dict(self.counts), self.seconds, self.streamed, complete, self.broke, self.retries, size.texts, size.tokens
+            )
             save_state(self.folder, self.statistics, self.facts, position)
 
 
@@ -140,8 +169,8 @@ class LoopOfWorkers(Loop):
     def _run(self, groups: Iterator[tuple[int, list[Document]]], interrupt: Callable[[], None]) -> None:
         if self.start.done[1]:  # a group that a local run left half-way is finished in this process
             for number, group in itertools.islice(groups, 1):
-                self._fold(number, group, interrupt)
-                self._merged = number + 1
+                self._fold(number, group, self.groups.read(group), interrupt)
+                self._merged = number + self._together(number)
         before = Counter(self.counts)
 
         def report(status: Status) -> None:
@@ -157,6 +186,11 @@ class LoopOfWorkers(Loop):
                 self.save((self._merged, 0))
                 raise
             self.engine_facts = replace(engine_facts(self.engine, schedule, GROUP), shards=self._merged, retries=self.retries)
+
+    def _together(self, number: int) -> int:
+        """A shard is one group; a local run may have left several half-way."""
+        half_way = number == self.start.done[0] and self.start.done[1] > 0
+        return self.groups.size.groups if half_way else 1
 
     def _merge_all(self, schedule: Schedule[DocumentShard, ShardSums], groups: Iterator[tuple[int, list[Document]]]) -> None:
         """Until it is known whether maps are formed, one shard at a time; the workers open the model meanwhile."""

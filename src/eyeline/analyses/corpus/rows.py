@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import torch
 
@@ -51,8 +51,7 @@ class Rows:
     @cached_property
     def inside(self) -> torch.Tensor:
         """Which rows are the text's own, not padding: [text, row]"""
-        positions = torch.arange(self.first, self.first + self.n_rows, device=self.visible.device)
-        return positions < torch.tensor(self.n_queries, device=self.visible.device)[:, None]
+        return _inside(self.n_queries, self.first, self.n_rows, self.visible.device)
 
     def weights(self) -> torch.Tensor:
         """[text, head, row, key]"""
@@ -76,6 +75,11 @@ class Rows:
         weights[..., begin : begin + band.shape[-1]] = band
         return weights * self.inverse.squeeze(-1)
 
+    def shares(self, columns: torch.Tensor, offsets: Sequence[int]) -> torch.Tensor:
+        """The attention that each row gives to sets of keys and to the keys at some offsets: [text, head, row, set and offset]."""
+        mass = self.mass(columns)
+        return torch.cat([mass, torch.stack([self.at_offset(offset) for offset in offsets], -1)], -1) if offsets else mass
+
     def entropy(self) -> torch.Tensor:
         """In nats: [text, head, row]."""
         if self.queries is None or self.keys is None or self.lse is None:
@@ -83,6 +87,17 @@ class Rows:
         if "mean_keys" not in self._known:
             self._known["mean_keys"] = (self.e @ self.keys) * self.inverse  # [text, head, row, dim]
         return entropy_from_keys(self.queries, self._known["mean_keys"], self.scale, self.lse)
+
+
+@lru_cache(maxsize=32)
+def numbers_on(device: torch.device, numbers: tuple[int, ...]) -> torch.Tensor:
+    """These numbers on a device, copied once for all layers: a GPU must wait for every copy."""
+    return torch.tensor(numbers, device=device)
+
+
+@lru_cache(maxsize=32)
+def _inside(lengths: tuple[int, ...], first: int, n_rows: int, device: torch.device) -> torch.Tensor:
+    return torch.arange(first, first + n_rows, device=device) < numbers_on(device, lengths)[:, None]  # [text, row]
 
 
 def precise(tensor: torch.Tensor) -> torch.Tensor:
@@ -94,7 +109,7 @@ def keys_seen(weights: torch.Tensor, mask: torch.Tensor | None, stack: str, n_ke
     """The keys that each row of a map [text, head, row, key] may look at: what the mask leaves, padding never. → [text, row, key]"""
     batch, _, n_rows, width = weights.shape
     positions = torch.arange(width, device=weights.device)
-    inside = positions < torch.tensor(n_keys, device=weights.device)[:, None]  # [text, key]
+    inside = positions < numbers_on(weights.device, tuple(n_keys))[:, None]  # [text, key]
     seen = inside[:, None].expand(batch, n_rows, width)  # [text, row, key]
     if mask is not None:
         return seen & (mask[:, 0] > torch.finfo(mask.dtype).min / 2)

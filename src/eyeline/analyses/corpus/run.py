@@ -8,9 +8,9 @@ from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
+from eyeline.analyses.corpus.batch import GROUP
 from eyeline.analyses.corpus.example import example_of
 from eyeline.analyses.corpus.loop import Loop, LoopOfWorkers, Plan
-from eyeline.analyses.corpus.shards import GROUP
 from eyeline.analyses.corpus.state import Position, check_same, load_state, only_run, remove_state
 from eyeline.analyses.corpus.statistic import Statistic
 from eyeline.analyses.corpus.statistics.catalogue import statistics_named

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import torch
 
-from eyeline.analyses.corpus.fused_rows import FUSED_FROM, fused_rows
-from eyeline.analyses.corpus.rows import Rows, precise
+from eyeline.analyses.corpus.fused_rows import FUSED_FROM, fused_rows, kernel_rows
+from eyeline.analyses.corpus.rows import Rows, numbers_on, precise
 from eyeline.capture.layer import LayerScores
 from eyeline.measures.streamed import HIDDEN, exponentials
 
@@ -20,6 +20,9 @@ def rows_of_scores(scores: LayerScores, block: int | None = None, *, fused: bool
 
     fused: a long text on a GPU may come through its fused kernel, as rows without weights
     """
+    if scores.numbers is not None:
+        yield kernel_rows(scores)
+        return
     block = block or (BLOCK_GPU if scores.queries.is_cuda else BLOCK_CPU)
     batch, n_heads, width, _ = scores.queries.shape
     n_keys = scores.keys.shape[2]
@@ -81,7 +84,7 @@ def _of_heads(keys: torch.Tensor, heads: range, n_heads: int) -> torch.Tensor:
 
 def _hide(logits: torch.Tensor, scores: LayerScores, t: slice, h: slice, first: int, last: int, end: int) -> tuple[torch.Tensor, bool]:
     """Hide what the mask hides, in place; how many keys each row sees [text, row], and whether the mask also adds to the scores (ALiBi)."""
-    lengths = torch.tensor(scores.n_keys[t], device=logits.device)[:, None]  # [text, 1]
+    lengths = numbers_on(logits.device, scores.n_keys[t])[:, None]  # [text, 1]
     positions = torch.arange(first, last, device=logits.device)
     if scores.mask is None:
         keys = torch.arange(end, device=logits.device)

@@ -9,56 +9,71 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from eyeline.analyses.corpus.agreement import can_stream, is_rechecked, recheck
-from eyeline.analyses.corpus.batch import Batch, roles_of
+from eyeline.analyses.corpus.batch import GROUP, Batch, BatchSize, roles_of
 from eyeline.analyses.corpus.fold import fold
 from eyeline.analyses.corpus.statistic import Statistic
 from eyeline.analyses.engines.work import Folded, Work
 from eyeline.analyses.prepare import Preparation
 from eyeline.capture.collect import Sides
+from eyeline.measures.kernels import one_pass
 from eyeline.models.model import Model
-from eyeline.models.tracing import BATCH_TOKENS
 from eyeline.text.corpora.corpus import Document
 
-#: Documents are taken in groups of so many, and batched by length within a group.
-GROUP = 256
+
+@dataclass(frozen=True)
+class ReadGroup:
+    """The texts of a group of documents, and counts of what happened to its documents."""
+
+    texts: list[Sides]
+    counts: Counter[str]
 
 
 class Groups:
     """Reads groups of documents and folds their batches.
 
     streamed   whether maps are never formed; None: to be tried on the first batch
-    counts     of the group that was read last
+    one_pass   whether the one-pass kernel is used; None: to be tried on the first batch
+    size       of a batch; None: what the model's device holds
     """
 
     def __init__(
-        self, model: Model, preparation: Preparation, layers: Mapping[str, tuple[int, ...]], seed: int, streamed: bool | None
+        self,
+        model: Model,
+        preparation: Preparation,
+        layers: Mapping[str, tuple[int, ...]],
+        seed: int,
+        streamed: bool | None,
+        size: BatchSize | None = None,
     ) -> None:
         self.model, self.preparation, self.layers, self.seed, self.streamed = model, preparation, layers, seed, streamed
+        self.size = BatchSize.of(model) if size is None else size
+        self.one_pass: bool | None = None if one_pass.is_there(model.hf.device.type) else False
         self.roles = roles_of(model.tokenizer) if model.tokenizer is not None else {}
 
-    @property
-    def counts(self) -> Counter[str]:
-        return self.preparation.counts
-
-    def read(self, documents: Sequence[Document]) -> list[Sides]:
+    def read(self, documents: Sequence[Document]) -> ReadGroup:
         """The texts of a group."""
         self.preparation.counts = Counter()
-        return self.preparation.read_many(documents)
+        texts = self.preparation.read_many(documents)
+        return ReadGroup(texts, self.preparation.counts)
 
     def batches(self, texts: Sequence[Sides], statistics: Sequence[Statistic]) -> list[list[int]]:
         """Which of the texts go through the model together."""
         limits = (statistic.batch_tokens(self.model) for statistic in statistics)
-        return self.model.in_batches(texts, min([BATCH_TOKENS, *(limit for limit in limits if limit is not None)]))
+        tokens = min([self.size.tokens, *(limit for limit in limits if limit is not None)])
+        return self.model.in_batches(texts, tokens, self.size.texts)
 
     def fold(self, sides: Sequence[Sides], statistics: Sequence[Statistic], group: int, batch_index: int) -> None:
         """Add one batch, of this index within its group."""
         batch = Batch(tuple(sides), self.roles, self.model.hf.device, self.layers)
         from_rows = [statistic for statistic in statistics if statistic.from_rows]
+        if self.streamed is not False and self.one_pass is None:
+            self.one_pass = can_stream(self.model, batch, from_rows, self.layers, one_pass=True)
+            self.streamed = self.streamed or self.one_pass or None
         if self.streamed is None:
             self.streamed = can_stream(self.model, batch, from_rows, self.layers)
         elif self.streamed and is_rechecked(self.seed, group, batch_index):
-            recheck(self.model, batch, from_rows, self.layers)
-        fold(self.model, batch, statistics, self.layers, streamed=self.streamed)
+            recheck(self.model, batch, from_rows, self.layers, one_pass=bool(self.one_pass))
+        fold(self.model, batch, statistics, self.layers, streamed=self.streamed, one_pass=bool(self.one_pass))
 
 
 @dataclass(frozen=True)
@@ -115,10 +130,11 @@ class CorpusWork(Work[DocumentShard, ShardSums]):
         def fold_shard(shard: DocumentShard) -> Folded[ShardSums]:
             groups.streamed = shard.streamed
             statistics = [statistic.fresh() for statistic in prepared]
-            texts = groups.read(shard.documents)
+            read = groups.read(shard.documents)
+            texts = read.texts
             for index, indices in enumerate(groups.batches(texts, statistics)):
                 groups.fold([texts[i] for i in indices], statistics, shard.group, index)
             states = tuple(statistic.state() for statistic in statistics)
-            return Folded(ShardSums(states, dict(groups.counts), groups.streamed), groups.counts["tokens"])
+            return Folded(ShardSums(states, dict(read.counts), groups.streamed), read.counts["tokens"])
 
         return fold_shard

@@ -36,6 +36,7 @@ class Position:
     streamed   whether maps are never formed; None where it is not known yet
     complete   whether nothing is left to fold
     broke      document → why it was left out, after it broke the worker that read it; retries: shards that were folded again
+    texts, tokens   of a batch at most: a run goes on with the batches that it began with; None in runs of earlier versions
     """
 
     done: tuple[int, int]
@@ -45,6 +46,8 @@ class Position:
     complete: bool
     broke: Mapping[str, str] = field(default_factory=dict)
     retries: int = 0
+    texts: int | None = None
+    tokens: int | None = None
 
 
 @dataclass(frozen=True)

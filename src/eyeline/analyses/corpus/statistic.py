@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from eyeline.analyses.corpus.batch import Batch
-from eyeline.analyses.corpus.rows import Rows
+from eyeline.analyses.corpus.rows import Rows, numbers_on
 from eyeline.analyses.corpus.sums import LayerSum, SumKey
 from eyeline.analyses.tables import head_table
 from eyeline.capture.stack import STACKS
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: The sum that counts the texts that a statistic leaves out.
 LEFT_OUT = SumKey("all", 0, "left_out", ("texts",))
+#: So many sums wait on a device at most.
+MOST_WAITING = 4096
 
 
 class Statistic(ABC):
@@ -42,7 +44,7 @@ class Statistic(ABC):
     about_answers: ClassVar[bool] = False
 
     def __init__(self) -> None:
-        self.sums: dict[SumKey, np.ndarray] = {}
+        self._sums: dict[SumKey, np.ndarray] = {}
         self._on_device: list[tuple[SumKey, range, torch.Tensor]] = []
 
     @abstractmethod
@@ -52,6 +54,20 @@ class Statistic(ABC):
     @abstractmethod
     def result(self) -> dict[str, Table]:
         """The tables that the sums make: name → table. An empty statistic gives empty tables."""
+
+    @property
+    def sums(self) -> dict[SumKey, np.ndarray]:
+        """Everything that was added so far."""
+        self.settle()
+        return self._sums
+
+    def reads_weights(self, batch: Batch) -> bool:
+        """Whether it will call `rows.weights()` for texts of this batch."""
+        return self.needs_weights
+
+    def key_sets(self, batch: Batch, stack: str) -> torch.Tensor | None:
+        """The sets of keys that `update` asks about, [text, key, set]: named before the pass, their masses come with a layer's output."""
+        return None
 
     def options(self) -> dict[str, object]:
         """The arguments of __init__, as JSON: two statistics can be merged where these agree."""
@@ -74,7 +90,7 @@ class Statistic(ABC):
     def add_row_means(self, quantity: str, values: torch.Tensor, rows: Rows) -> None:
         """Add a number for each row, values [text, head, row]: the mean over the rows of a text, then over texts. See `row_means`."""
         inside = rows.inside.to(values.dtype)  # [text, row], padding left out
-        lengths = torch.tensor(rows.n_queries, device=values.device, dtype=values.dtype)
+        lengths = numbers_on(values.device, rows.n_queries).to(values.dtype)
         means = (values * inside[:, None]).sum(-1) / lengths[:, None]  # [text, head]
         sums = means.double().sum(0)  # [head]
         n_texts = torch.full_like(sums, float(len(rows.texts)) if rows.first == 0 else 0.0)
@@ -103,8 +119,9 @@ class Statistic(ABC):
                 f"{other.name} with options {other.options()} cannot be merged into {self.name} with options {self.options()}.",
                 "Merge statistics of the same kind with the same options.",
             )
+        self.settle()
         for key, values in other.sums.items():
-            self.sums[key] = self.sums[key] + values if key in self.sums else values.copy()
+            self._sums[key] = self._sums[key] + values if key in self._sums else values.copy()
 
     def state(self) -> dict[str, np.ndarray]:
         """The sums, to be kept on disk."""
@@ -113,26 +130,26 @@ class Statistic(ABC):
     def from_state(self, arrays: Mapping[str, np.ndarray]) -> Self:
         """A statistic with these options and the sums that `state` gave."""
         restored = self.fresh()
-        restored.sums = {SumKey.parse(name): np.array(values, dtype=np.float64) for name, values in arrays.items()}
+        restored._sums = {SumKey.parse(name): np.array(values, dtype=np.float64) for name, values in arrays.items()}
         return restored
 
     def add(self, key: SumKey, values: np.ndarray | torch.Tensor, heads: range) -> None:
         """Add values [head of `heads`, …] to a sum; heads not seen yet stand at zero. Tensors wait for `settle`."""
         if isinstance(values, torch.Tensor):
             self._on_device.append((key, heads, values))
-            if not values.is_cuda:  # nothing is gained by waiting
+            if not values.is_cuda or len(self._on_device) >= MOST_WAITING:  # nothing is gained by waiting
                 self.settle()
             return
         size = heads.stop
-        if key not in self.sums or len(self.sums[key]) < size:
+        if key not in self._sums or len(self._sums[key]) < size:
             grown = np.zeros((size, *values.shape[1:]), dtype=np.float64)
-            if key in self.sums:
-                grown[: len(self.sums[key])] = self.sums[key]
-            self.sums[key] = grown
-        self.sums[key][heads.start : heads.stop] += values
+            if key in self._sums:
+                grown[: len(self._sums[key])] = self._sums[key]
+            self._sums[key] = grown
+        self._sums[key][heads.start : heads.stop] += values
 
     def settle(self) -> None:
-        """Take in what was added on a device, in the order in which it came: one copy for all layers of a batch."""
+        """Take in what was added on a device, in the order in which it came: one copy for many batches, so that a GPU seldom waits."""
         waiting, self._on_device = self._on_device, []
         if not waiting:
             return

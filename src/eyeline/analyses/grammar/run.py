@@ -106,9 +106,10 @@ def syntax(
 
 
 def _best_table(tally: Tally, rows: Sequence[str]) -> Table:
-    layers = sorted(tally.right)  # layers may differ in how many heads they have: all of them in one row
-    choices = [(layer, head, way) for layer in layers for head, way in np.ndindex(tally.right[layer].shape[2:])]
-    right = np.concatenate([tally.right[layer].reshape(2, len(tally.names), -1) for layer in layers], 2)  # [half, relation, choice]
+    of_layer = tally.right
+    layers = sorted(of_layer)  # layers may differ in how many heads they have: all of them in one row
+    choices = [(layer, head, way) for layer in layers for head, way in np.ndindex(of_layer[layer].shape[2:])]
+    right = np.concatenate([of_layer[layer].reshape(2, len(tally.names), -1) for layer in layers], 2)  # [half, relation, choice]
     totals, offsets, wide = tally.totals(), tally.offsets_right(OFFSETS), tally.offsets_right(WIDE_OFFSETS)
     records: list[dict[str, Cell]] = []
     for name in rows:
@@ -138,12 +139,12 @@ def _best_table(tally: Tally, rows: Sequence[str]) -> Table:
 
 
 def _heads_table(tally: Tally, rows: Sequence[str]) -> Table:
-    totals = tally.totals().sum(0)
+    totals, of_layer = tally.totals().sum(0), tally.right
     records: list[dict[str, Cell]] = []
     for name in rows:
         number = tally.names.index(name)
-        for layer in sorted(tally.right):
-            both = tally.right[layer][:, number].sum(0)  # [head, direction]
+        for layer in sorted(of_layer):
+            both = of_layer[layer][:, number].sum(0)  # [head, direction]
             for (head, direction), right in np.ndenumerate(both):
                 records.append(
                     {

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 
 from eyeline.analyses.word_maps import WordMaps
+from eyeline.capture.inputs import send
 
 #: Examples have so many words: enough to choose from, few enough to be drawn.
 SHORTEST, LONGEST = 4, 14
@@ -25,18 +26,18 @@ class Surest:
 
     def __init__(self, n_relations: int) -> None:
         self.n_relations = n_relations
+        self._batch: tuple[tuple[int, ...], tuple[torch.Tensor, ...] | None] | None = None
         self._best: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # layer → how sure, which sentence: [relation, head, direction, kept]
 
     def update(self, maps: WordMaps, weights: torch.Tensor, of_relation: torch.Tensor) -> None:
         """weights: of the predictions [sentence, head, direction, word]; of_relation: [sentence · word, half · relation]"""
-        short = [index for index, n in enumerate(maps.n_words) if SHORTEST <= n <= LONGEST]
-        if not short:
+        of_batch = self._of(maps, of_relation)
+        if of_batch is None:
             return
-        member = of_relation.reshape(len(maps.sentences), maps.width, 2, self.n_relations).sum(2)[short]  # [sentence, word, relation]
-        count = member.sum(1)[:, None, None]  # [sentence, 1, 1, relation]
+        short, member, count, sentences = of_batch
         sure = (weights[short] @ member[:, None].to(weights.dtype)) / count  # [sentence, head, direction, relation]
-        sure = sure.masked_fill(count == 0, -1).permute(3, 1, 2, 0).cpu()  # [relation, head, direction, sentence]
-        which = torch.tensor([maps.sentences[index] for index in short]).expand_as(sure)
+        sure = sure.masked_fill(count == 0, -1).permute(3, 1, 2, 0)  # [relation, head, direction, sentence]
+        which = sentences.expand_as(sure)
         self._take(maps.layer, sure, which)
 
     def _take(self, layer: int, sure: torch.Tensor, which: torch.Tensor) -> None:
@@ -48,17 +49,30 @@ class Surest:
 
     def parts(self) -> SurestParts:
         """Everything that is known, to be merged with that of other sentences."""
-        return {layer: (sure.numpy(), which.numpy()) for layer, (sure, which) in self._best.items()}
+        return {layer: (sure.cpu().numpy(), which.cpu().numpy()) for layer, (sure, which) in self._best.items()}
 
     def merge(self, parts: SurestParts, indices: Sequence[int]) -> None:
         """Take in what is known of other sentences. indices: what their indices 0, 1, … are here."""
         names = torch.tensor(indices)
         for layer, (sure, which) in parts.items():
+            if layer in self._best:
+                self._best[layer] = (self._best[layer][0].cpu(), self._best[layer][1].cpu())
             self._take(layer, torch.from_numpy(sure), names[torch.from_numpy(which)])
+
+    def _of(self, maps: WordMaps, of_relation: torch.Tensor) -> tuple[torch.Tensor, ...] | None:
+        """What is the same for every layer of a batch: its short sentences [sentence], which words have which relation
+        [sentence, word, relation], how many have it [sentence, 1, 1, relation], and the indices of the sentences [sentence]."""
+        if self._batch is None or self._batch[0] != maps.sentences:
+            short = [index for index, n in enumerate(maps.n_words) if SHORTEST <= n <= LONGEST]
+            device = of_relation.device
+            chosen, sentences = send(np.array(short, np.int64), device), send(np.array(maps.sentences)[short], device)
+            member = of_relation.reshape(len(maps.sentences), maps.width, 2, self.n_relations).sum(2)[chosen]
+            self._batch = maps.sentences, (chosen, member, member.sum(1)[:, None, None], sentences) if short else None
+        return self._batch[1]
 
     def sentences(self, relation: int, layer: int, head: int, direction: int) -> list[int]:
         """The indices of the sentences, surest first."""
         if layer not in self._best:
             return []
-        sure, which = (part[relation, head, direction] for part in self._best[layer])
-        return [int(number) for number, value in zip(which, sure, strict=True) if value > 0]
+        sure, which = (part[relation, head, direction].tolist() for part in self._best[layer])
+        return [number for number, value in zip(which, sure, strict=True) if value > 0]

@@ -12,6 +12,7 @@ import torch
 from eyeline.analyses.grammar.relations import ALL, Gold
 from eyeline.analyses.grammar.surest import Surest, SurestParts
 from eyeline.analyses.word_maps import WordMaps
+from eyeline.capture.inputs import send
 from eyeline.measures.governors import at_offset, most_attended
 
 
@@ -34,10 +35,19 @@ class Tally:
     def __init__(self, golds: Sequence[Gold], half: Sequence[int], names: Sequence[str] | None = None) -> None:
         self.golds, self.half = golds, half
         self.names = [ALL, *sorted({name for gold in golds for name in gold.relations})] if names is None else list(names)
-        self.right: dict[int, np.ndarray] = {}
+        self._right: dict[int, np.ndarray] = {}
+        self._on_device: dict[int, torch.Tensor] = {}  # layer → [half, relation, head, direction], not yet among those
         self.surest = Surest(len(self.names))
         self._number = {name: number for number, name in enumerate(self.names)}
         self._batch: tuple[tuple[int, ...], tuple[torch.Tensor, ...]] | None = None
+
+    @property
+    def right(self) -> dict[int, np.ndarray]:
+        """Copied from the model's device when somebody asks: a GPU must wait for every copy."""
+        waiting, self._on_device = self._on_device, {}
+        for layer, sums in waiting.items():
+            self._right[layer] = self._right.get(layer, 0) + sums.cpu().numpy()
+        return self._right
 
     def update(self, maps: WordMaps) -> None:
         governors, judged, where, of_relation = self._gold_of(maps)
@@ -47,7 +57,8 @@ class Tally:
         n_heads = right.shape[1]
         flat = right.permute(1, 2, 0, 3).reshape(n_heads * 2, -1).to(of_relation.dtype)  # [head · direction, sentence · word]
         sums = (flat @ of_relation).reshape(n_heads, 2, 2, len(self.names)).permute(2, 3, 0, 1)  # [half, relation, head, direction]
-        self.right[maps.layer] = self.right.get(maps.layer, 0) + sums.double().cpu().numpy()
+        known = self._on_device.get(maps.layer)
+        self._on_device[maps.layer] = sums.double() if known is None else known + sums.double()
         self.surest.update(maps, weights.gather(-1, judged), of_relation)
 
     def sums(self) -> TallySums:
@@ -74,15 +85,16 @@ class Tally:
         if self._batch is None or self._batch[0] != maps.sentences:
             width, device = maps.width, maps.weights.device
             shape = (len(maps.sentences), width)
-            governors, judged = torch.full(shape, -9), torch.zeros(shape, dtype=torch.long)
-            of_relation = torch.zeros(*shape, 2, len(self.names))
+            governors, judged = np.full(shape, -9), np.zeros(shape, np.int64)
+            of_relation = np.zeros((*shape, 2, len(self.names)), np.float32)
             for index, sentence in enumerate(maps.sentences):
                 gold, half = self.golds[sentence], self.half[sentence]
                 n = len(gold.governors)
-                governors[index, :n], judged[index, :n] = torch.tensor(gold.governors), torch.tensor(gold.judged)
+                governors[index, :n], judged[index, :n] = gold.governors, gold.judged
                 of_relation[index, :n, half, 0] = 1
                 of_relation[index, range(n), half, [self._number[name] for name in gold.relations]] = 1
-            tensors = (governors.to(device), judged.to(device), maps.inside, of_relation.flatten(2).flatten(0, 1).to(device))
+            by_word = of_relation.reshape(shape[0] * width, -1)
+            tensors = (send(governors, device), send(judged, device), maps.inside, send(by_word, device))
             self._batch = maps.sentences, tensors
         return self._batch[1]
 

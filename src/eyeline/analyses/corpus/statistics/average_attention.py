@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
@@ -31,37 +32,48 @@ class AverageAttention(Statistic):
         super().__init__()
         self.targets = dict(targets or {})
         self._custom = check_targets(self.targets)
+        self._waiting: list[_LayerShares] = []
 
     def options(self) -> dict[str, object]:
         return {"targets": self.targets}
+
+    def key_sets(self, batch: Batch, stack: str) -> torch.Tensor | None:
+        return columns_of(batch, stack, self._custom).matrix
 
     def update(self, rows: Rows, batch: Batch) -> None:
         t = slice(rows.texts.start, rows.texts.stop)
         columns = columns_of(batch, rows.stack, self._custom)
         offsets = _offsets(rows.stack)
-        mass = rows.mass(columns.matrix[t])  # [text, head, row, set]
-        at = torch.stack([rows.at_offset(offset) for offset in offsets.values()], -1) if offsets else mass[..., :0]
-        shares = torch.cat([mass, at], -1)  # [text, head, row, target]
-        seps = sep_rows(batch, rows.stack)[t, rows.first : rows.first + shares.shape[2]]  # [text, row]
-        inside = rows.inside.to(shares.dtype)
-        groups = torch.stack([inside, inside * seps, inside * (1 - seps)], 1)  # [text, rows that count, row]
-        # [text, head, rows that count, target]
-        sums = (groups[:, None] @ shares).double()
-        names = [*columns.names, *offsets]
-        totals = sums[:, :, 0]  # [text, head, target]
-        n_rows = batch.lengths(rows.stack)[t]  # [text]
-        divisors = n_rows[:, None].expand(-1, len(names))  # [text, target]
-        if "sep" in names:
-            column = names.index("sep")
-            n_seps = sep_rows(batch, rows.stack)[t].sum(-1).double()  # [text]
-            totals = torch.cat([totals, sums[:, :, 1:, column]], -1)
-            divisors = torch.cat([divisors, torch.stack([n_seps, n_rows - n_seps], -1)], -1)
-            names += ["sep_from_sep", "sep_from_other"]
-        any_rows = divisors > 0
-        means = torch.where(any_rows[:, None], totals / divisors[:, None].clamp_min(1), 0.0).sum(0)  # [head, target]
-        counts = any_rows.sum(0).double() * float(rows.first == 0)  # [target]
-        values = torch.stack([means, counts.expand_as(means)], -1)  # [head, target, (sum, texts)]
-        self.add(SumKey(rows.stack, rows.layer, "mean", tuple(names)), values, rows.heads)
+        shares = rows.shares(columns.matrix[t], tuple(offsets.values()))  # [text, head, row, target]
+        names = (*columns.names, *offsets)
+        counted = batch.once(
+            ("rows that count", rows.stack, names, rows.texts, rows.first, rows.n_rows),
+            lambda: _Counted.of(rows, batch, names, shares.dtype),
+        )
+        sums = counted.rows[:, None] @ shares  # [text, head, rows that count, target]
+        if sums.is_cuda:
+            self._waiting.append(_LayerShares(rows.stack, rows.layer, rows.heads, counted, sums))
+        else:
+            self._add(counted, [_LayerShares(rows.stack, rows.layer, rows.heads, counted, sums)])
+
+    def finish(self, batch: Batch) -> None:
+        """On a GPU all layers of a batch are summed together: many small steps would take longer than the model's pass."""
+        waiting, self._waiting = self._waiting, []
+        alike: dict[tuple[int, tuple[int, ...]], list[_LayerShares]] = {}
+        for layer in waiting:
+            alike.setdefault((id(layer.counted), tuple(layer.sums.shape)), []).append(layer)
+        for layers in alike.values():
+            self._add(layers[0].counted, layers)
+
+    def _add(self, counted: _Counted, layers: Sequence[_LayerShares]) -> None:
+        sums = torch.stack([layer.sums for layer in layers]).double()  # [layer, text, head, rows that count, target]
+        totals = sums[:, :, :, 0]  # [layer, text, head, target]
+        if "sep" in counted.names:
+            totals = torch.cat([totals, sums[:, :, :, 1:, counted.names.index("sep")]], -1)
+        means = (totals / counted.divisors[:, None]).sum(1)  # [layer, head, target]; without rows it is 0 / 1
+        values = torch.stack([means, counted.n_texts.expand_as(means)], -1)  # [layer, head, target, (sum, texts)]
+        for layer, of_layer in zip(layers, values, strict=True):
+            self.add(SumKey(layer.stack, layer.layer, "mean", counted.all_names), of_layer, layer.heads)
 
     def result(self) -> dict[str, Table]:
         records = []
@@ -71,6 +83,49 @@ class AverageAttention(Statistic):
                 if n_texts.any():  # no decoder has read its last separator: there is no sep_from_sep
                     records += [(layer_sum.stack, layer_sum.layer, head, name, float(mean)) for head, mean in enumerate(total / n_texts)]
         return {self.name: head_table(records, ("target", "mean"))}
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """Which rows of some texts count for which target: the same for every layer.
+
+    names      of the targets of one row; all_names: with those of separators and of other rows
+    rows       1 for each row that counts: [text, (all, separators, others), row]
+    divisors   how many rows each mean is over, at least 1: [text, target of all_names]
+    n_texts    how many texts each mean is over: [target of all_names]
+    """
+
+    names: tuple[str, ...]
+    all_names: tuple[str, ...]
+    rows: torch.Tensor
+    divisors: torch.Tensor
+    n_texts: torch.Tensor
+
+    @classmethod
+    def of(cls, rows: Rows, batch: Batch, names: tuple[str, ...], dtype: torch.dtype) -> _Counted:
+        t = slice(rows.texts.start, rows.texts.stop)
+        seps = sep_rows(batch, rows.stack)[t, rows.first : rows.first + rows.n_rows]  # [text, row]
+        inside = rows.inside.to(dtype)
+        n_rows = batch.lengths(rows.stack)[t]  # [text]
+        divisors, all_names = n_rows[:, None].expand(-1, len(names)), names  # [text, target]
+        if "sep" in names:
+            n_seps = sep_rows(batch, rows.stack)[t].sum(-1).double()  # [text]
+            divisors = torch.cat([divisors, torch.stack([n_seps, n_rows - n_seps], -1)], -1)
+            all_names = (*names, "sep_from_sep", "sep_from_other")
+        n_texts = (divisors > 0).sum(0).double() * float(rows.first == 0)  # [target]
+        counting = torch.stack([inside, inside * seps, inside * (1 - seps)], 1)  # [text, rows that count, row]
+        return cls(names, all_names, counting, divisors.clamp_min(1), n_texts)
+
+
+@dataclass(frozen=True)
+class _LayerShares:
+    """The sums of one layer: [text, head, rows that count, target]."""
+
+    stack: str
+    layer: int
+    heads: range
+    counted: _Counted
+    sums: torch.Tensor
 
 
 def _offsets(stack: str) -> dict[str, int]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
 import torch
 
 from eyeline.analyses.corpus.batch import Batch
-from eyeline.analyses.corpus.rows import Rows
+from eyeline.analyses.corpus.rows import Rows, numbers_on
 from eyeline.analyses.corpus.statistic import Statistic
 from eyeline.analyses.corpus.sums import SumKey
 from eyeline.analyses.tables import head_table
+from eyeline.capture.inputs import send
 from eyeline.measures.streamed import entropy_from_exponentials
 from eyeline.results.table import Cell, Table
 
@@ -31,32 +35,51 @@ class Entropy(Statistic):
         super().__init__()
         self.smoothing = smoothing
         self.needs_weights = smoothing > 0
+        self._waiting: list[_LayerEntropies] = []
 
     def options(self) -> dict[str, object]:
         return {"smoothing": self.smoothing}
 
     def update(self, rows: Rows, batch: Batch) -> None:
         entropies = self._entropies(rows)  # [text, head, row]
-        inside = rows.inside.to(entropies.dtype)  # [text, row]
-        t = slice(rows.texts.start, rows.texts.stop)
-        n_rows = batch.lengths(rows.stack)[t].to(entropies.dtype)  # [text]
-        every = (entropies * inside[:, None]).sum(-1) / n_rows[:, None]  # [text, head]
-        uniform = (rows.visible.clamp_min(1).to(entropies.dtype).log() * inside).sum(-1) / n_rows  # [text]
         series = _series(rows.stack, batch)
-        row = _chosen_rows(rows.stack, series, batch)[t] - rows.first  # [text]; in another block where it is outside 0 … n_rows - 1
-        here = (row >= 0) & (row < rows.n_rows)
-        index = row.clamp(0, rows.n_rows - 1)[:, None, None].expand(-1, len(rows.heads), 1)
-        of_role = torch.where(here[:, None], entropies.gather(2, index).squeeze(2), 0.0)  # [text, head]
+        counted = batch.once(
+            ("rows of entropy", rows.stack, rows.texts, rows.first, rows.n_rows),
+            lambda: _rows_that_count(rows, batch, series, entropies.dtype),
+        )
         starts = float(len(rows.texts)) if rows.first == 0 else 0.0
-        sums = every.double().sum(0)  # [head]
-        shares = [sums, of_role.double().sum(0), uniform.double().sum().expand_as(sums), torch.full_like(sums, starts)]
-        values = torch.stack(shares, -1)  # [head, (all, one row, uniform, texts)]
-        self.add(SumKey(rows.stack, rows.layer, "entropy", (series,)), values, rows.heads)
+        means = entropies @ counted  # [text, head, (all, one row)]
+        layer = _LayerEntropies(SumKey(rows.stack, rows.layer, "entropy", (series,)), rows.heads, counted, means, rows.visible, starts)
+        if entropies.is_cuda:
+            self._waiting.append(layer)
+        else:
+            self._add([layer])
+
+    def finish(self, batch: Batch) -> None:
+        """On a GPU all layers of a batch are summed together: many small steps would take longer than the model's pass."""
+        waiting, self._waiting = self._waiting, []
+        alike: dict[tuple[int, tuple[int, ...], tuple[int, ...]], list[_LayerEntropies]] = {}
+        for layer in waiting:
+            alike.setdefault((id(layer.counted), tuple(layer.means.shape), tuple(layer.visible.shape)), []).append(layer)
+        for layers in alike.values():
+            self._add(layers)
+
+    def _add(self, layers: Sequence[_LayerEntropies]) -> None:
+        """Layers whose texts and rows are the same."""
+        counted = layers[0].counted  # [text, row, (all, one row)]
+        means = torch.stack([layer.means for layer in layers]).double().sum(1)  # [layer, head, (all, one row)]
+        visible = torch.stack([layer.visible for layer in layers])  # [layer, text, row]
+        even = visible.clamp_min(1).to(counted.dtype).log() * counted[..., 0]  # [layer, text, row]
+        uniform = even.sum(-1).double().sum(-1)[:, None].expand(means.shape[:2])  # [layer, head]
+        texts = torch.full_like(uniform, layers[0].n_texts)
+        values = torch.stack([means[..., 0], means[..., 1], uniform, texts], -1)  # [layer, head, (all, one row, uniform, texts)]
+        for layer, of_layer in zip(layers, values, strict=True):
+            self.add(layer.key, of_layer, layer.heads)
 
     def _entropies(self, rows: Rows) -> torch.Tensor:
         if not self.smoothing:
             return rows.entropy()
-        n_keys = torch.tensor(rows.n_keys, device=rows.e.device)[:, None, None, None]
+        n_keys = numbers_on(rows.e.device, rows.n_keys)[:, None, None, None]
         positions = torch.arange(rows.e.shape[-1], device=rows.e.device)
         even = (positions < n_keys) / n_keys  # [text, 1, 1, key]
         smooth = (1 - self.smoothing) * rows.weights() + self.smoothing * even  # [text, head, row, key]
@@ -76,6 +99,33 @@ class Entropy(Statistic):
         return {self.name: head_table(records, ("all", series, "uniform"))}
 
 
+@dataclass(frozen=True)
+class _LayerEntropies:
+    """The entropies of one layer.
+
+    counted   how much each row counts: [text, row, (all, one row)]
+    means     of the rows that count: [text, head, (all, one row)]
+    visible   how many keys each row may look at: [text, row]
+    n_texts   how many texts begin here
+    """
+
+    key: SumKey
+    heads: range
+    counted: torch.Tensor
+    means: torch.Tensor
+    visible: torch.Tensor
+    n_texts: float
+
+
+def _rows_that_count(rows: Rows, batch: Batch, series: str, dtype: torch.dtype) -> torch.Tensor:
+    """1 / n for each row of a text of n rows, and 1 for the row that stands for the whole text: [text, row, (all, one row)]."""
+    t = slice(rows.texts.start, rows.texts.stop)
+    inside = rows.inside.to(dtype) / batch.lengths(rows.stack)[t].to(dtype)[:, None]  # [text, row]
+    chosen = _chosen_rows(rows.stack, series, batch)[t] - rows.first  # [text]; in another block where it is outside
+    of_role = torch.arange(rows.n_rows, device=inside.device) == chosen[:, None]  # [text, row]
+    return torch.stack([inside, of_role.to(dtype)], -1)
+
+
 def _series(stack: str, batch: Batch) -> str:
     """The name of the row that stands for the whole text."""
     return "last" if stack != "encoder" else "cls" if "cls" in batch.roles else "first"
@@ -93,6 +143,6 @@ def _chosen_rows(stack: str, series: str, batch: Batch) -> torch.Tensor:
         else:
             cls = batch.roles["cls"]
             indices = [text.ids.index(cls) if cls in text.ids else 0 for text in texts]
-        return torch.tensor(indices, device=batch.device)
+        return send(np.array(indices), batch.device)
 
     return batch.once(("chosen rows", stack), make)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
 from eyeline.analyses.corpus.batch import Batch
+from eyeline.capture.inputs import send
 from eyeline.errors import TextError
+from eyeline.text.tokenized import TokenizedText
 
 #: The paper counts tokens that are exactly "." or ","; their full-width forms do the same work in Chinese and Japanese.
 PUNCTUATION = frozenset(".,。、，．")
@@ -51,22 +53,48 @@ def columns_of(batch: Batch, stack: str, custom: Mapping[str, re.Pattern[str]]) 
     def make() -> Columns:
         texts = [keys for _, keys in batch.texts(stack)]
         names = column_names(batch.roles, custom)
-        matrix = np.zeros((len(texts), max(map(len, texts)), len(names)), np.float32)  # [text, key, set]
-        kinds: dict[tuple[str, bool, int | None], np.ndarray] = {}  # a token that comes again belongs to the same sets
+        of_tokens = np.full((len(texts), max(map(len, texts))), -1)  # [text, key]
+        kinds = _Kinds(names, batch.roles, custom)
         for index, text in enumerate(texts):
-            tokens = list(zip(text.tokens, text.special, text.ids or (None,) * len(text), strict=True))
-            for token in set(tokens).difference(kinds):
-                sets = _sets_of(*token, batch.roles, custom)
-                kinds[token] = np.array([name in sets for name in names], np.float32)
-            matrix[index, : len(text)] = [kinds[token] for token in tokens]
+            of_tokens[index, : len(text)] = list(map(kinds.__getitem__, text.tokens))
+            for position in special_positions(text):
+                number = text.ids[position] if text.ids else None
+                of_tokens[index, position] = kinds[text.tokens[position], number]
+        matrix = np.array([*kinds.rows, [False] * len(names)], np.float32)[of_tokens]  # [text, key, set]; the last row is of padding
         matrix[:, 0, names.index("first")] = 1
         if stack == "decoder":
             for index, text in enumerate(texts):
                 if not text.special[0]:  # every token can look at the first one: it is where a decoder puts attention that it does not need
                     matrix[index, 0, [names.index("punctuation"), names.index("other")]] = 0
-        return Columns(names, torch.from_numpy(matrix).to(batch.device))
+        return Columns(names, send(matrix, batch.device))
 
     return batch.once(key, make)
+
+
+class _Kinds(dict[str | tuple[str, int | None], int]):
+    """A token, or a special one with its number → its row in `rows`, which says to which sets it belongs; made when first asked for."""
+
+    def __init__(self, names: Sequence[str], roles: Mapping[str, int], custom: Mapping[str, re.Pattern[str]]) -> None:
+        super().__init__()
+        self.rows: list[list[bool]] = []
+        self._names, self._roles, self._custom = names, roles, custom
+
+    def __missing__(self, kind: str | tuple[str, int | None]) -> int:
+        token, special, number = (kind, False, None) if isinstance(kind, str) else (kind[0], True, kind[1])
+        sets = _sets_of(token, special, number, self._roles, self._custom)
+        self[kind] = len(self.rows)
+        self.rows.append([name in sets for name in self._names])
+        return self[kind]
+
+
+def special_positions(text: TokenizedText) -> list[int]:
+    """Where the tokens stand that the tokeniser added."""
+    special, positions = text.special, []
+    position = -1
+    for _ in range(special.count(True)):
+        position = special.index(True, position + 1)
+        positions.append(position)
+    return positions
 
 
 def column_names(roles: Mapping[str, int], custom: Mapping[str, re.Pattern[str]]) -> tuple[str, ...]:
@@ -89,11 +117,11 @@ def sep_rows(batch: Batch, stack: str) -> torch.Tensor:
 
     def make() -> torch.Tensor:
         texts = [queries for queries, _ in batch.texts(stack)]
-        matrix = torch.zeros(len(texts), max(map(len, texts)))
+        matrix = np.zeros((len(texts), max(map(len, texts))), np.float32)
         sep = batch.roles.get("sep")
         for index, text in enumerate(texts):
-            rows = [float(special and number == sep) for special, number in zip(text.special, text.ids, strict=False)]
-            matrix[index, : len(rows)] = torch.tensor(rows)
-        return matrix.to(batch.device)
+            if sep in text.ids:
+                matrix[index, [position for position in special_positions(text) if text.ids[position] == sep]] = 1
+        return send(matrix, batch.device)
 
     return batch.once(("sep rows", stack), make)

@@ -1,0 +1,58 @@
+"""The one-pass kernel gives what the dense form gives, and stays away where it cannot run."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from eyeline.measures.kernels import one_pass
+
+
+@pytest.mark.slow
+def test_output_entropy_masses_and_offsets_are_those_of_the_dense_form() -> None:
+    if importlib.util.find_spec("triton") is None:
+        pytest.skip("Triton is not installed: it comes with torch for CUDA")
+    environment = os.environ if torch.cuda.is_available() else {**os.environ, "TRITON_INTERPRET": "1"}
+    command = [sys.executable, "-m", "tests.measures.kernels.dense"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=dict(environment))
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 1e-5
+
+
+def test_the_processor_never_loads_the_kernel() -> None:
+    assert not one_pass.is_there("cpu")
+    assert "eyeline.measures.kernels.attention" not in sys.modules
+
+
+def test_the_kernel_applies_to_plain_attention_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(one_pass, "is_there", lambda kind: True)
+    queries, keys = torch.zeros(2, 4, 6, 32), torch.zeros(2, 2, 6, 32)
+    seen = torch.ones(2, 1, 6, 6, dtype=torch.bool)
+
+    def applies(q: torch.Tensor = queries, k: torch.Tensor = keys, mask: torch.Tensor | None = None, scale: float = 0.2) -> bool:
+        return one_pass.applies(q, k, k, mask, scale, False)
+
+    assert applies()
+    assert applies(mask=seen)
+    assert not applies(mask=torch.zeros(2, 1, 6, 6))  # numbers that are added
+    assert not applies(queries.double(), keys.double())
+    assert not applies(queries[..., :8], keys[..., :8])
+    assert not applies(queries.repeat(1, 1, 1, 16), keys.repeat(1, 1, 1, 16))
+    assert not applies(scale=-1.0)
+    assert not one_pass.applies(queries, keys[:, :, :3], keys[:, :, :3], None, 0.2, True)
+    with torch.enable_grad():
+        assert not applies(queries.clone().requires_grad_())
+
+
+def test_sets_of_keys_are_filled_up_to_a_power_of_two() -> None:
+    parts = [torch.ones(1, 3, 2), torch.ones(1, 3, 16)]
+    sets = one_pass.KeySets.of(parts, torch.bfloat16)
+    assert sets.n == 18
+    assert sets.matrix.shape == (1, 3, 32)
+    assert sets.matrix[..., 18:].sum() == 0
+    assert one_pass.KeySets.of([torch.empty(1, 3, 0)], torch.float32).matrix.shape == (1, 3, 16)
