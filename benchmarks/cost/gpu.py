@@ -7,7 +7,8 @@ long        one text, 12 heads x 64 dims, bf16: one fused attention forward (the
             from the same queries and keys. Ratio at most 1.6; peak memory at half the length must be about half (linear, no map).
 check       the same statistics at 1,024 tokens against dense float32 maps.
 distances   head distances of 512-token documents, 144 heads: documents a second, at least 100.
-same        every table of a run of `el.analyse` in float32 on the GPU against the processor.
+one_pass    the kernel that gives a layer's output and its statistics in one pass, against the fused forward alone.
+corpus, distances_of_texts, syntax, same   whole runs: see gpu_runs.py.
 whole       `el.analyse` itself on one text of that length, two layers of smollm2's shape in bf16, beside the model's own pass.
 """
 
@@ -22,6 +23,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from benchmarks.cost import gpu_runs
 from benchmarks.output import give, markdown_table, put_section
 
 HEADS, DIMS, SETS = 12, 64, 6
@@ -150,28 +152,18 @@ def whole_run(tokens: int) -> dict[str, Any]:
     return numbers | {"peak_bytes": peak, "streamed": run.facts.streamed}
 
 
-def same_as_on_the_processor() -> dict[str, float]:
-    """The largest difference between every table of a run in float32 on the GPU and on the processor."""
-    import eyeline as el
+def one_pass(tokens: int, dims: int, causal: bool) -> dict[str, float]:
+    """The kernel that gives output and statistics, against the fused forward alone."""
+    from eyeline.measures.kernels.one_pass import KeySets
+    from eyeline.measures.kernels.one_pass import attention as with_numbers
 
-    texts = [" ".join(f"w{(i * j) % 100}" for i in range(5 + 40 * j)) for j in range(1, 12)]
-    runs = []
-    for device in ("cpu", "cuda"):
-        model = tiny_decoder("cpu")
-        model = el.wrap(model.hf.to(device), model.tokenizer, name="decoder")
-        runs.append(
-            el.analyse(
-                model,
-                texts,
-                [getattr(el.statistics, name)() for name in ("AverageAttention", "Entropy", "HeadDistances", "Importance")],
-            )
-        )
-    results = {}
-    for name, table in runs[0].tables.items():
-        numbers = [column for column, values in table.columns.items() if len(values) and isinstance(values[0], float)]
-        if name != "head_map" and numbers:
-            results[name] = max(float(np.nanmax(abs(table[column] - runs[1].table(name)[column]))) for column in numbers)
-    return results
+    torch.manual_seed(0)
+    queries, keys, values = (torch.randn(1, tokens, HEADS, dims, device="cuda", dtype=torch.bfloat16).transpose(1, 2) for _ in range(3))
+    sets = KeySets.of([(torch.rand(1, tokens, SETS, device="cuda") > 0.9).float()], torch.bfloat16)
+    attention = torch.nn.functional.scaled_dot_product_attention
+    forward = milliseconds(lambda: attention(queries, keys, values, is_causal=causal), 5)
+    both = milliseconds(lambda: with_numbers(queries, keys, values, None, dims**-0.5, causal, sets), 5)
+    return {"tokens": tokens, "dims": dims, "causal": causal, "forward_ms": forward, "one_pass_ms": both, "ratio": both / forward}
 
 
 def section(results: dict[str, Any]) -> str:
@@ -225,7 +217,11 @@ def main() -> None:
             results[f"check_{name}"] = check(causal)
             results[f"long_{name}"] = [long_text(tokens, causal) for tokens in (arguments.tokens // 2, arguments.tokens)]
         results["distances"] = distances(arguments.documents)
-    results["same_as_on_the_processor"] = same_as_on_the_processor()
+        results["one_pass"] = [one_pass(arguments.tokens, dims, causal) for dims in (64, 128) for causal in (False, True)]
+    results["corpus"] = [gpu_runs.corpus(768, torch.bfloat16), gpu_runs.corpus(384, torch.float32)]
+    results["distances_of_texts"] = gpu_runs.distances()
+    results["syntax"] = gpu_runs.syntax()
+    results["same_as_on_the_processor"] = gpu_runs.same_as_on_the_processor()
     results["whole_run"] = [whole_run(tokens) for tokens in (arguments.tokens // 2, arguments.tokens)]
     give(results, arguments.output)
 
