@@ -38,6 +38,18 @@ def test_importing_loads_nothing_beyond_the_standard_library_and_the_lazy_loader
     assert new - set(sys.stdlib_module_names) == {"eyeline", "lazy_loader"}
 
 
+def test_the_help_of_the_command_line_imports_nothing_that_only_analyses_and_figures_need():
+    code = """
+import sys
+from eyeline.hosts.cli.main import app
+try:
+    app(["--help"])
+except SystemExit:
+    print([m for m in ("torch", "transformers", "scipy", "plotly", "sklearn", "numpy", "streamlit") if m in sys.modules])
+"""
+    assert python(code).splitlines()[-1] == "[]"
+
+
 def test_every_public_name_is_there():
     for name in el.__all__:
         assert getattr(el, name) is not None

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eyeline.errors import StorageError
-from eyeline.results.folder import FACTS_FILE
 from eyeline.storage.names import is_plain_name
 
 MODELS, RUNS = "models", "runs"
@@ -50,6 +49,8 @@ class Workspace:
 
     def runs(self) -> dict[str, Path]:
         """Finished runs by name, the newest first: a folder with run.json is one."""
+        from eyeline.results.folder import FACTS_FILE  # with NumPy, which `eyeline --help` need not import
+
         folders = [path for path in self._folders(RUNS) if (path / FACTS_FILE).is_file()]
         return {path.name: path for path in sorted(folders, key=lambda path: modified(path / FACTS_FILE), reverse=True)}
 

@@ -17,8 +17,6 @@ from eyeline.hosts.cli.models import ModelName
 from eyeline.hosts.cli.progress import progress_bars
 from eyeline.hosts.cli.terminal import console, print_gauges, print_notices
 from eyeline.hosts.report.text import PAGES
-from eyeline.results.space.one_head import distinct_names
-from eyeline.results.space.shown_fidelity import UNSEEN
 from eyeline.text.named_pairs import NamedPair, named_pairs
 from eyeline.words import Words
 
@@ -179,6 +177,7 @@ def compare(
     from eyeline.models.reinitialise import reinitialised
     from eyeline.results.comparison import summarise_divergence
     from eyeline.results.folder import check_free
+    from eyeline.results.space.one_head import distinct_names
     from eyeline.results.status import writing_run
     from eyeline.text.corpora.read import read_corpus
     from eyeline.views.space import space_view
@@ -230,6 +229,8 @@ def _save_pictures(shown: Space, folder: Path, red: tuple[NamedPair, ...], langu
 def _summary(trust: FidelitySummary | None, held_out: str) -> str:
     if trust is None:
         return "no fidelity to speak of: every head attends to all keys alike." if held_out else "no fidelity can be held out."
+    from eyeline.results.space.shown_fidelity import UNSEEN
+
     unseen = " on unseen text" if held_out in UNSEEN else ""
     return (
         f"the most attended key is the nearest for {trust.top1:.1%} of queries{unseen}, among the nearest five for {trust.top5:.1%};"

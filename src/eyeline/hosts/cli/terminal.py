@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
 from rich.markup import escape
@@ -10,9 +11,10 @@ from rich.segment import Segment
 from rich.table import Table
 
 from eyeline.errors import visible
-from eyeline.plots.space.gauges import COLUMNS, gauges_table
-from eyeline.results.space.gauge_row import GaugeRow
 from eyeline.words import Words
+
+if TYPE_CHECKING:
+    from eyeline.results.space.gauge_row import GaugeRow
 
 
 class _Visible:
@@ -49,6 +51,8 @@ def print_notices(notices: Iterable[str]) -> None:
 
 def print_gauges(rows: Sequence[GaugeRow]) -> None:
     """Every gauge beside none; nothing where none was tried."""
+    from eyeline.plots.space.gauges import COLUMNS, gauges_table
+
     if not rows:
         return
     shown = gauges_table(rows, Words())

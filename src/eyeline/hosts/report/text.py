@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from eyeline.heads import HeadRef
-from eyeline.plots.probes.probes import epochs_text, label_of
-from eyeline.results.table import Cell
 from eyeline.text.coreference.mention import GROUPS
 from eyeline.words import Words
+
+if TYPE_CHECKING:
+    from eyeline.results.table import Cell
 
 #: Kind of run → the interactive page that its command writes into the folder.
 PAGES = {"space": "space.html", "compare": "compare.html"}
@@ -32,6 +35,8 @@ def column_title(words: Words, column: str) -> str:
 
 def cell_text(words: Words, column: str, row: dict[str, Cell], form: str) -> str:
     """A cell of a printed table; a dash for an unknown number."""
+    from eyeline.plots.probes.probes import epochs_text, label_of  # with Plotly, which `eyeline --help` need not import
+
     value = row[column]
     if value == "" or value != value:
         return "—"

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
 
 from eyeline.measures.space.pairs import NO_VARIATION, TextPairs
 from eyeline.measures.space.project import principal_axes
@@ -106,6 +105,8 @@ class _HeadPairs:
 
     def search(self, shift: np.ndarray, scale: float, axes: np.ndarray | None, distance: str) -> tuple[np.ndarray, float]:
         """The best a and c from here; with `axes`, [dim, dims], distances are those in that plane, and a moves within it."""
+        from scipy.optimize import minimize  # a third of a second, which commands that search nothing need not wait for
+
         queries, keys = (self.queries, self.keys) if axes is None else (self.queries @ axes, self.keys @ axes)
         begin = shift if axes is None else shift @ axes
         reach = FARTHEST * max(float(np.abs(queries).max()), float(np.abs(keys).max()), TINY)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -26,7 +26,9 @@ from eyeline.hosts.cli.language import Language
 from eyeline.hosts.cli.models import ANSWERING_DEFAULT, AnsweringModel
 from eyeline.hosts.cli.progress import progress_bars, resumable
 from eyeline.hosts.cli.terminal import console
-from eyeline.results.run import Run
+
+if TYPE_CHECKING:
+    from eyeline.results.run import Run
 
 
 def faithfulness(
