@@ -13,7 +13,7 @@ OPTIONS ?=
 WORKERS ?= 2
 EXTRAS := gguf,notebook,plots,app,embed,corpora,datasets,remote,ray,docs,dev
 
-.PHONY: run sample comes-up test test-all test-clients test-families test-cluster test-lowest test-adapters check format frontend docs bench setup system clean attack gallery
+.PHONY: run sample comes-up test test-all test-clients test-families test-cluster test-lowest test-adapters check format frontend docs bench results setup system clean attack gallery
 
 # The app, until Ctrl-C.
 run: $(READY)
@@ -109,6 +109,11 @@ gallery: $(READY)
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks.cost.capture
+
+# Every table of docs/results.md, benchmarks/README.md and README.md, measured again where this machine can: hours, on a machine that does nothing else.
+# make results OPTIONS=--list shows what would run; OPTIONS="capture syntax" chooses.
+results: $(READY)
+	$(BIN)/python -m benchmarks.results $(OPTIONS)
 
 setup: $(READY)
 

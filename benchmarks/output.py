@@ -11,22 +11,59 @@ A section stands between `<!-- grammar -->` and `<!-- /grammar -->`. A new one i
 from __future__ import annotations
 
 import json
+import os
+import platform
+import shutil
+import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-RESULTS = Path(__file__).parents[1] / "docs" / "results.md"
+ROOT = Path(__file__).parents[1]
+GIT = shutil.which("git") or "git"
+RESULTS = ROOT / "docs" / "results.md"
+
+
+def made_with() -> dict[str, str]:
+    """The commit, the day and the machine of what is measured now. A commit with a + had changes that were not committed."""
+    try:
+        commit = subprocess.check_output([GIT, "rev-parse", "--short=7", "HEAD"], cwd=ROOT, text=True, stderr=subprocess.DEVNULL).strip()
+        changed = subprocess.check_output([GIT, "status", "--porcelain", "-uno", "--", "src", "*.py"], cwd=ROOT, text=True)
+        commit += "+" if changed.strip() else ""
+    except (OSError, subprocess.CalledProcessError):  # a copy without its history
+        commit = os.environ.get("EYELINE_COMMIT", "not known")
+    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
+    return {"commit": commit, "date": datetime.now(UTC).date().isoformat(), "machine": machine}
+
+
+def made_line(origin: dict[str, str] | None) -> str:
+    """Where numbers come from, as the last line of their section.
+
+    >>> made_line({"commit": "1234567", "date": "2026-11-16", "machine": "2 cores"})
+    'Measured with commit 1234567 on 2026-11-16 (2 cores).'
+    """
+    if not origin:
+        return "Measured before the commit was noted."
+    return f"Measured with commit {origin['commit']} on {origin['date']} ({origin['machine']})."
 
 
 def give(results: Any, output: Path | None) -> None:
-    """Print what was measured as JSON, and write it to a file where one was asked for."""
+    """Print what was measured as JSON, with the commit it was measured with, and write it to a file where one was asked for."""
+    if isinstance(results, dict):
+        results = {**results, "made_with": made_with()}
     text = json.dumps(results, indent=1)
     print(text)
     if output is not None:
         output.write_text(text + "\n", encoding="utf-8")
 
 
-def put_section(name: str, text: str, path: Path = RESULTS) -> None:
-    """Write `text` (Markdown) as the section of that name."""
+def put_section(name: str, text: str, path: Path = RESULTS, origin: dict[str, str] | bool | None = True) -> None:
+    """Write `text` (Markdown) as the section of that name.
+
+    origin where its numbers come from: True: they were measured now; a record that `made_with` gave then; None: the text says it itself
+    """
+    if origin:
+        text = f"{text.strip()}\n\n{made_line(made_with() if origin is True else origin)}"
     opening, closing = f"<!-- {name} -->", f"<!-- /{name} -->"
     section = f"{opening}\n{text.strip()}\n{closing}\n"
     page = path.read_text(encoding="utf-8")

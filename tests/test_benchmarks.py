@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import json
+import re
 from pathlib import Path
 
 import pytest
+from benchmarks import cost_tables, output, results
 from benchmarks.cost.capture import candidates
 
 ROOT = Path(__file__).parents[1]
@@ -28,3 +31,39 @@ def test_every_way_that_the_benchmark_of_recording_compares_runs():
     for way in candidates(8, 2).values():
         way.prepare()
         way.run()
+
+
+@pytest.mark.parametrize("name", list(cost_tables.TABLES))
+def test_a_table_is_what_its_json_gives(name: str):
+    file, _, page = cost_tables.TABLES[name]
+    text = page.read_text(encoding="utf-8")
+    assert f"<!-- {name} -->" in text
+    if (cost_tables.HERE / file).exists():
+        section = text.partition(f"<!-- {name} -->\n")[2].partition(f"\n<!-- /{name} -->")[0]
+        assert section == cost_tables.section_text(name), "python -m benchmarks.cost_tables writes it"
+
+
+def test_every_section_of_the_results_and_every_script_has_a_command_that_measures_it_again():
+    commands = [result.command for result in results.EVERY]
+    assert [name for name in SCRIPTS if not any(command.split()[0] == name for command in commands)] == []
+    written = set(re.findall(r"<!-- (\w+) -->", (ROOT / "docs" / "results.md").read_text(encoding="utf-8")))
+    tables = "\n".join((ROOT / "benchmarks" / "tables" / path.name).read_text() for path in (ROOT / "benchmarks" / "tables").glob("*.py"))
+    assert [name for name in written - {"gpu"} if f'put_section("{name}"' not in tables] == []
+
+
+def test_a_result_that_this_machine_cannot_measure_says_why(capsys, monkeypatch, tmp_path):
+    monkeypatch.setattr(results, "DATA", tmp_path)
+    assert results.main(["--list", "syntax", "views"]) == 0
+    printed = capsys.readouterr().out
+    assert "needs en_ewt-dev.conllu.gz" in printed
+    assert "needs BertViz" in printed or "needs Chromium" in printed
+
+
+def test_numbers_carry_the_commit_they_were_made_with(tmp_path, capsys):
+    output.give({"seconds": 1}, tmp_path / "a.json")
+    origin = json.loads((tmp_path / "a.json").read_text())["made_with"]
+    assert origin == output.made_with()
+    page = tmp_path / "page.md"
+    page.write_text("# Page\n")
+    output.put_section("part", "Text.", page)
+    assert f"Text.\n\n{output.made_line(origin)}\n<!-- /part -->" in page.read_text()

@@ -206,7 +206,8 @@ def main() -> None:
     parser.add_argument("--write", type=Path, metavar="JSON", help="write docs/results.md from what was measured")
     arguments = parser.parse_args()
     if arguments.write:
-        put_section("gpu", section(json.loads(arguments.write.read_text())))
+        measured = json.loads(arguments.write.read_text())
+        put_section("gpu", section(measured), origin=measured.get("made_with"))
         return
     if not torch.cuda.is_available():
         parser.exit(2, "benchmarks/cost/gpu.py needs a CUDA device, and torch sees none here.\n")

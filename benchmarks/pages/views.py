@@ -3,7 +3,8 @@
     python -m benchmarks.pages.views --bertviz ~/bertviz-venv/bin/python --libraries ~/cdn -o views.json
 
 BertViz lives in an environment of its own, since it asks for older packages:
-    python -m venv ~/bertviz-venv && ~/bertviz-venv/bin/pip install --no-deps bertviz==1.4.1 && ~/bertviz-venv/bin/pip install torch ipython
+    python -m venv ~/bertviz-venv && ~/bertviz-venv/bin/pip install --no-deps bertviz==1.4.1
+    ~/bertviz-venv/bin/pip install torch ipython numpy
 Its pages load jquery, d3 and require.js from a network; here they are answered from a folder, so that its own time is measured:
     mkdir ~/cdn && cd ~/cdn && npm pack jquery@2.2.4 d3@5.7.0 requirejs@2.3.6 && for t in *.tgz; do tar xzf $t --one-top-level; done
 
@@ -172,6 +173,8 @@ def main() -> None:
         return
     from playwright.sync_api import sync_playwright
 
+    from benchmarks.output import give
+
     results: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=CHROMIUM)
@@ -196,8 +199,7 @@ def main() -> None:
             results.append(row)
         version = browser.version
     report = {"machine": platform.machine(), "python": platform.python_version(), "chromium": version, "results": results}
-    text = json.dumps(report, indent=1)
-    chosen.out.write_text(text) if chosen.out else print(text)
+    give(report, chosen.out)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ from functools import cache
 from pathlib import Path
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
+#: The badge of a notebook and its line for Colab: on the site there is nothing to open.
+BADGE = re.compile(r"^\[!\[Open in Colab\].*\n", re.MULTILINE)
 INDEX = """# Tutorials
 
 Each is a notebook in `notebooks/`, executed from its first cell to its last by the tests. Here you see its text, its code and still
@@ -34,8 +36,9 @@ def _converted() -> dict[str, str | bytes]:
     for path in sorted(FOLDER.glob("*.ipynb")):
         name = path.stem
         text, resources = MarkdownExporter().from_filename(str(path), {"output_files_dir": name, "unique_key": name})
+        text = BADGE.sub("", text)
         written[f"tutorials/{name}.md"] = text
-        written |= {f"tutorials/{file}": content for file, content in resources["outputs"].items()}
+        written |= {f"tutorials/{file}": content for file, content in resources["outputs"].items() if not file.endswith("colab.png")}
         rows.append(f"- [{heading(text)}]({name}.md) (`notebooks/{path.name}`)")
     written["tutorials/index.md"] = INDEX + "\n".join(rows) + "\n"
     return written

@@ -1,0 +1,6 @@
+"""What a notebook is made of."""
+
+from __future__ import annotations
+
+#: Code, in which {language} stands for the language of the texts; or a text in each language.
+Cell = str | dict[str, str]
