@@ -20,6 +20,7 @@ const MODULES = {
   "streamlit-view": "hosts/streamlit-view.ts",
   "streamlit-answer": "hosts/streamlit-answer.ts",
   "streamlit-bring": "hosts/streamlit-bring.ts",
+  "streamlit-seen": "hosts/streamlit-seen.ts",
   notes: "hosts/notes.ts",
 };
 

@@ -6,8 +6,10 @@ import importlib
 import os
 import re
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +29,8 @@ HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 #: Opened models kept, forward passes at a time, bytes of traces and of drawn views kept.
 OPEN, AT_ONCE, TRACES, VIEWS = 3, max(1, min(4, os.cpu_count() or 1)), 128_000_000, 64_000_000
 _MODELS, _TRACES, _VIEWS, _SLOTS = Cache(OPEN), Cache(TRACES), Cache(VIEWS), threading.BoundedSemaphore(AT_ONCE)
+#: Seconds after which embedded models are looked for again: someone may install one while the app runs.
+LOOK_AGAIN = 10
 #: What draws the picture of the first page: importing it takes longer than a forward pass.
 DRAWING = ("igraph", "matplotlib.backends.backend_agg", "matplotlib.figure", "matplotlib.font_manager")
 #: Answers while something is switched off: so many are kept.
@@ -37,8 +41,14 @@ def choices(settings: Settings) -> dict[str, str]:
     """The models to choose from: the name that visitors see → what load takes. The app's own first, then embedded, then local ones."""
     own = Path(settings.model).name if Path(settings.model).is_dir() else settings.model
     names = {own: settings.model}
-    names |= {model.name: model.name for model in EMBEDDED if model.find() is not None and model.name not in names}
+    names |= {name: name for name in _embedded_names(int(time.monotonic() // LOOK_AGAIN)) if name not in names}
     return names | {name: str(path) for name, path in Workspace(settings.workspace).models().items() if name not in names}
+
+
+@lru_cache(maxsize=1)
+def _embedded_names(tick: int) -> tuple[str, ...]:
+    """The embedded models that are installed. Looking for them takes milliseconds, and each page wants them several times."""
+    return tuple(model.name for model in EMBEDDED if model.find() is not None)
 
 
 def model_source(name: str, settings: Settings) -> str:

@@ -56,6 +56,16 @@ def bring_answer(target: str) -> None:
         _bring()(data={"target": target, "click": click}, key=f"eyeline-bring-{target}", height=1)
 
 
+@lru_cache(maxsize=1)
+def _seen() -> Callable[..., Any]:
+    return st.components.v2.component("eyeline_seen", js=code.joined("streamlit-seen"), isolate_styles=False)
+
+
+def is_seen(what: str, key: str) -> bool:
+    """Whether the visitor has come to this part of the page since it shows `what`. Call it in a fragment: it is drawn again then."""
+    return bool(_seen()(data=what, key=key, height=1, on_seen_change=lambda: None).get("seen") == what)
+
+
 def front(language: str, visitor: str) -> None:
     """The front end's core, the page's language, and the cookie that gives visitors their own runs again. Shows nothing."""
     st.session_state[SENT] = set()

@@ -26,6 +26,16 @@ def test_the_words_that_tell_visitors_apart_are_the_visitors_own(served, minilm)
         assert me.was_sent("violin")
 
 
+def test_the_graph_of_one_head_is_not_drawn_for_a_visitor_who_has_not_come_to_it(served):
+    """It takes longer than all the rest of the page. test_pages.py scrolls to it."""
+    with SocketVisitor(served.url) as me:
+        me.open()
+        me.submit("", "look-show", **{"look-text": TEXT.format("quilt")})
+        assert me.was_sent("quilt")
+        assert "eyeline-seen-graph" in me.ids
+        assert me.kinds("imgs") == []
+
+
 @pytest.mark.slow
 def test_the_same_visit_again_takes_no_more_memory_than_its_texts(served):
     """A session that has gone leaves nothing behind but what the shelves may keep."""

@@ -47,6 +47,10 @@ class Visitor:
     def until(self, condition: str) -> None:
         self.page.wait_for_function(condition)
 
+    def come_to_the_graph(self) -> None:
+        """Scroll to the picture of one head until it is there: it is drawn for those who come to it, and the page may still grow."""
+        self.until("() => { const box = document.querySelector('.st-key-graph'); box?.scrollIntoView(); return box?.querySelector('img') }")
+
     def tokens(self) -> list[str]:
         """The tokens that the view draws."""
         result = self.page.locator(f"{VIEW} [role=listbox]").first.locator("[role=option]").all_inner_texts()
@@ -92,7 +96,7 @@ def test_a_newcomer_gets_from_opening_the_page_to_a_saved_picture(visit, languag
     saved = Path(tmp_path / "head.svg")
     waiting.value.save_as(saved)
     assert "happy" in saved.read_text()
-    me.page.locator(".st-key-graph img").wait_for()
+    me.come_to_the_graph()
     assert me.page.get_by_text(say("view.head_title")).first.is_visible()
     assert me.foreign == []
     assert me.errors == []
@@ -166,7 +170,7 @@ def test_two_visitors_at_once_see_each_their_own(visit):
     for me, own, theirs in ((first, "garden", "river"), (two, "river", "garden")):
         me.until(f"location.search.includes('{own}')")
         me.page.wait_for_function(f"() => document.querySelector('{VIEW} ') && {SCENE}.scene()")
-        me.page.locator(".st-key-graph img").wait_for()
+        me.come_to_the_graph()
         assert own in me.page.content()
         assert theirs not in me.page.content()
     first.page.goto(first.url + "/runs")
@@ -280,6 +284,6 @@ def test_what_a_visitor_types_is_never_markup(visit, path):
 @pytest.mark.slow
 def test_text_in_a_link_is_shown_as_it_is(visit):
     me = visit().open("/?text=%3Cimg+src%3Dx+onerror%3Dalert(1)%3E+%24%24x%24%24+%5Ba%5D(javascript:alert(2))")
-    me.page.locator(".st-key-graph img").wait_for()
+    me.come_to_the_graph()
     assert me.page.locator("img[src='x']").count() == 0
     assert me.errors == []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -241,6 +241,13 @@ def _picture(say: Say, looking: Looking, trace: Trace, also: tuple[Trace, ...]) 
             say("look.save_trace"), lambda: trace_file(trace), "trace.safetensors", "application/octet-stream",
             on_click="ignore", icon=":material/database:", width="stretch", key="save-trace",
         )  # fmt: skip
-    with right, st.container(key="graph"):
-        alt = say("look.picture_alt", head=HeadRef("", layer, head))
-        st.image(drawn(graph_file(say, trace, key, "svg")), width="content", alt=alt)
+    with right:
+        _preview(say, trace, key, say("look.picture_alt", head=HeadRef("", layer, head)))
+
+
+@st.fragment
+def _preview(say: Say, trace: Trace, key: tuple[Hashable, ...], alt: str) -> None:
+    """The graph of one head. Drawing it takes longer than all the rest of the page, so it waits until the visitor comes to it."""
+    with st.container(key="graph"):
+        if mounted.is_seen(hashlib.sha256(repr((key, say.language)).encode()).hexdigest(), key="eyeline-seen-graph"):
+            st.image(drawn(graph_file(say, trace, key, "svg")), width="content", alt=alt)
