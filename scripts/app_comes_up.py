@@ -27,7 +27,7 @@ def main() -> None:
         listener.bind(("127.0.0.1", 0))
         port = listener.getsockname()[1]
     with tempfile.TemporaryDirectory() as workspace:
-        command = ["make", "run", f"PORT={port}", f"WORKSPACE={workspace}", "OPTIONS=--no-browser"]
+        command = ["make", "run", f"PORT={port}", f"WORKSPACE={workspace}", "OPTIONS=--no-browser --no-samples"]
         print("$", *command, flush=True)
         plain = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
         process = subprocess.Popen(command, cwd=ROOT, env=plain, start_new_session=True)

@@ -116,7 +116,7 @@ def app(workspace: Path) -> Iterator[str]:
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         port = listening.getsockname()[1]
-    command = [sys.executable, "-m", "eyeline", "app", "--port", str(port), "--no-browser", "--workspace", str(workspace)]
+    command = [sys.executable, "-m", "eyeline", "app", "--port", str(port), "--no-browser", "--no-samples", "--workspace", str(workspace)]
     server = subprocess.Popen(command, env=os.environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         while True:

@@ -80,6 +80,11 @@ def open_model(source: str) -> Model:
     return _MODELS.get(source, lambda: load(source), lambda _: 1)
 
 
+def opened_model(model: Model | str) -> Model:
+    """A model as it is, or the shared one of a source."""
+    return open_model(model) if isinstance(model, str) else model
+
+
 def warm_up(source: str) -> None:
     """Open the app's own model, and import what pages need, before the first visitor comes.
 

@@ -41,11 +41,15 @@ class Limits:
 
 @dataclass(frozen=True)
 class Settings:
-    """workspace: the only folder that the app reads and writes. model: what pages begin with. allow_hub: visitors may name hub ids."""
+    """workspace: the only folder that the app reads and writes. model: what pages begin with. allow_hub: visitors may name hub ids.
+
+    own_process: analyses run in a process of their own, so that pages stay quick meanwhile
+    """
 
     workspace: Path = Path("eyeline-workspace")
     model: str = field(default_factory=default_model)
     allow_hub: bool = False
+    own_process: bool = False
     limits: Limits = field(default_factory=Limits)
 
 

@@ -12,14 +12,17 @@ from pathlib import Path
 from eyeline.errors import StorageError
 from eyeline.storage.names import is_plain_name
 
-MODELS, RUNS = "models", "runs"
+MODELS, RUNS, SAMPLES = "models", "runs", "samples"
 #: What a run is called while it is written, and seconds after which nobody writes it any more.
 HALF, LEFT = re.compile(r"\.\d{4}-\d{2}-\d{2}-[0-9a-f]{16}"), 600
 
 
 @dataclass(frozen=True)
 class Workspace:
-    """`models/` holds model folders, `runs/` finished runs. Names come from visitors: a name is one step down, never a way out."""
+    """`models/` holds model folders, `runs/` finished runs, `samples/` runs of the built-in sample, ready to be copied.
+
+    Names come from visitors: a name is one step down, never a way out.
+    """
 
     root: Path
 
@@ -53,6 +56,10 @@ class Workspace:
 
         folders = [path for path in self._folders(RUNS) if (path / FACTS_FILE).is_file()]
         return {path.name: path for path in sorted(folders, key=lambda path: modified(path / FACTS_FILE), reverse=True)}
+
+    def samples(self) -> dict[str, Path]:
+        """Runs of the built-in sample by name."""
+        return {path.name: path for path in self._folders(SAMPLES) if (path / FACTS_FILE).is_file()}
 
     def whole(self, folder: Path) -> bool:
         """Whether all that lies in a folder lies in the workspace: links that lead out of it do not."""

@@ -37,7 +37,19 @@ def free_port() -> int:
 def serving(workspace: Path, *options: str, patience: float = 240) -> Iterator[Served]:
     """The app on a free port of this machine, until the block ends."""
     port, log = free_port(), workspace.parent / f"{workspace.name}.log"
-    command = [sys.executable, "-c", PROGRAM, "app", "--port", str(port), "--no-browser", "--workspace", str(workspace), *options]
+    command = [
+        sys.executable,
+        "-c",
+        PROGRAM,
+        "app",
+        "--port",
+        str(port),
+        "--no-browser",
+        "--no-samples",
+        "--workspace",
+        str(workspace),
+        *options,
+    ]
     with log.open("ab") as out:
         environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
         process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, cwd=workspace.parent, env=environment)

@@ -13,7 +13,8 @@ import pytest
 import eyeline as el
 from eyeline.errors import TextError
 from eyeline.hosts.app.grammar.job import GrammarOptions, grammar_work, read_gold
-from eyeline.hosts.app.jobs.queue import Job, JobQueue, job_queue
+from eyeline.hosts.app.jobs.job import Job
+from eyeline.hosts.app.jobs.queue import JobQueue, job_queue
 from eyeline.hosts.app.messages import LANGUAGES, Say
 from eyeline.hosts.app.settings import Limits
 from eyeline.hosts.app.texts.uploads import unpacked_size

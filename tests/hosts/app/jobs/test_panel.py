@@ -6,7 +6,8 @@ import pytest
 
 from eyeline.analyses.progress import Progress
 from eyeline.hosts.app.jobs import panel
-from eyeline.hosts.app.jobs.queue import Job, JobQueue
+from eyeline.hosts.app.jobs.job import Job
+from eyeline.hosts.app.jobs.queue import JobQueue
 from eyeline.hosts.app.messages import LANGUAGES, Say
 from eyeline.hosts.app.settings import Limits
 

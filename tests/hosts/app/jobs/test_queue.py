@@ -15,7 +15,8 @@ from eyeline.analyses.progress import Progress, StopRequestedError
 from eyeline.errors import TextError
 from eyeline.hosts.app.cache import Cache
 from eyeline.hosts.app.corpus.job import corpus_work
-from eyeline.hosts.app.jobs.queue import Job, JobQueue, JobRefusedError
+from eyeline.hosts.app.jobs.job import Job
+from eyeline.hosts.app.jobs.queue import JobQueue, JobRefusedError
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.runs.ownership import read_ownership
 from eyeline.hosts.app.settings import Limits

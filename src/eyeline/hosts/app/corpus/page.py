@@ -6,21 +6,18 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from eyeline.analyses.corpus.statistics.usual import USUAL
 from eyeline.hosts.app.corpus import recipe
-from eyeline.hosts.app.corpus.job import corpus_work
+from eyeline.hosts.app.corpus.job import ANALYSES, FIRST, CorpusRequest, CorpusWork, first_request
 from eyeline.hosts.app.heading import heading
 from eyeline.hosts.app.jobs import panel
+from eyeline.hosts.app.jobs.reuse import request_key
 from eyeline.hosts.app.messages import Say
-from eyeline.hosts.app.models import choices, declared_by, recipe_source
+from eyeline.hosts.app.models import choices, declared_by, model_source, recipe_source
 from eyeline.hosts.app.plain import escaped
 from eyeline.hosts.app.recipe import show_recipe
 from eyeline.hosts.app.settings import current
 from eyeline.hosts.app.texts.opening import open_text_and_models
 from eyeline.hosts.app.texts.source import TextSource, text_source
-
-#: Analyses by name, in the order of the page.
-ANALYSES = (*USUAL, "causes")
 
 
 @dataclass(frozen=True)
@@ -29,16 +26,14 @@ class CorpusForm:
 
     source: TextSource
     model: str
-    analyses: list[str]
-    limit: int
-    pairs: bool
+    request: CorpusRequest
 
 
 def page(say: Say) -> None:
     heading(say, "corpus")
     form = _form(say)
     panel.show_job(say, "corpus")
-    arguments = (recipe_source(form.model), form.source.file, form.analyses, form.limit, form.pairs)
+    arguments = (recipe_source(form.model), form.source.file, list(form.request.analyses), form.request.limit, form.request.pairs)
     show_recipe(say, recipe.python(*arguments), recipe.console(*arguments))
 
 
@@ -51,9 +46,10 @@ def _form(say: Say) -> CorpusForm:
     with side:
         model = st.selectbox(say("look.model"), list(choices(current())), key="corpus-model")
         chosen = _analyses(say, model)
-        limit = int(st.number_input(say("corpus.limit"), 1, most, min(200, most), key="corpus-limit", help=say("corpus.limit_help")))
+        suggested = first_request(current().limits).limit
+        limit = int(st.number_input(say("corpus.limit"), 1, most, suggested, key="corpus-limit", help=say("corpus.limit_help")))
         pairs = st.checkbox(say("corpus.pairs"), key="corpus-pairs", help=say("corpus.pairs_help"))
-        form = CorpusForm(source, model, list(chosen) or list(ANALYSES[:1]), limit, pairs)
+        form = CorpusForm(source, model, CorpusRequest(tuple(name for name in ANALYSES if name in chosen) or ANALYSES[:1], limit, pairs))
         disabled = panel.is_running("corpus") or not chosen
         if st.button(say("corpus.run"), type="primary", width="stretch", disabled=disabled, key="corpus-run"):
             _submit(say, form)
@@ -67,7 +63,7 @@ def _analyses(say: Say, model: str) -> list[str]:
     if known is not None:
         left_out = [name for name, can in (("importance", known.has_loss), ("causes", known.has_one_answer)) if not can]
     offered = [name for name in ANALYSES if name not in left_out]
-    kept = [name for name in st.session_state.get("corpus-analyses", ANALYSES[:3]) if name in offered]
+    kept = [name for name in st.session_state.get("corpus-analyses", FIRST) if name in offered]
     st.session_state["corpus-analyses"] = kept
     chosen = st.pills(
         say("corpus.analyses"), offered, format_func=lambda name: say(f"corpus.analysis_{name}"), selection_mode="multi",
@@ -89,4 +85,6 @@ def _answers(name: str, analyses: list[str]) -> bool:
 def _submit(say: Say, form: CorpusForm) -> None:
     opened = open_text_and_models(say, form.source, form.model)
     if opened is not None:
-        panel.submit(say, "corpus", corpus_work(opened.models[0], opened.corpus, form.analyses, form.limit, pairs=form.pairs))
+        source = model_source(form.model, current())
+        key = request_key("corpus", source, form.source.content(), form.request, say.language)
+        panel.submit(say, "corpus", CorpusWork(source, opened.corpus, form.request), key)

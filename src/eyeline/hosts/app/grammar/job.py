@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from eyeline.analyses.progress import Progress, ReportProgress
 from eyeline.errors import EyelineError, TextError
-from eyeline.hosts.app.jobs.queue import Job, Work
+from eyeline.hosts.app.jobs.job import Job, Work
 from eyeline.hosts.app.jobs.saving import save_run
+from eyeline.hosts.app.models import opened_model
 from eyeline.hosts.app.texts.uploads import as_file
 from eyeline.results.run import Run
 
@@ -72,10 +73,16 @@ def _renamed(marked: MarkedCorpus, path: str, name: str) -> MarkedCorpus:
     return replace(marked, documents=documents, first={kind: text.replace(path, name) for kind, text in marked.first.items()})
 
 
-def grammar_work(model: Model, gold: GrammarFile, options: GrammarOptions) -> Work:
+@dataclass(frozen=True)
+class GrammarWork:
     """The work of a job: every analysis that can be made; one that fails is left out, and named in the run."""
 
-    def work(job: Job) -> None:
+    model: Model | str
+    gold: GrammarFile
+    options: GrammarOptions
+
+    def __call__(self, job: Job) -> None:
+        model, gold, options = opened_model(self.model), self.gold, self.options
         left_out, runs = dict(gold.left_out), []
         chosen = [name for name in options.analyses if name not in left_out]
         for index, name in enumerate(chosen):
@@ -95,7 +102,10 @@ def grammar_work(model: Model, gold: GrammarFile, options: GrammarOptions) -> Wo
         job.report_progress(Progress("saving", OF, OF))
         save_run(job, runs[0].join(*runs[1:]).save)
 
-    return work
+
+def grammar_work(model: Model | str, gold: GrammarFile, options: GrammarOptions) -> Work:
+    """The work of a job. model: opened, or what `load` takes, where it is opened in another process."""
+    return GrammarWork(model, gold, options)
 
 
 def _syntax(model: Model, gold: GrammarFile, options: GrammarOptions, progress: ReportProgress) -> Run:

@@ -11,11 +11,12 @@ import streamlit as st
 from eyeline.analyses.grammar.relations import LABELS
 from eyeline.errors import EyelineError
 from eyeline.hosts.app.grammar import recipe
-from eyeline.hosts.app.grammar.job import ANALYSES, GrammarFile, GrammarOptions, grammar_work, read_gold
+from eyeline.hosts.app.grammar.job import ANALYSES, GrammarOptions, GrammarWork, read_gold
 from eyeline.hosts.app.heading import heading
 from eyeline.hosts.app.jobs import panel
+from eyeline.hosts.app.jobs.reuse import request_key
 from eyeline.hosts.app.messages import Say
-from eyeline.hosts.app.models import choices, model_named, recipe_source
+from eyeline.hosts.app.models import choices, model_named, model_source, recipe_source
 from eyeline.hosts.app.plain import escaped, refuse
 from eyeline.hosts.app.recipe import show_recipe
 from eyeline.hosts.app.settings import current
@@ -106,17 +107,20 @@ def _submit(say: Say, form: GrammarForm) -> None:
         refuse(say, "grammar.nothing")
         return
     try:
-        gold = _gold(say, form)
+        name, data = _file(say, form)
+        gold = read_gold(name, data, form.options.analyses)
         with st.spinner(say("look.loading", model=escaped(form.model))):
-            model = model_named(form.model)
+            model_named(form.model)
     except EyelineError as error:
         refuse(say, "grammar.bad_file", error)
         return
-    panel.submit(say, "grammar", grammar_work(model, gold, form.options))
+    source = model_source(form.model, current())
+    key = request_key("grammar", source, name.encode() + b"\n" + data, form.options, say.language)
+    panel.submit(say, "grammar", GrammarWork(source, gold, form.options), key)
 
 
-def _gold(say: Say, form: GrammarForm) -> GrammarFile:
+def _file(say: Say, form: GrammarForm) -> tuple[str, bytes]:
+    """The name and bytes of what is read."""
     if form.upload is None:
-        return read_gold("sample-treebank.conllu", sample_conllu(form.options.limit).encode(), form.options.analyses)
-    name, data = received(say, form.upload, ENDINGS, say("corpus.called_upload"))
-    return read_gold(name, data, form.options.analyses)
+        return "sample-treebank.conllu", sample_conllu(form.options.limit).encode()
+    return received(say, form.upload, ENDINGS, say("corpus.called_upload"))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from eyeline.errors import EyelineError
-from eyeline.hosts.app.jobs.queue import Job, JobRefusedError, Work, job_queue
+from eyeline.hosts.app.jobs.job import Job, Work
+from eyeline.hosts.app.jobs.queue import JobRefusedError, job_queue
+from eyeline.hosts.app.jobs.reuse import find_finished
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.plain import refuse
-from eyeline.hosts.app.runs.ownership import remove_expired, share_of
+from eyeline.hosts.app.runs.ownership import is_own, remove_expired, share_of
 from eyeline.hosts.app.runs.run_parts import open_cached, show_parts
 from eyeline.hosts.app.settings import current
 from eyeline.hosts.app.visitor import visitor
@@ -21,16 +23,23 @@ def is_running(page: str) -> bool:
     return job is not None and not job.ended
 
 
-def submit(say: Say, page: str, work: Work) -> None:
-    """Submit an analysis and draw the page anew; where the visitor's share or the queue is full, say which limit it is."""
-    workspace, limits = Workspace(current().workspace), current().limits
+def submit(say: Say, page: str, work: Work, request: str = "") -> None:
+    """Submit an analysis and draw the page anew; where the visitor's share or the queue is full, say which limit it is.
+
+    request   a key (`request_key`): where a finished run has the same, it is shown at once
+    """
+    workspace, limits, queue = Workspace(current().workspace), current().limits, job_queue()
     remove_expired(workspace, limits)
-    excess = share_of(workspace, visitor()).excess(limits)
+    finished = find_finished(workspace, request, visitor())
+    excess = None if finished is not None and is_own(finished, visitor()) else share_of(workspace, visitor()).excess(limits)
     if excess is not None:
         refuse(say, f"jobs.{excess[0]}", **excess[1])
         return
+    folder = workspace.new_run()
     try:
-        job = job_queue().submit(workspace.new_run(), work, visitor(), page, language=say.language)
+        job = queue.answer(folder, visitor(), page, request) or queue.submit(
+            folder, work, visitor(), page, language=say.language, request=request
+        )
     except JobRefusedError as refusal:
         refuse(say, f"jobs.{refusal.reason}", **refusal.values)
         return
@@ -46,7 +55,7 @@ def show_job(say: Say, page: str) -> None:
     if not job.ended:
         _progress(say, page)
     elif job.state == "done":
-        st.success(say("corpus.saved"), icon=":material/check:")
+        st.success(say("jobs.measured_before" if job.reused else "corpus.saved"), icon=":material/check:")
         try:
             show_parts(say, open_cached(job.folder), job.folder)
         except EyelineError as error:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-import secrets
 import shutil
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from eyeline.analyses.progress import Progress, StopRequestedError
+from eyeline.analyses.progress import StopRequestedError
 from eyeline.errors import EyelineError
+from eyeline.hosts.app.jobs.job import Job, Work
+from eyeline.hosts.app.jobs.process import WorkerProcess
 from eyeline.hosts.app.jobs.records import JobRecord, read_records, remove_record, write_record
-from eyeline.hosts.app.settings import Limits, current
+from eyeline.hosts.app.jobs.reuse import copy_finished, find_finished
+from eyeline.hosts.app.runs.ownership import is_own
+from eyeline.hosts.app.settings import Limits, Settings, current
+from eyeline.hosts.app.workspace import Workspace
 
 #: Ended jobs that are remembered.
 REMEMBERED = 200
-ENDED = ("done", "stopped", "abandoned", "failed", "interrupted")
 
 
 class JobRefusedError(Exception):
@@ -29,65 +31,21 @@ class JobRefusedError(Exception):
         self.reason, self.values = reason, values
 
 
-@dataclass
-class Job:
-    """One analysis of one visitor.
-
-    folder        where the finished run will be
-    owner, page   the visitor, and the page that shows the job
-    language      of that page, and so of the report
-    state         waiting or running; then done, stopped (by the visitor), abandoned (the visitor is gone), failed, or interrupted (by a
-                  restart of the app)
-    done, of      how many documents, or another count of the work
-    step          the name of the current step, where there are several
-    index, n_steps   which step that is, from 0, and how many there are
-    started       by the clock of the queue, when the job began to run
-    """
-
-    folder: Path
-    owner: str = ""
-    page: str = ""
-    language: str = "en"
-    state: str = "waiting"
-    done: int = 0
-    of: int | None = None
-    step: str = ""
-    index: int = 0
-    n_steps: int = 1
-    started: float | None = None
-    error: str = ""
-    id: str = field(default_factory=lambda: secrets.token_hex(8))
-    stop: threading.Event = field(default_factory=threading.Event)
-    is_wanted: Callable[[], bool] = lambda: True
-
-    @property
-    def ended(self) -> bool:
-        return self.state in ENDED
-
-    def report_progress(self, progress: Progress) -> None:
-        """Note how far the work is. Where the visitor has stopped the job, or is gone, the work ends here."""
-        self.done, self.of, self.step = progress.done, progress.of, progress.step
-        self.index, self.n_steps = progress.index, progress.n_steps
-        self.check()
-        time.sleep(0.005)  # other visitors' pages come first
-
-    def check(self) -> None:
-        """Raise where the job should end."""
-        if self.stop.is_set() or not self.is_wanted():
-            raise StopRequestedError
-
-
-Work = Callable[[Job], None]
-
-
 class JobQueue:
     """Every job of the app. One runs at a time, in the order of their submission.
 
-    workspace: where unfinished jobs are noted, so that a restart of the app can tell their visitors; None notes nothing.
+    workspace: where unfinished jobs are noted, so that a restart of the app can tell their visitors, and where finished runs are looked
+    for; None: neither. execute: runs the work of a job, in this thread or elsewhere.
     """
 
-    def __init__(self, limits: Limits, workspace: Path | None = None, clock: Callable[[], float] = time.monotonic) -> None:
-        self.limits, self._workspace, self._clock = limits, workspace, clock
+    def __init__(
+        self,
+        limits: Limits,
+        workspace: Path | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        execute: Callable[[Job, Work], None] = lambda job, work: work(job),
+    ) -> None:
+        self.limits, self._workspace, self._clock, self._execute = limits, workspace, clock, execute
         self._jobs: dict[str, Job] = {}
         self._last_seen: dict[str, float] = {}
         self._lock, self._turn = threading.Lock(), threading.Lock()
@@ -106,6 +64,10 @@ class JobQueue:
     def unfinished(self, owner: str) -> list[Job]:
         """The jobs of a visitor that wait or run."""
         return [job for job in list(self._jobs.values()) if job.owner == owner and not job.ended]
+
+    def is_idle(self) -> bool:
+        """Whether no job waits or runs."""
+        return all(job.ended for job in list(self._jobs.values()))
 
     def visitor_seen(self, owner: str) -> None:
         """Note that a visitor has a page open now."""
@@ -131,7 +93,31 @@ class JobQueue:
         if self._workspace is not None:
             remove_record(self._workspace, job.id)
 
-    def submit(self, folder: Path, work: Work, owner: str = "", page: str = "", *, language: str = "en") -> Job:
+    def answer(self, folder: Path, owner: str, page: str, request: str) -> Job | None:
+        """A job that is done at once, where a run of this visitor or of another has the same request; None where there is none."""
+        job = Job(folder, owner, page, request=request)
+        if not self._reuse(job):
+            return None
+        with self._lock:
+            self._jobs[job.id] = job
+        job.state = "done"
+        return job
+
+    def _reuse(self, job: Job) -> bool:
+        """Whether a finished run is the answer to this job: its own visitor's as it is, another's as a copy."""
+        workspace = None if self._workspace is None else Workspace(self._workspace)
+        finished = None if workspace is None else find_finished(workspace, job.request, job.owner)
+        if finished is None:
+            return False
+        if is_own(finished, job.owner):
+            job.folder, job.reused = finished, True
+        else:
+            job.reused = copy_finished(finished, job.folder, job.owner, job.request)
+        return job.reused
+
+    def submit(
+        self, folder: Path, work: Work, owner: str = "", page: str = "", *, language: str = "en", request: str = "", yields: bool = False
+    ) -> Job:
         """Start a job in a thread of its own, or raise JobRefusedError where the visitor's share or the queue is full."""
         self.visitor_seen(owner)
         with self._lock:
@@ -142,10 +128,13 @@ class JobQueue:
                 raise JobRefusedError("too_many_own", most=self.limits.jobs_each)
             if sum(not job.ended for job in self._jobs.values()) > self.limits.waiting:
                 raise JobRefusedError("too_many_waiting")
-            job = Job(folder, owner, page, language=language)
-            job.is_wanted = lambda: self._is_present(owner)
+            for other in self._jobs.values():
+                if other.yields and not other.ended and other.request != request:
+                    other.stop.set()
+            job = Job(folder, owner, page, language=language, request=request, yields=yields)
+            job.is_wanted = lambda: yields or self._is_present(owner)
             self._jobs[job.id] = job
-        if self._workspace is not None:
+        if self._workspace is not None and not yields:
             write_record(self._workspace, JobRecord(job.id, owner, page))
         threading.Thread(target=self._run, args=(job, work), name=f"analysis-{job.id}", daemon=True).start()
         return job
@@ -166,7 +155,8 @@ class JobQueue:
                     return
                 job.check()
                 job.state, job.started = "running", self._clock()
-                work(job)
+                if not self._reuse(job):
+                    self._execute(job, work)
                 job.state = "done"
             except StopRequestedError:
                 job.state = "stopped" if job.stop.is_set() else "abandoned"
@@ -176,15 +166,18 @@ class JobQueue:
                 job.error, job.state = f"{type(error).__name__}: {error}", "failed"
             finally:
                 if job.state != "done":
-                    shutil.rmtree(job.folder, ignore_errors=True)
+                    for folder in (job.folder, job.folder.with_name(f".{job.folder.name}")):
+                        shutil.rmtree(folder, ignore_errors=True)
                 self._remove_record(job)
 
 
 def job_queue() -> JobQueue:
     """The one queue of the app."""
-    return _queue(current().limits, current().workspace)
+    return _queue(current())
 
 
 @lru_cache(maxsize=8)
-def _queue(limits: Limits, workspace: Path) -> JobQueue:
-    return JobQueue(limits, workspace)
+def _queue(settings: Settings) -> JobQueue:
+    if not settings.own_process:
+        return JobQueue(settings.limits, settings.workspace)
+    return JobQueue(settings.limits, settings.workspace, execute=WorkerProcess(settings).run)

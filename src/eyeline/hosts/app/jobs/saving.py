@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from eyeline.hosts.app.jobs.queue import Job
+from eyeline.hosts.app.jobs.job import Job
 from eyeline.hosts.app.runs.ownership import Ownership, write_ownership
 from eyeline.hosts.report.write import write_report
 
@@ -17,7 +17,7 @@ def save_run(job: Job, save: Callable[[Path], object]) -> None:
     try:
         save(unfinished)
         write_report(unfinished, job.language)
-        write_ownership(unfinished, Ownership(job.owner))
+        write_ownership(unfinished, Ownership(job.owner, request=job.request))
         job.check()
         unfinished.replace(job.folder)
     finally:

@@ -22,10 +22,11 @@ LONGEST_TITLE = 80
 
 @dataclass(frozen=True)
 class Ownership:
-    """owner: the visitor's id. title: what the owner calls the run."""
+    """owner: the visitor's id. title: what the owner calls the run. request: what was asked for, as a key (`request_key`)."""
 
     owner: str
     title: str = ""
+    request: str = ""
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,8 @@ def read_ownership(folder: Path) -> Ownership | None:
         return None
     try:
         data: Any = json.loads((folder / FILE).read_text(encoding="utf-8"))
-        return Ownership(str(data.get("owner", "")), printable(str(data.get("title", "")))[:LONGEST_TITLE])
+        title = printable(str(data.get("title", "")))[:LONGEST_TITLE]
+        return Ownership(str(data.get("owner", "")), title, str(data.get("request", "")))
     except (OSError, ValueError, AttributeError, RecursionError):
         return Ownership("")
 

@@ -47,6 +47,7 @@ def app(
         ),
     ] = None,
     allow_host: Annotated[list[str] | None, typer.Option(help="A name under which the app may be opened; may be repeated.")] = None,
+    samples: Annotated[bool, typer.Option(help="Compute the results of the built-in sample in the background, at the first start.")] = True,
     browser: Annotated[bool, typer.Option(help="Open a browser, where there is a screen.")] = True,
 ) -> None:
     """Everything in the browser: look at texts, measure a corpus, take a lesson. English, 日本語, 한국어.
@@ -63,13 +64,15 @@ def app(
     check_port_is_free(host, port)
     Workspace(workspace).sweep()
     remove_expired(Workspace(workspace), Limits())
-    use(Settings(workspace.resolve(), model, allow_hub))
+    settings = Settings(workspace.resolve(), model, allow_hub, own_process=True)
+    use(settings)
     # Visitors share the cores: as many run at once as there are, each on one. Threads that wait for each other would be slower by far.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     import streamlit as st
     from starlette.middleware import Middleware
 
     from eyeline.hosts.app.jobs.queue import job_queue
+    from eyeline.hosts.app.jobs.samples import prepare_in_background
     from eyeline.hosts.app.models import warm_up
     from eyeline.hosts.app.serve.guard import Guard
     from eyeline.hosts.app.serve.open_browser import open_when_ready
@@ -77,6 +80,8 @@ def app(
 
     job_queue()
     warm_up(model)
+    if samples:
+        prepare_in_background(settings)
     rules = rules_for(host, allow_host or (), wants_token=token)
     address = f"http://{'localhost' if host in EVERYWHERE else f'[{host}]' if ':' in host else host}:{port}"
     link = f"{address}/?token={rules.token}" if rules.token else address

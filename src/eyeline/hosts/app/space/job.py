@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from eyeline.analyses.progress import Progress
 from eyeline.errors import TextError
-from eyeline.hosts.app.jobs.queue import Job, Work
+from eyeline.hosts.app.jobs.job import Job, Work
 from eyeline.hosts.app.jobs.saving import save_run
 from eyeline.hosts.app.messages import Say
-from eyeline.hosts.app.settings import current
+from eyeline.hosts.app.models import open_model, opened_model
+from eyeline.hosts.app.settings import Limits, current
 
 if TYPE_CHECKING:
     from eyeline.models.model import Model
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 #: The projections that are made for all heads at once; others are made of one head, when it is asked for.
 PROJECTIONS = ("fitted", "freed", "pca")
+#: Paragraphs that the page suggests; fewer for two models, which take twice the time.
+TEXTS = {"one": 20, "two": 10}
 #: The steps of a space that have a message.
 STEPS = ("texts", "fitting", "freeing", "holding_out", "projecting")
 
@@ -37,40 +40,85 @@ class SpaceRequest:
     correlate: str = "full"
 
 
-def space_work(say: Say, model: Model, corpus: Corpus, options: SpaceRequest) -> Work:
-    """The work of a job: one space, its tables and its file."""
-    from eyeline.analyses.space.run import space as joint_space
+def first_request(limits: Limits, task: str = "one") -> SpaceRequest:
+    """What the page is set to when it is opened."""
+    return SpaceRequest(min(TEXTS[task], limits.documents), limits.tokens)
 
-    def work(job: Job) -> None:
+
+@dataclass(frozen=True)
+class SpaceWork:
+    """The work of a job: one space, its tables and its file."""
+
+    say: Say
+    model: Model | str
+    corpus: Corpus
+    options: SpaceRequest
+
+    def __call__(self, job: Job) -> None:
+        from eyeline.analyses.space.run import space as joint_space
+
+        say, model, options = self.say, opened_model(self.model), self.options
+
         def report(progress: Progress) -> None:
             check_room(say, model, progress.tokens)
             job.report_progress(replace(progress, step=progress.step if progress.step in STEPS else "projecting"))
 
         space = joint_space(
-            model, corpus, of=options.of, project=options.project, gauge=options.gauge, dims=options.dims, distance=options.distance,
+            model, self.corpus, of=options.of, project=options.project, gauge=options.gauge, dims=options.dims, distance=options.distance,
             correlate=options.correlate, limit=options.limit, max_tokens=options.max_tokens, progress=report,
         )  # fmt: skip
         job.report_progress(Progress("saving", 1, 1))
         save_run(job, space.save)
 
-    return work
+
+def space_work(say: Say, model: Model | str, corpus: Corpus, options: SpaceRequest) -> Work:
+    """The work of a job. model: opened, or what `load` takes, where it is opened in another process."""
+    return SpaceWork(say, model, corpus, options)
 
 
-def comparison_work(say: Say, first: Model, second: Callable[[], Model], corpus: Corpus, options: SpaceRequest) -> Work:
+@dataclass(frozen=True)
+class SecondModel:
+    """The second model of a comparison, opened when it is called. source: what `load` takes; None: the first one, untrained."""
+
+    first: str
+    source: str | None
+
+    def __call__(self) -> Model:
+        if self.source is not None:
+            return open_model(self.source)
+        from eyeline.models.reinitialise import reinitialised
+
+        return reinitialised(open_model(self.first))
+
+
+@dataclass(frozen=True)
+class ComparisonWork:
     """The work of a job: two models head by head, then their two spaces. second: called when the job runs."""
-    from eyeline.analyses.compare.run import compare
 
-    def work(job: Job) -> None:
+    say: Say
+    first: Model | str
+    second: Callable[[], Model]
+    corpus: Corpus
+    options: SpaceRequest
+
+    def __call__(self, job: Job) -> None:
+        from eyeline.analyses.compare.run import compare
+
+        say, first, corpus, options = self.say, opened_model(self.first), self.corpus, self.options
+
         def report(progress: Progress) -> None:
             check_room(say, first, progress.tokens)
             job.report_progress(progress)
 
         job.report_progress(Progress("second", 0, 1))
-        comparison = compare(first, second(), corpus, limit=options.limit, max_tokens=options.max_tokens, progress=report)
+        comparison = compare(first, self.second(), corpus, limit=options.limit, max_tokens=options.max_tokens, progress=report)
         job.report_progress(Progress("saving", 1, 1))
         save_run(job, comparison.save)
 
-    return work
+
+def comparison_work(say: Say, first: Model | str, second: Callable[[], Model], corpus: Corpus, options: SpaceRequest) -> Work:
+    """The work of a job that compares two models."""
+    return ComparisonWork(say, first, second, corpus, options)
 
 
 def check_room(say: Say, model: Model, tokens: int) -> None:

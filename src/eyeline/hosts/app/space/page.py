@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from eyeline.hosts.app.heading import heading
 from eyeline.hosts.app.jobs import panel
+from eyeline.hosts.app.jobs.reuse import request_key
 from eyeline.hosts.app.messages import Say
-from eyeline.hosts.app.models import choices, declared_by, recipe_source
+from eyeline.hosts.app.models import choices, declared_by, model_source, recipe_source
 from eyeline.hosts.app.plain import escaped
 from eyeline.hosts.app.recipe import show_recipe
 from eyeline.hosts.app.settings import current
 from eyeline.hosts.app.space import recipe
-from eyeline.hosts.app.space.job import PROJECTIONS, SpaceRequest, comparison_work, space_work
+from eyeline.hosts.app.space.job import PROJECTIONS, ComparisonWork, SecondModel, SpaceRequest, SpaceWork, first_request
 from eyeline.hosts.app.texts.opening import open_text_and_models
 from eyeline.hosts.app.texts.source import TextSource, text_source
 from eyeline.measures.space.gauge import GAUGES, SHARED_GAUGES
 from eyeline.measures.space.search_gauge import DISTANCES, WHERE
 from eyeline.results.space.record import KINDS
 
-if TYPE_CHECKING:
-    from eyeline.models.model import Model
-
 TASKS = ("one", "two")
-#: Paragraphs that the page suggests; fewer for two models, which take twice the time.
-TEXTS = {"one": 20, "two": 10}
 #: Stands for the first model before it was trained; no folder can have this name.
 UNTRAINED = "/untrained"
 
@@ -70,11 +65,10 @@ def _form(say: Say) -> SpaceForm:
         other = None
         if task == "two":
             other = _second_model(say, model, names)
-        request = SpaceRequest(1, limits.tokens)
+        request = first_request(limits, task or "one")
         request = _picture(say, request) if task == "one" else request
         most = limits.documents
-        suggested = min(TEXTS[task or "one"], most)
-        limit = st.number_input(say("corpus.limit"), 1, most, suggested, key=f"space-limit-{task}", help=say("space.limit_help"))
+        limit = st.number_input(say("corpus.limit"), 1, most, request.limit, key=f"space-limit-{task}", help=say("space.limit_help"))
         form = SpaceForm(source, model, other, replace(request, limit=int(limit)))
         label = say("space.run") if task == "one" else say("space.run_two")
         if st.button(label, type="primary", width="stretch", disabled=panel.is_running("space"), key="space-run"):
@@ -139,17 +133,11 @@ def _submit(say: Say, form: SpaceForm) -> None:
     opened = open_text_and_models(say, form.source, *names)
     if opened is None:
         return
-    first = opened.models[0]
+    first, content = model_source(form.model, current()), form.source.content()
     if form.other is None:
-        panel.submit(say, "space", space_work(say, first, opened.corpus, form.options))
+        key = request_key("space", first, content, form.options, say.language)
+        panel.submit(say, "space", SpaceWork(say, first, opened.corpus, form.options), key)
     else:
-        panel.submit(say, "space", comparison_work(say, first, lambda: _second(opened.models), opened.corpus, form.options))
-
-
-def _second(models: tuple[Model, ...]) -> Model:
-    """The second model; where only one was opened, an untrained copy of it."""
-    if len(models) > 1:
-        return models[1]
-    from eyeline.models.reinitialise import reinitialised
-
-    return reinitialised(models[0])
+        second = SecondModel(first, None if form.other == UNTRAINED else model_source(form.other, current()))
+        key = request_key("space", first, content, (second, form.options), say.language)
+        panel.submit(say, "space", ComparisonWork(say, first, second, opened.corpus, form.options), key)

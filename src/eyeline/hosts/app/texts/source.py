@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +14,7 @@ from eyeline.hosts.app.recipe import TYPED_TEXT, CorpusFile
 from eyeline.hosts.app.settings import current
 from eyeline.hosts.app.texts.uploads import as_file, received
 from eyeline.sample.text import sample_text
-from eyeline.text.corpora.corpus import Corpus
+from eyeline.text.corpora.corpus import Corpus, Document
 from eyeline.text.corpora.read import read_corpus
 
 SOURCES = ("sample", "paste", "upload")
@@ -22,6 +23,16 @@ ENDINGS = ("txt", "jsonl", "conllu", "txt.gz", "jsonl.gz", "conllu.gz")
 OFFERED = ("txt", "jsonl", "conllu", "gz")
 #: A field takes so many times what is read, so that a long text gets an answer rather than being cut.
 TYPED = 5
+
+
+@dataclass(frozen=True)
+class Documents:
+    """The documents of a corpus in memory, which may be sent to another process."""
+
+    items: tuple[Document, ...]
+
+    def __call__(self) -> Iterator[Document]:
+        return iter(self.items)
 
 
 @dataclass(frozen=True)
@@ -36,6 +47,11 @@ class TextSource:
     def file(self) -> CorpusFile:
         """What the recipe reads."""
         return CorpusFile(TYPED_TEXT if self.upload is None else str(self.upload.name), self.kind == "sample")
+
+    def content(self) -> bytes:
+        """What was given, as bytes: two sources with the same content are the same corpus."""
+        given = f"{self.upload.name}\n".encode() + bytes(self.upload.getvalue()) if self.upload is not None else self.text.encode()
+        return f"{self.kind}\n".encode() + (sample_text().encode() if self.kind == "sample" else given)
 
     def read(self, say: Say) -> Corpus | None:
         """The corpus; None where there is none yet or too much, which the page then says."""
@@ -63,7 +79,7 @@ class TextSource:
             corpus = read_corpus(path)
             documents = list(corpus)
         shown_name = name if self.kind == "upload" else name.removesuffix(".txt")
-        return replace(corpus, name=shown_name, _read=lambda: iter(documents))
+        return replace(corpus, name=shown_name, _read=Documents(tuple(documents)))
 
 
 def text_source(say: Say, key: str) -> TextSource:

@@ -1,0 +1,71 @@
+"""One analysis of one visitor: what it is, how far it is, and how it ended."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from eyeline.analyses.progress import Progress, StopRequestedError
+
+ENDED = ("done", "stopped", "abandoned", "failed", "interrupted")
+
+
+@dataclass
+class Job:
+    """One analysis of one visitor.
+
+    folder        where the finished run will be
+    owner, page   the visitor, and the page that shows the job
+    language      of that page, and so of the report
+    state         waiting or running; then done, stopped (by the visitor), abandoned (the visitor is gone), failed, or interrupted (by a
+                  restart of the app)
+    done, of      how many documents, or another count of the work
+    step          the name of the current step, where there are several
+    index, n_steps   which step that is, from 0, and how many there are
+    started       by the clock of the queue, when the job began to run
+    request       what was asked for, as a key: a finished run of the same request is the answer
+    reused        whether it was answered so
+    yields        whether it makes room for the jobs of visitors
+    """
+
+    folder: Path
+    owner: str = ""
+    page: str = ""
+    language: str = "en"
+    state: str = "waiting"
+    done: int = 0
+    of: int | None = None
+    step: str = ""
+    index: int = 0
+    n_steps: int = 1
+    started: float | None = None
+    error: str = ""
+    request: str = ""
+    reused: bool = False
+    yields: bool = False
+    id: str = field(default_factory=lambda: secrets.token_hex(8))
+    stop: threading.Event = field(default_factory=threading.Event)
+    is_wanted: Callable[[], bool] = lambda: True
+
+    @property
+    def ended(self) -> bool:
+        return self.state in ENDED
+
+    def report_progress(self, progress: Progress) -> None:
+        """Note how far the work is. Where the visitor has stopped the job, or is gone, the work ends here."""
+        self.done, self.of, self.step = progress.done, progress.of, progress.step
+        self.index, self.n_steps = progress.index, progress.n_steps
+        self.check()
+        time.sleep(0.005)  # other visitors' pages come first
+
+    def check(self) -> None:
+        """Raise where the job should end."""
+        if self.stop.is_set() or not self.is_wanted():
+            raise StopRequestedError
+
+
+Work = Callable[[Job], None]

@@ -1,0 +1,70 @@
+"""Finished analyses that answer the same request again: what was measured once is not measured twice."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from pathlib import Path
+
+from eyeline.errors import EyelineError
+from eyeline.hosts.app.runs.ownership import Ownership, read_ownership, write_ownership
+from eyeline.hosts.app.workspace import Workspace
+from eyeline.models.embedded import EMBEDDED
+from eyeline.version import __version__
+
+
+def request_key(page: str, source: str, text: bytes, options: object, language: str) -> str:
+    """What two requests have in common that have the same result.
+
+    page      that shows it
+    source    what `load` takes for the model; where it is a folder, its files count too, as they are now
+    text      what is read
+    options   everything else that the visitor chose; its repr counts
+    language  of the report
+    """
+    parts = (__version__, page, source, _files_of(source), hashlib.sha256(text).hexdigest(), repr(options), language)
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
+
+
+def _files_of(source: str) -> list[tuple[str, int, int]]:
+    """Name, size and time of the files of a model on this machine."""
+    embedded = next((model.find() for model in EMBEDDED if model.name == source), None)
+    folder = embedded or Path(source)
+    files = sorted(path for path in folder.iterdir() if path.is_file()) if folder.is_dir() else []
+    return [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+
+
+def find_finished(workspace: Workspace, request: str, owner: str = "") -> Path | None:
+    """A finished run of the same request: first one of this visitor, then any other; None where there is none."""
+    if not request:
+        return None
+    owners = {folder: read_ownership(folder) for folder in (*workspace.samples().values(), *workspace.runs().values())}
+    same = [folder for folder, known in owners.items() if known is not None and known.request == request]
+    return min(same, key=lambda folder: _owner(owners[folder]) != owner, default=None)
+
+
+def _owner(ownership: Ownership | None) -> str:
+    return "" if ownership is None else ownership.owner
+
+
+def copy_finished(finished: Path, folder: Path, owner: str, request: str) -> bool:
+    """Give a visitor a finished run as a run of their own. False where it has gone meanwhile."""
+    unfinished = folder.with_name(f".{folder.name}")
+    try:
+        shutil.copytree(finished, unfinished, copy_function=_link)
+        write_ownership(unfinished, Ownership(owner, request=request))
+        unfinished.replace(folder)
+    except (OSError, EyelineError):
+        return False
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+    return True
+
+
+def _link(source: str, target: str) -> None:
+    """The same file under another name; a copy where the disk has no such links. Files of runs are replaced, never changed."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
