@@ -1,10 +1,11 @@
-"""Does the app serve a room? Twenty visitors at once on the embedded model, on this machine; and one alone. Prints JSON.
+"""Does the app serve a room? Sixty visitors at once on the embedded model, on this machine; and one alone. Prints JSON.
 
     python -m benchmarks.pages.app -o app.json
+    python -m benchmarks.pages.app --apps 2        # two apps behind nginx, configured as docs/app.md says
 
 Visitors are websocket clients that speak Streamlit's own messages: all open the first page at once, then all send a text of 30 tokens, each
-its own. Memory is the server's resident set after each of several such rounds. One visitor alone is timed the same way, and in Chromium
-from the click to the drawn view.
+its own. Memory is the server's resident set after each of several such rounds. One visitor alone is timed the same way, also while another
+visitor's space is computed, and in Chromium from the click to the drawn view.
 """
 
 from __future__ import annotations
@@ -16,18 +17,24 @@ import shutil
 import statistics
 import sys
 import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psutil
 from tests.conftest import FLAGS
+from tests.hosts.app.browser.behind_nginx import proxied
 from tests.hosts.app.browser.crowd import TEXT, WORDS, Visit, crowd
 from tests.hosts.app.browser.serving import Served, serving
 from tests.hosts.app.browser.socket_visitor import SocketVisitor
 
 from benchmarks.output import give
 
-MOST_VISITORS, MOST_ROUNDS = 40, 10
+MOST_VISITORS, MOST_ROUNDS = 60, 10
+#: A text of each round has one of these before its visitor's own word.
+KINDS = ("old", "new", "red", "blue", "small", "big", "lost", "dear", "first", "last")
 #: Sends the form, and waits for the drawing of the new view.
 CLICK = """async () => {
   const drawn = new Promise((done) => document.addEventListener("eyeline:drawn", done, { once: true }));
@@ -42,17 +49,17 @@ def spread(seconds: list[float]) -> dict[str, float]:
     return {"median": round(statistics.median(seconds), 3), "slowest": round(max(seconds), 3)}
 
 
-def rounds(app: Served, visitors: int, count: int) -> dict[str, Any]:
-    """The crowd, several times: the words of one round are never those of the round before."""
-    process = psutil.Process(app.process.pid)
-    with SocketVisitor(app.url) as first:
-        first.open()
-    memory, visits, used = [process.memory_info().rss], [], process.cpu_times()
+def rounds(apps: Sequence[Served], url: str, visitors: int, count: int) -> dict[str, Any]:
+    """The crowd, several times: no text is sent twice, so that nothing is answered from memory."""
+    processes = [psutil.Process(app.process.pid) for app in apps]
+    for app in apps:
+        with SocketVisitor(app.url) as first:
+            first.open()
+    memory, visits, before = [memory_of(processes)], [], seconds_of(processes)
     for number in range(count):
-        words = [WORDS[(number * visitors + i) % len(WORDS)] for i in range(visitors)]
-        visits += crowd(app.url, words)
-        memory.append(process.memory_info().rss)
-    now = process.cpu_times()
+        kind = KINDS[number % len(KINDS)]
+        visits += crowd(url, WORDS[:visitors], text=TEXT.replace("{}", f"{kind} {{}}"))
+        memory.append(memory_of(processes))
     return {
         "visitors": visitors,
         "rounds": count,
@@ -61,9 +68,17 @@ def rounds(app: Served, visitors: int, count: int) -> dict[str, Any]:
         "saw_the_text_of_another": sum(bool(visit.foreign) for visit in visits),
         "first_page_s": spread([visit.opened for visit in visits]),
         "own_text_s": spread([visit.answered for visit in visits]),
-        "processor_s_a_visit": round((now.user + now.system - used.user - used.system) / len(visits), 3),
+        "processor_s_a_visit": round((seconds_of(processes) - before) / len(visits), 3),
         "server_memory_mb": [round(item / 1e6) for item in memory],
     } | checked(visits)
+
+
+def memory_of(processes: Sequence[psutil.Process]) -> int:
+    return sum(process.memory_info().rss for process in processes)
+
+
+def seconds_of(processes: Sequence[psutil.Process]) -> float:
+    return sum(sum(process.cpu_times()[:2]) for process in processes)
 
 
 def checked(visits: list[Visit]) -> dict[str, Any]:
@@ -80,6 +95,17 @@ def alone(app: Served) -> dict[str, Any]:
         me.open()
         times = [me.submit("", "look-show", **{"look-text": TEXT.format(f"{word} boat")}) for word in WORDS[:10]]
     return {"tokens": 31, "own_text_s": spread(times)}
+
+
+def beside_an_analysis(app: Served) -> dict[str, Any]:
+    """One visitor, ten texts, while the space of the sample is computed for another."""
+    with SocketVisitor(app.url) as other, SocketVisitor(app.url) as me:
+        me.open()
+        other.open("space")
+        other.submit("space", "space-run")
+        times = [me.submit("", "look-show", **{"look-text": TEXT.format(f"{word} song")}) for word in WORDS[20:30]]
+        running = not list((app.workspace / "runs").glob("2*"))
+    return {"tokens": 31, "own_text_s": spread(times), "analysis_ran_until_the_end": running}
 
 
 def in_chromium(app: Served) -> dict[str, Any]:
@@ -101,17 +127,25 @@ def in_chromium(app: Served) -> dict[str, Any]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--visitors", type=int, default=20, choices=range(1, MOST_VISITORS + 1), metavar=f"1-{MOST_VISITORS}")
+    parser.add_argument("--visitors", type=int, default=60, choices=range(1, MOST_VISITORS + 1), metavar=f"1-{MOST_VISITORS}")
     parser.add_argument("--rounds", type=int, default=4, choices=range(1, MOST_ROUNDS + 1), metavar=f"1-{MOST_ROUNDS}")
+    parser.add_argument("--apps", type=int, default=1, choices=(1, 2), help="two: behind nginx, which must be installed")
     parser.add_argument("-o", "--output", type=Path)
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, serving(Path(folder) / "workspace") as app:
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        apps = [stack.enter_context(serving(folder / "workspace")) for _ in range(arguments.apps)]
+        app, url = apps[0], apps[0].url
+        if len(apps) > 1:
+            url = stack.enter_context(proxied([urlsplit(each.url).port or 0 for each in apps], folder))
         results = {
             "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
             "load_before": round(os.getloadavg()[0], 1),
             "alone": alone(app),
             "in_chromium": in_chromium(app) if shutil.which("chromium") else "no chromium here",
-            "together": rounds(app, arguments.visitors, arguments.rounds),
+            "together": rounds(apps, url, arguments.visitors, arguments.rounds),
+            "apps": len(apps),
+            "beside_an_analysis": beside_an_analysis(app),
         }
     give(results, arguments.output)
 

@@ -15,6 +15,8 @@ LIST = """
     orchard submarine cactus wizard blizzard canoe harvest falcon trumpet meadow
     tornado puppet desert penguin castle turtle balloon guitar hurricane piano
     monastery lizard avalanche trombone vineyard spider lighthouse dragon pirate squirrel
+    ginger hammer dolphin marble cotton copper ladder mirror tunnel candle
+    basket saddle whistle feather pepper violet anchor compass drum honey
 """
 WORDS = LIST.split()
 #: 30 tokens for a BERT, with the two that it adds.
@@ -32,19 +34,19 @@ class Visit:
     foreign: tuple[str, ...]
 
 
-def crowd(url: str, words: Sequence[str]) -> list[Visit]:
+def crowd(url: str, words: Sequence[str], text: str = TEXT) -> list[Visit]:
     """As many visitors as words. All open the first page at once; when all have it, all send their texts at once."""
     together = threading.Barrier(len(words), timeout=300)
     with ThreadPoolExecutor(len(words)) as threads:
-        return list(threads.map(lambda word: visit(url, word, words, together), words))
+        return list(threads.map(lambda word: visit(url, word, words, together, text), words))
 
 
-def visit(url: str, word: str, words: Sequence[str], together: threading.Barrier) -> Visit:
+def visit(url: str, word: str, words: Sequence[str], together: threading.Barrier, text: str = TEXT) -> Visit:
     with SocketVisitor(url, patience=300) as me:
         together.wait()
         opened = me.open()
         together.wait()
-        answered = me.submit("", "look-show", **{"look-text": TEXT.format(word)})
+        answered = me.submit("", "look-show", **{"look-text": text.format(word)})
         shown = [element for element in me.kinds("bidi_component") if word.encode() in element.SerializeToString()]
         served = bool(shown) and not me.kinds("exception") and not me.kinds("alert")
         return Visit(word, opened, answered, served, tuple(other for other in words if other != word and me.was_sent(other)))

@@ -16,7 +16,7 @@ def test_four_visitors_at_once_are_served_each_with_their_own_text(served):
 
 def test_the_words_that_tell_visitors_apart_are_the_visitors_own(served, minilm):
     """Otherwise the test above could not fail, or would fail for nothing."""
-    assert len(set(WORDS)) == len(WORDS) == 40
+    assert len(set(WORDS)) == len(WORDS) == 60
     assert all(word in minilm.trace(TEXT.format(word)).text.tokens for word in WORDS[:20])
     assert len(minilm.trace(TEXT.format("violin")).text) == 30
     with SocketVisitor(served.url) as me:
