@@ -105,7 +105,7 @@ def beside_an_analysis(app: Served) -> dict[str, Any]:
         other.submit("space", "space-run")
         times = [me.submit("", "look-show", **{"look-text": TEXT.format(f"{word} song")}) for word in WORDS[20:30]]
         running = not list((app.workspace / "runs").glob("2*"))
-    return {"tokens": 31, "own_text_s": spread(times), "analysis_ran_until_the_end": running}
+    return {"tokens": 31, "own_text_s": spread(times), "analysis_still_running": running}
 
 
 def in_chromium(app: Served) -> dict[str, Any]:

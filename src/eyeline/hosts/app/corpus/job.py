@@ -38,7 +38,7 @@ def first_request(limits: Limits) -> CorpusRequest:
 
 
 @dataclass(frozen=True)
-class CorpusWork:
+class CorpusPageWork:
     """The work of a job: the analysis, then the run's folder, whole or not at all."""
 
     model: Model | str
@@ -62,4 +62,4 @@ class CorpusWork:
 
 def corpus_work(model: Model | str, corpus: Corpus, only: Sequence[str], limit: int, *, pairs: bool = False) -> Work:
     """The work of a job. model: opened, or what `load` takes, where it is opened in another process."""
-    return CorpusWork(model, corpus, CorpusRequest(tuple(only), limit, pairs))
+    return CorpusPageWork(model, corpus, CorpusRequest(tuple(only), limit, pairs))

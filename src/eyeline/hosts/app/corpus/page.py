@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from eyeline.hosts.app.corpus import recipe
-from eyeline.hosts.app.corpus.job import ANALYSES, FIRST, CorpusRequest, CorpusWork, first_request
+from eyeline.hosts.app.corpus.job import ANALYSES, FIRST, CorpusPageWork, CorpusRequest, first_request
 from eyeline.hosts.app.heading import heading
 from eyeline.hosts.app.jobs import panel
 from eyeline.hosts.app.jobs.reuse import request_key
@@ -87,4 +87,4 @@ def _submit(say: Say, form: CorpusForm) -> None:
     if opened is not None:
         source = model_source(form.model, current())
         key = request_key("corpus", source, form.source.content(), form.request, say.language)
-        panel.submit(say, "corpus", CorpusWork(source, opened.corpus, form.request), key)
+        panel.submit(say, "corpus", CorpusPageWork(source, opened.corpus, form.request), key)

@@ -51,7 +51,7 @@ def samples_of(settings: Settings) -> list[Sample]:
         return {language: request_key(page, source, text.content(), options, language) for language in LANGUAGES}
 
     return [
-        Sample("corpus", corpus_job.CorpusWork(source, corpus, counted), keys("corpus", counted)),
+        Sample("corpus", corpus_job.CorpusPageWork(source, corpus, counted), keys("corpus", counted)),
         Sample("space", space_job.SpaceWork(Say(), source, corpus, pictured), keys("space", pictured)),
     ]
 
