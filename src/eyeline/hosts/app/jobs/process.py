@@ -7,7 +7,6 @@ import os
 import signal
 import threading
 import time
-from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -20,8 +19,6 @@ from eyeline.hosts.app.settings import Settings, use
 
 #: Seconds between two looks at whether the job should end, and between two reports of the same step.
 LOOK, REPORT = 0.2, 0.1
-#: By so much the analysis stands behind the pages where both want a core (Unix).
-NICER = 5
 
 
 @dataclass(frozen=True)
@@ -114,8 +111,6 @@ class _SentJob(Job):
 def serve(pipe: Connection, settings: Settings) -> None:
     """What the process does: one job after the other, until the app has gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the app, which then ends this process
-    with suppress(AttributeError, OSError):
-        os.nice(NICER)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     use(settings)
     while True:
