@@ -16,7 +16,7 @@ LIST = """
     tornado puppet desert penguin castle turtle balloon guitar hurricane piano
     monastery lizard avalanche trombone vineyard spider lighthouse dragon pirate squirrel
     ginger hammer dolphin marble cotton copper ladder mirror tunnel candle
-    basket saddle whistle feather pepper violet anchor compass drum honey
+    basket saddle whistle feather pepper violet velvet compass drum honey
 """
 WORDS = LIST.split()
 #: 30 tokens for a BERT, with the two that it adds.
