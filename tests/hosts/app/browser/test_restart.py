@@ -27,8 +27,8 @@ def test_a_restart_loses_no_finished_run_and_keeps_no_half_one(tmp_path):
         while not (finished := list(workspace.glob("runs/2*/run.json"))):
             assert time.monotonic() < end
             time.sleep(0.1)
-        me.open("corpus")
-        me.submit("corpus", "corpus-run")  # and a second one, killed on its way
+        me.open("space")
+        me.submit("space", "space-run")  # and another one, killed on its way
         app.process.kill()
         app.process.wait(30)
     run = finished[0].parent.name
