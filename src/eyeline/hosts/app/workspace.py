@@ -59,6 +59,8 @@ class Workspace:
 
     def samples(self) -> dict[str, Path]:
         """Runs of the built-in sample by name."""
+        from eyeline.results.folder import FACTS_FILE
+
         return {path.name: path for path in self._folders(SAMPLES) if (path / FACTS_FILE).is_file()}
 
     def whole(self, folder: Path) -> bool:
