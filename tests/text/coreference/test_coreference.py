@@ -263,3 +263,10 @@ def test_a_run_says_that_types_were_inferred(tmp_path):
     (tmp_path / "novel.conll").write_text(UNTAGGED, encoding="utf-8")
     run = el.coreference(tiny_model(), tmp_path / "novel.conll")
     assert any("the types of 4 mentions were inferred" in notice for notice in run.facts.notices)
+
+
+def test_a_long_field_without_brackets_is_read_in_one_pass(tmp_path):
+    """A search from every character would take hours."""
+    (tmp_path / "long.conllu").write_text("1\tcat\t_\tNOUN\t_\t_\t0\troot\t_\tEntity=" + "9" * 500_000 + "\n\n")
+    with pytest.raises(TextError, match="has a bracket without a number"):
+        read_coreference(tmp_path / "long.conllu", strict=True)

@@ -43,6 +43,21 @@ def read_entities(path: Path, problems: Problems) -> Iterator[MarkedDocument]:
         yield open_document.close()
 
 
+def _parsed(brackets: str) -> list[tuple[str, ...]] | None:
+    """The brackets, each as (whole, opening, closing), two of them empty; None where other text stands between them.
+
+    Each is matched where the last one ended: a search would read a long text without brackets again from every character.
+    """
+    parsed, end = [], 0
+    while end < len(brackets):
+        match = _BRACKET.match(brackets, end)
+        if match is None:
+            return None
+        parsed.append(match.groups(""))
+        end = match.end()
+    return parsed
+
+
 class _Reading:
     """A document as it is read."""
 
@@ -72,10 +87,11 @@ class _Reading:
         self.governors += [None if token["head"] is None else position_of.get(token["head"], -1) for token in words]
 
     def _brackets(self, where: str, position: int, brackets: str, fields: tuple[str, ...]) -> None:
-        if _BRACKET.sub("", brackets):
+        parsed = _parsed(brackets)
+        if parsed is None:
             self.problems.note("malformed_brackets", where, f"Entity={brackets} has a bracket without a number")
             return
-        for alone, opened, closed in _BRACKET.findall(brackets):
+        for alone, opened, closed in parsed:
             values = dict(zip(fields, (alone or opened or closed).split("-", len(fields) - 1), strict=False))
             number = values.get("GRP") or values.get("eid") or next(iter(values.values()))
             number, parts = _PART_OF.subn("", number)
