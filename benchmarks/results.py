@@ -56,6 +56,7 @@ EVERY = (
     Result("probe", BENCHMARKS, "benchmarks.cost.probe -o benchmarks/cost/probe.json", 2),
     Result("space", BENCHMARKS, "benchmarks.cost.space --model gte-small -o benchmarks/cost/space.json", 2),
     Result("causes", BENCHMARKS, "benchmarks.cost.causes --repeats 1 -o benchmarks/cost/causes.json", 12),
+    Result("start", BENCHMARKS, "benchmarks.cost.start", 1),
     Result("engines", "docs/how-to/scale.md", "benchmarks.cost.engines", 8),
     Result("switched_off", BENCHMARKS, "benchmarks.cost.switched_off -o benchmarks/cost/switched_off.json", 2, needs="browser"),
     Result("app", BENCHMARKS, "benchmarks.pages.app -o benchmarks/pages/app.json", 4, needs="browser"),
