@@ -1,4 +1,4 @@
-"""Whole runs on a GPU against the plain forward pass, both in one process and turn by turn; `benchmarks.cost.gpu` prints them.
+"""Whole runs on a GPU against the plain forward pass, both in one process: a part of `benchmarks.cost.gpu`.
 
 corpus      average attention + entropy of 4,000 texts of 100 to 125 tokens, a BERT of 12 x 12 with random weights: `el.analyse` from text
             to tables, and the same from texts that are tokenised already. The plain pass: SDPA, batches of 256, tokenised ahead.

@@ -22,6 +22,8 @@ from eyeline.text.words import group
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
+#: Of a long text so many characters are read both ways.
+MOST_COMPARED = 10_000
 #: How many batches each tokeniser has read.
 _BATCHES: WeakKeyDictionary[PreTrainedTokenizerBase, int] = WeakKeyDictionary()
 
@@ -113,6 +115,9 @@ def _is_compared(tokenizer: PreTrainedTokenizerBase) -> bool:
 
 
 def _same(tokenizer: PreTrainedTokenizerBase, text: str, read: TokenizedText | TextError) -> bool:
+    if len(text) > MOST_COMPARED:  # its beginning is enough
+        text = text[:MOST_COMPARED]
+        (read,) = _read(tokenizer, [text])
     alone = _alone(tokenizer, text)
     if isinstance(alone, TextError) or isinstance(read, TextError):
         return isinstance(alone, TextError) and isinstance(read, TextError)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from eyeline.analyses.corpus.batch import BatchSize
 from eyeline.analyses.engines.engine import Engine
 from eyeline.analyses.engines.fold import PartsFolded, fold_parts
 from eyeline.analyses.engines.parts import Part, parts_of
@@ -62,7 +63,8 @@ def score_heads(
     """Score every head on every sentence. names: of the sentences."""
     whole = Tally([item.gold for item in sentences], [item.half for item in sentences])
     work = SyntaxWork(tuple(whole.names), None if layers is None else tuple(layers))
-    parts = parts_of(sentences, model.in_batches([item.sides for item in sentences]), names)
+    size = BatchSize.of(model)
+    parts = parts_of(sentences, model.in_batches([item.sides for item in sentences], size.tokens, size.texts), names)
     folded = fold_parts(work, model, parts, lambda part, sums: whole.merge(sums, part.indices), engine, report)
     kept = tuple(index for index in range(len(sentences)) if index not in folded.left_out)
     return Scored(whole.only(kept), kept, folded)

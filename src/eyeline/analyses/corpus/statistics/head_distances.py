@@ -19,7 +19,7 @@ from eyeline.models.model import Model
 from eyeline.results.table import Table
 
 #: Pairs of heads cross layers, so the maps of every layer of a batch are held at once: batches are smaller, and longer texts left out.
-HELD_SHARE, LONGEST = 4, 1024
+HELD_TOKENS, HELD_SHARE, LONGEST = 1024, 8, 1024
 #: What the cells of padding hold: the same for every head, so that they add nothing to any distance.
 NOTHING = 1e-20
 
@@ -43,7 +43,7 @@ class HeadDistances(Statistic):
         return {"smoothing": self.smoothing, "longest": self.longest}
 
     def batch_tokens(self, model: Model) -> int | None:
-        return BatchSize.of(model).tokens // HELD_SHARE
+        return max(HELD_TOKENS, BatchSize.of(model).tokens // HELD_SHARE)
 
     def reads_weights(self, batch: Batch) -> bool:
         return bool(batch.up_to(self.longest).sides)
