@@ -84,7 +84,7 @@ check: $(READY) $(NODE_READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	cd frontend && npm run check
-	$(BIN)/python -m pytest --doctest-modules src/eyeline -q
+	$(BIN)/python -m pytest --doctest-modules src/eyeline -q --ignore=src/eyeline/measures/kernels/attention.py
 
 format: $(READY)
 	$(BIN)/ruff check --fix .
