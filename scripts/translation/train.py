@@ -150,7 +150,7 @@ def measure(hf: Any, words: t.PreTrainedTokenizerFast) -> dict[str, Any]:
 
 def write_examples(model: el.Model) -> None:
     for name, (english, language, expected) in EXAMPLES.items():
-        trace = model.trace(f">>{language}<< {english}")
+        trace = model.trace(f">>{language}<< {english}", keep=("weights", "queries", "keys"))
         words = " ".join(trace.stacks["cross"].query_text.tokens[1:])
         if words != expected:
             raise SystemExit(f"{name}: the model writes {words!r}, not {expected!r}. Train longer.")
