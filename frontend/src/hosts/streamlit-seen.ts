@@ -1,32 +1,39 @@
 // Tells the page when the reader comes to this part of it, so that what takes long to draw is drawn for those who look at it.
 
 interface Component {
-  data: string; // what would be drawn here
+  data: { what: string; drawn: boolean }; // what would be drawn here, and whether it is
   parentElement: HTMLElement;
   setStateValue: (name: string, value: unknown) => void;
 }
 
+/** Milliseconds between two looks. */
+const LOOK_MS = 200;
 /** The part must stay in view for so long: while a page is being drawn, its lower parts pass by. */
 const STAYS_MS = 400;
-/** It counts as seen a little before it comes in from below. */
-const AHEAD = "0px 0px 200px 0px";
+/** The page may miss the message while it is being drawn: it is told again after so long. */
+const AGAIN_MS = 5000;
+/** Pixels: the part counts as seen a little before it comes in from below. */
+const AHEAD = 200;
+
+/** The timer of each part. The page calls this function again for the same element when its data changes. */
+const timers = new WeakMap<HTMLElement, ReturnType<typeof setInterval>>();
 
 export default function ({ data, parentElement, setStateValue }: Component): () => void {
-  let waiting: ReturnType<typeof setTimeout> | undefined;
-  const observer = new IntersectionObserver(
-    (entries) => {
-      clearTimeout(waiting);
-      if (!entries[entries.length - 1].isIntersecting) return;
-      waiting = setTimeout(() => {
-        observer.disconnect();
-        setStateValue("seen", data);
-      }, STAYS_MS);
-    },
-    { rootMargin: AHEAD },
-  );
-  observer.observe(parentElement.closest(".stVerticalBlock") ?? parentElement); // the container: this element itself has no height
-  return () => {
-    clearTimeout(waiting);
-    observer.disconnect();
+  clearInterval(timers.get(parentElement));
+  if (data.drawn) return () => {};
+  let inView = 0;
+  let sinceTold = AGAIN_MS;
+  let told = 0;
+  const look = (): void => {
+    const box = (parentElement.closest(".stVerticalBlock") ?? parentElement).getBoundingClientRect(); // this element itself has no height
+    inView = box.top < window.innerHeight + AHEAD && box.bottom >= 0 ? inView + LOOK_MS : 0;
+    sinceTold += LOOK_MS;
+    if (inView < STAYS_MS || sinceTold < AGAIN_MS) return;
+    sinceTold = 0;
+    told += 1;
+    setStateValue("seen", `${data.what} ${told}`);
   };
+  const timer = setInterval(look, LOOK_MS);
+  timers.set(parentElement, timer);
+  return () => clearInterval(timer);
 }

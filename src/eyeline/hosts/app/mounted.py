@@ -63,7 +63,9 @@ def _seen() -> Callable[..., Any]:
 
 def is_seen(what: str, key: str) -> bool:
     """Whether the visitor has come to this part of the page since it shows `what`. Call it in a fragment: it is drawn again then."""
-    return bool(_seen()(data=what, key=key, height=1, on_seen_change=lambda: None).get("seen") == what)
+    seen = str((st.session_state.get(key) or {}).get("seen") or "").split(" ")[0] == what
+    _seen()(data={"what": what, "drawn": seen}, key=key, height=1, on_seen_change=lambda: None)
+    return seen
 
 
 def front(language: str, visitor: str) -> None:

@@ -12,6 +12,7 @@ from eyeline.errors import EyelineError, TextError
 from eyeline.hosts.app.jobs.job import Job
 from eyeline.hosts.app.jobs.process import WorkerProcess
 from eyeline.hosts.app.settings import Settings, current
+from tests.analyses.engines.small_run import importable_tests
 
 
 def write_facts(job: Job) -> None:
@@ -41,9 +42,11 @@ def never_end(job: Job) -> None:
 
 @pytest.fixture(scope="module")
 def worker(tmp_path_factory):
-    worker = WorkerProcess(Settings(tmp_path_factory.mktemp("workspace"), "minilm"))
-    yield worker
-    worker.end()
+    with pytest.MonkeyPatch.context() as patch:
+        importable_tests(patch)
+        worker = WorkerProcess(Settings(tmp_path_factory.mktemp("workspace"), "minilm"))
+        yield worker
+        worker.end()
 
 
 def test_a_job_runs_in_another_process_which_stays_for_the_next(worker, tmp_path):
