@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
+import types
 
 import pytest
 
@@ -61,6 +63,7 @@ def test_a_job_runs_in_another_process_which_stays_for_the_next(worker, tmp_path
     assert processes[0] == processes[1] != os.getpid()
 
 
+@pytest.mark.slow
 def test_what_fails_there_fails_here_with_the_same_words_and_the_process_goes_on(worker, tmp_path):
     for work, message in ((fail, "This went wrong.\n  Do that."), (break_down, "RuntimeError: out of order")):
         with pytest.raises(EyelineError) as error:
@@ -69,6 +72,7 @@ def test_what_fails_there_fails_here_with_the_same_words_and_the_process_goes_on
     worker.run(Job(tmp_path / "x"), write_facts)
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_is_said_so_and_the_next_job_has_another(worker, tmp_path):
     with pytest.raises(EyelineError, match="ended before its time"):
         worker.run(Job(tmp_path / "x"), die)
@@ -76,9 +80,26 @@ def test_a_process_that_dies_is_said_so_and_the_next_job_has_another(worker, tmp
     assert (tmp_path / "x").is_file()
 
 
+@pytest.mark.slow
 def test_a_job_that_is_stopped_ends_in_the_middle_of_its_work(worker, tmp_path):
     job = Job(tmp_path / "x")
     job.is_wanted = lambda: job.done == 0  # until it has reported
     with pytest.raises(StopRequestedError):
         worker.run(job, never_end)
     assert worker._process is None
+
+
+def test_the_process_does_not_run_the_page_that_stands_for_the_main_module(tmp_path, monkeypatch):
+    page = tmp_path / "page.py"
+    page.write_text("raise RuntimeError('the page was run')")
+    main = types.ModuleType("__main__")
+    main.__file__ = str(page)
+    monkeypatch.setitem(sys.modules, "__main__", main)
+    importable_tests(monkeypatch)
+    worker = WorkerProcess(Settings(tmp_path / "workspace", "minilm"))
+    try:
+        worker.run(Job(tmp_path / "facts"), write_facts)
+    finally:
+        worker.end()
+    assert (tmp_path / "facts").is_file()
+    assert sys.modules["__main__"] is main

@@ -5,12 +5,14 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from types import ModuleType
 
 from eyeline.analyses.progress import Progress, StopRequestedError
 from eyeline.errors import EyelineError
@@ -79,7 +81,7 @@ class WorkerProcess:
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(target=serve, args=(theirs, self._settings), name="eyeline-analyses", daemon=True)
-        self._process.start()
+        _start_without_main(self._process)
         theirs.close()  # so that its end is noticed here
         return self._pipe
 
@@ -91,6 +93,17 @@ class WorkerProcess:
         if self._pipe is not None:
             self._pipe.close()
         self._process = self._pipe = None
+
+
+def _start_without_main(process: BaseProcess) -> None:
+    """Start a process that does not run the main file again: Streamlit puts the page that it runs in the place of the main module."""
+    main, empty = sys.modules["__main__"], ModuleType("__main__")
+    sys.modules["__main__"] = empty
+    try:
+        process.start()
+    finally:
+        if sys.modules["__main__"] is empty:  # else another visitor's page has begun meanwhile
+            sys.modules["__main__"] = main
 
 
 @dataclass
