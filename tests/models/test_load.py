@@ -117,9 +117,9 @@ def test_an_unknown_device_is_refused():
 
 def test_auto_takes_a_gpu_where_there_is_one(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    assert load_module._device("auto") == torch.device("cuda")
+    assert load_module.torch_device("auto") == torch.device("cuda")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert load_module._device("auto").type in ("cpu", "mps")
+    assert load_module.torch_device("auto").type in ("cpu", "mps")
 
 
 def test_an_encoder_decoder_writes_its_own_text_when_none_is_given(tmp_path):

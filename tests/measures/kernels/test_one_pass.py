@@ -42,7 +42,8 @@ def test_the_kernel_applies_to_plain_attention_alone(monkeypatch: pytest.MonkeyP
     assert not applies(mask=torch.zeros(2, 1, 6, 6))  # numbers that are added
     assert not applies(queries.double(), keys.double())
     assert not applies(queries[..., :8], keys[..., :8])
-    assert not applies(queries.repeat(1, 1, 1, 16), keys.repeat(1, 1, 1, 16))
+    assert not applies(queries.repeat(1, 1, 1, 8), keys.repeat(1, 1, 1, 8))  # 256 in float32
+    assert applies(queries.half().repeat(1, 1, 1, 8), keys.half().repeat(1, 1, 1, 8))
     assert not applies(scale=-1.0)
     assert not one_pass.applies(queries, keys[:, :, :3], keys[:, :, :3], None, 0.2, True)
     with torch.enable_grad():
