@@ -1,4 +1,4 @@
-"""From documents to what the model reads: too long is skipped and counted, or cut into windows."""
+"""From documents to the tokens that the model reads: long documents are skipped and counted, or cut into windows."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from eyeline.text.tokenized import TokenizedText
 from eyeline.text.unknown import MOSTLY, count_unknown
 from eyeline.words import Words
 
-#: A text with more characters than this for each token that fits is too long without asking the tokeniser.
+#: A text with more characters than this for each token that fits is too long, and is not tokenised.
 CHARACTERS_A_TOKEN = 64
-#: With windows, a longer text is cut at white space into pieces of about so many characters before it is tokenised.
+#: With windows, a longer text is cut at white space into pieces of about this many characters before it is tokenised.
 AT_ONCE = 50_000
 
 
@@ -28,7 +28,7 @@ AT_ONCE = 50_000
 class Preparation:
     """Tokenises documents for one model and counts what happened to them.
 
-    counts   documents, texts, tokens, too_long, windows, unreadable (documents), unreadable_pieces (of documents that are else read),
+    counts   documents, texts, tokens, too_long, windows, unreadable (documents), unreadable_pieces (of documents read in part),
              dropped (tokens that a window had no room for), unknown (tokens that the tokeniser does not know)
     """
 
@@ -63,7 +63,7 @@ class Preparation:
         else:
             pieces = [self._texts(document.item, encoded)]
         texts = [side for piece in pieces for side in piece or ()]
-        if None in pieces:  # of a long document perhaps only some
+        if None in pieces:  # of a long document, it may be only some of the pieces
             self.counts["unreadable_pieces" if texts else "unreadable"] += pieces.count(None) if texts else 1
         return texts
 
@@ -149,7 +149,7 @@ class Preparation:
             else:
                 piece = " ".join(text.word_texts[text.words[group[0]] or 0] for group in words[start:end])
             read = self._encode(piece)
-            if len(read) > longest:  # a word of a list is never cut; and the parts of another may be more pieces than the whole
+            if len(read) > longest:  # words of a list are never cut, and parts of a cut word can have more tokens than the word
                 self.counts["dropped"] += len(read) - longest
                 read = shortened(read, longest)
             yield read
@@ -223,5 +223,5 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def characters(item: Item) -> int:
-    """How long a text, a pair or a list of words is, before anyone tokenises it."""
+    """How many characters a text, a pair or a list of words has."""
     return len(item) if isinstance(item, str) else sum(map(len, item))

@@ -12,7 +12,7 @@ from typing import Protocol
 
 
 class StopRequestedError(Exception):
-    """Raise it in the function that receives progress: the analysis ends there. It is no error of the analysis."""
+    """Raise it in the function that receives progress: the analysis ends there. It does not mean that the analysis failed."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Steps:
         return report
 
     def nested(self, step: str, n_steps: int = 1) -> ReportProgress:
-        """A function for an analysis within this one, of so many steps of its own, which all are called `step` here."""
+        """A function for an analysis within this one, of n_steps steps of its own, which are all called `step` here."""
         first = self._begun
         self._begun += n_steps
 
@@ -104,8 +104,10 @@ class Steps:
 
 @contextmanager
 def first_interrupt_waits(announce: Callable[[], None] = lambda: None) -> Iterator[Callable[[], bool]]:
-    """Within this block the first Ctrl-C calls `announce` and waits; the second one ends at once. Gives the function that says whether
-    one came. Nothing changes in a thread, where Python delivers no Ctrl-C."""
+    """Within this block the first Ctrl-C only calls `announce`; the second one interrupts at once.
+
+    Gives a function that returns whether a Ctrl-C came. Nothing changes in a thread, where Python delivers no Ctrl-C.
+    """
     requested = False
 
     def request(number: int, frame: object) -> None:
@@ -127,9 +129,9 @@ def first_interrupt_waits(announce: Callable[[], None] = lambda: None) -> Iterat
 
 @contextmanager
 def interrupt_between_steps() -> Iterator[Callable[[], None]]:
-    """Within this block the first Ctrl-C waits for the function that is given here, which raises it.
+    """Within this block the first Ctrl-C is raised only by the function that this gives.
 
-    An analysis that keeps its sums calls it where they are whole. Where the host has a handler of its own, nothing changes.
+    An analysis that saves its sums calls that function where they are complete. Where the host has its own handler, nothing changes.
     """
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield lambda: None

@@ -1,4 +1,4 @@
-"""What a run's numbers come from: which model, which corpus, which options, which versions."""
+"""What a run was computed with: model, corpus, options and versions."""
 
 from __future__ import annotations
 

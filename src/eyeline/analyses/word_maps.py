@@ -44,7 +44,7 @@ class WordTexts:
     reasons: Mapping[str, Mapping[int, str]]
 
     def notices(self, model: Model) -> tuple[str, ...]:
-        """What a reader must know of this model and of how it reads these sentences."""
+        """The notices of this model, and of how it reads these sentences."""
         return (*model.notices, *unknown_notices([side.source for side in self.sides], model.tokenizer))
 
     def only(self, positions: Sequence[int]) -> WordTexts:
@@ -74,8 +74,8 @@ class WordMaps:
     sentences   the index of each among the sentences that were kept (`WordTexts.sides`)
     n_words     how many words each has
     special     the special tokens of each, in reading order ([CLS], [SEP]; none in many decoders)
-    weights     [sentence, head, unit, unit], query before key: units are the words, filled up with zeros to the longest sentence of the
-                batch, and behind them the special tokens, so that every sentence's [CLS] has the same index
+    weights     [sentence, head, unit, unit], query before key: units are the words, padded with zeros to the longest sentence of the
+                batch, and after them the special tokens, so that every sentence's [CLS] has the same index
     """
 
     layer: int
@@ -96,7 +96,7 @@ class WordMaps:
 
     @cached_property
     def inside(self) -> torch.Tensor:
-        """Which words are a sentence's own, not filling: [sentence, word]"""
+        """Which words are a sentence's own, not padding: [sentence, word]"""
         device = self.weights.device
         return torch.arange(self.width, device=device) < numbers_on(device, self.n_words)[:, None]
 
@@ -110,7 +110,7 @@ def reading_stack(model: Model) -> str:
 
 
 def sides_of(model: Model, text: TokenizedText) -> Sides:
-    """What the model reads of a text; a decoder that stands beside an encoder has only its start."""
+    """What the model reads of a text; the decoder of an encoder-decoder model gets only its start token."""
     if model.tokenizer is None or not model.hf.config.is_encoder_decoder:
         return Sides(text)
     return Sides(text, describe(model.tokenizer, [decoder_start(model.hf)]))
@@ -162,7 +162,7 @@ def each_word_map(
     layers: Iterable[int] | None = None,
     report: ReportStep | None = None,
 ) -> None:
-    """Run every sentence through the model, similar lengths together, and hand the word-level maps of each layer to `receive`.
+    """Run every sentence through the model, similar lengths together, and pass the word-level maps of each layer to `receive`.
 
     Attention to a split word is the sum over its pieces, attention from it the mean: rows still sum to 1 (Clark et al. 2019, section
     4.1). No more than one layer of one batch is held. report: called after each batch with the sentences and tokens done.
@@ -187,17 +187,17 @@ def word_maps_of_batch(
     sentences = tuple(range(len(sides)) if indices is None else indices)
     pooling = _Pooling.of(sentences, [side.source for side in sides], model.hf.device)
 
-    def hand(attention: LayerAttention) -> None:
+    def receive_layer(attention: LayerAttention) -> None:
         if attention.stack == stack and attention.layer in chosen:
             receive(pooling.pool(attention))
 
     with torch.inference_mode():
-        model.stream_layers(sides, hand)
+        model.stream_layers(sides, receive_layer)
 
 
 @dataclass(frozen=True)
 class _Pooling:
-    """How the tokens of a batch make words: the same for every layer."""
+    """How the tokens of a batch are pooled to words: the same for every layer."""
 
     sentences: tuple[int, ...]
     n_words: tuple[int, ...]
@@ -211,8 +211,8 @@ class _Pooling:
         width, n_special = max(n_words), max(sum(text.special) for text in texts)
         membership = np.zeros((len(texts), max(map(len, texts)), width + n_special), np.float32)  # [sentence, token, unit]
         for index, text in enumerate(texts):
-            behind = iter(range(width, width + n_special))
-            units = [next(behind) if word is None else word for word in text.words]
+            special_units = iter(range(width, width + n_special))
+            units = [next(special_units) if word is None else word for word in text.words]
             membership[index, range(len(text)), units] = 1
         as_keys = send(membership, device)
         pieces = as_keys.sum(1, keepdim=True).clamp_min(1)  # [sentence, 1, unit]

@@ -71,7 +71,7 @@ def test_the_fused_kernel_answers_like_the_map(causal: bool, masses_first: bool)
         rows.entropy()
     assert_rows(rows, dense(layer), (torch.rand(1, 150, 4) > 0.7).float())
     assert rows.visible.tolist() == [list(range(1, 151)) if causal else [150] * 150]
-    with pytest.raises(TraceError, match="no map"):
+    with pytest.raises(TraceError, match="no attention map"):
         rows.weights()
 
 

@@ -94,7 +94,7 @@ def test_without_any_worker_a_run_waits_so_long_and_no_longer(monkeypatch):
             return []
 
     monkeypatch.setattr(schedule_module, "PATIENCE", 0.0)
-    with pytest.raises(EyelineError, match="No worker has been there"):
+    with pytest.raises(EyelineError, match="No worker has been available"):
         list(Schedule[Any, Any](Pending(folded), Needs(2)).results(SHARDS))
 
 

@@ -1,1 +1,1 @@
-"""What the model's answer rests on."""
+"""Which tokens, heads and connections a model's answer depends on."""

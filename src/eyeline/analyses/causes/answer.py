@@ -20,9 +20,9 @@ from eyeline.text.tokenized import TokenizedText
 
 @dataclass(frozen=True)
 class Answer:
-    """Which logit is meant.
+    """The logit that is explained.
 
-    kind      "masked": a token at a [MASK]; "next": the token behind the text; "label": a class of the whole text
+    kind      "masked": a token at a [MASK]; "next": the token after the text; "label": a class of the whole text
     index     the row of the logits: a token id or a label number
     position  the token at which the answer is read: the mask, the last token, the token that a classifier reads
     name      the token or the label, as it is shown
@@ -34,7 +34,7 @@ class Answer:
     name: str
 
     def logit(self, logits: torch.Tensor) -> torch.Tensor:
-        """The number itself, of logits [text, token, vocabulary] or [text, label] → [text]"""
+        """The answer's logit, of logits [text, token, vocabulary] or [text, label] → [text]"""
         return self.row(logits)[:, self.index]
 
     def row(self, logits: torch.Tensor) -> torch.Tensor:
@@ -48,7 +48,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class AnsweredText:
-    """A text, the model that answers (with its head), the tensors it reads, and the answer that is meant."""
+    """A text, the model with its head, the tensors that it reads, and the answer that is explained."""
 
     model: Model
     hf: PreTrainedModel
@@ -62,7 +62,7 @@ class AnsweredText:
 
 
 def check_one_tower(model: Model) -> None:
-    """An encoder-decoder model is refused: its answer is a text, and its three stacks have no common map."""
+    """Refuse encoder-decoder models: their answer is a text, and their three stacks have no common map."""
     if model.hf.config.is_encoder_decoder:
         raise ModelError(
             f"{model.name} reads one text and writes another.", "Attribution is for models with one stack: encoders and decoders."
@@ -75,7 +75,7 @@ def text_inputs(model: Model, sides: Sides) -> dict[str, torch.Tensor]:
 
 
 def model_with_head(model: Model) -> PreTrainedModel:
-    """The model with the head that its checkpoint holds; a model that answers nothing is an error."""
+    """The model with the head that its checkpoint holds; a checkpoint without one is an error."""
     if type(model.hf).__name__.endswith(("ForSequenceClassification", "ForMaskedLM", "ForCausalLM", "LMHeadModel")):
         return model.hf
     check_one_answer(model)
@@ -90,7 +90,7 @@ def model_with_head(model: Model) -> PreTrainedModel:
 
 
 def ask(model: Model, sides: Sides, answer: str | int | None = None) -> AnsweredText:
-    """The question that this text is for this model. Without an answer, the model's own first choice is meant."""
+    """Run a text and choose the answer to explain: the given token or label, or else the model's most likely one."""
     check_one_tower(model)
     hf = model_with_head(model)
     inputs = text_inputs(model, sides)
@@ -125,9 +125,9 @@ def token_id(model: Model, answer: str | int) -> int:
     """The id of an answer that is one token; anything else is an error that shows its pieces."""
     tokenizer = model.tokenizer
     if isinstance(answer, int) and not isinstance(answer, bool):
-        known = model.hf.get_input_embeddings().weight.shape[0]
-        if not 0 <= answer < known:
-            raise TextError(f"answer={answer}.", f"Token ids of {model.name} are from 0 to {known - 1}.")
+        vocabulary_size = model.hf.get_input_embeddings().weight.shape[0]
+        if not 0 <= answer < vocabulary_size:
+            raise TextError(f"answer={answer}.", f"Token ids of {model.name} are from 0 to {vocabulary_size - 1}.")
         return answer
     if not isinstance(answer, str) or not answer:
         raise TextError(f"answer={answer!r}.", "Give one token as a string, or its id.")

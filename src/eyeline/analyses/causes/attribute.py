@@ -1,4 +1,4 @@
-"""`el.attribute`: what counts for what, by a named method, as a trace that every view draws."""
+"""`el.attribute`: how much each token contributes to each other one, by a named method, as a trace that every view draws."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def attribute(
 ) -> Trace:
     """A quantity between tokens other than attention, as a trace: views, pictures and files take it as they take attention.
 
-    method   norms, norms-summed, n-resout, rollout, flow, value-zeroing, value-zeroing-rollout, gradient, relevance,
+    method   attention, norms, norms-summed, n-resout, rollout, flow, value-zeroing, value-zeroing-rollout, gradient, relevance,
              integrated-gradients, globenc, alti, decompx, logits (docs/how-to/causes.md says what each means)
     answer   for methods that are about an answer: a token (a masked or causal language model) or a label (a classifier), by name or
              number; the model's own first choice unless given
 
-    `trace.weights` is [layer, head, query, key]; one head where heads are not told apart, one layer where layers are not.
-    `trace.quantity` names the quantity, and its `scores` are one number a token.
+    `trace.weights` is [layer, head, query, key]; one head where the method has no separate heads, one layer where it has no
+    separate layers. `trace.quantity` names the quantity, and its `scores` are one number for each token.
     """
     check_model(model)
     known = chosen_method(method)
@@ -60,19 +60,19 @@ def attribute_sides(model: Model, sides: Sides, name: str, method: Method, answe
 
 
 def subject_of(model: Model, sides: Sides, answer: str | int | None, *, needed: bool) -> Subject:
-    """The text with its answer: asked for where the method is about one, or where one was given; otherwise where the model has one."""
+    """The text with its answer: always where `needed` or where an answer is given; otherwise only where the model answers this text."""
     question: AnsweredText | None = None
     if needed or answer is not None:
         question = ask(model, sides, answer)
     elif _answers(model, sides):
         question = ask(model, sides)
     inputs = text_inputs(model, sides) if question is None else question.inputs
-    first = 0 if "encoder" in model.layout.stacks else len(sides.source) - 1
-    return Subject(model, inputs, first if question is None else question.answer.position, question)
+    default_position = 0 if "encoder" in model.layout.stacks else len(sides.source) - 1
+    return Subject(model, inputs, default_position if question is None else question.answer.position, question)
 
 
 def _answers(model: Model, sides: Sides) -> bool:
-    """Whether this model answers this text without being told how: it was opened with its head, and a masked one meets its mask."""
+    """Whether the model was opened with its head and answers this text; a masked language model needs a mask in it."""
     kind = type(model.hf).__name__
     if kind.endswith("ForMaskedLM"):
         return getattr(model.tokenizer, "mask_token_id", None) in sides.source.ids
@@ -102,7 +102,7 @@ def trace_of(subject: Subject, sides: Sides, name: str, method: Method, outcome:
         key_text=sides.source,
         layers=numbers if len(maps) == len(numbers) else numbers[-1:],
         weights_by_layer=tuple(maps.astype(np.float32)),
-        why_missing="this trace holds {name} of no kind: it is " + method.name + ", not attention",
+        why_missing="this trace holds " + method.name + ", not attention",
     )
     about: TraceFacts = {
         "model": model.name,

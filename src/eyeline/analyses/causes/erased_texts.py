@@ -43,26 +43,27 @@ def probabilities(answered: AnsweredText, erased: Sequence[tuple[int, ...]]) -> 
     by_length: dict[int, list[tuple[tuple[int, ...], TokenizedText, int]]] = {}
     mask_id = getattr(answered.model.tokenizer, "mask_token_id", None)
     for positions in distinct:
-        at = answered.answer.position
+        position = answered.answer.position
         if mask_id is not None:
             text = masked_text(answered.text, positions, mask_id, str(answered.model.tokenizer.mask_token))  # type: ignore[union-attr]
         else:
-            text, at = shortened_text(answered.text, positions), at - sum(position < at for position in positions)
-        by_length.setdefault(len(text), []).append((positions, text, at))
-    known: dict[tuple[int, ...], float] = {}
+            text, position = shortened_text(answered.text, positions), position - sum(other < position for other in positions)
+        by_length.setdefault(len(text), []).append((positions, text, position))
+    results: dict[tuple[int, ...], float] = {}
     for length, variants in by_length.items():
         step = max(1, TOGETHER // length)
         for first in range(0, len(variants), step):
             part = variants[first : first + step]
-            known |= dict(zip((positions for positions, _, _ in part), _run(answered, [(text, at) for _, text, at in part]), strict=True))
-    return [known[tuple(sorted(positions))] for positions in erased]
+            computed = _run(answered, [(text, position) for _, text, position in part])
+            results |= dict(zip((positions for positions, _, _ in part), computed, strict=True))
+    return [results[tuple(sorted(positions))] for positions in erased]
 
 
 def _run(answered: AnsweredText, variants: Sequence[tuple[TokenizedText, int]]) -> list[float]:
-    """Texts of one length, so that none is padded."""
+    """The probability of the answer for each text, read at its position. All texts have one length, so that none is padded."""
     hf = answered.hf
     inputs = batch_inputs(answered.model.hf, [Sides(text) for text, _ in variants], 0)
     with EvaluationMode(hf).for_a_pass(), torch.inference_mode():
         logits = hf(**inputs, **no_cache(hf)).logits
-    rows = [replace(answered.answer, position=at).probability(logits[i : i + 1])[0] for i, (_, at) in enumerate(variants)]
+    rows = [replace(answered.answer, position=position).probability(logits[i : i + 1])[0] for i, (_, position) in enumerate(variants)]
     return [float(row) for row in rows]

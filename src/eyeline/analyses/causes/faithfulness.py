@@ -1,4 +1,4 @@
-"""How faithful each quantity is to a model's answers over a corpus: the tokens that it ranks first are erased, or left alone."""
+"""How faithful each quantity is to a model's answers over a corpus: the tokens that it ranks first are erased, or all others are."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from eyeline.models.model import Model
 from eyeline.models.objective import check_one_answer
 from eyeline.results.table import Table
 
-#: Where tokens are taken away one share after the other (AOPC).
+#: The shares of tokens that are erased in turn (AOPC).
 DECILES = tuple(tenth / 10 for tenth in range(1, 11))
 RANDOM = "random"
 #: Longer texts are left out: every method runs the model on each text many times.
 LONGEST, FEWEST = 128, 3
 #: Too slow for a corpus unless they are named: a maximum flow for every pair of tokens.
 SLOW = ("flow",)
-#: Asks nothing of a model but an answer, and takes long to try.
+#: Works for every model that answers, and is slow to try.
 NEVER_REFUSED = ("integrated-gradients",)
 COLUMNS = ("comprehensiveness", "sufficiency", "aopc")
 
@@ -38,9 +38,9 @@ COLUMNS = ("comprehensiveness", "sufficiency", "aopc")
 class Faithfulness(Statistic):
     """Comprehensiveness, sufficiency and AOPC of each quantity, beside those of a random order.
 
-    The answer is the model's own: the label of a classifier, the token behind a text (decoders), or the token at one mask, put on a token
-    that is drawn by seed and text (masked language models). Erased tokens are replaced by the mask token; a tokeniser without one loses
-    them. Sources: DeYoung et al. 2020; Samek et al. 2017.
+    The answer is the model's own: the label of a classifier, the token after a text (decoders), or the token at one mask, put on a token
+    that is drawn by seed and text (masked language models). Erased tokens are replaced by the mask token, or removed where the tokeniser
+    has none. Sources: DeYoung et al. 2020; Samek et al. 2017.
 
     methods   the quantities (names of `el.attribute`); all that the model allows but flow, unless given
     longest   longer texts are left out, and counted
@@ -71,7 +71,7 @@ class Faithfulness(Statistic):
         return fresh
 
     def prepare(self, model: Model, seed: int) -> None:
-        """Find out which methods this model allows; one that was named and is refused is an error."""
+        """Find the methods that this model allows; one that the user named and the model refuses is an error."""
         check_one_answer(model)
         model_with_head(model)
         self._model, self._seed = model, seed
@@ -90,20 +90,23 @@ class Faithfulness(Statistic):
         self._allowed = tuple(name for name in wanted if name not in self.refused)
 
     def update(self, rows: Rows, batch: Batch) -> None:
-        """Nothing is made of attention alone: see finish."""
+        """Rows are not used: `finish` runs the model on the batch."""
 
     def finish(self, batch: Batch) -> None:
         if self._model is None:
-            raise RuntimeError("Faithfulness is fed by el.analyse, which gives it the model.")
+            raise RuntimeError("Faithfulness runs within el.analyse, which gives it the model.")
         for sides in batch.sides:
             n_plain = sum(not special for special in sides.source.special)
             if len(sides.source) > self.longest or n_plain < FEWEST:
                 self.leave_out(1)
                 continue
-            self._take(self._model, self._with_question(self._model, sides))
+            self._add_text(self._model, self._with_question(self._model, sides))
 
     def _with_question(self, model: Model, sides: Sides) -> Sides:
-        """For a masked language model, a mask on a token that is drawn by seed and text alone: parts of a corpus as the whole."""
+        """The text; for a masked language model with a mask on one token.
+
+        The token is drawn by seed and text alone, so that a part of a corpus has the same masks as the whole.
+        """
         mask_id = getattr(model.tokenizer, "mask_token_id", None)
         hf = model_with_head(model)
         text = sides.source
@@ -113,17 +116,17 @@ class Faithfulness(Statistic):
             raise ModelError(f"The tokeniser of {model.name} has no mask token.", "A masked language model answers at one.")
         plain = [i for i, special in enumerate(text.special) if not special]
         if not plain:
-            raise TextError("A text without a token of its own.", "There is nothing to mask.")
+            raise TextError("The text has only special tokens.", "There is nothing to mask.")
         position = random.Random(f"{self._seed} {text.ids}").choice(plain)  # noqa: S311 - seeded, not a secret
         return Sides(masked_text(text, [position], mask_id, str(model.tokenizer.mask_token)))  # type: ignore[union-attr]
 
-    def _take(self, model: Model, sides: Sides) -> None:
+    def _add_text(self, model: Model, sides: Sides) -> None:
         subject = subject_of(model, sides, None, needed=True)
         answered = subject.answered
         allowed = candidates(answered)
         scores = {name: self._scores(name, subject, sides) for name in self._allowed}
-        drawn = random.Random(f"{self._seed} random {answered.text.ids}")  # noqa: S311
-        scores[RANDOM] = np.array([drawn.random() for _ in range(len(answered.text))])
+        draw = random.Random(f"{self._seed} random {answered.text.ids}")  # noqa: S311
+        scores[RANDOM] = np.array([draw.random() for _ in range(len(answered.text))])
         for name, sums in erasure_scores(answered, scores, allowed).items():
             self.add(SumKey("all", 0, self.name, (name,)), np.array([[*sums, *(value**2 for value in sums), 1.0]]), range(1))
 

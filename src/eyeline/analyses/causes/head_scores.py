@@ -1,4 +1,4 @@
-"""What the heads of a decoder do on repeated random tokens: look at the token before, at copies, behind copies; and whether they copy."""
+"""Scores of decoder heads on repeated random tokens: attention to the token before, to copies and to tokens after copies; copying."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def head_scores(model: Model, ids: Sequence[int] | None = None, *, length: int =
     """A row for each head of a decoder: layer, head, previous, duplicate, induction, copying.
 
     previous, duplicate, induction   the share of the head's attention on the token before, on earlier copies of the token, and on the
-                                     tokens behind such copies
+                                     tokens after such copies
     copying                          Σ λ / Σ |λ| of its OV circuit: 1 where it raises what it reads, −1 where it lowers it; nan where the
-                                     projections cannot be had as matrices
+                                     projections are not known as matrices
 
     ids      the tokens to read; unless given, `length` random tokens, twice
     Sources: Olsson et al. 2022; Elhage et al. 2021.

@@ -26,7 +26,7 @@ from eyeline.text.corpora.corpus import Corpus, Item
 
 #: Orders in which heads are drawn at random for the pruning curve.
 RANDOM_ORDERS = 2
-#: The sums of the pruning curve lie here inside a run's folder while it is measured.
+#: The folder, inside that of the run, that holds the sums of the pruning curve while it is measured.
 PRUNING = "pruning"
 
 

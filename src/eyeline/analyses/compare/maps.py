@@ -18,10 +18,10 @@ from eyeline.text.tokenized import TokenizedText
 def same_tokens(first: Sides, second: Sides) -> bool:
     """Whether two models read a text as the same tokens."""
 
-    def of(sides: Sides) -> tuple[Any, ...]:
+    def tokens_of(sides: Sides) -> tuple[Any, ...]:
         return sides.source.tokens, sides.source.ids, sides.target and sides.target.tokens
 
-    return of(first) == of(second)
+    return tokens_of(first) == tokens_of(second)
 
 
 def weights_of(model: Model, sides: Sequence[Sides], chosen: dict[str, tuple[int, ...]]) -> list[dict[str, Stack]]:
@@ -37,7 +37,7 @@ def weights_of(model: Model, sides: Sequence[Sides], chosen: dict[str, tuple[int
 
 
 def aligned(first: Stack, second: Stack, level: str) -> tuple[np.ndarray, np.ndarray] | None:
-    """[layer, head, query, key] of both over the same queries and keys; None where the text reads differently."""
+    """[layer, head, query, key] of both over the same queries and keys; None where the two models find different words."""
     if level == "token":
         return first.weights, second.weights
     texts = [(stack.query_text, stack.key_text) for stack in (first, second)]

@@ -77,19 +77,19 @@ def compare(
     space_steps = [1 + STEPS_OF_A_STACK["fitted"] * len(model.layout.stacks) for model in (first, second)]
     steps = Steps(progress, 1 + (sum(space_steps) if spaces and recorded else 0))
     report = steps.begin("comparing")
-    pairs, both, counts = _read_both(first, second, corpus, limit, longest, seed)
+    pairs, shared, counts = _read_both(first, second, corpus, limit, longest, seed)
     level = "token" if all(same_tokens(a, b) for a, b in pairs) else "word"
     sums = _distances(first, second, pairs, chosen, level, counts, _within(report, 0, len(pairs)))
     given: dict[str, Any] = {"max_tokens": longest, "seed": seed}
     given["layers"] = sorted({layer for numbers in chosen.values() for layer in numbers})
     means_first, means_second = (
-        _means(model, analyse(model, both, [AverageAttention(), Entropy()], progress=_pass(report, number, len(pairs)), **given))
+        _means(model, analyse(model, shared, [AverageAttention(), Entropy()], progress=_pass(report, number, len(pairs)), **given))
         for number, model in enumerate((first, second), start=1)
     )
     space_pair: tuple[Space, Space] | None = None
     if spaces and recorded:
         a, b = (
-            joint_space(model, both, progress=steps.nested(step, n_steps), **given)
+            joint_space(model, shared, progress=steps.nested(step, n_steps), **given)
             for step, model, n_steps in zip(("first_space", "second_space"), (first, second), space_steps, strict=True)
         )
         space_pair = (a, b)
@@ -108,7 +108,7 @@ def compare(
 
 
 def _notices(first: Model, second: Model, pairs: Sequence[tuple[Sides, Sides]]) -> tuple[str, ...]:
-    """What a reader must know of the two models, each by its name, and of how they read these texts."""
+    """The notices of both models, and of how they read these texts, each after the name of its model."""
     both = zip((first, second), zip(*pairs, strict=True), strict=True)
     every = [(model.name, (*model.notices, *unknown_notices([side.source for side in sides], model.tokenizer))) for model, sides in both]
     return tuple(f"{name}: {notice}" for name, notices in every for notice in notices)
@@ -120,7 +120,7 @@ def _within(report: ReportStep, number: int, n_texts: int) -> ReportStep:
 
 
 def _pass(report: ReportStep, number: int, n_texts: int) -> ReportProgress:
-    """The same for an analysis."""
+    """The same, as the `progress` of an analysis."""
     within = _within(report, number, n_texts)
     return lambda progress: within(progress.done, progress.of, progress.tokens)
 
@@ -131,7 +131,7 @@ def _in_common(first: Model, second: Model, layers: Iterable[int] | None) -> tup
     if not stacks:
         raise ModelError(
             f"{first.name} has {', '.join(first.layout.stacks)} attention, {second.name} has {', '.join(second.layout.stacks)}.",
-            "They have none in common, so that no head can be compared.",
+            "They have none in common, so no head can be compared.",
         )
     wanted = None if layers is None else list(layers)
     chosen: dict[str, tuple[int, ...]] = {}
@@ -143,7 +143,7 @@ def _in_common(first: Model, second: Model, layers: Iterable[int] | None) -> tup
             if own[layer] != other[layer]:
                 raise ModelError(
                     f"Layer {layer} of the {name} has {own[layer]} heads in {first.name} and {other[layer]} in {second.name}.",
-                    "Heads can be compared where there are as many: choose other layers, or models of one shape.",
+                    "Only layers with the same number of heads can be compared: choose other layers, or models of one shape.",
                 )
         if numbers:
             chosen[name] = numbers
@@ -168,7 +168,7 @@ def _in_common(first: Model, second: Model, layers: Iterable[int] | None) -> tup
 def _read_both(
     first: Model, second: Model, corpus: Corpus, limit: int | None, longest: int | None, seed: int
 ) -> tuple[list[tuple[Sides, Sides]], Corpus, Counter[str]]:
-    """What both models can read: as each of them reads it, and as a corpus of its own."""
+    """The documents that both models can read: the tokens of each model, the documents as a corpus, and counts."""
     readers = Preparation(first, longest), Preparation(second, longest)
     counts: Counter[str] = Counter(documents=0, texts=0, tokens=0, unlike=0)
     pairs: list[tuple[Sides, Sides]] = []
@@ -225,7 +225,7 @@ def _distances(
 
 @dataclass(frozen=True)
 class _Means:
-    """What the statistics say of every head of one model: its entropy, and its average attention to each target."""
+    """The entropy of every head of one model, and its average attention to each target."""
 
     entropy: dict[HeadRef, float]
     targets: dict[str, dict[HeadRef, float]]

@@ -49,19 +49,19 @@ class Questions:
 
 @dataclass(frozen=True)
 class _Batch:
-    """The questions of a batch of windows as tensors; candidates stand nearest first, filled up to the most that a question has."""
+    """The questions of a batch of windows as tensors; candidates are sorted nearest first, padded to the most that a question has."""
 
     numbers: np.ndarray  # [question], their indices in the run
     window: torch.Tensor  # [question, 1], its index in the batch
     query: torch.Tensor  # [question, 1], the main word's index in its window
     candidates: torch.Tensor  # [question, candidate], their indices
-    there: torch.Tensor  # [question, candidate], False where filled up
+    there: torch.Tensor  # [question, candidate], False for padding
     right: torch.Tensor  # [question, candidate]
 
 
 @dataclass(frozen=True)
 class Hits:
-    """What was answered of the questions of some windows. right: (direction, layer) → [head, question]; looked: as below"""
+    """Which questions of some windows were answered rightly: the `hits` and `looked` of an AntecedentAttention."""
 
     right: Mapping[tuple[str, int], np.ndarray]
     looked: Mapping[str, bool]
@@ -113,7 +113,7 @@ class AntecedentAttention:
             self.looked[direction] = self.looked[direction] or bool((weights * batch.there[..., None]).any())
 
     def merge(self, hits: Hits, windows: Sequence[int]) -> None:
-        """Take in the answers to the questions of these windows."""
+        """Add the answers to the questions of these windows."""
         order = np.concatenate([np.flatnonzero(self.questions.window == window) for window in windows])
         for key, right in hits.right.items():
             if key not in self.hits:
@@ -152,14 +152,14 @@ class AntecedentAttention:
             right[row, : len(nearest_first)] = torch.tensor([word in question.right for word in nearest_first])
         queries = [words[window][question.mention.main_word] for question, window in zip(questions, windows, strict=True)]
         device = maps.weights.device
-        window_indices, heads = (torch.tensor(values, dtype=torch.long, device=device)[:, None] for values in (windows, queries))
-        return _Batch(numbers, window_indices, heads, candidates.to(device), there.to(device), right.to(device))
+        window_indices, query_indices = (torch.tensor(values, dtype=torch.long, device=device)[:, None] for values in (windows, queries))
+        return _Batch(numbers, window_indices, query_indices, candidates.to(device), there.to(device), right.to(device))
 
 
 def most_attended_candidate(weights: torch.Tensor, there: torch.Tensor) -> torch.Tensor:
-    """The candidate with the greatest weight; of equal ones the first, which is the nearest where candidates stand nearest first.
+    """The candidate with the greatest weight; of equal ones the first, which is the nearest where candidates are sorted nearest first.
 
-    weights: [question, candidate, head]; there: [question, candidate], False for what fills up → [question, head]
+    weights: [question, candidate, head]; there: [question, candidate], False for padding → [question, head]
 
     >>> most_attended_candidate(torch.tensor([[[0.1], [0.2], [0.2], [0.5]]]), torch.tensor([[True, True, True, False]]))
     tensor([[1]])

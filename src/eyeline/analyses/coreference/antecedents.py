@@ -1,7 +1,8 @@
 """Antecedent selection: which earlier mention does a mention refer back to? The questions, and rules that answer them.
 
-Candidates are the main words of the mentions before it: those whose main word stands before its own. A mention is asked about if one of
-them is an antecedent, that is, of its cluster. Every method answers with a main word, which is right if an antecedent has it.
+Candidates are the main words of the mentions before it: those whose main word comes before its own. There is a question for a
+mention if one of them is an antecedent, that is, of its cluster. Every method answers with a main word, which is right if an antecedent
+has it.
 """
 
 from __future__ import annotations
@@ -52,21 +53,23 @@ def nearest(question: Question, words: Sequence[str]) -> int | None:
 
 def head_match(question: Question, words: Sequence[str]) -> int | None:
     """The nearest candidate that is the same word, whatever its case; None, which is never right, where there is none."""
-    return _nearest_of([other for other in question.before if _same_head(question.mention, other, words)])
+    return _nearest_of([other for other in question.before if _same_main_word(question.mention, other, words)])
 
 
 def rule_based(question: Question, words: Sequence[str]) -> int | None:
-    """Four sieves, the earliest that lets a mention through decides, and within it the nearest: the same words; the same main word;
-    agreement in number, gender and person; any mention."""
+    """Four rules in order: the same words; the same main word; agreement in number, gender and person; any mention.
+
+    The answer is the nearest of the mentions that fit the first rule that any mention fits.
+    """
     mention = question.mention
-    for sieve in (_same_words, _same_head, _agree):
-        fitting = [other for other in question.before if sieve(mention, other, words)]
+    for rule in (_same_words, _same_main_word, _agree):
+        fitting = [other for other in question.before if rule(mention, other, words)]
         if fitting:
             return _nearest_of(fitting)
     return _nearest_of(question.before)
 
 
-#: Method → what it answers; words are those of the document.
+#: Method → the function that answers a question, given the words of the document.
 RULES: dict[str, Callable[[Question, Sequence[str]], int | None]] = {
     "nearest": nearest,
     "head match": head_match,
@@ -92,7 +95,7 @@ def _same_words(mention: Mention, other: Mention, words: Sequence[str]) -> bool:
     return _folded(words[mention.start : mention.end + 1]) == _folded(words[other.start : other.end + 1])
 
 
-def _same_head(mention: Mention, other: Mention, words: Sequence[str]) -> bool:
+def _same_main_word(mention: Mention, other: Mention, words: Sequence[str]) -> bool:
     return words[mention.main_word].casefold() == words[other.main_word].casefold()
 
 

@@ -1,4 +1,4 @@
-"""One window in which the best head is right, to be looked at: its words, and what each mention's main word attends to most."""
+"""One window in which the best head is right, as an example: its words, and what each mention's main word attends to most."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from eyeline.results.table import Cell, Table
 from eyeline.text.coreference.read import MarkedCorpus
 
 NAN = float("nan")
-#: More mentions, or more words, than this do not make a picture better.
+#: More different words than this do not make an example better.
 ENOUGH_MENTIONS = 6
 COLUMNS = ("index", "word", "sentence", "mention", "cluster", "attended", "weight", "antecedent", "right")
 
@@ -26,19 +26,19 @@ def choose_example(questions: Questions, right: np.ndarray, corpus: MarkedCorpus
     right: [question]
     """
 
-    def worth(number: int) -> tuple[bool, float, int, int]:
+    def quality(number: int) -> tuple[bool, float, int, int]:
         indices = np.flatnonzero(questions.window == number)
         words = corpus[questions.windows[number].document].words
-        asks = [questions.questions[index] for index in indices]
-        kinds = {words[index].casefold() for question in asks for index in (question.mention.main_word, *question.right)}
+        in_window = [questions.questions[index] for index in indices]
+        different = {words[index].casefold() for question in in_window for index in (question.mention.main_word, *question.right)}
         share = float(right[indices].mean()) if len(indices) else 0.0
-        return len(indices) > 1, share, min(len(kinds), ENOUGH_MENTIONS), -len(questions.windows[number].words)
+        return len(indices) > 1, share, min(len(different), ENOUGH_MENTIONS), -len(questions.windows[number].words)
 
-    return max(range(len(questions.windows)), key=worth)
+    return max(range(len(questions.windows)), key=quality)
 
 
 def example_trace(model: Model, window: Window, layer: int) -> Trace | None:
-    """The attention of that layer on the window, to be looked at; an encoder-decoder model would have to write a text first."""
+    """The attention of that layer on the window; None for an encoder-decoder model, which would have to write a text first."""
     if model.hf.config.is_encoder_decoder:
         return None
     return model.traces([window.text.sources[0]], layers=[layer], keep={"weights"})[0]

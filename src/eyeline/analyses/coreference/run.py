@@ -54,8 +54,8 @@ def coreference(
     """Score every head, and three rules beside it, as a finder of antecedents.
 
     documents     what `read_coreference` read, or the file itself, or a list of MarkedDocument
-    limit         so many documents, chosen at random with the seed
-    max_tokens    documents are read in windows of so many tokens, special ones included, cut between sentences
+    limit         this many documents, chosen at random with the seed
+    max_tokens    documents are read in windows of this many tokens, special ones included, cut between sentences
     first_window  only the first window of each document, as in the paper
     seed          of the limit, and of the halves of the documents on which the held-out head is chosen and scored
     strict        stop at what cannot be used, instead of counting it
@@ -70,7 +70,7 @@ def coreference(
     corpus = _corpus(documents, strict)
     numbers = None if layers is None else list(check_layers_of(model.layout, reading_stack(model), layers))
     options = CoreferenceOptions(limit, max_tokens, first_window, None if numbers is None else tuple(numbers), seed, strict)
-    began = time.monotonic()
+    started = time.monotonic()
     chosen = sample_indices(len(corpus), limit, seed)
     windows, counts = _windows(model, corpus, chosen, max_tokens, first_window, strict)
     questions = Questions.of(windows)
@@ -99,11 +99,11 @@ def coreference(
         counts["mentions_broke"] = counts["mentions"] - len(questions)
         counts["mentions"] = len(questions)
     scores = Scores(questions.type, questions.document, _by_rules(corpus, questions), attention.seen())
-    apart = held_out(scores, seed)
+    held_out_score = held_out(scores, seed)
     best = scores.best_head()
     example = choose_example(questions, scores.of_head(*best), corpus)
     tables = {
-        "coreference": method_table(scores, apart),
+        "coreference": method_table(scores, held_out_score),
         "coreference_heads": head_table(scores),
         "coreference_example": example_table(model, questions, example, best, corpus),
     }
@@ -112,11 +112,11 @@ def coreference(
         counts={**counts, **folded.counts},
         dropped=folded.dropped,
         engine=folded.engine,
-        seconds={"all": round(time.monotonic() - began, 3)},
+        seconds={"all": round(time.monotonic() - started, 3)},
         notices=(*texts.notices(model), *_notices(attention, corpus, counts)),
         coreference=CoreferenceFacts(
             n={name: int((questions.type == name).sum()) for name in TYPES},
-            held_out=_held_out_facts(apart),
+            held_out=_held_out_facts(held_out_score),
             example=ExampleFacts(corpus[questions.windows[example].document].id, best[0], best[1]),
         ),
     )
@@ -169,7 +169,7 @@ def _by_rules(corpus: MarkedCorpus, questions: Questions) -> dict[str, np.ndarra
     words = [corpus[number].words for number in questions.document]
     return {
         method: np.array(
-            [rule(question, of) in question.right for question, of in zip(questions.questions, words, strict=True)], dtype=bool
+            [rule(question, document) in question.right for question, document in zip(questions.questions, words, strict=True)], dtype=bool
         )
         for method, rule in RULES.items()
     }
@@ -202,7 +202,7 @@ def _left_out(counts: Mapping[str, int]) -> list[str]:
     return [f"{counts[name]:,} {what}." for name, what in messages if counts.get(name)]
 
 
-def _held_out_facts(apart: HeldOut | None) -> HeldOutFacts:
-    if apart is None:
+def _held_out_facts(held_out_score: HeldOut | None) -> HeldOutFacts:
+    if held_out_score is None:
         return HeldOutFacts(why="only one document has a mention with an antecedent")
-    return HeldOutFacts(tuple(str(HeadRef("", layer, head)) for layer, head in apart.heads))
+    return HeldOutFacts(tuple(str(HeadRef("", layer, head)) for layer, head in held_out_score.heads))

@@ -17,7 +17,7 @@ NAN = float("nan")
 
 @dataclass(frozen=True)
 class Scores:
-    """What was answered rightly.
+    """Which questions each method and head answered rightly.
 
     types       of each question: [question]
     documents   of each question: [question]
@@ -72,7 +72,7 @@ def held_out(scores: Scores, seed: int) -> HeldOut | None:
     return HeldOut(chosen, right)
 
 
-def method_table(scores: Scores, apart: HeldOut | None) -> Table:
+def method_table(scores: Scores, held_out_score: HeldOut | None) -> Table:
     """method, layer, head, all, pronoun, proper, nominal (per cent right), n."""
     n = len(scores.types)
     rows: list[tuple[Cell, ...]] = []
@@ -80,9 +80,9 @@ def method_table(scores: Scores, apart: HeldOut | None) -> Table:
         rows.append((method, NAN, NAN, *scores.accuracies(right).values(), n))
     best = scores.best_head()
     rows.append(("best head", *best, *scores.accuracies(scores.of_head(*best)).values(), n))
-    if apart is not None:
-        head = apart.heads[0] if apart.heads[0] == apart.heads[1] else (NAN, NAN)
-        rows.append(("best head, held out", *head, *scores.accuracies(apart.right).values(), n))
+    if held_out_score is not None:
+        head = held_out_score.heads[0] if held_out_score.heads[0] == held_out_score.heads[1] else (NAN, NAN)
+        rows.append(("best head, held out", *head, *scores.accuracies(held_out_score.right).values(), n))
     return _table(("method", "layer", "head", *GROUPS, "n"), rows)
 
 

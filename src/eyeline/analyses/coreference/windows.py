@@ -39,7 +39,7 @@ class Windows:
     its own; a sentence with a word that the tokeniser drops, or that fills more than a window, is left out.
 
     counts     documents, windows, tokens, mentions_marked (of the documents), long_sentences, unreadable_sentences, and mentions_outside:
-               those in no window (cut through, in a sentence that was left out, or, with `first`, behind the first window)
+               those in no window (cut through, in a sentence that was left out, or, with `first`, after the first window)
     first      only the first window of each document, as in the paper
     strict     a sentence that must be left out is an error
     """

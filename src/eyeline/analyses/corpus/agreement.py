@@ -1,4 +1,4 @@
-"""Checks that streamed attention equals the model's own maps: before a run, and now and then during it."""
+"""Checks that streamed attention equals the model's own maps: before a run, and again on some batches during it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from eyeline.models.model import Model
 #: How far the sums of the streamed and the dense form may lie apart, for each text of the check; a model in half precision rounds its
 #: own maps.
 AGREE_WITHIN, AGREE_WITHIN_HALF = 1e-3, 2e-2
-#: A check reads at most so many texts and tokens.
+#: The most texts, and the most tokens of each, that a check reads.
 CHECK_TEXTS, CHECK_TOKENS = 4, 256
-#: About one in so many batches of a streamed run is checked again.
+#: A streamed run checks about one batch in RECHECK_EVERY again.
 RECHECK_EVERY = 50
 
 Layers = Mapping[str, tuple[int, ...]]

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 #: The roles that a tokeniser may give to the tokens it adds, in the order in which a token takes its name.
 ROLES = ("cls", "sep", "bos", "eos")
-#: Documents are taken in groups of so many, and batched by length within a group.
+#: How many documents make a group; texts are batched by length within a group.
 GROUP = 256
-#: A GPU takes so many texts at once, and so many tokens for each of so many bytes of its memory.
+#: A batch on a GPU has at most GPU_TEXTS texts, and TOKENS_A_PART tokens for each PART bytes of its memory.
 GPU_TEXTS, TOKENS_A_PART, PART = 1024, 8192, 8 << 30
 
 
@@ -55,14 +55,14 @@ class Batch:
         )
 
     def up_to(self, longest: int) -> Batch:
-        """The texts of at most so many tokens."""
+        """The texts of at most `longest` tokens."""
         kept = [i for i, side in enumerate(self.sides) if max(len(side.source), len(side.target or ())) <= longest]
         if len(kept) == len(self.sides):
             return self
         return Batch(tuple(self.sides[i] for i in kept), self.roles, self.device, self.layers)
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """What `make` gives, made once for the batch: every layer asks for the same."""
+        """The result of `make`, computed once for the batch: every layer needs the same."""
         if key not in self._memo:
             self._memo[key] = make()
         return self._memo[key]  # type: ignore[no-any-return]
@@ -82,7 +82,7 @@ class BatchSize:
 
     @classmethod
     def of(cls, model: Model) -> BatchSize:
-        """By the memory of the model's device: of all of it, not of what is free, so that the same device always gives the same size."""
+        """From the total memory of the model's device, not from what is free, so that the same device always gives the same size."""
         device = model.hf.device
         if device.type != "cuda":
             return cls(tracing.BATCH_TEXTS, tracing.BATCH_TOKENS)
@@ -91,7 +91,7 @@ class BatchSize:
 
     @classmethod
     def of_run(cls, texts: int | None, tokens: int | None) -> BatchSize:
-        """As a run has it that was begun before: its position counts batches of this size. Runs of earlier versions do not say."""
+        """The size with which an interrupted run was started, whose position counts such batches. Earlier versions did not save it."""
         return cls(texts or tracing.BATCH_TEXTS, tokens or tracing.BATCH_TOKENS)
 
 

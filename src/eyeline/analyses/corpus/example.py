@@ -1,4 +1,4 @@
-"""The text of a corpus on which a run's heads are shown, and the question that it is for a masked language model."""
+"""The text of a corpus on which a run's heads are shown, with a mask for a masked language model to answer at."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from eyeline.models.model import Model
 from eyeline.text.corpora.corpus import Document
 from eyeline.text.tokenized import TokenizedText
 
-#: The example that head views show has at most so many tokens; a document of so many characters is long enough to be one.
+#: The most tokens of the example that head views show, and the characters at which a document is long enough for one.
 EXAMPLE_TOKENS, EXAMPLE_CHARACTERS = 48, 80
 
 
 def example_of(model: Model, documents: Iterable[Document], question_seed: int | None = None) -> Trace | None:
-    """The trace of the first document that is worth looking at, or of its beginning; where all are short, of the longest.
+    """The trace of the first document that is long enough, or of its beginning; where all are short, of the longest.
 
-    question_seed   of a run about the model's answers: a masked language model gets a mask for a word, drawn with this seed
+    question_seed   for a run about the model's answers: one word, drawn with this seed, is masked for a masked language model
     """
     longest_first = sorted(documents, key=lambda document: -min(characters(document.item), EXAMPLE_CHARACTERS))
     for document in longest_first:
@@ -35,7 +35,7 @@ def example_of(model: Model, documents: Iterable[Document], question_seed: int |
 
 
 def with_question(text: TokenizedText, mask: str, seed: int) -> str:
-    """The first source of a text with the mask token for one of its words; as it is, where no word is a single token.
+    """The first source of a text with the mask token for one of its words; unchanged where no word is a single token.
 
     >>> text = TokenizedText(("a", "cat"), (0, 1), ("a", "cat"), (0, 0), (False, False), (5, 6), ((0, 1), (2, 5)), ("a cat",))
     >>> with_question(text, "[MASK]", seed=1)

@@ -14,7 +14,7 @@ from eyeline.capture.layer import LayerAttention, LayerScores
 from eyeline.measures.kernels.one_pass import KeySets
 from eyeline.models.model import Model
 
-#: Maps of at most so many tokens are made whole.
+#: Maps of texts with at most this many tokens are computed whole.
 WHOLE = 1024
 
 
@@ -33,18 +33,18 @@ def fold(
     """
     no_maps = not any(statistic.reads_weights(batch) for statistic in statistics)
 
-    def hand(rows: Rows) -> None:
+    def update_all(rows: Rows) -> None:
         for statistic in statistics:
             statistic.update(rows, batch)
 
     def from_scores(scores: LayerScores) -> None:
         if scores.layer in layers[scores.stack]:
             for rows in rows_of_scores(scores, fused=no_maps):
-                hand(rows)
+                update_all(rows)
 
     def from_map(attention: LayerAttention) -> None:
         if attention.layer in layers[attention.stack]:
-            hand(rows_of_map(attention))
+            update_all(rows_of_map(attention))
 
     with torch.inference_mode():
         if streamed:
@@ -59,7 +59,7 @@ def fold(
 def _key_sets(
     model: Model, batch: Batch, statistics: Sequence[Statistic], layers: Mapping[str, tuple[int, ...]]
 ) -> dict[tuple[str, int], KeySets]:
-    """The sets of keys that the statistics ask about, for every layer that counts."""
+    """The sets of keys that the statistics need, for every chosen layer."""
     by_layer: dict[tuple[str, int], KeySets] = {}
     for stack, chosen in layers.items():
         wanted = [sets for statistic in statistics if statistic.from_rows and (sets := statistic.key_sets(batch, stack)) is not None]

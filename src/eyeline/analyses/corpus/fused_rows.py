@@ -13,14 +13,14 @@ from eyeline.errors import TraceError
 from eyeline.measures.kernels.one_pass import OFFSETS, KeySets, RowNumbers, attention
 from eyeline.measures.streamed import entropy_from_keys, fused, weight_at_offset
 
-#: On a GPU, texts of at least so many tokens go through its fused kernel.
+#: On a GPU, texts of at least this many tokens go through its fused kernel.
 FUSED_FROM = 2048
 
 
 @dataclass(frozen=True)
 class FusedRows(Rows):
-    """All rows of one text without padding; `e` and `total` stay empty. The first question asked with sets of keys answers both its masses
-    and, as a by-product, the mean keys that the entropy is made of: one pass of the kernel for both."""
+    """All rows of one text without padding; `e` and `total` stay empty. The first call of `mass` also computes the mean keys, from which
+    the entropy follows: one pass of the kernel for both."""
 
     causal: bool = False
 
@@ -30,7 +30,7 @@ class FusedRows(Rows):
 
     def weights(self) -> torch.Tensor:
         raise TraceError(
-            f"A text of {self.n_rows:,} tokens has no map to look at: it would not fit.", "Use shorter texts for this analysis."
+            f"A text of {self.n_rows:,} tokens has no attention map: it would not fit into memory.", "Use shorter texts for this analysis."
         )
 
     def mass(self, columns: torch.Tensor) -> torch.Tensor:
@@ -63,7 +63,7 @@ class FusedRows(Rows):
 
     def _pair(self) -> tuple[torch.Tensor, torch.Tensor]:
         if self.queries is None or self.keys is None:
-            raise RuntimeError("fused rows are made of queries and keys")
+            raise RuntimeError("fused rows need queries and keys")
         return self.queries, self.keys
 
 
@@ -80,23 +80,23 @@ class KernelRows(Rows):
     @property
     def _scores(self) -> LayerScores:
         if self.scores is None:
-            raise RuntimeError("kernel rows are made of scores with numbers")
+            raise RuntimeError("kernel rows need scores with numbers")
         return self.scores
 
     @property
     def _numbers(self) -> RowNumbers:
         if self._scores.numbers is None:
-            raise RuntimeError("kernel rows are made of scores with numbers")
+            raise RuntimeError("kernel rows need scores with numbers")
         return self._scores.numbers
 
     def weights(self) -> torch.Tensor:
-        raise TraceError("These rows were made without a map.", "Give the statistic needs_weights = True.")
+        raise TraceError("These rows were computed without a map.", "Give the statistic needs_weights = True.")
 
     def mass(self, columns: torch.Tensor) -> torch.Tensor:
         named = self._sets(columns)
         if named is not None:
             return self._numbers.shares[..., named]
-        scores = self._scores  # sets that no statistic named before the pass: another one, whose output nobody needs
+        scores = self._scores  # no statistic named these sets before the pass, so another one is needed
         sets = KeySets.of([columns], scores.keys.dtype)
         numbers = attention(scores.queries, scores.keys, scores.keys, scores.mask, scores.scale, scores.causal, sets)[1]
         return numbers.shares[..., : sets.n]

@@ -25,13 +25,13 @@ from eyeline.models.model import Model
 from eyeline.results.facts import AnalyseOptions, EngineFacts, RunFacts
 from eyeline.text.corpora.corpus import Document
 
-#: Seconds between two writings of the sums.
+#: Seconds after which the sums are written again.
 SAVE_EVERY = 30.0
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run does, from its beginning to its end. total: of documents, where that is known."""
+    """What does not change during a run. total: how many documents there are, where that is known."""
 
     model: Model
     preparation: Preparation
@@ -98,7 +98,7 @@ class Loop:
                 yield *current, ahead.result()
 
     def _not_done(self, documents: Iterator[Document]) -> Iterator[tuple[int, list[Document]]]:
-        """The groups that are not done yet, each with its index; several together where a batch holds the texts of several."""
+        """The groups that are not done yet, each with its index; several at once where a batch holds the texts of several."""
         number = self.start.done[0]
         for _ in itertools.islice(documents, number * GROUP):  # these are done
             pass
@@ -130,14 +130,14 @@ class Loop:
                 raise
 
     def _keep(self, done: tuple[int, int]) -> None:
-        """Take the time, and write the sums now and then."""
+        """Update the seconds, and write the sums every SAVE_EVERY seconds."""
         self.seconds = time.monotonic() - self._started
         if self.folder is not None and time.monotonic() - self._saved > SAVE_EVERY:
             self.save(done)
             self._saved = time.monotonic()
 
     def _report(self, number: int, documents: int, tokens_read: int, share: float) -> None:
-        """So much of the documents of this group is done."""
+        """Report that this share of the documents of a group is done."""
         if self.progress is not None:
             tokens = self.counts["tokens"] - int(tokens_read * (1 - share))
             self.progress(Progress("documents", number * GROUP + int(documents * share), self.total, tokens, self.seconds))
@@ -205,12 +205,12 @@ class LoopOfWorkers(Loop):
         shards = (DocumentShard(number, tuple(group), self.streamed) for number, group in groups)
         retries = self.retries - schedule.retries
         for outcome in schedule.results(shards):
-            self._take(outcome)
+            self._add(outcome)
             self._merged += 1
             self.retries = retries + schedule.retries
             self._keep((self._merged, 0))
 
-    def _take(self, outcome: ShardOutcome[ShardSums]) -> None:
+    def _add(self, outcome: ShardOutcome[ShardSums]) -> None:
         """Add the sums of a shard."""
         if outcome.sums is not None:
             for statistic, state in zip(self.statistics, outcome.sums.states, strict=True):

@@ -1,4 +1,4 @@
-"""Runs over the parts of a corpus, merged into the run over all of it: made on several machines, say, or on several days."""
+"""Runs over the parts of a corpus, merged into the run over all of it: for example from several machines, or from several days."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from eyeline.storage.records import to_json
 
 
 def merge_runs(folders: Sequence[str | Path], own: Sequence[type[Statistic]] = ()) -> Run:
-    """The run that the texts of all these runs together give: their sums are added, and the tables made of them anew.
+    """The run over the texts of all these runs: their sums are added, and the tables computed from the sums.
 
     folders   finished runs of `eyeline analyse`, of one model with the same options and analyses, each of another part of the corpus
     own       the classes of your own statistics, where the runs have some

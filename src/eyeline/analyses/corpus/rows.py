@@ -19,8 +19,8 @@ class Rows:
     texts, heads       which of the batch's texts and of the layer's heads
     n_queries, n_keys  the true lengths of these texts
     e, total, lse      exp(s − max) [text, head, row, key], its sum [text, head, row, 1], and log Σ exp s [text, head, row]
-    visible            how many keys each row may look at: [text, row]
-    queries, keys      [text, head, row, dim], [text, head, key, dim] and their scale, where the entropy can be had from them
+    visible            how many keys each row may attend to: [text, row]
+    queries, keys      [text, head, row, dim], [text, head, key, dim] and their scale, where the entropy can be computed from them
     """
 
     stack: str
@@ -62,13 +62,13 @@ class Rows:
         sets = columns[:, None, : self.e.shape[3]].to(self.e.dtype).expand(-1, self.e.shape[1], -1, -1)
         if self.keys is None or "mean_keys" in self._known:
             return (self.e @ sets) * self.inverse
-        # one pass over the exponentials for both: the entropy, which is made of the mean keys, is mostly asked for too
+        # one pass over the exponentials for both: the entropy, which needs the mean keys, is usually computed as well
         both = (self.e @ torch.cat([sets, self.keys], -1)) * self.inverse  # [text, head, row, set and dim]
         self._known["mean_keys"] = both[..., sets.shape[-1] :]
         return both[..., : sets.shape[-1]]
 
     def at_offset(self, offset: int) -> torch.Tensor:
-        """The attention that each row gives to the key `offset` places on, 0 where there is none: [text, head, row]."""
+        """The attention that each row gives to the key at this offset from it, 0 where there is none: [text, head, row]."""
         weights = torch.zeros(self.e.shape[:3], dtype=self.e.dtype, device=self.e.device)
         band = self.e.diagonal(self.first + offset, 2, 3)  # [text, head, row]; a negative diagonal begins further down
         begin = max(0, -(self.first + offset))
@@ -106,7 +106,7 @@ def precise(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def keys_seen(weights: torch.Tensor, mask: torch.Tensor | None, stack: str, n_keys: Sequence[int], first: int = 0) -> torch.Tensor:
-    """The keys that each row of a map [text, head, row, key] may look at: what the mask leaves, padding never. → [text, row, key]"""
+    """The keys that each row of a map [text, head, row, key] may attend to: those that the mask leaves, no padding. → [text, row, key]"""
     batch, _, n_rows, width = weights.shape
     positions = torch.arange(width, device=weights.device)
     inside = positions < numbers_on(weights.device, tuple(n_keys))[:, None]  # [text, key]
@@ -132,7 +132,7 @@ def rows_of_map(attention: LayerAttention) -> Rows:
         n_queries=attention.n_queries,
         n_keys=attention.n_keys,
         e=weights,
-        total=torch.ones_like(weights[..., :1]),  # a sink takes its share: those rows sum to less than 1, and that is the truth
+        total=torch.ones_like(weights[..., :1]),  # not renormalised: where a sink takes a share, rows sum to less than 1
         lse=None,
         visible=seen.sum(-1),
     )

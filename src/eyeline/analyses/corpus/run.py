@@ -1,4 +1,4 @@
-"""A corpus through a model into statistics: in fixed batches, so that a run that was killed goes on to the same numbers."""
+"""A corpus through a model into statistics: in fixed batches, so that an interrupted run gives the same numbers when it is resumed."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ def analyse(
     model       an open model, or the name of one; workers open it again by its name
     corpus      what read_corpus opened, or a list of texts, pairs or word lists
     statistics  what to measure; without it everything that `eyeline analyse` measures
-    limit       so many documents, chosen at random with the seed; of pairs, so many segments
+    limit       this many documents, chosen at random with the seed; with `pairs`, this many segments
     max_tokens  longer documents are skipped and counted; the model's own limit always holds
     pairs       build the paper's segments of two parts, of `max_tokens` tokens (128)
     window      cut longer documents into windows instead of skipping them
-    folder      where the sums are kept while the run goes on; with `resume`, go on from what is there; with `overwrite`, begin anew
+    folder      where the sums are kept while the run goes on; with `resume`, continue from there; with `overwrite`, start again
     engine      where: "local" (this process), "processes", "ray", or el.Ray(workers=8, …). The numbers do not depend on how many workers
                 there are; those of the local engine are the same but for the order of additions (1e-9)
     progress    called after each batch, or shard (`analyses.progress`)
@@ -105,8 +105,8 @@ def analyse(
         if tally.documents:
             loop.counts["no_pair"], loop.counts["paired_documents"] = tally.without, tally.documents
         finished = _finish(loop, statistics_run, left_out)
-        asks = any(statistic.about_answers for statistic in ready)
-        return Run(*finished, example=example_of(model, itertools.islice(corpus, GROUP), question_seed=seed if asks else None))
+        about_answers = any(statistic.about_answers for statistic in ready)
+        return Run(*finished, example=example_of(model, itertools.islice(corpus, GROUP), question_seed=seed if about_answers else None))
 
 
 def _prepared(model: Model, statistics: Sequence[Statistic], seed: int) -> tuple[list[Statistic], dict[str, str]]:

@@ -1,4 +1,4 @@
-"""Rows made from queries and keys, in blocks: several short texts at once, or a part of a long one."""
+"""Rows computed from queries and keys, in blocks: several short texts at once, or a part of a long one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BLOCK_CPU, BLOCK_GPU = 1 << 20, 1 << 27
 
 
 def rows_of_scores(scores: LayerScores, block: int | None = None, *, fused: bool = True) -> Iterator[Rows]:
-    """A layer's rows in blocks, made from queries and keys: several short texts at once, or a few rows and heads of a long one.
+    """A layer's rows in blocks, computed from queries and keys: several short texts at once, or a few rows and heads of a long one.
 
     fused: a long text on a GPU may come through its fused kernel, as rows without weights
     """
@@ -47,7 +47,7 @@ def _rows(scores: LayerScores, texts: range, heads: range, first: int, last: int
     t, h = slice(texts.start, texts.stop), slice(heads.start, heads.stop)
     end = max(scores.n_keys[t])
     if scores.causal:
-        end = min(end, last)  # nobody in these rows looks further
+        end = min(end, last)  # no row of this block sees a later key
     queries = precise(scores.queries[t, h, first:last])  # [text, head, row, dim]
     keys = precise(_of_heads(scores.keys[t, :, :end], heads, scores.queries.shape[1]))  # [text, head, key, dim]
     logits = (queries * scores.scale) @ keys.transpose(2, 3)  # [text, head, row, key]
@@ -83,7 +83,7 @@ def _of_heads(keys: torch.Tensor, heads: range, n_heads: int) -> torch.Tensor:
 
 
 def _hide(logits: torch.Tensor, scores: LayerScores, t: slice, h: slice, first: int, last: int, end: int) -> tuple[torch.Tensor, bool]:
-    """Hide what the mask hides, in place; how many keys each row sees [text, row], and whether the mask also adds to the scores (ALiBi)."""
+    """Apply the mask in place. Returns how many keys each row sees [text, row], and whether the mask also adds to the scores (ALiBi)."""
     lengths = numbers_on(logits.device, scores.n_keys[t])[:, None]  # [text, 1]
     positions = torch.arange(first, last, device=logits.device)
     if scores.mask is None:

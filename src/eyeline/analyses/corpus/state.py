@@ -1,4 +1,4 @@
-"""The sums of a run that is under way: saved whole, continued by --resume, refused when they belong to something else."""
+"""The sums of an unfinished run: saved as a whole, continued by --resume, refused where model, corpus or options differ."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Position:
     """How far a run is.
 
     done       groups of documents, and batches of the group after them
-    counts     of what has been folded; seconds: how long that took
+    counts     of the documents, texts and tokens folded so far; seconds: how long that took
     streamed   whether maps are never formed; None where it is not known yet
     complete   whether nothing is left to fold
     broke      document → why it was left out, after it broke the worker that read it; retries: shards that were folded again
-    texts, tokens   of a batch at most: a run goes on with the batches that it began with; None in runs of earlier versions
+    texts, tokens   the limits of a batch: a resumed run keeps those that it started with; None in runs of earlier versions
     """
 
     done: tuple[int, int]
@@ -52,7 +52,7 @@ class Position:
 
 @dataclass(frozen=True)
 class SavedState:
-    """The statistics as they were saved, what they are the statistics of, and how far the run was."""
+    """The saved statistics, the facts of their run, and how far it was."""
 
     statistics: list[Statistic]
     facts: RunFacts
@@ -61,7 +61,7 @@ class SavedState:
 
 @contextmanager
 def only_run(folder: Path) -> Iterator[None]:
-    """Hold the folder: a second run into it is refused. The system releases it when the process ends, however it ends."""
+    """Lock the folder: a second run into it is refused. The system releases the lock when the process ends, however it ends."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         lock = filelock.FileLock(folder / LOCK)
@@ -78,13 +78,13 @@ def only_run(folder: Path) -> Iterator[None]:
 
 
 def save_state(folder: Path, statistics: Sequence[Statistic], facts: RunFacts, position: Position) -> None:
-    """Write the sums of every statistic, and what they are the sums of."""
+    """Write the sums of every statistic, with the facts of the run."""
     arrays = {f"{statistic.name}/{name}": values for statistic in statistics for name, values in statistic.state().items()}
     write_sealed(folder / FILE, STATE, {"facts": facts_to_json(facts), "position": to_json(position)}, arrays)
 
 
 def remove_state(folder: Path) -> None:
-    """Forget the sums that a folder holds. A finished run there stays until the new one is saved."""
+    """Delete the sums that a folder holds. A finished run there stays until the new one is saved."""
     try:
         (folder / FILE).unlink(missing_ok=True)
     except OSError as error:
@@ -116,11 +116,11 @@ def load_state(folder: Path, statistics: Sequence[Statistic]) -> SavedState | No
 def check_same(folder: Path, saved: RunFacts, now: RunFacts) -> None:
     """Refuse to continue with sums of another corpus, model or options."""
     for name, before, after, hint in (
-        ("corpus", saved.corpus, now.corpus, "The corpus has changed since the run began."),
-        ("model", saved.model, now.model, "The run was begun with another model, or its weights have changed."),
-        ("options", saved.options, now.options, "The run was begun with other options."),
-        ("statistics", saved.statistics, now.statistics, "The run was begun for other analyses."),
+        ("corpus", saved.corpus, now.corpus, "The corpus has changed since the run was started."),
+        ("model", saved.model, now.model, "The run was started with another model, or its weights have changed."),
+        ("options", saved.options, now.options, "The run was started with other options."),
+        ("statistics", saved.statistics, now.statistics, "The run was started for other analyses."),
     ):
-        then, today = (json.dumps(to_json(value), sort_keys=True) for value in (before, after))
-        if then != today:
-            raise StorageError(f"{folder}: {hint}", f"{name} then: {then}", f"{name} now:  {today}", "Start anew in another folder.")
+        saved_json, current_json = (json.dumps(to_json(value), sort_keys=True) for value in (before, after))
+        if saved_json != current_json:
+            raise StorageError(f"{folder}: {hint}", f"{name} then: {saved_json}", f"{name} now:  {current_json}", "Use another folder.")

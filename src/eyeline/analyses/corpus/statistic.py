@@ -1,4 +1,4 @@
-"""What every statistic is: sums that are fed rows of attention, can be added to each other, saved, and read out as tables."""
+"""The base class of every statistic: sums over rows of attention that can be merged, saved, and turned into tables."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
 
 #: The sum that counts the texts that a statistic leaves out.
 LEFT_OUT = SumKey("all", 0, "left_out", ("texts",))
-#: So many sums wait on a device at most.
+#: The most sums that wait on a device.
 MOST_WAITING = 4096
 
 
 class Statistic(ABC):
-    """A number for each head that a corpus adds up to.
+    """Sums over a corpus, and the tables that follow from them.
 
-    To write one, give it a `name`, and write `update` and `result`; a statistic whose __init__ takes arguments also says them in `options`.
+    To write one, give it a `name`, and write `update` and `result`; if its __init__ takes arguments, `options` returns them.
     All that it holds is sums in float64, so that merging is addition: parts merged equal the whole, in any order, an empty one changes
     nothing, and its state is the sums themselves.
     """
 
     name: ClassVar[str]
-    #: Whether it is fed rows; one that runs the model itself, in `finish`, is not.
+    #: Whether `update` uses rows; False for a statistic that runs the model itself, in `finish`.
     from_rows: ClassVar[bool] = True
     #: Whether it calls `rows.weights()`, which rows of long texts through a fused kernel do not have.
     needs_weights: bool = False
 
-    #: Whether it is about the model's answers: the example of a run then asks for one.
+    #: Whether it is about the model's answers: the example of a run then has a mask to answer at.
     about_answers: ClassVar[bool] = False
 
     def __init__(self) -> None:
@@ -49,11 +49,11 @@ class Statistic(ABC):
 
     @abstractmethod
     def update(self, rows: Rows, batch: Batch) -> None:
-        """Take in some rows of one layer. A text's rows may come in any number of pieces."""
+        """Add some rows of one layer. The rows of a text may come in any number of pieces."""
 
     @abstractmethod
     def result(self) -> dict[str, Table]:
-        """The tables that the sums make: name → table. An empty statistic gives empty tables."""
+        """The tables that follow from the sums: name → table. An empty statistic gives empty tables."""
 
     @property
     def sums(self) -> dict[SumKey, np.ndarray]:
@@ -66,7 +66,7 @@ class Statistic(ABC):
         return self.needs_weights
 
     def key_sets(self, batch: Batch, stack: str) -> torch.Tensor | None:
-        """The sets of keys that `update` asks about, [text, key, set]: named before the pass, their masses come with a layer's output."""
+        """The sets of keys that `update` needs, [text, key, set]: named before the pass, their masses come with a layer's output."""
         return None
 
     def options(self) -> dict[str, object]:
@@ -113,7 +113,7 @@ class Statistic(ABC):
         return int(self.sums[LEFT_OUT][0]) if LEFT_OUT in self.sums else 0
 
     def merge(self, other: Statistic) -> None:
-        """Take in the sums of another statistic of the same kind and options."""
+        """Add the sums of another statistic of the same kind and options."""
         if type(other) is not type(self) or other.options() != self.options():
             raise TraceError(
                 f"{other.name} with options {other.options()} cannot be merged into {self.name} with options {self.options()}.",
@@ -134,10 +134,10 @@ class Statistic(ABC):
         return restored
 
     def add(self, key: SumKey, values: np.ndarray | torch.Tensor, heads: range) -> None:
-        """Add values [head of `heads`, …] to a sum; heads not seen yet stand at zero. Tensors wait for `settle`."""
+        """Add values [head of `heads`, …] to a sum; heads not seen yet are zero. Tensors wait for `settle`."""
         if isinstance(values, torch.Tensor):
             self._on_device.append((key, heads, values))
-            if not values.is_cuda or len(self._on_device) >= MOST_WAITING:  # nothing is gained by waiting
+            if not values.is_cuda or len(self._on_device) >= MOST_WAITING:  # a CPU gains nothing by waiting
                 self.settle()
             return
         size = heads.stop
@@ -149,7 +149,7 @@ class Statistic(ABC):
         self._sums[key][heads.start : heads.stop] += values
 
     def settle(self) -> None:
-        """Take in what was added on a device, in the order in which it came: one copy for many batches, so that a GPU seldom waits."""
+        """Add the sums that wait on a device, in the order in which they came: one copy for many batches, so that a GPU seldom waits."""
         waiting, self._on_device = self._on_device, []
         if not waiting:
             return

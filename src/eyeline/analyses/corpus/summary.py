@@ -1,4 +1,4 @@
-"""The tables of a run: each statistic's own, and those that need several of them; and what is not in them."""
+"""The tables of a run: each statistic's own, those that need several statistics, and notices of what was left out."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def summarise(statistics: Sequence[Statistic], seed: int) -> tuple[dict[str, Tab
 
 
 def notices(counts: Counter[str], statistics: Sequence[Statistic]) -> list[str]:
-    """What is not in the numbers, beside whole documents."""
+    """Notices of what is not in the numbers, besides whole documents."""
     words = Words()
     messages = [
         words("notice.wrong_length", n=f"{n:,}", texts=f"{counts['texts']:,}", analysis=statistic.name)

@@ -10,7 +10,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class SumKey:
-    """What a sum is the sum of.
+    """Which sum this is.
 
     stack, layer   of which attention; a sum over all of them has the stack "all" and layer 0
     quantity       what is summed: entropy, mean, distance, …

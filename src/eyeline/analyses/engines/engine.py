@@ -1,4 +1,4 @@
-"""The engines by name, and a session of one: its workers are there from its beginning to its end."""
+"""Engines, and the session of an engine: its workers live from its beginning to its end."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Engine(ABC):
 
     @contextmanager
     def session(self, work: Work[Any, Any], model: Model, report: ReportStatus | None = None) -> Iterator[Schedule[Any, Any]]:
-        """Workers that open the model at once, and are ended with the session."""
+        """Start workers, which open the model at once and end with the session."""
         pool = self.pool(work, model)
         try:
             yield Schedule(pool, self.needs(), report)

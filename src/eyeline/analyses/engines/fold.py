@@ -1,4 +1,4 @@
-"""The shards of an analysis, folded where its engine says. An analysis describes its work (`Work`), and knows nothing of engines."""
+"""Fold the shards of an analysis by its engine. An analysis describes its work (`Work`), and knows nothing of engines."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class LocalFold(Generic[AnyShard, AnySums]):
 def open_fold(
     work: Work[AnyShard, AnySums], model: Model, engine: Engine | None, report: ReportStatus | None = None
 ) -> Iterator[LocalFold[AnyShard, AnySums] | Schedule[AnyShard, AnySums]]:
-    """What folds the shards of this work: this process where there is no engine, else the workers of the engine."""
+    """The object that folds the shards of this work: in this process where there is no engine, else by the workers of the engine."""
     if engine is None:
         yield LocalFold(work, model, report)
     else:

@@ -18,7 +18,7 @@ from eyeline.models.fingerprint import OWN_HOOKS
 from eyeline.models.load import torch_device
 from eyeline.models.model import Model, ModelSource
 
-#: Attributes of a module by which transformers remembers that its hooks are there.
+#: Attributes of a module by which transformers remembers that its hooks are installed.
 HOOKED = ("_is_hooked", "_output_capturing_hooks_installed")
 HOOKS = ("_forward_hooks", "_forward_pre_hooks")
 HOOK_OPTIONS = {
@@ -29,7 +29,7 @@ HOOK_OPTIONS = {
 
 @dataclass(frozen=True)
 class PackedModel:
-    """skeleton: the pickled parts of a model and its tokeniser, without the numbers; arrays: the bytes of each tensor."""
+    """skeleton: the pickled parts of a model and its tokeniser, without the tensors; arrays: the bytes of each tensor."""
 
     skeleton: bytes
     arrays: tuple[np.ndarray, ...]
@@ -41,7 +41,7 @@ class PackedModel:
 
 
 def pack(model: Model) -> PackedModel | None:
-    """The model as it is now; None where it cannot be packed: it has hooks, code of its own, or tensors that are more than numbers."""
+    """The model as it is now; None where it cannot be packed: it has hooks, code of its own, or quantised or sparse tensors."""
     if model.fingerprint.has_hooks or (model.source is not None and model.source.trust_remote_code):
         return None
     file = io.BytesIO()
@@ -58,14 +58,14 @@ def unpack(packed: PackedModel) -> Model:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the arrays cannot be written: torch warns
         hf, tokenizer, name, revision = _ModelUnpickler(io.BytesIO(packed.skeleton), packed.arrays).load()
-        with torch.device("meta"):  # transformers learns what a class can record when one is built, in each process: without numbers here
+        with torch.device("meta"):  # each process must build the class once, so that transformers knows what it can record
             type(hf)(copy.deepcopy(hf.config))
     device = torch_device("auto" if packed.source is None else packed.source.device)
     return Model(hf.to(device).eval(), tokenizer, name=name, revision=revision, source=packed.source)
 
 
 class _ModelPickler(pickle.Pickler):
-    """Pickles modules without the hooks that only look on, and tensors as numbers of arrays."""
+    """Pickles modules without the hooks that only observe, and tensors as indices of arrays."""
 
     def __init__(self, file: io.BytesIO, protocol: int) -> None:
         super().__init__(file, protocol)
@@ -75,7 +75,7 @@ class _ModelPickler(pickle.Pickler):
     def persistent_id(self, obj: Any) -> tuple[Any, ...] | None:
         if not isinstance(obj, torch.Tensor):
             return None
-        if id(obj) not in self._known:  # a weight that is tied to another is the same object: so it is again when it is read
+        if id(obj) not in self._known:  # tied weights are one object, and stay one object when they are read
             if type(obj) not in (torch.Tensor, nn.Parameter) or obj.is_quantized or obj.layout != torch.strided:
                 raise TypeError(f"a tensor of type {type(obj).__name__}")
             numbers = obj.detach().cpu().contiguous().reshape(-1)
@@ -110,7 +110,7 @@ class _ModelUnpickler(pickle.Unpickler):
 
 
 def _without_own_hooks(module: nn.Module) -> dict[str, Any]:
-    """The state of a module; the hooks of transformers that only look on are left out, and put there again when they are needed."""
+    """The state of a module; the hooks of transformers that only observe are left out, and installed again when they are needed."""
     state = {name: value for name, value in vars(module).items() if name not in HOOKED}
     for kind in HOOKS:
         own = {key for key, hook in state[kind].items() if getattr(hook, "__module__", "") in OWN_HOOKS}

@@ -14,7 +14,7 @@ class Part(Generic[Item]):
     """Some items of a list.
 
     indices   of each item in the list
-    names     of each item, for the message where it breaks its worker; no two items of the list have the same
+    names     of each item, for the message where it breaks its worker; all names of the list differ
     """
 
     indices: tuple[int, ...]

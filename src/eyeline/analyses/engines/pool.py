@@ -1,4 +1,4 @@
-"""Workers as the schedule sees them: they are started, given shards, and report what became of them."""
+"""Workers as the schedule sees them: they are started, get shards, and report the results."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, Literal
 
-#: ready: the model is open. done: a shard is folded. broke: its fold raised an error, the worker lives. refused: an error of ours, which
-#: ends the run. died: the worker is gone. lost: its machine is gone, which is no fault of what it was folding.
+#: ready: the model is open. done: a shard is folded. broke: its fold raised an error, the worker lives. refused: an EyelineError,
+#: which ends the run. died: the worker has ended. lost: its machine has ended, which is no fault of the shard.
 EventKind = Literal["ready", "done", "broke", "refused", "died", "lost"]
 
 
@@ -34,7 +34,7 @@ class Pool(ABC):
 
     @abstractmethod
     def start(self) -> int:
-        """Begin to start a worker; gives its number. It reports ready, or refused, or died."""
+        """Start a worker and return its number, without waiting for it. It reports ready, or refused, or died."""
 
     @abstractmethod
     def send(self, worker: int, shard: object) -> None:

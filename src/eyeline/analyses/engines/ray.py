@@ -18,7 +18,7 @@ from eyeline.models.model import Model
 
 #: Seconds in which a cluster must answer at its address.
 ANSWERS_WITHIN = 5.0
-#: Ray gives up a machine that starts too slowly, as a busy one does: its own cluster is tried so often.
+#: How often Ray is started on this machine before that is an error: it gives up where a busy machine starts too slowly.
 STARTS = 3
 #: Bytes of the object store of a cluster on this machine, beside the model: descriptions and sums are small.
 STORE = 256 * 2**20
@@ -94,7 +94,7 @@ class Ray(Engine):
         )
 
     def _connect(self, n_bytes: int) -> bool:
-        """Connect to the cluster; gives whether the connection is new, and so ends with the run. n_bytes: of the model."""
+        """Connect to the cluster; returns whether the connection is new, and so ends with the run. n_bytes: of the model."""
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # read when Ray starts: nothing is reported to anyone
         import ray
 

@@ -9,7 +9,7 @@ from eyeline.analyses.engines.pool import Event, EventKind, Needs, Pool
 from eyeline.analyses.engines.worker import Worker, begin, reason, versions
 from eyeline.errors import EyelineError
 
-#: Of the message of Ray where the whole machine is gone.
+#: Part of the message of Ray where the whole machine has ended.
 NODE_DIED = "node has died"
 
 
@@ -77,7 +77,7 @@ class RayPool(Pool):
     def _event(self, answer: Any, worker: int) -> Event:
         try:
             kind, value = self._ray.get(answer)
-        except self._ray.exceptions.RayError as error:  # the actor or its machine is gone, or the answer was lost with it
+        except self._ray.exceptions.RayError as error:  # the actor or its machine has ended, or the answer was lost with it
             if "No module named 'eyeline" in str(error):
                 refused = EyelineError("A machine of the cluster has no eyeline.", "Install the same version on every machine.")
                 return Event(worker, "refused", refused)

@@ -1,4 +1,4 @@
-"""Which worker folds which shard: in order, each exactly once, whatever becomes of the workers."""
+"""Which worker folds which shard: in order, each exactly once, even where workers fail."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from eyeline.analyses.engines.pool import Event, Needs, Pool
 from eyeline.analyses.engines.work import AnyShard, AnySums, Folded, ReportStatus, ShardOutcome, Status
 from eyeline.errors import Advice, EyelineError
 
-#: A shard that fails so often is folded document by document; so is a document given up that fails so often alone.
+#: After this many failures a shard is folded document by document; after as many failures alone, a document is skipped.
 TRIES = 2
-#: So many machines may be lost under a shard before that counts as its own failure.
+#: A shard whose machine is lost is tried again this often before that counts as its own failure.
 LOSSES = 8
-#: So many shards for each worker may wait for the one before them to be merged.
+#: How many shards for each worker may wait until the shard before them is merged.
 AHEAD = 4
-#: So many workers may die one after the other before they have opened the model.
+#: The run ends when this many workers in a row die before they have opened the model.
 DEATHS_AT_START = 3
-#: Seconds between two looks at whether the run should stop.
+#: Seconds between two checks whether the run should stop.
 TICK = 0.5
-#: So many seconds a run waits without any worker, while none can be started or none has opened the model yet.
+#: Seconds that a run waits without any worker, while none can be started or none has opened the model yet.
 PATIENCE = 1800.0
 
 
@@ -42,7 +42,7 @@ class _Case(Generic[AnyShard]):
 
 @dataclass(frozen=True)
 class _Task:
-    """A shard to be folded: of a case, or one of its documents alone (name)."""
+    """A shard to fold: that of a case, or one of its documents alone (its name)."""
 
     case: _Case[Any]
     shard: Any
@@ -52,7 +52,7 @@ class _Task:
 class Schedule(Generic[AnyShard, AnySums]):
     """Gives shards to the workers of a pool, and their sums back in the order of the shards.
 
-    needs       so many workers are kept alive: one that dies is replaced, and its shard is folded again
+    needs       how many workers are kept alive: one that dies is replaced, and its shard is folded again
     report      called often; what it raises ends the run
     retries     how many shards or documents were folded again, shards: how many are done
     """
@@ -96,7 +96,7 @@ class Schedule(Generic[AnyShard, AnySums]):
             if exhausted and self.shards == read:
                 return
             for event in self.pool.wait(TICK):
-                self._take(event)
+                self._handle(event)
             self._check_patience()
             if self.report is not None:
                 self.report(Status(self._documents, self._tokens, len(self._idle) + len(self._busy)))
@@ -106,11 +106,11 @@ class Schedule(Generic[AnyShard, AnySums]):
             self._last_alive = time.monotonic()
         elif time.monotonic() - self._last_alive > PATIENCE:
             raise EyelineError(
-                f"No worker has been there for {PATIENCE / 60:.0f} minutes.",
+                f"No worker has been available for {PATIENCE / 60:.0f} minutes.",
                 Advice("Add machines, and go on with resume=True.", "Add machines, and go on with --resume."),
             )
 
-    def _take(self, event: Event) -> None:
+    def _handle(self, event: Event) -> None:
         if event.kind == "refused":
             raise event.value
         if event.kind == "ready":

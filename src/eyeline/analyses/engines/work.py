@@ -31,14 +31,14 @@ AnySums = TypeVar("AnySums")
 
 @dataclass(frozen=True)
 class Folded(Generic[AnySums]):
-    """What one shard adds up to. tokens: that the model read, for the progress."""
+    """The sums of one shard. tokens: how many the model read, for the progress."""
 
     sums: AnySums
     tokens: int
 
 
 class Work(ABC, Generic[AnyShard, AnySums]):
-    """What an analysis does with a model, whichever engine does it. It is pickled for workers, so it holds options, not the model."""
+    """What an analysis does with a model, on any engine. It is pickled for workers, so it holds options, not the model."""
 
     @abstractmethod
     def open(self, model: Model) -> Callable[[AnyShard], Folded[AnySums]]:

@@ -17,12 +17,12 @@ from eyeline.version import __version__
 
 
 def versions() -> dict[str, str]:
-    """The versions that must be the same in every worker. torch without its build: those for processors and for GPUs go together."""
+    """The versions that must be the same in every worker. torch without its build: those for CPUs and for GPUs work together."""
     return {"eyeline": __version__, "torch": torch.__version__.partition("+")[0], "transformers": transformers.__version__}
 
 
 class Worker:
-    """The inside of a worker, the same for every engine.
+    """What runs inside a worker, the same for every engine.
 
     expected    the versions where the run was started
     assignment  the pickled work; it is read only where the versions agree
@@ -43,7 +43,7 @@ class Worker:
         except (AttributeError, ImportError) as error:
             raise EyelineError(
                 f"The worker on {socket.gethostname()} does not know the classes of this run ({error}).",
-                "A statistic of your own must stand in a module that every worker can import.",
+                "A statistic of your own must be in a module that every worker can import.",
             ) from error
         try:
             self._fold: Callable[[Any], Any] = description.open(packed)
@@ -51,7 +51,7 @@ class Worker:
             raise EyelineError(f"The worker on {socket.gethostname()} cannot begin.", *str(error).splitlines()) from error
 
     def answer(self, shard: Any) -> tuple[EventKind, Any]:
-        """What became of a shard, as the kind and the value of an event."""
+        """Fold a shard; returns the kind and the value of an event."""
         try:
             return "done", self._fold(shard)
         except EyelineError as error:
@@ -68,7 +68,7 @@ def begin(
         return Worker(expected, assignment, threads, packed), ("ready", None)
     except EyelineError as error:
         return None, ("refused", error)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the run must hear of it
+    except Exception as error:  # noqa: BLE001 - whatever it is, the run must report it
         return None, ("refused", EyelineError(f"The worker on {socket.gethostname()} cannot begin.", reason(error)))
 
 

@@ -1,4 +1,4 @@
-"""What a head does in a model that answers nothing: how far the vector of a text turns when the head is switched off."""
+"""What a head does in a model without answers: how far the vector of a text turns when the head is switched off."""
 
 from __future__ import annotations
 

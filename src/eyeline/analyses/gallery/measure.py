@@ -39,7 +39,7 @@ TEXTS = (
     "Bread, milk and two apples lay in the basket.",
     "Why did the teacher close the window?",
 )
-#: So many texts are shown for each head: those on which its strongest look is strongest.
+#: How many texts are shown for each head: those on which its strongest look is strongest.
 SHOWN = 2
 
 

@@ -1,4 +1,4 @@
-"""The sentences on which a head is most sure of a relation (figure 5 of Clark et al. 2019), and one to look at heads with."""
+"""The sentences on which a head is most sure of a relation (figure 5 of Clark et al. 2019), and one example sentence for the views."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from eyeline.results.grammar.directions import ARC_DIRECTIONS
 from eyeline.results.table import Cell, Table
 from eyeline.text.treebank.sentence import Sentence
 
-#: So many are drawn for each relation.
+#: How many sentences are drawn for each relation.
 DRAWN = 2
 
 
@@ -58,13 +58,13 @@ def examples_table(model: Model, texts: WordTexts, sentences: Sequence[Sentence]
 
 
 def _maps(model: Model, texts: WordTexts, wanted: Sequence[tuple[dict[str, Cell], int]]) -> list[np.ndarray]:
-    """The map of one head on one sentence for each that is wanted: [word, word]"""
+    """The map of the head on the sentence, for each wanted pair: [word, word]"""
     indices = sorted({index for _, index in wanted})
     few = WordTexts(tuple(texts.sides[index] for index in indices), tuple(indices), texts.counts, {})
     maps_of: dict[tuple[int, int, int], np.ndarray] = {}
     keys = {(int(row["layer"]), int(row["head"]), index) for row, index in wanted}
 
-    def take(maps: WordMaps) -> None:
+    def receive(maps: WordMaps) -> None:
         for row, sentence in enumerate(maps.sentences):
             n = maps.n_words[row]
             for layer, head, index in keys:
@@ -72,7 +72,7 @@ def _maps(model: Model, texts: WordTexts, wanted: Sequence[tuple[dict[str, Cell]
                     maps_of[layer, head, index] = maps.weights[row, head, :n, :n].cpu().numpy()
 
     if indices:
-        each_word_map(model, few, take)
+        each_word_map(model, few, receive)
     return [maps_of[int(row["layer"]), int(row["head"]), index] for row, index in wanted]
 
 
@@ -87,4 +87,4 @@ def example_trace(model: Model, sentences: Sequence[Sentence], golds: Sequence[G
     try:
         return model.traces([list(sentences[index].words)], keep={"weights"})[0]
     except EyelineError:
-        return None  # without its spaces this tokeniser reads it otherwise
+        return None  # some tokenisers cannot read the words without the treebank's spaces

@@ -1,4 +1,4 @@
-"""The relations of a treebank as the paper scores them: labels, the possessor rule, and what gets a row."""
+"""The relations of a treebank as the paper scores them: labels, the possessor rule, and which relations get a row."""
 
 from __future__ import annotations
 

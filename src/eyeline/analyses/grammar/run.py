@@ -52,7 +52,7 @@ def syntax(
     treebank    what `read_treebank` read, or the file itself, or a list of Sentence
     labels      ud, stanford or as-is: see relations.gold_of
     min_count   relations with fewer words get no row; root and punct never do, but count in "all"
-    limit       so many sentences, chosen at random with the seed
+    limit       this many sentences, chosen at random with the seed
     max_tokens  sentences of more tokens are dropped and counted, as are those with a word that the tokeniser drops
     layers      only these layers
     seed        for the choice of sentences and the two halves
@@ -68,7 +68,7 @@ def syntax(
     if labels not in LABELS:
         raise TextError(f"Labels {labels!r}.", nearest(labels, LABELS))
     if min_count < 1:
-        raise TextError(f"A least count of {min_count}.", Advice("Give min_count=1 or more.", "Give --min-count 1 or more."))
+        raise TextError(f"A minimum count of {min_count}.", Advice("Give min_count=1 or more.", "Give --min-count 1 or more."))
     layers = None if layers is None else list(check_layers_of(model.layout, reading_stack(model), layers))
     bank = as_treebank(treebank)
     chosen = sample(bank.sentences, limit, seed, "sentences")

@@ -10,9 +10,9 @@ import torch
 from eyeline.analyses.word_maps import WordMaps
 from eyeline.capture.inputs import send
 
-#: Examples have so many words: enough to choose from, few enough to be drawn.
+#: The fewest and the most words of an example: enough to choose from, few enough to be drawn.
 SHORTEST, LONGEST = 4, 14
-#: So many are kept for each relation; more than are drawn, since treebanks repeat themselves ("Thank you.").
+#: How many sentences are kept for each relation: more than are drawn, since treebanks repeat themselves ("Thank you.").
 KEPT = 6
 #: Layer → how sure, which sentence: [relation, head, direction, kept].
 SurestParts = Mapping[int, tuple[np.ndarray, np.ndarray]]
@@ -38,9 +38,9 @@ class Surest:
         sure = (weights[short] @ member[:, None].to(weights.dtype)) / count  # [sentence, head, direction, relation]
         sure = sure.masked_fill(count == 0, -1).permute(3, 1, 2, 0)  # [relation, head, direction, sentence]
         which = sentences.expand_as(sure)
-        self._take(maps.layer, sure, which)
+        self._keep_surest(maps.layer, sure, which)
 
-    def _take(self, layer: int, sure: torch.Tensor, which: torch.Tensor) -> None:
+    def _keep_surest(self, layer: int, sure: torch.Tensor, which: torch.Tensor) -> None:
         """Keep the surest; of equals, those that came first. sure, which: [relation, head, direction, sentence]"""
         if layer in self._best:
             sure, which = torch.cat([self._best[layer][0], sure], -1), torch.cat([self._best[layer][1], which], -1)
@@ -48,16 +48,16 @@ class Surest:
         self._best[layer] = sure.gather(-1, order), which.gather(-1, order)
 
     def parts(self) -> SurestParts:
-        """Everything that is known, to be merged with that of other sentences."""
+        """The surest sentences so far, to be merged with those of another part."""
         return {layer: (sure.cpu().numpy(), which.cpu().numpy()) for layer, (sure, which) in self._best.items()}
 
     def merge(self, parts: SurestParts, indices: Sequence[int]) -> None:
-        """Take in what is known of other sentences. indices: what their indices 0, 1, … are here."""
-        names = torch.tensor(indices)
+        """Merge the surest sentences of another part. indices: for its sentences 0, 1, …, their indices here."""
+        index_here = torch.tensor(indices)
         for layer, (sure, which) in parts.items():
             if layer in self._best:
                 self._best[layer] = (self._best[layer][0].cpu(), self._best[layer][1].cpu())
-            self._take(layer, torch.from_numpy(sure), names[torch.from_numpy(which)])
+            self._keep_surest(layer, torch.from_numpy(sure), index_here[torch.from_numpy(which)])
 
     def _of(self, maps: WordMaps, of_relation: torch.Tensor) -> tuple[torch.Tensor, ...] | None:
         """What is the same for every layer of a batch: its short sentences [sentence], which words have which relation

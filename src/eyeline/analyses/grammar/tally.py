@@ -36,14 +36,14 @@ class Tally:
         self.golds, self.half = golds, half
         self.names = [ALL, *sorted({name for gold in golds for name in gold.relations})] if names is None else list(names)
         self._right: dict[int, np.ndarray] = {}
-        self._on_device: dict[int, torch.Tensor] = {}  # layer → [half, relation, head, direction], not yet among those
+        self._on_device: dict[int, torch.Tensor] = {}  # layer → [half, relation, head, direction], not yet added to `_right`
         self.surest = Surest(len(self.names))
         self._number = {name: number for number, name in enumerate(self.names)}
         self._batch: tuple[tuple[int, ...], tuple[torch.Tensor, ...]] | None = None
 
     @property
     def right(self) -> dict[int, np.ndarray]:
-        """Copied from the model's device when somebody asks: a GPU must wait for every copy."""
+        """Copied from the model's device only when it is read: a GPU must wait for every copy."""
         waiting, self._on_device = self._on_device, {}
         for layer, sums in waiting.items():
             self._right[layer] = self._right.get(layer, 0) + sums.cpu().numpy()
@@ -57,16 +57,16 @@ class Tally:
         n_heads = right.shape[1]
         flat = right.permute(1, 2, 0, 3).reshape(n_heads * 2, -1).to(of_relation.dtype)  # [head · direction, sentence · word]
         sums = (flat @ of_relation).reshape(n_heads, 2, 2, len(self.names)).permute(2, 3, 0, 1)  # [half, relation, head, direction]
-        known = self._on_device.get(maps.layer)
-        self._on_device[maps.layer] = sums.double() if known is None else known + sums.double()
+        earlier = self._on_device.get(maps.layer)
+        self._on_device[maps.layer] = sums.double() if earlier is None else earlier + sums.double()
         self.surest.update(maps, weights.gather(-1, judged), of_relation)
 
     def sums(self) -> TallySums:
-        """What these sentences add to the tally of more."""
+        """What these sentences add to the tally of all sentences."""
         return TallySums(self.right, self.surest.parts())
 
     def merge(self, sums: TallySums, indices: Sequence[int]) -> None:
-        """Take in what sentences of these indices add."""
+        """Add the sums of the sentences at these indices."""
         for layer, right in sums.right.items():
             self.right[layer] = self.right.get(layer, 0) + right
         self.surest.merge(sums.surest, indices)

@@ -1,4 +1,4 @@
-"""Sentences of a treebank → what the probes read: word-level maps of all heads in half precision, in memory or in a file."""
+"""Sentences of a treebank → the features of the probes: word-level maps of all heads in half precision, in memory or in a file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from eyeline.models.model import Model
 from eyeline.models.reinitialise import reinitialised
 from eyeline.text.treebank.sentence import Sentence
 
-#: Maps larger than this together lie in a temporary file that is mapped into memory.
+#: Maps of more bytes than this in all are kept in a temporary file that is mapped into memory.
 IN_MEMORY = 1 << 30
 
 
@@ -64,7 +64,7 @@ class GoldSentences:
 
 
 def read_gold(model: Model, sentences: Sequence[Sentence], what: str, max_tokens: int | None) -> GoldSentences:
-    """Tokenise sentences; `what` they are (training, test) is part of the error where none can be used."""
+    """Tokenise sentences. what: training or test, for the error where none can be used."""
     texts = read_words(model, [s.words for s in sentences], [s.spaces for s in sentences], max_tokens=max_tokens)
     kept = tuple(sentences[index] for index in texts.kept)
     if not kept:
@@ -151,14 +151,14 @@ def recorded_maps(model: Model, part: Part[Sides], heads: Heads) -> tuple[np.nda
 
 
 class Maps:
-    """The word-level maps of some sentences, each [unit, unit, head], words first and special tokens behind; half precision."""
+    """The word-level maps of some sentences, each [unit, unit, head], words first, then special tokens; half precision."""
 
     def __init__(self, gold: GoldSentences, heads: Heads, *, in_memory: int = IN_MEMORY) -> None:
         units = [len(governors) + gold.n_special for governors in gold.governors]
         self.heads = heads
         self.shapes = [(n, n, len(heads)) for n in units]
         self.starts = np.concatenate([[0], np.cumsum([n * n * len(heads) for n in units])])
-        self._block = _room(int(self.starts[-1]), in_memory)
+        self._block = _allocate(int(self.starts[-1]), in_memory)
 
     def __getitem__(self, index: int) -> Tensor:
         """[unit, unit, head], float32"""
@@ -174,7 +174,7 @@ class Maps:
 
 def record_maps(
     model: Model,
-    homes: Sequence[tuple[GoldSentences, Maps]],
+    treebanks: Sequence[tuple[GoldSentences, Maps]],
     *,
     random_seed: int | None = None,
     engine: Engine | str = "local",
@@ -184,24 +184,24 @@ def record_maps(
     sides: list[Sides] = []
     names: list[str] = []
     batches: list[list[int]] = []
-    home_of: list[tuple[Maps, int]] = []  # of each sentence
-    for gold, maps in homes:
+    maps_of: list[tuple[Maps, int]] = []  # for each sentence, where its maps are written
+    for gold, maps in treebanks:
         batches += [[len(sides) + index for index in batch] for batch in model.in_batches(gold.texts.sides)]
         sides += gold.texts.sides
         names += [sentence.id for sentence in gold.sentences]
-        home_of += [(maps, index) for index in range(len(gold))]
+        maps_of += [(maps, index) for index in range(len(gold))]
 
     def put(part: Part[Sides], recorded: tuple[np.ndarray, ...]) -> None:
         for index, of_sentence in zip(part.indices, recorded, strict=True):
-            maps, position = home_of[index]
+            maps, position = maps_of[index]
             maps.put(position, of_sentence)
 
-    work = RecordWork(homes[0][1].heads, random_seed)
+    work = RecordWork(treebanks[0][1].heads, random_seed)
     return fold_parts(work, model, parts_of(sides, batches, names), put, engine, report)
 
 
-def _room(n_numbers: int, in_memory: int) -> np.ndarray:
-    """So many half-precision numbers: in memory, or in a temporary file that goes away with them."""
+def _allocate(n_numbers: int, in_memory: int) -> np.ndarray:
+    """An array for this many half-precision numbers: in memory, or in a temporary file that is deleted with it."""
     n_bytes = 2 * n_numbers
     if n_bytes <= in_memory:
         return np.empty(n_numbers, np.float16)

@@ -26,7 +26,7 @@ from eyeline.text.encode import encode
 from eyeline.text.tokenized import TokenizedText
 from eyeline.text.treebank.sentence import Sentence
 
-#: The report shows so many test sentences of these lengths.
+#: How many test sentences the report shows, and of which lengths.
 N_PARSES, LENGTHS = 4, range(5, 15)
 
 
@@ -70,7 +70,7 @@ class Probe:
 
 
 def open_probe(run: Run | TrainedProbes | str | Path, name: str | None = None, *, model: Model | str | None = None) -> Probe:
-    """A trained probe of a run, to ask about sentences of one's own.
+    """A trained probe of a run, which can parse sentences of your own.
 
     run     the folder that `eyeline probe` wrote, its probes.safetensors, or what `el.probe` returned
     name    a row of table 3 with attention: "attention-only" or "attention + …"; without it the one that reads words as well
@@ -116,7 +116,7 @@ def parses_table(probe: Probe, sentences: Sequence[Sentence]) -> Table:
 def arc_attention(maps: np.ndarray, n_words: int, root: np.ndarray) -> np.ndarray:
     """Attention of every head along every possible arc, both ways: [dependent, candidate, direction, head].
 
-    maps: [unit, unit, head], words first and special tokens behind. ROOT is a mixture of the special tokens (see `AttentionOnly`).
+    maps: [unit, unit, head], words first, then special tokens. ROOT is a mixture of the special tokens (see `AttentionOnly`).
     """
     between = maps[:n_words, :n_words]
     to_words = np.stack([between, between.transpose(1, 0, 2)], 2)  # [dependent, candidate, direction, head]
@@ -130,7 +130,7 @@ def arc_attention(maps: np.ndarray, n_words: int, root: np.ndarray) -> np.ndarra
 
 
 def arc_weights(parameters: Mapping[str, np.ndarray], vectors: np.ndarray | None, n_words: int) -> np.ndarray:
-    """What a probe makes of every head along every possible arc: [dependent, candidate, direction, head]."""
+    """The weight that a probe gives to every head along every possible arc: [dependent, candidate, direction, head]."""
     if vectors is None:
         weights = parameters["weights"]  # [direction, head]
         return np.broadcast_to(weights, (n_words, n_words + 1, *weights.shape))

@@ -18,10 +18,10 @@ from eyeline.results.table import Cell, Table
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """A probe and its scores, one a seed.
+    """A probe and its scores, one for each seed.
 
-    trainings  how the training of each seed went; none where nothing is trained
-    weights    [direction, head] of each seed; none where the probe has no attention
+    trainings  how the training of each seed went; empty where nothing is trained
+    weights    [direction, head] of each seed; empty where the probe has no attention
     """
 
     name: str
@@ -31,9 +31,9 @@ class ProbeResult:
 
 
 def weights_of(scorer: Scorer, test: ProbeData) -> np.ndarray | None:
-    """How much a probe makes of each head and direction: [direction, head]; None of a probe without attention.
+    """The weight that a probe gives to each head and direction: [direction, head]; None for a probe without attention.
 
-    Of attention only: its weights. With words: the mean weight over the gold arcs of the test sentences (ROOT's vector is zero).
+    For attention only: its weights. With words: the mean weight over the gold arcs of the test sentences (ROOT's vector is zero).
     """
     if isinstance(scorer, AttentionOnly):
         return scorer.weights.detach().numpy().copy()
@@ -48,7 +48,7 @@ def weights_of(scorer: Scorer, test: ProbeData) -> np.ndarray | None:
 
 
 def probes_table(results: Sequence[ProbeResult], seed: int) -> Table:
-    """A row a probe: scores in percent, the mean over seeds; low and high hold the first with 95 % confidence.
+    """A row for each probe: scores in percent, the mean over seeds; low and high are the 95 % confidence interval of uas.
 
     n: words scored, without punctuation; spread: the standard deviation of uas over seeds; epochs: how many the probe was trained for,
     the mean over seeds; converged: the share of seeds that ended before the last epoch allowed.
@@ -66,7 +66,7 @@ def probes_table(results: Sequence[ProbeResult], seed: int) -> Table:
 
 
 def learning_table(results: Sequence[ProbeResult]) -> Table:
-    """A row a probe, a seed and a point of its learning curve; kept is 1 at the epoch whose weights the probe has."""
+    """A row for each probe, seed and point of the learning curve; kept is 1 at the epoch whose weights the probe has."""
     rows: list[dict[str, Cell]] = []
     for result in results:
         for number, training in enumerate(result.trainings):
@@ -81,7 +81,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def weights_table(results: Sequence[ProbeResult], heads: Heads) -> Table:
-    """A row a probe, head and direction: the mean weight over seeds."""
+    """A row for each probe, head and direction: the mean weight over seeds."""
     rows: list[dict[str, Cell]] = []
     for result in results:
         if not result.weights:

@@ -34,7 +34,7 @@ from eyeline.text.treebank.sentence import Sentence
 from eyeline.text.treebank.treebank import Treebank
 
 SEEDS = 3
-#: Random numbers of torch and NumPy begin from any number up to this.
+#: The largest seed that torch and NumPy both take.
 MOST_SEED = 2**32 - 1
 
 
@@ -61,12 +61,12 @@ def probe(
 
     treebank    the one to score on: what `read_treebank` read, or the file itself, or a list of Sentence
     train       the one to learn from; without it, one half of `treebank`, drawn with the seed, and the other half is scored
-    limit       so many training sentences, chosen at random with the seed
+    limit       this many training sentences, chosen at random with the seed
     glove       word vectors (a folder or GloVe's text file); without it the words are the model's own input embeddings
     max_tokens  longer sentences are left out and counted, as in the paper
     layers      only the heads of these layers
-    seeds       each probe is trained so many times, with other starting weights in another order; tables give the mean
-    epochs      how often each sentence is seen at most; the paper has one. A tenth of the training sentences is held out: training ends
+    seeds       how often each probe is trained, each time with other starting weights and another order; tables give the mean
+    epochs      how often each sentence is seen at most; once in the paper. A tenth of the training sentences is held out: training ends
                 where the loss on them has not fallen by one per cent in five epochs, and the weights of the best epoch are kept
     engine      where attention is recorded: "local" (this process), "processes", "ray", or el.Ray(workers=8, …); the numbers are the
                 same. Probes are trained in this process
@@ -97,9 +97,9 @@ def probe(
     }
     vectors = glove_vectors(glove, golds) if glove is not None else model_vectors(model, golds)
     held_out = held_out_sentences(len(golds["train"]), seed)
-    bench = _Bench(golds, vectors, heads_of(model, layers), seeds, epochs, seed, Steps(progress, N_STEPS), engine, held_out)
-    results = bench.run(model)
-    numbers = None if layers is None else tuple(sorted(set(bench.heads.layers)))
+    experiment = _Experiment(golds, vectors, heads_of(model, layers), seeds, epochs, seed, Steps(progress, N_STEPS), engine, held_out)
+    results = experiment.run(model)
+    numbers = None if layers is None else tuple(sorted(set(experiment.heads.layers)))
     options = ProbeOptions(limit, max_tokens, numbers, seeds, epochs, seed, vectors.name)
     facts = replace(
         provenance(model, CorpusFacts(score.name, score.sha256, sentences=len(score), synthetic=score.synthetic), options),
@@ -118,24 +118,24 @@ def probe(
         dropped={"no_tree": dict(score.skipped), **golds["test"].texts.dropped([sentence.id for sentence in score.sentences])},
         words=WordVectorFacts(vectors.name, vectors.n_dims, round(vectors.covered, 4)),
         notices=golds["test"].texts.notices(model),
-        engine=bench.engine_facts,
-        seconds={"all": round(time.monotonic() - started, 1), **{name: round(took, 1) for name, took in bench.seconds.items()}},
+        engine=experiment.engine_facts,
+        seconds={"all": round(time.monotonic() - started, 1), **{name: round(took, 1) for name, took in experiment.seconds.items()}},
     )
     tables = {
         "probes": probes_table(results, seed),
         "probes_learning": learning_table(results),
-        "probe_weights": weights_table(results, bench.heads),
+        "probe_weights": weights_table(results, experiment.heads),
     }
     words = ProbeWords(vectors.name, vectors.scale, dict(vectors.by_word), vectors.table.numpy() if vectors.by_word else None)
-    heads, n_special = bench.heads, golds["test"].n_special
-    trained = TrainedProbes(model.name, facts.model.sha256, heads.layers, heads.heads, n_special, words, bench.parameters)
+    heads, n_special = experiment.heads, golds["test"].n_special
+    trained = TrainedProbes(model.name, facts.model.sha256, heads.layers, heads.heads, n_special, words, experiment.parameters)
     return Run(
         facts, {**tables, "probe_parses": parses_table(Probe(trained.best, model, trained), golds["test"].sentences)}, probes=trained
     )
 
 
 @dataclass
-class _Bench:
+class _Experiment:
     """Everything that is trained and scored on one pair of treebanks."""
 
     golds: dict[str, GoldSentences]
@@ -146,13 +146,13 @@ class _Bench:
     seed: int
     steps: Steps
     engine: Engine | str
-    held_out: Sequence[int]  # training sentences, by index, that tell when to stop
-    parameters: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)  # of the probes with attention, as the first seed left them
+    held_out: Sequence[int]  # training sentences, by index, that decide when training stops
+    parameters: dict[str, dict[str, np.ndarray]] = field(default_factory=dict)  # of the probes with attention, trained with the first seed
     seconds: dict[str, float] = field(default_factory=lambda: {"recording": 0.0, "training": 0.0})
     engine_facts: EngineFacts | None = None
 
     def run(self, model: Model) -> list[ProbeResult]:
-        """Every row of the table. The maps of the trained network make room for those of the random one."""
+        """Every row of the table. The maps of the trained network are overwritten by those of the random one."""
         words, n_special, n_heads = self.vectors.name, self.golds["test"].n_special, len(self.heads)
         guess = count(self.golds["test"], [right_branching(len(governors)) for governors in self.golds["test"].governors])
         parts = {name: ProbeData(name, gold, Maps(gold, self.heads), self.vectors) for name, gold in self.golds.items()}
@@ -175,14 +175,14 @@ class _Bench:
         ]
         self.record(model, parts, "recording the random network", self.seed)
         random = self.fit(f"attention + {words}, random init", both, parts)
-        del self.parameters[random.name]  # its network is gone: nothing can be asked of it
+        del self.parameters[random.name]  # its random network is not saved, so it can parse nothing
         return [*results, replace(random, weights=())]
 
     def record(self, model: Model, parts: dict[str, ProbeData], step: str, random_seed: int | None = None) -> None:
-        """The maps of all sentences, those of both treebanks in one pass."""
+        """Record the maps of all sentences, those of both treebanks in one pass."""
         started = time.monotonic()
-        homes = [(part.gold, part.maps) for part in parts.values()]
-        folded = record_maps(model, homes, random_seed=random_seed, engine=self.engine, report=self.steps.begin(step))
+        treebanks = [(part.gold, part.maps) for part in parts.values()]
+        folded = record_maps(model, treebanks, random_seed=random_seed, engine=self.engine, report=self.steps.begin(step))
         for name, why in folded.skipped.items():
             raise TextError(f"Sentence {name} broke the worker that read it, twice: {why}.", "Leave it out of the treebank.")
         self.engine_facts = folded.engine
@@ -220,6 +220,6 @@ def _counts(gold: GoldSentences, treebank: Treebank) -> dict[str, int]:
 
 
 def _seen_again(golds: dict[str, GoldSentences]) -> int:
-    """How many test sentences stand in the training word for word."""
+    """How many test sentences are also among the training sentences, word for word."""
     seen = {sentence.words for sentence in golds["train"].sentences}
     return sum(sentence.words in seen for sentence in golds["test"].sentences)

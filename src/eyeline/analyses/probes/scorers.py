@@ -1,6 +1,6 @@
 """The probes: how likely each word, or ROOT, is the governor of each word. Small torch modules on arrays; no model, no files.
 
-A scorer takes `maps` [unit, unit, head of the model], query before key, the words first and the special tokens behind them, and `vectors`
+A scorer takes `maps` [unit, unit, head of the model], query before key, the words first and then the special tokens, and `vectors`
 [word, dim]; it gives scores [dependent, candidate]. Candidate 0 is ROOT, candidate i + 1 word i; a word is among its own candidates.
 Source: Clark et al. 2019, section 5, and where that is silent (ROOT, distances, starting weights) the code released with it.
 """
@@ -22,7 +22,7 @@ HIDDEN = 256
 
 
 class Scorer(nn.Module, ABC):
-    """What all probes have in common: they are drawn at random from a seed, and train themselves by summed cross-entropy."""
+    """What all probes have in common: weights drawn at random from a seed, and a loss, the summed cross-entropy."""
 
     @abstractmethod
     def forward(self, maps: Tensor, vectors: Tensor) -> Tensor:
@@ -65,7 +65,7 @@ class AttentionAndWords(Scorer):
         p(i|j) ∝ exp Σ_k [W_k(v_i ⊕ v_j) α^k_ij + U_k(v_i ⊕ v_j) α^k_ji]
 
     A linear function of v_i ⊕ v_j is a function of v_i plus one of v_j: tables [word, direction, head], so that nothing of the size
-    [word, word, head, dim] is ever made. ROOT's vector is zero; its attention is that of AttentionOnly.
+    [word, word, head, dim] is ever computed. ROOT's vector is zero; its attention is that of AttentionOnly.
     """
 
     def __init__(self, n_heads: int, n_special: int, n_dims: int, generator: torch.Generator) -> None:
@@ -103,7 +103,7 @@ class AttentionAndWords(Scorer):
 
 
 class DistancesAndWords(Scorer):
-    """No attention: how far the candidate stands, and both words, through one hidden layer of 256 tanh units. ROOT's vector is zero."""
+    """No attention: how far away the candidate is, and both words, through one hidden layer of 256 tanh units. ROOT's vector is zero."""
 
     def __init__(self, n_dims: int, generator: torch.Generator) -> None:
         super().__init__()
@@ -123,7 +123,7 @@ class DistancesAndWords(Scorer):
 
 @functools.lru_cache(maxsize=128)
 def distances(n_words: int) -> Tensor:
-    """Eight features of where a candidate stands, as the paper's released code has them: [dependent, candidate, feature].
+    """Eight features of the position of a candidate, as the paper's released code has them: [dependent, candidate, feature].
 
     How far ahead and how far behind (both as a share of the sentence, 0 on the other side); whether it is the word itself, the next, the
     previous, the one after next, the one before the previous; whether it is ROOT.

@@ -21,11 +21,11 @@ from eyeline.errors import ModelError
 
 #: Adam's step, as in the paper.
 RATE = 0.002
-#: A probe sees every sentence at most so often, and is stopped where the held-out loss has not fallen by GAIN in PATIENCE epochs.
+#: A probe sees every sentence at most EPOCHS times, and is stopped where the held-out loss has not fallen by GAIN in PATIENCE epochs.
 EPOCHS, PATIENCE, GAIN = 100, 5, 0.01
-#: Within the first epoch the learning curve has at most so many points, each at twice the sentences of the one before, from FEWEST on.
+#: In the first epoch the learning curve has at most POINTS points, each at twice the sentences of the one before, from FEWEST on.
 POINTS, FEWEST = 6, 10
-#: One training sentence in so many is held out, but no fewer than FEWEST_HELD_OUT, and at most one in four.
+#: One training sentence in HELD_OUT is held out, but no fewer than FEWEST_HELD_OUT, and at most one in four.
 HELD_OUT, FEWEST_HELD_OUT = 10, 20
 
 
@@ -91,9 +91,9 @@ class Checkpoint:
     """A point of a learning curve.
 
     epoch          how often the training sentences have been seen; less than 1 within the first epoch
-    sentences      how many training sentences have been seen, each as often as it was
+    sentences      how many training sentences have been seen, repeated ones included
     loss           mean cross-entropy of a word, in nats, in training since the point before
-    held_out_loss  the same of the sentences held out; not a number where there are none
+    held_out_loss  the same for the sentences held out; nan where there are none
     held_out_uas   the share of their words whose governor is right, without punctuation, in percent
     """
 
@@ -115,12 +115,12 @@ class Training:
 
 def evaluate(scorer: Scorer, test: ProbeData) -> Score:
     """The best-scoring candidate of each word, without any constraint that they make a tree."""
-    with torch.no_grad(), _one_thread():  # not inference_mode: distances are kept, and trained on afterwards
+    with torch.no_grad(), _one_thread():  # not inference_mode: `distances` is cached, and used in training afterwards
         return count(test.gold, [scorer(*test.inputs(index)).argmax(1) for index in range(len(test))])
 
 
 def held_out_sentences(n: int, seed: int) -> list[int]:
-    """The training sentences, by index, that a probe does not learn from: they tell when it has learnt enough.
+    """The training sentences, by index, that a probe does not learn from: they decide when training stops.
 
     >>> [len(held_out_sentences(n, seed=0)) for n in (1, 3, 20, 150, 3000)]
     [0, 1, 5, 20, 300]
@@ -204,7 +204,7 @@ def curve_sizes(n: int) -> list[int]:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """A sentence is too small to be shared between threads: handing it round takes longer than the work."""
+    """Use one thread: a sentence is so small that sharing it between threads takes longer than the work."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -14,14 +14,14 @@ from eyeline.text.tokenized import TokenizedText
 
 #: With fewer tokens of their own, pictures are fitted together with the built-in paragraphs (measured: docs/how-to/space.md).
 FEW_TOKENS = 1_000
-#: Fewer tokens of paragraphs than this are no help.
+#: With fewer tokens of paragraphs than this, no background is used.
 LEAST = 300
-#: Nor are paragraphs in which the tokeniser knows less than this share of the tokens (they are English).
+#: Nor where the tokeniser knows less than this share of their tokens (they are English).
 MOSTLY = 0.9
 
 
 def is_wanted(captured: Captured, background: bool | None) -> bool:
-    """Whether the paragraphs take part: as asked for, else where the texts have few tokens and the model has one kind of attention."""
+    """Whether the paragraphs are used: as given, else where the texts have few tokens and the model has one kind of attention."""
     if background is not None:
         return background
     return len(captured.stacks) == 1 and captured.counts["tokens"] < FEW_TOKENS
@@ -56,11 +56,11 @@ def capture_background(
         if required:
             raise TraceError(
                 f"{model.name} knows {max(0, n_known):,} of {n_tokens:,} tokens of the built-in paragraphs.",
-                "They cannot help its pictures.",
+                "That is too few to fit pictures on.",
             )
         return None
-    company = capture_space(model, Corpus.from_texts(paragraphs, "built-in paragraphs"), layers=layers, heads=heads)
-    return next(iter(company.stacks.values()))
+    background = capture_space(model, Corpus.from_texts(paragraphs, "built-in paragraphs"), layers=layers, heads=heads)
+    return next(iter(background.stacks.values()))
 
 
 def _plain(text: TokenizedText) -> str:

@@ -1,4 +1,4 @@
-"""The queries, keys, values and attention of a corpus, kept: what the pictures of every head are made of."""
+"""The queries, keys, values and attention of a corpus, kept: the data for the pictures of every head."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from eyeline.results.space.tokens import SpaceTokens
 from eyeline.text.corpora.corpus import Corpus
 from eyeline.text.tokenized import TokenizedText
 
-#: Attention and vectors of at most so many bytes are kept.
+#: The most bytes of attention that are kept.
 ROOM = 6 << 30
 
 
@@ -35,8 +35,8 @@ class CapturedStack:
     """One stack of every text. Head h of `vectors` is head `heads[h]` of the model; keys and values are as many as heads.
 
     weights   for each text [layer, head, query, key]
-    visible   for each text [layer, query, key], True where a query may look; None: everywhere
-    shared    what the keys are made of, where it was kept
+    visible   for each text [layer, query, key], True where a query may attend; None: everywhere
+    shared    the inputs from which the keys are computed, where they were kept
     plain     whether attention is the softmax of scale · q·k over the visible keys, and nothing else
     """
 
@@ -52,14 +52,14 @@ class CapturedStack:
     shared: SharedInputs | None = None
 
     def rows(self, text: int) -> tuple[slice, slice]:
-        """Where this text's queries and keys lie."""
+        """The rows of this text among the queries and among the keys."""
         q, k = self.query_tokens.starts, self.key_tokens.starts
         return slice(int(q[text]), int(q[text + 1])), slice(int(k[text]), int(k[text + 1]))
 
 
 @dataclass(frozen=True)
 class Captured:
-    """What one pass over a corpus left behind; counts as in a run, seconds of the forward passes and of reading. folded: where it ran"""
+    """The result of one pass over a corpus; counts as in a run, seconds of the forward passes and of reading. folded: where it ran"""
 
     stacks: dict[str, CapturedStack]
     counts: dict[str, int]
@@ -77,7 +77,7 @@ class CapturedText:
 
 @dataclass(frozen=True)
 class CaptureWork(Work[Part[Sides], tuple[CapturedText, ...]]):
-    """Records texts, for any engine. layers, heads: of each stack; keep: weights, queries …; shared: also what keys are made of."""
+    """Records texts, for any engine. layers, heads: of each stack; keep: weights, queries …; shared: also the inputs of the keys."""
 
     layers: dict[str, tuple[int, ...]]
     heads: dict[str, tuple[int, ...]]
@@ -117,7 +117,7 @@ def capture_space(
     engine: Engine | str = "local",
     report: ReportWork | None = None,
 ) -> Captured:
-    """Run the texts through the model, batch by batch, and keep what is needed of them. shared: also what keys are made of."""
+    """Run the texts through the model, batch by batch, and keep what the pictures need. shared: also the inputs of the keys."""
     if not model.gives.recorded:
         raise ModelError(
             f"No queries and keys of {model.name}: {model.layout.why_weights_only}.", "Its attention can be analysed: eyeline analyse."
@@ -178,7 +178,8 @@ def _check_heads(model: Model, stack: str, layers: Sequence[int], heads: Collect
         return tuple(range(count))
     wrong = sorted({head for head in heads if not 0 <= head < count})
     if wrong or not heads:
-        raise TraceError(f"Head {wrong[0] if wrong else 'none'} of a model with {count} heads.", f"Heads count from 0 to {count - 1}.")
+        seen = f"Head {wrong[0]}" if wrong else "No head"
+        raise TraceError(f"{seen} of a model with {count} heads.", f"Heads count from 0 to {count - 1}.")
     return tuple(sorted(set(heads)))
 
 
@@ -213,7 +214,7 @@ def _joined(texts: Sequence[Stack], tags: Sequence[tuple[str, ...]], heads: tupl
     first = texts[0]
     queries = np.concatenate([np.stack(text.queries_by_layer) for text in texts], axis=2)  # [layer, head, query, dim]
     keys = np.concatenate([np.stack(text.keys_by_layer) for text in texts], axis=2)
-    worth = np.concatenate([np.stack(text.values_by_layer) for text in texts], axis=2) if values else None
+    value_vectors = np.concatenate([np.stack(text.values_by_layer) for text in texts], axis=2) if values else None
     query_tokens = _tokens([text.query_text for text in texts], tags)
     key_tokens = query_tokens if first.name != "cross" else _tokens([text.key_text for text in texts], tags)
     biased = any(bias is not None for text in texts for bias in text.bias_by_layer)
@@ -223,7 +224,7 @@ def _joined(texts: Sequence[Stack], tags: Sequence[tuple[str, ...]], heads: tupl
         heads=heads,
         query_tokens=query_tokens,
         key_tokens=key_tokens,
-        vectors=Vectors(queries, keys, first.scales, worth),
+        vectors=Vectors(queries, keys, first.scales, value_vectors),
         weights=tuple(np.stack(text.weights_by_layer) for text in texts),
         visible=tuple(_visible(text) for text in texts),
         plain=bool(first.plain) and not biased,
@@ -250,7 +251,7 @@ def _tokens(texts: Sequence[TokenizedText], tags: Sequence[tuple[str, ...]]) -> 
 
 
 def _check_finite(stack: CapturedStack, model: Model) -> None:
-    """A model that computes nonsense is named, with the first place where it does."""
+    """Refuse vectors that are not finite; the error names the first layer and head."""
     for what, array in (("queries", stack.vectors.queries), ("keys", stack.vectors.keys), ("values", stack.vectors.values)):
         if array is None or bool(np.isfinite(array).all()):
             continue

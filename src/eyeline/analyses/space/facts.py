@@ -11,14 +11,14 @@ from eyeline.measures.focus import entropy
 from eyeline.measures.space.fidelity import Fidelity, TextPicture, fidelity
 from eyeline.results.space.stack import LEVELS, TOP
 
-#: Maps of at most so many bytes are kept whole.
+#: The most bytes of whole maps that are kept.
 MAPS_ROOM = 256 << 20
 
 
 def stack_fidelity(stack: CapturedStack, layers: slice, queries: np.ndarray, keys: np.ndarray, *, order: bool = True) -> Fidelity:
     """The fidelity of a picture of these layers: queries [layer, head, query, dims], keys [layer, head, key, dims] → [layer, head].
 
-    A query is asked about the keys of its own text that it may see.
+    For each query, only the keys of its own text that it may see count.
     """
 
     def pictures() -> Iterator[TextPicture]:

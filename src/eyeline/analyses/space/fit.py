@@ -22,7 +22,7 @@ STEPS_FROM_BACKGROUND = 150
 
 
 def head_texts(stack: CapturedStack) -> list[HeadText]:
-    """The texts as the fit sees them: layers and heads along one axis."""
+    """The texts as input of the fit: layers and heads along one axis."""
     n = len(stack.layers) * len(stack.heads)
     queries, keys = (
         torch.from_numpy(vectors.reshape(n, *vectors.shape[2:])).float() for vectors in (stack.vectors.queries, stack.vectors.keys)
@@ -36,7 +36,7 @@ def head_texts(stack: CapturedStack) -> list[HeadText]:
         elif visible is not None:
             visible = np.repeat(visible, len(stack.heads), axis=0)  # [layer · head, query, key]
         flat = torch.from_numpy(np.nan_to_num(weights)).float().reshape(n, *weights.shape[2:])
-        if not stack.plain:  # where a sink takes a share, the rest of it is all there is to show
+        if not stack.plain:  # where a sink takes a share, the rest is scaled to 1
             flat = flat / flat.sum(-1, keepdim=True).clamp_min(torch.finfo(flat.dtype).tiny)
         shown = None if visible is None else torch.from_numpy(visible)
         texts.append(HeadText(queries[:, rows].contiguous(), keys[:, columns].contiguous(), flat, shown))
@@ -45,7 +45,7 @@ def head_texts(stack: CapturedStack) -> list[HeadText]:
 
 @dataclass(frozen=True)
 class FittedPictures:
-    """Where the fitted projections put the queries and keys (freed: where they went from there).
+    """Where the fitted projections put the queries and keys (freed: where they moved from there).
 
     queries, keys  [layer, head, query or key, dims]
     kl             [layer, head]: nats lost
@@ -62,13 +62,15 @@ class FittedPictures:
 def fitted(stack: CapturedStack, background: CapturedStack | None, *, free: bool, dims: int, seed: int, steps: Steps) -> FittedPictures:
     """The pictures of the stack's texts, fitted to them and to the background where there is one."""
     texts, shape = head_texts(stack), (len(stack.layers), len(stack.heads))
-    company = [] if background is None else head_texts(background)
+    background_texts = [] if background is None else head_texts(background)
     scales = torch.tensor(stack.vectors.scales).repeat_interleave(shape[1])
     begin, report = None, steps.begin("fitting")
-    if company:  # the paragraphs alone first: what measures the texts as unseen, and a good start for all together
-        begin = fit_projections(company, scales, dims=dims, seed=seed, run=Parallel(report))
+    if background_texts:  # first the paragraphs alone: a fit that has not seen the texts, and a good start for all together
+        begin = fit_projections(background_texts, scales, dims=dims, seed=seed, run=Parallel(report))
         run = Parallel(steps.begin("holding_out"))
-        projections = fit_projections([*texts, *company], scales, dims=dims, seed=seed, steps=STEPS_FROM_BACKGROUND, begin=begin, run=run)
+        projections = fit_projections(
+            [*texts, *background_texts], scales, dims=dims, seed=seed, steps=STEPS_FROM_BACKGROUND, begin=begin, run=run
+        )
         held_out = fidelity(pictures_of(texts, begin), (len(scales),))
     else:
         projections = fit_projections(texts, scales, dims=dims, seed=seed, run=Parallel(report))

@@ -12,9 +12,9 @@ from eyeline.measures.space.gauge import GAUGES, find_scale, gauged, shift_keys
 from eyeline.measures.space.pairs import AllPairs, TextPairs
 from eyeline.measures.space.search_gauge import Agreement, agreement_of
 
-#: The figure shows so many pairs of a query and a key in so many heads, spread over the model.
+#: How many pairs of a query and a key the figure shows, and in how many heads, spread over the model.
 SHOWN_PAIRS, SHOWN_HEADS = 300, 9
-#: Shift and scale are searched on the first texts, up to so many tokens.
+#: Shift and scale are searched on the first texts, up to this many tokens.
 SEARCH_TOKENS = 2_000
 
 
@@ -44,7 +44,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class LayerGauge:
-    """One layer in its gauge: queries and keys [head, row, dim], double precision; what was found of each head [head]."""
+    """One layer in its gauge: queries and keys [head, row, dim], double precision; scale, before and after of each head [head]."""
 
     queries: np.ndarray
     keys: np.ndarray
@@ -54,7 +54,7 @@ class LayerGauge:
 
 
 def some_pairs(stack: CapturedStack, seed: int) -> Pairs:
-    """All keys of some queries, drawn with the seed; queries that see one key alone say nothing."""
+    """All keys of some queries, drawn with the seed; queries that see only one key are left out."""
     draw = np.random.default_rng(seed)
     query: list[np.ndarray] = []
     key: list[np.ndarray] = []
@@ -131,7 +131,7 @@ def gauge_layer(
 
 
 def n_texts_within(stack: CapturedStack, tokens: int) -> int:
-    """How many of the first texts have so many tokens together; at least one."""
+    """How many of the first texts fit into this many tokens together; at least one."""
     return max(1, int(np.searchsorted(stack.query_tokens.starts, tokens, side="right")) - 1)
 
 
@@ -145,7 +145,7 @@ def agreement_by_head(
 
 
 def shown_heads(stack: CapturedStack) -> list[tuple[int, int]]:
-    """Places of the heads whose pairs the figure shows: evenly spread over layers and heads."""
+    """The indices (layer, head) of the heads whose pairs the figure shows: evenly spread over layers and heads."""
     n_layers, n_heads = len(stack.layers), len(stack.heads)
     steps = np.unique(np.linspace(0, n_layers * n_heads - 1, min(SHOWN_HEADS, n_layers * n_heads)).round().astype(int))
     return [(int(step) // n_heads, int(step) % n_heads) for step in steps]
@@ -155,8 +155,8 @@ def pair_rows(stack: CapturedStack, layer: int, layer_gauge: LayerGauge, pairs: 
     """Dot product, and distance as the model has its vectors and in the gauge, of some pairs of the heads of this layer that are shown."""
     few = Pairs(pairs.query[:SHOWN_PAIRS], pairs.key[:SHOWN_PAIRS], pairs.weights[..., :SHOWN_PAIRS])
     rows: list[dict[str, float]] = []
-    for at, head in shown_heads(stack):
-        if at != layer:
+    for shown_layer, head in shown_heads(stack):
+        if shown_layer != layer:
             continue
         raw = few.numbers(stack.vectors.queries[layer, head].astype(np.float64), stack.vectors.keys[layer, head].astype(np.float64))
         new = few.numbers(layer_gauge.queries[head], layer_gauge.keys[head])
@@ -172,7 +172,7 @@ def pair_rows(stack: CapturedStack, layer: int, layer_gauge: LayerGauge, pairs: 
 def gauge_error(stack: CapturedStack, layer: int, layer_gauge: LayerGauge) -> float:
     """The largest difference between the model's attention and attention recomputed from the gauged vectors.
 
-    Where attention is more than a softmax of q·k (a position bias, a softcap), what is added to the model's own scores is taken as it was.
+    Where attention is more than a softmax of q·k (a position bias, a softcap), what is added to the model's own scores is kept.
     """
     worst, scale = 0.0, stack.vectors.scales[layer]
     for text, all_weights in enumerate(stack.weights):
@@ -189,11 +189,11 @@ def gauge_error(stack: CapturedStack, layer: int, layer_gauge: LayerGauge) -> fl
         highest = scores.max(-1, keepdims=True)
         e = np.exp(scores - np.where(np.isfinite(highest), highest, 0))
         total = e.sum(-1, keepdims=True)
-        again = np.divide(e, total, out=np.zeros_like(e), where=total > 0)
+        recomputed = np.divide(e, total, out=np.zeros_like(e), where=total > 0)
         if not stack.plain:
-            again *= weights.sum(-1, keepdims=True)  # less than 1 where a sink takes the rest
+            recomputed *= weights.sum(-1, keepdims=True)  # less than 1 where a sink takes the rest
         seeing = total[..., 0] > 0
-        worst = max(worst, float(np.abs(again - weights)[seeing].max(initial=0)))
+        worst = max(worst, float(np.abs(recomputed - weights)[seeing].max(initial=0)))
     return worst
 
 

@@ -14,14 +14,14 @@ from eyeline.measures.space.pairs import TextPairs
 from eyeline.measures.space.search_gauge import DISTANCES, WHERE, Agreement, agreement_of
 from eyeline.results.space.gauge_row import GaugeRow
 
-#: The gauges that are tried, and the tokens of the first texts on which they are.
+#: The gauges that are compared, and on how many tokens of the first texts.
 TRIED, TOKENS = ("attentionviz", "searched", "lifted"), 500
 
 
 def gauge_rows(stack: CapturedStack, dims: int) -> list[GaugeRow]:
     """A row for each gauge, distance and place (all dimensions, or the PCA plane); the searched one is searched for each of them."""
     few = n_texts_within(stack, TOKENS)
-    reached: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
+    correlations: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
     for layer, head in shown_heads(stack):
         queries, keys = (vectors[head] for vectors in vectors_of(stack, layer))
         texts = [TextPairs(text.rows, text.columns, text.weights[head]) for text in text_pairs(stack, layer)[:few]]
@@ -32,9 +32,9 @@ def gauge_rows(stack: CapturedStack, dims: int) -> list[GaugeRow]:
             new_queries, new_keys, _ = gauged(queries, keys, gauge, texts, None, agreement)
             before = agreement_of(queries, keys, queries, keys, texts, agreement)
             after = agreement_of(queries, keys, new_queries, new_keys, texts, agreement)
-            reached.setdefault((gauge, distance, where), []).append((before, after))
+            correlations.setdefault((gauge, distance, where), []).append((before, after))
     tokens = int(stack.query_tokens.starts[few])
-    return [replace(_row(stack.name, *key, np.array(numbers)), tokens=tokens) for key, numbers in reached.items()]
+    return [replace(_row(stack.name, *key, np.array(numbers)), tokens=tokens) for key, numbers in correlations.items()]
 
 
 def _row(stack: str, gauge: str, distance: str, where: str, numbers: np.ndarray) -> GaugeRow:

@@ -1,4 +1,4 @@
-"""Fidelity of pictures on attention that had no part in them: only this predicts the fidelity on other text.
+"""Fidelity of pictures on attention that was not used to fit them: only this predicts the fidelity on other text.
 
 With the built-in paragraphs: fitted on them alone, measured on the user's texts (`fit.py`). Otherwise cross-validated: over texts, each
 measured by projections that were fitted without it (by PCA: in a gauge and along axes found without it); of one text, over its queries.
@@ -25,9 +25,9 @@ from eyeline.measures.space.search_gauge import Agreement
 from eyeline.results.facts import SpaceOptions
 from eyeline.results.space.shown_fidelity import is_cross_validated, is_measured_as_it_is
 
-#: Texts (or queries) are held out in so many parts.
+#: Into how many parts texts (or queries) are divided for holding out.
 FOLDS = 3
-#: The fits of cross-validation begin from fewer starts and take fewer steps: a lower bound, in less time.
+#: The fits of cross-validation use fewer starts and take fewer steps: a lower bound, in less time.
 STARTS, STEPS = 4, 300
 
 

@@ -1,4 +1,4 @@
-"""What a reader is told beside the pictures: how fidelity was measured, a gauge that does harm, and what a common space leaves out."""
+"""The notices beside the pictures: how fidelity was measured, a gauge that does harm, and what a common space approximates."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ENGLISH = Words()
 
 
 def gauge_notices(stacks: Mapping[str, SpaceStack], options: SpaceOptions) -> list[str]:
-    """Said where a projected picture stands in a gauge that brings distance and dot product less together than no gauge at all."""
+    """A notice for each stack whose gauge makes distance follow the dot product less closely than no gauge does."""
     notices = []
     for name, stack in stacks.items() if options.of == "queries-keys" and options.project in METHODS else ():
         before, after = stack.facts["correlation_before"], stack.facts["correlation_after"]
@@ -33,7 +33,7 @@ def gauge_notices(stacks: Mapping[str, SpaceStack], options: SpaceOptions) -> li
 
 
 def fidelity_interval(shown: Sequence[Fidelity], seed: int) -> FidelityFacts | None:
-    """How sure the mean over heads is, with the tokens of all stacks drawn again; None where there is nothing to count."""
+    """The confidence interval of the mean over heads, from resampled tokens of all stacks; None where nothing was counted."""
     hits, of = (np.concatenate([getattr(item, name) for item in shown] or [np.zeros(0)]) for name in ("hits", "of"))
     if not of.sum():
         return None

@@ -1,4 +1,4 @@
-"""The options of a space, checked: which projections and gauges go together with what the points are."""
+"""The options of a space, checked: which projections and gauges are possible for which points."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PROJECTIONS = ("fitted", "freed", *METHODS)
 
 
 def check_seed(seed: int) -> None:
-    """UMAP and t-SNE take no others."""
+    """Refuse a seed that UMAP and t-SNE do not take."""
     if not 0 <= seed < 1 << 32:
         raise TraceError(f"A seed of {seed}.", "Give a number from 0 to 4,294,967,295.")
 
@@ -29,7 +29,7 @@ class Chosen:
 
 
 def check_options(of: str, how: str | None, gauge: str | None, dims: int, shared_scale: bool, agreement: Agreement) -> Chosen:
-    """Refuse what does not go together, by name."""
+    """Refuse options that cannot be combined; the error names them."""
     if of not in KINDS:
         raise TraceError(f"A space of {of!r}.", nearest(of, KINDS))
     how = how or ("fitted" if of == "queries-keys" else "pca")
@@ -43,8 +43,8 @@ def check_options(of: str, how: str | None, gauge: str | None, dims: int, shared
         check_method(how)
     if of == "values" and gauge not in (None, "none"):
         raise TraceError(f"The gauge {gauge} of values.", "Gauges are of queries and keys: leave it out.")
-    usual = "none" if of == "values" else "ring" if of == "shared" else "lifted" if how not in METHODS else "attentionviz"
-    gauge = gauge or usual
+    default = "none" if of == "values" else "ring" if of == "shared" else "lifted" if how not in METHODS else "attentionviz"
+    gauge = gauge or default
     if of == "shared" and gauge not in SHARED_GAUGES:
         raise TraceError(f"The gauge {gauge} of a common space.", f"Choices: {', '.join(SHARED_GAUGES)}.")
     if of != "shared":

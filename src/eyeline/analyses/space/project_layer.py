@@ -1,4 +1,4 @@
-"""The heads of one layer by PCA, UMAP or t-SNE; of PCA also the projections that put any other token into the same picture."""
+"""The heads of one layer by PCA, UMAP or t-SNE; for PCA also the projections that put any other token into the same picture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pairs that a user wants to see in red, looked for in the texts before anything is computed."""
+"""Check that the pairs to be drawn in red occur in the texts, before anything is computed."""
 
 from __future__ import annotations
 
@@ -30,5 +30,5 @@ def check_red_pairs(
         preparation = Preparation(model, max_tokens)
         texts = [sides for document in documents for sides in preparation.read(document)]
         both = [sides.of(stack) for sides in texts for stack in model.layout.stacks]
-        for pair in pairs if texts else ():  # a corpus without any text is named by the run itself
+        for pair in pairs if texts else ():  # the run itself refuses a corpus without any text
             pairs_in_texts(pair, [queries for queries, _ in both], [keys for _, keys in both])

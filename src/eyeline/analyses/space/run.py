@@ -38,7 +38,7 @@ from eyeline.text.corpora.corpus import Corpus, Item
 
 #: The steps that a projection reports for each stack, after the texts are read.
 STEPS_OF_A_STACK = {"fitted": 2, "freed": 3, "pca": 0, "umap": 1, "tsne": 1}
-#: Attention recomputed from gauged vectors may differ from the model's by so much.
+#: How far attention recomputed from gauged vectors may differ from the model's.
 GAUGE_WITHIN = 1e-5
 
 
@@ -66,16 +66,16 @@ def space(
 
     of            queries-keys; values: the value vectors of every head; shared: one space for all heads and layers, in which keys are the
                   vectors that enter each layer and queries are pulled back to them
-    project       fitted (near means attends), freed (fitted, then the points of these texts let go), pca, umap or tsne;
+    project       fitted (near means attends), freed (fitted, then each point of these texts moved by itself), pca, umap or tsne;
                   unless given: fitted; of values and shared pca
     gauge         lifted (distances in the order of attention), attentionviz (theirs), searched (their shift and scale
                   searched together) or none; unless given: ring for shared (queries around the keys), lifted for fitted
                   and freed, which need none, attentionviz else
     dims          2 or 3
     shared_scale  of attentionviz: one scale for all heads instead of one for each
-    distance      of searched: euclidean or cosine, the distance that is to say what the dot product says
+    distance      of searched: euclidean or cosine, the distance that should follow the dot product
     correlate     of searched: full, or plane: the distance is that in the picture's PCA plane
-    background    of fitted and freed: whether the built-in paragraphs take part in the fit; unless given: where the texts have fewer than
+    background    of fitted and freed: whether the built-in paragraphs are used in the fit; unless given: where the texts have fewer than
                   1,000 tokens. Fidelity is then that of projections fitted on the paragraphs alone; else it is cross-validated
     layers, heads which; all unless given
     limit, max_tokens, seed   as in `analyse`
@@ -104,10 +104,10 @@ def space(
     steps = Steps(progress, 1 + (1 if of == "shared" else STEPS_OF_A_STACK[how]) * len(model.layout.stacks))
     report = steps.begin("texts")
     captured = capture_space(model, corpus, values=of == "values", shared=of == "shared", report=report, **given)  # type: ignore[arg-type]
-    company = None
+    background_stack = None
     if how not in METHODS and is_wanted(captured, background):
-        company = capture_background(model, captured, layers=options.layers, heads=heads, required=background is True)
-    return space_of(captured, provenance(model, corpus_facts(corpus), options), options, steps, company)
+        background_stack = capture_background(model, captured, layers=options.layers, heads=heads, required=background is True)
+    return space_of(captured, provenance(model, corpus_facts(corpus), options), options, steps, background_stack)
 
 
 def space_of(

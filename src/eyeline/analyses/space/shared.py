@@ -1,7 +1,7 @@
 """One space for all heads and layers: keys are the vectors that enter each layer, and each head's queries are pulled back to them.
 
-One normalisation and one projection hold for every head of every layer, so that all pictures stand on the same axes. Layers are worked on
-one at a time, several times over: the pulled-back queries of all heads together would not fit.
+One normalisation and one projection hold for every head of every layer, so that all pictures have the same axes. Layers are processed
+one at a time, several times: the pulled-back queries of all heads together would not fit.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from eyeline.measures.space.pairs import AllPairs
 from eyeline.measures.space.project import axes_of, check_method, project
 from eyeline.measures.space.pull_back import Rotation, measure_rotation, pull_back, score_agreement
 
-#: One scale for all is searched on the pairs of so many tokens.
+#: One scale for all is searched on the pairs of this many tokens.
 SCALE_TOKENS = 2_000
-#: UMAP and t-SNE get at most so many points, in so many directions of most variance.
+#: The most points that UMAP and t-SNE get, and in how many directions of most variance.
 MOST_POINTS, DIRECTIONS = 60_000, 50
-#: Queries on the ring are so many times as far from the middle as the farthest key.
+#: The distance of queries on the ring from the middle, as a multiple of that of the farthest key.
 RING = 1.5
 
 
@@ -44,7 +44,7 @@ class SharedLayer:
 
 @dataclass(frozen=True)
 class SharedPicture:
-    """queries [layer, head, query, dims], keys [layer, head, key, dims]; lengths of the vectors behind them; facts [layer, head].
+    """queries [layer, head, query, dims], keys [layer, head, key, dims]; lengths of the vectors that they show; facts [layer, head].
 
     facts: the columns of tables/space.csv, and score_correlation and score_error: how far pulled-back scores are the model's own
     """
@@ -58,11 +58,11 @@ class SharedPicture:
 
 @dataclass(frozen=True)
 class _Gauge:
-    """queries · forth, (keys + shift) · back, then what the name says. scale: c, or nan.
+    """queries · forth, (keys + shift) · back, then the step of the gauge `name`. scale: c, or nan.
 
     lifted   one coordinate more, so that the order of distances is the order of scores
     ring     every query as far out as all others, in its own direction: the keys that lie farthest in that direction are the nearest to it.
-             A query's length changes how sharply it attends, not whom it attends to most
+             A query's length changes how sharply it attends, not which keys it attends to most
     """
 
     name: str
@@ -92,7 +92,7 @@ class _Gauge:
 
 
 class PulledBack:
-    """The layers of a captured stack in the common space, made when they are asked for."""
+    """The layers of a captured stack in the common space, computed when they are read."""
 
     def __init__(self, stack: CapturedStack, shared: SharedInputs) -> None:
         self.stack, self.shared = stack, shared
@@ -202,7 +202,7 @@ def _along_scores(chosen: _Gauge, layers: PulledBack, dims: int) -> list[SharedL
 
 
 def _largest(chosen: _Gauge, layers: PulledBack, axes: np.ndarray | None = None) -> float:
-    """The largest ‖k‖² of all layers, where the gauge asks for it."""
+    """The largest ‖k‖² of all layers, where the gauge needs it; otherwise 0."""
     return max(float(np.square(chosen.moved(layer, axes).keys).sum(-1).max()) for layer in layers) if chosen.keeps_scores else 0.0
 
 

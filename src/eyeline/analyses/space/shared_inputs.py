@@ -1,4 +1,4 @@
-"""What the keys of every layer are made of: the vectors that enter the layer, and the projection that makes keys of them."""
+"""What the keys of every layer are computed from: the vectors that enter the layer, and the projection to keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two texts of the same length that ask for different answers, and the number that tells the answers apart."""
+"""Two texts of the same length with different answers, and the difference of the logits of these answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eyeline.errors import Advice, ModelError, TextError
 from eyeline.models.model import Model
 from eyeline.models.objective import check_one_answer
 
-#: Two answers whose difference of logits moves by less than this cannot be told apart by patching.
+#: Where the difference of logits changes by less than this between the two texts, patching has nothing to measure.
 LEAST_DIFFERENCE = 1e-4
 
 
@@ -56,7 +56,7 @@ def contrast(model: Model, clean: str, corrupt: str, answer: str | int | None = 
         raise TextError(
             f"The clean text has {lengths[0]} tokens, the corrupt one {lengths[1]}: positions must match to be patched.",
             f"Tokens: {shown}",
-            "Replace words by others of as many tokens.",
+            "Replace words by others with the same number of tokens.",
         )
     if texts[0].source.ids == texts[1].source.ids:
         raise TextError("The clean and the corrupt text are the same.", "Change the words on which the answer depends.")
@@ -79,7 +79,7 @@ def contrast(model: Model, clean: str, corrupt: str, answer: str | int | None = 
             values.append(float(measured.metric(model.passes.output([text.sides], inputs=text.inputs).logits)[0]))
     if abs(values[0] - values[1]) < LEAST_DIFFERENCE:
         raise TextError(
-            f"{model.name} does not tell the texts apart: {right.answer.name!r} against {wrong.answer.name!r} is {values[0]:.4f} on both.",
-            "Choose texts or answers between which it decides.",
+            f"{model.name} does not distinguish the texts: {right.answer.name!r} against {wrong.answer.name!r} is {values[0]:.4f} on both.",
+            "Choose texts or answers that change its decision.",
         )
     return Contrast(model, right, wrong, wrong.answer.index, *values)

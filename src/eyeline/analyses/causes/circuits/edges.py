@@ -69,8 +69,8 @@ def edge_scores(
             total[key] = total.get(key, 0.0) + score / len(shares)
         if report is not None:
             report(number, len(shares))
-    whole = contrast.clean - contrast.corrupt
-    edges = [Edge(*key, score / whole) for key, score in total.items()]
+    difference = contrast.clean - contrast.corrupt
+    edges = [Edge(*key, score / difference) for key, score in total.items()]
     return sorted(edges, key=lambda edge: -abs(edge.score))
 
 
@@ -97,12 +97,12 @@ def _differences(contrast: Contrast, ends: list[torch.Tensor]) -> list[torch.Ten
 
 def _scores_at(contrast: Contrast, embeddings: torch.Tensor, differences: list[torch.Tensor]) -> EdgeScores:
     """The scores of all edges with gradients at one input."""
-    whole = embeddings.clone().requires_grad_()
-    metric, heads = _pass(contrast, whole, cut=False)
-    wanted = [tensor for inputs in heads.inputs for tensor in inputs]
-    gradients = torch.autograd.grad(metric, wanted, allow_unused=True)
+    inputs_embeds = embeddings.clone().requires_grad_()
+    metric, heads = _pass(contrast, inputs_embeds, cut=False)
+    head_inputs = [tensor for inputs in heads.inputs for tensor in inputs]
+    gradients = torch.autograd.grad(metric, head_inputs, allow_unused=True)
     if any(gradient is not None and not bool(torch.isfinite(gradient).all()) for gradient in gradients):
-        raise ModelError(f"Gradients of {contrast.model.name} are not numbers.", "Open the model in float32.")
+        raise ModelError(f"Gradients of {contrast.model.name} are not finite (nan or infinite).", "Open the model in float32.")
     leaf = embeddings.clone().requires_grad_()
     metric, cut = _pass(contrast, leaf, cut=True)
     senders = [leaf, *cut.written]

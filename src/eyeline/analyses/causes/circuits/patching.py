@@ -1,4 +1,4 @@
-"""Activation patching: the corrupt text is run with what heads wrote on the clean one, and the answer comes back, or not."""
+"""Activation patching: run the corrupt text with head outputs from the clean one, and measure how much of the answer is restored."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from eyeline.capture.layout import Slot
 from eyeline.errors import TraceError
 from eyeline.heads import HeadRef
 
-#: So many patched copies of a text go through the model together.
+#: How many patched copies of a text go through the model together.
 COPIES = 24
 
 HeadOutputs = dict[HeadRef, np.ndarray]
@@ -27,7 +27,7 @@ class Patched:
     """The share of the answer that each patch restores.
 
     heads       [head of the model, in order]: the whole head, at every position
-    positions   [head, token]: the head at one position alone; None where it was not asked for
+    positions   [head, token]: the head at one position alone; None where it was not requested
     """
 
     names: tuple[HeadRef, ...]
@@ -69,7 +69,7 @@ def run_patched(contrast: Contrast, patches: Sequence[Sequence[Intervention]], r
     """The metric of the corrupt text under each list of interventions. Layers below the patched one are computed once."""
     passes, text = contrast.model.passes, contrast.corrupt_text
     _, stored = passes.store([text.sides], inputs=text.inputs)
-    order = sorted(range(len(patches)), key=lambda i: _first_layer(patches[i]))  # copies that go together begin at the same layer
+    order = sorted(range(len(patches)), key=lambda i: _first_layer(patches[i]))  # so that the patches of a batch start at similar layers
     values = np.zeros(len(patches))
     for start in range(0, len(order), COPIES):
         part = order[start : start + COPIES]
@@ -86,7 +86,7 @@ def _first_layer(patches: Sequence[Intervention]) -> int:
 
 
 def patch_path(contrast: Contrast, sender: Head, receiver: Head) -> float:
-    """Path patching (Wang et al. 2022): how much of the answer is lost if `receiver` alone hears `sender` as on the corrupt text.
+    """Path patching (Wang et al. 2022): how much of the answer is lost if only `receiver` reads the corrupt output of `sender`.
 
     The clean text is run; `sender` writes what it wrote on the corrupt text, and every other head writes what it wrote on the clean one, so
     that the change reaches `receiver` without passing through another head. What `receiver` then writes is patched into a clean run.
@@ -99,12 +99,12 @@ def patch_path(contrast: Contrast, sender: Head, receiver: Head) -> float:
     clean, corrupt = head_outputs(contrast)
     text, passes = contrast.clean_text, contrast.model.passes
     frozen: dict[Head, np.ndarray] = {**{name: z for name, z in clean.items() if name != receiver}, sender: corrupt[sender]}
-    heard: list[np.ndarray] = []
+    received: list[np.ndarray] = []
 
     def receive(slot: Slot, output: torch.Tensor) -> None:
         if (slot.stack, slot.layer) == (receiver.stack, receiver.layer):
-            heard.append(output[0, :, receiver.head].detach().cpu().numpy())
+            received.append(output[0, :, receiver.head].detach().cpu().numpy())
 
     passes.output([text.sides], [[Patch(frozen, heads=list(frozen))]], inputs=text.inputs, receive=receive)
-    logits = passes.output([text.sides], [[Patch({receiver: heard[0]}, heads=[receiver])]], inputs=text.inputs).logits
+    logits = passes.output([text.sides], [[Patch({receiver: received[0]}, heads=[receiver])]], inputs=text.inputs).logits
     return 1 - float(contrast.restored(contrast.metric(logits.float()))[0])

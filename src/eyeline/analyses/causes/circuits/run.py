@@ -34,11 +34,11 @@ def circuit(
 ) -> Run:
     """Which heads carry the answer, and which head feeds which.
 
-    clean, corrupt     two texts of as many tokens, which differ in what the answer depends on
+    clean, corrupt     two texts with the same number of tokens, which differ in what the answer depends on
     answer, against    the answer that belongs to each: a token, or a label of a classifier; the model's own choices unless given.
                        The metric is logit(answer) − logit(against)
     method             how edges are scored: "eap", or "eap-ig" with `steps` inputs between the two texts
-    positions          also patch every head at every token: as many passes as heads x tokens
+    positions          also patch every head at every token: heads × tokens passes
 
     Tables: `patching` (a head patched from the clean text into the corrupt one: the share of the answer that comes back),
     `patching_positions` (the same at one token), `circuit` (edges by estimate, strongest first).

@@ -21,13 +21,14 @@ from eyeline.measures.causes.contributions import FrozenNorm, attention_parts, w
 
 @dataclass(frozen=True)
 class Norms:
-    """Where a block's norms stand.
+    """Where the norms of a block are.
 
-    form     "post": norm(x + attention), then norm(… + feed-forward); "pre": the norms stand before the two parts, outside the residual
-    first    the norm behind attention (post); None (pre)
-    second   the norm behind the feed-forward part (post), or before it (pre)
-    middle   what enters the feed-forward part's residual: [token, dim]
+    form     "post": norm(x + attention), then norm(… + feed-forward); "pre": the norms are before the two parts, outside the residual
+    first    the norm after attention (post); None (pre)
+    second   the norm after the feed-forward part (post), or before it (pre)
+    middle   the residual to which the feed-forward part adds: [token, dim]
     forward  what the feed-forward part adds: [token, dim]
+    forward_input  what the feed-forward part reads: [token, dim]
     """
 
     form: Literal["post", "pre"]
@@ -45,7 +46,7 @@ class Block:
     layer    the call of the layer's module, from what enters to what leaves
     weights  [head, query, key]
     values   [head, key, dim], repeated where heads share them
-    value    the call of the value projection, whose last columns are the values; None where no module makes them so
+    value    the call of the value projection, whose last columns are the values; None where no module computes them like that
     output   the call of the output projection: what the heads wrote side by side, [token, head · dim] → [token, hidden]
     steps    every module call within the layer, in order
     """
@@ -75,14 +76,14 @@ class Block:
 
     @cached_property
     def norms(self) -> Norms:
-        """Where the norms stand, found by comparing sums; a block of another form is an error."""
+        """Where the norms are, found by comparing sums; a block of another form is an error."""
         entered, left, attended = self.layer.entered, self.layer.left, self.output.left
         middle = entered + attended
-        behind = [step for step in self.steps if same(step.entered, middle)]
-        first = next((norm for step in behind if (norm := frozen_norm(step)) is not None), None)
+        after_sum = [step for step in self.steps if same(step.entered, middle)]
+        first = next((norm for step in after_sum if (norm := frozen_norm(step)) is not None), None)
         if first is None:
             raise self._other_form()
-        normed = next(step for step in behind if frozen_norm(step) is not None).left
+        normed = next(step for step in after_sum if frozen_norm(step) is not None).left
         for step in self.steps:
             if same(step.left, left) and not same(step.entered, entered) and (second := frozen_norm(step)) is not None:
                 return Norms("post", first, second, normed, step.entered - normed, normed)
@@ -111,7 +112,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Pass:
-    """One forward pass over one text: its blocks from the first layer to the last, the steps behind them, and the model's output."""
+    """One forward pass over one text: its blocks in the order of the layers, the steps after them (`behind`), and the model's output."""
 
     blocks: tuple[Block, ...]
     behind: tuple[ModulePass, ...]
@@ -185,10 +186,10 @@ def _block(
     if output is None:
         raise ModelError(
             f"No linear module of layer {slot.layer} of {name} takes what the heads write, side by side.",
-            "What a head adds to the residual stream cannot be told.",
+            "What each head adds to the residual stream is not known.",
         )
-    made_values = call.values[0].transpose(0, 1).reshape(values.shape[1], -1)  # [token, key head · dim]
-    value = next((step for step in reversed(before) if _holds_columns(step.left, made_values) and is_linear(step)), None)
+    value_columns = call.values[0].transpose(0, 1).reshape(values.shape[1], -1)  # [token, key head · dim]
+    value = next((step for step in reversed(before) if _holds_columns(step.left, value_columns) and is_linear(step)), None)
     return Block(slot, layer, weights, values, value, output, tuple(steps), name)
 
 

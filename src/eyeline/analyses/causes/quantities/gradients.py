@@ -13,7 +13,7 @@ from eyeline.capture.opening.tiny_pass import no_cache
 from eyeline.capture.recorder import Call, recording
 from eyeline.errors import ModelError
 
-#: Steps of the path integral: begun with the first, doubled up to the last until the sum is complete.
+#: Steps of the path integral: the first number, and the greatest. They are doubled until the sum is complete.
 STEPS, MOST_STEPS = 32, 128
 #: Points of the path that go through the model together: this many tokens at most.
 TOGETHER = 256
@@ -63,7 +63,7 @@ class Integrated:
 
 
 def integrated_gradients(question: AnsweredText, steps: int = STEPS, most: int = MOST_STEPS) -> Integrated:
-    """The answer's logit, followed along the straight line from a text without words to this text.
+    """Gradients of the answer's logit along the straight line from a text without words to this text.
 
         IG[t] = (x_t − b_t) · ∫₀¹ ∂L/∂x_t (b + α (x − b)) dα          Σ_t IG[t] = L(x) − L(b)
 
@@ -91,9 +91,9 @@ def _path_gradient(question: AnsweredText, vectors: torch.Tensor, baseline: torc
     total = torch.zeros_like(vectors[0])
     for first in range(0, steps, together):
         part = slice(first, first + together)
-        at = (baseline + alphas[part] * (vectors - baseline)).detach().requires_grad_()  # [step, token, hidden]
+        embeddings = (baseline + alphas[part] * (vectors - baseline)).detach().requires_grad_()  # [step, token, hidden]
         with torch.enable_grad():
-            (gradient,) = torch.autograd.grad(logit_sum(question, at), at)
+            (gradient,) = torch.autograd.grad(logit_sum(question, embeddings), embeddings)
         total += (shares[part] * gradient).sum(0)
     return total.detach()
 

@@ -90,7 +90,7 @@ def _at(step: ModulePass, current: torch.Tensor, position: int) -> ModulePass | 
 
 
 def _behind_function(step: ModulePass, current: torch.Tensor, position: int, later: Sequence[ModulePass]) -> ModulePass | None:
-    """A step of the same width behind a plain function (tanh): only where the vector enters no later step itself."""
+    """A step of the same width after a plain function (tanh): only where the vector enters no later step itself."""
     if any(_at(other, current, position) is not None for other in later) or step.entered.shape[-1] != current.shape[-1]:
         return None
     row = position if position < len(step.entered) else 0

@@ -24,7 +24,7 @@ from eyeline.models.model import Model
 
 @dataclass(frozen=True)
 class Subject:
-    """The text that is looked at. `question` is there for models that answer, and for methods that need one."""
+    """The text that a method explains. `question`: the text with its answer, for models that answer and for methods that need an answer."""
 
     model: Model
     inputs: dict[str, torch.Tensor]
@@ -59,10 +59,10 @@ class Subject:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a method gives.
+    """The result of a method.
 
-    maps     [layer, head, query, key]; one head where heads are not told apart, one layer where layers are not
-    scores   [token], where the method itself gives one number a token; otherwise the row of the answer's position in the last map counts
+    maps     [layer, head, query, key]; one head or one layer where the method does not separate them
+    scores   [token], where the method itself gives one number for each token; otherwise they are the answer's row of the last map
     notices  what a reader should know
     name     for titles, where this outcome is another quantity than the method's usual one
     """
@@ -89,7 +89,7 @@ def _stacked(tensors: list[torch.Tensor]) -> np.ndarray:
 
 
 def _one_head(maps: np.ndarray) -> Outcome:
-    """[layer, query, key] → an outcome that tells no heads apart"""
+    """[layer, query, key] → an outcome with a single head"""
     return Outcome(maps[:, None].astype(np.float32))
 
 
@@ -136,7 +136,7 @@ def _relevance(subject: Subject) -> Outcome:
 
 
 def globenc_maps(block: Block) -> torch.Tensor:
-    """‖contribution of j to the layer's output i‖, the feed-forward part left out but for the norm behind it: [query, key]"""
+    """‖contribution of j to the layer's output i‖, the feed-forward part left out except for the norm after it: [query, key]"""
     norms = block.norms
     parts = norms.second.of_parts(block.block_parts) if norms.form == "post" else block.block_parts
     lengths: torch.Tensor = torch.linalg.vector_norm(parts, dim=-1)
@@ -160,7 +160,7 @@ def _integrated(subject: Subject) -> Outcome:
 
 
 def _token_scores(subject: Subject, scores: np.ndarray, notices: tuple[str, ...] = ()) -> Outcome:
-    """One number a token, drawn as the row of the token that answers."""
+    """One number for each token, as the row of the token that answers."""
     maps = np.zeros((1, 1, len(scores), len(scores)), dtype=np.float32)
     maps[0, 0, subject.position] = scores
     return Outcome(maps, scores, notices)

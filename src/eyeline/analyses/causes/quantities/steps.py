@@ -1,6 +1,6 @@
 """Follow a forward pass of one text through every module: what entered it, what left it. Nothing is read from names or classes.
 
-What a module is (linear, a norm) is decided by measurement: it is called again with vectors of our own.
+What a module is (linear, a norm) is decided by measurement: it is called again with test vectors.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from torch.nn.modules.module import register_module_forward_hook
 
 from eyeline.measures.causes.contributions import FrozenNorm
 
-#: How far two tensors may differ, as a part of the largest number, and still be the same sum written twice.
+#: How far two tensors may differ, as a part of the largest number, and still count as equal.
 WITHIN = 1e-4
-#: Length of the vectors with which norms are tried: the epsilon in their root must not count.
+#: Size of the test vectors for norms: large, so that the epsilon under the root does not matter.
 LOUD = 1000.0
 
 
@@ -34,7 +34,7 @@ class ModulePass:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def of(self, vectors: torch.Tensor) -> torch.Tensor:
-        """What the module makes of other vectors: [row, dim] → [row, dim]"""
+        """The module's output for other vectors: [row, dim] → [row, dim]"""
         with unwatched(), torch.no_grad():
             output: torch.Tensor = self.module(vectors)
         return output if output.ndim == vectors.ndim else output.reshape(*vectors.shape[:-1], -1)
@@ -118,7 +118,7 @@ def bias_of(step: ModulePass) -> torch.Tensor:
 def frozen_norm(step: ModulePass) -> FrozenNorm | None:
     """The module as a norm whose deviations are constants; None where it is no norm.
 
-    Its weight and bias are what it makes of ±LOUD in turn, whose mean is 0 and whose deviation is LOUD.
+    Its weight and bias follow from its output for a vector that alternates between +LOUD and −LOUD: mean 0, deviation LOUD.
     """
     if step.entered.shape != step.left.shape or torch.equal(step.entered, step.left) or step.entered.shape[-1] % 2:
         return None
@@ -133,7 +133,7 @@ def frozen_norm(step: ModulePass) -> FrozenNorm | None:
         return None
     weight, bias = ((up - down) / 2 * signs)[0], ((up + down) / 2)[0]
     if float(weight.abs().max()) > LOUD / 2:
-        return None  # it grows with what enters: no norm
+        return None  # the output grows with the input: no norm
     centre = same(shifted, step.left, 1e-2)
     centred = step.entered - step.entered.mean(-1, keepdim=True) if centre else step.entered
     shape = centred * weight  # [token, dim]

@@ -60,7 +60,7 @@ def _replaced_input(block: Block, written: torch.Tensor) -> Iterator[None]:
 
 
 def _repeated(value: Any, entered: torch.Tensor, copies: int) -> Any:
-    """What enters a layer, once for each copy; what is shared (masks, positions) stays: it has a batch of one and is spread by itself."""
+    """What enters a layer, once for each copy; what is shared (masks, positions) stays: it has a batch of one, which torch broadcasts."""
     if isinstance(value, torch.Tensor) and value.ndim == 3 and value.shape[1:] == entered.shape:
         return value.expand(copies, -1, -1)
     return value

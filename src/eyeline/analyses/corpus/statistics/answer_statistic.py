@@ -1,4 +1,4 @@
-"""A statistic that runs the model itself and reads its answers: effects of heads, and what is left when many are gone."""
+"""A statistic that runs the model itself and reads its answers: effects of single heads, and what is left when many are ablated."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class AnswerStatistic(ModelStatistic):
     """Sums of what happens to the model's answers when heads are ablated.
 
     by       "zero": a head's output becomes 0; "mean": its mean over the positions of the text
-    rate     the share of tokens that a masked language model has to find
+    rate     the share of tokens that a masked language model has to predict
     longest  texts of more tokens are left out, and counted
     """
 
@@ -61,5 +61,5 @@ class AnswerStatistic(ModelStatistic):
 
 
 def _has_predictions(objective: Objective, side: Sides) -> bool:
-    """Whether a text asks for anything: a next token, or a word to be masked."""
+    """Whether a text has anything to predict: a next token, or a word to mask."""
     return len(side.source) > 1 if objective.kind == "next" else not all(side.source.special)

@@ -80,7 +80,7 @@ class AverageAttention(Statistic):
         for layer_sum in self.by_layer("mean"):
             for target, name in sorted(enumerate(layer_sum.details), key=lambda pair: _order(pair[1])):
                 total, n_texts = layer_sum.values[:, target].T  # [head], [head]
-                if n_texts.any():  # no decoder has read its last separator: there is no sep_from_sep
+                if n_texts.any():  # texts without separator rows have no sep_from_sep
                     records += [(layer_sum.stack, layer_sum.layer, head, name, float(mean)) for head, mean in enumerate(total / n_texts)]
         return {self.name: head_table(records, ("target", "mean"))}
 
@@ -89,7 +89,7 @@ class AverageAttention(Statistic):
 class _Counted:
     """Which rows of some texts count for which target: the same for every layer.
 
-    names      of the targets of one row; all_names: with those of separators and of other rows
+    names      of the targets; all_names: with sep_from_sep and sep_from_other
     rows       1 for each row that counts: [text, (all, separators, others), row]
     divisors   how many rows each mean is over, at least 1: [text, target of all_names]
     n_texts    how many texts each mean is over: [target of all_names]

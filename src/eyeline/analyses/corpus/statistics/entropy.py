@@ -23,9 +23,9 @@ class Entropy(Statistic):
     """For each head, the entropy of its rows in nats: the mean over rows, then over texts.
 
     all       every row
-    cls       the `[CLS]` row alone; a decoder's last row (`last`, it has seen the whole text), another encoder's first (`first`)
+    cls       the `[CLS]` row alone; of decoders the last row (`last`: it sees the whole text), of encoders without `[CLS]` the first
     uniform   what attention spread evenly over the visible keys would give: ln n, in a decoder the mean of ln 1 … ln n
-    smoothing the paper takes 0.0001 · 1/n + 0.9999 · A to keep clear of log 0. We take 0 · log 0 = 0 and no smoothing (0); the two differ
+    smoothing the paper takes 0.0001 · 1/n + 0.9999 · A to avoid log 0. We take 0 · log 0 = 0 and no smoothing (0); the two differ
               by at most 0.0016 nats at 128 tokens.
     """
 
@@ -83,10 +83,10 @@ class Entropy(Statistic):
         positions = torch.arange(rows.e.shape[-1], device=rows.e.device)
         even = (positions < n_keys) / n_keys  # [text, 1, 1, key]
         smooth = (1 - self.smoothing) * rows.weights() + self.smoothing * even  # [text, head, row, key]
-        # a block of a causal text ends at its last row: the keys behind it have their even share too
+        # a block of a causal text ends at its last row: the keys after it have their even share too
         share = self.smoothing / n_keys[..., 0].to(smooth.dtype)  # [text, 1, 1]
-        behind = (n_keys[..., 0] - len(positions)).clamp_min(0) * -share * share.log()  # [text, 1, 1]
-        return entropy_from_exponentials(smooth, torch.ones_like(rows.total)) + behind
+        after_block = (n_keys[..., 0] - len(positions)).clamp_min(0) * -share * share.log()  # [text, 1, 1]
+        return entropy_from_exponentials(smooth, torch.ones_like(rows.total)) + after_block
 
     def result(self) -> dict[str, Table]:
         series = "cls"
@@ -105,7 +105,7 @@ class _LayerEntropies:
 
     counted   how much each row counts: [text, row, (all, one row)]
     means     of the rows that count: [text, head, (all, one row)]
-    visible   how many keys each row may look at: [text, row]
+    visible   how many keys each row may attend to: [text, row]
     n_texts   how many texts begin here
     """
 

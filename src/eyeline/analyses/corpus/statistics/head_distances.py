@@ -65,11 +65,11 @@ class HeadDistances(Statistic):
             if whole and rows.layer not in held and rows.heads.start == 0:
                 held[rows.layer] = part
                 continue
-            known = held.get(rows.layer)
-            if known is None or len(known) < rows.heads.stop:
+            earlier = held.get(rows.layer)
+            if earlier is None or len(earlier) < rows.heads.stop:
                 grown = part.new_zeros(rows.heads.stop, n_rows, n_keys)
-                if known is not None:
-                    grown[: len(known)] = known
+                if earlier is not None:
+                    grown[: len(earlier)] = earlier
                 held[rows.layer] = grown
             held[rows.layer][rows.heads.start : rows.heads.stop, rows.first : last, :width] = part
 

@@ -22,7 +22,7 @@ from eyeline.models.model import Model
 from eyeline.models.passes import Passes
 from eyeline.results.table import Table
 
-#: Losses of the short way and of the plain one differ by rounding alone: in single precision, and in half precision.
+#: How far the loss of a pass from a stored layer may differ from that of a whole pass: in single precision, and in half precision.
 SINGLE, HALF = 1e-4, 2e-2
 COLUMNS = ("loss_change", "answer_change", "gradient", "attribution", "loss_change_error")
 
@@ -58,10 +58,10 @@ class HeadEffects(AnswerStatistic):
                 if not self._is_checked:
                     self._check(passes, batch, task, ablate, answers.loss_change(logits))
                 changes[head] = torch.stack([answers.loss_change(logits), answers.answer_change(logits)], -1).double().cpu().numpy()
-            self._take(slot, changes, estimates[slot.stack, slot.layer])
+            self._add_changes(slot, changes, estimates[slot.stack, slot.layer])
 
     def _check(self, passes: Passes, batch: Batch, task: TokenTask, ablate: list[Ablate], change: torch.Tensor) -> None:
-        """The first ablation of a run also goes the plain way: the whole model, every layer, every position."""
+        """Check the first ablation of a run against a pass through the whole model: every layer, every position."""
         self._is_checked = True
         each = [ablate] * len(batch.sides)
         ablated, whole = (task.at_positions(passes.output(batch.sides, e, inputs=task.inputs).logits) for e in (each, None))
@@ -74,7 +74,7 @@ class HeadEffects(AnswerStatistic):
                 "The effects of its heads cannot be measured this way.",
             )
 
-    def _take(self, slot: Slot, changes: np.ndarray, estimates: np.ndarray) -> None:
+    def _add_changes(self, slot: Slot, changes: np.ndarray, estimates: np.ndarray) -> None:
         """changes [head, text, (loss, answer)], estimates [head, text, (∂L/∂ξ, attribution)]."""
         sums = np.stack(
             [
@@ -109,7 +109,7 @@ def estimates_of(passes: Passes, sides: Sequence[Sides], task: TokenTask, by: By
     for ((stack, layer), z), gradient in zip(written.items(), gradients, strict=True):
         slope = torch.zeros_like(z) if gradient is None else gradient
         if not bool(torch.isfinite(slope).all()):
-            raise ModelError(f"Gradients of {passes.name} in layer {layer} are not numbers.", "Open the model in float32.")
+            raise ModelError(f"Gradients of {passes.name} in layer {layer} are not finite (nan or infinite).", "Open the model in float32.")
         along = (z * slope).sum((1, 3))  # [text, head]
         ablated = torch.zeros_like(along) if by == "zero" else _along_mean(z, slope, [len(side.of(stack)[0]) for side in sides])
         estimates[stack, layer] = torch.stack([along, ablated - along], -1).transpose(0, 1).detach().double().cpu().numpy()

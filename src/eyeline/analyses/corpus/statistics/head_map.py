@@ -1,4 +1,4 @@
-"""Heads in a plane, near each other where they attend alike, with what each does (figure 6 of Clark et al. 2019)."""
+"""Heads in a plane, near each other where they attend alike, with the behaviour of each (figure 6 of Clark et al. 2019)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ RULES = (
     ("next", "average_attention", "next", 0.5),
     ("previous", "average_attention", "previous", 0.5),
     ("broad", "entropy", "all", 3.8),
-    ("first", "average_attention", "first", 0.6),  # of a model without [CLS]: with it, the next rule says more
+    ("first", "average_attention", "first", 0.6),  # for models without [CLS]; otherwise the next rule overwrites it
     ("cls", "average_attention", "cls", 0.6),
     ("sep", "average_attention", "sep", 0.6),
     ("punctuation", "average_attention", "punctuation", 0.6),
@@ -54,9 +54,9 @@ def lay_out(square: np.ndarray, seed: int) -> np.ndarray:
 
 
 def stress(square: np.ndarray, points: np.ndarray) -> float:
-    """How far the distances between points are from those wanted, from 0 (equal): √( Σ (d − δ)² / Σ d² )."""
-    apart = np.linalg.norm(points[:, None] - points[None], axis=-1)  # [head, head]
-    return float(np.sqrt(((apart - square) ** 2).sum() / max((apart**2).sum(), 1e-30)))
+    """How far the distances between points are from those between the heads, from 0 (equal): √( Σ (d − δ)² / Σ d² )."""
+    in_plane = np.linalg.norm(points[:, None] - points[None], axis=-1)  # [head, head]
+    return float(np.sqrt(((in_plane - square) ** 2).sum() / max((in_plane**2).sum(), 1e-30)))
 
 
 def behaviour_of(heads: list[tuple[int, int]], tables: dict[str, Table], stack: str = "") -> list[str]:

@@ -54,10 +54,10 @@ class Importance(ModelStatistic):
         )  # of each layer [text, head, query, key]
         for ((stack, layer), call), gradient in zip(calls.items(), gradients, strict=True):
             if gradient is not None and (batch.layers is None or layer in batch.layers[stack]):
-                self._take(stack, layer, gradient.abs(), call.mask, batch)
+                self._add_layer(stack, layer, gradient.abs(), call.mask, batch)
 
-    def _take(self, stack: str, layer: int, size: torch.Tensor, mask: torch.Tensor | None, batch: Batch) -> None:
-        """size: |∂L/∂α| [text, head, query, key]. A hidden key has one too, which says nothing: its weight can only be 0."""
+    def _add_layer(self, stack: str, layer: int, size: torch.Tensor, mask: torch.Tensor | None, batch: Batch) -> None:
+        """size: |∂L/∂α| [text, head, query, key]. Hidden keys are left out: their weight is always 0."""
         columns = columns_of(batch, stack, self._custom)
         texts = batch.texts(stack)
         seen = keys_seen(size, mask, stack, [len(keys) for _, keys in texts]).double()  # [text, query, key]

@@ -36,7 +36,7 @@ class ModelStatistic(Statistic):
         self._model, self._objective, self._seed = model, self.objective(model), seed
 
     def objective(self, model: Model) -> Objective:
-        """What the model is asked to predict; an error where it has no head for that."""
+        """What the model predicts; an error where it has no head for that."""
         return objective_of(model)
 
     def batch_tokens(self, model: Model) -> int | None:
@@ -47,7 +47,7 @@ class ModelStatistic(Statistic):
 
     def finish(self, batch: Batch) -> None:
         if self._model is None or self._objective is None:
-            raise RuntimeError(f"{type(self).__name__} is fed by el.analyse, which gives it the model.")
+            raise RuntimeError(f"{type(self).__name__} runs within el.analyse, which gives it the model.")
         short = batch.up_to(self.longest)
         self.leave_out(len(batch.sides) - len(short.sides))
         if short.sides:

@@ -1,4 +1,4 @@
-"""What a model is asked to predict in a batch of texts, and how well it does: for statistics that ask what its answer rests on."""
+"""What a model has to predict in a batch of texts, and how well it does: for statistics about what its answers depend on."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def predicted_positions(labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tenso
 
 @dataclass(frozen=True)
 class TokenTask:
-    """What a batch asks of the model.
+    """The predictions of one batch.
 
     inputs     the tensors of the batch, masked tokens included
-    labels     the right tokens: [text, token], or [text, k] at `positions` alone; -100 where nothing is asked. Of a classifier, its own
+    labels     the right tokens: [text, token], or [text, k] at `positions` alone; -100 where nothing is predicted. Of a classifier, its own
                answers: [text, 1]
     positions  [text, k]: where the head has to run; None: everywhere
     """
@@ -69,7 +69,7 @@ class TokenTask:
 
 
 def token_task(objective: Objective, inputs: dict[str, torch.Tensor], sides: Sequence[Sides], seed: int, rate: float) -> TokenTask:
-    """The predictions that a batch asks for; `inputs` get their masks."""
+    """The predictions of a batch; `inputs` get their masks."""
     labels = token_labels(objective, sides, inputs, seed, rate)
     if objective.kind == "next":
         return TokenTask(inputs, labels, None)

@@ -22,8 +22,8 @@ from eyeline.results.table import Table
 class Pruning(AnswerStatistic):
     """The loss and the answers after 0, 10, … 100 % of the heads have been ablated, in one order or several.
 
-    orders   name → heads as (stack, layer, head), those that go first at the front
-    steps    in how many steps all of them go
+    orders   name → heads as (stack, layer, head), in the order in which they are ablated
+    steps    in how many steps all of them are ablated
 
     The table has a row for each order and step: `removed` heads, `loss` in nats, and `kept`, the share of predictions whose most likely
     token is still the one of the whole model.
@@ -51,7 +51,7 @@ class Pruning(AnswerStatistic):
         return {**super().options(), "orders": orders, "steps": self.steps}
 
     def sizes(self) -> list[int]:
-        """How many heads are gone at each step."""
+        """How many heads are ablated at each step."""
         n_heads = len(next(iter(self.orders.values())))
         return sorted({round(n_heads * step / self.steps) for step in range(self.steps + 1)})
 

@@ -1,4 +1,4 @@
-"""Do the estimates agree with the ablations, and does a head that looks sharply matter more? Rank correlations over the heads of a run."""
+"""Do the estimates agree with the ablations, and do heads with low entropy matter more? Rank correlations over the heads of a run."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def rank_agreement(tables: Mapping[str, Table]) -> Table:
 
 
 def _of_heads(causes: Table, table: Table, column: str) -> np.ndarray:
-    """A column of another table for the heads of `causes`, in its order; not a number where the head is missing."""
+    """A column of another table for the heads of `causes`, in its order; nan where the head is missing."""
     values = {key: float(value) for key, value in zip(_heads(table), table[column], strict=True)}
     return np.array([values.get(key, np.nan) for key in _heads(causes)])
 

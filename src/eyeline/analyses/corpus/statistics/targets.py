@@ -1,4 +1,4 @@
-"""Which keys count as `cls`, `sep`, punctuation and so on, and which rows look at them."""
+"""Which keys count as `cls`, `sep`, punctuation and so on, and which rows are separators."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from eyeline.capture.inputs import send
 from eyeline.errors import TextError
 from eyeline.text.tokenized import TokenizedText
 
-#: The paper counts tokens that are exactly "." or ","; their full-width forms do the same work in Chinese and Japanese.
+#: The paper counts tokens that are exactly "." or ","; their full-width forms have the same use in Chinese and Japanese.
 PUNCTUATION = frozenset(".,。、，．")
 #: What tokenisers put before the first piece of a word.
 WORD_MARKS = " ▁Ġ"
 OFFSETS = {"next": 1, "previous": -1, "self": 0}
-#: Targets that every tokeniser has, or that eyeline itself makes.
+#: The names of built-in targets.
 RESERVED = ("cls", "sep", "bos", "eos", "punctuation", "first", "special", "other", *OFFSETS, "sep_from_sep", "sep_from_other")
 
 
@@ -32,11 +32,11 @@ class Columns:
 
 
 def check_targets(targets: Mapping[str, str]) -> dict[str, re.Pattern[str]]:
-    """Custom targets, name → regular expression that a whole token matches, refused where a name is taken or a pattern is broken."""
+    """Custom targets, name → regular expression that a whole token matches, refused where a name is taken or a pattern is not valid."""
     compiled = {}
     for name, pattern in targets.items():
         if name in RESERVED:
-            raise TextError(f"A target named {name!r}: eyeline has one of that name.", "Choose another name.")
+            raise TextError(f"A target named {name!r}: this is the name of a built-in target.", "Choose another name.")
         if not re.fullmatch(r"\w[\w-]*", name):
             raise TextError(f"A target named {name!r}.", "Use letters, digits, _ and -.")
         try:
@@ -64,7 +64,7 @@ def columns_of(batch: Batch, stack: str, custom: Mapping[str, re.Pattern[str]]) 
         matrix[:, 0, names.index("first")] = 1
         if stack == "decoder":
             for index, text in enumerate(texts):
-                if not text.special[0]:  # every token can look at the first one: it is where a decoder puts attention that it does not need
+                if not text.special[0]:  # the first token is often a decoder's attention sink: it is neither of these
                     matrix[index, 0, [names.index("punctuation"), names.index("other")]] = 0
         return Columns(names, send(matrix, batch.device))
 
@@ -72,7 +72,7 @@ def columns_of(batch: Batch, stack: str, custom: Mapping[str, re.Pattern[str]]) 
 
 
 class _Kinds(dict[str | tuple[str, int | None], int]):
-    """A token, or a special one with its number → its row in `rows`, which says to which sets it belongs; made when first asked for."""
+    """A token, or a special one with its number → its row in `rows`, which says to which sets it belongs; computed when first needed."""
 
     def __init__(self, names: Sequence[str], roles: Mapping[str, int], custom: Mapping[str, re.Pattern[str]]) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ class _Kinds(dict[str | tuple[str, int | None], int]):
 
 
 def special_positions(text: TokenizedText) -> list[int]:
-    """Where the tokens stand that the tokeniser added."""
+    """The positions of the tokens that the tokeniser added."""
     special, positions = text.special, []
     position = -1
     for _ in range(special.count(True)):
@@ -103,7 +103,7 @@ def column_names(roles: Mapping[str, int], custom: Mapping[str, re.Pattern[str]]
 
 
 def _sets_of(token: str, special: bool, number: int | None, roles: Mapping[str, int], custom: Mapping[str, re.Pattern[str]]) -> set[str]:
-    """The sets that a token belongs to wherever it stands: all but `first`."""
+    """The sets that a token belongs to at any position: all but `first`."""
     bare = token.strip(WORD_MARKS)
     if special:
         kinds = {"special", *(role for role, of in roles.items() if of == number)}

@@ -1,4 +1,4 @@
-"""The names of the analyses that a corpus run makes unless others are named. Read without torch, by the help of commands too."""
+"""The names of the default analyses of a corpus run. Imported without torch, since the help of commands reads them."""
 
 from __future__ import annotations
 
