@@ -48,7 +48,7 @@ def made_line(origin: dict[str, str] | None) -> str:
 
 
 def give(results: Any, output: Path | None) -> None:
-    """Print what was measured as JSON, with the commit it was measured with, and write it to a file where one was asked for."""
+    """Print what was measured as JSON, with the commit it was measured with, and write it to a file where one was given."""
     if isinstance(results, dict):
         results = {**results, "made_with": made_with()}
     text = json.dumps(results, indent=1)
@@ -71,8 +71,8 @@ def put_section(name: str, text: str, path: Path = RESULTS, origin: dict[str, st
         page = f"{page.rstrip()}\n\n{section}"
     else:
         before, _, rest = page.partition(opening)
-        _, result, after = rest.partition(closing)
-        if not result:
+        _, end_mark, after = rest.partition(closing)
+        if not end_mark:
             raise ValueError(f"{path}: {opening} is opened but not closed")
         page = before + section + after.removeprefix("\n")
     path.write_text(page, encoding="utf-8")

@@ -30,7 +30,7 @@ OUT = ROOT / "out" / "results"
 
 @dataclass(frozen=True)
 class Result:
-    """One section, and the command that measures it anew.
+    """One section, and the command that measures it again.
 
     command   what follows `python -m`; {data}: the folder of corpora, {out}: a folder for what is not kept
     inputs    files of the folder of corpora

@@ -18,8 +18,8 @@ from tests.hosts.app.browser.socket_visitor import SocketVisitor
 from eyeline.hosts.app.serve.open_browser import answers
 
 ROOT = Path(__file__).parents[1]
-#: Seconds: until the app answers, and until it has gone.
-COMES, GOES = 180, 30
+#: Seconds: until the app answers, and until it has ended.
+START_LIMIT, STOP_LIMIT = 180, 30
 
 
 def main() -> None:
@@ -39,10 +39,10 @@ def main() -> None:
 
 def visit(url: str, process: subprocess.Popen[bytes]) -> None:
     """The first page, down to the attention of its sentence."""
-    end = time.monotonic() + COMES
+    end = time.monotonic() + START_LIMIT
     while not answers(f"{url}/_stcore/health"):
         if process.poll() is not None or time.monotonic() > end:
-            sys.exit(f"The app never answered at {url}; `make run` {'is still at it' if process.poll() is None else 'ended'}.")
+            sys.exit(f"The app never answered at {url}; `make run` {'is still running' if process.poll() is None else 'ended'}.")
         time.sleep(0.2)
     with SocketVisitor(url) as visitor:
         seconds = visitor.open()
@@ -54,13 +54,13 @@ def visit(url: str, process: subprocess.Popen[bytes]) -> None:
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
-    """End `make` and all that it started, as Ctrl-C does; whoever does not go in time is an error."""
+    """End `make` and all that it started, as Ctrl-C does; a process that does not end in time is an error."""
     try:
         os.killpg(process.pid, signal.SIGINT)
     except ProcessLookupError:
         return
-    process.wait(GOES)
-    end = time.monotonic() + GOES
+    process.wait(STOP_LIMIT)
+    end = time.monotonic() + STOP_LIMIT
     while time.monotonic() < end:
         try:
             os.killpg(process.pid, 0)

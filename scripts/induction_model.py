@@ -2,9 +2,9 @@
 
     python scripts/induction_model.py [--steps 4000] [-o tests/analyses/causes/circuits/trained.safetensors]
 
-A GPT-2 of two layers reads random tokens that begin to repeat themselves after 4 to 12 tokens, and learns to say the next one. The
+A GPT-2 of two layers reads random tokens that begin to repeat themselves after 4 to 12 tokens, and learns to predict the next one. The
 length of the repeated part varies, so that no fixed distance helps: a head has to look for what followed the same token before. Ten
-seconds on one core. It stops when nearly every repeated token is said. The weights are written in half precision (0.07 MB).
+seconds on one core. It stops when nearly every repeated token is predicted. The weights are written in half precision (0.07 MB).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The lowest version of everything that pyproject.toml declares, as constraints for pip: python scripts/lowest.py > lowest.txt
 
-torch stays at the version of constraints.txt: only that one can be had as a small CPU build wherever this runs.
+torch stays at the version of constraints.txt: only that one is available everywhere as a small CPU build.
 """
 
 from __future__ import annotations

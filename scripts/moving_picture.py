@@ -96,7 +96,7 @@ class Film:
 
 def record(page: Page) -> Film:
     trace = el.load().trace(TEXT)
-    at = trace.text.tokens.index
+    position = trace.text.tokens.index
     with TemporaryDirectory() as folder:
         el.head_view(trace, layer=2).save(Path(folder) / "view.html")
         page.goto((Path(folder) / "view.html").as_uri())
@@ -107,13 +107,13 @@ def record(page: Page) -> Film:
     film.shoot(READ)
     film.choose("[data-head='2']", "state.heads.join() === '2'", twice=True)
     for word in ("cat", "sat", "on"):
-        film.point_at(at(word), SEEN)
+        film.point_at(position(word), SEEN)
     film.durations[-2] = READ
     page.locator("select[name=layer]").select_option("9")
     film.until("state.layer === 9")
     film.choose("[data-head='7']", "state.heads.join() === '7'", twice=True)
     for word in ("because", "it"):
-        film.point_at(at(word), SEEN)
+        film.point_at(position(word), SEEN)
     film.durations[-1] = 2 * READ
     return film
 

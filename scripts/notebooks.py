@@ -72,7 +72,7 @@ def build(name: str, language: str) -> NotebookNode:
 
 @cache
 def badge() -> str:
-    """A small picture that says "Open in Colab", as base64. It travels in the notebook: opening one asks nobody for anything."""
+    """A small picture that says "Open in Colab", as base64. It is part of the notebook, so that opening one needs no network."""
     picture = Image.new("RGB", (124, 24), "#f5a623")
     ImageDraw.Draw(picture).text((12, 5), "Open in Colab", fill="#111", font=ImageFont.load_default(14))
     file = io.BytesIO()

@@ -36,7 +36,7 @@ class Way:
 
 
 def candidates(tokens: int, layers: int) -> dict[str, Way]:
-    """Ways to get the attention of one text of so many tokens, on one model, with the attention function that each of them uses."""
+    """Ways to get the attention of one text of `tokens` tokens, on one model, with the attention function that each of them uses."""
     import torch
     import transformers
 
@@ -84,7 +84,7 @@ def peak(name: str, tokens: int, layers: int) -> int:
         way.run()
     gc.collect()
     before = resident("VmRSS")
-    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew from here
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak
     kept = way.run()
     result = resident("VmHWM") - before
     del kept

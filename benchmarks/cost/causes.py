@@ -21,7 +21,7 @@ from typing import Any
 
 from benchmarks.output import give
 
-#: So many heads are ablated the naive way.
+#: How many heads are ablated the naive way.
 NAIVE_HEADS = 12
 
 

@@ -33,7 +33,7 @@ class Cost:
 
 
 def cost(model: str, documents: int, workers: int) -> Cost:
-    """Fold so many short documents with so many processes."""
+    """Fold `documents` short documents with `workers` processes."""
     texts = [f"{TEXT} {TEXT} , number {i}" for i in range(documents)]
     merged = 0
     ready: list[float] = []

@@ -132,7 +132,7 @@ def tiny_decoder(device: str) -> Any:
 
 
 def whole_run(tokens: int) -> dict[str, Any]:
-    """`el.analyse` itself on one text of so many tokens: what it took, and what the model's own pass takes."""
+    """`el.analyse` itself on one text of `tokens` tokens: its time and memory, and the time of the model's own pass."""
     import eyeline as el
 
     model = tiny_decoder("cuda")

@@ -126,8 +126,8 @@ def syntax() -> dict[str, Any]:
     from eyeline.capture.inputs import batch_inputs
     from eyeline.capture.recorder import IMPLEMENTATION
 
-    there = DATA / "en_ewt-dev.conllu.gz"
-    bank = el.treebanks.read_treebank(there) if there.exists() else el.treebanks.sample_treebank(2000)
+    path = DATA / "en_ewt-dev.conllu.gz"
+    bank = el.treebanks.read_treebank(path) if path.exists() else el.treebanks.sample_treebank(2000)
     sentences, model = list(bank), encoder(384, torch.float32)
     read = read_words(model, [sentence.words for sentence in sentences], [sentence.spaces for sentence in sentences])
 

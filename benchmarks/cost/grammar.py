@@ -2,7 +2,7 @@
 
     python -m benchmarks.cost.grammar [--only syntax] [--treebank FILE] [--limit 500] [--repeats 3] [-o grammar.json]
 
-syntax   el.syntax over a treebank (en_ewt-dev where it is there, else the built-in one) with the embedded model, against its plain forward
+syntax   el.syntax over a treebank (en_ewt-dev if it exists, else the built-in one) with the embedded model, against its plain forward
          passes (SDPA, no maps) at the same batching, on texts already tokenised. `scoring` is the pass with the scoring of every head, on
          the same texts; `syntax` the whole call: tokenising, the tables, the examples, the example's trace, the hash of the weights.
 """
@@ -60,12 +60,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=["syntax"], default=["syntax"])
     parser.add_argument("--treebank", type=Path)
-    parser.add_argument("--limit", type=int, help="so many sentences of the treebank")
+    parser.add_argument("--limit", type=int, help="the number of sentences of the treebank to use")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("-o", "--output", type=Path)
     arguments = parser.parse_args()
-    there = DATA / "en_ewt-dev.conllu.gz"
-    treebank = arguments.treebank or (there if there.exists() else None)
+    default = DATA / "en_ewt-dev.conllu.gz"
+    treebank = arguments.treebank or (default if default.exists() else None)
     results: dict[str, Any] = {"machine": {"system": platform.platform(), "cpu_count": multiprocessing.cpu_count()}}
     if "syntax" in arguments.only:
         results["syntax"] = syntax(treebank, arguments.limit, arguments.repeats)

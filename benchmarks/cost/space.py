@@ -29,7 +29,7 @@ SENTENCES = (
 
 
 def texts_of(model: Any, tokens: int) -> list[str]:
-    """Paragraphs in which the words stand in ever other orders, about so many tokens in all."""
+    """Paragraphs with the same words in different orders, about `tokens` tokens in all."""
     words = SENTENCES.split()
     results: list[str] = []
     size = 0

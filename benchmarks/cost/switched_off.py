@@ -27,7 +27,7 @@ from urllib.parse import urlencode
 from benchmarks.output import give
 
 REPEATS = 15
-PATIENCE = 240_000  # ms
+TIMEOUT = 240_000  # ms
 WINDOW = {"width": 1280, "height": 1000}
 VIEW = ".eyeline-view[data-drawn]"
 #: Notes when a right click arrives, and waits for the frame in which the answer without that head is on screen.
@@ -49,7 +49,7 @@ WORDS = TEXT.split()
 
 
 def text_of(model: Any, tokens: int) -> str:
-    """A text with a mask, of so many tokens."""
+    """A text with a mask, of `tokens` tokens."""
     words = [WORDS[i % len(WORDS)] for i in range(tokens)]
     while len(model.read(" ".join([*words, "[MASK]", "."])).source) > tokens:
         words.pop()
@@ -64,7 +64,7 @@ def seconds(call: Any) -> float:
 
 def click(page: Any, head: int) -> float:
     """Milliseconds from a right click on a head, as soon as it can be clicked, to the new answer on screen."""
-    page.locator(f"{VIEW} .answer-choice").first.wait_for(timeout=PATIENCE)
+    page.locator(f"{VIEW} .answer-choice").first.wait_for(timeout=TIMEOUT)
     page.evaluate(WATCH, head)
     page.locator(f"{VIEW} [data-head='{head}']").click(button="right")
     return float(page.evaluate("window.moved"))
@@ -89,8 +89,8 @@ def in_browser(model: str, text: str) -> dict[str, Any]:
         hasty.close()
         page = browser.new_page(viewport=WINDOW)
         page.goto(address)
-        page.locator(f"{VIEW} .answer-choice").first.wait_for(timeout=PATIENCE)
-        page.locator("[data-test-script-state=notRunning]").first.wait_for(timeout=PATIENCE)  # the page is whole
+        page.locator(f"{VIEW} .answer-choice").first.wait_for(timeout=TIMEOUT)
+        page.locator("[data-test-script-state=notRunning]").first.wait_for(timeout=TIMEOUT)  # the page is whole
         times = []
         for head in range(12):
             times.append(click(page, head))

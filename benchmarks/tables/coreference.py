@@ -26,7 +26,7 @@ def main() -> None:
     parser.add_argument("--model", action="append", help="an embedded name, a folder or a hub id; may be repeated (e5-small)")
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--split", action="append", help="dev, train or test; may be repeated (dev)")
-    parser.add_argument("--limit", type=int, help="so many documents of each split")
+    parser.add_argument("--limit", type=int, help="the number of documents of each split to use")
     parser.add_argument("--print", action="store_true", help="print the section instead of writing it")
     arguments = parser.parse_args()
     models, splits = arguments.model or ["e5-small"], arguments.split or ["dev"]

@@ -91,8 +91,8 @@ def draw(run: el.Run, model: el.Model, heads: dict[str, el.HeadRef]) -> None:
     """The two pictures of the section."""
     trace = model.trace(SENTENCE)
     graphs = []
-    for at in heads.values():
-        graph = el.figures.attention_graph(trace, at.layer, at.head)
+    for head in heads.values():
+        graph = el.figures.attention_graph(trace, head.layer, head.head)
         graphs.append(Image.open(io.BytesIO(graph._repr_png_())).convert("RGB"))
     width, height = graphs[0].size
     sheet = Image.new("RGB", (2 * width, 2 * height), "white")

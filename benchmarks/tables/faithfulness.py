@@ -4,7 +4,7 @@
 
 Sentences of reviews from the English Web Treebank (en_ewt-test.conllu.gz, which is read where it lies, --data; it is not part of this
 repository), 6 to 30 words each, drawn at random with seed 0. A sentiment classifier reads --reviews of them, a decoder the first --next.
-The runs are kept in --keep: with the same folder the command goes on where it was stopped.
+The runs are kept in --keep: with the same folder the command continues where it was stopped.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NOT_FOR_DECODER = ("integrated-gradients", *SLOW)
 
 
 def reviews(path: Path, count: int) -> list[str]:
-    """So many sentences of reviews; a smaller number gives the first of them."""
+    """`count` sentences of reviews in a seeded random order: a smaller count gives the first of them."""
     if not path.exists():
         raise SystemExit(f"{path}: not there. --data says where it lies.")
     fitting = [
@@ -115,7 +115,7 @@ compared, numbers not.
 Integrated gradients start at the very mask token that erased tokens become here, which favours them.
 More than two standard errors above a random order: {", ".join(clear) or "none"}. Not: {", ".join(unclear) or "none"}.
 
-**{DECODER}**, the probability of the token that it puts behind each of {n_decoder} of these sentences; erased tokens are taken out,
+**{DECODER}**, the probability of the token that it puts after each of {n_decoder} of these sentences; erased tokens are taken out,
 the last token stays. DecompX is refused (gated feed-forward parts), integrated gradients were left out (they do not complete).
 
 {numbers(second, published=False)}

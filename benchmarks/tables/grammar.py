@@ -64,7 +64,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default="e5-small", help="an embedded name, a folder or a hub id")
     parser.add_argument("--data", type=Path, default=DATA)
-    parser.add_argument("--limit", type=int, help="so many sentences of each treebank, for a quick look")
+    parser.add_argument("--limit", type=int, help="the number of sentences of each treebank to use, for a quick look")
     parser.add_argument("--keep", type=Path, help="save the runs in folders of this one")
     parser.add_argument("--from", dest="kept", type=Path, help="write the section from runs that were kept, and score nothing")
     parser.add_argument("--print", action="store_true", help="print the section instead of writing it")

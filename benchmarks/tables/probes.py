@@ -128,7 +128,7 @@ def _direction(row: dict[str, Cell]) -> str:
 
 
 def findings(run: el.Run) -> list[str]:
-    """Whether the rows stand as the paper found them; said either way."""
+    """Whether the rows are in the same order as in the paper, and the heads with the largest weights."""
     uas = {kind_of(str(row["probe"])): float(row["uas"]) for row in run.table("probes").rows()}
     order = ("attention", "attention-only", "right-branching")
     stands = uas[order[0]] > uas[order[1]] > uas[order[2]]
@@ -138,7 +138,7 @@ def findings(run: el.Run) -> list[str]:
     first += f" {uas['attention'] - uas['random init']:.1f} points under the trained one's."
     if uas["random init"] < uas["right-branching"]:
         first += (
-            " It lies under right-branching too: a probe without distances learns of places only what the maps tell it, and these do not."
+            " It lies under right-branching too: a probe without distances learns positions only from the maps, which do not show them."
         )
     weights = run.table("probe_weights").where(probe="attention-only")
     largest = sorted(weights.rows(), key=lambda row: -float(row["weight"]))[:5]

@@ -3,9 +3,9 @@
     python -m benchmarks.tables.space --model FOLDER_OR_NAME --keep space.json
 
 Paragraphs of GAP (gap-development.tsv.gz, which is read where it lies, --data; it is not part of this repository): the first ones, about
---tokens tokens of them, and as many others held out for the fitted maps. PCA, fitted and freed are measured on all heads. UMAP and t-SNE
+--tokens tokens of them, and as many held out for the fitted projections. PCA, fitted and freed are measured on all heads. UMAP and t-SNE
 take one head at a time: on the heads of --sample AttentionViz' gauge with either, and, on the first --few tokens, every gauge by every
-projection. With the same --keep the command goes on where it was stopped.
+projection. With the same --keep the command continues where it was stopped.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default="e5-small", help="an embedded name, a folder or a hub id")
     parser.add_argument("--data", type=Path, default=DATA)
-    parser.add_argument("--tokens", type=int, default=5000, help="about so many tokens, and as many held out")
+    parser.add_argument("--tokens", type=int, default=5000, help="about how many tokens to use, and as many held out")
     parser.add_argument("--sample", default=SAMPLE, help="layer:head,… for UMAP and t-SNE")
-    parser.add_argument("--few", type=int, default=1200, help="about so many tokens for every gauge by UMAP and t-SNE; 0: without")
+    parser.add_argument("--few", type=int, default=1200, help="about how many tokens to use for every gauge by UMAP and t-SNE; 0: none")
     parser.add_argument("--keep", type=Path, help="what was measured, row after row, as JSON")
     parser.add_argument("--beside", type=Path, help="what was kept of another model, for a table beside")
     parser.add_argument("--no-slow", action="store_true", help="leave UMAP and t-SNE out")
@@ -143,7 +143,7 @@ def one_head(stack: CapturedStack, layer: int, head: int) -> CapturedStack:
     return replace(stack, layers=(stack.layers[layer],), heads=(stack.heads[head],), vectors=cut, weights=weights, visible=visible)
 
 
-def first_texts(stack: CapturedStack, tokens: int) -> CapturedStack:  # about so many tokens
+def first_texts(stack: CapturedStack, tokens: int) -> CapturedStack:  # about `tokens` tokens
     n = int(np.searchsorted(stack.query_tokens.starts, tokens))
     q, k = (SpaceTokens(side.texts[:n]) for side in (stack.query_tokens, stack.key_tokens))
     cut = replace(stack.vectors, queries=stack.vectors.queries[:, :, : len(q)], keys=stack.vectors.keys[:, :, : len(k)])
@@ -183,12 +183,12 @@ def projected(stacks: list[CapturedStack], gauge: str, how: str) -> Numbers:
 
 
 def fitted(stack: CapturedStack, other: CapturedStack | None, *, dims: int = 2) -> dict[str, Numbers]:
-    """Means over all heads of the stack, fitted and freed; of the maps alone also on `other`, which they have not seen."""
+    """Means over all heads of the stack, fitted and freed; for the fitted projections also on `other`, which they have not seen."""
     shape, spent = (len(stack.layers), len(stack.heads)), Numbers()
     texts = head_texts(stack)
     scales = torch.tensor(stack.vectors.scales).repeat_interleave(shape[1])
     with timed(spent):
-        maps = fit_projections(texts, scales, dims=dims, run=Parallel())
+        projections = fit_projections(texts, scales, dims=dims, run=Parallel())
 
     def seen(where: CapturedStack, those: list[Any], placed: list[tuple[torch.Tensor, torch.Tensor]]) -> Numbers:
         queries, keys = (torch.cat(side, 1).numpy().reshape(*shape, -1, dims) for side in zip(*placed, strict=True))
@@ -198,14 +198,14 @@ def fitted(stack: CapturedStack, other: CapturedStack | None, *, dims: int = 2) 
         return {name: float(np.nanmean(values)) for name, values in numbers.items()} | {"kl": kl}
 
     entropy = {"entropy": float(np.nanmean(mean_entropy(stack)))}
-    numbers = {"fitted": spent | entropy | seen(stack, texts, [maps.project(text) for text in texts])}
+    numbers = {"fitted": spent | entropy | seen(stack, texts, [projections.project(text) for text in texts])}
     if other is not None:
         unseen = head_texts(other)
-        beside = seen(other, unseen, [maps.project(text) for text in unseen])
+        beside = seen(other, unseen, [projections.project(text) for text in unseen])
         numbers["fitted"] |= {f"held_out_{name}": value for name, value in beside.items()}
     if dims == 2:
         with timed(spent):  # on top of the fit
-            points = free_texts(texts, maps, run=Parallel())
+            points = free_texts(texts, projections, run=Parallel())
         numbers["freed"] = spent | entropy | seen(stack, texts, points)
     return numbers
 
@@ -229,10 +229,10 @@ def section(kept: dict[str, Any], beside: dict[str, Any] | None = None) -> str:
         " five? Means over heads of the share of queries, two dimensions unless said otherwise ([what this means](how-to/space.md)).",
         f"All {shape[0] * shape[1]} heads:",
         markdown_table([*HEADER, "time, all heads", "processor"], [line(name, rows[name]) for name in of_all_heads(rows)]),
-        f"The fitted maps on paragraphs they have not seen: nearest {fit['held_out_top1']:.3f}, nearest five {fit['held_out_top5']:.3f}"
-        f" (in three dimensions {solid['held_out_top1']:.3f} and {solid['held_out_top5']:.3f}). Of {fit['entropy']:.2f} nats that the"
-        f" heads' attention has on average, the fitted picture loses {fit['kl']:.2f} ({fit['held_out_kl']:.2f} held out), the freed one"
-        f" {freed['kl']:.2f}.",
+        f"The fitted projections on paragraphs they have not seen: nearest {fit['held_out_top1']:.3f}, nearest five"
+        f" {fit['held_out_top5']:.3f} (in three dimensions {solid['held_out_top1']:.3f} and {solid['held_out_top5']:.3f}). Of"
+        f" {fit['entropy']:.2f} nats that the heads' attention has on average, the fitted picture loses {fit['kl']:.2f}"
+        f" ({fit['held_out_kl']:.2f} held out), the freed one {freed['kl']:.2f}.",
         f"Dot product and distance, weighted by attention, correlate at {correlation['none']:.2f} as the model has its vectors,"
         f" {correlation['attentionviz']:.2f} in AttentionViz' gauge ({correlation['shared']:.2f} with one scale for all heads),"
         f" {correlation.get('searched', float('nan')):.2f} with the shift and scale that were searched for it, and"

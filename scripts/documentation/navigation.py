@@ -1,4 +1,4 @@
-"""The site's table of contents: what mkdocs.yml lists, and behind it every further page of the same folder."""
+"""The site's table of contents: what mkdocs.yml lists, and after it every other page of the same folder."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def complete(nav: list[Any], docs: Path, further: Iterable[str]) -> list[Any]:
-    """A page that mkdocs.yml does not list is put behind those of its folder and before what is nested; or it gets its own section."""
+    """A page that mkdocs.yml does not list is put after those of its folder and before nested sections; or it gets its own section."""
     every = [path.relative_to(docs).as_posix() for path in sorted(docs.rglob("*.md"))]
     for page in [*every, *further]:
         if page in set(_pages(nav)):

@@ -1,4 +1,4 @@
-"""What a notebook is made of."""
+"""The type of a cell of a notebook."""
 
 from __future__ import annotations
 

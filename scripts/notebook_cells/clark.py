@@ -15,7 +15,7 @@ CELLS: tuple[Cell, ...] = (
     "run = el.analyse(model, paragraphs)\n"
     "run",
     {
-        "en": "## Section 3.1: relative position, and 3.2: separators\n\nThe paper finds heads that look at the token before or behind, and much attention to `[SEP]` in the middle layers."
+        "en": "## Section 3.1: relative position, and 3.2: separators\n\nThe paper finds heads that look at the previous or the next token, and much attention to `[SEP]` in the middle layers."
     },
     'shares = run.table("average_attention")\n'
     'for target in ("previous", "next", "sep"):\n'

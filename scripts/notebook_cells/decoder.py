@@ -22,7 +22,7 @@ CELLS: tuple[Cell, ...] = (
     'print([f"L{layer} {value:.2f}" for layer, value in enumerate(share) if layer % 5 == 0])\n'
     "el.model_view(trace, layers=[0, 10, 20, 29])",
     {
-        "en": "## Induction heads\n\nAn induction head looks behind an earlier copy of the present token: *… frost anchor … frost* → *anchor* (Olsson et al. 2022). Random tokens, read twice, find these heads; 0.5 is the most that a head can reach."
+        "en": "## Induction heads\n\nAn induction head looks at the token after an earlier copy of the present token: *… frost anchor … frost* → *anchor* (Olsson et al. 2022). Random tokens, read twice, find these heads; 0.5 is the most that a head can reach."
     },
     "scores = el.attributions.head_scores(model, length=20)\n"
     'strongest = sorted(scores.rows(), key=lambda row: -row["induction"])[:5]\n'

@@ -146,8 +146,8 @@ def present(build: Builder) -> Phrase:
         choices = [name for name, (same, *_) in OBJECTS.items() if same != who and not (same in ("I", "we") and who in ("I", "we"))]
         name = build.rng.choice(choices)
         _, french, object_ja = OBJECTS[name]
-        at = build.add(name)
-        middle, fr_end, ja_object = [(french, at)], list[Aligned](), [(object_ja, at)]
+        source = build.add(name)
+        middle, fr_end, ja_object = [(french, source)], list[Aligned](), [(object_ja, source)]
     else:
         middle = []
         fr_end, ja_object, _ = build.noun_phrase(PEOPLE)
@@ -172,7 +172,7 @@ def spot(build: Builder) -> Phrase:
     verb = build.rng.choice(["sat", "slept"])
     index = build.add(verb)
     where = build.rng.choice(list(SPOTS))
-    at = build.add(where)
+    source = build.add(where)
     fr_thing, ja_thing, _ = build.noun_phrase(THINGS)
     fr_time, ja_time = when(build)
     done: list[Aligned] = [("a", index), ("dormi", index)]
@@ -180,8 +180,8 @@ def spot(build: Builder) -> Phrase:
         done = [("s'", None), ("est", index), ("assise" if gender == "f" else "assis", index)]
     french, japanese = SPOTS[where]
     particle, end = ("に", "座りました") if verb == "sat" else ("で", "眠りました")
-    ja_words = [*ja_time, *ja, ("は", None), *ja_thing, ("の", None), (japanese, at), (particle, None), (end, index)]
-    return phrase(build, [*fr, *done, (french, at), *fr_thing, *fr_time], ja_words)
+    ja_words = [*ja_time, *ja, ("は", None), *ja_thing, ("の", None), (japanese, source), (particle, None), (end, index)]
+    return phrase(build, [*fr, *done, (french, source), *fr_thing, *fr_time], ja_words)
 
 
 def state(build: Builder) -> Phrase:

@@ -51,7 +51,7 @@ def vocabulary() -> list[str]:
 
 
 def tokenizer() -> t.PreTrainedTokenizerFast:
-    """A token a word; </s> at the end."""
+    """One token per word; </s> at the end."""
     backend = Tokenizer(models.WordLevel({word: index for index, word in enumerate(vocabulary())}, unk_token="<unk>"))
     backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     backend.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", END)])

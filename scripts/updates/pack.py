@@ -1,4 +1,4 @@
-"""A trained update as the small file that ships: matrices in 63 levels of int8, one scale a row; changes of norms and biases as float16.
+"""A trained update as the small file that ships: matrices in 63 levels of int8, one scale per row; changes of norms and biases as float16.
 
 python -m scripts.updates.pack update.safetensors src/eyeline/models/updates/e5-small-mlm.safetensors.xz
 python -m scripts.updates.pack update.safetensors src/eyeline/models/updates/e5-small-sentiment.safetensors.xz negative positive
@@ -17,9 +17,9 @@ from safetensors.numpy import load_file, save
 
 import eyeline as el
 
-#: Integers from −LEVELS to LEVELS: fewer than int8 has, since they then pack into six bits a number.
+#: Integers from −LEVELS to LEVELS: fewer than int8 has, since each number then packs into six bits.
 LEVELS = 31
-#: For xz: numbers of two bytes, whose first bytes are alike, and whose second bytes are alike.
+#: For xz: numbers of two bytes, whose first bytes are similar to each other, and so are their second bytes.
 FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 0, "lp": 1, "pb": 1}]
 
 

@@ -55,7 +55,7 @@ def kind_of_model(family: str, model: el.Model) -> FamilyKind:
     if model.layout.recorded:
         return FamilyKind(family, RECORDED)
     reason = re.sub(r"\(.*\)", "(an error in the model's own code)", model.layout.why_weights_only)
-    return FamilyKind(family, WEIGHTS_ONLY, reason.removesuffix(", so only its weights can be had"))
+    return FamilyKind(family, WEIGHTS_ONLY, reason.removesuffix(", so only its weights are available"))
 
 
 def kind_of_refusal(family: str, error: Exception | None) -> FamilyKind:

@@ -2,7 +2,7 @@
 
     python -m scripts.updates.masked_lm.prepare texts/ tokens.npz
 
-The folder holds NAME.train.txt and NAME.test.txt, one paragraph a line. The update that ships was trained on these (not committed;
+The folder holds NAME.train.txt and NAME.test.txt, one paragraph per line. The update that ships was trained on these (not committed;
 number of tokens in brackets):
 
     novels    paragraphs of public-domain English novels, the sources of LitBank (5.6 M); the last 1,500 paragraphs are held out

@@ -27,9 +27,9 @@ def stack_from_arrays(
     values: Any = None,
     scale: float | Sequence[float] | None = None,
 ) -> Stack:
-    """A stack from arrays, a layer each: [head, query, key] (queries, keys, values: [head, token, dim]), or with a batch of one before.
+    """A stack from one array per layer: [head, query, key] (queries, keys, values: [head, token, dim]). A batch axis of size 1 is dropped.
 
-    Layers may differ in their number of heads. Rows sum to 1 or less (masked rows to 0); anything else is refused, with its place.
+    Layers may differ in their number of heads. Rows sum to 1 or less (masked rows to 0); anything else is an error that gives its position.
     """
     maps = by_layer(weights, "weights")
     numbers = tuple(range(len(maps))) if layers is None else tuple(layers)
@@ -60,9 +60,9 @@ def scales_of(scale: Any, n_layers: int) -> tuple[float, ...]:
     try:
         given = np.asarray(scale, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise TraceError(f"scale={scale!r}.", "Give one number, or one a layer, usually 1/√dim.") from error
+        raise TraceError(f"scale={scale!r}.", "Give one number, or one per layer, usually 1/√dim.") from error
     if given.ndim > 1 or not np.isfinite(given).all():
-        raise TraceError(f"scale={scale!r}.", "Give one number, or one a layer, usually 1/√dim.")
+        raise TraceError(f"scale={scale!r}.", "Give one number, or one per layer, usually 1/√dim.")
     return tuple(map(float, given)) if given.ndim else (float(given),) * n_layers
 
 
@@ -73,7 +73,7 @@ def by_layer(given: Any, what: str) -> Layers:
     if hasattr(given, "detach"):
         given = as_numpy(given)
     if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable) or getattr(given, "ndim", 1) == 0:
-        raise TraceError(f"The {what} are one {type(given).__name__}.", "Give an array for each layer: a list, or [layer, head, …, …].")
+        raise TraceError(f"The {what} are a single {type(given).__name__}.", "Give an array per layer: a list, or [layer, head, …, …].")
     layers = [one_layer(layer, number, what) for number, layer in enumerate(given)]
     if not layers:
         raise TraceError(f"No {what}.", "Give an array for each layer.", "From a model: attn_implementation='eager' and output_attentions.")
@@ -104,7 +104,7 @@ def one_layer(layer: Any, number: int, what: str) -> np.ndarray:
 
 
 def as_numpy(array: Any) -> np.ndarray:
-    """An array of torch, NumPy, JAX or TensorFlow as NumPy floats; none of them but NumPy is imported."""
+    """An array of torch, NumPy, JAX or TensorFlow as NumPy floats. Only NumPy is imported."""
     if hasattr(array, "detach"):  # torch, without importing it
         array = array.detach().cpu()
         array = array.numpy() if array.is_complex() else array.float().numpy()
@@ -116,7 +116,7 @@ def as_numpy(array: Any) -> np.ndarray:
         raise
     except (TypeError, ValueError) as error:
         raise TraceError(
-            f"{type(array).__name__} is not an array of numbers.", "Pass arrays of NumPy, torch, JAX or TensorFlow, one a layer."
+            f"{type(array).__name__} is not an array of numbers.", "Pass arrays of NumPy, torch, JAX or TensorFlow, one per layer."
         ) from error
 
 
@@ -131,7 +131,7 @@ def check_weights(weights: np.ndarray, layer: int, stack: Stack) -> None:
     if not np.isfinite(lowest) or not np.isfinite(highest):
         head, query, key = np.argwhere(~np.isfinite(weights))[0]
         value = weights[head, query, key]
-        raise TraceError(f"Not a number at {location(head, query)}, key {key} ({keys[key]}): {value}.", "Weights are finite.")
+        raise TraceError(f"Not a finite weight at {location(head, query)}, key {key} ({keys[key]}): {value}.", "Weights are finite.")
     if lowest < 0:
         head, query, key = np.unravel_index(weights.argmin(), weights.shape)
         raise TraceError(

@@ -30,7 +30,7 @@ class Sides:
 
 @dataclass
 class Collector:
-    """Takes over or copies what is kept of each layer, as it comes; what is copied goes into one block for each stack and text."""
+    """Keeps the chosen tensors of each layer as it is received, without a copy or in one block for each stack and text."""
 
     layout: Layout
     layers: dict[str, tuple[int, ...]]
@@ -108,7 +108,7 @@ class Collector:
 
 
 def _is_ours_alone(tensor: torch.Tensor) -> bool:
-    """Whether the whole of a tensor's memory is what we keep (one text, no padding, on the CPU): then it is taken over, not copied."""
+    """Whether we keep all of a tensor's memory (one text, no padding, on the CPU): then it is used as it is, not copied."""
     return (
         tensor.device.type == "cpu"
         and tensor.dtype in (torch.float32, torch.float64)

@@ -49,7 +49,7 @@ def longest_text(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | No
 
 
 def longest_input(model: PreTrainedModel, max_tokens: int | None) -> str:
-    """What the model reads at most, in words."""
+    """The largest input that the model reads, as a phrase."""
     main, config = model.main_input_name, model.config
     if main == "input_ids":
         return "a text without limit" if max_tokens is None else f"a text of {max_tokens:,} tokens"
@@ -82,9 +82,9 @@ def batch_inputs(model: PreTrainedModel, sides: Sequence[Sides], pad_id: int) ->
     if targets:
         inputs |= _padded(targets, pad_id, "decoder_", model.device)
     if all(side.source.types for side in sides):
-        alike = not any(any(side.source.types) for side in sides)
+        all_zero = not any(any(side.source.types) for side in sides)
         ids = inputs["input_ids"]
-        inputs["token_type_ids"] = torch.zeros_like(ids) if alike else send(filled([side.source.types for side in sides], 0), ids.device)
+        inputs["token_type_ids"] = torch.zeros_like(ids) if all_zero else send(filled([side.source.types for side in sides], 0), ids.device)
     return inputs
 
 
@@ -97,7 +97,7 @@ def filled(rows: Sequence[Sequence[int]], fill: int) -> np.ndarray:
 
 
 def send(array: np.ndarray, device: torch.device | str) -> torch.Tensor:
-    """The array on a device; a GPU goes on with its work meanwhile."""
+    """The array on a device. The copy to a GPU does not block."""
     tensor = torch.from_numpy(array)
     if torch.device(device).type == "cuda":
         return tensor.pin_memory().to(device, non_blocking=True)
@@ -113,7 +113,7 @@ def check_tensors(inputs: Any) -> Mapping[str, torch.Tensor]:
 
 
 def check_memory(layout: Layout, layers: Mapping[str, tuple[int, ...]], keep: Collection[str], sides: Iterable[Sides]) -> None:
-    """Refuse what cannot fit: the maps that are kept, and the three that one layer needs while it is computed."""
+    """Refuse texts that do not fit in memory: the maps that are kept, and the three that one layer needs while it is computed."""
     free = free_memory()
     for side in sides:
         need = 0
@@ -133,7 +133,7 @@ def check_memory(layout: Layout, layers: Mapping[str, tuple[int, ...]], keep: Co
 
 
 def free_memory() -> int | None:
-    """Bytes that can be had, on Linux; None elsewhere."""
+    """Bytes of memory that are available, on Linux; None elsewhere."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
     except OSError:

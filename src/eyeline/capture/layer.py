@@ -13,7 +13,7 @@ from eyeline.measures.kernels.one_pass import RowNumbers
 
 @dataclass(frozen=True)
 class LayerAttention:
-    """Tensors of one layer, still padded, on the model's device. Copy what you keep: the next layer overwrites nothing, but frees it.
+    """Tensors of one layer, still padded, on the model's device. Copy what you keep: the tensors are freed when the next layer comes.
 
     stack, layer    "encoder", "decoder" or "cross", and the number that the model gives to the layer
     weights         [batch, head, query, key]
@@ -58,11 +58,11 @@ class LayerAttention:
 
 @dataclass(frozen=True)
 class LayerScores:
-    """What one layer's plain softmax attention is made of: softmax(scale · q·kᵀ + mask + bias), the map itself never formed.
+    """What one layer's plain softmax attention is computed from: softmax(scale · q·kᵀ + mask + bias). The map itself is never formed.
 
     mask      [batch, 1 or head, query, key], True where a query may look, or numbers added to the scores; None: see causal
     causal    where there is no mask: no query looks ahead
-    numbers   of every row, where they were asked for and came with the layer's output
+    numbers   of every row, where they were requested and came with the layer's output
     The rest is as in LayerAttention.
     """
 

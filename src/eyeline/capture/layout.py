@@ -1,4 +1,4 @@
-"""Which attention call of a forward pass is which: settled once, at load, by comparing with the model's own maps."""
+"""Which layer each attention call of a forward pass belongs to: found once, at load, by comparison with the model's own maps."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from eyeline.capture.recorder import IMPLEMENTATION, Call, recording
 from eyeline.errors import ModelError
 
 #: Why a model outside the attention interface gives nothing but weights.
-OUTSIDE = "this model's attention stands outside transformers' attention interface, so only its weights can be had"
+OUTSIDE = "this model's attention stands outside transformers' attention interface, so only its weights are available"
 #: How far a family's weights may lie from softmax(q·kᵀ·scale + mask + bias) and still count as plain softmax attention.
 PLAIN_WITHIN = 1e-5
-#: Standard deviation of the scores with which plainness is tried: large enough for a softcap of 50 to show.
+#: Standard deviation of the scores in the test for plain softmax: large enough for a softcap of 50 to show.
 LOUD = 30.0
-#: Queries with which it is tried: the last ones, which see the most keys.
+#: Queries in that test: the last ones, which see the most keys.
 ROWS = 64
 #: What a mask adds to the score of a key that is hidden is below this, in every precision.
 HIDDEN_BELOW = -1e4
@@ -92,7 +92,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Gives:
-    """What can be had from a model."""
+    """What a model makes available."""
 
     stacks: Mapping[str, tuple[int, int, int]]  # stack → layers, heads, key heads (of the first layer)
     recorded: bool
@@ -134,17 +134,17 @@ def settle_layout(model: PreTrainedModel, tiny: Mapping[str, torch.Tensor]) -> L
             recorded, calls = _record(model, tiny)
         except Exception as error:  # noqa: BLE001 - any model's code runs here, and its own maps can still be used
             reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-            why_weights_only = f"this model cannot be recorded ({reason}), so only its weights can be had"
+            why_weights_only = f"this model cannot be recorded ({reason}), so only its weights are available"
         if calls and not torch.equal(recorded[0], reference[0]):
             if bool(reference[0].isnan().any()):
                 raise ModelError(
-                    f"{name} computes nan, on a tiny text, by itself.",
-                    "Its weights are damaged, or its precision is too small for it. Load it in float32, or fetch it again.",
+                    f"{name} computes nan on a tiny text, even without eyeline.",
+                    "Its weights are damaged, or its precision is too low for it. Load it in float32, or fetch it again.",
                 )
-            calls, why_weights_only = [], "recording this model would change its output, so only its weights can be had"
+            calls, why_weights_only = [], "recording this model would change its output, so only its weights are available"
     slots = _match(own, calls) if calls else None
     if calls and slots is None:
-        why_weights_only = "the calls that were recorded do not reproduce the maps that this model reports, so only its weights can be had"
+        why_weights_only = "the recorded calls do not reproduce the maps that this model reports, so only its weights are available"
     outputs = {stack: maps.name for stack, maps in own.items()}
     indices = {stack: maps.indices for stack, maps in own.items()}
     if slots is not None:
@@ -194,7 +194,7 @@ def can_record(model: PreTrainedModel) -> bool:
 
 
 def is_causal(mask: torch.Tensor | None) -> bool:
-    """Whether a mask [batch, 1 or head, query, key] that is added to the scores hides every key behind its query.
+    """Whether a mask [batch, 1 or head, query, key] that is added to the scores hides every key after its query.
 
     >>> is_causal(torch.tensor([[[[0.0, -1e30], [0.0, 0.0]]]])), is_causal(torch.zeros(1, 1, 2, 2)), is_causal(None)
     (True, False, False)
@@ -207,7 +207,7 @@ def is_causal(mask: torch.Tensor | None) -> bool:
 
 
 def is_plain(call: Call) -> bool:
-    """Whether this module computes softmax(q·kᵀ·scale + mask + bias) and nothing else, tried with loud scores in single precision."""
+    """Whether this module computes softmax(q·kᵀ·scale + mask + bias) and nothing else, tested with large scores in single precision."""
     call = call.last_rows(ROWS).in_single_precision()
     scores = _scores(call.queries, call)
     loud = call.queries * (LOUD / scores.std().clamp_min(1e-6))

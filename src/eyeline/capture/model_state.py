@@ -14,7 +14,7 @@ from eyeline.errors import ModelError
 
 #: Where a configuration keeps the name of its attention function.
 IMPLEMENTATION_KEYS = ("_attn_implementation_internal", "_attn_implementation_autoset")
-#: What a first pass may change within a module, beside its attributes: transformers adds hooks, some families make buffers anew.
+#: What a first pass may change within a module, beside its attributes: transformers adds hooks, some families replace buffers.
 CHANGED_BY_A_PASS = ("_forward_hooks", "_forward_pre_hooks", "_buffers")
 
 
@@ -68,7 +68,7 @@ class EvaluationMode:
     def for_a_pass(self) -> Iterator[None]:
         """Evaluation mode within this block; an error if somebody calls `train()` meanwhile."""
         with self._lock:
-            modules = list(self._model.modules())  # the walk takes longer than what is done with it
+            modules = list(self._model.modules())  # listing them takes longer than the work on them, so it is done once
             training = [module for module in modules if module.training]
             for module in training:
                 module.training = False

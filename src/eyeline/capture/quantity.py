@@ -21,7 +21,7 @@ class Quantity:
     signed    whether numbers below zero mean something: then colours have two sides
     answer    the token or label that the numbers are about; empty where they are about none
     position  the token at which the answer is read
-    scores    one number a token: how much it counts for the answer (or for the token at `position`)
+    scores    one number per token: how much it counts for the answer (or for the token at `position`)
     """
 
     method: str
@@ -32,7 +32,7 @@ class Quantity:
     scores: tuple[float, ...]
 
     def at_word_level(self, groups: Sequence[Sequence[int]]) -> Quantity:
-        """One number a word, the sum over its pieces. groups: the token positions of each word; see `TokenizedText.word_groups`.
+        """One number per word, the sum over its pieces. groups: the token positions of each word; see `TokenizedText.word_groups`.
 
         >>> Quantity("m", "M", False, "", 2, (1.0, 2.0, 3.0)).at_word_level([[0], [1, 2]])
         Quantity(method='m', name='M', signed=False, answer='', position=1, scores=(1.0, 5.0))

@@ -1,8 +1,8 @@
 """One attention function for every architecture: it calls the model's own code and passes the result to the recorder.
 
-transformers routes the attention of most architectures through `AttentionInterface`. We register one function and its mask twin
+transformers routes the attention of most architectures through `AttentionInterface`. We register one function and its mask function
 under the name "eyeline". The function calls the model's own eager function (which knows that family's softcap, sinks,
-position bias and grouped keys) and hands what went in and what came out to the recording of the current context. A context
+position bias and grouped keys) and passes what went in and what came out to the recording of the current context. A context
 variable holds the recording, so that threads sharing one model never see each other's data.
 """
 
@@ -46,7 +46,7 @@ class Call:
     in_blocks: bool = False
 
     def again(self, queries: torch.Tensor) -> torch.Tensor:
-        """The weights this module's own function makes of other queries: [batch, head, query, key]."""
+        """The weights that this module's own function computes for other queries: [batch, head, query, key]."""
         function = own_eager(type(self.module))
         return function(self.module, queries, self.keys, self.values, self.mask, **self.options)[1]
 
@@ -77,7 +77,7 @@ def _single(tensor: torch.Tensor | None) -> torch.Tensor | None:
 
 @dataclass(frozen=True)
 class ScoreTerms:
-    """What the weights of one attention module are made of, where the weights themselves were not asked for."""
+    """What the weights of one attention module are computed from, in a pass that does not compute them."""
 
     queries: torch.Tensor  # [batch, head, query, dim]
     keys: torch.Tensor  # [batch, key head, key, dim]
@@ -85,7 +85,7 @@ class ScoreTerms:
     bias: torch.Tensor | None  # [1 or batch, head, query, key], added to the scores
     scale: float
     causal: bool  # without a mask: no query looks ahead
-    numbers: RowNumbers | None = None  # of every row, where they were asked for and the one-pass kernel could give them
+    numbers: RowNumbers | None = None  # of every row, where they were requested and the one-pass kernel applies
 
 
 ReceiveCall = Callable[[Call], None]
@@ -99,9 +99,9 @@ _sets: ContextVar[Iterator[KeySets | None]] = ContextVar("eyeline_sets")
 
 @contextmanager
 def recording(receive: ReceiveCall, rows: int | None = None) -> Iterator[None]:
-    """Within this block, and this thread or task alone, every attention call is handed to `receive`.
+    """Within this block, and this thread or task alone, every attention call is passed to `receive`.
 
-    rows   a map with more queries than this is never made whole: the model's own function makes so many rows at a time
+    rows   a map with more queries than this is never computed whole: the model's own function computes this many rows at a time
     """
     tokens = _receive.set(receive), _rows.set(rows)
     try:
@@ -118,10 +118,10 @@ def recording_scores(receive_terms: ReceiveTerms, causal: Iterable[bool], sets: 
     For plain softmax attention alone: the fused kernel knows no softcap and no sink.
 
     causal   for each attention call in order, whether the mask that the model builds for it lets no query look ahead (`Layout.causal`).
-             It counts where transformers leaves the mask out because nothing else is in it. The module's own `is_causal` is not asked:
-             transformers takes a missing one for True.
-    sets     for each attention call in order, the sets of keys whose masses are asked for, with the other numbers of its rows; None: of
-             this call no numbers. They come with the output, in one pass, where the one-pass kernel applies
+             It is used where transformers leaves the mask out because it would be causal alone. The module's own `is_causal` is not
+             used: transformers takes a missing one for True.
+    sets     for each attention call in order, the sets of keys whose masses are requested, with the other numbers of its rows; None: no
+             numbers for this call. They come with the output, in one pass, where the one-pass kernel applies
     """
     tokens = _receive_terms.set(receive_terms), _causal.set(iter(causal)), _sets.set(iter(sets or ()))
     try:
@@ -133,7 +133,7 @@ def recording_scores(receive_terms: ReceiveTerms, causal: Iterable[bool], sets: 
 
 
 def skip_calls(n: int) -> None:
-    """So many attention calls of this pass are not made: their results were stored before."""
+    """Skip `n` attention calls of this pass, whose results were stored before."""
     for _ in range(n):
         next_change()
         if _receive_terms.get() is not None:
@@ -209,7 +209,7 @@ def _next_causal(module: torch.nn.Module) -> bool:
     causal = next(_causal.get(), None)
     if causal is None:
         raise ModelError(
-            f"{type(module).__name__} makes more attention calls than when the model was opened.", "Its layers cannot be told apart."
+            f"{type(module).__name__} makes more attention calls than when the model was opened.", "Its layers cannot be identified."
         )
     return causal
 
@@ -239,7 +239,7 @@ def _in_blocks(
 
 
 def mask_function(*args: Any, **kwargs: Any) -> torch.Tensor | None:
-    """The mask twin: of numbers for the eager function; for the fused kernel of booleans, or none where its causal flag says it all."""
+    """The mask for our attention function: numbers for the eager function; for the fused kernel booleans, or None if it is causal alone."""
     return (eager_mask if _receive_terms.get() is None else sdpa_mask)(*args, **kwargs)  # type: ignore[no-any-return]
 
 

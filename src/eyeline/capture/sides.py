@@ -46,7 +46,7 @@ def as_sources(texts: Any) -> list[Source]:
 
 
 def as_words(words: Any) -> Any:
-    """A list of words from any iterable; what is not one is left for the check to name."""
+    """A list of words from any iterable. Other values are returned as they are: `check_words` reports them."""
     return list(words) if isinstance(words, Iterable) and not isinstance(words, str | bytes) else words
 
 

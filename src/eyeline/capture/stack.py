@@ -24,8 +24,8 @@ class Stack:
     *_by_layer   weights [head, query, key] · queries [head, query, dim] · keys, values [key head, key, dim];
                  mask [query, key], True where a query may look (None: everywhere) · bias [head, query, key] or None.
                  An empty tuple: not kept.
-    scales       what q·k is multiplied with, a number a layer
-    plain        whether softmax(q·kᵀ·scale + mask + bias) is the whole of it (no softcap, no sink)
+    scales       what q·k is multiplied with, one number per layer
+    plain        whether softmax(q·kᵀ·scale + mask + bias) is all that is computed (no softcap, no sink)
     """
 
     name: str

@@ -118,7 +118,7 @@ class Trace:
 
     @property
     def scales(self) -> tuple[float, ...]:
-        """What q·k is multiplied with before the softmax, a number a layer."""
+        """What q·k is multiplied with before the softmax, one number per layer."""
         return self.only.scales
 
     def words(self) -> Trace:
@@ -152,13 +152,13 @@ class Trace:
     ) -> Trace:
         """A trace from arrays and their tokens, without a model.
 
-        weights              [layer, head, query, key], of NumPy, torch, JAX or TensorFlow; or a list with an array a layer, whose head
-                             counts may differ; a batch of one is taken off
+        weights              [layer, head, query, key], of NumPy, torch, JAX or TensorFlow; or a list with one array per layer, whose head
+                             counts may differ; a batch axis of size 1 is dropped
         tokens, key_tokens   of the queries, and of the keys where they are other ones (the stack is then called cross)
         second_from          where the second text of a pair begins
         special              True for the tokens that a tokeniser added
         queries, keys, values  [layer, head, token, dim], for the neuron view and the value layout
-        scale                what q·k is multiplied with, one number or one a layer; 1/√dim unless given
+        scale                what q·k is multiplied with, one number or one per layer; 1/√dim unless given
 
         >>> Trace.from_arrays([[[[0.5, 0.5], [1.0, 0.0]]]], ["a", "b"]).weights.shape
         (1, 1, 2, 2)

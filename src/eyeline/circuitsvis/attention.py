@@ -47,12 +47,12 @@ def attention_heads(
 
 def attention_pattern(tokens: Sequence[str], attention: Any, *, mask_upper_tri: bool | None = None) -> View:
     """One head, [query, key], as a heatmap."""
-    options: Any = {"as": "heatmap"}  # `as` is a word of Python's own
+    options: Any = {"as": "heatmap"}  # `as` is a keyword of Python
     return head_view(_trace(tokens, as_numpy(attention)[None], mask_upper_tri), layer=0, **options)
 
 
 def _trace(tokens: Sequence[str], attention: Any, mask_upper_tri: bool | None) -> Trace:
-    weights = as_numpy(attention)  # [head, query, key], or with a batch of one
+    weights = as_numpy(attention)  # [head, query, key], or with a batch axis of size 1
     if mask_upper_tri:
         weights = np.tril(weights)
     name = "decoder" if looks_back_only([weights]) else "encoder"

@@ -11,7 +11,7 @@ BLOCK = 100
 def bootstrap_share(hits: np.ndarray, of: np.ndarray, *, samples: int = 1000, level: float = 0.95, seed: int = 0) -> tuple[float, float]:
     """The interval in which a share lies when the units it is counted over are drawn again with replacement.
 
-        share = Σ_s hits[s] / Σ_s of[s]        s runs over as many units as there are, drawn anew in each sample
+        share = Σ_s hits[s] / Σ_s of[s]        s runs over as many units as there are, drawn again in each sample
 
     hits, of: [unit], such as right and scored words of each sentence → low, high: the (1 − level)/2 quantiles of the samples. The same
     seed gives the same interval. Units without anything to count are legal; nothing to count at all gives nan.

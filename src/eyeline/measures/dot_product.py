@@ -1,4 +1,4 @@
-"""One row of attention, step by step: dot products, scaled scores, and the weights that softmax makes of them."""
+"""One row of attention, step by step: dot products, scaled scores, and their softmax."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ def entropy(weights: np.ndarray) -> np.ndarray:
 
         H[q] = − Σ_k a[q, k] · log a[q, k]        with 0 · log 0 = 0
 
-    weights: [..., query, key], rows summing to 1 → [..., query]. 0 is one key alone, log n all n keys alike. Rows that sum to 0
+    weights: [..., query, key], rows summing to 1 → [..., query]. 0: all weight on one key; log n: n equal weights. Rows that sum to 0
     (fully masked) give nan, so that means leave them out.
 
     >>> entropy(np.full((1, 4), 0.25)).round(4)

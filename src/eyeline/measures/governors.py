@@ -9,7 +9,7 @@ import torch
 
 #: The offsets that the fixed baseline of the paper may choose from, and those of the wider one, for relations between distant words.
 OFFSETS, WIDE_OFFSETS = (-3, -2, -1, 0, 1, 2), tuple(range(-20, 21))
-#: What a head predicts for a word that nothing is seen from, or to: no word, so it is wrong.
+#: What a head predicts for a word whose weights are all 0: no word, which counts as wrong.
 NO_WORD = -2
 
 
@@ -26,16 +26,18 @@ def most_attended(weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """
     n = weights.shape[-1]
     others = weights.masked_fill(torch.eye(n, dtype=torch.bool, device=weights.device), 0)  # [..., word, word]
-    looked, looks = others.max(-1), others.max(-2)
-    best = torch.stack([looked.values, looks.values], -2)  # [..., direction, word]
-    words = torch.stack([looked.indices, looks.indices], -2)
+    attended, attending = others.max(-1), others.max(-2)
+    best = torch.stack([attended.values, attending.values], -2)  # [..., direction, word]
+    words = torch.stack([attended.indices, attending.indices], -2)
     return words.masked_fill(best <= 0, NO_WORD), best
 
 
 def at_offset(positions: np.ndarray, n_words: np.ndarray | int, offset: int) -> np.ndarray:
-    """The governor that a fixed offset predicts for each word, from 0, -1 the root: clamp(i + offset, 0, n) with i from 1 and 0 the root.
+    """The governor that a fixed offset predicts for each word: the word at position + offset, -1 (the root) before the first word.
 
-    positions, n_words: where each word stands, from 0, and how many its sentence has: [word] → [word]
+        clamp(i + offset, 0, n) with i counted from 1, and 0 the root; positions and results here count from 0, and -1 is the root
+
+    positions, n_words: the position of each word, from 0, and the number of words in its sentence: [word] → [word]
 
     >>> at_offset(np.arange(4), 4, 2).tolist(), at_offset(np.arange(4), 4, -2).tolist()
     ([2, 3, 3, 3], [-1, -1, 0, 1])
@@ -45,5 +47,5 @@ def at_offset(positions: np.ndarray, n_words: np.ndarray | int, offset: int) -> 
 
 
 def best_offset(right: Sequence[int], offsets: Sequence[int] = OFFSETS) -> int:
-    """The offset that is right most often, the nearest of several that are; right: how often each of the offsets is."""
+    """The offset that is right most often; of equally good ones, the nearest to 0. right: how often each of the offsets is right."""
     return min(zip(right, offsets, strict=True), key=lambda pair: (-pair[0], abs(pair[1])))[1]

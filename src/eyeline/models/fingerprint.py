@@ -17,7 +17,7 @@ SAMPLE = 8  # numbers of each tensor
 #: Attributes of modules that PyTorch and transformers keep for themselves: they do not change what a pass computes. Among them
 #: is the path: another machine, or another working folder, has the same model elsewhere.
 BOOKKEEPING = frozenset(vars(nn.Module())) | {"_is_hf_initialized", "_is_hooked", "_compiled_call_impl", "name_or_path"}
-#: Modules whose hooks only look on: transformers' own, to report attention, and those of a pass that another thread follows.
+#: Modules whose hooks only observe: transformers' own, to report attention, and those of a pass that another thread follows.
 OWN_HOOKS = ("transformers.utils.output_capturing", "eyeline.capture.projections.watch")
 PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype)
 
@@ -131,7 +131,7 @@ def _stable(value: Any) -> str:
 
 
 def _is_plain(value: Any) -> bool:
-    """Numbers, strings and the like, and containers of them."""
+    """Whether a value is a number, a string or another plain value, or a container of them."""
     if isinstance(value, dict):
         return all(_is_plain(key) and _is_plain(item) for key, item in value.items())
     if isinstance(value, tuple | list | set | frozenset):

@@ -9,22 +9,22 @@ from urllib.request import getproxies
 
 from huggingface_hub import constants
 
-PATIENCE = 3.0  # seconds
+TIMEOUT = 3.0  # seconds
 
 
 def only_local(source: str) -> bool:
-    """True where the network is not to be asked: for folders, when the user said so (HF_HUB_OFFLINE), or when the hub does not answer."""
+    """Whether the network must not be used: for folders, when the user has set HF_HUB_OFFLINE, or when the hub does not answer."""
     return Path(source).is_dir() or constants.HF_HUB_OFFLINE or not reachable(constants.ENDPOINT)
 
 
 def reachable(endpoint: str) -> bool:
-    """Whether the endpoint takes connections. Behind a proxy only the proxy knows, so the answer is yes."""
+    """Whether the endpoint takes connections. Behind a proxy this cannot be checked, so the answer is yes."""
     address = urlsplit(endpoint)
     if getproxies().get(address.scheme):
         return True
     port = address.port or (443 if address.scheme == "https" else 80)
     try:
-        socket.create_connection((address.hostname or "", port), timeout=PATIENCE).close()
+        socket.create_connection((address.hostname or "", port), timeout=TIMEOUT).close()
     except OSError:
         return False
     return True

@@ -69,7 +69,7 @@ def load(
         known = embedded(str(name))
         if known is not None and known.update:
             hf = with_update(hf, known.update)
-        opened_from = ModelSource(_lasting(str(name)), device, str(hf.dtype).removeprefix("torch."), revision, trust_remote_code)
+        opened_from = ModelSource(_absolute_name(str(name)), device, str(hf.dtype).removeprefix("torch."), revision, trust_remote_code)
         revision = getattr(hf.config, "_commit_hash", None)
         return Model(hf.to(target).eval(), tokenizer, name=shown, revision=revision, cache=as_cache(cache), source=opened_from)
     finally:
@@ -103,8 +103,8 @@ def open_again(source: ModelSource, fingerprint: str) -> Model:
     return model
 
 
-def _lasting(name: str) -> str:
-    """The name as it holds in every process: the whole path of a folder, whatever the working folder is."""
+def _absolute_name(name: str) -> str:
+    """The name as every process understands it: of a folder the absolute path, which does not depend on the working folder."""
     path = Path(os.path.expanduser(name))
     return str(path.resolve()) if embedded(name) is None and path.is_dir() else name
 
@@ -119,7 +119,7 @@ def _source(name: str) -> tuple[str, str]:
         if folder is None:
             raise ModelError(f"The embedded model {name} is not installed.", f"Install it: eyeline models get {name}")
         return str(_converted(known, folder) if known.archive else folder), name
-    path = Path(os.path.expanduser(name))  # as it is for a user that does not exist
+    path = Path(os.path.expanduser(name))  # leaves ~name unchanged where there is no such user
     if len(name) > LONGEST_NAME or max(len(part.encode(errors="replace")) for part in Path(name).parts or ("",)) > LONGEST_PART:
         raise ModelError(f"A model name of {len(name):,} characters: {name[:40]}…", _choices())
     if path.is_file():
@@ -145,7 +145,7 @@ def _converted(known: Embedded, source: Path) -> Path:
         raise ModelError(f"{known.name} needs the tokeniser of {name}, which is not installed.", f"Install it: eyeline models get {name}")
     folder = unpack_once(archive, lambda part: convert_archive(archive, known.config, tokenizer, part))
     if folder is None:
-        raise ModelError(f"There is no room to unpack {known.name} (133 MB) in the cache folder.", "Make room, or use: minilm")
+        raise ModelError(f"The cache folder has no space to unpack {known.name} (133 MB).", "Free some space, or use: minilm")
     return folder
 
 
@@ -194,7 +194,7 @@ def _open(
             f"The weights of {shown} are a pickle that wants to run code, so they were not opened.",
             "Ask for a safetensors version of the model.",
         ) from error
-    except Exception as error:  # transformers raises nearly everything here; what matters to the user is which of two cases it is
+    except Exception as error:  # transformers raises errors of nearly every type here: the user needs to know which case it is
         raise _not_opened(source, shown, error) from error
     missing = sorted(name for name in missing_names if not any(part in name for part in UNUSED))
     if missing:
@@ -256,7 +256,7 @@ def _not_opened(source: str, shown: str, error: Exception) -> ModelError:
 
 
 def _open_tokenizer(source: str, shown: str, options: dict[str, Any]) -> PreTrainedTokenizerBase | None:
-    """The tokeniser, or None for models that come without one. A damaged one is an error; so is none at all only when text is given."""
+    """The tokeniser, or None for models that come without one. A damaged one is an error; a missing one only when text is given."""
     folder = Path(source)
     has_files = folder.is_dir() and ("gguf_file" in options or any(any(folder.glob(pattern)) for pattern in TOKENIZER_FILES))
     if folder.is_dir() and not has_files:

@@ -16,7 +16,7 @@ from eyeline.storage.sealed_json import digest_of
 
 UPDATES = Path(__file__).with_name("updates")
 ENDING = ".safetensors.xz"
-#: SHA-256 of each update, as scripts/updates/pack.py prints it: a number that was changed would give another model without a word.
+#: SHA-256 of each update, as scripts/updates/pack.py prints it: a changed number would silently give another model.
 CHECKSUMS = {
     "e5-small-mlm": "4c54a61588d83652e3636f5aebe3f8ace0b202ff4edc7fb40705ac581862ff40",
     "e5-small-sentiment": "3650e7b323ae281f411c129bca0a949277e868536fd171c2d65b224447b39d59",
@@ -29,7 +29,7 @@ def with_update(encoder: BertModel, update: str) -> BertForMaskedLM | BertForSeq
         W ← W + up · down          for every linear layer
         b ← b + change             for norms and biases
 
-    update: the name of a file in `updates/`. A matrix there is int8, one scale a row (scripts/updates/pack.py writes it).
+    update: the name of a file in `updates/`. A matrix there is int8, with one scale per row (scripts/updates/pack.py writes it).
     """
     path = UPDATES / f"{update}{ENDING}"
     try:
@@ -95,7 +95,7 @@ def _config(encoder: BertModel, **changes: object) -> BertConfig:
 
 
 def _copy_encoder(encoder: BertModel, target: BertModel) -> None:
-    """The encoder's weights without its pooler, which is the head's own matter."""
+    """Copy the encoder's weights without its pooler, which belongs to the head."""
     weights = {name: tensor for name, tensor in encoder.state_dict().items() if not name.startswith("pooler.")}
     target.load_state_dict(weights, strict=False)
 

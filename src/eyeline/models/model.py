@@ -201,7 +201,7 @@ class Model:
 
     def head_effects(self, trace: Trace) -> list[LayerEffects]:
         """What becomes of the answer to the text of a trace when each head alone is switched off (z_h := 0): for each stack and layer,
-        the probability of the most probable token or label, a number a head."""
+        the probability of the most probable token or label, one number per head."""
         return head_effects(self.passes, self._answerer, sides_of(trace))
 
     @property
@@ -228,7 +228,7 @@ class Model:
     def stream_layers(self, sides: Sequence[Sides], receive: Receive, *, rows: int | None = None) -> None:
         """One forward pass over one batch of texts that were read; each layer goes to `receive` while it is there.
 
-        With `rows`, a layer with more queries comes so many rows at a time and its map is never whole (models that can be recorded)."""
+        With `rows`, a layer with more queries comes this many rows at a time, and its map is never whole (models that can be recorded)."""
         self.passes.layers(self.passes.inputs(sides), sides, receive, rows)
 
     def stream_scores(self, sides: Sequence[Sides], receive: ReceiveScores, sets: Mapping[tuple[str, int], KeySets] | None = None) -> None:
@@ -268,7 +268,7 @@ class Model:
 
     @property
     def longest_input(self) -> str:
-        """What it reads at most, in words: a text of 512 tokens, an image of 224 x 224 pixels."""
+        """The largest input that it reads, as a phrase: a text of 512 tokens, an image of 224 x 224 pixels."""
         return longest_input(self.hf, self.max_tokens)
 
     @property
@@ -284,7 +284,7 @@ def check_model(model: object) -> None:
 
 
 def _check_weights_are_here(hf: PreTrainedModel, name: str) -> None:
-    """Refuse a model whose weights are elsewhere (offloaded to disk or to another device's memory): its layers are there only in turn."""
+    """Refuse a model whose weights are elsewhere (offloaded to disk or to another device's memory): they are loaded one layer at a time."""
     away = next((parameter for parameter, tensor in hf.named_parameters() if tensor.is_meta), None)
     if away is not None:
         raise ModelError(

@@ -34,7 +34,7 @@ class Objective:
 
 
 def objective_of(model: Model) -> Objective:
-    """The model's own loss. A head that its checkpoint does not hold is never made up: that is an error."""
+    """The model's own loss. A head that its checkpoint does not hold is an error, never initialised at random."""
     if model.hf.config.is_encoder_decoder:
         raise ModelError(
             f"{model.name} reads one text and writes another.",
@@ -65,7 +65,7 @@ def answer_objective_of(model: Model) -> Objective:
 
 
 def check_one_answer(model: Model) -> None:
-    """Refuse a model whose head gives something else than the probability of one token or label for a text."""
+    """Refuse a model whose head gives something other than the probability of one token or label for a text."""
     kind = type(model.hf).__name__
     answers = next((answers for ending, answers in OTHER_ANSWERS.items() if kind.endswith(ending)), None)
     if kind.endswith("ForSequenceClassification") and model.hf.config.num_labels < 2:

@@ -36,8 +36,8 @@ class _ReceiverError(Exception):
         self.reason = reason
 
 
-def _named(receive: Callable[[Layer], None]) -> Callable[[Layer], None]:
-    """The same receiver, whose errors can be told from those of the model."""
+def _with_marked_errors(receive: Callable[[Layer], None]) -> Callable[[Layer], None]:
+    """The same receiver, with its errors marked, so that they are not taken for errors of the model."""
 
     def receive_or_raise(layer: Layer) -> None:
         try:
@@ -83,8 +83,8 @@ class Passes:
             block.enter_context(self.evaluation.for_a_pass())
             block.enter_context(torch.inference_mode())
             if self.layout.recorded:
-                return self._recorded(inputs, sides, _named(receive), rows)
-            return self._reported(inputs, sides, _named(receive))
+                return self._recorded(inputs, sides, _with_marked_errors(receive), rows)
+            return self._reported(inputs, sides, _with_marked_errors(receive))
 
     @contextmanager
     def _our_errors(self, inputs: Mapping[str, torch.Tensor]) -> Iterator[None]:
@@ -120,7 +120,7 @@ class Passes:
         if next(slots, "end") != "end":
             raise ModelError(
                 f"{self.name} made fewer attention calls than when it was opened.",
-                "Its layers cannot be told apart. Was its attention implementation changed? Wrap it again: el.wrap(hf, tokenizer).",
+                "Its layers cannot be identified. Was its attention implementation changed? Wrap it again: el.wrap(hf, tokenizer).",
             )
         return output
 
@@ -195,7 +195,7 @@ class Passes:
     def scores(self, sides: Sequence[Sides], receive: ReceiveScores, sets: Mapping[tuple[str, int], KeySets] | None = None) -> None:
         """One forward pass in which no map is formed. sets: (stack, layer) → sets of keys; the numbers of those layers come along."""
         slots = iter(self.layout.calls)
-        named_receive = _named(receive)
+        marked_receive = _with_marked_errors(receive)
         lengths = {stack: _lengths(sides, stack) for stack in self.layout.stacks}
 
         def receive_terms(terms: ScoreTerms) -> None:
@@ -203,7 +203,7 @@ class Passes:
             if slot is None:
                 return
             n_queries, n_keys = lengths[slot.stack]
-            named_receive(
+            marked_receive(
                 LayerScores(
                     stack=slot.stack,
                     layer=slot.layer,

@@ -16,7 +16,7 @@ from eyeline.capture.projections.watch import watching_inputs
 from eyeline.errors import ModelError
 from eyeline.models.model import Model
 
-#: Whose input is meant: that of the keys' projection, of the values' or of the queries'. They differ in cross attention.
+#: The projection whose input is meant. In cross attention the three have different inputs.
 Side = Literal["query", "key", "value"]
 
 

@@ -13,7 +13,7 @@ from eyeline.models.model import Model
 
 
 def reinitialised(model: Model, seed: int = 0) -> Model:
-    """A copy of a model in which everything but its embeddings is drawn anew, as transformers draws a model of its class.
+    """A copy of a model in which everything but its embeddings is random again, initialised as transformers does it.
 
     Embeddings are every part of the network outside its layers that holds an embedding table: of BERT the word, position and type
     tables and their layer norm, of GPT-2 the two tables. The same seed gives the same weights. The model itself is left as it is.
@@ -27,13 +27,13 @@ def reinitialised(model: Model, seed: int = 0) -> Model:
     for module in hf.modules():
         module._is_hf_initialized = False
         for tensor in (*module.parameters(recurse=False), *module.buffers(recurse=False)):
-            tensor._is_hf_initialized = tensor in kept or tensor in kept_buffers  # transformers passes over what bears this mark
+            tensor._is_hf_initialized = tensor in kept or tensor in kept_buffers  # transformers skips tensors with this mark
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(seed)
         hf.initialize_weights()
     with torch.no_grad():
         for parameter, trained in zip(hf.parameters(), model.hf.parameters(), strict=True):
-            if parameter in kept:  # some families' own code does not heed the mark
+            if parameter in kept:  # the code of some families ignores the mark
                 parameter.copy_(trained)
     return Model(hf.to(device), model.tokenizer, name=f"{model.name}, untrained")
 

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 log = logging.getLogger("eyeline")
 
 DEFAULT_BYTES = 2_000_000_000
-#: Raised when the same model, text and options give another trace than before.
+#: Increased when the same model, text and options give another trace than before.
 CONTENT = 2
 
 
 class TraceCache:
-    """A folder of traces, one file an entry, named by what it is the trace of. Any number of processes may share it.
+    """A folder of traces, one file per entry, named by a hash of model, text and options. Any number of processes may share it.
 
     folder   unless given: EYELINE_CACHE, or the folder where this system keeps caches; traces of the old name's cache are found too
     """
@@ -68,7 +68,7 @@ class TraceCache:
         try:
             trace = open_trace(path)
         except StorageError as error:
-            if path.is_file():  # else another process made room
+            if path.is_file():  # else another process has removed it
                 log.warning("A cached trace is dropped and will be made again. %s", error)
                 path.unlink(missing_ok=True)
             return None
@@ -76,7 +76,7 @@ class TraceCache:
         return trace
 
     def put(self, key: str, trace: Trace) -> None:
-        """Keep a trace, and make room for it. A disk that is full costs the cache, not the trace: a notice says so."""
+        """Keep a trace, and remove old ones where there is no room. If the disk is full, it is not kept, and a warning says so."""
         try:
             self._files.put(key, trace.save)
         except OSError as error:

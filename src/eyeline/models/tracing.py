@@ -118,12 +118,12 @@ class Tracer:
         """Indices of texts that may go through the model together: of similar length, or of one length where padding would show."""
         if not self.passes.layout.padding_shows:
             return batches([len(side.source) for side in read], max_batch=max_texts or BATCH_TEXTS, max_tokens=max_tokens)
-        alike: dict[tuple[int, int], list[int]] = {}
+        by_length: dict[tuple[int, int], list[int]] = {}
         for i, side in enumerate(read):
-            alike.setdefault((len(side.source), len(side.target or ())), []).append(i)
+            by_length.setdefault((len(side.source), len(side.target or ())), []).append(i)
         return [
             [same[i] for i in batch]
-            for same in alike.values()
+            for same in by_length.values()
             for batch in batches([len(read[i].source) for i in same], max_batch=max_texts or BATCH_TEXTS, max_tokens=max_tokens)
         ]
 

@@ -37,7 +37,7 @@ def _transformers_model(hf: Any) -> PreTrainedModel:
         if getattr(hf.active_peft_config, "is_prompt_learning", False):
             raise ModelError(
                 f"A PEFT model with {hf.active_peft_config.peft_type} adapters.",
-                "They put virtual tokens before the text, which has no words for them. Adapters within the layers (LoRA …) can be opened.",
+                "They put virtual tokens before the text: no words belong to them. Adapters within the layers (LoRA …) can be opened.",
             )
         hf = hf.get_base_model()
     if not isinstance(hf, PreTrainedModel):

@@ -1,4 +1,4 @@
-"""A circuit cut down to what can be drawn: the strongest edges that lie on a way from the embeddings to the answer."""
+"""A circuit cut down to what can be drawn: the strongest edges that lie on a path from the embeddings to the answer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from eyeline.results.run import Run
 
 EMBEDDINGS, ANSWER = "embeddings", "answer"
-#: So many edges are drawn unless another number is asked for.
+#: How many edges are drawn by default.
 DRAWN = 24
 
 
@@ -22,7 +22,7 @@ class Connection:
 
 
 def strongest_connections(run: Run, n: int = DRAWN) -> list[Connection]:
-    """The n strongest edges of a run, without those that lead nowhere or come from nowhere."""
+    """The n strongest edges of a run, without those that are on no path from the embeddings to the answer."""
     rows = list(run.table("circuit").rows())[:n]
     kept = [Connection(str(r["sender"]), str(r["receiver"]), str(r["reads"]), float(r["score"])) for r in rows]
     while True:

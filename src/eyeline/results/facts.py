@@ -76,7 +76,7 @@ class CoreferenceOptions:
 
 @dataclass(frozen=True)
 class ProbeOptions:
-    """The arguments of `probe`; epochs: at most so many; words: the name of the word vectors."""
+    """The arguments of `probe`; epochs: the most; words: the name of the word vectors."""
 
     limit: int | None = None
     max_tokens: int | None = None

@@ -25,7 +25,7 @@ from eyeline.storage.together import READY, finish, replacing_together
 
 #: A run's files, within its folder.
 FACTS_FILE, TABLES, EXAMPLE = "run.json", "tables", "example.safetensors"
-#: A run that another process replaces while it is read is read again, so many times.
+#: How often a run is read again when another process replaces it meanwhile.
 READS = 5
 
 
@@ -71,7 +71,7 @@ def kinds_in(folder: Path) -> list[str]:
 
 
 def check_free(folder: Path, kind: str, *, overwrite: bool = False) -> None:
-    """Refuse, before an hour is spent, to write a run where one of the same kind is, or a file."""
+    """Refuse, before the run is computed, a folder that holds a run of the same kind, or a path that is a file."""
     if folder.exists() and not folder.is_dir():
         raise StorageError(f"{folder} is a file.", "A run is written into a folder: give another name.")
     if not overwrite and kind in kinds_in(folder):

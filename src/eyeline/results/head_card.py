@@ -31,7 +31,7 @@ class HeadCard:
 
     shares     target → the mean share of its attention
     entropy    of its attention, in nats; None where the run did not measure it
-    does       the targets that it gives enough to be named for it (LEAST_SHARES), most first
+    does       the targets that get at least the share in LEAST_SHARES, the largest share first
     effect     what ablating it does to the answer; None where the run did not ablate
     restored   the share of an answer that it brings back, in a run of `circuit`
     nearest    the heads that attend most like it, the nearest first
@@ -54,20 +54,20 @@ class HeadCard:
 
 def head_card(run: Run, layer: int, head: int, stack: str = "") -> HeadCard:
     """What the tables of a run hold on one head; an error where they hold nothing."""
-    at = {"layer": layer, "head": head}
+    where = {"layer": layer, "head": head}
     shares: dict[str, float] = {}
     if "average_attention" in run.tables:
-        part = _rows(run.table("average_attention"), at, stack)
+        part = _rows(run.table("average_attention"), where, stack)
         shares = {str(target): float(mean) for target, mean in zip(part["target"], part["mean"], strict=True) if np.isfinite(float(mean))}
     spread = None
     if "entropy" in run.tables:
-        part = _rows(run.table("entropy"), at, stack)
+        part = _rows(run.table("entropy"), where, stack)
         spread = float(part["all"][0]) if len(part) else None
     near = _nearest(run, str(HeadRef(stack, layer, head)), stack)
     effect = effect_of(run, HeadRef(stack, layer, head))
     restored = None
     if "patching" in run.tables:
-        part = _rows(run.table("patching"), at, stack)
+        part = _rows(run.table("patching"), where, stack)
         restored = float(part["restored"][0]) if len(part) else None
     if not shares and spread is None and not near and effect is None and restored is None:
         raise TraceError(f"This run says nothing of {HeadRef(stack, layer, head).full_label}.", "Choose a head of its tables.")
@@ -88,8 +88,8 @@ def heads_of(run: Run) -> list[HeadRef]:
     return list(dict.fromkeys(heads))
 
 
-def _rows(table: Table, at: dict[str, int], stack: str) -> Table:
-    return table.where(**at, stack=stack) if stack and "stack" in table.columns else table.where(**at)
+def _rows(table: Table, where: dict[str, int], stack: str) -> Table:
+    return table.where(**where, stack=stack) if stack and "stack" in table.columns else table.where(**where)
 
 
 def _nearest(run: Run, name: str, stack: str) -> tuple[NearHead, ...]:
@@ -98,7 +98,7 @@ def _nearest(run: Run, name: str, stack: str) -> tuple[NearHead, ...]:
     if table is None or name not in table.columns:
         return ()
     names = [str(label) for label in table.columns["head"]]
-    far = table[name].astype(float)
-    order = [i for i in np.argsort(far, kind="stable").tolist() if names[i] != name and np.isfinite(far[i])]
+    distances = table[name].astype(float)
+    order = [i for i in np.argsort(distances, kind="stable").tolist() if names[i] != name and np.isfinite(distances[i])]
     heads = [HeadRef.parse(names[i]) for i in order[:NEAREST]]
-    return tuple(NearHead(HeadRef(stack, at.layer, at.head), float(far[i])) for at, i in zip(heads, order[:NEAREST], strict=True))
+    return tuple(NearHead(HeadRef(stack, ref.layer, ref.head), float(distances[i])) for ref, i in zip(heads, order[:NEAREST], strict=True))

@@ -15,15 +15,15 @@ from eyeline.words import Words
 LEAST_SHARES = {
     "previous": 0.4, "next": 0.4, "self": 0.4, "punctuation": 0.3, "sep": 0.4, "cls": 0.4, "first": 0.4, "other": 0.5,
 }  # fmt: skip
-#: A head that finds a relation is worth a look where it beats the best fixed offset by so many points.
+#: A head that finds a relation is worth a look where it beats the best fixed offset by this many points.
 CLEAR = 10.0
-#: So many of the heads that bring back most of an answer are worth a look.
+#: How many of the heads that restore most of an answer are worth a look.
 MOST_RESTORED = 8
 
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a head stands out: the key of a message under `report.notable`, and what fills its blanks."""
+    """Why a head stands out: the key of a message under `report.notable`, and the values for its placeholders."""
 
     key: str
     values: tuple[tuple[str, str], ...]

@@ -64,7 +64,7 @@ class Run:
 
     @property
     def probes(self) -> TrainedProbes | None:
-        """The trained probes of a run of kind `probe`: `el.probes.open_probe(run)` asks them about a sentence."""
+        """The trained probes of a run of kind `probe`: `el.probes.open_probe(run)` applies them to a sentence."""
         return next((part.probes for part in self.sections if part.probes is not None), None)
 
     @property

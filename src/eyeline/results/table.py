@@ -16,7 +16,7 @@ from eyeline.errors import EyelineError, StorageError, TraceError, nearest
 from eyeline.storage.files import write_whole
 
 Cell = str | int | float
-#: What a formula begins with in a spreadsheet; and what may stand behind an apostrophe of ours.
+#: Characters that begin a formula in a spreadsheet; characters that may follow an apostrophe that we added.
 FORMULA = frozenset("=+-@\t\r")
 ESCAPED = FORMULA | {"'"}
 
@@ -100,7 +100,7 @@ def open_table(path: str | Path) -> Table:
 
 
 def _allow_cells_of(size: int) -> None:
-    """Let the csv module read cells of so many characters (131,072 by default). The limit is that of the process, and only ever grows."""
+    """Let the csv module read cells of `size` characters (131,072 by default). It is a limit of the whole process, and is never lowered."""
     if csv.field_size_limit() < size:
         csv.field_size_limit(size)
 

@@ -28,7 +28,7 @@ class Clauses:
 
     def __init__(self, discourse: Discourse) -> None:
         self.d = discourse
-        self.within = False  # another clause: no "will" and no "should" there
+        self.within = False  # whether the clause is within another: no "will" and no "should" there
 
     def main(self) -> Phrase:
         """A clause that can stand alone, sometimes with one in front of it, behind it or beside it."""
@@ -266,7 +266,7 @@ class Clauses:
         return leaf(word, word, "ADP", object_phrase.main_word, "case"), *object_phrase.under(governor, "obl")
 
     def _not_a_pronoun(self, kind: str) -> Entity:
-        """One that would not be called it or them here: gave her it."""
+        """An entity that would not be mentioned by a pronoun here: not *gave her it*."""
         drawn = self.d.thing(kind)
         for _ in range(8):
             if self.d.last.get(drawn.form) is not drawn:
@@ -285,6 +285,6 @@ class Clauses:
         return (leaf(word, word, "ADV", governor, "advmod"),) if self.d.chance(0.25) else ()
 
     def _owner(self, subject: Entity) -> Entity | None:
-        """Whose the thing is: mostly nobody's, else the subject's or someone else's."""
+        """The owner of a thing: the subject, another person, or nobody."""
         owner = subject if self.d.chance(0.6) else self.d.person(subject)
         return owner if self.d.chance(0.6) and self.d.may_own(owner, subject) else None

@@ -86,13 +86,13 @@ class Discourse:
         return self._add(form, self.pick(fresh or nouns)) if fresh or not known else self.pick(known)
 
     def person(self, *but: Entity) -> Entity:
-        """Someone who does not take part yet."""
+        """One of the people, but not these."""
         return self.pick([person for person in self.people if person not in but])
 
     def mention(self, entity: Entity, case: str = "subject", owner: Entity | None = None) -> Phrase:
-        """A noun phrase for it. owner: whose it is (her book, the doctor's book), where it may be said."""
+        """A noun phrase for an entity. owner: its owner (her book, the doctor's book), where the phrase may name one."""
         recent = self.sentence - entity.sentence <= 1 and self.last.get(entity.form) is entity
-        near = entity.noun.kind != "place" or case == "subject"  # nobody waits at it
+        near = entity.noun.kind != "place" or case == "subject"  # not: waited at it
         if recent and near and (entity.sentence == self.sentence or self.chance(0.7)):
             phrase, link = self._pronoun(entity, case), "ana"
         else:
@@ -148,7 +148,7 @@ class Discourse:
         return leaf("the", "the", "DET", governor, "det", "Definite=Def|PronType=Art")
 
     def may_own(self, owner: Entity, subject: Entity) -> bool:
-        """Whether it can be said whose a thing is: the subject's and several people's only by a pronoun."""
+        """Whether a phrase may name this owner: the subject and groups of people only by a pronoun."""
         return self.last.get(owner.form) is owner or (owner is not subject and owner.form != "many")
 
     def _owner(self, owner: Entity, governor: Node) -> tuple[Node, ...]:

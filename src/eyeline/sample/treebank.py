@@ -15,12 +15,12 @@ from eyeline.text.treebank.read import parse_treebank
 from eyeline.text.treebank.treebank import Treebank
 
 NAME = "sample-treebank"
-#: A document has so many sentences.
+#: The fewest and the most sentences of a document.
 SHORTEST, LONGEST = 3, 7
 
 
 def sample_treebank(n: int = 500, seed: int = 0) -> Treebank:
-    """So many made-up sentences with Universal Dependencies, coreference in their MISC column; the same for the same n and seed.
+    """`n` made-up sentences with Universal Dependencies, coreference in their MISC column; the same for the same n and seed.
 
     >>> bank = sample_treebank(20, seed=1)
     >>> len(bank), bank.skipped

@@ -17,7 +17,7 @@ from eyeline.storage.names import as_path
 
 #: What files and folders are called while they are written: our own, and those of safetensors.
 PARTS = (".*.part", ".tmp*")
-#: Seconds after which nobody writes such a file any more.
+#: Seconds after which such a file counts as abandoned.
 STALE = 3600
 
 

@@ -1,4 +1,4 @@
-"""Files of the time when the project was called sightline. Everything that knows the old name is here."""
+"""Files that were written when the project was called sightline. Only this module knows the old name."""
 
 from __future__ import annotations
 

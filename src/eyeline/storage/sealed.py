@@ -25,7 +25,7 @@ class FileKind:
     """What a file holds.
 
     name        "trace", "space", "state"
-    format      raised when the content of the header changes; a file of another format is refused by name
+    format      increased when the content of the header changes; a file of another format is refused by name
     written_by  how such a file is written
     otherwise   what may open a safetensors file of other programs
     """
@@ -70,7 +70,7 @@ def read_sealed(path: Path, kind: FileKind) -> Sealed:
     except (ValueError, RecursionError) as error:
         raise kind.damaged(path, f"its header cannot be read: {str(error)[:200]}") from error
     if not isinstance(header, dict):
-        raise kind.damaged(path, "its header is no record")
+        raise kind.damaged(path, "its header is not a JSON object")
     if header_crc is None:
         raise kind.damaged(path, "its header has no checksum; sums of a run had none before version 0.2")
     if header_crc != str(zlib.crc32(text.encode())):
@@ -86,7 +86,7 @@ def read_sealed(path: Path, kind: FileKind) -> Sealed:
 
 
 def kind_of(path: Path) -> str | None:
-    """The kind that a sealed file says it is of; None where it is no sealed file. Checks nothing else."""
+    """The kind that a sealed file says it is of; None where it is not a sealed file. Checks nothing else."""
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}

@@ -15,7 +15,7 @@ from eyeline.storage.locks import locked
 #: The folder of complete new files that are being moved to their paths. Where it exists, the new files count.
 READY = ".ready"
 LOCK = ".save.lock"
-#: A second writer waits so many seconds for the first.
+#: How many seconds a second writer waits for the first.
 WAIT = 120
 
 

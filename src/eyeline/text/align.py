@@ -34,7 +34,7 @@ def spells_bytes(text: str, pieces: Sequence[str]) -> bool:
 def align(text: str, pieces: Sequence[str], unknown: str | None = None) -> list[Span] | None:
     """[start, end) of each piece in the text; None where the pieces do not spell the text.
 
-    A piece that is `unknown` takes what lies before the next piece that is found; one of white space alone takes nothing.
+    A piece that is `unknown` gets the characters before the next piece that matches; a piece of white space alone gets none.
 
     >>> align("Déjà vu!", ["de", "##ja", "vu", "!"]), align("a 猫 b", ["▁a", "<unk>", "▁b"], "<unk>"), align("cat", ["dog"])
     ([(0, 2), (2, 4), (5, 7), (7, 8)], [(0, 1), (2, 3), (4, 5)], None)
@@ -60,7 +60,7 @@ def _align(text: str, pieces: Sequence[str], unknown: str | None, fold: Fold) ->
     origins.append(len(text))
 
     spans: list[Span] = []  # in folded characters
-    position, waiting = 0, 0  # unknown pieces that wait for the next found one
+    position, waiting = 0, 0  # unknown pieces that wait for the next match
     for piece in pieces:
         if piece == unknown and not letters.startswith(piece, position):
             waiting += 1
@@ -82,7 +82,8 @@ def _align(text: str, pieces: Sequence[str], unknown: str | None, fold: Fold) ->
 
 
 def _share(text: str, origins: list[int], gap: Span, unknown: int) -> list[Span]:
-    """A gap among the unknown pieces that fill it: a stretch between spaces or a character each if that comes out even, else all of it."""
+    """Divide a gap among the unknown pieces in it: if the counts match, each gets a stretch between spaces or a character;
+    else each gets the whole gap."""
     start, end = gap
     spaced = [p for p in range(start + 1, end) if any(c.isspace() for c in text[origins[p - 1] + 1 : origins[p]])]
     single = [p for p in range(start + 1, end) if origins[p] != origins[p - 1]]
@@ -93,7 +94,7 @@ def _share(text: str, origins: list[int], gap: Span, unknown: int) -> list[Span]
 
 
 def _find(letters: str, position: int, piece: str, fold: Fold, *, anywhere: bool) -> Span | None:
-    """The first reading of the piece (as it is, then without its marker) that lies at the position, or behind it if anywhere."""
+    """The first reading of the piece (as it is, then without its marker) that lies at the position, or after it if `anywhere`."""
     for reading in _readings(piece):
         wanted = "".join(part for character in reading for part in fold(character) if not part.isspace())
         start = letters.find(wanted, position) if anywhere else position if letters.startswith(wanted, position) else -1

@@ -61,7 +61,7 @@ def _check_surrogates(text: str, name: str) -> None:
         raise TextError(
             f"{name} has half a surrogate pair, U+{ord(match[0]):04X}, at character {match.start()}.",
             f"before it: {text[max(0, match.start() - 20) : match.start()]!r}",
-            "It is no character and no model has a token for it. Read the file as UTF-8, or use text.encode('utf-16', 'surrogatepass')"
+            "It is not a character, and no model has a token for it. Read the file as UTF-8, or use text.encode('utf-16', 'surrogatepass')"
             ".decode('utf-16', 'replace').",
         )
 

@@ -1,7 +1,7 @@
 """What to show for each token: never half a character, never empty, never U+FFFD.
 
 The tokeniser's own `##` and `▁` stay; byte-level `Ġ` becomes `▁` too, so that a leading space looks the same for every model. White
-space inside a token is made visible (▁ ⏎ ⇥ ␍ ␣). Bytes that are no whole character are written `<0xE7 0x8C>`. Control characters stay
+space inside a token is made visible (▁ ⏎ ⇥ ␍ ␣). Bytes that are not a whole character are written `<0xE7 0x8C>`. Control characters stay
 as they are: what draws the token makes them visible.
 """
 
@@ -38,7 +38,7 @@ def is_byte_level(tokenizer: PreTrainedTokenizerBase) -> bool:
 
 @lru_cache(maxsize=1 << 16)
 def show(piece: str, byte_level: bool) -> str:
-    """One piece as text for the eye.
+    """One piece as text to show.
 
     >>> show("Ġcat", True), show("çĮ", True), show("Ċ", True), show("##ing", False), show("<0x0A>", False), show("<0xE7>", False)
     ('▁cat', '<0xE7 0x8C>', '⏎', '##ing', '⏎', '<0xE7>')
@@ -61,7 +61,7 @@ def visible(text: str) -> str:
 
 
 def _decode(data: bytes) -> str:
-    """UTF-8 made visible, with the bytes that are no whole character written out."""
+    """UTF-8 made visible, with the bytes that are not a whole character written out."""
     shown = [] if data else [visible("")]
     while data:
         try:

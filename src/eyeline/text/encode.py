@@ -113,7 +113,7 @@ def _words(side: _Side, pieces: Pieces, number: int, cut: bool) -> TokenWords:
 
 
 def check_unknown(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int], spans: Sequence[Span | None]) -> None:
-    """A whole page that became one unknown token would be a picture of nothing."""
+    """Refuse a long stretch of text that became one unknown token: its attention would show nothing."""
     for number, span in zip(ids, spans, strict=True):
         if span is not None and span[1] - span[0] > LONGEST_UNKNOWN and number == tokenizer.unk_token_id:
             raise TextError(

@@ -1,6 +1,6 @@
-"""Many plain texts at once: the fast tokeniser reads them together, and words are grouped only for texts whose words somebody asks for.
+"""Many plain texts at once: the fast tokeniser reads them together, and words are grouped only when they are first read.
 
-The same tokens as `encode` gives one by one: the first text of the first batches, and seldom of later ones, is read both ways and compared.
+The same tokens as `encode` gives one by one: the first text of some batches, fewer and fewer, is read both ways and compared.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from eyeline.text.words import group
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-#: Of a long text so many characters are read both ways.
+#: How many characters of a long text are read both ways.
 MOST_COMPARED = 10_000
 #: How many batches each tokeniser has read.
 _BATCHES: WeakKeyDictionary[PreTrainedTokenizerBase, int] = WeakKeyDictionary()
@@ -42,7 +42,7 @@ def encode_many(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str]) -> lis
     wanted = [index for index, result in enumerate(results) if result is None]
     read = _read(tokenizer, [texts[index] for index in wanted])
     if read and _is_compared(tokenizer) and not _same(tokenizer, texts[wanted[0]], read[0]):
-        return [_alone(tokenizer, text) for text in texts]  # this tokeniser does more than its engine
+        return [_alone(tokenizer, text) for text in texts]  # this tokeniser's Python code changes what its engine gives
     for index, encoded in zip(wanted, read, strict=True):
         results[index] = encoded
     return [result for result in results if result is not None]
@@ -59,7 +59,7 @@ def _read(tokenizer: PreTrainedTokenizerBase, texts: list[str]) -> list[Tokenize
     backend: Any = settle(tokenizer)
     try:
         encodings = backend.encode_batch(texts, add_special_tokens=True)
-    except Exception:  # noqa: BLE001 - any tokeniser's code runs here: one text of the batch: each says for itself
+    except Exception:  # noqa: BLE001 - any tokeniser's code runs here; read one by one, each text reports its own error
         return [_alone(tokenizer, text) for text in texts]
     byte_level, unknown, unknown_id = is_byte_level(tokenizer), tokenizer.unk_token, tokenizer.unk_token_id
     typed = "token_type_ids" in tokenizer.model_input_names

@@ -1,6 +1,6 @@
 """Lists of words (treebanks, coreference corpora) as a text that any tokeniser reads, with word borders kept.
 
-`is_split_into_words` is not asked: byte-level tokenisers refuse it, and those without a pre-tokeniser give wrong word ids. The
+`is_split_into_words` is not used: byte-level tokenisers refuse it, and those without a pre-tokeniser give wrong word ids. The
 words are joined into a text and its tokens assigned by their characters:
 
 - between two words stands a space, except where the script uses none (猫|が, 50|周年), or just where the caller says that the text has
@@ -63,7 +63,7 @@ def join(tokenizer: PreTrainedTokenizerBase, words: Sequence[str], spaces: Seque
 
 
 def assign(text: str, segments: Sequence[Span], words: Sequence[str], pieces: Pieces, number: int, *, cut: bool) -> TokenWords:
-    """Each token's word; every word has a token, except those behind the place where the text was cut."""
+    """Each token's word; every word has a token, except those after the point where the text was cut."""
     of, crossed = group_given(text, segments, _spans(pieces, number))
     if crossed:
         left = crossed[0]

@@ -27,7 +27,7 @@ class Pieces:
     """What the tokeniser made of the texts.
 
     ids    the model's token ids
-    shown  each token as text for the eye
+    shown  each token as text to show
     texts  the text each token comes from: 0, 1, or None for special tokens
     spans  [start, end) in the characters of that text; None where unknown, (0, 0) for special tokens
     types  the model's token type ids; empty where the tokeniser gives none
@@ -70,7 +70,7 @@ def read(tokenizer: PreTrainedTokenizerBase, text: str, pair: str | None = None)
 
 
 def settle(tokenizer: PreTrainedTokenizerBase) -> Any:
-    """The engine of a fast tokeniser. A truncation or padding that was saved with it goes once, before any thread encodes."""
+    """The engine of a fast tokeniser. Truncation or padding that was saved with it is switched off once, before any thread encodes."""
     backend: Any = tokenizer.backend_tokenizer
     with _SETTLING:
         if backend.truncation is not None:
@@ -85,7 +85,7 @@ def _read_fast(tokenizer: PreTrainedTokenizerBase, text: str, pair: str | None) 
     encoded = tokenizer(text, pair, truncation=False, padding=False, return_offsets_mapping=True, verbose=False)
     encoding: Any = encoded.encodings[0]
     byte_level = is_byte_level(tokenizer)
-    unknown, unknown_id = tokenizer.unk_token, tokenizer.unk_token_id  # asked once: each asking takes microseconds
+    unknown, unknown_id = tokenizer.unk_token, tokenizer.unk_token_id  # read once: each access takes microseconds
     ids, texts = encoding.ids, encoding.sequence_ids
     return Pieces(
         ids=tuple(ids),
@@ -123,7 +123,7 @@ def _read_slow(tokenizer: PreTrainedTokenizerBase, text: str, pair: str | None) 
 
 
 def show_ids(tokenizer: PreTrainedTokenizerBase, ids: Sequence[int]) -> list[str]:
-    """Each id as text for the eye."""
+    """Each id as text to show."""
     byte_level = is_byte_level(tokenizer)
     return [show(str(piece), byte_level) for piece in tokenizer.convert_ids_to_tokens(list(ids))]
 
@@ -135,5 +135,5 @@ def _find(ids: list[int], own: list[int], start: int) -> int:
             return index
     raise TextError(
         f"{len(own)} tokens of a text are not among the {len(ids)} that the tokeniser gives for the whole input.",
-        "It encodes a text otherwise with special tokens than without. Use the fast version of this tokeniser.",
+        "It encodes a text differently with special tokens than without. Use the fast version of this tokeniser.",
     )

@@ -64,7 +64,7 @@ class TokenizedText:
             raise TextError("Segments are 0 (first text) or 1 (second text).")
 
     def __getattr__(self, name: str) -> Any:
-        """Called for what is not there yet: the words of a text that was read in a batch, grouped when somebody asks for them."""
+        """Called for attributes that are not set yet: the words of a text that was read in a batch are grouped at first use."""
         group = self.__dict__.get("_group_words")
         if group is None or name not in ("words", "word_texts"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -75,7 +75,7 @@ class TokenizedText:
 
     @classmethod
     def without_words(cls, group: Callable[[], tuple[tuple[int | None, ...], tuple[str, ...]]], **fields: Any) -> TokenizedText:
-        """A text whose words are grouped by this function, when somebody asks for them. The fields come from a tokeniser: unchecked."""
+        """A text whose words are grouped by this function when they are first read. The fields come from a tokeniser: unchecked."""
         text = object.__new__(cls)
         text.__dict__.update(fields, _group_words=group)
         return text
@@ -105,7 +105,7 @@ class TokenizedText:
         return replace(self, **{name: tuple(of_token[i] for i in kept) if of_token else () for name, of_token in values.items()})
 
     def at_word_level(self) -> TokenizedText:
-        """The same text with one token a word; special tokens stay."""
+        """The same text with one token per word; special tokens stay."""
         groups = self.word_groups
         kept = [self.words[group[0]] for group in groups]
         order = [word for word in kept if word is not None]
@@ -124,7 +124,7 @@ class TokenizedText:
         """Plain tokens without a tokeniser; every token is a word. `second_from` is where the second text begins."""
         if isinstance(tokens, str | bytes) or not isinstance(tokens, Iterable):
             raise TextError(
-                f"The tokens are one {type(tokens).__name__}: {str(tokens)[:40]!r}.", "Give a list with a string for each token."
+                f"The tokens are a single {type(tokens).__name__}: {str(tokens)[:40]!r}.", "Give a list with a string for each token."
             )
         tokens = tuple(tokens)
         check_strings(tokens, "tokens")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 _BYTES = re.compile(r"<0x[0-9A-F]{2}")
-#: From this share of unknown tokens on, a text is hardly read at all.
+#: From this share of unknown tokens on, the notice is shown: the model can read little of the text.
 MOSTLY = 0.5
 
 

@@ -1,7 +1,7 @@
 """Tokens → words: every token of a text in exactly one word.
 
-`group` starts from the words of the plain text (segment.py) and merges those that one token spans; `group_given` holds to a given list
-and refuses; `group_by_marks` is for tokenisers that give no offsets and whose pieces do not spell the text.
+`group` starts from the words of the plain text (segment.py) and merges those that one token spans; `group_given` keeps to a given
+list and reports tokens that cross words; `group_by_marks` is for tokenisers that give no offsets and whose pieces do not spell the text.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _overlap(left: Span, right: Span) -> bool:
 
 
 def _white(text: str, span: Span, shown: str) -> str:
-    """White space as a word. Its own bytes give way to the character; trimmed offsets (RoBERTa) leave that before them."""
+    """White space as a word. Bytes become their character: the one before the span where offsets are trimmed (RoBERTa)."""
     start, end = span
     if "<0x" not in shown:
         return shown

@@ -34,7 +34,7 @@ def bert() -> el.Model:
         (el.Ablate([("cross", 0, 1)]), r"no 'cross' attention.\n  It has: encoder"),
         (el.Ablate([]), "Ablate of no head"),
         (el.Ablate(["L0·H1"]), r"A head given as 'L0·H1'"),
-        (el.Ablate([(0.5, 1)]), "no whole number"),
+        (el.Ablate([(0.5, 1)]), "not a whole number"),
         (el.Ablate([(0, 1)], by="median"), r"Ablation by 'median'.\n  Choices: zero, mean, resample"),
         (el.Ablate([(0, 1)], by="resample"), "without another text"),
         (el.Scale([(0, 1)], float("nan")), "Scale by nan"),

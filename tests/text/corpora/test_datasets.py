@@ -42,7 +42,7 @@ def test_a_split_or_a_column_that_is_not_there_is_named(saved: Path, tmp_path: P
     with pytest.raises(TextError, match="no column of text"):
         read_corpus(tmp_path / "numbers")
     (tmp_path / "x.txt").write_text("a text\n")
-    with pytest.raises(TextError, match="no dataset"):
+    with pytest.raises(TextError, match="is not a dataset"):
         read_corpus(tmp_path / "x.txt", split="train")
 
 

@@ -95,7 +95,7 @@ class CallChange:
         if self.changes:
             output = output.clone()  # the model's own result, and the graph behind it, stay as they are
         if weights is not None and self.needs_weights:
-            weights = self._less_weight(output, weights, terms.values)
+            weights = self._zero_weights(output, weights, terms.values)
         for change in self.changes:
             self._change_output(output, change)
         if self.gate is not None:
@@ -105,10 +105,10 @@ class CallChange:
             self.receive(self.slot, output)
         return output, weights
 
-    def _less_weight(self, output: torch.Tensor, weights: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
-        """Set weights to 0 and compute what these heads write anew, in place; the weights that are left."""
-        used = weights.clone()  # [text, head, query, key]: what values are multiplied with
-        kept = weights.clone()  # the same but for values that were set to 0: their weight stays
+    def _zero_weights(self, output: torch.Tensor, weights: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+        """Set weights to 0 and compute the outputs of these heads again, in place. Returns the remaining weights."""
+        used = weights.clone()  # [text, head, query, key]: the factors of the values
+        kept = weights.clone()  # the same, except that keys whose values were set to 0 keep their weight
         rows: dict[tuple[int, int], None] = {}
         for change in self.changes:
             if _zeroes_weights(change):

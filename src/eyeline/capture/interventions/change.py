@@ -1,4 +1,4 @@
-"""The place inside an attention call where interventions act: what a change is given, and the changes of the current pass.
+"""The point inside an attention call where interventions act: what a change is given, and the changes of the current pass.
 
 A context variable holds the changes of this pass, so that threads sharing one model never see each other's, and nothing is left in the
 model afterwards. `recorder.attention_function` asks for the next change at every call; `apply.py` carries them out.

@@ -28,7 +28,7 @@ ABLATIONS = ("zero", "mean", "resample")
 class Checked:
     """One intervention on one text: the heads that it changes by full name, and the positions it names, checked.
 
-    outputs   what takes the place of each head's output [query, dim] or [dim], for Patch and for ablation by other traces
+    outputs   what replaces each head's output, [query or 1, dim], for Patch and for ablation by other traces
     """
 
     intervention: Intervention
@@ -80,18 +80,18 @@ def _ablation(intervention: Ablate, heads: tuple[HeadRef, ...], sizes: Mapping[s
         return Checked(intervention, heads)
     traces = [source] if isinstance(source, Trace) else list(source) if isinstance(source, Sequence) else []
     if not all(isinstance(trace, Trace) for trace in traces):
-        raise TraceError(f"Ablation by {intervention.by} from something else than traces.", "Give a trace, or several for the mean.")
+        raise TraceError(f"Ablation by {intervention.by} from something other than traces.", "Give a trace, or several for the mean.")
     if not traces or (intervention.by == "resample" and len(traces) > 1):
         raise TraceError(f"Ablation by {intervention.by} from {len(traces)} traces.", "Give one trace, or several for the mean.")
     if intervention.by == "mean":
         means = {h: np.concatenate([output_of(trace, h) for trace in traces]).mean(0, keepdims=True) for h in heads}  # [1, dim]
         return Checked(intervention, heads, outputs=means)
-    drawn = np.random.default_rng(intervention.seed)
+    random = np.random.default_rng(intervention.seed)
     outputs = {}
     for head in heads:
         other = output_of(traces[0], head)  # [query, dim]
         wanted = sizes[head.stack][0]
-        outputs[head] = other if len(other) == wanted else other[drawn.integers(len(other), size=wanted)]
+        outputs[head] = other if len(other) == wanted else other[random.integers(len(other), size=wanted)]
     return Checked(intervention, heads, outputs=outputs)
 
 
@@ -193,4 +193,4 @@ def _index(value: Any, what: str) -> int:
     try:
         return operator.index(value)
     except TypeError:
-        raise TraceError(f"{what}: {value!r} is no whole number.", "Layers, heads and positions are counted from 0.") from None
+        raise TraceError(f"{what}: {value!r} is not a whole number.", "Layers, heads and positions are counted from 0.") from None

@@ -1,4 +1,4 @@
-"""Outputs of heads are taken from traces of the same weights alone: heads of another model of the same shape have other bases."""
+"""Head outputs may come only from traces of the same weights: in another model of the same shape, the same head has another basis."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 The model is not touched. A *twin* of it shares all weights and buffers: a shallow copy of the modules down to the lists of layers, whose
 items are replaced by stand-ins. A stand-in runs its layer and stores the result, or returns what was stored. Everything outside the
-lists (embeddings, masks, the final norm, the head) is the model's own code, run anew.
+lists (embeddings, masks, the final norm, the head) is the model's own code, run again.
 """
 
 from __future__ import annotations

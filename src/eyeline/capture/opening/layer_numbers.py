@@ -24,7 +24,7 @@ class LayerWatch:
         return self._running[0] if self._running else None
 
     def layer_of(self, weights: torch.Tensor) -> int | None:
-        """The layer that returned this very tensor."""
+        """The layer that returned this tensor object."""
         return next((index for tensor, index in self._maps if tensor is weights), None)
 
     def begin(self, index: int) -> None:

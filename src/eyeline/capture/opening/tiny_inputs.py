@@ -16,7 +16,7 @@ log = logging.getLogger("eyeline")
 
 TINY_TEXT = "The cat sat on the mat."
 TINY_LENGTH, TINY_TARGET_LENGTH = 8, 5
-PATCHES = 4  # a side of the image
+PATCHES = 4  # along each side of the image
 #: Names under which configurations say how many features a frame of sound has, and how many frames are tried.
 AUDIO_FEATURES = ("num_mel_bins", "input_feat_per_channel", "feature_projection_input_dim", "num_features", "input_dim")
 AUDIO_FRAMES, WAVE_LENGTH = 64, 16_000
@@ -127,7 +127,7 @@ def _text_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None)
 
 
 def plain_ids(model: PreTrainedModel, length: int) -> list[int]:
-    """So many token ids that the model knows and that are not padding, as many as it takes."""
+    """`length` token ids that the model knows and that are not padding; fewer where the model takes fewer."""
     vocabulary = vocabulary_size(model) or FIRST_ID + length
     padding = getattr(model.config.get_text_config(), "pad_token_id", None)
     known = [number for number in range(min(FIRST_ID, vocabulary - 1), vocabulary) if number != padding] or [0]
@@ -136,6 +136,6 @@ def plain_ids(model: PreTrainedModel, length: int) -> list[int]:
 
 
 def _room(model: PreTrainedModel, length: int) -> int:
-    """At most so many tokens: some padding is added to them later."""
+    """How many of `length` tokens the model takes when some padding is added to them later."""
     longest = longest_text(model, None)
     return length if longest is None else max(1, min(length, longest - PADDING))

@@ -14,7 +14,7 @@ from eyeline.capture.opening.layer_numbers import LayerWatch, layer_numbers
 from eyeline.errors import ModelError
 from eyeline.words import Words
 
-#: Names under which models report maps → the stack; of a model with one tower the maps themselves say which it is.
+#: Names under which models report maps → the stack; empty: a model with one tower, whose maps show which stack it is.
 REPORTED = {"encoder_attentions": "encoder", "decoder_attentions": "decoder", "attentions": "", "cross_attentions": "cross"}
 
 #: How far rows may sum above 1 (half precision), and how far padding may move a weight before it counts as seen.
@@ -98,7 +98,7 @@ def _not_weights(stack: str, lowest: float, highest: float) -> str:
 
 
 def with_padding(tiny: Mapping[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """The same input with padding behind it."""
+    """The same input with padding after it."""
     padded = dict(tiny)
     for ids, mask in (("input_ids", "attention_mask"), ("decoder_input_ids", "decoder_attention_mask")):
         if ids in tiny:
@@ -115,10 +115,10 @@ def same_but_for_padding(maps: tuple[torch.Tensor, ...], padded: tuple[torch.Ten
 
 
 def no_cache(model: PreTrainedModel) -> dict[str, int]:
-    """Keys of earlier calls must not come back: every pass starts anew."""
+    """The arguments of a pass that keeps no keys and values for later passes."""
     return {"use_cache": False} if hasattr(model.config, "use_cache") else {}
 
 
 def lean_pass(model: PreTrainedModel) -> dict[str, int]:
-    """The same where nobody reads the logits, of which a long text has gigabytes."""
+    """The same for passes whose logits are not read: those of a long text would take gigabytes."""
     return no_cache(model) | ({"logits_to_keep": 1} if "logits_to_keep" in inspect.signature(model.forward).parameters else {})

@@ -3,7 +3,7 @@
 The module whose output is the recorded queries (keys, values), column by column in any order, is the projection that made them: a plain
 linear module, a fused one, or one with an adapter. The module whose input is the heads' outputs side by side is the output projection.
 Rotary embedding turns the vectors of every position but the first, so the first tokens of several short texts are compared where all
-positions do not agree. Where the vectors are normalised, the search goes on with what entered the normalisation.
+positions do not agree. Where the vectors are normalised, the search continues with the input of the normalisation.
 """
 
 from __future__ import annotations
@@ -82,12 +82,12 @@ class _Finder:
         self._calls = []
 
     def close(self) -> None:
-        """Add the output projection to the attention call that came last: what was called behind it is known now."""
+        """Add the output projection to the last attention call: the modules that were called after it are known now."""
         if self._attention is None or self._layer is None:
             return
         known = self.results[self._layer]
         output = self._output(self._attention)
-        reason = {} if output else {"output": "no linear module behind the attention takes the heads' outputs as they are"}
+        reason = {} if output else {"output": "no linear module after the attention takes the heads' outputs as they are"}
         complete = replace(known, output=output, missing={**known.missing, **reason})
         self.results[self._layer] = complete if self._layer[0] == "cross" else _without_low_rank(complete)
         self._attention = self._layer = None
@@ -109,7 +109,7 @@ class _Finder:
         return Projections(parts.get("query"), parts.get("key"), parts.get("value"), None, rotary, missing)
 
     def _match(self, vectors: torch.Tensor, *, rotary_possible: bool) -> _Match | None:
-        """The linear module whose output these vectors are; behind a normalisation, the one whose output enters it.
+        """The linear module whose output these vectors are; where they are normalised, the one whose output enters the normalisation.
 
         vectors   [batch, head or key head, token, dim]
         """
@@ -117,16 +117,16 @@ class _Finder:
         target = vectors.transpose(1, 2).reshape(batch * n, heads * dim)
         norm = rotary = False
         for call in reversed(self._calls):
-            if (held := _columns_of(target, call, batch, n, rotary_possible and not norm)) is None:
+            if (matched := _columns_of(target, call, batch, n, rotary_possible and not norm)) is None:
                 continue
-            rotary |= held.first_only
+            rotary |= matched.first_only
             known = self._linear(call)
             if known is not None:
-                return _Match(call, known, held.columns, norm, rotary)
+                return _Match(call, known, matched.columns, norm, rotary)
             if call.input.shape != call.output.shape:
                 return None
-            entered = _views(call.input, batch, n)[held.view]
-            target, norm = entered[:, held.columns.index], True
+            entered = _views(call.input, batch, n)[matched.view]
+            target, norm = entered[:, matched.columns.index], True
         return None
 
     def _output(self, call: Call) -> OutputProjection | None:
@@ -157,7 +157,7 @@ class _Finder:
 
 
 @dataclass(frozen=True)
-class _Held:
+class _OutputColumns:
     """The columns of a module's output that are the target; in which view of it; and whether at the first position alone."""
 
     columns: ColumnMatch
@@ -165,14 +165,14 @@ class _Held:
     first_only: bool
 
 
-def _columns_of(target: torch.Tensor, call: ModuleCall, batch: int, n: int, rotary_possible: bool) -> _Held | None:
+def _columns_of(target: torch.Tensor, call: ModuleCall, batch: int, n: int, rotary_possible: bool) -> _OutputColumns | None:
     """Which columns of the module's output make up the target, [batch · token, column]."""
     within = _within(call.output)
     for view, output in enumerate(_views(call.output, batch, n)):
         if (columns := match_columns(target, output, within)) is not None:
-            return _Held(columns, view, False)
+            return _OutputColumns(columns, view, False)
         if rotary_possible and n > 1 and (columns := match_columns(target[::n], output[::n], within)) is not None:
-            return _Held(columns, view, True)
+            return _OutputColumns(columns, view, True)
     return None
 
 

@@ -1,4 +1,4 @@
-"""The matrix of a module that is linear, whatever its class: read off from what it makes of unit vectors."""
+"""The matrix of a module that is linear, whatever its class: computed from its outputs for unit vectors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from torch import nn
 
 from eyeline.capture.projections.watch import ModuleCall
 
-#: Unit vectors are tried this much longer, so that a bias does not cost the weights their last digits.
+#: Unit vectors are scaled by this, so that subtracting the bias does not round off the last digits of the weights.
 LENGTH = 1024.0
 
 

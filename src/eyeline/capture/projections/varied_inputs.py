@@ -1,4 +1,4 @@
-"""Several short inputs that differ from the first token on, so that columns of numbers can be told apart."""
+"""Several short inputs that differ from the first token on, so that columns of numbers can be distinguished."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def saved_attention(saved: Any) -> Any:
 
 
 def _value(saved: Any) -> Any:
-    """The value of a proxy; what is none stays as it is."""
+    """The value of a proxy; other objects are returned as they are."""
     is_proxy = type(saved).__module__.partition(".")[0] == "nnsight" and hasattr(saved, "value")
     return saved.value if is_proxy else saved
 

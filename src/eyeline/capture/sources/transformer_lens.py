@@ -1,7 +1,7 @@
 """A cache of TransformerLens (`model.run_with_cache`) as stacks.
 
 Patterns are stored as `blocks.3.attn.hook_pattern`; models with an encoder and a decoder have `encoder_blocks`, `decoder_blocks` and
-`cross_attn` (`encoder.3` and `decoder.3` before version 4). Queries and keys are taken where they give the pattern again.
+`cross_attn` (`encoder.3` and `decoder.3` before version 4). Queries and keys are kept where they reproduce the pattern.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _array(cache: Any, name: str) -> np.ndarray:
 
 
 def _vectors(cache: Any, prefixes: list[str], weights: list[np.ndarray]) -> Mapping[str, Any]:
-    """Queries, keys and values [head, token, dim] of each layer, where all are in the cache and give the weights again."""
+    """Queries, keys and values [head, token, dim] of each layer, where all are in the cache and reproduce the weights."""
     names = cache.keys()
     vectors: dict[str, list[np.ndarray]] = {"queries": [], "keys": [], "values": []}
     for prefix, pattern in zip(prefixes, weights, strict=True):
@@ -99,12 +99,12 @@ def _vectors(cache: Any, prefixes: list[str], weights: list[np.ndarray]) -> Mapp
             if prefix + hook not in names:
                 return {}
             vectors[what].append(np.moveaxis(_array(cache, prefix + hook), 0, 1))  # [token, head, dim] → [head, token, dim]
-        if not _give(vectors["queries"][-1], vectors["keys"][-1], pattern):
+        if not _reproduce(vectors["queries"][-1], vectors["keys"][-1], pattern):
             return {}
     return vectors
 
 
-def _give(queries: np.ndarray, keys: np.ndarray, pattern: np.ndarray) -> bool:
+def _reproduce(queries: np.ndarray, keys: np.ndarray, pattern: np.ndarray) -> bool:
     """Whether softmax(q·kᵀ/√dim), over the keys that the pattern does not mask, is the pattern."""
     if queries.shape[-1] != keys.shape[-1] or len(queries) % len(keys):
         return False

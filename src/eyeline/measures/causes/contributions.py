@@ -25,7 +25,7 @@ class FrozenNorm:
     centre: bool
 
     def of_parts(self, parts: torch.Tensor) -> torch.Tensor:
-        """Each part through the norm without its bias: [token, part, dim] → the same. The parts of a sum give the sum, less the bias."""
+        """Each part through the norm without its bias: [token, part, dim] → the same. The sum of the results is the norm, less its bias."""
         centred = parts - parts.mean(-1, keepdim=True) if self.centre else parts
         return centred * self.scale[:, None, None] * self.weight
 
@@ -82,7 +82,7 @@ def alti_contributions(parts: torch.Tensor, output: torch.Tensor) -> torch.Tenso
 
 
 def share_bias(parts: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
-    """A bias divided among the parts of a sum by the size of their dot products with it, so that the sum is whole.
+    """A bias divided among the parts of a sum by the size of their dot products with it, so that the parts add up to the sum with its bias.
 
         share_k = |b · z_k| / Σ_k |b · z_k|          (equal shares where every product is 0)
 

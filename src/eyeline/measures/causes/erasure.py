@@ -1,4 +1,4 @@
-"""How faithful an order of tokens is to a model's answer: what becomes of the answer when the first are taken away, or kept alone."""
+"""How faithful a ranking of tokens is to a model's answer: how the answer changes when the first tokens are removed, or kept alone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SHARES = (0.01, 0.05, 0.1, 0.2, 0.5)
 
 
 def top_tokens(scores: np.ndarray, candidates: Sequence[int], share: float) -> tuple[int, ...]:
-    """The positions with the highest scores, as many as this share of the candidates, at least 1; of equal ones the first.
+    """The positions with the highest scores, as many as this share of the candidates, at least 1; of equal scores the earlier position.
 
     scores: [token]; candidates: the positions that may be taken away
 

@@ -1,4 +1,4 @@
-"""What decoders' heads are known for, as numbers: attention to the token before, to copies, behind copies; and copying matrices."""
+"""Scores of known kinds of decoder heads: previous-token, duplicate-token and induction heads, and heads that copy."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def _visit(
     DIM: tl.constexpr, WIDTH: tl.constexpr, SETS: tl.constexpr, CAUSAL: tl.constexpr, MASKED: tl.constexpr, EDGE: tl.constexpr,
     BLOCK_K: tl.constexpr, PRECISION: tl.constexpr,
 ):  # fmt: skip
-    """Take in the keys from `first` to `last`. EDGE: some of them may be hidden by the causal mask or lie behind the end."""
+    """Process the keys from `first` to `last`. EDGE: some of them may be hidden by the causal mask or lie after the last key."""
     dims = tl.arange(0, WIDTH)
     columns = tl.arange(0, SETS)
     tile = tl.arange(0, BLOCK_K)
@@ -82,7 +82,7 @@ def _visit(
 @triton.jit
 def _at_offset(q, lse, keys, mask, rows, n_queries, n_keys, scale, key_stride, mask_row, mask_key, OFFSET: tl.constexpr,
                DIM: tl.constexpr, WIDTH: tl.constexpr, CAUSAL: tl.constexpr, MASKED: tl.constexpr):  # fmt: skip
-    """The weight of the key OFFSET places on from each row, 0 where there is none."""
+    """The weight of the key OFFSET positions after each row, 0 where there is no such key."""
     dims = tl.arange(0, WIDTH)
     at = rows + OFFSET
     there = (at >= 0) & (at < n_keys) & (rows < n_queries)
@@ -127,7 +127,7 @@ def attention_with_numbers(
     acc = tl.zeros([BLOCK_Q, WIDTH], tl.float32)
     masses = tl.zeros([BLOCK_Q, SETS], tl.float32)
     end = n_keys
-    whole = n_keys // BLOCK_K * BLOCK_K  # up to here no key is behind the end, nor ahead of a row
+    whole = n_keys // BLOCK_K * BLOCK_K  # up to here every key exists, and none is ahead of a row
     if CAUSAL:
         end = tl.minimum(n_keys, (block + 1) * BLOCK_Q)
         whole = tl.minimum(whole, block * BLOCK_Q // BLOCK_K * BLOCK_K)

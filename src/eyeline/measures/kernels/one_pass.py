@@ -1,4 +1,4 @@
-"""Attention's output and the numbers of its rows in one pass over queries and keys, where a GPU and Triton are there."""
+"""Attention's output and the numbers of its rows in one pass over queries and keys, where a GPU and Triton are available."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import cache
 
 import torch
 
-#: The kinds of numbers that the kernel knows, each with the most dimensions of a head. In float32 it takes minutes to compile for 256.
+#: Number type → the largest head dimension that the kernel supports. In float32 it takes minutes to compile for 256.
 MOST_DIMS = {torch.float16: 256, torch.bfloat16: 256, torch.float32: 128}
 #: Offsets of the keys whose weight is read for every row: next, previous, self.
 OFFSETS = (1, -1, 0)
@@ -18,10 +18,10 @@ OFFSETS = (1, -1, 0)
 
 @dataclass(frozen=True)
 class KeySets:
-    """Sets of keys whose attention is asked for, as the kernel reads them.
+    """Sets of keys whose attention is requested, as the kernel reads them.
 
     matrix   [text, key, set] of zeros and ones, filled up with empty sets to a power of two from 16 on
-    given    what the matrix was put together from: [text, key, set] each
+    given    the parts of the matrix: [text, key, set] each
     """
 
     matrix: torch.Tensor
@@ -45,7 +45,7 @@ class KeySets:
 class RowNumbers:
     """What the kernel knows of every row of one layer.
 
-    sets        the sets of keys that it was asked about
+    sets        the sets of keys that were requested
     shares      the attention to each set, then to the keys at each of OFFSETS: [text, head, row, set and offset]
     entropies   in nats: [text, head, row]
     log_sums    log Σ exp s: [text, head, row]
@@ -111,7 +111,7 @@ def attention(
     """
     import triton
 
-    from eyeline.measures.kernels.attention import attention_with_numbers  # Triton is there: `applies` has looked
+    from eyeline.measures.kernels.attention import attention_with_numbers  # Triton is installed: `applies` has checked
 
     n_texts, n_heads, n_queries, dims = queries.shape
     n_keys = keys.shape[2]

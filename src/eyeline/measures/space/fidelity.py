@@ -75,7 +75,7 @@ def rank_of_most_attended(near: np.ndarray, weights: np.ndarray, visible: np.nda
         rank_i = #{ j : near_ij ≥ near_im, a_ij < a_im }        m = the most attended key (the nearest of them, where several are alike)
 
     near, weights: [..., query, key]; visible: broadcast to them, True where a query may look → [..., query]; −1 where no visible key is
-    attended more than another (nothing is seen, or one key, or all alike). A picture whose points all coincide is not praised for it.
+    attended more than another (it sees no key or one, or all weights are equal). A picture whose points all coincide gets no good rank.
 
     >>> rank_of_most_attended(np.array([[3.0, 2.0, 1.0]]), np.array([[0.1, 0.7, 0.2]]))
     array([1])

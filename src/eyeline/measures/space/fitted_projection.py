@@ -20,7 +20,7 @@ from eyeline.measures.space.projection_loss import HeadText, PlaneProjections, R
 #: First several starts for a few steps each, then the best of them to the end: the loss has many valleys.
 STARTS, FIRST_STEPS, LAST_STEPS = 12, 60, 500
 FIRST_RATE, LAST_RATE = 0.2, 0.1
-#: Texts of about so many tokens make a step.
+#: One step uses texts of about this many tokens.
 STEP_TOKENS = 400
 #: Directions with less than this share of the largest variance are left out.
 FLAT = 1e-4
@@ -39,7 +39,7 @@ def fit_projections(
 ) -> PlaneProjections:
     """The projections of every head. scales: [head], what q·k is multiplied with; run: how parts of the heads are computed.
 
-    begin: projections of like texts to go on from, in place of the random starts.
+    begin: projections of similar texts to start from, instead of the random starts.
     """
     n_heads, _, dim = texts[0].queries.shape
     generator = torch.Generator().manual_seed(seed)
@@ -48,7 +48,7 @@ def fit_projections(
     def fit(heads: slice) -> PlaneProjections:
         fit = _Fit([text.of(heads) for text in texts], scales[heads], dims, seed)
         if begin is not None:
-            return fit.go_on(PlaneProjections(begin.query[heads], begin.key[heads], begin.offset[heads]), steps)
+            return fit.continue_from(PlaneProjections(begin.query[heads], begin.key[heads], begin.offset[heads]), steps)
         return fit.run(directions[:, heads], steps)
 
     parts = list(run(fit, in_chunks(n_heads)))
@@ -86,14 +86,14 @@ class _Fit:
         best = torch.nan_to_num(losses, nan=math.inf).argmin(0)
         every = torch.arange(len(best))
         chosen = [torch.stack(parts)[best, every] for parts in zip(*tried, strict=True)]
-        return self._last(chosen, steps)
+        return self._finish(chosen, steps)
 
-    def go_on(self, begin: PlaneProjections, steps: int) -> PlaneProjections:
+    def continue_from(self, begin: PlaneProjections, steps: int) -> PlaneProjections:
         """From projections that were fitted before, here between whitened vectors."""
         offset = begin.offset + (self.query_mean @ begin.query)[:, 0] - (self.key_mean @ begin.key)[:, 0]
-        return self._last([self.query_root @ begin.query, self.key_root @ begin.key, offset], steps)
+        return self._finish([self.query_root @ begin.query, self.key_root @ begin.key, offset], steps)
 
-    def _last(self, parameters: Tensors, steps: int) -> PlaneProjections:
+    def _finish(self, parameters: Tensors, steps: int) -> PlaneProjections:
         query, key, offset = self._descend(parameters, steps, LAST_RATE, self.seed, 0.0)
         query, key = self.query_white @ query, self.key_white @ key
         return PlaneProjections(query, key, offset - (self.query_mean @ query)[:, 0] + (self.key_mean @ key)[:, 0])

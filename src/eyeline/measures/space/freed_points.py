@@ -10,8 +10,8 @@ from eyeline.measures.space.projection_loss import HeadText, PlaneProjections, R
 
 #: Steps, rate (of the points' spread) and pull of the freed points.
 FREE_STEPS, FREE_RATE, PULL = 120, 0.1, 0.002
-#: So much of what the freed points are to show is put on each query's most attended key: it costs a little of the whole distribution,
-#: and brings the key that matters most to the front.
+#: This share of the attention that the freed points are to show is put on each query's most attended key. The whole distribution is shown
+#: a little less exactly, and the most attended key comes nearest more often.
 FOCUS = 0.2
 
 

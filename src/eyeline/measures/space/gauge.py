@@ -42,25 +42,25 @@ def find_scale(correlation: Callable[[np.ndarray], np.ndarray], heads: tuple[int
     correlation: c [heads] → ρ [heads]. → c, ρ(c). A head whose correlation is nan everywhere (constant vectors) keeps c = 1.
     """
 
-    def at(log_c: np.ndarray) -> np.ndarray:
+    def correlation_at(log_c: np.ndarray) -> np.ndarray:
         return np.asarray(np.nan_to_num(correlation(np.exp(log_c)), nan=np.inf))
 
-    tried = np.stack([at(np.full(heads, step)) for step in COARSE])  # [step, ...]
+    tried = np.stack([correlation_at(np.full(heads, step)) for step in COARSE])  # [step, ...]
     best = COARSE[tried.argmin(0)]  # [...]
     gold, width = (np.sqrt(5) - 1) / 2, COARSE[1] - COARSE[0]
     low, high = best - width, best + width
     left, right = high - gold * (high - low), low + gold * (high - low)
-    at_left, at_right = at(left), at(right)
+    at_left, at_right = correlation_at(left), correlation_at(right)
     for _ in range(FINER):
         down = at_left < at_right  # the lowest lies to the left
         low, high = np.where(down, low, left), np.where(down, right, high)
         new = np.where(down, high - gold * (high - low), low + gold * (high - low))
-        at_new = at(new)
+        at_new = correlation_at(new)
         left, right = np.where(down, new, right), np.where(down, left, new)
         at_left, at_right = np.where(down, at_new, at_right), np.where(down, at_left, at_new)
     middle = (low + high) / 2
     # the grid's best may be narrower than what golden section can see: whichever of the two is better
-    middle = np.where(at(middle) <= tried.min(0), middle, best)
+    middle = np.where(correlation_at(middle) <= tried.min(0), middle, best)
     c = np.exp(np.where(np.isinf(tried).all(0), 0.0, middle))
     return c, correlation(c)
 
@@ -129,11 +129,11 @@ def balancing(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def lift(queries: np.ndarray, keys: np.ndarray, largest: float | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """One coordinate more, and the order of distances is the order of dot products, for every query.
+    """Add one coordinate, so that for every query the order of distances is the order of dot products.
 
         k̃ = (k, √(R − ‖k‖²)), R = max ‖k‖²        q̃ = (q, 0)        ‖q̃ − k̃‖² = ‖q‖² + R − 2 q·k
 
-    queries: [..., query, dim], keys: [..., key, dim] → the same with dim + 1. largest: R, where the keys are not all there are.
+    queries: [..., query, dim], keys: [..., key, dim] → the same with dim + 1. largest: R, where these are only some of the keys.
 
     >>> q, k = lift(np.array([[1.0, 0.0]]), np.array([[3.0, 4.0], [0.0, 0.0]]))
     >>> np.square(q - k).sum(-1)
@@ -146,7 +146,7 @@ def lift(queries: np.ndarray, keys: np.ndarray, largest: float | None = None) ->
 
 
 def lifted(queries: np.ndarray, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Keys to zero mean, the two sides balanced, one coordinate more: distances in the order of attention, nothing lost.
+    """Keys centred, the two sides balanced, one coordinate added: the order of distances is then exactly the order of attention.
 
     queries: [..., query, dim], keys: [..., key, dim] → [..., query, dim + 1], [..., key, dim + 1]
     """
@@ -160,8 +160,8 @@ def _moments(vectors: np.ndarray) -> np.ndarray:
 
 def lifted_off_zero(moments: np.ndarray) -> np.ndarray:
     """Second moments in which every direction has some variance: [..., dim, dim]."""
-    all_of_it = np.trace(moments, axis1=-2, axis2=-1)[..., None, None]
-    return np.asarray(moments + np.where(all_of_it > 0, all_of_it * FLAT, 1.0) * np.eye(moments.shape[-1], dtype=moments.dtype))
+    total = np.trace(moments, axis1=-2, axis2=-1)[..., None, None]
+    return np.asarray(moments + np.where(total > 0, total * FLAT, 1.0) * np.eye(moments.shape[-1], dtype=moments.dtype))
 
 
 def _power(matrix: np.ndarray, exponent: float) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Fidelity of pictures by PCA on queries that had no part in them: gauge and axes are found without these queries, then place them."""
+"""Fidelity of pictures by PCA on queries that had no part in them: gauge and axes are fitted without them, then place them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from eyeline.measures.space.pairs import TextPairs
 from eyeline.measures.space.project import principal_axes
 from eyeline.measures.space.search_gauge import Agreement
 
-#: Texts (or the queries of the only text) are held out in so many parts.
+#: Texts (or the queries of the only text) are held out in this many parts.
 FOLDS = 3
 SIDES = ("rows", "columns")
 

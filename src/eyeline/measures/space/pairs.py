@@ -1,6 +1,6 @@
 """The correlation of dot product and distance over all pairs of a query and a key of one text, each pair weighted by its attention.
 
-The correlation is made of sums over pairs, text after text, so that all pairs count and no choice of them matters.
+The correlation is made of sums over pairs, text after text, so that all pairs count and none need be sampled.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ METHODS: dict[str, tuple[str, str, int]] = {
     "umap": ("umap", "umap-learn", NEIGHBOURS + 2),
     "tsne": ("openTSNE", "openTSNE", 92),
 }
-#: From so many points on, t-SNE's repulsion is interpolated on a grid instead of summed by a tree.
+#: From this many points on, t-SNE's repulsion is interpolated on a grid instead of summed by a tree.
 INTERPOLATED = 3_000
 
 
@@ -61,7 +61,7 @@ def project(points: np.ndarray, how: str, *, dims: int = 2, seed: int = 0, neigh
     """
     check_method(how, len(points), neighbours)
     if how != "pca" and not np.ptp(points, axis=0).any():
-        return np.zeros((len(points), dims), dtype=np.float32)  # a dead head: all points are one
+        return np.zeros((len(points), dims), dtype=np.float32)  # a dead head: all points coincide
     if how == "pca":
         mean, axes = principal_axes(np.asarray(points, dtype=np.float64), dims)
         return np.asarray((points - mean) @ axes, dtype=np.float32)
@@ -82,7 +82,7 @@ def _umap(points: np.ndarray, dims: int, seed: int, neighbours: int) -> np.ndarr
 def _tsne(points: np.ndarray, dims: int, seed: int) -> np.ndarray:
     import openTSNE
 
-    # the interpolating gradient knows two dimensions at most, and its grid is too dear for few points
+    # the interpolating gradient supports at most two dimensions, and its grid costs too much for few points
     gradient = "fft" if dims < 3 and len(points) >= INTERPOLATED else "bh"
     tsne = openTSNE.TSNE(n_components=dims, random_state=seed, n_jobs=-1, negative_gradient_method=gradient)
     return np.asarray(tsne.fit(np.asarray(points, dtype=np.float64)), dtype=np.float32)

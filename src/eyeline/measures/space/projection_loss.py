@@ -14,7 +14,7 @@ from typing import Protocol, TypeVar
 
 import torch
 
-#: Heads that are worked on together: a text's maps of so many heads stay in a core's cache.
+#: Heads that are worked on together: a text's maps of this many heads stay in a core's cache.
 TOGETHER = 24
 
 Tensors = list[torch.Tensor]
@@ -65,7 +65,7 @@ def divergence(text: HeadText, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor
 
 
 def logits_of(text: HeadText, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    """−‖x − y‖² + ‖x‖², which a softmax cannot tell apart: [head, query, key]; hidden keys lowest."""
+    """−‖x − y‖² + ‖x‖², which has the same softmax as −‖x − y‖²: [head, query, key]; hidden keys lowest."""
     logits = torch.baddbmm(-y.square().sum(-1)[:, None], x, y.mT, alpha=2)
     return logits if text.visible is None else logits.masked_fill_(~text.visible, torch.finfo(logits.dtype).min)
 

@@ -1,9 +1,9 @@
 """Queries pulled back to the vectors that keys are made of, so that the queries of every head lie in one space with the tokens themselves.
 
-    q·k = q·(W x + b) = (Wᵀ q)·x + q·b        q·b is the same for every key of a query: softmax does not see it
+    q·k = q·(W x + b) = (Wᵀ q)·x + q·b        q·b is the same for every key of a query: softmax does not depend on it
 
-Rotary embedding turns the key of position j by R_j: q·(R_j W x) = (Wᵀ R_jᵀ q)·x depends on j, and one vector for each query cannot. The
-mean of R_j over the keys that a query sees is the nearest that one vector comes.
+Rotary embedding turns the key of position j by R_j: q·(R_j W x) = (Wᵀ R_jᵀ q)·x depends on j, and one vector for each query cannot. So the
+mean of R_j over the keys that a query sees is used.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def measure_rotation(plain: np.ndarray, turned: np.ndarray, positions: np.ndarra
 def score_agreement(
     scores: np.ndarray, others: np.ndarray, visible: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """What the correlation of two tables of scores is made of, each query's scores counted from their mean over the keys that it sees.
+    """The sums for the correlation of two tables of scores, each query's scores less their mean over the keys that it sees.
 
     scores, others: [head, query, key] → Σ x·y, Σ x², Σ y² [head], and the largest difference [head]
     """

@@ -2,8 +2,8 @@
 
     k' = (k + a) / c,  q' = c · q        the a (a vector) and c for which  ρ = corr_w( q·k, distance(q', k') )  is nearest −1
 
-Every pair of a query and a key of one text counts with its attention. q·k is the model's own dot product, without the shift: what q·a adds
-to it softmax does not see, and a long enough a would make ρ = −1 in every head without saying anything of attention.
+Every pair of a query and a key of one text is weighted by its attention. q·k is the model's own dot product, without the shift: the term
+q·a does not change the softmax, and with a long enough a it would make ρ = −1 in every head and say nothing about attention.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from eyeline.measures.space.project import principal_axes
 
 DISTANCES = ("euclidean", "cosine")
 WHERE = ("full", "plane")
-#: Steps of L-BFGS from each start; rounds in which the plane is found anew.
+#: Steps of L-BFGS from each start; rounds in which the plane is computed again.
 STEPS, ROUNDS = 60, 4
 #: A shift is at most this many times as long as the longest vector, in each direction.
 FARTHEST = 3.0
@@ -105,14 +105,14 @@ class _HeadPairs:
 
     def search(self, shift: np.ndarray, scale: float, axes: np.ndarray | None, distance: str) -> tuple[np.ndarray, float]:
         """The best a and c from here; with `axes`, [dim, dims], distances are those in that plane, and a moves within it."""
-        from scipy.optimize import minimize  # a third of a second, which commands that search nothing need not wait for
+        from scipy.optimize import minimize  # takes a third of a second, which only a search should cost
 
         queries, keys = (self.queries, self.keys) if axes is None else (self.queries @ axes, self.keys @ axes)
         begin = shift if axes is None else shift @ axes
         reach = FARTHEST * max(float(np.abs(queries).max()), float(np.abs(keys).max()), TINY)
         bounds = [(-max(reach, abs(value)), max(reach, abs(value))) for value in begin] + [(-4.0, 4.0)]
         result = minimize(
-            lambda at: self._value(at, queries, keys, distance),
+            lambda parameters: self._value(parameters, queries, keys, distance),
             np.append(begin, np.log(scale)),
             jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": STEPS},
         )  # fmt: skip
@@ -139,14 +139,14 @@ class _HeadPairs:
         product = self._mean([dots * (each - mean) for dots, each in zip(self.dots, distances, strict=True)])
         return product / np.sqrt(self.variance * variance), mean, variance
 
-    def _value(self, at: np.ndarray, queries: np.ndarray, keys: np.ndarray, distance: str) -> tuple[float, np.ndarray]:
+    def _value(self, parameters: np.ndarray, queries: np.ndarray, keys: np.ndarray, distance: str) -> tuple[float, np.ndarray]:
         """ρ at a and log c, and its gradient."""
-        shift, square = at[:-1], float(np.exp(2 * at[-1]))
+        shift, square = parameters[:-1], float(np.exp(2 * parameters[-1]))
         moved = keys + shift
         c = np.sqrt(square)
         distances = self._distances(queries * c, moved / c, distance)
         rho, mean, variance = self._rho(distances)
-        gradient = np.zeros_like(at)
+        gradient = np.zeros_like(parameters)
         if not np.isfinite(rho):
             return 0.0, gradient
         q, k = np.square(queries).sum(-1), np.square(moved).sum(-1)

@@ -1,4 +1,4 @@
-"""GGUF files, unpacked once: reading one takes half a minute, reading the unpacked folder takes a second."""
+"""GGUF files and archives, unpacked once: reading a GGUF file takes half a minute, reading the unpacked folder takes a second."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def unpack_once(gguf: Path, unpack: Callable[[Path], None]) -> Path | None:
             flush(folder.parent)
         return folder
     except OSError as error:
-        log.warning("%s was not unpacked for next time: %s", gguf.name, error)
+        log.warning("The unpacked %s was not kept: %s", gguf.name, error)
         return None
     finally:
         remove(part)

@@ -118,12 +118,12 @@ def portraits(run: Run) -> list[Portrait]:
     ranks = {head: number + 1 for number, head in enumerate(order)}
     every = []
     for head, card in cards.items():
-        at = (head.layer, head.head)
-        own = sorted(relations.get(at, []), key=lambda relation: -relation.gain)
-        roles = _roles(card, own, references.get(at))
+        key = (head.layer, head.head)
+        own = sorted(relations.get(key, []), key=lambda relation: -relation.gain)
+        roles = _roles(card, own, references.get(key))
         every.append(
             Portrait(
-                head, card, roles, tuple(own[:SHOWN_RELATIONS]), references.get(at), turned.get(at), ranks.get(head), tuple(examples[at])
+                head, card, roles, tuple(own[:SHOWN_RELATIONS]), references.get(key), turned.get(key), ranks.get(head), tuple(examples[key])
             )
         )
     return every

@@ -63,7 +63,7 @@ def relations_of_head(run: Run, head: HeadRef, most: int) -> list[HeadRelation]:
 
 
 def heads_of_tables(runs: list[Run], tables: tuple[str, ...]) -> list[HeadRef]:
-    """Every head that stands in one of these tables, in order."""
+    """Every head in these tables, in order."""
     heads: set[HeadRef] = set()
     for run in runs:
         for name in tables:

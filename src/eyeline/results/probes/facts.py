@@ -12,10 +12,10 @@ from eyeline.storage.records import NAME
 class TrainingFacts:
     """The treebank that probes were trained on, and the counts of what was used of it.
 
-    held_out        so many of its sentences told when a training should end; patience, gain: where their loss had not fallen by this
-                    share in so many epochs
-    seen_again      so many test sentences stand in it word for word
-    special_tokens  so many stand for ROOT; 0: a learned constant does
+    held_out        how many of its sentences were held out: training ended when their loss had not fallen by the share `gain` in
+                    `patience` epochs
+    seen_again      how many test sentences are also in it, word for word
+    special_tokens  how many special tokens stand for ROOT; 0: a learned constant does
     """
 
     name: str

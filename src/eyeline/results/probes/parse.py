@@ -40,7 +40,7 @@ class Parse:
     probe, model   by name
     heads          of the model, in the order of the last axis below
     attention      [dependent, candidate, direction, head]
-    weights        [dependent, candidate, direction, head]: what the probe makes of each head for these two words
+    weights        [dependent, candidate, direction, head]: the weight that the probe gives each head for these two words
     """
 
     words: tuple[str, ...]
@@ -96,12 +96,12 @@ class Parse:
         return sorted(every, key=lambda weight: -abs(weight.contribution))
 
     def contributors(self, word: str | int, n: int = 3) -> list[HeadWeight]:
-        """The heads that spoke most for the governor of a word in the best tree."""
+        """The heads that contributed most to the governor of a word in the best tree."""
         index = self._index(word)
         return sorted(self.pair(index, self.governors[index]), key=lambda weight: -weight.contribution)[:n]
 
     def table(self, n_heads: int = 3) -> Table:
-        """A row for each word: its governor in the tree, how likely it is, and the heads that spoke most for it."""
+        """A row for each word: its governor in the tree, how likely it is, and the heads that contributed most to it."""
         return Table.from_rows([
             {
                 "index": index,
@@ -132,7 +132,7 @@ class Parse:
         indices = _matches(self.words, word)
         if len(indices) != 1:
             listed = ", ".join(f"{index} {text}" for index, text in enumerate(self.words))
-            problem = f"{word!r} stands at {', '.join(map(str, indices))}." if indices else f"No word {word!r} in this sentence."
+            problem = f"{word!r} is at {', '.join(map(str, indices))}." if indices else f"No word {word!r} in this sentence."
             raise TextError(problem, f"Give the index of a word: {listed}")
         return indices[0]
 

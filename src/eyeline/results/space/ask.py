@@ -25,8 +25,8 @@ class HeadPicture:
     """One head by one projection: queries [query, dims], keys [key, dims]; top1, top5 and rank_correlation as a reader is shown them.
 
     held_out   how these were held out, as in a Space
-    They are nan where whole maps were not kept, in a dead head, where attention has a part in a picture that has no map for other tokens,
-    and of values, whose picture has no queries ([0, dims])."""
+    They are nan where whole maps were not kept, in a dead head, where attention was used to make a picture that cannot place other tokens,
+    and for values, whose picture has no queries ([0, dims])."""
 
     stack: str
     layer: int
@@ -65,7 +65,7 @@ class Placed:
 def project_head(space: SpaceRecord, layer: int, head: int, how: str, gauge: str, stack: str | None, seed: int) -> HeadPicture:
     """One head by PCA, UMAP or t-SNE: its queries and keys in a gauge, or its values."""
     chosen = space.stack(stack)
-    vectors = needed(chosen, "projected anew")
+    vectors = needed(chosen, "projected again")
     index = chosen.index_of(layer, head)
     if space.of == "values":
         return _project_values(space, chosen, layer, head, how, seed)
@@ -99,7 +99,7 @@ def _held_out(
 
 
 def _project_values(space: SpaceRecord, stack: SpaceStack, layer: int, head: int, how: str, seed: int) -> HeadPicture:
-    values = needed(stack, "projected anew").values
+    values = needed(stack, "projected again").values
     assert values is not None  # noqa: S101 - kept because the space is one of values
     points = project(values[stack.index_of(layer, head)], how, dims=space.dims, seed=seed)
     return HeadPicture(stack.name, layer, head, how, "none", points[:0], points, float("nan"), float("nan"), float("nan"))
@@ -113,7 +113,7 @@ def search(
         score = scale · q·(k − k̄)        k̄ = the mean key of the head
 
     In the lifted space, whose keys have zero mean, the order of distances is the order of scores; so the scores themselves are compared,
-    all of them: exact. What all keys share (q·k̄) no softmax sees, so that it must not decide between queries either.
+    all of them, exactly. The term q·k̄ that all keys share does not change a softmax, so it is left out of the comparison of queries too.
     """
     chosen = space.stack(stack)
     vectors = needed(chosen, "searched")
@@ -129,7 +129,7 @@ def search(
     if not 0 <= token < len(own):
         raise TraceError(f"Token {token} of {len(own):,}.", "Tokens count from 0; with text=…, within that text.")
     if top < 1:
-        raise TraceError(f"The {top} first answers of a search.", "Ask for 1 or more.")
+        raise TraceError(f"A search for {top} results.", "Ask for 1 or more.")
     index = chosen.index_of(layer, head)
     queries, keys = vectors.queries[index], vectors.keys[index] - vectors.keys[index].mean(0)
     scale = vectors.scales[index[0]]
@@ -149,7 +149,7 @@ def transform_trace(space: SpaceRecord, trace: Trace, stack: str | None) -> Plac
         }
         why["pca"] = "a common space needs what enters each layer, which a trace does not hold" if space.of == "shared" else why["pca"]
         raise TraceError(
-            f"This space has no place for new text: {why.get(space.project, 'its projections were not kept')}.",
+            f"New text cannot be placed in this space: {why.get(space.project, 'its projections were not kept')}.",
             "Make it with project='fitted', or with project='pca' in another gauge.",
         )
     if chosen.name not in trace.stacks:
@@ -186,7 +186,7 @@ def _rows(stack: SpaceStack, text: int) -> tuple[slice, slice]:
 
 
 def _weights(stack: SpaceStack, layer: int, head: int, text: int) -> np.ndarray:
-    """The attention of one text, [query, key]: its map where maps were kept, with the largest weights as they are, not in steps."""
+    """The attention of one text, [query, key]: its map where maps were kept, with the largest weights exact, not rounded to steps."""
     rows, columns = _rows(stack, text)
     kept = stack.map(layer, head, text)
     weights = np.zeros((rows.stop - rows.start, columns.stop - columns.start)) if kept is None else kept.astype(np.float64)

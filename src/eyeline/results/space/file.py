@@ -29,7 +29,7 @@ VECTORS = ("queries", "keys", "values")
 
 
 def save_space(space: SpaceRecord, path: str | Path, *, vectors: bool = True) -> None:
-    """Write a space; without `vectors` it is some ten times smaller, and can be looked at but not searched or projected anew."""
+    """Write a space; without `vectors` it is some ten times smaller, and can be looked at but not searched or projected again."""
     arrays: dict[str, np.ndarray] = {}
     header = {
         **{name: getattr(space, name) for name in ("model", "of", "project", "gauge", "dims", "held_out")},

@@ -1,4 +1,4 @@
-"""The part of a space that belongs to one head or one layer, as a space of its own; and names that tell two spaces apart."""
+"""The part of a space that belongs to one head or one layer, as a space of its own; and distinct names for two spaces."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _part(space: Space, name: str, layers: slice, heads: slice) -> Space:
 
 
 def distinct_names(first: str, second: str) -> tuple[str, str]:
-    """The names of two models; numbered where they are the same, so that a reader can tell them apart.
+    """The names of two models; numbered where they are the same.
 
     >>> distinct_names("base", "tuned"), distinct_names("base", "base")
     (('base', 'tuned'), ('base (1)', 'base (2)'))

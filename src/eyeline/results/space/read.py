@@ -48,7 +48,7 @@ def _restore(data: dict[str, Any], arrays: dict[str, np.ndarray]) -> SpaceStack:
     query_tokens = _tokens_from_json(data["query_tokens"])
     linear = vectors = None
     if f"{prefix}.linear.query" in arrays:
-        linear = LinearProjections(**{name: arrays[at] for name in LINEAR if (at := f"{prefix}.linear.{name}") in arrays})
+        linear = LinearProjections(**{name: arrays[key] for name in LINEAR if (key := f"{prefix}.linear.{name}") in arrays})
     if f"{prefix}.vectors.queries" in arrays:
         vectors = Vectors(
             arrays[f"{prefix}.vectors.queries"],

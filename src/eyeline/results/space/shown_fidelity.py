@@ -24,12 +24,12 @@ UNSEEN = ("background", "texts", "queries")
 
 
 def is_cross_validated(of: str, project: str, gauge: str) -> bool:
-    """Whether such a picture has a map for tokens that had no part in it."""
+    """Whether such a picture can place tokens that had no part in it."""
     return of == "queries-keys" and (project in ("fitted", "freed") or (project == "pca" and gauge != "lifted"))
 
 
 def is_measured_as_it_is(of: str, project: str, gauge: str) -> bool:
-    """Whether attention has no part in such a picture, which has no map for other tokens."""
+    """Whether such a picture was made without attention, and cannot place other tokens."""
     return of != "values" and not is_cross_validated(of, project, gauge) and gauge not in SEEING_GAUGES
 
 

@@ -23,7 +23,7 @@ PictureKey = tuple[str, int, int, str, str, int]
 
 @dataclass(frozen=True, repr=False)
 class Space(SpaceRecord):
-    """A space of queries and keys, or values, that can be searched, shown anew, extended by new text, and saved. Fields: `SpaceRecord`."""
+    """A space of queries and keys, or values, that can be searched, projected, extended by new text, and saved. Fields: `SpaceRecord`."""
 
     _pictures: dict[PictureKey, HeadPicture] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -44,7 +44,7 @@ class Space(SpaceRecord):
     def project_head(
         self, layer: int, head: int, how: str, *, gauge: str = "attentionviz", stack: str | None = None, seed: int = 0
     ) -> HeadPicture:
-        """One head by pca, umap or tsne, with its fidelity: made when it is first asked for, then kept. Values need no gauge."""
+        """One head by pca, umap or tsne, with its fidelity: computed at first use, then kept. Values need no gauge."""
         key = (stack or self.only.name, layer, head, how, gauge, seed)
         if key not in self._pictures:
             self._pictures[key] = project_head(self, layer, head, how, gauge, stack, seed)
@@ -67,7 +67,7 @@ class Space(SpaceRecord):
         """Write the space, whole or not at all; the path. `el.open` reads it back, without torch.
 
         path      FILE.safetensors for the space alone; any other name is a folder, for its tables and facts too
-        vectors   without them the file is some ten times smaller, and can be looked at but not searched or projected anew
+        vectors   without them the file is some ten times smaller, and can be looked at but not searched or projected again
         """
         path = as_path(path)
         if path.suffix == ENDING:

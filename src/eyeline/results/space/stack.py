@@ -11,7 +11,7 @@ import numpy as np
 from eyeline.errors import TraceError
 from eyeline.results.space.tokens import SpaceTokens
 
-#: So many keys of each query are kept with their weights, for lines.
+#: How many keys of each query are kept with their weights, for lines.
 TOP = 8
 #: A weight a is kept in a map as the byte round(√a · 255), the scale of the views' encoding.
 LEVELS = 255
@@ -38,7 +38,7 @@ class Vectors:
     """The vectors the pictures are made of, as the model used them (after rotary embedding), scale of the scores not included.
 
     queries  [layer, head, query, dim]; keys, values [layer, key head, key, dim]. Head h looks with key head h · key heads // heads.
-    scales   what q·k is multiplied with, a number a layer
+    scales   what q·k is multiplied with, one number per layer
     """
 
     queries: np.ndarray

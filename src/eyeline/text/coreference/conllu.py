@@ -18,7 +18,7 @@ from eyeline.text.treebank.spaces import spaces_of
 
 #: Where a file does not say what the fields are: the entity's number first, as in GUM.
 DEFAULT_FIELDS = ("GRP",)
-#: A number of more digits is none.
+#: A number with this many digits or more is not used.
 LONGEST_NUMBER = 10
 _BRACKET = re.compile(r"\(([^()]*)\)|\(([^()]*)|([^()]+)\)")
 _PART_OF = re.compile(r"\[\d+/\d+\]$")
@@ -64,7 +64,7 @@ class _Reading:
     def __init__(self, id: str, problems: Problems) -> None:
         self.id, self.problems = id, problems
         self.sentences: list[tuple[str, ...]] = []
-        self.spaces: list[bool | None] = []  # behind every word; None: as its script is written, and so between sentences
+        self.spaces: list[bool | None] = []  # after every word; None: as its script is written, also between sentences
         self.tokens: list[Any] = []
         self.governors: list[int | None] = []  # of every word over the document, -1 a root; None: not given
         self.open: dict[str, list[tuple[int, str | None, str]]] = {}  # entity → first word, main_word field, where, of its open mentions
@@ -124,7 +124,7 @@ class _Reading:
         return tuple(script if stated is None else stated for stated, script in zip(self.spaces, by_script, strict=True))
 
     def _mention(self, start: int, end: int, cluster: int, stated: str | None) -> Mention:
-        """CorefUD says which word is the main one (from 1); elsewhere the dependencies tell, and where there are none, the tags."""
+        """CorefUD gives the main word (from 1); elsewhere it comes from the dependencies, and without those from the tags."""
         governors = [governor for governor in self.governors[start : end + 1] if governor is not None]
         if stated is not None and stated.isdecimal() and len(stated) < LONGEST_NUMBER and 1 <= int(stated) <= end - start + 1:
             main_word = start + int(stated) - 1

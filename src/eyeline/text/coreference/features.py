@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-#: English pronouns: words, then number, gender, person; None where the word does not tell (you, who).
+#: English pronouns: words, then number, gender, person; None where the word does not show it (you, who).
 _PRONOUNS: tuple[tuple[str, str | None, str | None, str | None], ...] = (
     ("i me my mine myself", "sg", None, "1"),
     ("we us our ours ourselves", "pl", None, "1"),
@@ -22,10 +22,10 @@ PRONOUNS = {word: features for words, *features in _PRONOUNS for word in words.s
 _NUMBERS = {"Sing": "sg", "Plur": "pl"}
 _NOUNS = ("NN", "NNS", "NNP", "NNPS", "NOUN", "PROPN")
 _PERSONAL = ("PRP", "PRP$", "PRON")
-#: Words that end the part of an English noun phrase in which its main word stands: at any place but the first …
+#: Words that end the part of an English noun phrase in which its main word is: at any position but the first …
 _ENDS = ("IN", "TO", "WDT", "WP", "WP$", "WRB", "ADP", "SCONJ")
-#: … and, only behind a noun: commas, conjunctions, brackets, verbs (the man, who …; Mary and John; people living there).
-_ENDS_BEHIND_A_NOUN = (
+#: … and, only after a noun: commas, conjunctions, brackets, verbs (the man, who …; Mary and John; people living there).
+_ENDS_AFTER_A_NOUN = (
     ",", ":", "CC", "-LRB-", "VB", "VBD", "VBG", "VBN", "VBP", "VBZ", "MD", "RB", "PUNCT", "CCONJ", "VERB", "AUX", "ADV",
 )  # fmt: skip
 
@@ -54,7 +54,7 @@ def main_word_by_tags(tags: Sequence[str]) -> int:
     """
     cut, noun = len(tags), False
     for index, tag in enumerate(tags):
-        if index and (tag in _ENDS or (noun and tag in _ENDS_BEHIND_A_NOUN)):
+        if index and (tag in _ENDS or (noun and tag in _ENDS_AFTER_A_NOUN)):
             cut = index
             break
         noun = noun or tag in _NOUNS

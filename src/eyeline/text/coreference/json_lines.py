@@ -1,4 +1,4 @@
-"""Coreference as JSON lines: a document a line, with tokens, sent_lens and mentions."""
+"""Coreference as JSON lines: one document per line, with tokens, sent_lens and mentions."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ NEEDED = "Each line is an object with tokens, sent_lens and mentions [{start, en
 
 
 def read_json(path: Path, problems: Problems) -> Iterator[MarkedDocument]:
-    """The documents of a file. Of a mention, start, end and cluster must be there; main_word, type, number, gender and person are derived
-    where they are not, from dep_heads, xpos and upos."""
+    """The documents of a file. A mention must have start, end and cluster; its main word (`head`), type, number, gender
+    and person are derived from dep_heads, xpos and upos where they are missing."""
     for number, line in numbered_lines(path):
         if not line.strip():
             continue
@@ -27,7 +27,7 @@ def read_json(path: Path, problems: Problems) -> Iterator[MarkedDocument]:
             document = _document(where, json.loads(line), problems)
         except TextError:
             raise
-        except (ValueError, RecursionError) as error:  # bad JSON, numbers of thousands of digits, lists within lists without end
+        except (ValueError, RecursionError) as error:  # bad JSON, numbers of thousands of digits, lists nested too deeply
             raise TextError(f"{where}: not JSON ({error}).", NEEDED) from error
         yield document
 

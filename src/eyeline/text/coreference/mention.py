@@ -17,13 +17,13 @@ GROUPS = ("all", *TYPES)
 
 @dataclass(frozen=True)
 class Mention:
-    """Words that name or stand for something; mentions of one cluster speak of the same thing.
+    """Words that name or stand for something; mentions of one cluster refer to the same thing.
 
     start, end   its first and last word, counted over the whole document from 0, both included
     main_word    the index of its main word, between them
     cluster      a number; the same for all mentions of one thing
     type         pronoun, proper or nominal
-    number       sg or pl, gender Masc, Fem or Neut (or several with commas), person 1, 2 or 3; None where it cannot be told
+    number       sg or pl, gender Masc, Fem or Neut (or several with commas), person 1, 2 or 3; None where it is not known
     """
 
     start: int
@@ -81,7 +81,7 @@ class Problems:
     strict: bool = False
     counts: Counter[str] = field(default_factory=Counter)
     first: dict[str, str] = field(default_factory=dict)  # kind → the first of its kind, in words
-    inferred_types: int = 0  # mentions whose type was inferred from their words, for want of tags
+    inferred_types: int = 0  # mentions whose type was inferred from their words, because there are no tags
 
     def note(self, kind: str, where: str, what: str) -> None:
         if self.strict:

@@ -20,7 +20,7 @@ from eyeline.text.corpora.lines import numbered_lines
 
 READERS = {"conll2012": read_conll2012, "conllu": read_entities, "jsonl": read_json}
 KINDS = "A coreference corpus is CoNLL-2012 (#begin document), CoNLL-U with Entity= in MISC, or JSON lines; plain or .gz."
-#: Lines to look at to tell what kind of file it is.
+#: How many lines are read to find out the kind of a file.
 FIRST_LINES = 20
 
 
@@ -28,8 +28,8 @@ FIRST_LINES = 20
 class MarkedCorpus:
     """Documents with their mentions, and what of the file could not be used.
 
-    problems   kind → how many; `first` tells of the first of each kind in words
-    inferred_types   so many mentions have a type that was inferred from their words: the file has no tags
+    problems   kind → how many; `first` describes the first of each kind
+    inferred_types   how many mentions have a type that was inferred from their words, because the file has no tags
     """
 
     name: str

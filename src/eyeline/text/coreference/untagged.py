@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 
 from eyeline.text.coreference.features import PRONOUNS
 
-#: What stands in the column of tags where a file has none, as in LitBank's CoNLL files.
+#: The content of the column of tags where a file has no tags, as in LitBank's CoNLL files.
 NO_TAG = frozenset({"_", "-", "*", "?"})
-#: English words that end the part of a noun phrase in which its main word stands, at any place but the first.
+#: English words that end the part of a noun phrase in which its main word is, at any position but the first.
 _ENDS = frozenset({
     ",", ";", ":", "(", "--", "of", "in", "on", "at", "by", "for", "with", "from", "to", "into", "upon", "over",
     "under", "near", "between", "who", "whom", "whose", "which", "that", "where", "when", "and", "or", "but",
@@ -28,7 +28,7 @@ def main_word_by_words(words: Sequence[str]) -> int:
 def type_by_word(word: str, *, starts_sentence: bool = False, lower_case: Collection[str] = ()) -> str:
     """The type of a mention by its main word: on the list of English pronouns; a name by its capital; else nominal.
 
-    The first word of a sentence has a capital in any case: it is no name if the document also has it in lower case.
+    The first word of a sentence has a capital in any case: it is not a name if the document also has it in lower case.
     lower_case: the words of the document that begin with a small letter.
 
     >>> type_by_word("She"), type_by_word("Mary"), type_by_word("house"), type_by_word("Men", starts_sentence=True, lower_case={"men"})

@@ -1,4 +1,4 @@
-"""Which columns of a table hold the text, and what a row makes of them."""
+"""Which columns of a table hold the text, and how a row becomes a document."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def as_item(text: Any, pair: Any = None) -> Item | None:
 
 
 def choose(file: object, present: Iterable[str], texts: Iterable[str], chosen: TextColumns) -> TextColumns:
-    """The columns to read: those that were asked for, else the usual ones, else the only column of text.
+    """The columns to read: those that were chosen, else the usual ones, else the only column of text.
 
     present, texts    all columns of the file, and those that hold text or words
     """

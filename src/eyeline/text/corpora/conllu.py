@@ -28,7 +28,7 @@ def read_sentences(path: Path | SourceFile) -> Iterator[Document]:
 
 
 def conllu_blocks(path: Path | SourceFile | str, lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, list[str]]]:
-    """The sentences of numbered CoNLL-U lines, and the line that each begins on; comments without a word are passed over."""
+    """The sentences of numbered CoNLL-U lines, and the line that each begins on; comments without a word are skipped."""
     block: list[str] = []
     start = 0
     for number, line in lines:

@@ -31,11 +31,11 @@ class Document:
 
 @dataclass(frozen=True)
 class Corpus:
-    """Documents in order, read anew each time they are asked for.
+    """Documents in order, read again at each iteration.
 
     name, sha256   the file's name and the hash of its bytes (of its documents, for a corpus made in memory; of what its directory or its
                    store says, for Parquet and for files elsewhere)
-    n_documents    how many there are; empty lines are not counted, empty rows of a table are; None: a stream that nobody has counted
+    n_documents    how many there are; empty lines are not counted, empty rows of a table are; None: a stream, not counted
     unit           what a document is: a text, a paragraph (between blank lines), a line, a sentence
     """
 
@@ -50,7 +50,7 @@ class Corpus:
 
     def __len__(self) -> int:
         if self.n_documents is None:
-            raise TypeError(f"{self.name} is a stream: nobody has counted its documents.")
+            raise TypeError(f"{self.name} is a stream: the number of its documents is not known.")
         return self.n_documents
 
     @property

@@ -28,7 +28,7 @@ def is_saved_dataset(path: Path) -> bool:
     """Whether `Dataset.save_to_disk` or `DatasetDict.save_to_disk` wrote this folder."""
     try:
         return any((path / name).is_file() for name in SAVED)
-    except (OSError, ValueError):  # no name of a folder: the one who opens it says so
+    except (OSError, ValueError):  # not a possible name of a folder: opening it reports that
         return False
 
 
@@ -84,7 +84,7 @@ def _streamed(datasets: Any, given: str, split: str | None) -> _Opened:
 
 
 def _revision(name: str) -> Sequence[object]:
-    """What tells one version of a dataset from another: the hub's commit, or the names and sizes of the files of a folder."""
+    """What identifies one version of a dataset: the hub's commit, or the names and sizes of the files of a folder."""
     folder = Path(name)
     if folder.is_dir():
         return sorted((str(path.relative_to(folder)), path.stat().st_size) for path in folder.rglob("*") if path.is_file())

@@ -147,12 +147,12 @@ def without_password(address: str) -> str:
 
 
 def file_name(path: Path) -> str:
-    """The file's name as text: bytes that are no UTF-8 are shown as �."""
+    """The file's name as text: bytes that are not UTF-8 are shown as �."""
     return os.fsencode(path.name).decode("utf-8", "replace")
 
 
 def check_is_file(path: Path, what: str) -> None:
-    """Refuse what is no file: a name with NUL in it, a folder, a name that does not exist."""
+    """Refuse a path that is not a file: a name with NUL in it, a folder, a name that does not exist."""
     try:
         is_file, is_folder = path.is_file(), path.is_dir()
     except (OSError, ValueError) as error:

@@ -14,7 +14,7 @@ from eyeline.text.corpora.corpus import Document
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-#: So many articles are in memory at one time.
+#: How many articles are in memory at one time.
 HELD = 50_000
 #: A sentence ends with one of these, closing quotes and brackets, and white space; CJK full stops need no space.
 _ENDS = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])")
@@ -77,7 +77,7 @@ def _articles(documents: Iterable[Document]) -> Iterator[list[Document]]:
 
 
 def _shuffled(articles: Iterator[list[Document]], draw: random.Random, sample: int | None) -> Iterator[list[Document]]:
-    """Articles in random order; of more than are held, block by block, or with `sample` so many of all of them."""
+    """Articles in random order: shuffled in blocks of HELD, or, with `sample`, a random sample of that size from all of them."""
     if sample is not None:
         held = list(islice(articles, sample))
         for index, article in enumerate(articles, len(held)):

@@ -46,7 +46,7 @@ def read_corpus(
     pair_column: str | None = None,
     split: str | None = None,
 ) -> Corpus:
-    """Open a corpus, and see before a run begins that it can be read.
+    """Open a corpus, and check before a run begins that it can be read.
 
     path         a file, a folder of files of one kind, a pattern (data/*.parquet), an address (s3://…, https://…, hf://…), or with
                  kind="dataset" the id of a dataset of the hub; files may be packed as .gz or .zst
@@ -69,7 +69,7 @@ def read_corpus(
         return read_dataset(path, chosen, split)
     if split is not None:
         raise TextError(
-            "A split of a corpus that is no dataset.",
+            "A split of a corpus that is not a dataset.",
             Advice("Give kind='dataset', or leave out split=….", "Give --kind dataset, or leave out --split."),
         )
     files = find_files(path, ENDINGS)
@@ -93,13 +93,13 @@ def read_corpus(
 
 def _documents(parts: list[_FileReader]) -> Iterator[Document]:
     for index, part in enumerate(parts):
-        for document in part.read(part.file):  # an article does not go on in the next file
+        for document in part.read(part.file):  # an article does not continue in the next file
             yield replace(document, group=f"{index} {document.group}") if document.group and len(parts) > 1 else document
 
 
 @dataclass(frozen=True)
 class _Scan:
-    """What is known of a file before a run; documents: None where nobody has counted them."""
+    """What is known of a file before a run; documents: None where they were not counted."""
 
     documents: int | None
     sha256: str

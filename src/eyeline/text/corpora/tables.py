@@ -1,4 +1,4 @@
-"""Tables as corpora: Parquet, Arrow, CSV and TSV; a document for each row, read in small batches, only the columns that are asked for."""
+"""Tables as corpora: Parquet, Arrow, CSV and TSV; a document for each row, read in small batches, only the chosen columns."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def table_columns(file: SourceFile, kind: str, chosen: TextColumns) -> TextColum
 
 
 def count_rows(file: SourceFile, kind: str) -> int | None:
-    """How many rows a Parquet or Arrow file has, from its own directory; None: it has none, and would have to be read."""
+    """How many rows a Parquet or Arrow file has, from its own directory; None: it has no directory, and would have to be read."""
     with _opened(file, kind) as table:
         if kind == "parquet":
             return int(table.metadata.num_rows)
@@ -78,7 +78,7 @@ def _read_arrow(file: SourceFile, kind: str, columns: TextColumns) -> Iterator[t
 
 def _batches(table: Any, kind: str, columns: TextColumns) -> Iterator[Any]:
     if kind == "parquet":
-        for group in range(table.num_row_groups):  # one at a time: asked for all, pyarrow fetches ahead without bound
+        for group in range(table.num_row_groups):  # one at a time: for all groups at once, pyarrow reads ahead without a limit
             yield from table.iter_batches(batch_size=ROWS, row_groups=[group], columns=columns.names)
         return
     many = (table.get_batch(index) for index in range(table.num_record_batches)) if hasattr(table, "get_batch") else table
@@ -125,7 +125,7 @@ def _read_csv(file: SourceFile, columns: TextColumns) -> Iterator[tuple[int, Any
 
 
 def _csv_rows(file: SourceFile) -> Generator[tuple[int, list[str]], None, None]:
-    """Rows with the line on which each ends; empty lines are passed over."""
+    """Rows with the line on which each ends; empty lines are skipped."""
     if csv.field_size_limit() < LONGEST_LINE:  # of the whole process, and only ever raised: a document is often longer than 128 kB
         csv.field_size_limit(LONGEST_LINE)
     with closing(numbered_lines(file)) as lines:

@@ -18,7 +18,7 @@ from eyeline.text.treebank.treebank import Treebank
 
 
 def as_treebank(given: Treebank | Sequence[Sentence] | str | Path) -> Treebank:
-    """What an analysis was given: a treebank as it is, a file read, sentences taken together."""
+    """A treebank from what an analysis was given: a treebank, the path of a file, or a list of sentences."""
     if isinstance(given, Treebank):
         return given
     if isinstance(given, str | Path):
@@ -36,7 +36,7 @@ def as_treebank(given: Treebank | Sequence[Sentence] | str | Path) -> Treebank:
 def read_treebank(path: str | Path, *, strict: bool = False) -> Treebank:
     """Read a treebank: .conllu, plain or .gz, in the basic dependencies of Universal Dependencies.
 
-    Multi-word tokens give their parts, empty nodes and enhanced dependencies are passed over. A sentence with two roots, none, a cycle, or
+    Multi-word tokens give their parts, empty nodes and enhanced dependencies are skipped. A sentence with two roots, none, a cycle, or
     a governor that does not exist is skipped and named in `skipped`; with `strict` it is an error.
     """
     path = as_path(path)
@@ -69,7 +69,7 @@ def _collect(path: Path | str, name: str, digest: str, lines: Iterable[tuple[int
                     str(error),
                     Advice("With strict=False it is skipped.", "Without --strict it is skipped."),
                 ) from error
-            named_before = number in skipped  # two sentences of one name are two
+            named_before = number in skipped  # two sentences may have the same name
             skipped[f"{number}, line {line}" if named_before else number] = str(error).splitlines()[0].removeprefix(f"{number}: ")
             continue
         sentences.append(sentence)

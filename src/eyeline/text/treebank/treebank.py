@@ -16,7 +16,7 @@ from eyeline.text.treebank.sentence import Sentence
 class Treebank:
     """Sentences in order, and what was left out of them.
 
-    skipped     sentence id → why it is no tree
+    skipped     sentence id → why it is not a tree
     synthetic   whether a program made the sentences up: the file says so in a comment, `# synthetic = …`
     """
 
