@@ -10,7 +10,7 @@ interface Component {
 const LOOK_MS = 200;
 /** The part must stay in view for so long: while a page is being drawn, its lower parts pass by. */
 const STAYS_MS = 400;
-/** The page may miss the message while it is being drawn: it is told again after so long. */
+/** The page may miss the message while it is being drawn: it is sent again after so long. */
 const AGAIN_MS = 5000;
 /** Pixels: the part counts as seen a little before it comes in from below. */
 const AHEAD = 200;
@@ -22,16 +22,16 @@ export default function ({ data, parentElement, setStateValue }: Component): () 
   clearInterval(timers.get(parentElement));
   if (data.drawn) return () => {};
   let inView = 0;
-  let sinceTold = AGAIN_MS;
-  let told = 0;
+  let sinceSent = AGAIN_MS;
+  let times = 0;
   const look = (): void => {
     const box = (parentElement.closest(".stVerticalBlock") ?? parentElement).getBoundingClientRect(); // this element itself has no height
     inView = box.top < window.innerHeight + AHEAD && box.bottom >= 0 ? inView + LOOK_MS : 0;
-    sinceTold += LOOK_MS;
-    if (inView < STAYS_MS || sinceTold < AGAIN_MS) return;
-    sinceTold = 0;
-    told += 1;
-    setStateValue("seen", `${data.what} ${told}`);
+    sinceSent += LOOK_MS;
+    if (inView < STAYS_MS || sinceSent < AGAIN_MS) return;
+    sinceSent = 0;
+    times += 1;
+    setStateValue("seen", `${data.what} ${times}`);
   };
   const timer = setInterval(look, LOOK_MS);
   timers.set(parentElement, timer);
