@@ -60,7 +60,7 @@ def _points(heatmap: go.Heatmap) -> go.Scatter:
 
 
 def head_data(head: HeadRef) -> list[Any]:
-    """What a point that stands for a head carries."""
+    """The customdata of a point that stands for a head."""
     return [head.layer, head.head, head.stack]
 
 

@@ -32,7 +32,7 @@ class Figure:
     clickable: Literal["points", "cells", ""] = ""
 
     def title(self, words: Words, stack: str = "") -> str:
-        """What stands above the figure on a page.
+        """The title above the figure on a page.
 
         >>> Figure("head_map", "head_map", "", lambda *_: None).title(Words(), "cross")
         'Which heads are alike: cross attention'

@@ -56,7 +56,7 @@ def record_of(name: str) -> tuple[Figure, str]:
 
 
 def figure(run: Run, name: str, style: Style | None = None, language: str = "en") -> go.Figure:
-    """Draw one figure of a run; of a run of several kinds, from the part that has its table, so that it says where it comes from.
+    """Draw one figure of a run; in a run of several kinds, from the part that has its table, so that its provenance is right.
 
     Of an encoder-decoder model `head_map_cross` is the map of one stack, `head_map` that of the first.
 

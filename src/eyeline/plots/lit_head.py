@@ -9,9 +9,9 @@ from eyeline.heads import HeadRef
 from eyeline.plots.clickable_cells import head_from
 from eyeline.plots.style import Theme
 
-#: The name of the rings, by which tests and pages know them.
+#: The name of the traces with rings, by which tests find them.
 RING = "chosen head"
-#: Pixels that a ring is wider than its dot; widths of its two lines: the ground below, the ink above, so that it shows on any colour.
+#: Pixels by which a ring is wider than its dot; widths of its two lines, the page colour below and the ink above, to show on any colour.
 MARGIN, BELOW, ABOVE = 8, 5, 2
 
 

@@ -15,7 +15,7 @@ from eyeline.results.run import Run
 from eyeline.storage.names import as_path
 
 PICTURE_KINDS = ("png", "svg", "pdf")
-#: Of figures that do not say their size, in pixels of the page; heights are the figures' own.
+#: The size, in pixels, of a figure that sets none.
 WIDTH, HEIGHT = 1000, 500
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
@@ -30,11 +30,11 @@ def save_pictures(figures: Mapping[Path, Any]) -> None:
     for path in figures:
         check_kind(path.suffix.removeprefix(".").lower(), str(path))
         if not path.parent.is_dir():
-            raise StorageError(f"{path}: there is no folder {path.parent}.", "Make it first, or choose another place.")
+            raise StorageError(f"{path}: there is no folder {path.parent}.", "Create it first, or choose another path.")
     if "BROWSER_PATH" not in os.environ:
         os.environ["BROWSER_PATH"] = _browser()  # where kaleido looks
     try:
-        import kaleido  # noqa: F401  plotly asks for it by itself, and says so in many words
+        import kaleido  # noqa: F401  imported here for a short error message: plotly's own is long
         import plotly.io
     except ImportError as error:
         raise EyelineError(f"Pictures of figures need {error.name}.", install_hint("plots")) from error

@@ -14,7 +14,7 @@ from eyeline.text.printable import printable
 from eyeline.words import Words
 
 Scale = tuple[tuple[float, str], ...]
-#: A head has the colour of its index modulo 12 in every view, plot and table.
+#: The colours of heads in figures, by index modulo 12: the first 12 colours of the views (views/pictures/drawing.py).
 HEADS = (
     "#9640ff", "#ba6412", "#07c7c6", "#117068", "#a79bff", "#6f8a5c", "#5b8eb2", "#a7ba04", "#b0042a", "#e08995", "#ea2695", "#a00095",
 )  # fmt: skip
@@ -68,7 +68,7 @@ ENGLISH = Words()
 
 @dataclass(frozen=True)
 class Style:
-    """What a figure must know of the page that shows it.
+    """How the page that shows a figure wants it drawn.
 
     words       the messages of the page's language
     dark        whether the page is dark
@@ -132,7 +132,7 @@ def finish(figure: go.Figure, run: Run, style: Style, heading: str, *, height: i
         "y": 1,
         "yref": "container",
         "yanchor": "top",
-        "pad": {"l": 16, "t": 26},  # to the line on which the letters of the heading stand
+        "pad": {"l": 16, "t": 26},  # to the baseline of the heading
     }
     figure.update_layout(
         title=title if style.titled else None,

@@ -25,7 +25,7 @@ class ViewData:
     kind: str
     spec: Mapping[str, Any]
     arrays: Mapping[str, Encoded]
-    #: Of its controls, titles and pictures: en, ja or ko.
+    #: The language of its controls, titles and pictures: en, ja or ko.
     language: str = "en"
     #: The live widget and the class name of its still picture, once a notebook shows the view; the model's answer to what is switched off.
     _live: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -59,7 +59,7 @@ class ViewData:
     def weights(self, stack: int = 0, layer: int = 0, drawn: int = 0) -> np.ndarray:
         """[head, query, key] of the layer with this index in the view, as a reader sees them: right to three decimals.
 
-        drawn: attention (0) or a quantity beside it, whose numbers are parts of the largest one (`spec["quantities"]`).
+        drawn: attention (0) or a quantity beside it, whose numbers are given as fractions of the largest one (`spec["quantities"]`).
         """
         record = self.spec["stacks"][stack]["layers"][layer]
         name = record["weights"] if drawn == 0 else record["also"][drawn - 1]

@@ -13,15 +13,15 @@ import numpy as np
 LONG = 256
 #: Up to this many keys every weight has its second byte: such a page is small anyway.
 SHORT = 64
-#: Three decimals; and what the second byte is good for, where the numbers beside a weight must agree with it.
+#: The largest error of a weight: right to three decimals; or about the best of two bytes, where the numbers beside it must agree with it.
 NEAR_ENOUGH, NEAREST = 0.0005, 0.00002
-#: What stands for minus infinity in a bias: JavaScript's drawing has no use for the real one.
+#: Written for minus infinity in a bias: the drawing code cannot use an infinite number.
 LOWEST = -60_000.0
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """One array on its way to the front end: `data` is a zlib stream, the rest says how to read it."""
+    """One array for the front end: `data` is a zlib stream, the other fields say how to read it."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -30,7 +30,7 @@ class Encoded:
     fine_from: int | None = None
 
     def header(self) -> dict[str, Any]:
-        """What stands beside `data`, ready for JSON."""
+        """Everything but `data`, ready for JSON."""
         header: dict[str, Any] = {"dtype": self.dtype, "shape": list(self.shape)}
         if self.levels is not None:
             header["levels"] = self.levels
@@ -68,7 +68,7 @@ def encode_weights(weights: np.ndarray, *, levels: int | None = None, near: floa
     weights: [head, query, key], between 0 and 1 (nan, a fully masked row, becomes 0). The first byte alone is within 0.005 of
     the true weight; weights whose first byte could be `near` off carry a second one. `near` is 0.0005, so that every weight is right to
     three decimals, and 0.00002 for short texts.
-    Head by head, so that no copy of the whole is made.
+    Heads are encoded one by one, so that the whole array is not copied.
 
     >>> encode_weights(np.array([[[0.25, 0.75], [1.0, 0.0]]])).decode().round(3)
     array([[[0.25, 0.75],
@@ -120,7 +120,7 @@ def encode_mask(mask: np.ndarray) -> Encoded:
 
 
 def encode_fractions(fractions: np.ndarray) -> Encoded:
-    """Numbers from 0 to 1 as 16 bits, the high bytes before the low ones: right to 0.000008, and smaller than in turn.
+    """Numbers from 0 to 1 as 16 bits, the high bytes before the low ones: right to 0.000008. So ordered, they compress better.
 
     >>> encode_fractions(np.array([0.0, 0.5, 1.0])).decode()
     array([    0., 32768., 65535.], dtype=float32)

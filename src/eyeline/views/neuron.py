@@ -15,7 +15,7 @@ from eyeline.views.options import NeuronViewOptions
 from eyeline.views.spec import is_word, lay_out
 from eyeline.views.view import View
 
-#: Signed numbers travel in 65,535 steps from −1 to 1, of which none is exactly 0.
+#: Signed numbers are stored in 65,535 steps from −1 to 1, none of which is exactly 0: smaller ones count as 0.
 NOTHING = 2 / 65535
 
 

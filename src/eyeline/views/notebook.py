@@ -18,7 +18,7 @@ from eyeline.views.pictures.still import still
 from eyeline.words import Words
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
-#: A page beyond this is not put into a notebook file: the still picture stands in for it.
+#: The most bytes of a page in a notebook file; a larger page is replaced by the still picture.
 LARGEST_FRAME = 8_000_000
 
 #: JupyterLab's outputs are siblings: the one after the picture is shown while a live view is in it, which marks itself by this attribute.
@@ -106,7 +106,7 @@ def show(view: ViewData) -> None:
 
 
 def mimebundle(view: ViewData) -> dict[str, Any]:
-    """Everything a host may choose from: the widget where anywidget is installed, else the page in a frame; and the picture."""
+    """The forms of the view that a notebook may show: the widget where anywidget is installed, else a page in a frame; and the picture."""
     if has_anywidget():
         return {WIDGET: widget_data(view), "text/html": picture(view), "text/plain": repr(view)}
     if sum(len(array.data) for array in view.arrays.values()) * 4 / 3 > LARGEST_FRAME:
@@ -119,7 +119,7 @@ def mimebundle(view: ViewData) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class EmbeddedPage:
-    """A page in a frame, as the output of a cell. Programs that take no scripts from strangers show the picture in its place."""
+    """A page in a frame, as the output of a cell. Programs that run no untrusted scripts show the picture instead."""
 
     html: str
     picture: str
@@ -154,5 +154,5 @@ def picture(view: ViewData) -> str:
 
 
 def still_class(view: ViewData) -> str:
-    """What ties the picture to its widget, once a view."""
+    """The class name that connects the still picture with its widget; created once for each view."""
     return str(view._live.setdefault("still", f"eyeline-still-{secrets.token_hex(6)}"))

@@ -1,4 +1,4 @@
-"""The options of each view, as types: what `head_view(trace, theme="dark")` may say. The state's keys are those of state_schema.json."""
+"""The options of each view, as types: the keywords of `head_view(trace, theme="dark")`. The state's keys are those of state_schema.json."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ReadingOptions(EveryViewOptions, total=False):
     rescale: bool
 
 
-#: `as` is a word of Python's own, which a class cannot have as a field.
+#: `as` is a keyword of Python, so it cannot be a field of a class.
 Shape = TypedDict("Shape", {"as": Literal["lines", "heatmap"]}, total=False)
 
 
@@ -76,7 +76,7 @@ class NeuronViewOptions(ReadingOptions, total=False):
 
 
 class PointOptions(TypedDict, total=False):
-    """What only a space has."""
+    """Options that only a space has."""
 
     colour_points: Literal["kind", "position", "position5", "token", "tag", "text", "norm"]
     links: Literal["chosen", "best", "top", "none"]

@@ -34,7 +34,7 @@ STYLE = """
 :root[data-theme=dark] { color-scheme: dark; --ground: #0f1115; --ink: #e6e8ec }
 body { margin: 0; padding: 16px; background: var(--ground); color: var(--ink); font: 14px system-ui, sans-serif }
 """
-NO_SCRIPT = "This page draws attention with JavaScript, which is switched off here. It asks the network for nothing."
+NO_SCRIPT = "This page draws attention with JavaScript, which is switched off here. It loads nothing from the network."
 
 
 def page(view: ViewData) -> str:
@@ -63,7 +63,7 @@ def save(view: ViewData, path: str | Path, language: str | None = None) -> None:
 
 
 def chunks(view: ViewData, language: str) -> Iterator[bytes]:
-    """The page in pieces, one array at a time, so that a long text is never held twice. Its code has the English words already."""
+    """The page in pieces, one array at a time, so that large arrays are not copied. The page's code has the English labels already."""
     title = html.escape(printable(f"{view.spec['model']} · {view.kind} view · eyeline"))
     theme = html.escape(str(view.spec["state"].get("theme", "system")))
     yield (
@@ -78,7 +78,7 @@ def chunks(view: ViewData, language: str) -> Iterator[bytes]:
 
 
 def data_chunks(view: ViewData, language: str) -> Iterator[bytes]:
-    """The view as JSON that can stand in a script, in pieces; with the words of the page, where it is not English."""
+    """The view as JSON that is safe inside a script, in pieces; with the labels of the page, where its language is not English."""
     labels = "" if language == "en" else f'"labels":{inert(Words(language).part("view"))},'
     yield f'{{"kind":{inert(view.kind)},{labels}"spec":{inert(view.spec)},"arrays":{{'.encode()
     for number, (name, array) in enumerate(view.arrays.items()):
@@ -90,7 +90,7 @@ def data_chunks(view: ViewData, language: str) -> Iterator[bytes]:
 
 
 def frame(page: str) -> str:
-    """A page inside another, where it can touch nothing around it."""
+    """A page in a sandboxed frame, where its scripts cannot reach the page around it."""
     return (
         '<iframe sandbox="allow-scripts allow-downloads allow-popups" style="width:100%;height:720px;border:0" '
         f'srcdoc="{html.escape(page)}"></iframe>'
@@ -98,7 +98,7 @@ def frame(page: str) -> str:
 
 
 def inert(value: Any) -> str:
-    """JSON that can stand inside a script element whatever the tokens are.
+    """JSON that is safe inside a script element, whatever the tokens are.
 
     >>> inert("</script><!--")
     '"\\\\u003c/script>\\\\u003c!--"'

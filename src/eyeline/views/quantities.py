@@ -12,13 +12,13 @@ from eyeline.capture.trace import Trace
 from eyeline.errors import TraceError
 from eyeline.views.encode import Encoded, encode_fractions, encode_weights
 
-#: How far rows may sum from 1 and still be shares: then a number is shown as it is, not as a part of the largest.
+#: The largest difference of a row's sum from 1 at which the numbers count as shares: shares are not divided by the largest number.
 SHARES_WITHIN = 0.01
 
 
 def quantity_record(trace: Trace) -> dict[str, Any]:
-    """What the front end must know of a quantity: method, name, whether it has a sign, what 1 stands for in its arrays, and whether it
-    tells heads and layers apart."""
+    """What the front end must know of a quantity: method, name, whether it has a sign, which number its arrays store as 1, and whether
+    it differs between heads and between layers."""
     quantity = trace.quantity
     if quantity is None:
         shape = {"by_head": True, "by_layer": True}
@@ -47,13 +47,13 @@ def encode_quantity(array: np.ndarray, record: dict[str, Any]) -> Encoded:
 
 
 def decode_quantity(encoded: Encoded, record: dict[str, Any]) -> np.ndarray:
-    """The parts of the largest that a reader sees: [head, query, key]"""
+    """The fractions of the largest number that a reader sees: [head, query, key]"""
     decoded = encoded.decode()
     return decoded / 65535 * 2 - 1 if record["signed"] else decoded
 
 
 def check_also(trace: Trace, also: Sequence[Trace]) -> None:
-    """Quantities of another text or of attention itself are refused, with the difference."""
+    """Refuse quantities of another text, and traces of attention itself; the error says what differs."""
     for other in also:
         if not isinstance(other, Trace) or other.quantity is None:
             kind = type(other).__name__ if not isinstance(other, Trace) else "a trace of attention"

@@ -23,16 +23,16 @@ from eyeline.views.state import checked
 from eyeline.views.view import View
 from eyeline.words import Words
 
-#: Whole maps come along as long as all arrays together stay below this many bytes, which is a page of 30 MB.
+#: Whole attention maps are included as long as all arrays together have fewer bytes than this, which is a page of 30 MB.
 ROOM = 21_000_000
-#: So much of the square is left free around the points.
+#: The share of the square that is left free on each side of the points.
 MARGIN = 0.04
 #: The facts of a head that the pictures show.
 SHOWN = (
     *HELD_OUT, *IN_PICTURE, "top1_full", "top5_full", "kl", "entropy", "scale", "correlation_before", "correlation_after",
 )  # fmt: skip
 
-#: Texts with their parts of speech, in the order in which they were first met, and their places.
+#: Each text with its parts of speech → its index in the view's list.
 Texts = dict[tuple[TokenizedText, tuple[str, ...]], int]
 #: The lowest and the highest coordinate in each direction: [dims] both.
 Frame = tuple[np.ndarray, np.ndarray]
@@ -114,7 +114,7 @@ def space_view(
 
 
 def check_comparable(space: Space, other: Space, names: list[str]) -> None:
-    """Two spaces can stand side by side when their sentences are the same ones."""
+    """Refuse two spaces that do not have the same sentences: they cannot be shown side by side."""
     if not names:
         raise TraceError(
             f"{space.model} has {', '.join(space.stacks)} attention, {other.model} has {', '.join(other.stacks)}: none in common."
@@ -141,7 +141,7 @@ def check_pairs(space: Space, names: list[str], given: PairsGiven) -> None:
 
 
 def with_shown_facts(stack: SpaceStack, held_out: str) -> SpaceStack:
-    """The stack with the fidelity that a reader is shown alone: on unseen text, of the picture as it is, or none."""
+    """The stack with only the fidelity that a reader is shown: on unseen text, of the picture as it is, or none."""
     shown = shown_columns(stack.facts)
     facts = {name: values for name, values in stack.facts.items() if name not in (*HELD_OUT, *IN_PICTURE)}
     for name, column in zip(IN_PICTURE if held_out == "picture" else shown, shown, strict=True):
@@ -160,7 +160,7 @@ def in_common(stacks: list[SpaceStack]) -> tuple[list[int], list[int]]:
 
 
 def frame_of(space: Space, stack: str) -> Frame | None:
-    """The corners around all points of a stack, where all heads and layers stand on the same axes; None where each head has its own."""
+    """The corners around all points of a stack, where all heads and layers share their axes; None where each head has its own."""
     if space.of != "shared":
         return None
     sides = [side for side in (space.stacks[stack].queries, space.stacks[stack].keys) if side is not None]
@@ -214,7 +214,7 @@ def layer_record(
 
 
 def joined(queries: np.ndarray | None, keys: np.ndarray, at: int, heads: list[int]) -> np.ndarray:
-    """Queries, then keys, of the heads chosen; keys alone where there are no queries."""
+    """Queries, then keys, of the chosen heads; keys alone where there are no queries."""
     sides = [keys[at, heads]] if queries is None else [queries[at, heads], keys[at, heads]]
     return np.nan_to_num(np.concatenate(sides, axis=1).astype(np.float32))
 
@@ -238,26 +238,26 @@ def framed(points: np.ndarray, frame: Frame | None = None) -> np.ndarray:
 def add_maps(
     spaces: list[Space], records: list[dict[str, Any]], shared: dict[str, tuple[list[int], list[int]]], arrays: dict[str, Encoded]
 ) -> None:
-    """Every weight of every text, where that fits the page; otherwise the views make do with each query's strongest keys."""
+    """Add every weight of every text, where that fits the page; otherwise the view has only the strongest keys of each query."""
     room = ROOM - sum(len(array.data) for array in arrays.values())
     encoded: dict[str, Encoded] = {}
-    for number_, space in enumerate(spaces):
-        for record in records[number_]["stacks"]:
+    for space_index, space in enumerate(spaces):
+        for record in records[space_index]["stacks"]:
             stack = space.stacks[record["name"]]
             if stack.maps is None:
                 continue
             layers, heads = shared[record["name"]]
             columns = [stack.heads.index(head) for head in heads]
             for layer in layers:
-                name = f"{number_}.{record['name']}.{layer}.maps"
+                name = f"{space_index}.{record['name']}.{layer}.maps"
                 encoded[name] = encode_steps(stack.maps[stack.layers.index(layer), columns])
                 if sum(len(array.data) for array in encoded.values()) > room:
                     return
     arrays.update(encoded)
-    for number_, space in enumerate(spaces):
-        for record in records[number_]["stacks"]:
+    for space_index, space in enumerate(spaces):
+        for record in records[space_index]["stacks"]:
             for layer in record["layers"] if space.stacks[record["name"]].maps is not None else ():
-                layer["maps"] = f"{number_}.{record['name']}.{layer['layer']}.maps"
+                layer["maps"] = f"{space_index}.{record['name']}.{layer['layer']}.maps"
 
 
 def encode_steps(steps: np.ndarray) -> Encoded:
@@ -267,7 +267,7 @@ def encode_steps(steps: np.ndarray) -> Encoded:
 
 
 def text_indices(tokens: SpaceTokens, texts: Texts) -> list[int]:
-    """Where the texts stand in the view's list; those that are new are put there."""
+    """The indices of the texts in the view's list; new texts are added to it."""
     tags = tokens.tags or ((),) * len(tokens.texts)
     return [texts.setdefault(pair, len(texts)) for pair in zip(tokens.texts, tags, strict=True)]
 
@@ -281,17 +281,17 @@ def grid_record(name: str, record: dict[str, Any], layers: list[int], heads: lis
 def opened(grid: dict[str, Any], shared: tuple[list[int], list[int]], layer: int | None, head: int | None) -> dict[str, Any]:
     """The state's `layer`, `heads` and `opened`, from the numbers of a layer and a head."""
     begins: dict[str, Any] = {}
-    for key, wanted, have in (("layer", layer, shared[0]), ("heads", head, shared[1])):
-        if wanted is None:
+    for key, requested, available in (("layer", layer, shared[0]), ("heads", head, shared[1])):
+        if requested is None:
             continue
-        if wanted not in have:
+        if requested not in available:
             what = "Layer" if key == "layer" else "Head"
-            raise TraceError(f"{what} {wanted} is not in this view.", f"It has {', '.join(map(str, have))}.")
-        position = have.index(wanted)
+            raise TraceError(f"{what} {requested} is not in this view.", f"It has {', '.join(map(str, available))}.")
+        position = available.index(requested)
         begins[key] = position if key == "layer" else [position]
     return {**begins, "opened": layer is not None and head is not None} if begins else {}
 
 
 def number(value: Any) -> float | None:
-    """A number as JSON has it: six digits, nothing in place of nan."""
+    """A number for JSON: six digits; None for nan."""
     return float(f"{float(value):.6g}") if np.isfinite(value) else None

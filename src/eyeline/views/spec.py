@@ -101,12 +101,12 @@ def lay_out(
 
 
 def chosen_layers(stack: Stack, layers: Sequence[int] | None) -> list[int]:
-    """Positions in the stack of the layers asked for (all: None); unequal depths keep those they have."""
+    """The indices of these layers in the stack (None: all layers); a layer that the stack does not have is ignored."""
     return [index for index, layer in enumerate(stack.layers) if layers is None or layer in layers]
 
 
 def position(stack: Stack, chosen: Sequence[int], start: int | None, heads: Iterable[int] | int | None) -> dict[str, Any]:
-    """The state's `layer` and `heads`, checked against what the stack holds; one head may stand without a list."""
+    """The state's `layer` and `heads`, checked against what the stack holds; a single head may be given without a list."""
     numbers = [stack.layers[index] for index in chosen]
     if start is not None and start not in numbers:
         raise TraceError(f"Layer {start} is not in this view.", f"The {stack.name} has layers {', '.join(map(str, numbers))}.")

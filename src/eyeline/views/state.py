@@ -111,7 +111,7 @@ def indices(key: str, value: Any, what: str, spec: Mapping[str, Any], state: Map
 
 
 def counted(what: str, spec: Mapping[str, Any], state: Mapping[str, Any]) -> int:
-    """How many there are of what an index counts, in the stack and layer that the state shows."""
+    """The number of `what` (heads, tokens …) in the stack and layer that the state shows."""
     if what == "stacks":
         return len(spec["stacks"])
     if what == "quantities":

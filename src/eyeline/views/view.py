@@ -52,5 +52,5 @@ class View(ViewData):
         show(self)
 
     def _display_(self) -> Any:
-        """marimo asks for this."""
+        """Called by marimo."""
         return self.widget()

@@ -151,7 +151,7 @@ def test_models_that_have_nothing_in_common_are_refused(eyeline, corpus, tmp_pat
 
 def test_the_help_says_what_happens_unless_told(eyeline):  # noqa: F811
     message = " ".join(eyeline("space", "--help").stdout.replace("│", " ").split())
-    assert "fitted; of values and shared pca" in message
+    assert "fitted; for values and shared pca" in message
     assert "lifted for fitted and freed, ring for shared" in message
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-#: A text is written as it is up to so many characters of address, compressed up to PACKED, and left out above.
+#: The most characters of an address that the texts may take: as they are, then compressed. Longer texts are left out.
 WRITTEN, PACKED = 300, 1500
 #: The most bytes that an address may hold, after decompression.
 LARGEST = 20_000

@@ -14,9 +14,9 @@ Value = TypeVar("Value")
 
 
 class Cache:
-    """Values by key. A key holds everything that the value depends on, so nobody gets what another visitor asked for.
+    """Values by key. A key holds everything that the value depends on, so nobody gets the value of another request.
 
-    Whoever wants a value that is being computed waits for it; others do not.
+    A thread that requests a value that is being computed waits for it; requests for other keys do not wait.
 
     >>> cache = Cache(room=10)
     >>> [cache.get(key, lambda: key * 6, len) for key in "aba"]

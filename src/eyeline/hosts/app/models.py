@@ -29,11 +29,11 @@ HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 #: Opened models kept, forward passes at a time, bytes of traces and of drawn views kept.
 OPEN, AT_ONCE, TRACES, VIEWS = 3, max(1, min(4, os.cpu_count() or 1)), 128_000_000, 64_000_000
 _MODELS, _TRACES, _VIEWS, _SLOTS = Cache(OPEN), Cache(TRACES), Cache(VIEWS), threading.BoundedSemaphore(AT_ONCE)
-#: Seconds after which embedded models are looked for again: someone may install one while the app runs.
+#: Seconds after which the app looks again for embedded models: someone may install one while it runs.
 LOOK_AGAIN = 10
-#: What draws the picture of the first page: importing it takes longer than a forward pass.
+#: Modules that draw the picture of the first page: importing them takes longer than a forward pass.
 DRAWING = ("igraph", "matplotlib.backends.backend_agg", "matplotlib.figure", "matplotlib.font_manager")
-#: Answers while something is switched off: so many are kept.
+#: Answers of models with parts switched off; the cache keeps 1,000 of them.
 _ANSWERS = Cache(1000)
 
 
@@ -59,7 +59,7 @@ def model_source(name: str, settings: Settings) -> str:
     if not HUB_ID.fullmatch(name) or ".." in name:
         raise ModelError(f"No model here is named {name[:80]!r}.", f"Choices: {', '.join(known)}.")
     if not settings.allow_hub:
-        raise ModelError(f"{name} would come from the hub, which this app does not ask.", "Start it with --allow-hub.")
+        raise ModelError(f"{name} is not here, and this app does not download models from the hub.", "Start it with --allow-hub.")
     if Path(name).exists():
         raise ModelError(f"{name} is also a folder beside the app.", "Put it into the workspace's models folder.")
     return name
@@ -88,7 +88,7 @@ def opened_model(model: Model | str) -> Model:
 def warm_up(source: str) -> None:
     """Open the app's own model, and import what pages need, before the first visitor comes.
 
-    Here in one thread: transformers imports its parts when they are first used, and two threads that do so at once get in each other's way.
+    In one thread, because transformers imports its parts when they are first used, and two threads that do this at once disturb each other.
     """
     importlib.import_module("eyeline.analyses.corpus.run")
     for name in DRAWING:
@@ -103,7 +103,7 @@ def model_named(name: str) -> Model:
 
 
 def declared_by(name: str) -> Declared | None:
-    """What a model that can be chosen declares, before it is opened; None where that is not known."""
+    """What the config of a model declares, without opening the model; None where that is not known."""
     return declared(model_source(name, current()))
 
 
@@ -158,7 +158,7 @@ def answer_of(name: str, trace: Trace, off: str) -> dict[str, Any]:
 
 
 def effects_of(name: str, trace: Trace) -> list[LayerEffects]:
-    """What the answer to the text of a trace becomes without each head alone."""
+    """The answer to the text of a trace when each head alone is switched off."""
     model = model_named(name)
 
     def compute() -> list[LayerEffects]:

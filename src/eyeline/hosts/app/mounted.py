@@ -1,4 +1,4 @@
-"""The front end inside Streamlit: its code is sent once a visit, a view as bytes, and what the reader does comes back as state."""
+"""The front end inside Streamlit: its code is sent once a visit, a view as bytes, and the state that the reader sets comes back."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def _bring() -> Callable[..., Any]:
 
 
 def note_click(target: str) -> None:
-    """From a callback: the visitor has just chosen something whose answer stands in the container with this key."""
+    """Call this from a callback when the visitor has chosen something whose result is drawn in the container with this key."""
     st.session_state[f"brought-{target}"] = time.time_ns() // 1_000_000
 
 
 def bring_answer(target: str) -> None:
-    """Scroll to the container with this key, once for each click: call it before what takes long is drawn."""
+    """Scroll to the container with this key, once for each click. Call it before the slow parts of the page are drawn."""
     click = st.session_state.get(f"brought-{target}")
     if click is not None:
         _bring()(data={"target": target, "click": click}, key=f"eyeline-bring-{target}", height=1)
@@ -62,14 +62,14 @@ def _seen() -> Callable[..., Any]:
 
 
 def is_seen(what: str, key: str) -> bool:
-    """Whether the visitor has come to this part of the page since it shows `what`. Call it in a fragment: it is drawn again then."""
+    """Whether the visitor has scrolled to this part of the page since it shows `what`. Call it in a fragment, which then runs again."""
     seen = str((st.session_state.get(key) or {}).get("seen") or "").split(" ")[0] == what
     _seen()(data={"what": what, "drawn": seen}, key=key, height=1, on_seen_change=lambda: None)
     return seen
 
 
 def front(language: str, visitor: str) -> None:
-    """The front end's core, the page's language, and the cookie that gives visitors their own runs again. Shows nothing."""
+    """The front end's core, the page's language, and the cookie by which returning visitors get their own runs. Shows nothing."""
     st.session_state[SENT] = set()
     _front()(data={"language": language, "visitor": visitor}, key="eyeline-front", height=1)
 
@@ -97,7 +97,7 @@ def packed(view: View, labels: Mapping[str, str], answers: bool = False) -> byte
 
 
 def send_answer(data: bytes, answer: Mapping[str, Any], key: str) -> None:
-    """What the model answers to the state in which the reader has left a packed view."""
+    """Send the model's answer for the present state of a packed view."""
     length = int.from_bytes(data[:4], "little")
     digest = json.loads(data[4 : 4 + length])["digest"]
     # a list: in a dict Streamlit would look for tables, and import pandas for it while the first reader waits
@@ -105,7 +105,7 @@ def send_answer(data: bytes, answer: Mapping[str, Any], key: str) -> None:
 
 
 def show(data: bytes, key: str) -> dict[str, Any]:
-    """Mount a packed view; the state that its reader has left it in, {} before the reader did anything."""
+    """Mount a packed view. Returns the state that its reader has set; {} as long as the reader has changed nothing."""
     length = int.from_bytes(data[:4], "little")
     header = json.loads(data[4 : 4 + length])
     send_code(header["kind"])

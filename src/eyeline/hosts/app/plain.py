@@ -27,7 +27,7 @@ def escaped(text: str) -> str:
 
 
 def refuse(say: Say, key: str, error: EyelineError | str = "", /, **values: object) -> None:
-    """What went wrong, by the message of that key; below it the exact reason, and what to do about it on the page."""
+    """Show the error message of that key; below it the exact reason, with what to do about it in the app."""
     st.error(say(key, **values), icon=":material/error:")
     if error:
         reason = say.translated(error.for_app if isinstance(error, EyelineError) else error)

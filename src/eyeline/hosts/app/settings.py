@@ -10,7 +10,7 @@ from eyeline.models.embedded import default_model
 
 @dataclass(frozen=True)
 class Limits:
-    """What one visitor may ask for, so that all are served.
+    """Limits for each visitor, so that the app can serve all of them.
 
     characters, tokens   of a text to look at
     pasted               characters of a corpus pasted into the page
@@ -21,8 +21,8 @@ class Limits:
     jobs_each            analyses of one visitor that may wait or run
     runs_each            runs that one visitor may keep
     bytes_each           bytes of these runs
-    keep_days            after so many days a visitor's run is deleted
-    gone_minutes         an analysis ends when its visitor has had no page open for so long
+    keep_days            days after which a visitor's run is deleted
+    gone_minutes         minutes without an open page after which a visitor's analysis ends
     """
 
     characters: int = 4000
@@ -43,7 +43,7 @@ class Limits:
 class Settings:
     """workspace: the only folder that the app reads and writes. model: what pages begin with. allow_hub: visitors may name hub ids.
 
-    own_process: analyses run in a process of their own, so that pages stay quick meanwhile
+    own_process: analyses run in a process of their own, so that pages stay fast
     """
 
     workspace: Path = Path("eyeline-workspace")
@@ -57,7 +57,7 @@ _current: Settings | None = None
 
 
 def use(settings: Settings) -> None:
-    """From here on every page answers by these settings."""
+    """Set the settings that every page uses from now on."""
     global _current
     _current = settings
 

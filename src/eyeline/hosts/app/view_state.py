@@ -17,7 +17,7 @@ VIEWS: Mapping[str, Callable[..., View]] = {"head": head_view, "model": model_vi
 def with_state(view: View, state: Mapping[str, Any]) -> View:
     """The view, opened with every part of a state that it accepts; the rest is ignored.
 
-    A neuron view without a query opens at the one that tells most.
+    A neuron view without a query opens at the query with the strongest look at another word.
     """
     for key in sorted(state, key=("stack", "layer").__contains__, reverse=True):
         try:

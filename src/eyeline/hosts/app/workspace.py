@@ -13,7 +13,7 @@ from eyeline.errors import StorageError
 from eyeline.storage.names import is_plain_name
 
 MODELS, RUNS, SAMPLES = "models", "runs", "samples"
-#: What a run is called while it is written, and seconds after which nobody writes it any more.
+#: The name of a run's folder while it is written; seconds without a change after which such a folder counts as abandoned.
 HALF, LEFT = re.compile(r"\.\d{4}-\d{2}-\d{2}-[0-9a-f]{16}"), 600
 
 
@@ -21,7 +21,7 @@ HALF, LEFT = re.compile(r"\.\d{4}-\d{2}-\d{2}-[0-9a-f]{16}"), 600
 class Workspace:
     """`models/` holds model folders, `runs/` finished runs, `samples/` runs of the built-in sample, ready to be copied.
 
-    Names come from visitors: a name is one step down, never a way out.
+    Names come from visitors: a name leads to a folder directly below, never out of the workspace.
     """
 
     root: Path
@@ -64,12 +64,12 @@ class Workspace:
         return {path.name: path for path in self._folders(SAMPLES) if (path / FACTS_FILE).is_file()}
 
     def whole(self, folder: Path) -> bool:
-        """Whether all that lies in a folder lies in the workspace: links that lead out of it do not."""
+        """Whether no link in a folder leads out of the workspace."""
         root = self.root.resolve()
         return all(path.resolve().is_relative_to(root) for path in [folder, *folder.rglob("*")])
 
     def new_run(self) -> Path:
-        """A folder for a run, not yet made; its name cannot be guessed."""
+        """The path of a folder for a new run, not created yet; its name cannot be guessed."""
         return self.inside(RUNS, f"{time.strftime('%Y-%m-%d')}-{secrets.token_hex(8)}")
 
     def sweep(self) -> None:

@@ -26,9 +26,9 @@ def coreference(
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, created where it is missing.", show_default=False)],
     model: ModelName,
-    max_tokens: Annotated[int, typer.Option(help="Read documents in windows of so many tokens, cut between sentences.")] = 128,
+    max_tokens: Annotated[int, typer.Option(help="Tokens in a window: documents are read in windows, cut between sentences.")] = 128,
     first_window: Annotated[bool, typer.Option("--first-window", help="Only the first window of each document, as in the paper.")] = False,
-    limit: Annotated[int | None, typer.Option(help="So many documents, chosen at random.", show_default=False)] = None,
+    limit: Annotated[int | None, typer.Option(help="Use at most this many documents, chosen at random.", show_default=False)] = None,
     layers: Annotated[str | None, typer.Option(help="Layers to score, from 0, such as 0,5. All otherwise.")] = None,
     seed: Annotated[int, typer.Option(help="For the limit, and the halves of the held-out head.")] = 0,
     kind: Annotated[

@@ -37,7 +37,9 @@ def analyse(
     model: ModelName,
     only: Annotated[list[str] | None, typer.Option(help=f"Only this analysis; may be repeated: {', '.join(USUAL)}.")] = None,
     pairs: Annotated[bool, typer.Option("--pairs", help="Build segments of two parts, [CLS] A [SEP] B [SEP].")] = False,
-    limit: Annotated[int | None, typer.Option(help="So many documents (of pairs: segments), chosen at random.", show_default=False)] = None,
+    limit: Annotated[
+        int | None, typer.Option(help="Use at most this many documents (with --pairs: segments), chosen at random.", show_default=False)
+    ] = None,
     max_tokens: Annotated[
         int | None, typer.Option(help="Skip longer documents; with --pairs the length of a segment (128).", show_default=False)
     ] = None,

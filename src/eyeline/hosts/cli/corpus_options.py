@@ -24,23 +24,23 @@ Kind = Annotated[
     str | None,
     typer.Option(help="text, jsonl, conllu, csv, parquet, arrow or dataset, where the file's ending does not say.", show_default=False),
 ]
-Paragraphs = Annotated[str, typer.Option(help="Of a plain text: auto, blank (a blank line ends one) or line.")]
-Column = Annotated[str | None, typer.Option(help="Of a table, a dataset or JSON lines: the column of the text.", show_default=False)]
-PairColumn = Annotated[str | None, typer.Option(help="The column of the second text, for pairs.", show_default=False)]
-Split = Annotated[str | None, typer.Option(help="Of a dataset: train, test …", show_default=False)]
-EngineOption = Annotated[str, typer.Option("--engine", help="Where: local (this process), processes, or ray (many machines).")]
-Workers = Annotated[int | None, typer.Option(help="How many workers; as many as there is room for otherwise.", show_default=False)]
+Paragraphs = Annotated[str, typer.Option(help="For plain text, what ends a paragraph: blank (a blank line), line (each line), or auto.")]
+Column = Annotated[str | None, typer.Option(help="The column with the text, for tables, datasets and JSON lines.", show_default=False)]
+PairColumn = Annotated[str | None, typer.Option(help="The column with the second text, for pairs.", show_default=False)]
+Split = Annotated[str | None, typer.Option(help="The split of a dataset: train, test …", show_default=False)]
+EngineOption = Annotated[str, typer.Option("--engine", help="Where to compute: local (this process), processes, or ray (many machines).")]
+Workers = Annotated[int | None, typer.Option(help="How many workers; without it, as many as fit.", show_default=False)]
 Address = Annotated[
     str | None,
-    typer.Option(help="Of the Ray cluster: auto or host:port. Ray is started on this machine otherwise.", show_default=False),
+    typer.Option(help="The address of the Ray cluster: auto or host:port. Without it, Ray is started on this machine.", show_default=False),
 ]
 GpusPerWorker = Annotated[
-    float | None, typer.Option(help="Of a Ray cluster: 1, or a share such as 0.5. None otherwise.", show_default=False)
+    float | None, typer.Option(help="GPUs for each Ray worker: 1, or a share such as 0.5. Without it, none.", show_default=False)
 ]
 
 
 def chosen_engine(name: str, workers: int | None, address: str | None, gpus_per_worker: float | None) -> Engine | str:
-    """The engine that these options describe; one that cannot work is refused before anything is opened."""
+    """The engine that these options describe; one that cannot run here is refused before anything is opened."""
     engine = engine_of_options(name, workers, address, gpus_per_worker)
     if engine is None:
         return "local"
@@ -49,7 +49,7 @@ def chosen_engine(name: str, workers: int | None, address: str | None, gpus_per_
 
 
 def engine_of_options(name: str, workers: int | None, address: str | None, gpus_per_worker: float | None) -> Engine | None:
-    """The engine that these options describe; an option that it has no use for is refused."""
+    """The engine that these options describe; an option that this engine does not take is refused."""
     from eyeline.analyses.engines.choose import as_engine
     from eyeline.analyses.engines.engine import Processes
     from eyeline.analyses.engines.ray import Ray

@@ -1,4 +1,4 @@
-"""`eyeline syntax`: a treebank in, what single heads know of grammar out. `eyeline sample-treebank`: writes the built-in treebank."""
+"""`eyeline syntax`: how well single heads find relations of a treebank. `eyeline sample-treebank`: writes the built-in treebank."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from eyeline.hosts.cli.progress import progress_bars
 from eyeline.hosts.cli.terminal import console
 from eyeline.words import Words
 
-#: So many relations are printed; the rest is in the table.
+#: Relations that are printed; the rest is in the table.
 PRINTED = 16
 
 
@@ -31,7 +31,7 @@ def syntax(
         str, typer.Option(help="ud (subtypes cut but for nmod:poss, aux:pass …), stanford (its names, prep and pobj) or as-is.")
     ] = "ud",
     min_count: Annotated[int, typer.Option(help="Relations with fewer words get no row.")] = 100,
-    limit: Annotated[int | None, typer.Option(help="So many sentences, chosen at random.", show_default=False)] = None,
+    limit: Annotated[int | None, typer.Option(help="Use at most this many sentences, chosen at random.", show_default=False)] = None,
     max_tokens: Annotated[int, typer.Option(help="Drop sentences of more tokens.")] = 128,
     layers: Annotated[str | None, typer.Option(help="Layers to score, from 0, such as 0,5. All otherwise.")] = None,
     seed: Annotated[int, typer.Option(help="For the choice of sentences and the two halves.")] = 0,
@@ -81,8 +81,8 @@ def syntax(
     for row in list(table.rows())[:PRINTED]:
         head = str(HeadRef("", int(row["layer"]), int(row["head"])))
         baselines = (f"{row['baseline']:.1f} % ({row['offset']:+d})", f"{row['baseline_any']:.1f} % ({row['offset_any']:+d})")
-        apart = float(row["accuracy_held_out"])
-        shares = (f"{row['accuracy']:.1f} %", "–" if math.isnan(apart) else f"{apart:.1f} %", *baselines)
+        held_out = float(row["accuracy_held_out"])
+        shares = (f"{row['accuracy']:.1f} %", "–" if math.isnan(held_out) else f"{held_out:.1f} %", *baselines)
         printed.add_row(escape(str(row["relation"])), f"{row['count']:,}", head, Words().name("direction", str(row["direction"])), *shares)
     console.print(printed)
     console.print("[dim]baseline: the best of the paper's offsets; any offset: the best of all, the fair one for words far apart.[/dim]")

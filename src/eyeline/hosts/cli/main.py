@@ -64,8 +64,8 @@ app.add_typer(model_commands.app, name="models", rich_help_panel="Models")
 _show_traceback = False
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(requested: bool) -> None:
+    if requested:
         typer.echo(f"eyeline {__version__}")
         raise typer.Exit
 

@@ -1,4 +1,4 @@
-"""`eyeline models`: what is embedded, what is cached, and what a model can give."""
+"""`eyeline models`: embedded models, cached models, and what a model can give."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ ModelName = Annotated[
     str,
     typer.Option(help="An embedded model, a local folder, or a hub id.", default_factory=default_model, show_default=DEFAULTS[0]),
 ]
-#: The same for commands that are about the model's answer: the default has a head.
+#: The same for commands about the model's answer: their default has a head that answers.
 AnsweringModel = Annotated[str, typer.Option("--model", help="An embedded model, a local folder, or a hub id; one that answers.")]
 ANSWERING_DEFAULT = "e5-small-mlm"
-app = typer.Typer(cls=PlainGroup, help="Models at hand: list them, install an embedded one, see what one can give.")
+app = typer.Typer(cls=PlainGroup, help="Available models: list them, install an embedded one, see what one can give.")
 
 
 @app.callback(invoke_without_command=True)

@@ -12,7 +12,7 @@ from rich.table import Table
 from eyeline.hosts.cli.terminal import console
 from eyeline.words import Words
 
-#: No sentence has more words than a number of so many digits.
+#: The most digits of a word's index; a longer number is taken as a word.
 LONGEST_INDEX = 9
 
 
@@ -41,7 +41,7 @@ def parse(
         check_kind(output.suffix.removeprefix(".").lower(), str(output))
 
     parsed = open_probe(run, probe, model=model).parse(text)
-    table = Table("word", "governor", "probability", "heads that spoke most for it")
+    table = Table("word", "governor", "probability", "heads that count most for it")
     for row in parsed.table().rows():
         cells = (row["word"], row["governor"], f"{100 * float(row['probability']):.1f} %", row["heads"])
         table.add_row(*(escape(str(cell)) for cell in cells))

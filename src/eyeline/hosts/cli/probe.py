@@ -29,12 +29,14 @@ def probe(
         Path | None,
         typer.Option(help="Word vectors: a folder or GloVe's text file. Without them: the model's own embeddings.", show_default=False),
     ] = None,
-    limit: Annotated[int | None, typer.Option(help="So many training sentences, chosen at random.", show_default=False)] = None,
+    limit: Annotated[
+        int | None, typer.Option(help="Use at most this many training sentences, chosen at random.", show_default=False)
+    ] = None,
     max_tokens: Annotated[int, typer.Option(help="Longer sentences are left out and counted.")] = 128,
     layers: Annotated[str | None, typer.Option(help="Only the heads of these layers, from 0, such as 0,5.")] = None,
-    seeds: Annotated[int, typer.Option(help="Train each probe so many times; the tables give the mean.")] = 3,
+    seeds: Annotated[int, typer.Option(help="How many times each probe is trained; the tables give the mean.")] = 3,
     epochs: Annotated[
-        int, typer.Option(help="Each training sentence is seen so often at most; training ends where it no longer helps.")
+        int, typer.Option(help="The most passes over the training sentences; training ends earlier where it no longer helps.")
     ] = 100,
     seed: Annotated[int, typer.Option(help="For everything that is drawn at random.")] = 0,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at a sentence that is no tree, instead of skipping it.")] = False,

@@ -44,7 +44,7 @@ def progress_bars() -> Iterator[ReportProgress]:
 
 @contextmanager
 def resumable(output: Path) -> Iterator[None]:
-    """Around a run that keeps what it has measured: where it is stopped, the message says how to go on."""
+    """Wrap a run that saves its partial results: where it is stopped, the message says how to resume it."""
     try:
         yield
     except StopRequestedError:

@@ -29,7 +29,7 @@ PAGE, COMPARE_PAGE = (PAGES[kind] for kind in ("space", "compare"))
 
 Output = Annotated[Path, typer.Option("-o", "--output", help="The run's folder, created where it is missing.", show_default=False)]
 Layers = Annotated[str | None, typer.Option(help="Layers, from 0, such as 0,5. All otherwise.")]
-Limit = Annotated[int | None, typer.Option(help="So many documents, chosen at random.", show_default=False)]
+Limit = Annotated[int | None, typer.Option(help="Use at most this many documents, chosen at random.", show_default=False)]
 MaxTokens = Annotated[int | None, typer.Option(help="Skip longer documents.", show_default=False)]
 Seed = Annotated[int, typer.Option(help="For everything that is drawn at random.")]
 Pictures = Annotated[
@@ -48,19 +48,19 @@ def space(
     of: Annotated[str, typer.Option(help="queries-keys, values or shared.")] = "queries-keys",
     shared: Annotated[bool, typer.Option("--shared", help="One space for all heads and layers, as --of shared.")] = False,
     project: Annotated[
-        str | None, typer.Option(help="fitted, freed, pca, umap or tsne.", show_default="fitted; of values and shared pca")
+        str | None, typer.Option(help="fitted, freed, pca, umap or tsne.", show_default="fitted; for values and shared pca")
     ] = None,
     gauge: Annotated[
         str | None,
         typer.Option(
-            help="attentionviz, searched, lifted or none; of shared also ring.",
+            help="attentionviz, searched, lifted or none; with --of shared also ring.",
             show_default="lifted for fitted and freed, ring for shared, else attentionviz",
         ),
     ] = None,
     dims: Annotated[int, typer.Option(help="2 or 3 dimensions.")] = 2,
-    shared_scale: Annotated[bool, typer.Option("--shared-scale", help="Of attentionviz: one scale for all heads.")] = False,
-    distance: Annotated[str, typer.Option(help="Of searched: euclidean or cosine.")] = "euclidean",
-    correlate: Annotated[str, typer.Option(help="Of searched: full, or plane (distances in the PCA plane).")] = "full",
+    shared_scale: Annotated[bool, typer.Option("--shared-scale", help="For the gauge attentionviz: one scale for all heads.")] = False,
+    distance: Annotated[str, typer.Option(help="For the gauge searched: euclidean or cosine.")] = "euclidean",
+    correlate: Annotated[str, typer.Option(help="For the gauge searched: full, or plane (distances in the PCA plane).")] = "full",
     background: Annotated[
         bool | None,
         typer.Option(help="Fit together with the built-in paragraphs.", show_default="where the texts have fewer than 1,000 tokens"),
@@ -124,7 +124,7 @@ def space(
     check = facts.gauge_check
     if check is not None:
         checked = f"Attention recomputed from the gauged vectors is within {check.largest_difference:.0e} of the model's."
-        doubt = "" if check.holds else " [bold]That is much: is it computed in half precision?[/bold]"
+        doubt = "" if check.holds else " [bold]That is a large difference: is the model in half precision?[/bold]"
         console.print(f"{checked}{doubt}", highlight=False)
     print_gauges(result.gauges)
     counts = facts.counts
@@ -198,9 +198,10 @@ def compare(
     for name, reason in result.facts.left_out.items():
         console.print(f"[bold]Left out[/bold] {escape(name)}: {escape(reason)}", highlight=False)
     print_notices(result.facts.notices)
-    apart = summarise_divergence(result.table)
+    divergence = summarise_divergence(result.table)
     console.print(
-        f"Divergence between {result.facts.level}s, in nats: mean {apart.mean:.4f}, most {apart.largest:.4f} ({apart.head}).",
+        f"Divergence between {result.facts.level}s, in nats: mean {divergence.mean:.4f},"
+        f" most {divergence.largest:.4f} ({divergence.head}).",
         highlight=False,
     )
     if result.spaces is not None:
@@ -228,7 +229,7 @@ def _save_pictures(shown: Space, folder: Path, red: tuple[NamedPair, ...], langu
 
 def _summary(trust: FidelitySummary | None, held_out: str) -> str:
     if trust is None:
-        return "no fidelity to speak of: every head attends to all keys alike." if held_out else "no fidelity can be held out."
+        return "no fidelity: every head attends to all keys alike." if held_out else "no held-out fidelity can be measured."
     from eyeline.results.space.shown_fidelity import UNSEEN
 
     unseen = " on unseen text" if held_out in UNSEEN else ""

@@ -44,13 +44,13 @@ console = new_console()
 
 
 def print_notices(notices: Iterable[str]) -> None:
-    """What a reader of the numbers or of the picture must know, a line each."""
+    """Print the notices of a result, one a line."""
     for notice in notices:
         console.print(f"[bold]Note[/bold] {escape(notice)}", highlight=False, soft_wrap=True)
 
 
 def print_gauges(rows: Sequence[GaugeRow]) -> None:
-    """Every gauge beside none; nothing where none was tried."""
+    """The table that compares every gauge with none; nothing where no gauge was measured."""
     from eyeline.plots.space.gauges import COLUMNS, gauges_table
 
     if not rows:

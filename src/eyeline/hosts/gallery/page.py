@@ -23,7 +23,7 @@ GROUPS = {
     "previous": "near", "next": "near", "self": "near", "relation": "grammar", "antecedent": "reference", "punctuation": "special",
     "sep": "special", "cls": "special", "first": "special", "other": "words", "none": "none",
 }  # fmt: skip
-#: What stands in the cell of a role that has the same sign in every language.
+#: The text in the cell of a role, where it is the same in every language.
 SIGNS = {"sep": "SEP", "cls": "CLS", "none": "·"}
 
 

@@ -117,7 +117,7 @@ def _table(name: str, table: Table, words: Words) -> Iterator[str]:
 
 
 def _answer(run: Run, words: Words) -> str:
-    """What the model answers to the example, and how well it tells the two texts of a circuit apart."""
+    """The model's answer to the example; of a circuit, also the difference of logits on its two texts."""
     lines = []
     if isinstance(run.facts.options, CircuitOptions):
         options = run.facts.options
@@ -143,7 +143,7 @@ def _word_table(name: str, table: WordTable) -> Iterator[str]:
 
 
 def _notices(run: Run, words: Words) -> str:
-    """What was left out, and what else must be known of these numbers."""
+    """What was left out, and what else a reader of these numbers must know."""
     lines = [
         words("report.left_out.analysis", name=_analysis(name, words), reason=words.translated(reason))
         for name, reason in run.facts.left_out.items()
@@ -154,7 +154,7 @@ def _notices(run: Run, words: Words) -> str:
 
 
 def _analysis(name: str, words: Words) -> str:
-    """What the reader calls a result that is missing: the title of its figure or of its part of the report, else its name."""
+    """The title of a missing result: that of its figure, else of its part of the report, else its name."""
     return words.messages.get(f"figure.{name}.title") or words.messages.get(f"report.part.{name}") or name
 
 

@@ -29,7 +29,7 @@ TABLES: dict[str, dict[str, str]] = {
 
 
 def column_title(words: Words, column: str) -> str:
-    """What stands over a column of a printed table."""
+    """The title of a column of a printed table."""
     return words.messages.get(f"report.column.{column}") or words.name("mention", column)
 
 

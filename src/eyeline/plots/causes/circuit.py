@@ -65,7 +65,7 @@ def draw(run: Run, style: Style, stack: str) -> go.Figure:
 
 
 def _framed(figure: go.Figure, layout: CircuitLayout, run: Run, style: Style) -> go.Figure:
-    """The figure as large as its layout, so that a pixel of the one is a pixel of the other; a wider page stretches it."""
+    """Size the figure so that one unit of the layout is one pixel; a wider page stretches it."""
     every = [*layout.nodes.values(), *(point for path in layout.paths for point in path)]
     left, right = (end(x for x, _ in every) for end in (partial(min, default=0.0), partial(max, default=0.0)))
     top = max((y for _, y in every), default=0.0)

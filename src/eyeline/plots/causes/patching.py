@@ -14,7 +14,7 @@ from eyeline.plots.head_grid import grid_axes, head_grid
 from eyeline.plots.style import Style, colour_bar, finish, plain
 from eyeline.results.run import Run
 
-#: So many heads have a row of their own in the grid of heads and tokens.
+#: Rows of the grid of heads and tokens: the strongest heads.
 ROWS = 16
 
 

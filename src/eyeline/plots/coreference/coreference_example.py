@@ -24,7 +24,7 @@ SIDE = 24
 
 @dataclass(frozen=True)
 class _Word:
-    """Where a word stands: its middle, in characters; its line, from 0 downwards."""
+    """The position of a word: its middle, in characters; its line, from 0 downwards."""
 
     text: str
     middle: float
@@ -107,16 +107,16 @@ def lay_out(words: list[str]) -> list[_Word]:
     >>> [(word.middle, word.line) for word in lay_out(["The", "cat", "猫"])]
     [(1.5, 0), (5.5, 0), (9.0, 0)]
     """
-    placed: list[_Word] = []
+    positioned: list[_Word] = []
     column, line = 0, 0
     for word in words:
         text = word if _width(word) <= COLUMNS else word[: COLUMNS // 2 - 1] + "…"
         width = _width(text)
         if column and column + width > COLUMNS:
             column, line = 0, line + 1
-        placed.append(_Word(text, column + width / 2, line))
+        positioned.append(_Word(text, column + width / 2, line))
         column += width + 1
-    return placed
+    return positioned
 
 
 def _width(text: str) -> int:

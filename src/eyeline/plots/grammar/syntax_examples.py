@@ -114,7 +114,7 @@ def _traces(style: Style, row: dict[str, Cell], width: float, *, visible: bool) 
 def _attention(
     words: list[str], weights: np.ndarray, centres: np.ndarray, reach: float, colour: str, shared: dict[str, Any]
 ) -> list[go.Scatter]:
-    """The attention of the head: arcs in shades, and a point on each that says its weight."""
+    """The attention of the head: arcs in shades, and on each an invisible point whose hover text is the weight."""
     levels: list[tuple[list[float | None], list[float | None]]] = [([], []) for _ in range(SHADES)]
     tops: dict[str, list[Any]] = {"x": [], "y": [], "text": []}
     for i, j in np.argwhere(weights >= MIN_WEIGHT):

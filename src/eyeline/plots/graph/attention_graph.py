@@ -40,7 +40,7 @@ class AttentionGraph(DrawnGraph):
         return draw(self, "svg").decode()
 
     def _repr_png_(self) -> bytes:
-        """For notebooks of somebody else: JupyterLab shows no SVG in them."""
+        """For untrusted notebooks, in which JupyterLab shows no SVG."""
         return draw(self, "png", pixels=96)
 
 
@@ -62,7 +62,7 @@ def attention_graph(
     layout      "columns": queries left, keys right, width and opacity by weight. "values": each token where its value vector lies in
                 the plane of that head's first two principal components (the trace must hold values)
                 "umap": by UMAP of the same vectors. "learned": by a linear reducer trained to keep their distances
-    red         pairs of a query and a key drawn in red, everywhere they stand: "she → Mary", ("she", "Mary") or a list of these,
+    red         pairs of a query and a key drawn in red, everywhere they occur: "she → Mary", ("she", "Mary") or a list of these,
                 by word, piece or position
     words       between words instead of tokens
     threshold   weaker edges are left out, and always all but the 5,000 strongest; the heading says so
@@ -114,14 +114,14 @@ def title_of(model: str, head: HeadRef, text: Sized, unit: str, language: str = 
 
 
 def stack_of(trace: Trace, name: str) -> Stack:
-    """The stack of that name, or an error that lists those there are."""
+    """The stack of that name, or an error that lists the stacks of the trace."""
     if name not in trace.stacks:
         raise TraceError(f"{trace.model} has no {name} attention.", f"It has: {', '.join(trace.stacks)}.")
     return trace.stacks[name]
 
 
 def index_of_layer(stack: Stack, layer: int) -> int:
-    """Where the arrays of a stack hold this layer."""
+    """The index of this layer in the arrays of a stack."""
     if layer not in stack.layers:
         raise TraceError(f"Layer {layer} is not in this trace.", f"It has {', '.join(map(str, stack.layers))}.")
     return stack.layers.index(layer)

@@ -1,6 +1,6 @@
 """Drawing an attention graph: igraph lays it out and draws the edges, on a matplotlib page cut to the measured text.
 
-igraph can also draw with cairo, which pip cannot install on a machine without the system's libcairo; matplotlib comes whole.
+igraph can also draw with cairo, which needs the system library libcairo; pip can install matplotlib without system libraries.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ POINTS, ROW, GAP, EDGE = 9.0, 15.0, 5.0, 170.0  # in points, 1/72 inch
 MARGIN = 12.0
 PIXELS = 216  # of a .png, to the inch
 PLANE = 380.0
-#: How far aside of the line igraph puts the control points of two edges between the same tokens, in lengths of the line.
+#: Two edges between the same tokens are curves: the distance of their control points from the straight line, as a fraction of its length.
 CURVE = 0.25
 #: Weaker edges have no arrowhead; the radius of a token's dot in the plane, in points.
 FAINT_ARROW, DOT = 0.06, 2.5
@@ -94,12 +94,12 @@ def draw(graph: DrawnGraph, ending: str, pixels: int = PIXELS) -> bytes:
             axes.text(x, y, text, ha=align, va="center", fontsize=POINTS, color=colour, zorder=5, bbox=ground)
         picture = io.BytesIO()
         maker = {"svg": "Creator", "pdf": "Creator", "png": "Software"}[ending]
-        nameless = {"svg": {"Date": None}, "pdf": {"CreationDate": None, "ModDate": None}, "png": {}}[ending]
+        no_dates = {"svg": {"Date": None}, "pdf": {"CreationDate": None, "ModDate": None}, "png": {}}[ending]
         figure.savefig(
             picture,
             format=ending,
             dpi=pixels if ending == "png" else "figure",
-            metadata={**nameless, maker: "eyeline", "Title": printable(graph.heading)},
+            metadata={**no_dates, maker: "eyeline", "Title": printable(graph.heading)},
         )
     if ending != "svg":
         tell_missing([str(warning.message) for warning in seen])
@@ -120,10 +120,10 @@ class Measure:
 
 
 Label = tuple[float, float, str, str, str]
-Placed = tuple[np.ndarray, list[Label], tuple[float, float]]
+Layout = tuple[np.ndarray, list[Label], tuple[float, float]]
 
 
-def columns(graph: DrawnGraph, measure: Measure) -> Placed:
+def columns(graph: DrawnGraph, measure: Measure) -> Layout:
     """Queries left, keys right; the page is as wide as the longest tokens need."""
     queries, keys = [printable(t) for t in graph.query_tokens], [printable(t) for t in graph.key_tokens]
     left = MARGIN + max(map(measure, queries)) + GAP
@@ -139,8 +139,8 @@ def columns(graph: DrawnGraph, measure: Measure) -> Placed:
     return np.array(points), labels, (wide, high)
 
 
-def plane(graph: DrawnGraph, measure: Measure) -> Placed:
-    """Each token at its place in the value plane, its label beside it; the page leaves room for the longest."""
+def plane(graph: DrawnGraph, measure: Measure) -> Layout:
+    """Each token at its position in the value plane, its label beside it; the page is wide enough for the longest label."""
     tokens = [printable(t) for t in graph.query_tokens]
     coordinates = np.array(graph.positions)  # [token, 2]
     low, high = coordinates.min(axis=0), coordinates.max(axis=0)
@@ -164,7 +164,7 @@ def plane(graph: DrawnGraph, measure: Measure) -> Placed:
 
 
 def curves(graph: DrawnGraph, points: np.ndarray) -> np.ndarray:
-    """The points, and places along the curves that igraph draws where two tokens attend to each other: one to each side."""
+    """The points, and points on the two curves that igraph draws where two tokens attend to each other, one to each side."""
     drawn = {edge[:2] for edge in graph.edges()}
     ends = np.array([pair for pair in drawn if pair[0] < pair[1] and pair[::-1] in drawn], dtype=int).reshape(-1, 2)
     start, end = points[ends[:, 0]], points[ends[:, 1]]  # [pair, 2]
@@ -176,17 +176,17 @@ def curves(graph: DrawnGraph, points: np.ndarray) -> np.ndarray:
 
 
 def beside(points: np.ndarray, widths: list[float]) -> np.ndarray:
-    """Where each label goes: right of its point, or left, or a little higher or lower, whichever first covers no label before it."""
-    placed: list[tuple[float, float, float]] = []
+    """[token, (left, middle, right)]: labels beside their points, each in the first free position: right, left, lower or higher."""
+    boxes: list[tuple[float, float, float]] = []
     for (x, y), wide in zip(points.tolist(), widths, strict=True):
         starts = [x + GAP] + ([x - GAP - wide] if x - GAP - wide >= MARGIN else [])
         steps = [step * 0.75 * ROW for step in (0, 1, -1, 2, -2)]
         tries = [(start, y + step, start + wide) for step in steps for start in starts if y + step >= MARGIN + 2 * ROW]
         free = (
-            box for box in tries if all(box[2] < other[0] or other[2] < box[0] or abs(box[1] - other[1]) >= 0.75 * ROW for other in placed)
+            box for box in tries if all(box[2] < other[0] or other[2] < box[0] or abs(box[1] - other[1]) >= 0.75 * ROW for other in boxes)
         )
-        placed.append(next(free, tries[0]))
-    return np.array(placed)
+        boxes.append(next(free, tries[0]))
+    return np.array(boxes)
 
 
 def edges_of(graph: DrawnGraph, igraph: Any, n_points: int) -> Any:
@@ -239,7 +239,7 @@ def installed(fonts: tuple[str, ...]) -> list[str]:
 
 
 def tell_missing(messages: list[str]) -> None:
-    """One plain warning in place of matplotlib's, a line for each missing character."""
+    """One short warning that names the missing characters, in place of one of matplotlib's for each."""
     missing = sorted({chr(int(glyph[1])) for message in messages if (glyph := re.match(r"Glyph (\d+) .* missing", message))})
     if missing:
         warnings.warn(

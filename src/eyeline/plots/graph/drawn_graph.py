@@ -8,14 +8,14 @@ import numpy as np
 
 from eyeline.words import Words
 
-#: More edges than this are a blue cloud that takes minutes to draw; weaker ones than FAINTEST cannot be seen.
+#: The most edges that are drawn: more take minutes and cannot be told apart. Edges weaker than FAINTEST cannot be seen.
 MOST_EDGES, FAINTEST = 5000, 1e-6
 BLUE = "#2563eb"
 
 
 @dataclass(frozen=True)
 class DrawnGraph:
-    """What is drawn: weights [query, key] between two lists of tokens, the pairs in red, and for the value layout a point a token."""
+    """What is drawn: weights [query, key] between two lists of tokens, red pairs, and for the value layout a point for each token."""
 
     weights: np.ndarray
     query_tokens: tuple[str, ...]

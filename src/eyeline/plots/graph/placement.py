@@ -8,12 +8,12 @@ from eyeline.measures.space.project import NEIGHBOURS, project
 from eyeline.words import Words
 
 REDUCERS = ("umap", "learned")
-#: UMAP looks at no fewer neighbours than this.
+#: The least number of neighbours for UMAP.
 FEWEST_NEIGHBOURS = 3
 
 
 def reduced(values: np.ndarray, how: str, language: str = "en") -> tuple[np.ndarray, str]:
-    """values: [token, dim] → [token, 2], and the line that says what was done, in this language.
+    """values: [token, dim] → [token, 2], and a line for the heading that names the method, in this language.
 
     umap      UMAP of the value vectors (umap-learn), seed 0; of a short text with fewer neighbours than usual
     learned   the linear projection whose distances are nearest to those between the values, trained from the principal components on
@@ -33,15 +33,15 @@ def learned_plane(values: np.ndarray) -> np.ndarray:
     start = np.zeros((centred.shape[1], 2))
     start[:, : min(2, len(axes))] = axes[:2].T
     rows, columns = np.triu_indices(len(centred), 1)
-    apart = centred[rows] - centred[columns]  # [pair, dim]
-    wanted = np.linalg.norm(apart, axis=1)
+    differences = centred[rows] - centred[columns]  # [pair, dim]
+    distances = np.linalg.norm(differences, axis=1)
 
     def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
-        seen = apart @ flat.reshape(-1, 2)
-        lengths = np.linalg.norm(seen, axis=1)
-        error = lengths - wanted
-        slope = apart.T @ (seen * (2 * error / np.maximum(lengths, 1e-12))[:, None])
-        return float(error @ error), slope.ravel()
+        projected = differences @ flat.reshape(-1, 2)
+        lengths = np.linalg.norm(projected, axis=1)
+        error = lengths - distances
+        gradient = differences.T @ (projected * (2 * error / np.maximum(lengths, 1e-12))[:, None])
+        return float(error @ error), gradient.ravel()
 
     best = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 200}).x
     return np.asarray(centred @ best.reshape(-1, 2))

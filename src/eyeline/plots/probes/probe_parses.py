@@ -20,7 +20,7 @@ from eyeline.results.table import Cell
 
 #: Points of an arc; pixels of one sentence; characters at both ends of it.
 POINTS, PANEL, MARGIN = 25, 210, 3
-#: Arcs leave a word so far from its middle, so that the arrow that comes in has the middle for itself; in characters.
+#: The distance from the middle of a word at which arcs leave it, in characters: the middle is for the arrow that enters.
 ASIDE = 0.5
 
 

@@ -1,4 +1,4 @@
-"""The learning curve of each probe: what it finds in sentences held out of its training, after so many training sentences."""
+"""The learning curve of each probe: its accuracy on held-out sentences by the number of training sentences seen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a reader must know of trained probes, in sentences: what they were trained on, how ROOT is read, when training ended."""
+"""Notes on trained probes for the reader: what they were trained on, how ROOT is read, when training ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every gauge beside none as a table of words and numbers, for the page of a space and the report."""
+"""The table that compares every gauge with none, for the page of a space and the report."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ COLUMNS = ("gauge", "distance", "where", "before", "after", "worse")
 
 @dataclass(frozen=True)
 class WordTable:
-    """A table as it is read: its title, what it says, the titles of its columns, and its cells, row by row."""
+    """A table ready for display: its title, its explanation, the titles of its columns, and its cells, row by row."""
 
     title: str
     about: str

@@ -1,4 +1,4 @@
-"""Whether near means attends, head by head: in the projected picture, and in the vectors before."""
+"""How often the nearest key is the most attended one, head by head: in the picture, and in the vectors before projection."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from eyeline.results.table import Table
 
 
 def columns_of(table: Table) -> tuple[str, ...]:
-    """Nearest key and nearest five as a reader is shown them, and before projection: a grid for each."""
+    """The columns of the three grids: nearest key and nearest five as a reader is shown them, and nearest key before projection."""
     first, five, _ = shown_columns(table)
     return first, five, "top1_full"
 
@@ -53,7 +53,7 @@ def draw(run: Run, style: Style, stack: str) -> go.Figure:
 
 
 def _entropies(run: Run, style: Style) -> go.Figure:
-    """Values have no fidelity; what is known of each head is how broadly it looks."""
+    """Values have no fidelity, so the grid shows the entropy of each head."""
     bar = colour_bar(style.label("nats"))
     figure = go.Figure(head_grid(run.table("space"), "entropy", style, hover=f"%{{z:.2f}} {style.label('nats')}", colorbar=bar))
     figure.update_yaxes(title_text=style.label("layer"))

@@ -11,14 +11,14 @@ from eyeline.capture.trace import Trace
 from eyeline.errors import EyelineError, TraceError
 from eyeline.views.answer.switched_off import interventions_of
 
-#: Choices that are followed: what is not among so many has a probability below 1/200, which the page writes as <0.01.
+#: How many of the most probable choices are computed. A choice beyond them has a probability below 1/200, which the page writes as <0.01.
 FOLLOWED = 200
-#: The most probable choices that are sent, beside those of the answer before.
+#: How many of them are sent, beside the choices of the answer before.
 SENT = 10
 
 
 class AnswersAgain(Protocol):
-    """What a view needs of a model."""
+    """The methods of a model that a view needs."""
 
     name: str
 
@@ -63,7 +63,7 @@ def answer_without(model: AnswersAgain, trace: Trace, off: str) -> dict[str, Any
 
 
 def _with_the_same_choices(changed: Prediction, before: Prediction | None) -> Prediction:
-    """The first choices, and behind them those of the answer before, so that a reader sees what became of each."""
+    """The most probable choices, then those of the answer before, so that a reader sees how the probability of each has changed."""
     rows = before.choices if before is not None else ()
     known = [set(zip(choices.ids, choices.tokens, strict=True)) for choices in rows]
     return replace(

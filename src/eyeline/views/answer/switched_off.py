@@ -10,7 +10,7 @@ from eyeline.capture.interventions.records import Ablate, Intervention, KnockOut
 from eyeline.errors import TraceError
 from eyeline.heads import HeadRef
 
-#: More than this is not carried out: a link may be made up.
+#: The most interventions at once: a link may ask for any number.
 MOST = 500
 _EDGE = re.compile(r"(?P<heads>.*?) (?P<queries>\d+(?:,\d+)*)>(?P<keys>\d+(?:,\d+)*)")
 _SEVERAL = re.compile(r"(?P<first>.*H\d+)-(?P<last>\d{1,4})")

@@ -11,7 +11,7 @@ SWITCHES = ("hide_special", "hide_sink", "renormalise", "rescale")
 def caption_of(view: ViewData, language: str = "en") -> str:
     """What differs from the plain weights between all tokens; empty where nothing does.
 
-    Only what this kind of view knows is named: a neuron view has no words and no direction.
+    Only the options of this kind of view are named: a neuron view has no words and no direction.
     """
     words, state = Words(language), view.state
     parts: list[str] = []

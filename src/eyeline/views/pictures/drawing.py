@@ -55,7 +55,7 @@ def image(weights: np.ndarray, x: float, y: float, wide: float, high: float, *, 
 
 
 def png(weights: np.ndarray, *, dark: bool = False) -> bytes:
-    """White to dark blue (on a dark page: the ground to nearly white) by the square root of the weight, as a PNG with a palette."""
+    """White to dark blue (on a dark page: the background to nearly white) by the square root of the weight, as a PNG with a palette."""
     steps = np.clip(np.rint(np.sqrt(np.clip(weights, 0, 1)) * 255), 0, 255).astype(np.uint8)  # [row, column]
     low, high = ((15, 17, 21), (200, 218, 255)) if dark else ((255, 255, 255), (23, 37, 84))
     ramp = np.linspace(low, high, 256).round().astype(np.uint8)
@@ -122,7 +122,7 @@ def mixed(first: str, second: str, share: float) -> str:
 
 
 def legend(names: list[str], colours: list[str], x: float, y: float, wide: float) -> tuple[str, float]:
-    """A small square of each colour with its name, in as many rows as the width asks for, and how high they are."""
+    """A small square of each colour with its name, in as many rows as the width needs, and the height of these rows."""
     parts, start, top = [], x, y
     for name, colour in zip(names, colours, strict=True):
         needed = 16 + width(name) + 10
@@ -135,7 +135,7 @@ def legend(names: list[str], colours: list[str], x: float, y: float, wide: float
 
 
 def svg(wide: float, high: float, title: str, body: str, caption: str = "") -> str:
-    """The whole picture: its title above, and beneath, where there is something to say, how it was made."""
+    """The whole picture: its title above, and the caption, if any, below."""
     if caption:
         body += f'<text x="16" y="{round(high) + 14}" fill="{QUIET}">{escape(printable(caption))}</text>'
         high += 24
@@ -148,5 +148,5 @@ def svg(wide: float, high: float, title: str, body: str, caption: str = "") -> s
 
 
 def width(text: str) -> float:
-    """About how wide the text is, in pixels: East Asian characters and emoji take two places."""
+    """About how wide the text is, in pixels: East Asian characters and emoji take two columns."""
     return CHAR * sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in printable(text))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-#: Fainter than this cannot be told from the ground; fainter than the second, a line has no arrowhead.
+#: The opacity below which a line cannot be seen, and below which it has no arrowhead.
 FAINTEST, FAINT_ARROW = 2.5 / 255, 0.06
 #: Lines of one colour and nearly one opacity are one path.
 LEVELS = 24
@@ -52,8 +52,8 @@ def line_set(
 ) -> LineSet:
     """The lines that can be seen, weakest first.
 
-    weights         [map, query, key]; numbers with a sign are as strong as they are far from zero
-    most            the strongest so many are kept
+    weights         [map, query, key]; the strength of a number with a sign is its absolute value
+    most            how many lines are kept, the strongest
     rows, columns   the queries or keys that are shown alone; None: all
     floor           the least strength that is drawn, if more than what can be seen
     """

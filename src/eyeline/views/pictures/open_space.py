@@ -18,7 +18,7 @@ from eyeline.views.pictures.drawing import SIZE, width
 from eyeline.views.pictures.shown import text_of
 
 QUERY, KEY, LINE, RED = "#2563eb", "#ea580c", "#5b6472", "#d00000"
-#: Below this a line of the chosen point says nothing; so many points get their token written beside them.
+#: The least weight of a line of the chosen point; the most points that are labelled with their token.
 FAINT, MOST_LABELS = 0.01, 60
 
 

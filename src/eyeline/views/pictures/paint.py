@@ -1,6 +1,6 @@
-"""A still picture as PDF or PNG: its own SVG, painted on a matplotlib page, since pip alone can install that.
+"""A still picture as PDF or PNG: its SVG drawn with matplotlib, which pip can install without system libraries.
 
-Only what the still pictures are made of is known here: rectangles, text, straight paths and embedded pictures.
+Only the elements of the still pictures are supported: rectangles, text, paths and embedded pictures.
 """
 
 from __future__ import annotations

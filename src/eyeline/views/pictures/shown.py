@@ -37,10 +37,10 @@ class HeadMap:
 
 
 def shown(view: ViewData, layer: int, *, level: str | None = None, sink_layer: int | None = None) -> Shown:
-    """What the view's state leaves of the layer at this position: words or tokens, without those that are hidden.
+    """The part of the layer at this index that the view's state shows: words or tokens, without those that are hidden.
 
-    level        another than the state's
-    sink_layer   the layer whose most attended token is hidden, if another
+    level        token or word; None: that of the state
+    sink_layer   the index of the layer whose most attended token is hidden; None: this layer
     """
     state = view.state if level is None else {**view.state, "level": level}
     at = state.get("stack", 0)
@@ -85,7 +85,7 @@ def drawn_quantity(view: ViewData) -> Mapping[str, Any] | None:
 
 
 def quantity_title(quantity: Mapping[str, Any] | None, words: Words) -> str:
-    """The name of a quantity, with the answer that it is about, as it stands before the rest of a title; empty for attention."""
+    """The name of a quantity, with the answer that it is about, as the beginning of a title; empty for attention."""
     if quantity is None:
         return ""
     answer = quantity["answer"].strip()
@@ -124,7 +124,7 @@ def left_in(text: TokenizedText, state: Mapping[str, Any], side: int | None) -> 
 
 
 def heads_of(view: ViewData, count: int) -> list[int]:
-    """The heads switched on: all where the state does not say, none where it says none. A quantity without heads has one."""
+    """The heads switched on; all where the state has no `heads`. A quantity without heads counts as one head."""
     heads = view.state.get("heads")
     if count == 1 and heads:
         return [0]

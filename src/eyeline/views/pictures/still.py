@@ -1,4 +1,4 @@
-"""A view as one small SVG drawn in Python: what a saved notebook shows when nothing can run. Bounded at any length."""
+"""A view as one small SVG drawn in Python, for notebooks opened without a kernel and for saved pictures. Its size is bounded."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ from eyeline.views.pictures.still_neuron import neuron
 from eyeline.views.pictures.still_space import plots
 from eyeline.words import Words
 
-#: The side of a heatmap, in pixels; up to so many tokens a heatmap names them.
+#: The side of a heatmap, in pixels; the most tokens with which a heatmap is labelled.
 MAP_SIDE, LABELLED = 512, 40
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Above so many tokens lines become a heatmap, above so many lines the weakest are left out; pixels between the columns."""
+    """tokens: the most that are drawn as lines, not as a heatmap. lines: the most that are drawn. between: pixels between the columns."""
 
     tokens: int
     lines: int
@@ -92,10 +92,10 @@ def head(view: ViewData, bounds: Bounds, caption: str, words: Words) -> str:
     if not seen.queries or not seen.keys:
         return svg(0, TOP + 16, f"{title} · {words('figure.still.nothing')}", "", caption)
     longest = max(len(seen.queries), len(seen.keys))
-    wanted = state.get("as", "lines" if longest <= SAVED.tokens else "heatmap") == "heatmap"
-    if longest <= bounds.tokens and not wanted:
+    as_heatmap = state.get("as", "lines" if longest <= SAVED.tokens else "heatmap") == "heatmap"
+    if longest <= bounds.tokens and not as_heatmap:
         return lines(view, seen, maps, (title, caption), bounds)
-    if wanted and len(maps) > 1:  # a heatmap has one head, as on the page; a preview of many lines has their mean
+    if as_heatmap and len(maps) > 1:  # a heatmap has one head, as on the page; a preview of many lines has their mean
         maps, title = maps[:1], title.replace(named, str(HeadRef("", number, heads[0])))
     elif len(maps) > 1:
         title += f", {words('figure.still.mean')}"
@@ -126,7 +126,7 @@ def window(zoom: Mapping[str, float], shape: tuple[int, ...]) -> tuple[slice, sl
 
 
 def lines(view: ViewData, seen: Shown, maps: list[HeadMap], words: tuple[str, str], bounds: Bounds) -> str:
-    """Two columns of tokens and the lines between them, as large as the zoom says; of held tokens only theirs, with arrows and sums."""
+    """Two columns of tokens and the lines between them, in the size of the zoom; of locked tokens only theirs, with arrows and sums."""
     state, held, colours, quantity = view.state, locked_units(view, seen), colours_of(maps), drawn_quantity(view)
     to, zoom = state.get("direction") == "to", min(4.0, max(1.0, state.get("zoom", {}).get("k", 1.0)))
     row, size, room = ROW * zoom, SIZE * zoom, 52 if held else 0

@@ -21,7 +21,7 @@ from eyeline.words import Words
 
 #: Keys drawn at most, and the widths of a strip, a number and a bar.
 MOST_KEYS, STRIP, NUMBER, BAR, GAP = 48, 150, 76, 60, 14
-#: The first key's row begins so far below the headings of the columns: the query and the heading of the keys come before it.
+#: Pixels from the headings of the columns to the first key: the query and the heading of the keys are between them.
 FIRST_KEY = 54
 NEGATIVE, POSITIVE = (37, 99, 235), (234, 88, 12)
 
@@ -30,9 +30,9 @@ NEGATIVE, POSITIVE = (37, 99, 235), (234, 88, 12)
 class QueryDetail:
     """Everything between one query and its keys. Arrays have a row a key that is shown.
 
-    bias            what is added to each score, and None where the model adds nothing
+    bias            added to each score; None where the model adds nothing
     masked          keys that the query may not look at
-    contributions   weight x value, and None where values were not kept
+    contributions   weight x value; None where values were not kept
     output          their sum
     """
 
@@ -147,7 +147,7 @@ def drawn(step: QueryDetail, title: str, why_no_values: str, scale: float, capti
 
 
 def number(value: float) -> str:
-    """With a true minus sign; a bias of minus infinity as it is."""
+    """A number with a true minus sign; −∞ for a bias of minus infinity."""
     return "−∞" if value < LOWEST / 6 else f"{round(float(value), 2) + 0.0:.2f}".replace("-", "−")
 
 

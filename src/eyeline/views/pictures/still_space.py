@@ -13,7 +13,7 @@ from eyeline.views.pictures.open_space import drawn_points
 from eyeline.views.pictures.png import png_bytes
 from eyeline.words import Words
 
-#: As in frontend/src/core/theme.ts: queries, keys; a value is drawn in the colour of its head.
+#: Colours of queries and of keys, as in frontend/src/core/theme.ts; values have the colour of keys.
 QUERY, KEY = (37, 99, 235), (234, 88, 12)
 SMALL, LARGE = 76, 440
 #: More heads than this are not drawn one by one.
@@ -47,7 +47,7 @@ def name(stack: dict[str, Any], layer: int, head: int) -> str:
 
 
 def decoded(view: ViewData, stack: dict[str, Any], layer: int) -> np.ndarray:
-    """[head, point, 2]: where the points of a layer stand, from 0 to 1; a cube is seen from the front."""
+    """[head, point, 2]: the positions of a layer's points, from 0 to 1; a cube is seen from the front."""
     return view.arrays[stack["layers"][layer]["points"]].decode()[..., :2] / 65535
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 #: Analyses by name, in the order of the page.
 ANALYSES = (*USUAL, "causes")
-#: Paragraphs that the page suggests, and the analyses that it begins with.
+#: The number of paragraphs and the analyses that the page suggests.
 TEXTS, FIRST = 200, ANALYSES[:3]
 
 

@@ -133,9 +133,10 @@ def _facts(say: Say, card: HeadCard, name: str, every: list[HeadRef]) -> None:
         st.caption(say("corpus.nearest"))
         with st.container(horizontal=True, key="nearest"):
             for near in card.nearest:
-                at = near.head
-                if at in every:
-                    st.button(f"{at} · {near.divergence:.3f}", key=f"nearest-{name}-{at.full_label}", on_click=_open, args=(name, at))
+                head = near.head
+                if head in every:
+                    label, key = f"{head} · {near.divergence:.3f}", f"nearest-{name}-{head.full_label}"
+                    st.button(label, key=key, on_click=_open, args=(name, head))
 
 
 def _examples(say: Say, run: Run, card: HeadCard, name: str) -> None:

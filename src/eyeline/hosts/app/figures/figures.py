@@ -22,7 +22,7 @@ from eyeline.results.folder import FACTS_FILE
 from eyeline.results.run import Run
 
 CONFIG = {"displaylogo": False, "displayModeBar": False, "scrollZoom": False}
-#: Figures that were drawn, by everything that they depend on.
+#: Drawn figures; the key holds everything that they depend on.
 _FIGURES = Cache(96)
 
 
@@ -32,7 +32,7 @@ def style_of(say: Say) -> Style:
 
 
 def version_of(folder: Path) -> tuple[str, int]:
-    """What pictures of a run are kept by: its folder, and when it was written."""
+    """The cache key of a run's pictures: its folder, and when it was written."""
     about = folder / FACTS_FILE
     return str(folder), about.stat().st_mtime_ns if about.is_file() else 0
 

@@ -1,4 +1,4 @@
-"""The files that a visitor can save, as bytes: made in memory, or in a temporary folder that is deleted at once."""
+"""The files that a visitor can save, as bytes: written in memory, or in a temporary folder that is deleted at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from eyeline.plots.graph.attention_graph import attention_graph
 from eyeline.plots.style import head_colour
 from eyeline.views.view import View
 
-#: Weaker lines could hardly be seen, and are nearly all of the work.
+#: Weights below this are not drawn: they are hardly visible, and are most of the drawing time.
 LEAST = 0.01
 #: matplotlib draws one picture at a time.
 _drawing = threading.Lock()
@@ -26,7 +26,7 @@ _PICTURES = Cache(32_000_000)
 
 
 def graph_file(say: Say, trace: Trace, key: tuple[Hashable, ...], ending: str) -> bytes:
-    """The attention graph of one head, in its colour; `key` says of which model, texts, stack, layer and head."""
+    """The attention graph of one head, in its colour; `key`: model, texts, stack, layer and head."""
     stack, layer, head = str(key[-3]), int(str(key[-2])), int(str(key[-1]))
 
     def draw() -> bytes:

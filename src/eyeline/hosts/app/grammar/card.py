@@ -1,4 +1,4 @@
-"""The card of one head: everything that a run of grammar and reference says of it."""
+"""The card of one head: every result of a run of grammar and reference for it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from eyeline.results.grammar.directions import MENTION_TO_ANTECEDENT
 from eyeline.results.grammar.relations import heads_of_tables, opening_relation, relations_of_head
 from eyeline.results.run import Run
 
-#: So many relations stand on the card of a head.
+#: Relations on the card of a head.
 RELATIONS = 6
 #: A sentence for the heads of a run that keeps no example, such as one of probes alone.
 WORDS = ("The", "cat", "sat", "on", "the", "mat", ".")
@@ -57,15 +57,15 @@ def show_card(say: Say, parts: Mapping[str, Run], name: str) -> None:
         help=say("grammar.head_help"),
         width=240,
     )
-    at: HeadRef = st.session_state[f"grammar-head-{name}"]
+    head: HeadRef = st.session_state[f"grammar-head-{name}"]
     left, right = st.columns([5, 7], gap="large")
     with left:
-        st.subheader(say("corpus.card", head=escaped(at.full_label)), anchor=False)
-        for line in _facts(say, parts, at):
+        st.subheader(say("corpus.card", head=escaped(head.full_label)), anchor=False)
+        for line in _facts(say, parts, head):
             st.markdown(line)
-        _relations(say, parts, at)
+        _relations(say, parts, head)
     with right:
-        _example(say, parts, at, name)
+        _example(say, parts, head, name)
 
 
 def _first(parts: Mapping[str, Run], every: list[HeadRef]) -> HeadRef:
@@ -76,22 +76,22 @@ def _first(parts: Mapping[str, Run], every: list[HeadRef]) -> HeadRef:
     return every[0] if row is None else HeadRef("", int(row["layer"]), int(row["head"]))
 
 
-def _facts(say: Say, parts: Mapping[str, Run], at: HeadRef) -> list[str]:
+def _facts(say: Say, parts: Mapping[str, Run], head: HeadRef) -> list[str]:
     lines = []
     if "coreference" in parts:
-        table = parts["coreference"].table("coreference_heads").where(layer=at.layer, head=at.head, direction=MENTION_TO_ANTECEDENT)
+        table = parts["coreference"].table("coreference_heads").where(layer=head.layer, head=head.head, direction=MENTION_TO_ANTECEDENT)
         if len(table):
             lines.append(say("grammar.card_coreference", share=f"{float(table['all'][0]):.1f}"))
     if "probe" in parts:
-        weights = parts["probe"].table("probe_weights").where(layer=at.layer, head=at.head, probe="attention-only")
+        weights = parts["probe"].table("probe_weights").where(layer=head.layer, head=head.head, probe="attention-only")
         if len(weights):
             lines.append(say("grammar.card_probe", weights=", ".join(f"{float(weight):+.2f}" for weight in weights["weight"])))
     return lines
 
 
-def _relations(say: Say, parts: Mapping[str, Run], at: HeadRef) -> None:
+def _relations(say: Say, parts: Mapping[str, Run], head: HeadRef) -> None:
     """The relations in which this head is furthest ahead of the best fixed offset."""
-    relations = relations_of_head(parts["syntax"], at, RELATIONS) if "syntax" in parts else []
+    relations = relations_of_head(parts["syntax"], head, RELATIONS) if "syntax" in parts else []
     if not relations:
         return
     st.caption(say("grammar.card_relations"))
@@ -105,15 +105,15 @@ def _relations(say: Say, parts: Mapping[str, Run], at: HeadRef) -> None:
     )
 
 
-def _example(say: Say, parts: Mapping[str, Run], at: HeadRef, name: str) -> None:
+def _example(say: Say, parts: Mapping[str, Run], head: HeadRef, name: str) -> None:
     """The head on a sentence of the treebank with many relations in it, or on the run's own example; else on a sentence of ours."""
     run = next((parts[kind] for kind in ("syntax", "coreference", "probe") if kind in parts and parts[kind].example is not None), None)
     if run is None or run.example is None:
-        look(say, next(iter(parts.values())), list(WORDS), at, "", f"grammar-card-{name}")
+        look(say, next(iter(parts.values())), list(WORDS), head, "", f"grammar-card-{name}")
         return
     source = next(iter(run.example.stacks.values()))
-    if at.layer in source.layers:
-        mount(say, run.example, at, "", f"grammar-card-{name}")
+    if head.layer in source.layers:
+        mount(say, run.example, head, "", f"grammar-card-{name}")
         return
     words = list(source.query_text.word_texts)
-    look(say, run, words, at, "", f"grammar-card-{name}")
+    look(say, run, words, head, "", f"grammar-card-{name}")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 #: Tables 1, 2 and 3 of Clark et al.
 ANALYSES = ("syntax", "coreference", "probe")
-#: The bar has so many parts.
+#: Steps of the progress bar.
 OF = 1000
 
 

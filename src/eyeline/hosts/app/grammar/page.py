@@ -25,7 +25,7 @@ from eyeline.sample.treebank import sample_conllu
 
 SOURCES = ("sample", "upload")
 ENDINGS = ("conllu", "conllu.gz", "conll", "conll.gz", "v4_gold_conll", "v4_gold_conll.gz", "jsonl", "jsonl.gz")
-#: What the browser offers: it knows the last ending alone.
+#: Endings for the browser's file dialog, which looks only at the last one (gz of conllu.gz).
 OFFERED = ("conllu", "conll", "v4_gold_conll", "jsonl", "gz")
 SENTENCES, LEAST = 300, 30
 
@@ -96,7 +96,7 @@ def _form(say: Say) -> GrammarForm:
 
 @lru_cache(maxsize=1)
 def _first_sentences() -> str:
-    """What the made-up sentences read like."""
+    """A few of the made-up sentences, one a line."""
     lines = sample_conllu(8).splitlines()
     return "\n".join(line.removeprefix("# text = ") for line in lines if line.startswith("# text = "))
 

@@ -46,7 +46,7 @@ def show_parse(say: Say, run: Run, name: str) -> None:
 
 
 def _pair(say: Say, parse: Parse, name: str) -> None:
-    """What every head says about one pair of words: those that count most."""
+    """The heads that count most for or against one pair of words, with their weights."""
     words = list(range(len(parse.words)))
     left, right = st.columns(2)
     dependent = left.selectbox(say("grammar.parse_dependent"), words, format_func=lambda i: parse.words[i], key=f"parse-dependent-{name}")

@@ -10,7 +10,7 @@ SAMPLE_FILE = "treebank.conllu"
 
 
 def python(source: str, file: str, sentences: int | None, options: GrammarOptions) -> str:
-    """As Python; sentences: so many made-up sentences are written to the file first."""
+    """As Python. sentences: how many made-up sentences are written to the file first; None: the file exists."""
     runs = {
         "syntax": f"el.syntax(model, file, labels={options.labels!r}, min_count={options.min_count}, limit={options.limit})",
         "coreference": f"el.coreference(model, file, limit={options.limit})",

@@ -26,17 +26,17 @@ def show_relation(say: Say, run: Run, folder: Path, known: list[str], picked: st
     st.caption(say("grammar.examples_about"))
     meanings = say.part("grammar.relation")
 
-    def called(relation: str) -> str:
+    def relation_label(relation: str) -> str:
         meaning = meanings.get(relation.replace(":", "_"), "")
         return f"{relation} · {meaning}" if meaning else relation
 
-    chosen = st.selectbox(say("grammar.column_relation"), known, format_func=called, key=key, width=420)
+    chosen = st.selectbox(say("grammar.column_relation"), known, format_func=relation_label, key=key, width=420)
     row = next(row for row in run.table("syntax").rows() if row["relation"] == chosen)
-    at = HeadRef("", int(row["layer"]), int(row["head"]))
+    head = HeadRef("", int(row["layer"]), int(row["head"]))
     st.button(
-        say("grammar.best_head", head=str(at), accuracy=f"{float(row['accuracy']):.1f}", baseline=f"{baseline_of(row):.1f}",
+        say("grammar.best_head", head=str(head), accuracy=f"{float(row['accuracy']):.1f}", baseline=f"{baseline_of(row):.1f}",
             direction=say.name("direction", str(row["direction"]))),
-        key=f"best-{name}", on_click=open_card, args=(name, at), type="tertiary", icon=":material/open_in_new:",
+        key=f"best-{name}", on_click=open_card, args=(name, head), type="tertiary", icon=":material/open_in_new:",
     )  # fmt: skip
     rows = (
         [example for example in run.table("syntax_examples").rows() if example["relation"] == chosen]
@@ -52,7 +52,7 @@ def show_relation(say: Say, run: Run, folder: Path, known: list[str], picked: st
     index = st.selectbox(
         say("grammar.sentence"), range(len(rows)), format_func=lambda i: " ".join(json.loads(str(rows[i]["words"]))), key=f"sentence-{name}"
     )
-    look(say, run, json.loads(str(rows[index or 0]["words"])), at, str(row["direction"]), f"relation-view-{name}")
+    look(say, run, json.loads(str(rows[index or 0]["words"])), head, str(row["direction"]), f"relation-view-{name}")
 
 
 def _opening(run: Run, known: list[str]) -> str:

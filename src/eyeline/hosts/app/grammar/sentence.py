@@ -20,7 +20,7 @@ from eyeline.views import head_view
 _SENTENCES = Cache(32_000_000)
 
 
-def look(say: Say, run: Run, words: list[str], at: HeadRef, direction: str, key: str) -> None:
+def look(say: Say, run: Run, words: list[str], head: HeadRef, direction: str, key: str) -> None:
     """A list of words in the head view, where the run's model is offered here."""
     name = str(run.facts.model.name)
     if name not in choices(current()):
@@ -34,14 +34,14 @@ def look(say: Say, run: Run, words: list[str], at: HeadRef, direction: str, key:
                 return model.trace(words=words, keep={"weights"})
 
         trace = _SENTENCES.get((model_source(name, current()), tuple(words)), record, trace_bytes)
-        mount(say, trace, at, direction, key)
+        mount(say, trace, head, direction, key)
     except EyelineError as error:
         refuse(say, "look.failed", error)
 
 
-def mount(say: Say, trace: Trace, at: HeadRef, direction: str, key: str) -> None:
+def mount(say: Say, trace: Trace, head: HeadRef, direction: str, key: str) -> None:
     view = head_view(
-        trace, stack=next(iter(trace.stacks)), layer=at.layer, heads=[at.head], level="word", hide_special=True,
+        trace, stack=next(iter(trace.stacks)), layer=head.layer, heads=[head.head], level="word", hide_special=True,
         direction="to" if direction == GOVERNOR_TO_DEPENDENT else "from", language=say.language,
     )  # fmt: skip
     mounted.show(mounted.packed(view, say.part("view")), key=key)

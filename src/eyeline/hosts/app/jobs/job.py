@@ -27,8 +27,8 @@ class Job:
     step          the name of the current step, where there are several
     index, n_steps   which step that is, from 0, and how many there are
     started       by the clock of the queue, when the job began to run
-    request       what was asked for, as a key: a finished run of the same request is the answer
-    reused        whether it was answered so
+    request       the key of the request (`request_key`): a finished run with the same key is the result
+    reused        whether such a finished run was used
     yields        whether it makes room for the jobs of visitors
     """
 
@@ -56,14 +56,14 @@ class Job:
         return self.state in ENDED
 
     def report_progress(self, progress: Progress) -> None:
-        """Note how far the work is. Where the visitor has stopped the job, or is gone, the work ends here."""
+        """Record how far the work is. Raises StopRequestedError where the visitor has stopped the job or is gone."""
         self.done, self.of, self.step = progress.done, progress.of, progress.step
         self.index, self.n_steps = progress.index, progress.n_steps
         self.check()
         time.sleep(0.005)  # other visitors' pages come first
 
     def check(self) -> None:
-        """Raise where the job should end."""
+        """Raise StopRequestedError where the job should end."""
         if self.stop.is_set() or not self.is_wanted():
             raise StopRequestedError
 

@@ -24,7 +24,7 @@ def is_running(page: str) -> bool:
 
 
 def submit(say: Say, page: str, work: Work, request: str = "") -> None:
-    """Submit an analysis and draw the page anew; where the visitor's share or the queue is full, say which limit it is.
+    """Submit an analysis and run the page again; where the visitor's share or the queue is full, show which limit it is.
 
     request   a key (`request_key`): where a finished run has the same, it is shown at once
     """
@@ -70,7 +70,7 @@ def show_job(say: Say, page: str) -> None:
 
 
 def _job(page: str) -> Job | None:
-    """The job of this visit; after a reload, the one that still runs or that ended while nobody looked."""
+    """The job of this visit; after a reload, the one that still runs, or that ended while no page was open."""
     queue = job_queue()
     queue.visitor_seen(visitor())
     job = queue.job(st.session_state.get(f"{page}-job", ""))

@@ -1,4 +1,4 @@
-"""Analyses in a process of their own: pages stay quick while one runs, and one that takes all memory does not take the app with it."""
+"""Analyses in a process of their own: pages stay fast while one runs, and an analysis that runs out of memory does not end the app."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from eyeline.errors import EyelineError
 from eyeline.hosts.app.jobs.job import Job, Work
 from eyeline.hosts.app.settings import Settings, use
 
-#: Seconds between two looks at whether the job should end, and between two reports of the same step.
+#: Seconds between two checks whether the job should end, and between two reports of the same step.
 LOOK, REPORT = 0.2, 0.1
 
 
@@ -51,7 +51,7 @@ class WorkerProcess:
         self._pipe: Connection | None = None
 
     def run(self, job: Job, work: Work) -> None:
-        """Run the work of a job there: what it reports is noted in the job, and it fails here as it failed there."""
+        """Run the work of a job in the process. Its progress is recorded in the job, and its error is raised here."""
         try:
             pipe = self._started()
             pipe.send(Task(work, job.folder, job.owner, job.page, job.language, job.request))
@@ -79,14 +79,14 @@ class WorkerProcess:
             return self._pipe
         self.end()
         context = multiprocessing.get_context("spawn")
-        self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=serve, args=(theirs, self._settings), name="eyeline-analyses", daemon=True)
+        self._pipe, worker_end = context.Pipe()
+        self._process = context.Process(target=serve, args=(worker_end, self._settings), name="eyeline-analyses", daemon=True)
         _start_without_main(self._process)
-        theirs.close()  # so that its end is noticed here
+        worker_end.close()  # else recv would not raise EOFError when the process ends
         return self._pipe
 
     def end(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process, whatever it is doing."""
         if self._process is not None:
             self._process.kill()
             self._process.join()
@@ -122,7 +122,7 @@ class _SentJob(Job):
 
 
 def serve(pipe: Connection, settings: Settings) -> None:
-    """What the process does: one job after the other, until the app has gone."""
+    """The main loop of the process: one job after the other, until the app has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the app, which then ends this process
     threading.Thread(target=_end_with_parent, daemon=True).start()
     use(settings)
@@ -143,7 +143,7 @@ def serve(pipe: Connection, settings: Settings) -> None:
 
 
 def _end_with_parent() -> None:
-    """End in the middle of an analysis too when the app has gone, however it went."""
+    """End this process as soon as the app has ended, even in the middle of an analysis."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

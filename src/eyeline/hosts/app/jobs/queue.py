@@ -24,7 +24,7 @@ REMEMBERED = 200
 
 
 class JobRefusedError(Exception):
-    """Why no further job is accepted. reason: the key of a message under `jobs`; values: what fills its blanks."""
+    """No further job is accepted. reason: the key of a message under `jobs`; values: the values in that message."""
 
     def __init__(self, reason: str, **values: str | int) -> None:
         super().__init__(reason)
@@ -34,8 +34,8 @@ class JobRefusedError(Exception):
 class JobQueue:
     """Every job of the app. One runs at a time, in the order of their submission.
 
-    workspace: where unfinished jobs are noted, so that a restart of the app can tell their visitors, and where finished runs are looked
-    for; None: neither. execute: runs the work of a job, in this thread or elsewhere.
+    workspace: the folder with the records of unfinished jobs, by which a restarted app can tell their visitors, and with finished runs;
+    None: no records, and no run is reused. execute: runs the work of a job, in this thread or elsewhere.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class JobQueue:
             remove_record(self._workspace, job.id)
 
     def answer(self, folder: Path, owner: str, page: str, request: str) -> Job | None:
-        """A job that is done at once, where a run of this visitor or of another has the same request; None where there is none."""
+        """A job that is done already, where a finished run of any visitor has the same request; else None."""
         job = Job(folder, owner, page, request=request)
         if not self._reuse(job):
             return None
@@ -104,7 +104,7 @@ class JobQueue:
         return job
 
     def _reuse(self, job: Job) -> bool:
-        """Whether a finished run is the answer to this job: its own visitor's as it is, another's as a copy."""
+        """Use a finished run of the same request as the result: the visitor's own, or a copy of another's. False where none exists."""
         workspace = None if self._workspace is None else Workspace(self._workspace)
         finished = None if workspace is None else find_finished(workspace, job.request, job.owner)
         if finished is None:
@@ -143,7 +143,7 @@ class JobQueue:
         return self._clock() - self._last_seen.get(owner, self._clock()) <= 60 * self.limits.gone_minutes
 
     def _drop_abandoned(self) -> None:
-        """Let waiting jobs of visitors who are gone make room at once."""
+        """Drop waiting jobs of visitors who are gone, so that they take no room in the queue."""
         for job in self._jobs.values():
             if job.state == "waiting" and not self._is_present(job.owner):
                 job.state = "abandoned"

@@ -1,4 +1,4 @@
-"""Notes of unfinished jobs in the workspace: after a restart the app can tell visitors that their analysis was interrupted."""
+"""Records of unfinished jobs in the workspace: after a restart the app can tell visitors that their analysis was interrupted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 FOLDER = "jobs"
 JOB_ID = re.compile(r"[0-9a-f]{16}")
-#: A note that nobody has read for so many days is removed.
+#: Days after which a record that nobody has read is removed.
 KEPT_DAYS = 7
 
 
@@ -26,20 +26,20 @@ class JobRecord:
 
 
 def write_record(workspace: Path, record: JobRecord) -> None:
-    """Note a job. A full disk does not stop the job itself."""
+    """Write the record of a job. A full disk does not stop the job itself."""
     with contextlib.suppress(OSError):
         (workspace / FOLDER).mkdir(parents=True, exist_ok=True)
         _path(workspace, record.id).write_text(json.dumps(asdict(record)), encoding="utf-8")
 
 
 def remove_record(workspace: Path, job_id: str) -> None:
-    """Remove the note of a job, where there is one."""
+    """Remove the record of a job, where there is one."""
     with contextlib.suppress(OSError):
         _path(workspace, job_id).unlink(missing_ok=True)
 
 
 def read_records(workspace: Path) -> list[JobRecord]:
-    """The notes that are left, the oldest first; old and damaged ones are removed."""
+    """The records that are left, the oldest first; expired and damaged ones are removed."""
     records = []
     files = [path for path in (workspace / FOLDER).glob("*.json") if path.is_file() and JOB_ID.fullmatch(path.stem)]
     for path in sorted(files, key=lambda path: path.stat().st_mtime):

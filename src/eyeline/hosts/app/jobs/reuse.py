@@ -1,4 +1,4 @@
-"""Finished analyses that answer the same request again: what was measured once is not measured twice."""
+"""Finished runs as results of later requests: nothing is measured twice."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from eyeline.version import __version__
 
 
 def request_key(page: str, source: str, text: bytes, options: object, language: str) -> str:
-    """What two requests have in common that have the same result.
+    """The key of a request: two requests with the same key have the same result.
 
-    page      that shows it
-    source    what `load` takes for the model; where it is a folder, its files count too, as they are now
-    text      what is read
+    page      the page that shows the result
+    source    what `load` takes for the model; where it is a folder, the names, sizes and times of its files count too
+    text      the bytes that are read
     options   everything else that the visitor chose; its repr counts
-    language  of the report
+    language  the language of the report
     """
     parts = (__version__, page, source, _files_of(source), hashlib.sha256(text).hexdigest(), repr(options), language)
     return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
@@ -49,7 +49,7 @@ def _owner(ownership: Ownership | None) -> str:
 
 
 def copy_finished(finished: Path, folder: Path, owner: str, request: str) -> bool:
-    """Give a visitor a finished run as a run of their own. False where it has gone meanwhile."""
+    """Copy a finished run into a folder of this visitor. False where the run was deleted meanwhile."""
     unfinished = folder.with_name(f".{folder.name}")
     try:
         shutil.copytree(finished, unfinished, copy_function=_link)
@@ -63,7 +63,7 @@ def copy_finished(finished: Path, folder: Path, owner: str, request: str) -> boo
 
 
 def _link(source: str, target: str) -> None:
-    """The same file under another name; a copy where the disk has no such links. Files of runs are replaced, never changed."""
+    """A hard link; a copy where the file system has none. Safe, since files of runs are replaced, never changed in place."""
     try:
         os.link(source, target)
     except OSError:

@@ -1,4 +1,4 @@
-"""Runs of the built-in sample, computed once in the background: whoever clicks first need not wait for them."""
+"""Runs of the built-in sample, computed once in the background, so that the first visitor need not wait for them."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from eyeline.results.folder import FACTS_FILE
 from eyeline.storage.sealed_json import read_json, write_sealed_json
 
 LOCK = "samples.lock"
-#: What a run of the sample is called, finished or not.
+#: The name of a folder with a run of the sample, finished or not.
 NAME = re.compile(r"\.?[0-9a-f]{32}")
-#: A run is tried so often: it gives way to visitors. Seconds between two looks at the queue.
+#: How often a run is tried, since it gives way to the jobs of visitors; seconds between two checks of the queue.
 TRIES, LOOK = 20, 0.5
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A page's first analysis: what it is set to when it is opened. keys: language → what a click asks for, as a key."""
+    """The analysis that a page runs with its first settings. keys: language → the request key of that click."""
 
     page: str
     work: Work
@@ -41,7 +41,7 @@ class Sample:
 
 
 def samples_of(settings: Settings) -> list[Sample]:
-    """The analyses of the sample that are ready at once: of the model that pages open with."""
+    """The analyses of the sample that are prepared: those of the model that pages open with."""
     source, text = settings.model, TextSource("sample")
     corpus = text.corpus(Say())
     assert corpus is not None  # noqa: S101 - the sample is not empty

@@ -40,7 +40,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Step:
-    """name: of its messages. state: where the view begins. facts: what fills the blanks of its text. choices: a switch above the view.
+    """name: of its messages. state: where the view begins. facts: computes the numbers in its text. choices: a switch above the view.
 
     right: the index of the right answer to the step's question.
     """

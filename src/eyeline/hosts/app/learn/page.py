@@ -21,7 +21,7 @@ from eyeline.hosts.app.settings import current
 from eyeline.hosts.app.view_state import VIEWS, with_state
 
 EXERCISE = len(STEPS) + 1
-#: A sentence of so many words shows most.
+#: The number of words, from and to, with which a sentence shows most.
 FEWEST, MOST = 5, 10
 
 
@@ -67,7 +67,7 @@ def _choose_step(say: Say) -> None:
 
 
 def _turn(by: int) -> None:
-    """Go so many steps on or back from where the visitor is now: while a step is still computed, the buttons of the last one are shown."""
+    """Move this many steps from the visitor's present step: while a step is computed, the page still shows the buttons of the last one."""
     st.session_state["lesson-step"] = min(EXERCISE, max(1, int(st.session_state["lesson-step"]) + by))
 
 
@@ -100,7 +100,7 @@ def _step(say: Say, step: Step, number: int) -> Looking:
 
 
 def _chosen(say: Say, step: Step) -> Choice:
-    """What the switch above the view says, where there is one."""
+    """The choice of the switch above the view; the step itself where there is no switch."""
     if not step.choices:
         return Choice("", step.text, step.state)
     named = {choice.name: choice for choice in step.choices}

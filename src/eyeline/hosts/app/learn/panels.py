@@ -14,7 +14,7 @@ from eyeline.hosts.app.learn.translation import show_translation
 from eyeline.hosts.app.messages import Say
 from eyeline.results.trace.numbers import key_numbers
 
-#: Every question has so many answers.
+#: Answers to choose from, in every question.
 ANSWERS = 3
 
 
@@ -73,7 +73,7 @@ PANELS = {
 
 @st.fragment
 def ask(say: Say, step: Step) -> None:
-    """The question of a step: answers to click on, and what is right about them."""
+    """The question of a step: answers to choose from, and whether the chosen one is right."""
     with st.container(border=True, key=f"question-{step.name}"):
         st.markdown(f"**{say('learn.question')}** {say(f'learn.{step.name}.question')}")
         chosen = st.radio(

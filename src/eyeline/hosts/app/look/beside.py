@@ -11,7 +11,7 @@ from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.models import quantity_of
 from eyeline.hosts.app.plain import escaped, refuse
 
-#: Quantities at once.
+#: Quantities that can be chosen at once.
 MOST = 4
 
 

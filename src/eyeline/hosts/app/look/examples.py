@@ -32,12 +32,12 @@ EXAMPLES: Mapping[str, tuple[tuple[str, str], ...]] = {
     ),
 }
 #: The head on which the English examples open: L9·H7 of e5-small gives 0.90 from *it* to *cat* in the first, 0.61 in the second.
-#: Other models open at the head that tells most, by measurement.
+#: Other models open at the head with the strongest look between two words.
 OPENING: Mapping[str, dict[str, Any]] = {"e5-small": {"layer": 9, "heads": [7]}, "minilm": {"layer": 5, "heads": [11]}}
 
 
 def example_of(index: int, language: str, model: str) -> tuple[str, str]:
-    """Text and second text of an example. The embedded models were trained on English; any other model is asked by its tokeniser."""
+    """Text and second text of an example. The embedded models were trained on English; for any other model, its tokeniser decides."""
     own = EXAMPLES.get(language, EXAMPLES["en"])[index]
     if language == "en" or any(embedded.name == model for embedded in EMBEDDED):
         return EXAMPLES["en"][index]

@@ -64,7 +64,7 @@ def _open(looking: Looking, trace: Trace) -> HeadRef | None:
 
 
 def _open_head(trace: Trace, head: HeadRef) -> None:
-    """Show a head that was clicked in a figure in the view above, and bring the view to the eye."""
+    """Show a head that was clicked in a figure in the view above, and scroll to the view."""
     names = list(trace.stacks)
     stack = names.index(head.stack) if head.stack in names else 0
     layer = trace.stacks[names[stack]].layers.index(head.layer)

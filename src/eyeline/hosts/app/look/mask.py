@@ -10,7 +10,7 @@ from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.models import model_named
 from eyeline.hosts.app.plain import escaped
 
-#: So many words are offered.
+#: The most words that are offered.
 MOST = 24
 
 

@@ -15,14 +15,14 @@ from eyeline.hosts.app.workspace import Workspace, modified
 from eyeline.storage.files import write_whole
 from eyeline.text.printable import printable
 
-#: Beside run.json: who ran it. A run without this file was written by the command line; everybody may see it.
+#: A file beside run.json that says who ran it. A run without this file was written by the command line; everybody may see it.
 FILE = "app.json"
 LONGEST_TITLE = 80
 
 
 @dataclass(frozen=True)
 class Ownership:
-    """owner: the visitor's id. title: what the owner calls the run. request: what was asked for, as a key (`request_key`)."""
+    """owner: the visitor's id. title: what the owner calls the run. request: the key of the request (`request_key`)."""
 
     owner: str
     title: str = ""
@@ -37,7 +37,7 @@ class Share:
     bytes: int
 
     def excess(self, limits: Limits) -> tuple[str, dict[str, str | int]] | None:
-        """The message (under `jobs`) that refuses a further run, and what fills its blanks; None where there is room."""
+        """The message (under `jobs`) that refuses a further run, and the values in it; None where there is room."""
         if self.runs >= limits.runs_each:
             return "too_many_runs", {"n": self.runs, "most": limits.runs_each}
         if self.bytes >= limits.bytes_each:
@@ -46,7 +46,7 @@ class Share:
 
 
 def read_ownership(folder: Path) -> Ownership | None:
-    """Who ran it in the app; None for a run of the command line. A damaged file has an owner that no visitor is."""
+    """Who ran it in the app; None for a run of the command line. A damaged file gives an empty owner, which no visitor has."""
     if not (folder / FILE).exists():
         return None
     try:

@@ -71,10 +71,10 @@ def _requested() -> str:
     return str(st.session_state.get("run-name", ""))
 
 
-def listed_runs(who: str) -> dict[str, Path]:
+def listed_runs(visitor_id: str) -> dict[str, Path]:
     """The runs in a visitor's list: the visitor's own, and those of the command line. The texts of other visitors stay private."""
     runs = _workspace().runs()
-    return {name: path for name, path in runs.items() if ownership.read_ownership(path) is None or ownership.is_own(path, who)}
+    return {name: path for name, path in runs.items() if ownership.read_ownership(path) is None or ownership.is_own(path, visitor_id)}
 
 
 def linked_run(name: str) -> Path | None:
@@ -102,8 +102,8 @@ def _rule(say: Say) -> None:
 
 def _manage(say: Say, folder: Path) -> None:
     """Rename and delete, for the visitor who ran it."""
-    who = visitor()
-    if not ownership.is_own(folder, who):
+    visitor_id = visitor()
+    if not ownership.is_own(folder, visitor_id):
         return
     with st.expander(say("runs.manage"), icon=":material/edit:"):
         owner = ownership.read_ownership(folder)
@@ -112,23 +112,28 @@ def _manage(say: Say, folder: Path) -> None:
             st.text_input(
                 say("runs.title_field"), owner.title if owner else "", max_chars=ownership.LONGEST_TITLE, key=title_key, width=420
             )
-            st.button(say("runs.rename"), on_click=_rename, args=(say, folder, who, title_key), key="rename-run")
+            st.button(say("runs.rename"), on_click=_rename, args=(say, folder, visitor_id, title_key), key="rename-run")
         with st.container(horizontal=True, vertical_alignment="center", key="run-delete"):
-            sure = st.checkbox(say("runs.delete_sure"), key=f"sure-{folder.name}")
+            is_confirmed = st.checkbox(say("runs.delete_sure"), key=f"sure-{folder.name}")
             st.button(
-                say("runs.delete"), disabled=not sure, on_click=_delete, args=(folder, who), icon=":material/delete:", key="delete-run"
+                say("runs.delete"),
+                disabled=not is_confirmed,
+                on_click=_delete,
+                args=(folder, visitor_id),
+                icon=":material/delete:",
+                key="delete-run",
             )
 
 
-def _rename(say: Say, folder: Path, who: str, key: str) -> None:
+def _rename(say: Say, folder: Path, visitor_id: str, key: str) -> None:
     try:
-        ownership.rename(folder, who, str(st.session_state[key]))
+        ownership.rename(folder, visitor_id, str(st.session_state[key]))
     except EyelineError as error:  # a full disk
         refuse(say, "runs.rename", error)
 
 
-def _delete(folder: Path, who: str) -> None:
-    ownership.delete(folder, who)
+def _delete(folder: Path, visitor_id: str) -> None:
+    ownership.delete(folder, visitor_id)
     st.session_state.pop("run-name", None)
     if "run" in st.query_params:
         del st.query_params["run"]

@@ -21,7 +21,7 @@ _RUNS = Cache(16)
 
 
 def open_cached(folder: Path) -> Run:
-    """A finished run, read once; and again where it was written anew."""
+    """A finished run, read once, and again after it was rewritten."""
     about = folder / FACTS_FILE
     return _RUNS.get((str(folder), about.stat().st_mtime_ns if about.is_file() else 0), lambda: open_run(folder), lambda _: 1)
 

@@ -94,7 +94,7 @@ def app(
 
 
 def rules_for(host: str, names: list[str] | tuple[str, ...], *, wants_token: bool | None) -> Rules:
-    """The names under which the app answers, and its token: one is made where the app can be reached from elsewhere."""
+    """The names under which the app answers, and its token, which is created where other machines can reach the app."""
     local = host in THIS_MACHINE
     hosts = {*THIS_MACHINE, *names} if local else {*THIS_MACHINE, host, socket.gethostname().lower(), socket.getfqdn().lower(), *names}
     token = secrets.token_urlsafe(24) if (not local if wants_token is None else wants_token) else ""
@@ -102,7 +102,7 @@ def rules_for(host: str, names: list[str] | tuple[str, ...], *, wants_token: boo
 
 
 def check_port_is_free(host: str, port: int) -> None:
-    """Refuse a port that another program holds, before a model is opened for nothing."""
+    """Refuse a port that another program holds, before a model is opened in vain."""
     try:
         with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as attempt:
             attempt.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,4 +1,4 @@
-"""Who may talk to the app, and how much they may send: checked before Streamlit sees a request."""
+"""Which requests are accepted, and how large they may be: checked before Streamlit sees them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HEADERS = (
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-opener-policy", b"same-origin"),
 )
-NO_TOKEN = "This app wants its access token. Open the whole link that `eyeline app` printed, with ?token=… at its end.\n"  # noqa: S105
+NO_TOKEN = "This app needs its access token. Open the whole link that `eyeline app` printed, with ?token=… at its end.\n"  # noqa: S105
 WRONG_HOST = "This app does not answer under this name. Open it by its IP address, or start it with --allow-host NAME.\n"
 
 
@@ -47,7 +47,7 @@ class Rules:
     body: int = 4 * 1024 * 1024
 
     def allows_host(self, host: str) -> bool:
-        """A name that somebody made point at this machine is not among the hosts, so that its pages cannot talk to the app.
+        """Refuses a foreign name that resolves to this machine, so that pages under that name cannot use the app (DNS rebinding).
 
         >>> rules = Rules(frozenset({"localhost"}), any_address=True)
         >>> [rules.allows_host(host) for host in ("localhost:8501", "192.168.1.7:8501", "[::1]:80", "evil.example", "")]
@@ -121,7 +121,7 @@ class Guard:
         await self.app(scope, receive_bounded, send)
 
     def _refusal(self, headers: MutableMapping[str, str]) -> tuple[int, str] | None:
-        """Status and text where Host or Origin is not ours. A browser names the page that asks as Origin; other programs name none."""
+        """Status and text where Host or Origin is not ours. A browser sends Origin, the site of the page; other programs send none."""
         if not self.rules.allows_host(headers.get("host", "")):
             return 403, WRONG_HOST
         origin = headers.get("origin")
@@ -143,7 +143,7 @@ def _cookie(headers: MutableMapping[str, str], name: str) -> str:
 
 
 def _bounded(receive: Receive, most: int) -> Receive:
-    """Counts what a request really sends: a body that is longer than it may be ends as if the visitor had gone."""
+    """Count the bytes that a request really sends; a body over the limit ends as if the visitor had disconnected."""
     size = 0
 
     async def receive_counted() -> Message:

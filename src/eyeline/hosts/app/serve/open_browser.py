@@ -22,7 +22,7 @@ def open_when_ready(address: str, link: str) -> None:
 
 
 def has_screen(platform: str, environment: Mapping[str, str]) -> bool:
-    """Elsewhere than on Linux there is one; on Linux the environment says so.
+    """Whether there is a screen: on Linux where the environment names a display, on other systems always.
 
     >>> has_screen("darwin", {}), has_screen("linux", {}), has_screen("linux", {"WAYLAND_DISPLAY": "wayland-0"})
     (True, False, True)

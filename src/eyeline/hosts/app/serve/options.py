@@ -26,13 +26,13 @@ def streamlit_options(host: str, port: int) -> dict[str, Any]:
     }
     others = {
         "browser.gatherUsageStats": False,
-        "logger.hideWelcomeMessage": True,  # the welcome asks a server outside for this machine's address
+        "logger.hideWelcomeMessage": True,  # the welcome message requests this machine's address from an outside server
         "client.toolbarMode": "minimal",
         "client.showErrorDetails": "none",
         "client.showErrorLinks": False,
         "global.developmentMode": False,
         "runner.magicEnabled": False,
-        # else all objects are walked after every run of a script, twice a second while a bar moves: an analysis took several times as long
+        # else a garbage collection follows every run of a script, twice a second while a bar moves: analyses took several times as long
         "runner.postScriptGC": False,
     }
     return {f"server.{name}": value for name, value in server.items()} | others | {f"theme.{name}": value for name, value in THEME.items()}

@@ -41,12 +41,12 @@ def show_comparison(say: Say, run: Run, folder: Path) -> None:
     for left, why in run.facts.left_out.items():
         st.warning(say("space.left_out"), icon=":material/info:")
         st.code(f"{left}: {say.translated(why)}", language=None, wrap_lines=True)
-    apart = summarise_divergence(run.table("compare"))
+    divergence = summarise_divergence(run.table("compare"))
     level = say(f"space.level_{run.facts.level}")
-    st.markdown(say("space.apart", mean=f"{apart.mean:.3f}", most=f"{apart.largest:.3f}", head=str(apart.head), level=level))
+    st.markdown(say("space.apart", mean=f"{divergence.mean:.3f}", most=f"{divergence.largest:.3f}", head=str(divergence.head), level=level))
     mounted.bring_answer(PICTURES)
     numbers = st.container()  # drawn after the pictures below, where a head may be open
-    head = _spaces(say, folder, models, apart.head)
+    head = _spaces(say, folder, models, divergence.head)
     with numbers:
         figures.show(say, run, "compare", folder, partial(open_head, name), lit=in_figures(head, run))
         _table(say, run, name)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from eyeline.models.model import Model
     from eyeline.text.corpora.corpus import Corpus
 
-#: The projections that are made for all heads at once; others are made of one head, when it is asked for.
+#: The projections that are computed for all heads at once; others are computed for one head, on request.
 PROJECTIONS = ("fitted", "freed", "pca")
 #: Paragraphs that the page suggests; fewer for two models, which take twice the time.
 TEXTS = {"one": 20, "two": 10}

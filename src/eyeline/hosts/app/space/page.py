@@ -23,7 +23,7 @@ from eyeline.measures.space.search_gauge import DISTANCES, WHERE
 from eyeline.results.space.record import KINDS
 
 TASKS = ("one", "two")
-#: Stands for the first model before it was trained; no folder can have this name.
+#: The choice of an untrained copy of the first model; no folder can have this name.
 UNTRAINED = "/untrained"
 
 

@@ -48,7 +48,7 @@ def opened(path: Path) -> Space:
 
 @st.fragment
 def show_space(say: Say, run: Run, folder: Path) -> None:
-    """The live pictures first, then what may be believed of them."""
+    """The live pictures first, then how far they can be trusted."""
     name, counts = folder.name, run.facts.counts
     run_origin(say, run)
     for what in ("too_long", "unreadable"):
@@ -81,26 +81,26 @@ def fidelity(say: Say, run: Run, held_out: str) -> None:
     shown = {key: f"{100 * share:.0f}" for key, share in shares.items()}
     st.markdown(say("space.fidelity", **shown, best=str(trust.best), worst=str(trust.worst)))
     st.caption(say(f"space.project_{run.facts.options_as(SpaceOptions).project}_about"))
-    sure = run.facts.fidelity
-    if sure is not None:
-        low, high = (f"{100 * share:.0f}" for share in (sure.low, sure.high))
-        st.caption(say("space.interval", tokens=f"{sure.tokens:,}", low=low, high=high))
+    interval = run.facts.fidelity
+    if interval is not None:
+        low, high = (f"{100 * share:.0f}" for share in (interval.low, interval.high))
+        st.caption(say("space.interval", tokens=f"{interval.tokens:,}", low=low, high=high))
     if held_out in UNSEEN:
         counts = run.facts.counts
         st.caption(say(f"space.held_out_{held_out}", tokens=f"{counts['tokens']:,}", texts=f"{counts['texts']:,}"))
 
 
 def view(say: Say, spaces: dict[str, Space], folder: Path, begin: HeadRef | None = None) -> HeadRef | None:
-    """The live view of one space or of two side by side; the head that its reader has open. It begins where a figure was clicked."""
+    """The live view of one space, or of two side by side. It opens at the head that was clicked in a figure. Returns the head now open."""
     name, key = folder.name, (*version_of(folder), *spaces, say.language)
     start: HeadRef | None = st.session_state.get(f"space-start-{name}", begin)
     whole = _VIEWS.get(key, lambda: space_view(*spaces.values(), language=say.language), lambda _: 1)
     stack, layers, heads = _numbers(whole, 0)
-    begun = whole
+    shown = whole
     if start is not None and start.layer in layers and start.head in heads:
-        begun = whole.starting(layer=layers.index(start.layer), heads=[heads.index(start.head)], opened=True)
-    data = view_cache().get(("space", *key, start, say.language), lambda: mounted.packed(begun, say.part("view")), len)
-    state = {**begun.spec["state"], **mounted.show(data, key=f"space-view-{name}")}
+        shown = whole.starting(layer=layers.index(start.layer), heads=[heads.index(start.head)], opened=True)
+    data = view_cache().get(("space", *key, start, say.language), lambda: mounted.packed(shown, say.part("view")), len)
+    state = {**shown.spec["state"], **mounted.show(data, key=f"space-view-{name}")}
     if not state.get("opened"):
         return None
     stack, layers, heads = _numbers(whole, int(state.get("stack", 0)))
@@ -109,7 +109,7 @@ def view(say: Say, spaces: dict[str, Space], folder: Path, begin: HeadRef | None
 
 
 def _numbers(whole: View, stack: int) -> tuple[str, list[int], list[int]]:
-    """A stack's name, and the numbers of its layers and heads: states count places."""
+    """A stack's name, and the numbers of its layers and heads; a state holds indices into these lists."""
     record = whole.spec["spaces"][0]["stacks"][stack]
     return record["name"], [layer["layer"] for layer in record["layers"]], list(record["heads"])
 
@@ -127,7 +127,7 @@ def open_head(name: str, head: HeadRef) -> None:
 
 
 def _other_projections(say: Say, space: Space, folder: Path, head: HeadRef | None) -> None:
-    """One head by PCA, UMAP or t-SNE beside the picture above, made when it is asked for, then kept."""
+    """One head by PCA, UMAP or t-SNE beside the picture above, computed on request, then kept."""
     name = folder.name
     st.subheader(say("space.others"), anchor=False)
     st.caption(say("space.others_about"))
@@ -140,7 +140,7 @@ def _other_projections(say: Say, space: Space, folder: Path, head: HeadRef | Non
     if st.session_state.get(key) not in every:
         st.session_state[key] = every[0]
     with st.container(horizontal=True, vertical_alignment="bottom", key="space-others"):
-        at: HeadRef = st.selectbox(say("corpus.head"), every, format_func=str, key=key, width=160)
+        chosen: HeadRef = st.selectbox(say("corpus.head"), every, format_func=str, key=key, width=160)
         gauge = st.selectbox(
             say("space.gauge"), GAUGES, format_func=lambda choice: say(f"space.gauge_{choice}"), key=f"space-other-gauge-{name}", width=240
         )
@@ -148,26 +148,26 @@ def _other_projections(say: Say, space: Space, folder: Path, head: HeadRef | Non
             say("space.project"), list(METHODS), format_func=lambda choice: say(f"space.project_{choice}"), key=f"space-how-{name}"
         )
     st.caption(say("space.gauge_help"))
-    if how is None or at is None or gauge is None:
+    if how is None or chosen is None or gauge is None:
         return
-    if space.stacks[at.stack].vectors is None:
+    if space.stacks[chosen.stack].vectors is None:
         st.info(say("space.no_vectors_kept"), icon=":material/info:")
         return
     try:
         with st.spinner(say("space.projecting", how=say(f"space.project_{how}"))):
-            picture = _picture(space, folder, at, how, gauge)
+            picture = _picture(space, folder, chosen, how, gauge)
         named = say(f"space.project_{how}")
         if picture.held_out:
             st.caption(say("space.other_fidelity", how=named, top1=_percent(picture.top1), top5=_percent(picture.top5)))
         elif space.of != "values":
             st.caption(say("space.other_no_fidelity", how=named))
         pair = (
-            replace(head_space(space, at), model=say(f"space.project_{space.project}")),
+            replace(head_space(space, chosen), model=say(f"space.project_{space.project}")),
             replace(picture_space(space, picture), model=say(f"space.project_{how}")),
         )
         data = view_cache().get(
-            ("picture", *version_of(folder), at, how, gauge, say.language),
-            lambda: mounted.packed(space_view(*pair, layer=at.layer, head=at.head, language=say.language), say.part("view")),
+            ("picture", *version_of(folder), chosen, how, gauge, say.language),
+            lambda: mounted.packed(space_view(*pair, layer=chosen.layer, head=chosen.head, language=say.language), say.part("view")),
             len,
         )
         mounted.show(data, key=f"space-other-{name}")
@@ -175,12 +175,12 @@ def _other_projections(say: Say, space: Space, folder: Path, head: HeadRef | Non
         refuse(say, "look.failed", error)
 
 
-def _picture(space: Space, folder: Path, at: HeadRef, how: str, gauge: str) -> HeadPicture:
-    def make() -> HeadPicture:
+def _picture(space: Space, folder: Path, head: HeadRef, how: str, gauge: str) -> HeadPicture:
+    def compute() -> HeadPicture:
         with compute_slot():
-            return space.project_head(at.layer, at.head, how, gauge=gauge, stack=at.stack)
+            return space.project_head(head.layer, head.head, how, gauge=gauge, stack=head.stack)
 
-    return _PICTURES.get((*version_of(folder), at, how, gauge), make, lambda _: 1)
+    return _PICTURES.get((*version_of(folder), head, how, gauge), compute, lambda _: 1)
 
 
 def _percent(share: float) -> str:

@@ -27,7 +27,7 @@ class Opened:
 
 
 def open_text_and_models(say: Say, source: TextSource, *names: str) -> Opened | None:
-    """Open them now, so that a bad file is named at once. None where something cannot be opened, which the page then says."""
+    """Open them now, so that a bad file is reported at once. None, with a message on the page, where something cannot be opened."""
     try:
         corpus = source.read(say)
         if corpus is None:

@@ -19,9 +19,9 @@ from eyeline.text.corpora.read import read_corpus
 
 SOURCES = ("sample", "paste", "upload")
 ENDINGS = ("txt", "jsonl", "conllu", "txt.gz", "jsonl.gz", "conllu.gz")
-#: What the browser's file dialog offers: it knows the last ending alone.
+#: Endings for the browser's file dialog, which looks only at the last one (gz of txt.gz).
 OFFERED = ("txt", "jsonl", "conllu", "gz")
-#: A field takes so many times what is read, so that a long text gets an answer rather than being cut.
+#: A field takes this many times the limit, so that a text over the limit is refused with a message and not cut in silence.
 TYPED = 5
 
 
@@ -54,7 +54,7 @@ class TextSource:
         return f"{self.kind}\n".encode() + (sample_text().encode() if self.kind == "sample" else given)
 
     def read(self, say: Say) -> Corpus | None:
-        """The corpus; None where there is none yet or too much, which the page then says."""
+        """The corpus; None, with a message on the page, where nothing was given or the text is too long."""
         most = current().limits.pasted
         if len(self.text) > most:
             refuse(say, "corpus.too_long", n=f"{len(self.text):,}", most=f"{most:,}")

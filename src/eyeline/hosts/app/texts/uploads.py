@@ -16,13 +16,13 @@ from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.settings import current
 from eyeline.storage.names import is_plain_name
 
-#: A packed file may grow to so many times what may be uploaded.
+#: An unpacked file may be this many times as large as an upload.
 GROWS = 4
 PIECE = 1 << 20
 
 
 def received(say: Say, upload: Any, endings: Sequence[str], called: str) -> tuple[str, bytes]:
-    """The name and bytes of an uploaded file; too large, or of another kind, is refused. `called`: where its name cannot be a file's."""
+    """The name and bytes of an uploaded file; refused if too large or of another kind. called: used where its name is not valid."""
     name, data, most = str(upload.name), bytes(upload.getvalue()), current().limits.upload
     if len(data) > most:
         raise TextError(say("corpus.too_large", n=f"{len(data):,}", most=f"{most:,}"))
@@ -36,7 +36,7 @@ def received(say: Say, upload: Any, endings: Sequence[str], called: str) -> tupl
 
 
 def unpacked_size(data: bytes, most: int) -> int:
-    """How many bytes a gzipped file would grow to, counted up to a little over `most`. What is damaged is left to who reads it.
+    """How many bytes a gzipped file would grow to, counted up to a little over `most`. A damaged file is left to its reader.
 
     >>> unpacked_size(gzip.compress(bytes(5000)) + bytes(100) + gzip.compress(bytes(500)), 10_000)  # zeros between members are passed over
     5500
@@ -50,7 +50,7 @@ def unpacked_size(data: bytes, most: int) -> int:
 
 @contextmanager
 def as_file(name: str, data: bytes) -> Iterator[Path]:
-    """The bytes as a file of the system's, gone afterwards; errors that name it name it as the visitor does."""
+    """The bytes as a temporary file; errors about it show the visitor's name for the file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
         path.write_bytes(data)

@@ -14,7 +14,7 @@ from eyeline.hosts.cli.models import ANSWERING_DEFAULT, AnsweringModel
 from eyeline.hosts.cli.progress import progress_bars
 from eyeline.hosts.cli.terminal import console
 
-#: So many heads and edges are printed.
+#: Heads and edges that are printed.
 SHOWN = 5
 
 

@@ -38,7 +38,7 @@ def faithfulness(
     method: Annotated[
         list[str] | None, typer.Option(help="Only this quantity; may be repeated. All that the model allows, but flow, otherwise.")
     ] = None,
-    limit: Annotated[int | None, typer.Option(help="So many documents, chosen at random.", show_default=False)] = None,
+    limit: Annotated[int | None, typer.Option(help="Use at most this many documents, chosen at random.", show_default=False)] = None,
     max_tokens: Annotated[int, typer.Option(help="Skip longer documents.")] = 128,
     seed: Annotated[int, typer.Option(help="For everything that is drawn at random.")] = 0,
     paragraphs: Paragraphs = "auto",

@@ -31,7 +31,7 @@ from eyeline.hosts.cli.terminal import console
 if TYPE_CHECKING:
     from eyeline.results.run import Run
 
-#: So many heads are printed.
+#: Heads that are printed.
 SHOWN = 5
 
 
@@ -40,7 +40,7 @@ def causes(
     output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, created where it is missing.", show_default=False)],
     model: AnsweringModel = ANSWERING_DEFAULT,
     by: Annotated[str, typer.Option(help="How a head is ablated: zero, or mean (its mean over the text).")] = "zero",
-    limit: Annotated[int | None, typer.Option(help="So many documents, chosen at random.", show_default=False)] = None,
+    limit: Annotated[int | None, typer.Option(help="Use at most this many documents, chosen at random.", show_default=False)] = None,
     max_tokens: Annotated[int | None, typer.Option(help="Skip longer documents.", show_default=False)] = None,
     layers: Annotated[str | None, typer.Option(help="Layers to ablate, from 0, such as 0,5. All otherwise.")] = None,
     pruning: Annotated[bool, typer.Option("--pruning/--no-pruning", help="Also remove more and more heads together.")] = True,
