@@ -18,6 +18,7 @@ from pathlib import Path
 import eyeline as el
 from benchmarks.output import markdown_table, put_section
 from eyeline.analyses.word_maps import read_words
+from eyeline.results.grammar.directions import GOVERNOR_TO_DEPENDENT
 from eyeline.results.table import Cell
 
 DATA = Path(os.environ.get("EYELINE_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -188,7 +189,7 @@ def findings(run: el.Run) -> list[str]:
     closest = min(margins, key=lambda name: margins[name])
     lost = max(named, key=lambda name: float(named[name]["accuracy"]) - float(named[name]["accuracy_held_out"]))
     flattered = float(named[lost]["accuracy"]) - float(named[lost]["accuracy_held_out"])
-    backwards = [name for name, row in named.items() if row["direction"] == "head-to-dependent"]
+    backwards = [name for name, row in named.items() if row["direction"] == GOVERNOR_TO_DEPENDENT]
     whole = rows["all"]
     few = [name for name in PAPER if name not in rows and name not in ("prep", "pobj")]
     heads = {(row["layer"], row["head"]) for row in named.values()}

@@ -60,7 +60,7 @@ def load(
     if revision is not None:
         options["revision"] = revision
     dtype = dtype or (torch.float32 if target.type == "cpu" else None)
-    verbosity = transformers_logging.get_verbosity()
+    verbosity, progress_bar = transformers_logging.get_verbosity(), transformers_logging.is_progress_bar_enabled()
     transformers_logging.set_verbosity_error()
     transformers_logging.disable_progress_bar()
     try:
@@ -74,7 +74,8 @@ def load(
         return Model(hf.to(target).eval(), tokenizer, name=shown, revision=revision, cache=as_cache(cache), source=opened_from)
     finally:
         transformers_logging.set_verbosity(verbosity)
-        transformers_logging.enable_progress_bar()
+        if progress_bar:
+            transformers_logging.enable_progress_bar()
 
 
 def as_model(model: Model | str | Path) -> Model:

@@ -15,7 +15,7 @@ from eyeline.analyses.causes.faithfulness import DECILES, Faithfulness, erasure_
 from eyeline.analyses.corpus.merge import merge_runs
 from eyeline.errors import ModelError
 from eyeline.measures.causes.erasure import SHARES
-from tests.analyses.causes.tiny import PLAIN, classifier, decoder, headless, masked
+from tests.analyses.causes.tiny import PLAIN, classifier, classifying_decoder, decoder, headless, masked
 
 TEXTS = ["the cat sat on the mat .", "a dog ran a very long way home", "it purred and the dog sat", "the mat"]
 METHODS = ("attention", "rollout", "gradient")
@@ -47,7 +47,7 @@ def slow_scores(model: el.Model, scores: np.ndarray) -> tuple[float, float, floa
     return float(np.mean(without)), float(np.mean(alone)), sum(steps) / (len(steps) + 1)
 
 
-@pytest.mark.parametrize("open_model", [decoder, classifier], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("open_model", [decoder, classifier, classifying_decoder], ids=lambda f: f.__name__)
 def test_erasure_is_that_of_one_pass_for_each_text_by_hand(open_model) -> None:
     model = open_model()
     answered = ask(model, model.read(PLAIN))

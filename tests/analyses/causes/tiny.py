@@ -45,6 +45,13 @@ def decoder() -> el.Model:
 
 
 @cache
+def classifying_decoder() -> el.Model:
+    """It knows no padding."""
+    torch.manual_seed(0)
+    return el.wrap(loud(t.GPT2ForSequenceClassification(t.GPT2Config(**GPT))), tiny_tokenizer(), name="tiny-classifying-decoder")
+
+
+@cache
 def gated() -> el.Model:
     torch.manual_seed(0)
     return el.wrap(loud(t.LlamaForCausalLM(t.LlamaConfig(**GROUPED))), tiny_tokenizer(), name="tiny-gated")

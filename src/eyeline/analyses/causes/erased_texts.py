@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import torch
+from transformers import PreTrainedModel
 
 from eyeline.analyses.causes.answer import AnsweredText
 from eyeline.capture.collect import Sides
@@ -51,12 +52,21 @@ def probabilities(answered: AnsweredText, erased: Sequence[tuple[int, ...]]) -> 
         by_length.setdefault(len(text), []).append((positions, text, position))
     results: dict[tuple[int, ...], float] = {}
     for length, variants in by_length.items():
-        step = max(1, TOGETHER // length)
+        step = _at_once(answered.hf, length)
         for first in range(0, len(variants), step):
             part = variants[first : first + step]
             computed = _run(answered, [(text, position) for _, text, position in part])
             results |= dict(zip((positions for positions, _, _ in part), computed, strict=True))
     return [results[tuple(sorted(positions))] for positions in erased]
+
+
+def _at_once(hf: PreTrainedModel, length: int) -> int:
+    """How many texts of this length go through the model at once.
+
+    A classifier on a decoder looks for padding where it gets several texts, and fails where it knows no padding: it gets one.
+    """
+    is_classifier = type(hf).__name__.endswith("ForSequenceClassification")
+    return 1 if is_classifier and hf.config.pad_token_id is None else max(1, TOGETHER // length)
 
 
 def _run(answered: AnsweredText, variants: Sequence[tuple[TokenizedText, int]]) -> list[float]:
