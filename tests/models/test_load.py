@@ -115,21 +115,6 @@ def test_an_unknown_device_is_refused():
         el.load("minilm", device="quantum")
 
 
-def test_a_progress_bar_that_the_user_switched_off_stays_off():
-    from transformers.utils import logging
-
-    enabled = logging.is_progress_bar_enabled()
-    try:
-        logging.disable_progress_bar()
-        el.load("minilm")
-        assert not logging.is_progress_bar_enabled()
-        logging.enable_progress_bar()
-        el.load("minilm")
-        assert logging.is_progress_bar_enabled()
-    finally:
-        (logging.enable_progress_bar if enabled else logging.disable_progress_bar)()
-
-
 def test_auto_takes_a_gpu_where_there_is_one(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert load_module.torch_device("auto") == torch.device("cuda")

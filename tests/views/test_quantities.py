@@ -11,6 +11,7 @@ import eyeline as el
 from eyeline.errors import TraceError
 from eyeline.views.pictures.drawing import NEGATIVE, POSITIVE
 from eyeline.views.pictures.still import still
+from eyeline.views.pictures.still_neuron import read
 from tests.analyses.causes.tiny import PLAIN, TEXT, masked
 
 METHODS = ("norms", "rollout", "gradient", "integrated-gradients")
@@ -79,3 +80,20 @@ def test_a_quantity_of_another_text_or_attention_itself_is_refused(trace: el.Tra
         el.head_view(trace, also=[el.attribute(masked(), PLAIN, method="rollout")])
     with pytest.raises(TraceError, match="also holds a trace of attention"):
         el.head_view(trace, also=[trace])
+
+
+def test_a_saved_neuron_view_has_the_numbers_of_the_quantity_and_the_sum_of_the_attention(trace: el.Trace, also: list[el.Trace]) -> None:
+    layer, head, query = 1, len(trace.weights[1]) - 1, TEXT.split().index("[MASK]") + 1
+    plain = el.neuron_view(trace, layer=layer, head=head, query=query)
+    for index, quantity in enumerate(also, 1):
+        view = el.neuron_view(trace, layer=layer, head=head, query=query, also=also, drawn=index)
+        first, second = (read(each, each.spec["stacks"][0], each.spec["stacks"][0]["layers"][1], 1, head) for each in (plain, view))
+        assert first is not None
+        assert second is not None
+        np.testing.assert_allclose(second.output, first.output, atol=1e-3)
+        maps = quantity.weights[min(layer, len(quantity.weights) - 1)]
+        np.testing.assert_allclose(second.weights, maps[min(head, len(maps) - 1), query], atol=0.02 * abs(maps).max())
+        saved = still(view)
+        assert f">{second.quantity}<" in saved
+        assert ">softmax<" not in saved
+        assert 'width="-' not in saved

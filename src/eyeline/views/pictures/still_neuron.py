@@ -16,7 +16,7 @@ from eyeline.views.data import ViewData
 from eyeline.views.encode import LOWEST
 from eyeline.views.pictures.drawing import QUIET, ROW, TOP, svg, width
 from eyeline.views.pictures.png import png_bytes
-from eyeline.views.pictures.shown import shown
+from eyeline.views.pictures.shown import drawn_quantity, quantity_title, shown
 from eyeline.words import Words
 
 #: Keys drawn at most, and the widths of a strip, a number and a bar.
@@ -30,9 +30,11 @@ NEGATIVE, POSITIVE = (37, 99, 235), (234, 88, 12)
 class QueryDetail:
     """Everything between one query and its keys. Arrays have a row a key that is shown.
 
+    weights         the attention, or the quantity that is drawn in its place
+    quantity        its method; empty for attention
     bias            added to each score; None where the model adds nothing
     masked          keys that the query may not look at
-    contributions   weight x value; None where values were not kept
+    contributions   attention x value; None where values were not kept
     output          their sum
     """
 
@@ -42,6 +44,7 @@ class QueryDetail:
     keys: np.ndarray
     scores: np.ndarray
     weights: np.ndarray
+    quantity: str
     bias: np.ndarray | None
     masked: np.ndarray
     contributions: np.ndarray | None
@@ -56,7 +59,7 @@ def neuron(view: ViewData, caption: str, words: Words) -> str:
     layer, head = stack["layers"][at], (state.get("heads") or [0])[0]
     step = read(view, stack, layer, at, head)
     name = HeadRef("", layer["layer"], head)
-    title = f"{view.spec['model']} · {words.name('stack', stack['name'])} · {name}"
+    title = f"{quantity_title(drawn_quantity(view), words)}{view.spec['model']} · {words.name('stack', stack['name'])} · {name}"
     if step is None:
         return svg(0, TOP + 16, f"{title} · {words('figure.still.nothing')}", "")
     title += f" · {words('figure.still.query', query=step.query)}"
@@ -72,9 +75,12 @@ def read(view: ViewData, stack: dict[str, Any], layer: dict[str, Any], at: int, 
         return None
     query = view.state.get("query", 0)
     row = seen.rows.index(query) if query in seen.rows else 0
-    weights = seen.weights[head, row]  # [key]
-    above = np.flatnonzero(weights >= view.state.get("threshold", 0.0))
-    chosen = np.sort(above[np.argsort(-weights[above], kind="stable")[:MOST_KEYS]])
+    quantity = drawn_quantity(view)
+    method, unit = ("", 1.0) if quantity is None else (str(quantity["method"]), float(quantity["largest"]))
+    weights = seen.weights[min(head, len(seen.weights) - 1), row]  # [key]; a quantity without heads has one map
+    amounts = np.nan_to_num(abs(weights))
+    above = np.flatnonzero(amounts >= view.state.get("threshold", 0.0))
+    chosen = np.sort(above[np.argsort(-amounts[above], kind="stable")[:MOST_KEYS]])
     columns = [seen.columns[index] for index in chosen]
     queries, keys = (view.arrays[layer[what]].decode() for what in ("queries", "keys"))  # [head, token, dim]
     vector = queries[head, seen.rows[row]]
@@ -86,11 +92,12 @@ def read(view: ViewData, stack: dict[str, Any], layer: dict[str, Any], at: int, 
     if layer.get("values"):
         values = view.arrays[layer["values"]].decode()
         every = values[head * len(values) // len(queries)]  # [key, dim]
-        contributions = weights[chosen][:, None] * every[columns]
-        output = head_outputs(weights[None, None], every[None, seen.columns])[0, 0]
+        attention = weights if quantity is None else view.weights(view.state.get("stack", 0), at)[head, query_index, seen.columns]
+        contributions = attention[chosen][:, None] * every[columns]
+        output = head_outputs(attention[None, None], every[None, seen.columns])[0, 0]
     return QueryDetail(
-        seen.queries[row], vector, [seen.keys[index] for index in chosen], kept, kept @ vector * layer["scale"], weights[chosen],
-        bias, mask == 0, contributions, output, len(above) - len(chosen),
+        seen.queries[row], vector, [seen.keys[index] for index in chosen], kept, kept @ vector * layer["scale"], weights[chosen] * unit,
+        method, bias, mask == 0, contributions, output, len(above) - len(chosen),
     )  # fmt: skip
 
 
@@ -106,12 +113,13 @@ def drawn(step: QueryDetail, title: str, why_no_values: str, scale: float, capti
     right = xs["value"] + (STRIP if step.contributions is not None else 0)
     products = step.keys * step.vector
     most = {"key": largest(step.vector, step.keys), "product": largest(products)}
+    longest = 1.0 if not step.quantity else float(np.nan_to_num(abs(step.weights)).max(initial=0)) or 1.0
     top = TOP + 4
     body = [
         quiet(xs["key"], top + 8, f"{words('view.query_vector')} · ±{most['key']:.1f}"),
         quiet(xs["score"], top + 8, f"q·k × {scale:.4g}"),
         quiet(xs["product"], top + 8, f"{words('view.product')} · ±{most['product']:.1f}"),
-        quiet(xs["weight"], top + 8, "softmax"),
+        quiet(xs["weight"], top + 8, step.quantity or "softmax"),
         *([quiet(xs["bias"], top + 8, words("view.bias"))] if step.bias is not None else []),
         token(left, top + 28, step.query, bold=True),
         quiet(xs["key"], top + 48, words("view.keys")),
@@ -130,11 +138,11 @@ def drawn(step: QueryDetail, title: str, why_no_values: str, scale: float, capti
         cells.append(quiet(xs["score"] + NUMBER, y + 12, number(step.scores[row]), end=True))
         if step.bias is not None:
             cells.append(quiet(xs["bias"] + NUMBER, y + 12, number(step.bias[row]), end=True))
-        cells.append(
-            quiet(xs["weight"] + (46 if masked else 40), y + 12, words("view.masked") if masked else f"{step.weights[row]:.3f}", end=True)
-        )
-        long = BAR * float(step.weights[row])
-        cells.append(f'<rect x="{xs["weight"] + 46:.0f}" y="{y + 2:.0f}" width="{long:.1f}" height="10" fill="{QUIET}"/>')
+        weight = float(step.weights[row])
+        written = words("view.masked") if masked else "–" if np.isnan(weight) else f"{weight:.3f}".replace("-", "−")
+        cells.append(quiet(xs["weight"] + (46 if masked else 40), y + 12, written, end=True))
+        long, fill = BAR * abs(np.nan_to_num(weight)) / longest, QUIET if not weight < 0 else f"rgb{NEGATIVE}"
+        cells.append(f'<rect x="{xs["weight"] + 46:.0f}" y="{y + 2:.0f}" width="{long:.1f}" height="10" fill="{fill}"/>')
         if step.contributions is not None:
             cells.append(strip(step.contributions[row], most["value"], xs["value"], y, dark=dark))
         body.append(f'<g opacity="0.35">{"".join(cells)}</g>' if masked else "".join(cells))

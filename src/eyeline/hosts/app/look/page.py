@@ -31,6 +31,7 @@ from eyeline.hosts.app.recipe import show_recipe
 from eyeline.hosts.app.settings import current
 from eyeline.hosts.app.view_state import VIEWS, with_state
 from eyeline.views.spec import look_of_stack
+from eyeline.views.view import View
 
 IMAGES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}
 #: Characters that a field takes at all; far above the limit, so that a long text gets an answer rather than being cut.
@@ -206,11 +207,15 @@ def _picture(say: Say, looking: Looking, trace: Trace, also: tuple[Trace, ...]) 
     state = looking.state
     stack, layer, heads = _stack(trace, state), _layer(trace, state), list(state.get("heads") or [])
     left, right = st.columns([1, 2], gap="large")
+
+    def as_seen() -> View:
+        return with_state(VIEWS[looking.view](trace, also=also), {"drawn": len(also), **state})
+
     with left:
         st.caption(say("look.picture_seen"))
         for ending, kind in IMAGES.items():
             st.download_button(
-                say(f"look.seen_{ending}"), partial(view_file, say, lambda: with_state(VIEWS[looking.view](trace), dict(state)), ending),
+                say(f"look.seen_{ending}"), partial(view_file, say, as_seen, ending),
                 f"{looking.view}.{ending}", kind, on_click="ignore", icon=":material/visibility:", width="stretch",
                 key=f"save-seen-{ending}",
             )  # fmt: skip
@@ -227,7 +232,7 @@ def _picture(say: Say, looking: Looking, trace: Trace, also: tuple[Trace, ...]) 
                 on_click="ignore", icon=":material/image:", width="stretch", key=f"save-{ending}",
             )  # fmt: skip
         st.download_button(
-            say("look.save_page"), lambda: page_file(say, with_state(VIEWS[looking.view](trace, also=also), dict(state))),
+            say("look.save_page"), lambda: page_file(say, as_seen()),
             f"{looking.view}.html", "text/html", on_click="ignore", icon=":material/article:", width="stretch", key="save-page",
         )  # fmt: skip
         st.download_button(
