@@ -108,7 +108,7 @@ def space_view(
     if tables:
         spec["tables"] = [asdict(table) for table in tables]
     begin = names.index(stack) if stack else 0
-    start = {"stack": begin, **opened(spec["stacks"][begin], shared[names[begin]], layer, head)}
+    start = {"stack": begin, **opened(shared[names[begin]], layer, head)}
     spec["state"] = {**checked(dict(options), spec, start), **start}
     return View("space", spec, arrays, language)
 
@@ -278,7 +278,7 @@ def grid_record(name: str, record: dict[str, Any], layers: list[int], heads: lis
     return {"name": name, "query_text": record["query_texts"][0], "key_text": record["key_texts"][0], "layers": rows}
 
 
-def opened(grid: dict[str, Any], shared: tuple[list[int], list[int]], layer: int | None, head: int | None) -> dict[str, Any]:
+def opened(shared: tuple[list[int], list[int]], layer: int | None, head: int | None) -> dict[str, Any]:
     """The state's `layer`, `heads` and `opened`, from the numbers of a layer and a head."""
     begins: dict[str, Any] = {}
     for key, requested, available in (("layer", layer, shared[0]), ("heads", head, shared[1])):

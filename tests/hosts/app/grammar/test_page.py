@@ -12,7 +12,7 @@ import pytest
 
 import eyeline as el
 from eyeline.errors import TextError
-from eyeline.hosts.app.grammar.job import GrammarOptions, grammar_work, read_gold
+from eyeline.hosts.app.grammar.job import GrammarOptions, GrammarWork, read_gold
 from eyeline.hosts.app.jobs.job import Job
 from eyeline.hosts.app.jobs.queue import JobQueue, job_queue
 from eyeline.hosts.app.messages import LANGUAGES, Say
@@ -195,7 +195,7 @@ def test_no_file_is_asked_for_in_words(script):
 
 def test_a_stopped_analysis_leaves_nothing_and_the_page_goes_on(script, minilm, tmp_path):
     gold = read_gold("sample.conllu", sample_conllu(200).encode(), ("syntax", "coreference"))
-    work = grammar_work(minilm, gold, GrammarOptions(("syntax", "coreference"), 200))
+    work = GrammarWork(minilm, gold, GrammarOptions(("syntax", "coreference"), 200))
     job = JobQueue(Limits()).submit(tmp_path / "run", work)
     while not job.done and not job.ended:
         time.sleep(0.002)

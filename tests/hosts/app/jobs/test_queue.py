@@ -14,7 +14,7 @@ import eyeline as el
 from eyeline.analyses.progress import Progress, StopRequestedError
 from eyeline.errors import TextError
 from eyeline.hosts.app.cache import Cache
-from eyeline.hosts.app.corpus.job import corpus_work
+from eyeline.hosts.app.corpus.job import CorpusPageWork, CorpusRequest
 from eyeline.hosts.app.jobs.job import Job
 from eyeline.hosts.app.jobs.queue import JobQueue, JobRefusedError
 from eyeline.hosts.app.messages import Say
@@ -44,7 +44,9 @@ def until(job: Job, seconds: float = 60) -> None:
 
 def test_a_finished_analysis_is_a_run_of_its_owner(minilm, tmp_path):
     corpus = TextSource("sample").corpus(Say("en"))
-    job = JobQueue(Limits()).submit(tmp_path / "run", corpus_work(minilm, corpus, ["average_attention", "entropy"], 6), "me")
+    job = JobQueue(Limits()).submit(
+        tmp_path / "run", CorpusPageWork(minilm, corpus, CorpusRequest(("average_attention", "entropy"), 6)), "me"
+    )
     until(job)
     assert (job.state, job.error) == ("done", "")
     run = el.runs.open_run(tmp_path / "run")
@@ -55,7 +57,7 @@ def test_a_finished_analysis_is_a_run_of_its_owner(minilm, tmp_path):
 
 def test_a_stopped_analysis_leaves_nothing(minilm, tmp_path):
     corpus = TextSource("paste", "\n\n".join([sample_text()] * 8)).corpus(Say("en"))
-    job = JobQueue(Limits()).submit(tmp_path / "run", corpus_work(minilm, corpus, ["entropy"], 300), "me")
+    job = JobQueue(Limits()).submit(tmp_path / "run", CorpusPageWork(minilm, corpus, CorpusRequest(("entropy",), 300)), "me")
     while not job.done and not job.ended:
         time.sleep(0.005)
     job.stop.set()

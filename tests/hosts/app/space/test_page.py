@@ -12,7 +12,7 @@ from eyeline.heads import HeadRef
 from eyeline.hosts.app.jobs.queue import JobQueue, job_queue
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.settings import Limits, Settings, current, use
-from eyeline.hosts.app.space.job import SpaceRequest, comparison_work, space_work
+from eyeline.hosts.app.space.job import ComparisonWork, SpaceRequest, SpaceWork
 from eyeline.hosts.app.space.page import UNTRAINED
 from eyeline.hosts.app.space.run_view import fidelity
 from eyeline.hosts.app.texts.source import TextSource
@@ -91,7 +91,7 @@ def test_a_text_too_large_for_all_is_refused_in_the_visitors_language(minilm, tm
     before = current()
     use(Settings(tmp_path, limits=Limits(points=72 * 20)))
     try:
-        job = JobQueue(Limits()).submit(tmp_path / "run", space_work(Say("ko"), minilm, corpus_of(TEXTS), SpaceRequest(3, 256)))
+        job = JobQueue(Limits()).submit(tmp_path / "run", SpaceWork(Say("ko"), minilm, corpus_of(TEXTS), SpaceRequest(3, 256)))
         assert ended(job).state == "failed"
         assert job.error.startswith("헤드 72개마다")
     finally:
@@ -100,7 +100,7 @@ def test_a_text_too_large_for_all_is_refused_in_the_visitors_language(minilm, tm
 
 def test_a_model_beside_itself_does_not_differ_and_its_spaces_are_the_same(shallow, tmp_path):
     model = el.load(shallow)
-    work = comparison_work(Say("en"), model, lambda: model, corpus_of(TEXTS[:1]), SpaceRequest(1, 256))
+    work = ComparisonWork(Say("en"), model, lambda: model, corpus_of(TEXTS[:1]), SpaceRequest(1, 256))
     job = ended(JobQueue(Limits()).submit(tmp_path / "run", work))
     assert (job.state, job.error) == ("done", "")
     run = el.runs.open_run(tmp_path / "run")

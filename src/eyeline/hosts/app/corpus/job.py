@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from eyeline.analyses.corpus.statistics.usual import USUAL
 from eyeline.analyses.progress import Progress
-from eyeline.hosts.app.jobs.job import Job, Work
+from eyeline.hosts.app.jobs.job import Job
 from eyeline.hosts.app.jobs.saving import save_run
 from eyeline.hosts.app.models import opened_model
 from eyeline.hosts.app.settings import Limits
@@ -58,8 +57,3 @@ class CorpusPageWork:
             pairs=request.pairs, window=not request.pairs, progress=report,
         )  # fmt: skip
         save_run(job, run.save)
-
-
-def corpus_work(model: Model | str, corpus: Corpus, only: Sequence[str], limit: int, *, pairs: bool = False) -> Work:
-    """The work of a job. model: opened, or what `load` takes, where it is opened in another process."""
-    return CorpusPageWork(model, corpus, CorpusRequest(tuple(only), limit, pairs))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from eyeline.analyses.progress import Progress, ReportProgress
 from eyeline.errors import EyelineError, TextError
-from eyeline.hosts.app.jobs.job import Job, Work
+from eyeline.hosts.app.jobs.job import Job
 from eyeline.hosts.app.jobs.saving import save_run
 from eyeline.hosts.app.models import opened_model
 from eyeline.hosts.app.texts.uploads import as_file
@@ -101,11 +101,6 @@ class GrammarWork:
             runs[0] = runs[0].with_facts(left_out=left_out)
         job.report_progress(Progress("saving", OF, OF))
         save_run(job, runs[0].join(*runs[1:]).save)
-
-
-def grammar_work(model: Model | str, gold: GrammarFile, options: GrammarOptions) -> Work:
-    """The work of a job. model: opened, or what `load` takes, where it is opened in another process."""
-    return GrammarWork(model, gold, options)
 
 
 def _syntax(model: Model, gold: GrammarFile, options: GrammarOptions, progress: ReportProgress) -> Run:

@@ -102,7 +102,7 @@ def _start_without_main(process: BaseProcess) -> None:
     try:
         process.start()
     finally:
-        if sys.modules["__main__"] is empty:  # else another visitor's page has begun meanwhile
+        if sys.modules["__main__"] is empty:  # else another visitor's page was started meanwhile
             sys.modules["__main__"] = main
 
 

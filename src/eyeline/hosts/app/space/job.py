@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from eyeline.analyses.progress import Progress
 from eyeline.errors import TextError
-from eyeline.hosts.app.jobs.job import Job, Work
+from eyeline.hosts.app.jobs.job import Job
 from eyeline.hosts.app.jobs.saving import save_run
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.models import open_model, opened_model
@@ -71,11 +71,6 @@ class SpaceWork:
         save_run(job, space.save)
 
 
-def space_work(say: Say, model: Model | str, corpus: Corpus, options: SpaceRequest) -> Work:
-    """The work of a job. model: opened, or what `load` takes, where it is opened in another process."""
-    return SpaceWork(say, model, corpus, options)
-
-
 @dataclass(frozen=True)
 class SecondModel:
     """The second model of a comparison, opened when it is called. source: what `load` takes; None: the first one, untrained."""
@@ -114,11 +109,6 @@ class ComparisonWork:
         comparison = compare(first, self.second(), corpus, limit=options.limit, max_tokens=options.max_tokens, progress=report)
         job.report_progress(Progress("saving", 1, 1))
         save_run(job, comparison.save)
-
-
-def comparison_work(say: Say, first: Model | str, second: Callable[[], Model], corpus: Corpus, options: SpaceRequest) -> Work:
-    """The work of a job that compares two models."""
-    return ComparisonWork(say, first, second, corpus, options)
 
 
 def check_room(say: Say, model: Model, tokens: int) -> None:
