@@ -1,4 +1,4 @@
-"""Chooses the colours of heads beyond the twelve of the palette: prints the table in colours.ts and still.py.
+"""Chooses the colours of heads beyond the twelve of the palette: prints the table in colours.ts and plots/palette.py.
 
 Greedy: each further colour is the one farthest (Oklab) from all before it, as people with normal sight, protanopia, deuteranopia and
 tritanopia see them (Machado et al. 2009, severity 1), on white and, lifted, on black. The one just before it counts as half as far

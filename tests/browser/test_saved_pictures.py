@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyeline.views.pictures.drawing import head_colour, layer_colour, lifted
+from eyeline.plots.palette import head_colour, layer_colour, lifted
 from eyeline.views.pictures.open_space import links_of, open_head, placed, red_links
 from eyeline.views.pictures.shown import head_maps, shown, text_of
 from eyeline.views.pictures.still import SAVED, chosen_lines, still

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from eyeline.views.pictures.drawing import head_colour
+from eyeline.plots.palette import head_colour
 
 from . import made_up, made_up_space
 from .conftest import Shown, saved

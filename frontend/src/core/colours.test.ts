@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { inkOn } from "../controls/heads";
 import { attentionColour, headColour, layerColour, lifted, luminance, parse, pixel, signedColour } from "./colours";
@@ -59,6 +60,11 @@ const FIRST_16 = 0.06;
 const NEIGHBOURS = 0.065;
 const FIRST_40 = 0.035;
 
+/** What tests/plots/test_palette.py holds the figures to. */
+const IN_FIGURES: Record<"heads" | "layers", Record<string, string>> = JSON.parse(
+  readFileSync(new URL("../../../tests/plots/colours.json", import.meta.url), "utf8"),
+);
+
 describe("colours", () => {
   it("gives the first twelve heads LOOK's colours on white", () => {
     expect(Array.from({ length: 12 }, (_, h) => headColour(h)).join(" ")).toBe(
@@ -75,6 +81,13 @@ describe("colours", () => {
         expect(closest(40)).toBeGreaterThan(FIRST_40);
         expect(Math.min(...all.slice(1).map((row, i) => row[i]))).toBeGreaterThan(NEIGHBOURS);
       });
+
+  it("gives heads and layers the colours that figures have", () => {
+    for (const [theme, dark] of Object.entries({ light: false, dark: true })) {
+      expect(Array.from({ length: 128 }, (_, h) => headColour(h, dark)).join(" ")).toBe(IN_FIGURES.heads[theme]);
+      expect(Array.from({ length: 12 }, (_, l) => layerColour(l, 12, dark)).join(" ")).toBe(IN_FIGURES.layers[theme]);
+    }
+  });
 
   it("gives 128 heads 128 colours", () => {
     for (const dark of [false, true]) expect(new Set(Array.from({ length: 128 }, (_, h) => headColour(h, dark))).size).toBe(128);

@@ -6,18 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import plotly.graph_objects as go
-from plotly.colors import sample_colorscale
 
+from eyeline.plots.palette import HEAD_COLOURS, head_colour
 from eyeline.results.facts import AnalyseOptions
 from eyeline.results.run import AMOUNTS, Run
 from eyeline.text.printable import printable
 from eyeline.words import Words
 
 Scale = tuple[tuple[float, str], ...]
-#: The colours of heads in figures, by index modulo 12: the first 12 colours of the views (views/pictures/drawing.py).
-HEADS = (
-    "#9640ff", "#ba6412", "#07c7c6", "#117068", "#a79bff", "#6f8a5c", "#5b8eb2", "#a7ba04", "#b0042a", "#e08995", "#ea2695", "#a00095",
-)  # fmt: skip
+#: For lines that are not heads: the first colours of the palette.
+SERIES = HEAD_COLOURS[:12]
 INK, GROUND, HAIRLINE, QUIET = "#1a1d23", "#ffffff", "#d9dde3", "#5b6472"
 ACCENT, GOLD, ORANGE = "#2563eb", "#d00000", "#ea580c"
 MONO = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', 'Noto Sans Mono CJK JP', monospace"
@@ -85,6 +83,10 @@ class Style:
     def theme(self) -> Theme:
         return DARK if self.dark else LIGHT
 
+    def head_colour(self, head: int) -> str:
+        """The colour of a head on this page, as the views have it."""
+        return head_colour(head, dark=self.dark)
+
     def label(self, key: str, **values: Any) -> str:
         """A message that several figures use."""
         return self.words(f"figure.label.{key}", **values)
@@ -92,16 +94,6 @@ class Style:
     def in_stack(self, stack: str, label: str) -> str:
         """A label with the name of its stack before it, where there are several stacks."""
         return self.label("in_stack", stack=self.words.name("stack", stack), label=label) if stack else label
-
-
-def head_colour(head: int) -> str:
-    """The colour of a head; colours repeat where there are more heads than colours."""
-    return HEADS[head % len(HEADS)]
-
-
-def layer_colours(n_layers: int) -> list[str]:
-    """Viridis from the first layer to the last."""
-    return [str(colour) for colour in sample_colorscale("Viridis", [i / max(1, n_layers - 1) for i in range(n_layers)])]
 
 
 def provenance(run: Run, words: Words) -> str:
@@ -142,7 +134,7 @@ def finish(figure: go.Figure, run: Run, style: Style, heading: str, *, height: i
         height=height if style.titled else height - HEADING,
         margin={**margin, "t": above + (HEADING if style.titled else 0)},
         hoverlabel={"font": {"family": SANS, "size": 12}, **({"bgcolor": "#191d24"} if style.dark else {})},
-        colorway=list(HEADS),
+        colorway=list(SERIES),
         legend={"title": {"font": {"size": 12}}, "itemsizing": "constant"},
     )
     lines: dict[str, Any] = {

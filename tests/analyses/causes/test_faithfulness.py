@@ -83,6 +83,14 @@ def test_a_table_has_a_row_for_each_method_and_for_a_random_order(open_model) ->
     assert np.isfinite(table["aopc"]).all()
 
 
+def test_the_standard_error_is_that_of_a_sample_and_one_text_has_none() -> None:
+    alone = [el.analyse(decoder(), [text], [Faithfulness(["attention"])]).table("faithfulness") for text in TEXTS[:3]]
+    together = el.analyse(decoder(), TEXTS[:3], [Faithfulness(["attention"])]).table("faithfulness")
+    each = [float(table["aopc"][0]) for table in alone]
+    assert float(together["aopc_error"][0]) == pytest.approx(np.std(each, ddof=1) / 3**0.5, rel=1e-4)
+    assert np.isnan(alone[0]["aopc_error"].astype(float)).all()
+
+
 def test_without_names_the_methods_that_the_model_refuses_are_left_out_with_a_reason() -> None:
     statistic = Faithfulness()
     statistic.prepare(masked(), 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -51,3 +52,15 @@ def test_a_pair_that_came_nearer_is_counted_head_by_head():
     assert relative_distance(before.only, rows)[1, 2] == pytest.approx(slow, rel=1e-5)
     assert "came nearer" in line
     assert "nearer in 3 of 6 heads" in line
+
+
+def test_a_pair_that_came_a_little_nearer_is_told_with_the_digits_that_show_it():
+    before = made_up.space([12, 9])
+    rows = red_rows(before.only, ["brown → quick"])
+    moved = before.only.queries.copy()
+    for query, key in rows:
+        moved[:, :, query] += 1e-3 * (before.only.keys[:, :, key] - moved[:, :, query])
+    (line,) = came_nearer(before, replace(before, stacks={"encoder": replace(before.only, queries=moved)}), ["brown → quick"])
+    assert "came nearer" in line
+    first, second = re.findall(r"\d+\.\d+", line)
+    assert first != second

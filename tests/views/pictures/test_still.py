@@ -18,9 +18,10 @@ from eyeline.capture.stack import Stack
 from eyeline.capture.trace import Trace
 from eyeline.errors import StorageError, TraceError
 from eyeline.plots.graph.draw import FONTS, installed
+from eyeline.plots.palette import HEAD_COLOURS
 from eyeline.text.tokenized import TokenizedText
 from eyeline.views import View, head_view, model_view, neuron_view
-from eyeline.views.pictures.drawing import HEAD_COLOURS, png, pooled
+from eyeline.views.pictures.drawing import png, pooled
 from eyeline.views.pictures.still import SAVED, still
 from eyeline.views.pictures.still_neuron import read
 

@@ -143,7 +143,8 @@ class Faithfulness(Statistic):
                 continue
             count = values[0, -1]
             means, squares = values[0, :3] / count, values[0, 3:6] / count
-            errors = np.sqrt(np.maximum(squares - means**2, 0) / count)
+            spread = np.maximum(squares - means**2, 0)
+            errors = np.sqrt(spread / (count - 1)) if count > 1 else np.full(len(spread), np.nan)
             numbers = {column: float(mean) for column, mean in zip(COLUMNS, means, strict=True)}
             numbers |= {f"{column}_error": float(error) for column, error in zip(COLUMNS, errors, strict=True)}
             rows.append({"method": key.details[0], **numbers, "texts": int(count)})

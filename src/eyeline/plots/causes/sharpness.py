@@ -8,8 +8,9 @@ import plotly.graph_objects as go
 from eyeline.heads import HeadRef
 from eyeline.plots.clickable_cells import head_data
 from eyeline.plots.figure import Figure
+from eyeline.plots.palette import layer_colour
 from eyeline.plots.stacks import part_of, stacks_in
-from eyeline.plots.style import Style, finish, layer_colours
+from eyeline.plots.style import Style, finish
 from eyeline.results.effects import correlation
 from eyeline.results.run import Run
 
@@ -19,7 +20,7 @@ def draw(run: Run, style: Style, stack: str) -> go.Figure:
     words, causes = style.words, run.table("causes")
     figure = go.Figure()
     layers = sorted({int(layer) for layer in causes["layer"]})
-    colours = dict(zip(layers, layer_colours(len(layers)), strict=True))
+    colours = {layer: layer_colour(index, len(layers), dark=style.dark) for index, layer in enumerate(layers)}
     for name in stacks_in(causes):
         part = part_of(causes, name)
         entropy = {(int(a), int(b)): float(c) for a, b, c in zip(*_columns(run, name), strict=True)}

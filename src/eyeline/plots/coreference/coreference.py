@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from eyeline.heads import HeadRef
 from eyeline.plots.figure import Figure
-from eyeline.plots.style import Style, finish, head_colour
+from eyeline.plots.style import Style, finish
 from eyeline.results.facts import present
 from eyeline.results.run import Run
 from eyeline.results.table import Cell
@@ -34,7 +34,7 @@ def draw(run: Run, style: Style, stack: str) -> go.Figure:
             y=[None if math.isnan(value) else value for value in values],
             name=name,
             marker={
-                "color": GREYS.get(method, head_colour(int(best["head"]))),
+                "color": GREYS.get(method, style.head_colour(int(best["head"]))),
                 "pattern": {
                     "shape": "/" if "held out" in method else "",
                     "fillmode": "overlay",  # over the head's colour, not in its place

@@ -10,7 +10,7 @@ from eyeline.heads import HeadRef
 from eyeline.plots.clickable_cells import head_data
 from eyeline.plots.figure import Figure
 from eyeline.plots.stacks import part_of, stacks_in
-from eyeline.plots.style import Style, finish, head_colour, layer_step
+from eyeline.plots.style import Style, finish, layer_step
 from eyeline.results.run import Run
 from eyeline.results.table import Table
 
@@ -30,7 +30,7 @@ def draw(run: Run, style: Style, stack: str) -> go.Figure:
         cell = {"row": index // COLUMNS + 1, "col": index % COLUMNS + 1}
         part = part_of(table, name).where(target=target)
         layers, means = part["layer"].astype(int), part["mean"].astype(float)
-        add_heads(figure, part, means, name, "%{text}: %{y:.3f}", size=6, **cell)
+        add_heads(figure, style, part, means, name, "%{text}: %{y:.3f}", size=6, **cell)
         numbers = sorted(set(layers.tolist()))
         figure.add_scatter(
             x=numbers,
@@ -50,14 +50,16 @@ def draw(run: Run, style: Style, stack: str) -> go.Figure:
     return finish(figure, run, style, words("figure.average_attention.heading"), height=150 + 190 * rows)
 
 
-def add_heads(figure: go.Figure, part: Table, values: np.ndarray, stack: str, hover: str, *, size: int, row: int, col: int) -> None:
+def add_heads(
+    figure: go.Figure, style: Style, part: Table, values: np.ndarray, stack: str, hover: str, *, size: int, row: int, col: int
+) -> None:
     """One dot for each head over its layer, in the colour of the head."""
     heads = [HeadRef(stack, int(layer), int(head)) for layer, head in zip(part["layer"], part["head"], strict=True)]
     figure.add_scatter(
         x=part["layer"].astype(int),
         y=values,
         mode="markers",
-        marker={"color": [head_colour(head.head) for head in heads], "size": size, "opacity": 0.85},
+        marker={"color": [style.head_colour(head.head) for head in heads], "size": size, "opacity": 0.85},
         text=[str(head) for head in heads],
         customdata=[head_data(head) for head in heads],
         hovertemplate=f"{hover}<extra></extra>",

@@ -29,7 +29,7 @@ def draw(run: Run, style: Style, stack: str) -> go.Figure:
         part, cell = part_of(table, name), {"row": index // 2 + 1, "col": index % 2 + 1}
         layers, values = part["layer"].astype(int), part[series].astype(float)
         numbers = sorted(set(layers.tolist()))
-        add_heads(figure, part, values, name, f"%{{text}}: %{{y:.2f}}{unit}", size=7, **cell)
+        add_heads(figure, style, part, values, name, f"%{{text}}: %{{y:.2f}}{unit}", size=7, **cell)
         figure.add_scatter(
             x=numbers,
             y=[float(values[layers == number].mean()) for number in numbers],

@@ -6,18 +6,18 @@ import plotly.graph_objects as go
 
 from eyeline.plots.figure import Figure
 from eyeline.plots.stacks import part_of, stacks_in
-from eyeline.plots.style import HEADS, Style, finish, layer_step
+from eyeline.plots.style import SERIES, Style, finish, layer_step
 from eyeline.results.run import Run
 
 #: The most distinct colours of the palette.
 COLOURS = {
-    "sep": HEADS[8],
-    "cls": HEADS[6],
-    "bos": HEADS[6],
-    "eos": HEADS[8],
-    "punctuation": HEADS[1],
-    "other": HEADS[3],
-    "first": HEADS[0],
+    "sep": SERIES[8],
+    "cls": SERIES[6],
+    "bos": SERIES[6],
+    "eos": SERIES[8],
+    "punctuation": SERIES[1],
+    "other": SERIES[3],
+    "first": SERIES[0],
 }
 DASHES = ("solid", "dash", "dot")
 
@@ -39,7 +39,7 @@ def draw(run: Run, style: Style, stack: str) -> go.Figure:
                 y=line["mean"].astype(float),
                 mode="lines+markers",
                 name=style.in_stack(name, label),
-                line={"color": COLOURS.get(target, HEADS[(index + 4) % 12]), "width": 2, "dash": dash},
+                line={"color": COLOURS.get(target, SERIES[(index + 4) % 12]), "width": 2, "dash": dash},
                 marker={"size": 7},
                 hovertemplate=words("figure.importance.hover", target=label) + "<extra></extra>",
             )

@@ -12,7 +12,7 @@ from plotly.subplots import make_subplots
 
 from eyeline.heads import HeadRef
 from eyeline.plots.figure import Figure
-from eyeline.plots.style import MONO, Style, buttons, finish, head_colour, plain
+from eyeline.plots.style import MONO, Style, buttons, finish, plain
 from eyeline.results.run import Run
 from eyeline.results.table import Cell
 
@@ -78,7 +78,7 @@ def _traces(style: Style, row: dict[str, Cell], width: float, *, visible: bool) 
     centres = centres + MARGIN + (width - length) / 2
     reach = max(1.0, float(np.abs(centres[:, None] - centres[None]).max()))
     shared: dict[str, Any] = {"visible": visible, "showlegend": False}
-    colour = head_colour(head.head)
+    colour = style.head_colour(head.head)
     traces = _attention(words, weights, centres, reach, colour, shared)
     gold_x: list[float | None] = []
     gold_y: list[float | None] = []

@@ -8,10 +8,10 @@ import plotly.graph_objects as go
 
 from eyeline.plots.figure import Figure
 from eyeline.plots.probes.probes import kind_of, label_of
-from eyeline.plots.style import ACCENT, HEADS, Style, finish
+from eyeline.plots.style import ACCENT, SERIES, Style, finish
 from eyeline.results.run import Run
 
-COLOURS = {"attention": ACCENT, "attention-only": HEADS[2], "distances": HEADS[1], "random init": "#8a93a1"}
+COLOURS = {"attention": ACCENT, "attention-only": SERIES[2], "distances": SERIES[1], "random init": "#8a93a1"}
 
 
 def draw(run: Run, style: Style, stack: str) -> go.Figure:
@@ -19,7 +19,7 @@ def draw(run: Run, style: Style, stack: str) -> go.Figure:
     words, table = style.words, run.table("probes_learning")
     figure = go.Figure()
     for name in dict.fromkeys(map(str, table.columns["probe"])):
-        label, colour = label_of(words, name), COLOURS.get(kind_of(name), HEADS[0])
+        label, colour = label_of(words, name), COLOURS.get(kind_of(name), SERIES[0])
         for seed in dict.fromkeys(table.where(probe=name)["seed"].tolist()):
             line = table.where(probe=name, seed=seed)
             look = {"line": {"color": colour, "width": 2}, "marker": {"size": 13, "symbol": "circle-open", "line": {"width": 2.5}}}

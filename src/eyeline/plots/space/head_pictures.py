@@ -113,13 +113,26 @@ def came_nearer(before: Space, after: Space, red: PairsGiven) -> list[str]:
                 continue
             second = after.stacks[name]
             distance_before, distance_after = relative_distance(first, rows_of[0][name]), relative_distance(second, rows_of[1][name])
+            change = numbers_apart(float(distance_before.mean()), float(distance_after.mean()))
             nearer = int((distance_after < distance_before).sum())
             verdict = "came nearer" if distance_after.mean() < distance_before.mean() else "did not come nearer"
             lines.append(
-                f"{pair} ({name}): {verdict}. Distance over the mean distance {distance_before.mean():.2f} →"
-                f" {distance_after.mean():.2f}; nearer in {nearer} of {distance_before.size} heads."
+                f"{pair} ({name}): {verdict}. Distance over the mean distance {change}; nearer in {nearer} of {distance_before.size} heads."
             )
     return lines
+
+
+def numbers_apart(before: float, after: float) -> str:
+    """Two numbers with as many digits as it takes to see that they differ, at least two and at most six.
+
+    >>> numbers_apart(1.5, 1.25), numbers_apart(1.0912, 1.0893), numbers_apart(1.0, 1.0)
+    ('1.50 → 1.25', '1.091 → 1.089', '1.00 → 1.00')
+    """
+    for digits in range(2, 7) if before != after else (2,):
+        first, second = f"{before:.{digits}f}", f"{after:.{digits}f}"
+        if first != second:
+            break
+    return f"{first} → {second}"
 
 
 def _draw_head(axes: Axes, space: Space, stack: SpaceStack, i: int, j: int, red: list[tuple[int, int]], before: str) -> None:

@@ -9,7 +9,7 @@ from plotly.subplots import make_subplots
 from eyeline.heads import HeadRef
 from eyeline.plots.figure import Figure
 from eyeline.plots.stacks import table_of
-from eyeline.plots.style import Style, finish, head_colour
+from eyeline.plots.style import Style, finish
 from eyeline.results.facts import SpaceOptions
 from eyeline.results.run import Run
 
@@ -34,7 +34,7 @@ def draw(run: Run, style: Style, stack: str) -> go.Figure:
                     x=part[f"distance_{when}"],
                     y=part[f"dot_{when}"],
                     mode="markers",
-                    marker={"size": size, "color": head_colour(head.head), "opacity": 0.5, "line": {"width": 0}},
+                    marker={"size": size, "color": style.head_colour(head.head), "opacity": 0.5, "line": {"width": 0}},
                     customdata=part["weight"],
                     hovertemplate=words("figure.space_pairs.hover") + "<extra></extra>",
                     showlegend=False,

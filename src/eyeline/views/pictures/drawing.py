@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import base64
+import functools
 import re
 import unicodedata
 from xml.sax.saxutils import escape
 
 import numpy as np
 
+from eyeline.plots.palette import head_colour
 from eyeline.text.printable import printable
 from eyeline.views.pictures.png import png_bytes
 
-#: As in frontend/src/core/colours.ts.
-HEAD_COLOURS = (
-    *("#9640ff", "#ba6412", "#07c7c6", "#117068", "#a79bff", "#6f8a5c", "#5b8eb2", "#a7ba04"),
-    *("#b0042a", "#e08995", "#ea2695", "#a00095", "#9e79f3", "#6d18c2", "#b69231", "#49aace"),
-    *("#e7aa79", "#616dc2", "#ce0079", "#9eb6f3", "#799e6d", "#920ce7", "#f355b6", "#245518"),
-    *("#b649db", "#aa5500", "#6d6d86", "#ceaaaa", "#b63daa", "#92aa61", "#c261db", "#db5549"),
-    *("#ce7992", "#79c261", "#aa61ff", "#55863d", "#559eb6", "#ce86e7", "#867992", "#aaaa31"),
-    *("#aa8600", "#92556d", "#aa86ff", "#ff92e7", "#8624aa", "#aa6d79", "#49316d", "#f361ce"),
-)
 #: The two sides of signed numbers.
 NEGATIVE, POSITIVE = "#2563eb", "#ea580c"
 INK, QUIET, GROUND = "#1a1d23", "#5b6472", "#ffffff"
 ACCENT, MARK = "#2563eb", "#fde68a"
 DARK = {INK: "#e6e8ec", QUIET: "#9aa3b2", GROUND: "#0f1115", ACCENT: "#6b9bff", MARK: "#6b4e00", "#ea580c": "#fb8a4c", "#d9dde3": "#2a2f37"}
-VIRIDIS = ("#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725")
+#: More heads than any layer has.
+MOST_HEADS = 256
 ROW, SIZE, CHAR, BAR = 17, 12, 7.3, 200
 TOP = 34
 
@@ -72,53 +66,15 @@ def png_signed(parts: np.ndarray, *, dark: bool = False) -> bytes:
     return png_bytes(steps, ramp.round().astype(np.uint8))
 
 
+@functools.cache
+def _on_dark_page() -> dict[str, str]:
+    return {**{head_colour(head): head_colour(head, dark=True) for head in range(MOST_HEADS)}, **DARK}
+
+
 def on_dark(drawn: str) -> str:
     """A picture in the colours of a dark page; heads keep their hue, as light as it takes to be seen."""
-    colours = {**DARK, **{colour: lifted(colour) for colour in HEAD_COLOURS}}
+    colours = _on_dark_page()
     return re.sub(r'(fill|stroke)="(#[0-9a-f]{6})"', lambda match: f'{match[1]}="{colours.get(match[2], match[2])}"', drawn)
-
-
-def lifted(colour: str) -> str:
-    """The same hue with as much white light added as it takes for a contrast of 3 with the dark ground (colours.ts: lifted).
-
-    >>> lifted("#49aace"), lifted("#245518")
-    ('#49aace', '#4b6947')
-    """
-    rgb = np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)]) / 255
-    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-    light, enough = float(linear @ (0.2126, 0.7152, 0.0722)), 3.05 * (0.0056 + 0.05) - 0.05
-    if light >= enough:
-        return colour
-    linear = linear + (enough - light) / (1 - light) * (1 - linear)
-    coded = np.where(linear <= 0.0031308, linear * 12.92, 1.055 * linear ** (1 / 2.4) - 0.055)
-    return "#" + "".join(f"{round(255 * part):02x}" for part in coded.tolist())
-
-
-def head_colour(head: int) -> str:
-    """As headColour of colours.ts: past the end of the palette it begins again, mixed with grey further each time.
-
-    >>> head_colour(1), head_colour(49)
-    ('#ba6412', '#ac6b2e')
-    """
-    times, index = divmod(head, len(HEAD_COLOURS))
-    return mixed(HEAD_COLOURS[index], "#808080", 1 - 0.75**times)
-
-
-def layer_colour(layer: int, count: int) -> str:
-    """Viridis from the first layer to the last.
-
-    >>> layer_colour(0, 12), layer_colour(11, 12)
-    ('#440154', '#fde725')
-    """
-    at = layer / (count - 1) * (len(VIRIDIS) - 1) if count > 1 else 0.0
-    low = min(len(VIRIDIS) - 2, int(at))
-    return mixed(VIRIDIS[low], VIRIDIS[low + 1], at - low)
-
-
-def mixed(first: str, second: str, share: float) -> str:
-    """A colour between two others: share 0 is the first, 1 the second."""
-    both = [np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)]) for colour in (first, second)]
-    return "#" + "".join(f"{int(part + 0.5):02x}" for part in (both[0] + (both[1] - both[0]) * share).tolist())
 
 
 def legend(names: list[str], colours: list[str], x: float, y: float, wide: float) -> tuple[str, float]:

@@ -10,6 +10,7 @@ from xml.sax.saxutils import escape
 import numpy as np
 
 from eyeline.heads import HeadRef
+from eyeline.plots.palette import head_colour
 from eyeline.text.printable import printable
 from eyeline.views.data import ViewData
 from eyeline.views.pictures.caption import caption_of
@@ -22,7 +23,6 @@ from eyeline.views.pictures.drawing import (
     ROW,
     SIZE,
     TOP,
-    head_colour,
     image,
     legend,
     on_dark,

@@ -8,15 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from eyeline.plots.palette import head_colour, layer_colour
 from eyeline.views.data import ViewData
 from eyeline.views.pictures.drawing import (
     NEGATIVE,
     POSITIVE,
     QUIET,
     TOP,
-    head_colour,
-    layer_colour,
-    lifted,
     png_signed,
     pooled,
     pooled_signed,
@@ -60,8 +58,8 @@ def thumbnails(view: ViewData, caption: str, words: Words, *, saved: bool) -> st
         for at, head in enumerate(columns if len(seen.weights) > 1 else [0]):
             if head >= len(seen.weights):
                 continue
-            plain = head_colour(head) if state.get("colour_by", "head") == "head" else layer_colour(index, len(stack["layers"]))
-            colour = lifted(plain) if dark else plain
+            by_head = state.get("colour_by", "head") == "head"
+            colour = head_colour(head, dark=dark) if by_head else layer_colour(index, len(stack["layers"]), dark=dark)
             x = 46 + at * step
             parts.append(f'<rect x="{x - 0.5}" y="{y - 0.5}" width="{size + 1}" height="{size + 1}" fill="none" stroke="{FRAME[dark]}"/>')
             draw = bundle if as_lines else tile

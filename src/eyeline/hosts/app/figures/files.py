@@ -15,7 +15,7 @@ from eyeline.capture.trace import Trace
 from eyeline.hosts.app.cache import Cache
 from eyeline.hosts.app.messages import Say
 from eyeline.plots.graph.attention_graph import attention_graph
-from eyeline.plots.style import head_colour
+from eyeline.plots.palette import head_colour
 from eyeline.views.view import View
 
 #: Weights below this are not drawn: they are hardly visible, and are most of the drawing time.
