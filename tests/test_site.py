@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 import re
 import subprocess
@@ -29,6 +30,19 @@ def test_a_formula_becomes_mathml():
     drawn = formulas.as_mathml(r'<p><span class="arithmatex">\(a_{ij} &lt; 1\)</span></p>')
     assert drawn.startswith("<p><math")
     assert "arithmatex" not in drawn
+
+
+def test_no_formula_keeps_a_command_that_the_converter_does_not_know():
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        text = re.sub(r"(^```.*?^```$|`[^`\n]+`)", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+        for formula in [part[0] or part[1] for part in re.findall(r"\$\$(.+?)\$\$|\$([^$\n]+)\$", text)]:
+            drawn = formulas.as_mathml(f'<span class="arithmatex">\\({html.escape(formula)}\\)</span>')
+            assert "\\" not in drawn, (page.name, formula)
+
+
+def test_the_site_brings_a_font_for_formulas():
+    assert formulas.font()[:4] == b"\x00\x01\x00\x00"  # TrueType
+    assert formulas.FONT in (ROOT / "docs" / "site.css").read_text(encoding="utf-8")
 
 
 def test_columns_of_a_docstring_become_a_list_and_examples_code():
@@ -100,3 +114,17 @@ def test_the_site_is_searched_from_disk_in_three_languages(site, browser):
         page.locator(".md-search-result__item").first.wait_for(timeout=60_000)
     page.close()
     assert [address for address in requests if address.startswith("http")] == []
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_no_page_is_wider_than_a_phone(site, browser):
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    wide = {}
+    for path in sorted(site.rglob("*.html")):
+        page.goto(path.as_uri())
+        too_wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        if too_wide > 0:
+            wide[path.relative_to(site).as_posix()] = too_wide
+    page.close()
+    assert wide == {}

@@ -28,6 +28,7 @@ def on_files(files: Any, config: Any) -> Any:
     outside = {page: (ROOT / source).read_text(encoding="utf-8") for source, page in links.OUTSIDE.items()}
     for name, content in (outside | tutorials.pages() | tutorials.pictures() | reference.pages()).items():
         files.append(File.generated(config, name, content=content))
+    files.append(File.generated(config, formulas.FONT, content=formulas.font()))
     files.append(File.generated(config, WORKER, content=WORKER_SOURCE.read_text(encoding="utf-8")))
     return files
 
