@@ -76,3 +76,15 @@ def test_a_tokeniser_that_does_more_than_its_engine_is_asked_text_by_text(minilm
 
     read = encode_many(Replacing(), ["The cat sat.", "A cat."])  # type: ignore[arg-type]
     assert [text.tokens[2] for text in read] == ["dog", "dog"]
+
+
+def test_some_tokens_of_a_text_leave_its_words_ungrouped_until_somebody_asks(minilm: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = encode_many(minilm.tokenizer, ["It purred.", "The cat sat on the mat."])[1]
+    assert not isinstance(text, TextError)
+    alone_text = encode(minilm.tokenizer, "The cat sat on the mat.")
+    kept = [0, 2, 4, 7]
+    monkeypatch.setattr(module, "segment", lambda text: pytest.fail(f"{text!r} was grouped"))
+    fewer = text.only(kept)
+    assert fewer.tokens == alone_text.only(kept).tokens
+    monkeypatch.undo()
+    assert pickle.loads(pickle.dumps(fewer)) == fewer == alone_text.only(kept)

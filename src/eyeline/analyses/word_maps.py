@@ -19,7 +19,7 @@ from eyeline.capture.layer import LayerAttention
 from eyeline.capture.selection import check_layers_of
 from eyeline.errors import ModelError, TextError
 from eyeline.models.model import Model
-from eyeline.text.encode import encode
+from eyeline.text.encode_many import encode_word_lists
 from eyeline.text.tokenized import TokenizedText
 from eyeline.text.unknown import unknown_notices
 from eyeline.text.written import describe
@@ -135,22 +135,18 @@ def read_words(
     limits = [limit for limit in (max_tokens, model.max_tokens) if limit is not None]
     sides: list[Sides] = []
     kept: list[int] = []
-    counts: Counter[str] = Counter(sentences=0, words=0, tokens=0, too_long=0, unreadable=0)
     reasons: dict[str, dict[int, str]] = {"too_long": {}, "unreadable": {}}
-    for index, words in enumerate(sentences):
-        try:
-            text = encode(tokenizer, words=words, spaces=spaces[index] if spaces is not None else None)
-        except TextError as error:
-            counts["unreadable"] += 1
-            reasons["unreadable"][index] = str(error)
-            continue
-        if limits and len(text) > min(limits):
-            counts["too_long"] += 1
-            reasons["too_long"][index] = f"{len(text)} tokens, more than {min(limits)}."
-            continue
-        counts.update(sentences=1, words=len(words), tokens=len(text))
-        sides.append(sides_of(model, text))
-        kept.append(index)
+    longest = min(limits, default=None)
+    for index, text in enumerate(encode_word_lists(tokenizer, sentences, spaces)):
+        if isinstance(text, TextError):
+            reasons["unreadable"][index] = str(text)
+        elif longest is not None and len(text) > longest:
+            reasons["too_long"][index] = f"{len(text)} tokens, more than {longest}."
+        else:
+            sides.append(sides_of(model, text))
+            kept.append(index)
+    n_words, n_tokens = sum(len(side.source.word_texts) for side in sides), sum(len(side.source) for side in sides)
+    counts = Counter(sentences=len(sides), words=n_words, tokens=n_tokens, **{kind: len(whys) for kind, whys in reasons.items()})
     return WordTexts(tuple(sides), tuple(kept), counts, reasons)
 
 
@@ -209,12 +205,14 @@ class _Pooling:
     def of(cls, sentences: tuple[int, ...], texts: Sequence[TokenizedText], device: torch.device) -> _Pooling:
         n_words = tuple(len(text.word_texts) for text in texts)
         width, n_special = max(n_words), max(sum(text.special) for text in texts)
-        membership = np.zeros((len(texts), max(map(len, texts)), width + n_special), np.float32)  # [sentence, token, unit]
-        for index, text in enumerate(texts):
+        units: list[int] = []  # of each token, one text after the other
+        for text in texts:
             special_units = iter(range(width, width + n_special))
-            units = [next(special_units) if word is None else word for word in text.words]
-            membership[index, range(len(text)), units] = 1
-        as_keys = send(membership, device)
+            units += [next(special_units) if word is None else word for word in text.words]
+        lengths = np.array([len(text) for text in texts], np.int64)
+        inside = (np.arange(lengths.max()) < lengths[:, None]).nonzero()  # text and position of each token
+        as_keys = torch.zeros((len(texts), int(lengths.max()), width + n_special), dtype=torch.float32, device=device)
+        as_keys[tuple(send(numbers, device) for numbers in (*inside, np.array(units, np.int64)))] = 1
         pieces = as_keys.sum(1, keepdim=True).clamp_min(1)  # [sentence, 1, unit]
         special = tuple(tuple(t for t, added in zip(text.tokens, text.special, strict=True) if added) for text in texts)
         as_queries = (as_keys / pieces).transpose(1, 2)  # [sentence, unit, token]

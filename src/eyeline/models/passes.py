@@ -108,12 +108,13 @@ class Passes:
     def _recorded(self, inputs: Mapping[str, torch.Tensor], sides: Sequence[Sides] | None, receive: Receive, rows: int | None) -> Any:
         slots = iter(self.layout.calls)
         slot: Slot | None = None
+        lengths = {stack: _lengths(sides, stack) for stack in self.layout.stacks} if sides is not None else {}
 
         def receive_call(call: Call) -> None:
             nonlocal slot
             slot = next(slots, None) if call.first == 0 else slot
             if slot is not None:
-                receive(_layer(slot, call.weights, sides, call))
+                receive(_layer(slot, call.weights, lengths.get(slot.stack), call))
 
         with recording(receive_call, rows):
             output = self.body(**inputs, **lean_pass(self.body))
@@ -130,8 +131,9 @@ class Passes:
         for stack, name in self.layout.outputs.items():
             slots = [slot for slot in self.layout.slots if slot.stack == stack]
             maps = [output[name][index] for index in self.layout.indices[stack]]
+            lengths = None if sides is None else _lengths(sides, stack)
             for slot, weights in zip(slots, maps, strict=True):
-                receive(_layer(slot, weights, sides, None))
+                receive(_layer(slot, weights, lengths, None))
         return output
 
     def output(
@@ -230,17 +232,18 @@ class Passes:
             self.body(**inputs, **lean_pass(self.body))
 
 
-def _lengths(sides: Sequence[Sides], stack: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+Lengths = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+def _lengths(sides: Sequence[Sides], stack: str) -> Lengths:
     """How many queries and keys each text has in a stack."""
     texts = [side.of(stack) for side in sides]
     return tuple([len(query) for query, _ in texts]), tuple([len(key) for _, key in texts])
 
 
-def _layer(slot: Slot, weights: torch.Tensor, sides: Sequence[Sides] | None, call: Call | None) -> LayerAttention:
-    """The record of one layer. Without sides: tensors of one input, without padding."""
-    texts = [] if sides is None else [side.of(slot.stack) for side in sides]
-    n_queries = tuple(len(query) for query, _ in texts) or (weights.shape[2],)
-    n_keys = tuple(len(key) for _, key in texts) or (weights.shape[3],)
+def _layer(slot: Slot, weights: torch.Tensor, lengths: Lengths | None, call: Call | None) -> LayerAttention:
+    """The record of one layer. Without lengths: tensors of one input, without padding."""
+    n_queries, n_keys = lengths or ((weights.shape[2],), (weights.shape[3],))
     if call is None:
         return LayerAttention(slot.stack, slot.layer, weights, n_queries=n_queries, n_keys=n_keys)
     return LayerAttention(

@@ -38,6 +38,8 @@ def check_words(words: Any, name: str) -> tuple[str, ...]:
         )
     if not words:
         raise TextError(f"The word list of the {name} is empty.", "Give at least one word.")
+    if {*map(type, words)} == {str} and all(map(str.strip, words)) and _SURROGATE.search("".join(words)) is None:
+        return tuple(words)
     for index, word in enumerate(words):
         if not isinstance(word, str):
             raise TextError(f"Word {index} of {len(words)} is {_kind(word)}, not a string: {_short(word)}.", "Pass a list of strings.")

@@ -1,29 +1,34 @@
-"""Many plain texts at once: the fast tokeniser reads them together, and words are grouped only when they are first read.
+"""Many texts at once, plain or as lists of words: the fast tokeniser reads them together.
 
-The same tokens as `encode` gives one by one: the first text of some batches, fewer and fewer, is read both ways and compared.
+The same tokens as `encode` gives one by one: the first text of some batches, fewer and fewer, is read both ways and compared. The words
+of a plain text are grouped only when they are first read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from eyeline.errors import EyelineError, TextError
-from eyeline.text.checks import check_text
+from eyeline.text.checks import check_text, check_words
 from eyeline.text.display import is_byte_level, show
 from eyeline.text.encode import check_unknown, encode
+from eyeline.text.given import ROUNDS, first_spaces, put_together
 from eyeline.text.pieces import settle
 from eyeline.text.segment import segment
 from eyeline.text.tokenized import Span, TokenizedText
-from eyeline.text.words import group
+from eyeline.text.words import group, group_given
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 #: How many characters of a long text are read both ways.
 MOST_COMPARED = 10_000
+#: How many lists of words are read together.
+LISTS = 1024
 #: How many batches each tokeniser has read.
 _BATCHES: WeakKeyDictionary[PreTrainedTokenizerBase, int] = WeakKeyDictionary()
 
@@ -48,6 +53,28 @@ def encode_many(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str]) -> lis
     return [result for result in results if result is not None]
 
 
+def encode_word_lists(
+    tokenizer: PreTrainedTokenizerBase, lists: Sequence[Sequence[str]], spaces: Sequence[Sequence[bool] | None] | None = None
+) -> list[TokenizedText | TextError]:
+    """The tokens of each list of words, as `encode` gives them; in place of a list that cannot be read, the error.
+
+    spaces   of each list: whether a space follows each word; None: as its script is written
+    """
+    follow = [None] * len(lists) if spaces is None else spaces
+    both = list(zip(lists, follow, strict=True))
+    if not getattr(tokenizer, "is_fast", False):
+        return [_list_alone(tokenizer, *given) for given in both]
+    results: list[TokenizedText | TextError] = []
+    for start in range(0, len(both), LISTS):
+        part = both[start : start + LISTS]
+        read = _read_lists(tokenizer, part)
+        first = next((index for index, text in enumerate(read) if text is not None), None)
+        if first is not None and _is_compared(tokenizer) and read[first] != _list_alone(tokenizer, *part[first]):
+            read = [None] * len(part)
+        results += [_list_alone(tokenizer, *given) if text is None else text for given, text in zip(part, read, strict=True)]
+    return results
+
+
 def _alone(tokenizer: PreTrainedTokenizerBase, text: str) -> TokenizedText | TextError:
     try:
         return encode(tokenizer, text)
@@ -55,47 +82,120 @@ def _alone(tokenizer: PreTrainedTokenizerBase, text: str) -> TokenizedText | Tex
         return error
 
 
-def _read(tokenizer: PreTrainedTokenizerBase, texts: list[str]) -> list[TokenizedText | TextError]:
-    backend: Any = settle(tokenizer)
+def _list_alone(tokenizer: PreTrainedTokenizerBase, words: Sequence[str], spaces: Sequence[bool] | None) -> TokenizedText | TextError:
     try:
-        encodings = backend.encode_batch(texts, add_special_tokens=True)
-    except Exception:  # noqa: BLE001 - any tokeniser's code runs here; read one by one, each text reports its own error
-        return [_alone(tokenizer, text) for text in texts]
-    byte_level, unknown, unknown_id = is_byte_level(tokenizer), tokenizer.unk_token, tokenizer.unk_token_id
-    typed = "token_type_ids" in tokenizer.model_input_names
-    pieces: dict[int, str] = {}  # how each id is shown
-    results: list[TokenizedText | TextError] = []
-    for text, encoding in zip(texts, encodings, strict=True):
-        ids, owners = encoding.ids, encoding.sequence_ids
-        if 0 not in owners:
-            results.append(_alone(tokenizer, text))
-            continue
-        special = tuple([owner is None for owner in owners])
+        return encode(tokenizer, words=words, spaces=spaces)
+    except TextError as error:
+        return error
+
+
+@dataclass(frozen=True)
+class _Tokens:
+    """What a fast tokeniser makes of one text."""
+
+    ids: tuple[int, ...]
+    shown: tuple[str, ...]
+    special: tuple[bool, ...]
+    spans: tuple[Span, ...]
+    types: tuple[int, ...]
+
+    def fields(self, text: str) -> dict[str, Any]:
+        """The fields of a TokenizedText, except the words."""
+        return {
+            "tokens": self.shown,
+            "segments": (0,) * len(self.ids),
+            "special": self.special,
+            "ids": self.ids,
+            "spans": self.spans,
+            "sources": (text,),
+            "types": self.types,
+        }
+
+
+@dataclass
+class _Engine:
+    """The engine of a fast tokeniser, and what is asked of the tokeniser once and not for each text. pieces: how each id is shown"""
+
+    tokenizer: PreTrainedTokenizerBase
+    pieces: dict[int, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.backend: Any = settle(self.tokenizer)
+        self.byte_level = is_byte_level(self.tokenizer)
+        self.unknown, self.unknown_id = self.tokenizer.unk_token, self.tokenizer.unk_token_id
+        self.typed = "token_type_ids" in self.tokenizer.model_input_names
+
+    def read(self, texts: list[str]) -> Iterator[_Tokens | None]:
+        """The tokens of each text; None: it has to be read alone, which gives the tokens or the error."""
         try:
-            shown = tuple(map(pieces.__getitem__, ids))
+            encodings = self.backend.encode_batch(texts, add_special_tokens=True)
+        except Exception:  # noqa: BLE001 - any tokeniser's code runs here; read alone, each text reports its own error
+            return iter([None] * len(texts))
+        return map(self._tokens, encodings)
+
+    def _tokens(self, encoding: Any) -> _Tokens | None:
+        ids, owners, spans = encoding.ids, encoding.sequence_ids, tuple(encoding.offsets)
+        if 0 not in owners:
+            return None
+        try:
+            shown = tuple(map(self.pieces.__getitem__, ids))
         except KeyError:  # some are new
             for number, piece in zip(ids, encoding.tokens, strict=True):
-                pieces.setdefault(number, show(unknown if number == unknown_id else piece, byte_level))
-            shown = tuple(map(pieces.__getitem__, ids))
-        spans = tuple(encoding.offsets)
+                self.pieces.setdefault(number, show(self.unknown if number == self.unknown_id else piece, self.byte_level))
+            shown = tuple(map(self.pieces.__getitem__, ids))
         try:
-            if unknown_id in ids:
-                check_unknown(tokenizer, ids, spans)
+            if self.unknown_id in ids:
+                check_unknown(self.tokenizer, ids, spans)
         except EyelineError:
+            return None
+        special = tuple([owner is None for owner in owners])
+        return _Tokens(tuple(ids), shown, special, spans, tuple(encoding.type_ids) if self.typed else ())
+
+
+def _read(tokenizer: PreTrainedTokenizerBase, texts: list[str]) -> list[TokenizedText | TextError]:
+    results: list[TokenizedText | TextError] = []
+    for text, tokens in zip(texts, _Engine(tokenizer).read(texts), strict=True):
+        if tokens is None:
             results.append(_alone(tokenizer, text))
-            continue
-        results.append(
-            TokenizedText.without_words(
-                partial(_words, text, shown, special, spans),
-                tokens=shown,
-                segments=(0,) * len(ids),
-                special=special,
-                ids=tuple(ids),
-                spans=spans,
-                sources=(text,),
-                types=tuple(encoding.type_ids) if typed else (),
+        else:
+            results.append(
+                TokenizedText.without_words(partial(_words, text, tokens.shown, tokens.special, tokens.spans), **tokens.fields(text))
             )
-        )
+    return results
+
+
+def _read_lists(
+    tokenizer: PreTrainedTokenizerBase, lists: Sequence[tuple[Sequence[str], Sequence[bool] | None]]
+) -> list[TokenizedText | None]:
+    """None: the list has to be read alone, which gives the tokens or the error."""
+    results: list[TokenizedText | None] = [None] * len(lists)
+    spaced: dict[int, set[int]] = {}  # of each list still to be read: the borders between words that have a space
+    for index, (words, spaces) in enumerate(lists):
+        try:
+            spaced[index] = first_spaces(check_words(words, "text"), spaces)
+        except TextError:
+            continue
+    engine = _Engine(tokenizer)
+    for _ in range(ROUNDS):
+        texts = {index: put_together(lists[index][0], borders) for index, borders in spaced.items()}
+        again: dict[int, set[int]] = {}
+        for index, tokens in zip(texts, engine.read([text for text, _ in texts.values()]), strict=True):
+            if tokens is None:
+                continue
+            (text, segments), words = texts[index], lists[index][0]
+            own = [span for span, added in zip(tokens.spans, tokens.special, strict=True) if not added]
+            of, crossed = group_given(text, segments, own)
+            if crossed:
+                new = set(crossed) - spaced[index]
+                if new:
+                    again[index] = spaced[index] | new
+            elif len(set(of)) == len(words):
+                word_of = iter(of)
+                word_of_token = tuple([None if added else next(word_of) for added in tokens.special])
+                results[index] = TokenizedText.from_tokeniser(words=word_of_token, word_texts=tuple(words), **tokens.fields(text))
+        spaced = again
+        if not spaced:
+            break
     return results
 
 

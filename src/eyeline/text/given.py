@@ -42,15 +42,9 @@ class Joined:
 
 def join(tokenizer: PreTrainedTokenizerBase, words: Sequence[str], spaces: Sequence[bool] | None = None) -> Joined:
     """Words as a text. spaces: whether one follows each word (of the last it does not matter); None: see above."""
-    every = set(range(len(words) - 1))
-    if spaces is not None and len(spaces) != len(words):
-        raise TextError(f"{len(words)} words, but {len(spaces)} marks of whether a space follows.", "Give one for each word, or None.")
-    if spaces is None:
-        spaced = {border for border in every if not written_together(words[border], words[border + 1])}
-    else:
-        spaced = {border for border in every if spaces[border]}
+    every, spaced = set(range(len(words) - 1)), first_spaces(words, spaces)
     for _ in range(ROUNDS):
-        text, segments = _joined(words, spaced)
+        text, segments = put_together(words, spaced)
         if spaced == every:
             break
         pieces = read(tokenizer, text)
@@ -58,8 +52,18 @@ def join(tokenizer: PreTrainedTokenizerBase, words: Sequence[str], spaces: Seque
         if not crossed:
             return Joined(text, tuple(segments), pieces)
         spaced |= crossed
-    text, segments = _joined(words, every)
+    text, segments = put_together(words, every)
     return Joined(text, tuple(segments))
+
+
+def first_spaces(words: Sequence[str], spaces: Sequence[bool] | None) -> set[int]:
+    """The borders (index of the word before) at which a space stands before any token is known to cross one."""
+    borders = range(len(words) - 1)
+    if spaces is None:
+        return {border for border in borders if not written_together(words[border], words[border + 1])}
+    if len(spaces) != len(words):
+        raise TextError(f"{len(words)} words, but {len(spaces)} marks of whether a space follows.", "Give one for each word, or None.")
+    return {border for border in borders if spaces[border]}
 
 
 def assign(text: str, segments: Sequence[Span], words: Sequence[str], pieces: Pieces, number: int, *, cut: bool) -> TokenWords:
@@ -81,14 +85,19 @@ def assign(text: str, segments: Sequence[Span], words: Sequence[str], pieces: Pi
     return TokenWords(tuple(of), tuple(words[:reached]))
 
 
-def _joined(words: Sequence[str], spaced: Collection[int]) -> tuple[str, list[Span]]:
+def put_together(words: Sequence[str], spaced: Collection[int]) -> tuple[str, list[Span]]:
+    """The text of these words, with a space at these borders; and where each word lies in it."""
     parts: list[str] = []
     segments: list[Span] = []
     position = 0
     for index, word in enumerate(words):
-        segments.append((position, position + len(word)))
-        parts += [word, " "] if index in spaced else [word]
-        position += len(word) + (index in spaced)
+        end = position + len(word)
+        segments.append((position, end))
+        parts.append(word)
+        if index in spaced:
+            parts.append(" ")
+            end += 1
+        position = end
     return "".join(parts), segments
 
 

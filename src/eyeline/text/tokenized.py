@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from eyeline.errors import TextError
@@ -76,8 +77,13 @@ class TokenizedText:
     @classmethod
     def without_words(cls, group: Callable[[], tuple[tuple[int | None, ...], tuple[str, ...]]], **fields: Any) -> TokenizedText:
         """A text whose words are grouped by this function when they are first read. The fields come from a tokeniser: unchecked."""
+        return cls.from_tokeniser(**fields, _group_words=group)
+
+    @classmethod
+    def from_tokeniser(cls, **fields: Any) -> TokenizedText:
+        """A text whose fields come from a tokeniser: unchecked."""
         text = object.__new__(cls)
-        text.__dict__.update(fields, _group_words=group)
+        text.__dict__.update(fields)
         return text
 
     def __len__(self) -> int:
@@ -101,6 +107,10 @@ class TokenizedText:
         """The same text with the tokens at these positions alone; its words and sources stay."""
         kept = list(positions)
         by_token = ("tokens", "words", "segments", "special", "ids", "spans", "types")
+        if "_group_words" in self.__dict__:  # of a long text, grouping takes most of the time, and perhaps nobody asks
+            fields = {name: getattr(self, name) for name in by_token if name != "words"}
+            chosen = {name: tuple([of_token[i] for i in kept]) if of_token else () for name, of_token in fields.items()}
+            return TokenizedText.without_words(partial(_words_at, self, kept), **chosen, sources=self.sources)
         values = {name: getattr(self, name) for name in by_token}
         return replace(self, **{name: tuple(of_token[i] for i in kept) if of_token else () for name, of_token in values.items()})
 
@@ -148,6 +158,10 @@ class TokenizedText:
         fields = {name: tuple(data[name]) for name in cls.__dataclass_fields__}
         fields["spans"] = tuple((int(start), int(end)) for start, end in fields["spans"])
         return cls(**fields)
+
+
+def _words_at(text: TokenizedText, positions: Sequence[int]) -> tuple[tuple[int | None, ...], tuple[str, ...]]:
+    return tuple([text.words[position] for position in positions]), text.word_texts
 
 
 def index_of(text: TokenizedText, texts: list[TokenizedText]) -> int:

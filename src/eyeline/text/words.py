@@ -95,6 +95,9 @@ def group_given(text: str, segments: Sequence[Span], spans: Sequence[Span]) -> t
 
     A token of white space alone belongs to the word that follows, or to the last one.
     """
+    simple = _each_within_a_word(text, segments, spans)
+    if simple is not None:
+        return simple, []
     ranges = covered(text, segments, spans)
     crossed = sorted({border for reach in ranges if reach is not None for border in range(*reach)})
     of: list[int] = []
@@ -103,6 +106,25 @@ def group_given(text: str, segments: Sequence[Span], spans: Sequence[Span]) -> t
         following = following if reach is None else reach[0]
         of.append(following)
     return of[::-1], crossed
+
+
+def _each_within_a_word(text: str, segments: Sequence[Span], spans: Sequence[Span]) -> list[int] | None:
+    """The word of each token where every token lies in one word, perhaps with the space before it; None: `covered` has to tell."""
+    of: list[int] = []
+    index = -1
+    first = last = 0  # of the word at this index
+    for start, end in spans:
+        while start >= last:
+            index += 1
+            if index == len(segments):
+                return None
+            first, last = segments[index]
+        if start == first - 1:
+            start = first
+        if not first <= start < end <= last or text[start].isspace():
+            return None
+        of.append(index)
+    return of
 
 
 def group_by_marks(shown: Sequence[str]) -> TokenWords:

@@ -53,10 +53,12 @@ def gold_of(sentence: Sentence, labels: str = "ud") -> Gold:
         raise TextError(f"Labels {labels!r}.", nearest(labels, LABELS))
     governors, relations = sentence.governors, sentence.deprels
     if labels == "ud":
-        relations = tuple(name if name in OWN_SUBTYPES else name.partition(":")[0] for name in relations)
+        relations = tuple([name if name in OWN_SUBTYPES else name.partition(":")[0] for name in relations])
     elif labels == "stanford":
         governors, relations = _stanford(sentence)
     possessors = {"nmod:poss", "poss"}
+    if possessors.isdisjoint(relations):
+        return Gold(governors, relations, tuple(range(len(relations))))
     judged = tuple(
         index + 1 if name in possessors and index + 1 < len(sentence) and sentence.words[index + 1] in POSSESSIVE else index
         for index, name in enumerate(relations)

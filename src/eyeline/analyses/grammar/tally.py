@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -22,6 +23,22 @@ class TallySums:
 
     right: Mapping[int, np.ndarray]
     surest: SurestParts
+
+
+@dataclass(frozen=True)
+class _Words:
+    """What the words of some sentences are scored against, one sentence after the other.
+
+    n_words                    [sentence]
+    governors, judged          [word], positions in the sentence
+    relations, half            [word], the number of the relation; which half the sentence is in
+    """
+
+    n_words: np.ndarray
+    governors: np.ndarray
+    judged: np.ndarray
+    relations: np.ndarray
+    half: np.ndarray
 
 
 class Tally:
@@ -85,18 +102,33 @@ class Tally:
         if self._batch is None or self._batch[0] != maps.sentences:
             width, device = maps.width, maps.weights.device
             shape = (len(maps.sentences), width)
+            words = self._words_of(maps.sentences)
+            inside = np.arange(width) < words.n_words[:, None]  # [sentence, word]
             governors, judged = np.full(shape, -9), np.zeros(shape, np.int64)
-            of_relation = np.zeros((*shape, 2, len(self.names)), np.float32)
-            for index, sentence in enumerate(maps.sentences):
-                gold, half = self.golds[sentence], self.half[sentence]
-                n = len(gold.governors)
-                governors[index, :n], judged[index, :n] = gold.governors, gold.judged
-                of_relation[index, :n, half, 0] = 1
-                of_relation[index, range(n), half, [self._number[name] for name in gold.relations]] = 1
-            by_word = of_relation.reshape(shape[0] * width, -1)
-            tensors = (send(governors, device), send(judged, device), maps.inside, send(by_word, device))
+            governors[inside], judged[inside] = words.governors, words.judged
+            of_relation = torch.zeros((shape[0] * width, 2, len(self.names)), dtype=torch.float32, device=device)
+            where, half, relations = (send(numbers, device) for numbers in (inside.ravel().nonzero()[0], words.half, words.relations))
+            of_relation[where, half, 0] = 1
+            of_relation[where, half, relations] = 1
+            tensors = (send(governors, device), send(judged, device), maps.inside, of_relation.flatten(1))
             self._batch = maps.sentences, tensors
         return self._batch[1]
+
+    def _words_of(self, sentences: Sequence[int]) -> _Words:
+        golds = [self.golds[sentence] for sentence in sentences]
+        n_words = np.array([len(gold.governors) for gold in golds], np.int64)
+        return _Words(
+            n_words,
+            np.array([position for gold in golds for position in gold.governors], np.int64),
+            np.array([position for gold in golds for position in gold.judged], np.int64),
+            np.array([self._number[name] for gold in golds for name in gold.relations], np.int64),
+            np.repeat(np.array([self.half[sentence] for sentence in sentences], np.int64), n_words),
+        )
+
+    @cached_property
+    def _words(self) -> _Words:
+        """The words of all sentences."""
+        return self._words_of(range(len(self.golds)))
 
     def counts(self) -> dict[str, int]:
         """How many words each relation has; "all" is not among them."""
@@ -104,21 +136,16 @@ class Tally:
 
     def totals(self) -> np.ndarray:
         """[half, relation]"""
-        lengths = [len(gold.governors) for gold in self.golds]
-        halves = np.repeat(np.array(self.half, np.int64), lengths)  # [word]
-        return np.stack([self._by_relation(halves == half) for half in (0, 1)])
+        return np.stack([self._by_relation(self._words.half == half) for half in (0, 1)])
 
     def offsets_right(self, offsets: Sequence[int]) -> np.ndarray:
         """How often each fixed offset is right: [relation, offset]"""
-        lengths = np.array([len(gold.governors) for gold in self.golds], np.int64)  # [sentence]
-        n_words = np.repeat(lengths, lengths)  # [word], of its sentence
-        judged = np.array([position for gold in self.golds for position in gold.judged], np.int64)  # [word]
-        governors = np.array([position for gold in self.golds for position in gold.governors], np.int64)  # [word]
-        return np.stack([self._by_relation(at_offset(judged, n_words, offset) == governors) for offset in offsets], -1)
+        words = self._words
+        n_words = np.repeat(words.n_words, words.n_words)  # [word], of its sentence
+        return np.stack([self._by_relation(at_offset(words.judged, n_words, offset) == words.governors) for offset in offsets], -1)
 
     def _by_relation(self, chosen: np.ndarray) -> np.ndarray:
         """How many of the chosen words, [word] of all sentences, each relation has; the first number is "all": [relation]"""
-        numbers = np.array([self._number[name] for gold in self.golds for name in gold.relations], np.int64)  # [word]
-        counts = np.bincount(numbers[chosen], minlength=len(self.names)).astype(np.float64)
+        counts = np.bincount(self._words.relations[chosen], minlength=len(self.names)).astype(np.float64)
         counts[0] = chosen.sum()
         return counts
