@@ -17,11 +17,15 @@ import shutil
 import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 ROOT = Path(__file__).parents[1]
 GIT = shutil.which("git") or "git"
 RESULTS = ROOT / "docs" / "results.md"
+PICTURES = ROOT / "docs" / "pictures"
 
 
 def made_with() -> dict[str, str]:
@@ -76,6 +80,34 @@ def put_section(name: str, text: str, path: Path = RESULTS, origin: dict[str, st
             raise ValueError(f"{path}: {opening} is opened but not closed")
         page = before + section + after.removeprefix("\n")
     path.write_text(page, encoding="utf-8")
+
+
+def save_picture(picture: Image.Image, path: Path, origin: dict[str, str] | None = None) -> None:
+    """Write a PNG that carries the commit and the day it was made with; `picture_origin` reads them back."""
+    from PIL.PngImagePlugin import PngInfo
+
+    origin = made_with() if origin is None else origin
+    carried = PngInfo()
+    for name in ("commit", "date"):
+        carried.add_text(name, origin[name])
+    picture.save(path, "png", optimize=True, pnginfo=carried)
+
+
+def gif_comment() -> bytes:
+    """What a moving picture carries: the commit and the day it was recorded with."""
+    origin = made_with()
+    return f"commit {origin['commit']} date {origin['date']}".encode()
+
+
+def picture_origin(path: Path) -> dict[str, str]:
+    """The commit and the day that a PNG or a GIF of ours carries; empty where it carries none."""
+    from PIL import Image
+
+    with Image.open(path) as picture:
+        if path.suffix == ".gif":
+            words = bytes(picture.info.get("comment", b"")).decode().split()
+            return dict(zip(words[::2], words[1::2], strict=True))
+        return {name: str(picture.info[name]) for name in ("commit", "date") if name in picture.info}
 
 
 def markdown_table(header: list[str], rows: list[list[str]]) -> str:

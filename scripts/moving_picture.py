@@ -18,8 +18,9 @@ from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 import eyeline as el
+from benchmarks.output import PICTURES, gif_comment
 
-OUTPUT = Path(__file__).parents[1] / "docs" / "pictures" / "moving.gif"
+OUTPUT = PICTURES / "moving.gif"
 TEXT = "The cat sat on the mat because it was tired."
 SIZE = {"width": 860, "height": 545}
 COLOURS = 128
@@ -91,7 +92,7 @@ class Film:
             together.paste(picture, (0, index * SIZE["height"]))
         palette = together.quantize(COLOURS, Image.Quantize.MAXCOVERAGE)
         frames = [picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in self.pictures]
-        frames[0].save(path, save_all=True, append_images=frames[1:], duration=self.durations, loop=0, optimize=True)
+        frames[0].save(path, save_all=True, append_images=frames[1:], duration=self.durations, loop=0, optimize=True, comment=gif_comment())
 
 
 def record(page: Page) -> Film:

@@ -26,10 +26,11 @@ from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 import eyeline as el
+from benchmarks.output import PICTURES as FOLDER
+from benchmarks.output import save_picture
 from eyeline.results.space.file import FILE
 from eyeline.views.view import View
 
-FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
 CAT = "The cat sat on the mat because it was tired."
 DRAWN = ".eyeline-view[data-drawn]"
 #: Window of a page of the app.
@@ -69,8 +70,8 @@ def save(page: Page, name: str) -> None:
 
 
 def shrink(path: Path) -> None:
-    """128 colours are enough for lines, words and points."""
-    Image.open(path).convert("RGB").quantize(128).save(path, "png", optimize=True)
+    """128 colours are enough for lines, words and points. The picture carries the commit it was taken with."""
+    save_picture(Image.open(path).convert("RGB").quantize(128), path)
 
 
 def head(page: Page) -> None:

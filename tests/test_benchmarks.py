@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from benchmarks import cost_tables, output, results
 from benchmarks.cost.capture import candidates
+from PIL import Image
 
 ROOT = Path(__file__).parents[1]
 #: What can be started. A part of another benchmark has no `main`.
@@ -69,3 +70,11 @@ def test_numbers_carry_the_commit_they_were_made_with(tmp_path, capsys):
     page.write_text("# Page\n")
     output.put_section("part", "Text.", page)
     assert f"Text.\n\n{output.made_line(origin)}\n<!-- /part -->" in page.read_text()
+
+
+def test_every_picture_of_the_documentation_carries_the_commit_it_was_made_with(tmp_path):
+    origin = {"commit": "1234567", "date": "2026-11-16"}
+    output.save_picture(Image.new("RGB", (2, 2)), tmp_path / "small.png", origin)
+    assert output.picture_origin(tmp_path / "small.png") == origin
+    pictures = [path for path in output.PICTURES.iterdir() if path.suffix in (".png", ".gif")]
+    assert {path.name: path for path in pictures if set(output.picture_origin(path)) != {"commit", "date"}} == {}

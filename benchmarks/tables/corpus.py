@@ -13,10 +13,9 @@ import numpy as np
 from PIL import Image
 
 import eyeline as el
-from benchmarks.output import markdown_table, put_section
+from benchmarks.output import PICTURES, markdown_table, put_section, save_picture
 from eyeline.results.table import Table
 
-PICTURES = Path(__file__).parents[2] / "docs" / "pictures"
 FIGURE_1, FIGURE_6 = "results-figure1.png", "results-figure6.png"
 #: The sentence of figure 1.
 SENTENCE = "The cat sat on the mat, because it was tired."
@@ -98,11 +97,11 @@ def draw(run: el.Run, model: el.Model, heads: dict[str, el.HeadRef]) -> None:
     sheet = Image.new("RGB", (2 * width, 2 * height), "white")
     for index, picture in enumerate(graphs):
         sheet.paste(picture, (index % 2 * width, index // 2 * height))
-    sheet.quantize(64).save(PICTURES / FIGURE_1, optimize=True)
+    save_picture(sheet.quantize(64), PICTURES / FIGURE_1)
     el.figures.save_figure(run, "head_map", PICTURES / FIGURE_6)
     alike = Image.open(PICTURES / FIGURE_6).convert("RGB")
     alike.thumbnail((1200, 1200))
-    alike.quantize(128).save(PICTURES / FIGURE_6, optimize=True)
+    save_picture(alike.quantize(128), PICTURES / FIGURE_6)
 
 
 def same_layer(run: el.Run) -> tuple[float, float]:

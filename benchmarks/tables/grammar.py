@@ -15,8 +15,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from PIL import Image
+
 import eyeline as el
-from benchmarks.output import markdown_table, put_section
+from benchmarks.output import PICTURES, markdown_table, put_section, save_picture
 from eyeline.analyses.word_maps import read_words
 from eyeline.results.grammar.directions import GOVERNOR_TO_DEPENDENT
 from eyeline.results.table import Cell
@@ -82,6 +84,16 @@ def main() -> None:
     print(text)
     if not arguments.print:
         put_section("syntax", text)
+        draw(runs["ud"])
+
+
+def draw(run: el.Run) -> None:
+    """The picture of docs/how-to/grammar.md: heads and relations."""
+    path = PICTURES / "syntax.png"
+    el.figures.save_figure(run, "syntax", path)
+    picture = Image.open(path).convert("RGB")
+    picture.thumbnail((1000, 1000))
+    save_picture(picture.quantize(128), path)
 
 
 def bank_of(data: Path, name: str) -> el.treebanks.Treebank:
