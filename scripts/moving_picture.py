@@ -14,11 +14,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from benchmarks.output import PICTURES, gif_comment
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 import eyeline as el
-from benchmarks.output import PICTURES, gif_comment
 
 OUTPUT = PICTURES / "moving.gif"
 TEXT = "The cat sat on the mat because it was tired."

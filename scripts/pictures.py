@@ -22,12 +22,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from benchmarks.output import PICTURES as FOLDER
+from benchmarks.output import save_picture
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 import eyeline as el
-from benchmarks.output import PICTURES as FOLDER
-from benchmarks.output import save_picture
 from eyeline.results.space.file import FILE
 from eyeline.views.view import View
 
