@@ -13,7 +13,7 @@ OPTIONS ?=
 WORKERS ?= 2
 EXTRAS := gguf,notebook,plots,app,embed,corpora,datasets,remote,ray,docs,dev
 
-.PHONY: run sample comes-up test test-all test-clients test-families test-cluster test-lowest test-adapters check format frontend docs bench results setup system clean attack gallery
+.PHONY: run sample comes-up test test-all test-clients test-families test-cluster test-lowest test-python test-adapters check format frontend docs bench results setup system clean attack gallery
 
 # The app, until Ctrl-C.
 run: $(READY)
@@ -78,6 +78,21 @@ test-lowest:
 	XDG_CACHE_HOME=$(CURDIR)/$(LOWEST)/cache $(LOWEST)/bin/python -m pytest -p no:randomly $(LOWEST_TESTS)
 LOWEST_TESTS := tests/capture tests/models tests/measures tests/results tests/analyses/corpus tests/analyses/space tests/hosts/cli/test_cli.py
 
+# Another version of Python: make test-python PYTHON=python3.13. The wheel is built and installed with its extras into an environment of that
+# version; the quick tests of all rooms but the hosts run there, then README's blocks from the wheel. Where pip has no CPU build of torch for
+# this version it takes the one for GPUs, with its libraries: 8 GB on the disk.
+OTHER := .venv-python
+OTHER_TESTS := $(addprefix tests/,storage text measures capture models results analyses plots views sample words)
+test-python:
+	rm -rf $(OTHER)
+	$(PYTHON) -m venv $(OTHER)
+	$(OTHER)/bin/python -m pip install --quiet -c constraints.txt torch build hatchling
+	$(OTHER)/bin/python -m build --wheel --no-isolation --outdir $(OTHER)/dist .
+	$(OTHER)/bin/python -m pip install --quiet -c constraints.txt "$$(ls $(OTHER)/dist/*.whl)[$(EXTRAS)]"
+	sh scripts/install-models $(OTHER)/bin/python
+	XDG_CACHE_HOME=$(CURDIR)/$(OTHER)/cache $(OTHER)/bin/python -m pytest $(OTHER_TESTS)
+	XDG_CACHE_HOME=$(CURDIR)/$(OTHER)/cache $(OTHER)/bin/python -m pytest --tier all tests/test_package.py
+
 check: $(READY) $(NODE_READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -138,4 +153,4 @@ system:
 	@sh scripts/system-packages
 
 clean:
-	rm -rf $(VENV) $(LOWEST) $(ADAPTERS) frontend/node_modules dist build out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(LOWEST) $(OTHER) $(ADAPTERS) frontend/node_modules dist build out .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -15,11 +15,12 @@ SINK = 0.3
 
 @dataclass(frozen=True)
 class StrongestLook:
-    """Indices of a layer, a head and a query; the weight of the query's strongest look at another word."""
+    """Indices of a layer, a head, a query and a key; the weight of this look. Without any look the key is None and the weight 0."""
 
     layer: int
     head: int
     query: int
+    key: int | None
     weight: float
 
 
@@ -36,7 +37,7 @@ def strongest_look(
 
     With s(q, k) = α(q, k) where q and k are words, at least two tokens apart, and k gets at most 0.3 of the head's attention, else 0:
 
-        head = argmax_h max_{q, k} s_h(q, k)        query = the q of that maximum
+        head = argmax_h max_{q, k} s_h(q, k)        query = the q of that maximum        key = its k
 
     Without such a look: the first head and the last word.
 
@@ -47,18 +48,18 @@ def strongest_look(
 
     >>> look = np.array([[0.2, 0.2, 0.6], [0.5, 0.5, 0.0], [0.1, 0.8, 0.1]])
     >>> strongest_look([look[None]], np.ones(3, bool), np.ones(3, bool))
-    StrongestLook(layer=0, head=0, query=0, weight=0.6)
+    StrongestLook(layer=0, head=0, query=0, key=2, weight=0.6)
     """
     distance = np.abs(np.arange(len(query_words))[:, None] - np.arange(len(key_words)))  # [query, key]
     left_out = ((distance < FAR) & one_text) | ~key_words[None] | ~query_words[:, None]
     last = int(np.flatnonzero(query_words)[-1]) if query_words.any() else 0
-    best = StrongestLook(layers[0] if layers else 0, heads[0] if heads else 0, last, 0.0)
+    best = StrongestLook(layers[0] if layers else 0, heads[0] if heads else 0, last, None, 0.0)
     for layer in range(len(maps)) if layers is None else layers:
         weights = np.nan_to_num(maps[layer])  # [head, query, key]
         for head in range(len(weights)) if heads is None else heads:
             sink = weights[head].mean(axis=0) > SINK  # [key]
             strength = np.where(left_out | sink, 0, weights[head])
-            query = int(strength.max(axis=1).argmax())
-            if strength[query].max() > best.weight:
-                best = StrongestLook(layer, head, query, float(strength[query].max()))
+            query, key = (int(position) for position in np.unravel_index(strength.argmax(), strength.shape))
+            if strength[query, key] > best.weight:
+                best = StrongestLook(layer, head, query, key, float(strength[query, key]))
     return best

@@ -31,6 +31,17 @@ def test_a_head_is_shown_on_the_text_with_its_strongest_look_from_word_to_word()
     assert float(rows[0]["weight"]) == pytest.approx(0.65)
 
 
+def test_a_head_without_a_look_at_a_distant_word_is_shown_with_its_strongest_look_at_any_token():
+    weights = np.zeros((1, 1, 1, 5, 5), dtype=np.float32)  # [text, layer, head, query, key]
+    weights[..., 0] = 1.0  # every token looks at [CLS] …
+    weights[0, 0, 0, 2] = [0.05, 0.95, 0.0, 0.0, 0.0]  # … but for one, which looks at its neighbour
+    weights[0, 0, 0, 3] = [0.98, 0.02, 0.0, 0.0, 0.0]  # a weak look at a distant word
+    trace = el.Trace.from_arrays(weights[0], ["[CLS]", "who", "sat", "down", "."], special=[True, False, False, False, False])
+    row = next(examples_table([trace]).rows())
+    assert (int(row["query"]), int(row["key"]), int(row["distant"])) == (1, 0, 0)
+    assert float(row["weight"]) == pytest.approx(1.0)
+
+
 def test_a_model_without_an_answer_has_the_change_of_its_vectors():
     model = tiny(t.BertModel)
     table = embedding_changes(model, ["The cat sat.", "It was tired."], lambda done, of, tokens=0: None)["embedding_change"]

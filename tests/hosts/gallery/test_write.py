@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import eyeline as el
+from eyeline.hosts.gallery.head_parts import examples
 from eyeline.hosts.gallery.write import write_gallery
-from eyeline.words import LANGUAGES
+from eyeline.results.gallery.portrait import ExampleLook, portraits
+from eyeline.words import LANGUAGES, Words
 from tests.analyses.gallery.tiny import HEADS, LAYERS, measured
 
 
@@ -40,6 +43,19 @@ def test_scripts_and_data_are_there_once_for_a_model_and_a_page_of_a_head_is_sma
 
 def test_what_a_model_is_called_cannot_become_markup(folder):
     assert "a small &lt;b&gt;BERT&lt;/b&gt;" in (folder / "index.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("weight", "distant", "sentences"),
+    [(0.9, True, "From “the” to “sat”: 0.900."), (0.9, False, "From “the” to “sat”: 0.900. No look"), (0.05, False, "No look")],
+)
+def test_a_page_says_where_a_head_looks_and_when_no_look_at_a_distant_word_stands_out(weight, distant, sentences):
+    query, key = 1, 3
+    portrait = replace(portraits(measured().run)[0], examples=(ExampleLook(0, query, key, weight, distant),))
+    page = "".join(examples(portrait, measured(), Words("en")))
+    assert f"<p>{sentences}" in page
+    assert ("No look" in page) == ("No look" in sentences)
+    assert ("[1]" in page) == (weight > 0.1)  # the query is locked where its look is strong
 
 
 @pytest.mark.parametrize("language", sorted(set(LANGUAGES) - {"en"}))

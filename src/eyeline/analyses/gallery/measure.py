@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -22,7 +23,8 @@ from eyeline.errors import ModelError
 from eyeline.measures.strongest_look import strongest_look
 from eyeline.models.model import Model
 from eyeline.models.objective import answer_objective_of
-from eyeline.results.gallery.measured import EXAMPLES_TABLE, MeasuredHeads
+from eyeline.results.gallery.measured import EXAMPLES_TABLE, LEAST_LOOK, MeasuredHeads
+from eyeline.results.gallery.portrait import ExampleLook
 from eyeline.results.run import Run
 from eyeline.results.table import Table
 from eyeline.sample.text import sample_text
@@ -82,21 +84,31 @@ def measure_heads(
 
 
 def examples_table(traces: Sequence[Trace]) -> Table:
-    """For each head the texts on which it has the strongest looks, best first: their index, query, key and weight of the look."""
+    """For each head the texts on which it has the strongest looks, best first: their index, query, key and weight of the look.
+
+    A look goes from a word to a distant word. Where none of them stands out, it is the strongest look of a word at any token: the word
+    itself, a neighbour, a special token.
+    """
     rows = []
     first = traces[0].only
     for index, layer in enumerate(first.layers):
         for head in range(len(first.weights_by_layer[index])):
-            looks = []
-            for number, trace in enumerate(traces):
-                words = np.array(_are_words(trace))
-                look = strongest_look(trace.only.weights_by_layer, words, words, layers=[index], heads=[head])
-                looks.append((look.weight, -number, look.query))
-            for rank, (weight, number, query) in enumerate(sorted(looks, reverse=True)[:SHOWN]):
-                row = traces[-number].only.weights_by_layer[index][head, query]  # [key]
-                key = int(np.abs(row - weight).argmin())
-                rows.append({"layer": layer, "head": head, "rank": rank, "text": -number, "query": query, "key": key, "weight": weight})
+            looks = [_look(trace, number, index, head) for number, trace in enumerate(traces)]
+            for rank, look in enumerate(sorted(looks, key=lambda look: (-look.distant, -look.weight, look.text))[:SHOWN]):
+                rows.append({"layer": layer, "head": head, "rank": rank, **asdict(look), "distant": int(look.distant)})
     return Table.from_rows(rows)
+
+
+def _look(trace: Trace, number: int, layer: int, head: int) -> ExampleLook:
+    """The look that shows a head on a text. number: of the text; layer, head: indices."""
+    words = np.array(_are_words(trace))
+    maps = trace.only.weights_by_layer
+    look = strongest_look(maps, words, words, layers=[layer], heads=[head])
+    if look.key is not None and look.weight >= LEAST_LOOK:
+        return ExampleLook(number, look.query, look.key, look.weight, True)
+    weights = np.where(words[:, None], np.nan_to_num(maps[layer][head]), 0)  # [query, key]
+    query, key = (int(position) for position in np.unravel_index(weights.argmax(), weights.shape))
+    return ExampleLook(number, query, key, float(weights[query, key]), False)
 
 
 def _are_words(trace: Trace) -> list[bool]:

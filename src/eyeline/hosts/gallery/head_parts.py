@@ -6,7 +6,7 @@ import html
 import json
 from collections.abc import Iterator
 
-from eyeline.results.gallery.measured import MeasuredHeads
+from eyeline.results.gallery.measured import LEAST_LOOK, MeasuredHeads
 from eyeline.results.gallery.portrait import Portrait, Role
 from eyeline.text.printable import printable
 from eyeline.words import Words
@@ -14,8 +14,6 @@ from eyeline.words import Words
 EMPTY = "—"
 #: Targets that a page lists, in this order, where they were measured.
 TARGETS = ("previous", "self", "next", "cls", "first", "sep", "punctuation", "other")
-#: A look weaker than this is not worth a sentence.
-LEAST_LOOK = 0.1
 
 
 def does_text(role: Role, words: Words) -> str:
@@ -49,10 +47,12 @@ def examples(head: Portrait, measured: MeasuredHeads, words: Words) -> Iterator[
         stack = measured.examples[look.text].only
         strong = look.weight >= LEAST_LOOK
         query, key = (stack.query_text.tokens[position] for position in (look.query, look.key))
-        about = words("gallery.look", query=query, to=key, weight=f"{look.weight:.3f}") if strong else words("gallery.no_look")
+        about = [words("gallery.look", query=query, to=key, weight=f"{look.weight:.3f}")] if strong else []
+        if not (strong and look.distant):
+            about.append(words("gallery.no_look"))
         state = {"layer": stack.layers.index(head.head.layer), "heads": [head.head.head], "locked": [look.query] if strong else []}
         data = html.escape(json.dumps(state, separators=(",", ":")))
-        yield f'<p>{_plain(about)}</p>\n<div class=example data-example="{look.text}" data-state="{data}"></div>\n'
+        yield f'<p>{_plain(" ".join(about))}</p>\n<div class=example data-example="{look.text}" data-state="{data}"></div>\n'
 
 
 def shares(head: Portrait, words: Words) -> Iterator[str]:

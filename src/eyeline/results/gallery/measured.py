@@ -9,9 +9,11 @@ from eyeline.capture.trace import Trace
 from eyeline.capture.trace_read import open_trace
 from eyeline.results.run import Run, open_run
 
-#: Which texts show a head: a table with its layer, head, rank, text, query and weight.
+#: Which texts show a head: a table with its layer, head, rank, text, query, key, weight, and whether the key is a distant word.
 EXAMPLES_TABLE = "head_examples"
 EXAMPLE = "example-{}.safetensors"
+#: A look weaker than this is not worth a sentence.
+LEAST_LOOK = 0.1
 
 
 @dataclass(frozen=True)

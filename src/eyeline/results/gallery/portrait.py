@@ -68,12 +68,16 @@ class Role:
 
 @dataclass(frozen=True)
 class ExampleLook:
-    """A text that shows a head: its index, the query and the key of the strongest look, and the weight of it."""
+    """A text that shows a head: its index, the query and the key of the strongest look, and the weight of it.
+
+    distant: the key is a word that is not beside the query. Else no such look stands out, and this is the strongest at any token.
+    """
 
     text: int
     query: int
     key: int
     weight: float
+    distant: bool
 
 
 @dataclass(frozen=True)
@@ -110,7 +114,8 @@ def portraits(run: Run) -> list[Portrait]:
     relations, references, turned = _relations(run), _references(run), _turned(run)
     examples: dict[tuple[int, int], list[ExampleLook]] = defaultdict(list)
     for row in run.table(EXAMPLES_TABLE).rows():
-        look = ExampleLook(int(row["text"]), int(row["query"]), int(row["key"]), float(row["weight"]))
+        distant = bool(int(row.get("distant", 1)))  # earlier tables had distant looks alone
+        look = ExampleLook(int(row["text"]), int(row["query"]), int(row["key"]), float(row["weight"]), distant)
         examples[int(row["layer"]), int(row["head"])].append(look)
     cards = {head: head_card(run, head.layer, head.head) for head in heads_of(run)}
     changes = {head: _change(card, turned.get((head.layer, head.head))) for head, card in cards.items()}
