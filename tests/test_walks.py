@@ -40,7 +40,7 @@ print("entered: " + " ".join(entered))
 @pytest.mark.parametrize(
     ("walk", "command"),
     [
-        pytest.param(WALKS[0], ["view", "The cat sat.", "--model", "minilm", "-o", "cat.html"], id="view"),
+        pytest.param(WALKS[0], ["view", "The cat sat.", "--model", "minilm", "-o", "cat.html"], id="view", marks=pytest.mark.slow),
         pytest.param(WALKS[1], ["analyse", "corpus.txt", "--model", "minilm", "-o", "run"], id="corpus", marks=pytest.mark.slow),
     ],
 )

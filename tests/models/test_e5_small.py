@@ -47,6 +47,7 @@ def test_it_has_the_shape_of_the_papers_model(e5):
     assert e5.trace(TEXT).weights.shape[:2] == (12, 12)
 
 
+@pytest.mark.slow
 def test_an_archive_that_is_not_of_the_configuration_is_refused(e5, tmp_path):
     source, tokenizer = embedded("e5-small").find(), embedded("minilm").find()
     with pytest.raises(ModelError, match="does not hold the weights"):

@@ -143,6 +143,7 @@ main()
 """
 
 
+@pytest.mark.slow
 def test_on_the_command_line_the_second_run_exits_2(tmp_path: Path) -> None:
     from eyeline.sample.treebank import write_sample
 

@@ -12,6 +12,7 @@ from tests.reference import gauge as slow
 TEXTS = ["the cat sat on the mat .", "a dog ran home , and it purred .", "the dog and the cat ran a very long way home ."]
 
 
+@pytest.mark.slow
 def test_two_seeds_give_the_same_scale_and_correlations():
     first, second = (el.space(tiny_model(), TEXTS, project="pca", gauge="attentionviz", seed=seed).only.facts for seed in (0, 1))
     for name in ("scale", "correlation_before", "correlation_after"):
@@ -44,6 +45,7 @@ def test_correlations_are_those_of_all_pairs(gauge):
         assert stack.facts["correlation_after"][layer, head] == pytest.approx(both[0, 1] / np.sqrt(both[0, 0] * both[1, 1]), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_a_gauge_that_is_worse_than_none_is_named_and_the_searched_one_never_is():
     import eyeline as el
     from tests.laws.statistics import tiny_model

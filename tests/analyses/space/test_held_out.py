@@ -47,6 +47,7 @@ def test_one_short_sentence_is_not_praised_for_what_the_fit_saw(capybara):
     )
 
 
+@pytest.mark.slow
 def test_a_short_text_is_fitted_with_the_built_in_paragraphs_and_the_page_says_so(capybara, tmp_path):
     assert capybara.held_out == "background"
     notice = " ".join(capybara.facts.notices)
@@ -116,6 +117,7 @@ def test_one_text_without_company_is_cross_validated_over_its_tokens():
     assert np.isfinite(space.only.facts["top1_held_out"]).all()
 
 
+@pytest.mark.slow
 def test_paragraphs_that_the_user_gave_are_left_out_of_the_company():
     from eyeline.sample.text import sample_text
 

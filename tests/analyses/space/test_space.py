@@ -18,6 +18,7 @@ from eyeline.results.space.record import FACTS
 from tests.capture.families import FAMILIES, tiny_tokenizer
 from tests.laws.statistics import tiny_model
 from tests.reference.fidelity import share_of_nearest
+from tests.tiers import slow_but
 
 TEXTS = [
     "the cat sat on the mat . it purred , and sat .",
@@ -49,8 +50,10 @@ def fitted() -> el.Space:
     return el.space(tiny_model(), TEXTS)
 
 
-@pytest.mark.parametrize("gauge", ["attentionviz", "lifted", "none"])
-@pytest.mark.parametrize("name", ["bert", "modernbert", "gpt2", "llama", "mistral", "gemma2", "gpt-oss", "t5", "marian"])
+@pytest.mark.parametrize("gauge", slow_but(["attentionviz"], ["attentionviz", "lifted", "none"]))
+@pytest.mark.parametrize(
+    "name", slow_but(["bert", "llama"], ["bert", "modernbert", "gpt2", "llama", "mistral", "gemma2", "gpt-oss", "t5", "marian"])
+)
 def test_attention_recomputed_in_any_gauge_is_the_models(name, gauge):
     model = family(name)
     space = el.space(model, texts_for(model), project="pca", gauge=gauge)
@@ -61,13 +64,14 @@ def test_attention_recomputed_in_any_gauge_is_the_models(name, gauge):
         assert set(stack.facts) == set(FACTS)
 
 
-@pytest.mark.parametrize("name", ["bert", "llama", "marian"])
+@pytest.mark.parametrize("name", slow_but(["bert"], ["bert", "llama", "marian"]))
 def test_the_lifted_space_has_the_most_attended_key_nearest_before_projection(name):
     model = family(name)
     for stack in el.space(model, texts_for(model), project="pca", gauge="lifted").stacks.values():
         assert stack.facts["top1_full"].min() > 0.99
 
 
+@pytest.mark.slow
 def test_one_scale_for_all_heads_is_one_number_and_a_scale_of_its_own_suits_a_head_better():
     own = el.space(tiny_model(), TEXTS, project="pca", gauge="attentionviz").only.facts
     shared = el.space(tiny_model(), TEXTS, project="pca", gauge="attentionviz", shared_scale=True).only.facts
@@ -101,6 +105,7 @@ def test_fidelity_is_that_of_the_loop(fitted):
             assert fitted.only.facts[name][layer, head] == pytest.approx(np.average(shares, weights=sizes))
 
 
+@pytest.mark.slow
 def test_fitted_is_truer_than_theirs_and_freed_is_truer_than_fitted(fitted):
     theirs = el.space(tiny_model(), TEXTS, project="pca").only.facts["top1_projected"].mean()
     freed = el.space(tiny_model(), TEXTS, project="freed").only.facts
@@ -218,6 +223,7 @@ def test_dot_product_against_distance_is_drawn_without_webgl_and_says_each_corre
     assert expected in [annotation.text for annotation in figure.layout.annotations]
 
 
+@pytest.mark.slow
 def test_parts_of_speech_come_with_a_treebank(tmp_path):
     from eyeline.sample.treebank import write_sample
 

@@ -14,6 +14,7 @@ from eyeline.hosts.app.plain import escaped
 from eyeline.hosts.app.runs.ownership import Ownership, write_ownership
 from eyeline.hosts.app.settings import Limits, current
 from tests.hosts.app.conftest import small_run
+from tests.tiers import slow_but
 
 
 def errors(at) -> list[str]:
@@ -35,7 +36,7 @@ def test_the_app_opens_on_a_sentence_and_writes_it_into_the_address(script):
 
 
 @pytest.mark.parametrize("page", ["look", "learn", "corpus", "runs"])
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", slow_but(["ja"], LANGUAGES))
 def test_every_page_opens_in_every_language(script, page, language):
     at = script(page, language).run()
     assert errors(at) == []
@@ -189,6 +190,7 @@ def test_bad_uploads_are_named(script, name, data, message):
     assert not message or message in at.code[0].value
 
 
+@pytest.mark.slow
 def test_runs_of_the_command_line_are_everybodys_and_others_runs_need_the_link(script, minilm, tmp_path):
     start = script
     start("runs")
@@ -249,6 +251,7 @@ def test_after_an_empty_text_the_view_that_was_chosen_is_still_marked(script):
     assert at.segmented_control(key="look-view").value in ("head", "model", "neuron")
 
 
+@pytest.mark.slow
 def test_a_visitor_renames_and_deletes_an_own_run_and_no_other(script, minilm, tmp_path):
     at = script("runs")
     for name, owner in (("2026-01-01-0123456789abcdef", "me"), ("2026-01-02-0123456789abcdef", "somebody")):

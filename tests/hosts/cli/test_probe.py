@@ -17,6 +17,7 @@ def treebank(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_one_treebank_gives_tables_figures_and_a_report(eyeline, treebank, tmp_path):  # noqa: F811
     done = eyeline("probe", treebank, "--layers", "2,4", "--seeds", 1, "--epochs", 4, "-o", tmp_path / "run")
     assert done.returncode == 0, done.stderr

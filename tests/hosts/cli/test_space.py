@@ -79,7 +79,7 @@ OPTIONS = {
 }
 
 
-@pytest.mark.parametrize("name", slow_but(["theirs", "values"], OPTIONS))
+@pytest.mark.parametrize("name", slow_but(["values"], OPTIONS))
 def test_every_option_makes_its_space(eyeline, corpus, tmp_path, name):  # noqa: F811
     done = eyeline("space", corpus, "--layers", "1", *OPTIONS[name], "-o", tmp_path)
     assert done.returncode == 0, done.stderr
@@ -94,6 +94,7 @@ def test_every_option_makes_its_space(eyeline, corpus, tmp_path, name):  # noqa:
         assert space.only.facts["top1_full"].min() > 0.99
 
 
+@pytest.mark.slow
 def test_a_treebank_brings_parts_of_speech(eyeline, tmp_path):  # noqa: F811
     write_sample(tmp_path / "sample.conllu", 8, seed=2)
     done = eyeline("space", tmp_path / "sample.conllu", "--layers", "0", "--no-vectors", "-o", tmp_path / "run")
@@ -123,6 +124,7 @@ def test_what_cannot_be_done_is_said_and_nothing_is_written(eyeline, corpus, tmp
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_two_models_are_compared_and_shown_side_by_side(eyeline, corpus, tmp_path, browser):  # noqa: F811
     run = tmp_path / "run"
     done = eyeline("compare", corpus, "--model", "minilm", "--with", "minilm", "--layers", "0,5", "-o", run)
@@ -170,6 +172,7 @@ def test_one_space_for_all_heads_and_layers(eyeline, corpus, tmp_path):  # noqa:
     assert refused.returncode == 2
 
 
+@pytest.mark.slow
 def test_pictures_of_a_space_have_html_sheets_too(eyeline, corpus, tmp_path):  # noqa: F811
     options = ("--project", "pca", "--layers", "2", "--heads", "0", "--pictures", str(tmp_path / "pictures"), "--red", "it → cat")
     done = eyeline("space", str(corpus), "--model", "minilm", *options, "-o", str(tmp_path / "run"))

@@ -12,6 +12,7 @@ import pytest
 
 from eyeline.hosts.cli import main as cli
 from tests.analyses.causes.tiny import decoder
+from tests.tiers import slow_but
 from tests.views.front_end import use_small_front_end
 
 TEXT = "The cat sat on the mat."
@@ -121,7 +122,7 @@ def test_a_view_is_written_as_any_kind_of_file_and_opened_when_asked(
 
 
 @pytest.mark.parametrize("kind", ["head", "model", "neuron"])
-@pytest.mark.parametrize("ending", ["svg", "pdf", "png"])
+@pytest.mark.parametrize("ending", slow_but(["svg"], ["svg", "pdf", "png"]))
 def test_every_view_is_written_as_a_picture(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str, ending: str) -> None:
     path = tmp_path / f"x.{ending}"
     assert run(monkeypatch, "--view", kind, "--layer", 2, "-o", path) == 0

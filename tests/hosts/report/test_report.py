@@ -117,13 +117,14 @@ def test_a_model_that_reads_and_writes_has_its_figures_for_each_stack(family: st
         el.figure(run, "importance")
 
 
-@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+@pytest.mark.parametrize("ending", slow_but(["png"], ["png", "svg", "pdf"]))
 def test_a_figure_can_be_had_as_a_picture(ending: str, folder: Path, tmp_path: Path, browser: Any) -> None:
     el.figures.save_figure(el.runs.open_run(folder), "entropy", tmp_path / f"entropy.{ending}")
     beginning = (tmp_path / f"entropy.{ending}").read_bytes()[:200]
     assert {"png": b"PNG", "svg": b"<svg", "pdf": b"%PDF"}[ending] in beginning
 
 
+@pytest.mark.slow
 def test_a_picture_is_as_high_as_its_figure(folder: Path, tmp_path: Path, browser: Any) -> None:
     run = el.runs.open_run(folder)
     el.figures.save_figure(run, "average_attention", tmp_path / "picture.png")

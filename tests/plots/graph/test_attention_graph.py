@@ -18,6 +18,7 @@ from eyeline.capture.trace import Trace
 from eyeline.errors import EyelineError, StorageError, TraceError
 from eyeline.plots.graph.attention_graph import AttentionGraph, attention_graph, value_plane
 from eyeline.plots.graph.draw import beside, draw
+from tests.tiers import slow_but
 
 SVG = "{http://www.w3.org/2000/svg}"
 TOKENS = ["[CLS]", "the", "cat", "sat", "the"]
@@ -287,7 +288,10 @@ def test_tokens_are_placed_by_umap_in_short_sentences_too(n: int, neighbours: in
     assert graph.placement.startswith(f"values: UMAP, {neighbours} neighbours; correlation of distances ")
 
 
-@pytest.mark.parametrize(("layout", "word"), [("values", "PCA"), ("learned", "線形写像"), ("umap", "近傍")])
+@pytest.mark.parametrize(
+    ("layout", "word"),
+    slow_but([("values", "PCA"), ("learned", "線形写像")], [("values", "PCA"), ("learned", "線形写像"), ("umap", "近傍")]),
+)
 def test_a_graph_by_values_has_its_heading_in_the_language_of_the_reader(layout: str, word: str) -> None:
     if layout == "umap":
         pytest.importorskip("umap", reason="umap-learn is not installed")

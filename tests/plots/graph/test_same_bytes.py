@@ -27,6 +27,7 @@ def drawn_twice(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return folders
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["svg", "pdf"])
 @pytest.mark.parametrize("layout", ["columns", "values"])
 def test_the_same_trace_gives_the_same_bytes_in_another_process(ending: str, layout: str, drawn_twice: list[Path]) -> None:

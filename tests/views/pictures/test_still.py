@@ -24,6 +24,7 @@ from eyeline.views import View, head_view, model_view, neuron_view
 from eyeline.views.pictures.drawing import png, pooled
 from eyeline.views.pictures.still import SAVED, still
 from eyeline.views.pictures.still_neuron import read
+from tests.tiers import slow_but
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -234,7 +235,7 @@ def test_a_threshold_leaves_weak_lines_out_and_a_heatmap_is_drawn_as_one() -> No
 
 
 @pytest.mark.parametrize("ending", ["pdf", "png"])
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", slow_but(["dark"], ["light", "dark"]))
 def test_every_view_is_painted_as_a_file_that_is_the_same_every_time(tmp_path: Path, ending: str, theme: str) -> None:
     begins = {"pdf": b"%PDF", "png": b"\x89PNG"}[ending]
     views = [head_view(four(), locked=[1]), model_view(four()), neuron_view(vectors_and_values(values=True))]

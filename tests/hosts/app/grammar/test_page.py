@@ -89,6 +89,7 @@ def test_the_built_in_sentences_give_three_tables_which_are_found_among_the_runs
     assert len(tables_on(in_tab(runs, say, "probe", job.folder.name))) == 3
 
 
+@pytest.mark.slow
 def test_a_run_of_probes_alone_shows_its_heads_on_a_sentence(script, shallow):
     say = Say("en")
     at = script("grammar", model=str(shallow)).run()
@@ -123,6 +124,7 @@ def _table_1(say, run, shown) -> None:
         assert shown[say("grammar.column_head")][position] == f"L{rows[name]['layer']}·H{rows[name]['head']}"
 
 
+@pytest.mark.slow
 def test_a_relation_shows_its_best_head_whose_card_opens_from_there(script, shallow, kept_runs, tmp_path):
     at = script("runs", model=str(shallow))
     shutil.copytree(kept_runs / "small-grammar", tmp_path / "workspace" / "runs" / "mine")

@@ -64,6 +64,7 @@ def test_the_recipe_for_a_file_of_ones_own_makes_no_sentences_and_holds_any_name
     compile(grammar_recipe.python(*given), "pasted", "exec")
 
 
+@pytest.mark.slow
 def test_a_space_works_in_python_and_on_the_command_line(shallow, tmp_path):
     options = SpaceRequest(2, 256, "pca", "lifted", 3)
     python(space_recipe.python(str(shallow), FILE, options))
@@ -73,6 +74,7 @@ def test_a_space_works_in_python_and_on_the_command_line(shallow, tmp_path):
     assert (tmp_path / "space.html").stat().st_size > 100_000
 
 
+@pytest.mark.slow
 def test_a_comparison_with_the_untrained_model_works_in_python_and_on_the_command_line(shallow, tmp_path):
     options = SpaceRequest(1, 256)
     python(space_recipe.compare_python(str(shallow), None, FILE, options))

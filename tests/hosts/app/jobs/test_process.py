@@ -89,6 +89,7 @@ def test_a_job_that_is_stopped_ends_in_the_middle_of_its_work(worker, tmp_path):
     assert worker._process is None
 
 
+@pytest.mark.slow
 def test_the_process_does_not_run_the_page_that_stands_for_the_main_module(tmp_path, monkeypatch):
     page = tmp_path / "page.py"
     page.write_text("raise RuntimeError('the page was run')")

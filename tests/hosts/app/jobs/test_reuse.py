@@ -126,6 +126,7 @@ def prepare(settings: Settings, run: el.Run) -> list[str]:
     return computed
 
 
+@pytest.mark.slow
 def test_samples_are_computed_once_and_are_there_in_every_language(tmp_path, run):
     settings = Settings(tmp_path, "minilm")
     old = tmp_path / "samples" / ("0" * 32)

@@ -16,6 +16,7 @@ def role(name):
     return next(role for role in measured().roles if role.role == name)
 
 
+@pytest.mark.slow
 def test_the_grammar_of_one_layer_measured_again(e5_small):
     layer = role("determiner").layer
     run = el.syntax(e5_small, sample_treebank(measured().sentences), min_count=20, layers=[layer])

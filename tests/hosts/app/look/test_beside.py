@@ -30,6 +30,7 @@ def test_quantities_about_an_answer_are_not_offered_where_there_is_none_and_the_
     assert message in [caption.value for caption in at.caption]
 
 
+@pytest.mark.slow
 def test_a_quantity_that_the_model_refuses_is_named_and_the_page_lives_on(script) -> None:
     at = script("look").run()
     at.selectbox(key="look-model").select("e5-small-mlm")

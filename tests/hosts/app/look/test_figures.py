@@ -6,9 +6,10 @@ import pytest
 
 from eyeline.hosts.app.messages import Say
 from tests.hosts.app.test_pages import errors, finish, typed
+from tests.tiers import slow_but
 
 
-@pytest.mark.parametrize("language", ["en", "ja", "ko"])
+@pytest.mark.parametrize("language", slow_but(["ko"], ["en", "ja", "ko"]))
 def test_one_click_shows_figures_1_2_4_and_6_of_the_text_on_the_page(script, language):
     at, say = script("look", language).run(), Say(language)
     at.button(key="look-figures").click().run()
@@ -30,6 +31,7 @@ def test_another_text_hides_the_figures_until_they_are_asked_for_again(script):
     assert not at.get("plotly_chart")
 
 
+@pytest.mark.slow
 def test_a_corpus_is_measured_in_pairs(script):
     at = script("corpus").run()
     at.number_input(key="corpus-limit").set_value(4).run()

@@ -109,6 +109,7 @@ def test_a_model_beside_itself_does_not_differ_and_its_spaces_are_the_same(shall
     assert np.array_equal(spaces[0].only.queries, spaces[1].only.queries)
 
 
+@pytest.mark.slow
 def test_layers_that_only_one_model_has_are_named_and_the_others_compared(script, shallow, tmp_path):
     at = script("space")
     shutil.copytree(shallow, tmp_path / "workspace" / "models" / "shallow")
@@ -182,6 +183,7 @@ def test_values_and_one_space_for_all_heads_can_be_chosen_on_the_page(script, sh
     assert any("It is exact" in text for text in captions) == (of == "shared")
 
 
+@pytest.mark.slow
 def test_a_searched_gauge_has_its_choices_and_every_gauge_is_shown_beside_none(script, shallow):
     at = script("space", model=str(shallow)).run()
     at.segmented_control(key="space-source").set_value("paste").run()

@@ -103,6 +103,7 @@ def test_merge_names_every_command_whose_runs_it_takes() -> None:
     assert all(command in help_text for command in ("analyse", "causes", "faithfulness"))
 
 
+@pytest.mark.slow
 def test_runs_of_causes_over_parts_of_a_corpus_are_merged(model: str, tmp_path: Path) -> None:
     for name, line in zip("ab", LINES, strict=True):
         (tmp_path / f"{name}.txt").write_text(line, encoding="utf-8")
