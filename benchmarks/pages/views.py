@@ -15,6 +15,7 @@ mouse event to the frame after it. Memory is the peak of a process that loads th
 from __future__ import annotations
 
 import argparse
+import bisect
 import json
 import platform
 import re
@@ -55,6 +56,27 @@ def attention(layers: int, heads: int, tokens: int) -> np.ndarray:
             np.exp(head, out=head)
             head /= head.sum(axis=-1, keepdims=True)
     return result
+
+
+def record(name: str, tokens: int, file: str) -> None:
+    """Write real attention: the first `tokens` tokens of the built-in text in an embedded model; nothing where it does not take as many.
+
+    In a process of its own: the largest memory of a process begins at that of the one which started it.
+    """
+    import eyeline as el
+
+    model = el.load(name)
+    if model.max_tokens is not None and tokens > model.max_tokens:
+        return
+    words = el.corpora.sample_text().split()
+
+    def count(text: str) -> int:
+        return len(model.tokenizer(text)["input_ids"])
+
+    n_words = bisect.bisect_right(range(1, tokens), tokens, key=lambda n: count(" ".join(words[:n])))
+    text = " ".join(words[:n_words])
+    text += " ." * (tokens - count(text))  # a full stop is one token
+    np.save(file, np.asarray(model.trace(text).weights, dtype=np.float32))
 
 
 def build(tool: str, kind: str, weights_file: str, page: str) -> dict[str, float]:
@@ -163,11 +185,15 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--bertviz", help="the python of an environment with bertviz 1.4.1; without it BertViz is skipped")
     options.add_argument("--libraries", type=Path, help="a folder with jquery, d3 and requirejs from npm")
-    options.add_argument("--weights", type=Path, help="a folder with w30.npy, w128.npy, w512.npy from a real model (else made up)")
+    options.add_argument("--model", default="e5-small", help="whose attention is drawn; made up where it takes fewer tokens")
     options.add_argument("--tokens", type=int, nargs="+", default=[30, 128, 512])
     options.add_argument("-o", "--out", type=Path)
     options.add_argument("--build", nargs=4, help=argparse.SUPPRESS)
+    options.add_argument("--record", nargs=3, help=argparse.SUPPRESS)
     chosen = options.parse_args()
+    if chosen.record:
+        record(chosen.record[0], int(chosen.record[1]), chosen.record[2])
+        return
     if chosen.build:
         print(json.dumps(build(*chosen.build)))
         return
@@ -176,15 +202,20 @@ def main() -> None:
     from benchmarks.output import give
 
     results: list[dict[str, Any]] = []
+    from_model: dict[int, bool] = {}
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=CHROMIUM)
         cases = [(kind, tokens, 12) for tokens in chosen.tokens for kind in ("head", "model")] + [("head", 4096, 1)]
         for kind, tokens, size in cases:
-            real = chosen.weights / f"w{tokens}.npy" if chosen.weights else None
-            weights = real if real and real.exists() else Path(folder) / f"{tokens}.npy"
+            weights = Path(folder) / f"{tokens}.npy"
             if not weights.exists():
-                np.save(weights, attention(size, size, tokens))
-            row: dict[str, Any] = {"view": kind, "tokens": tokens, "heads": size * size, "real": weights == real}
+                if size > 1:
+                    subprocess.run([sys.executable, __file__, "--record", chosen.model, str(tokens), str(weights)], check=True)
+                from_model[tokens] = weights.exists()
+                if not weights.exists():
+                    np.save(weights, attention(size, size, tokens))
+            n_heads = int(np.prod(np.load(weights, mmap_mode="r").shape[:2]))
+            row: dict[str, Any] = {"view": kind, "tokens": tokens, "heads": n_heads, "real": from_model[tokens]}
             row["ours"] = measure(browser, "ours", sys.executable, kind, tokens, weights, None)
             if chosen.bertviz is None:
                 row["bertviz"] = {"reason": "skipped: no --bertviz given"}
@@ -198,7 +229,7 @@ def main() -> None:
             print(json.dumps(row), file=sys.stderr, flush=True)
             results.append(row)
         version = browser.version
-    report = {"machine": platform.machine(), "python": platform.python_version(), "chromium": version, "results": results}
+    report = {"model": chosen.model, "python": platform.python_version(), "chromium": version, "results": results}
     give(report, chosen.out)
 
 
