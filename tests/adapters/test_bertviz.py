@@ -235,6 +235,14 @@ def test_the_neuron_view_takes_a_model_of_transformers_and_leaves_it_as_it_was(s
     assert eyeline.bertviz.neuron_view is show_neurons
 
 
+def test_the_neuron_view_shows_the_sum_of_values_and_no_folder_of_the_machine(shown: list[View], tmp_path: Path) -> None:
+    model = new_tiny_model()
+    model.hf.config.name_or_path = str(tmp_path)
+    show_neurons(model.hf, "bert", model.tokenizer, "the cat sat")
+    assert shown[0].spec["model"] == "bert"
+    assert shown[0].spec["stacks"][0]["layers"][0]["values"]
+
+
 def test_the_models_of_bertviz_are_answered_with_what_to_import_instead() -> None:
     with pytest.raises(ImportError, match=r"from eyeline\.bertviz\.neuron_view import show"):
         from eyeline.bertviz.transformers_neuron_view import BertModel  # noqa: F401

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from eyeline.bertviz.deliver import check_action, check_mode, deliver, theme_of
@@ -32,12 +33,19 @@ def show(
         raise TextError("sentence_a is empty.", "Give the text to show.")
     before, training = getattr(model.config, "_attn_implementation", None), model.training
     try:
-        trace = wrap(model, tokenizer).trace(sentence_a, sentence_b, keep=("weights", "queries", "keys"))
+        named = wrap(model, tokenizer, name=_shown_name(model, model_type))
+        trace = named.trace(sentence_a, sentence_b, keep=("weights", "queries", "keys", "values"))
     finally:
         if before is not None:
             model.set_attn_implementation(before)
         model.train(training)
     return deliver(our_neuron_view(trace, layer=layer or 0, head=head or 0, theme=theme_of(display_mode)), html_action)
+
+
+def _shown_name(model: Any, model_type: str | None) -> str | None:
+    """The name in the caption: not the folder that a model was read from, since pages are given to others."""
+    path = str(getattr(model.config, "name_or_path", ""))
+    return (model_type or type(model).__name__) if path and Path(path).is_dir() else None
 
 
 #: BertViz has this function under the name `show` only.
