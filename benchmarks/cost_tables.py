@@ -167,8 +167,14 @@ def space_view(data: dict[str, Any]) -> str:
 
 def app(data: dict[str, Any]) -> str:
     drawn, alone, room = data["in_chromium"]["from_click_to_drawing_s"], data["alone"]["own_text_s"], data["together"]
-    first, own, memory = room["first_page_s"], room["own_text_s"], room["server_memory_mb"]
-    times = f"{first['median']:.1f} s ({first['slowest']:.1f} s), {own['median']:.1f} s ({own['slowest']:.1f} s)"
+    memory, ratio = room["server_memory_mb"], data.get("ratio")
+    crowds = [["… first page, own text: median (slowest)", _waits(room), ""]]
+    if ratio:
+        few, against = data["few_together"], ratio["against_twenty_before"]
+        crowds.append([f"… {few['visitors']} visitors in the same hour", _waits(few), ""])
+        times = f"{against['first_page_s']:.2f}, {against['own_text_s']:.2f} times"
+        crowds.append(["… against 20 visitors before (0.55 s, 0.96 s)", times, f"{ratio['bar']:g} times"])
+    costs = [[f"processor time: {kind}", f"{ms:.0f} ms", ""] for kind, ms in data.get("processor_ms", {}).items()]
     rows = [
         [
             "one visitor: from the click to the drawn view, in Chromium",
@@ -178,11 +184,17 @@ def app(data: dict[str, Any]) -> str:
         ["… until the whole page was sent, with the picture of one head", f"{alone['median']:.2f} s ({alone['slowest']:.2f} s)", "1 s"],
         [f"{room['visitors']} visitors at once, {room['rounds']} times: served", f"{room['served']} of {room['of']}", "all"],
         ["… who received a word of another visitor's text", f"{room['saw_the_text_of_another']}", "0"],
-        ["… first page, own text: median (slowest)", times, ""],
+        *crowds,
         ["… processor time for each visitor (two pages)", f"{room['processor_s_a_visit']:.2f} s", ""],
         ["server's memory before, and after each time", f"{memory[0]}; {', '.join(map(str, memory[1:]))} MB", "flat"],
+        *costs,
     ]
     return markdown_table(["", "", "bar"], rows)
+
+
+def _waits(room: dict[str, Any]) -> str:
+    first, own = room["first_page_s"], room["own_text_s"]
+    return f"{first['median']:.1f} s ({first['slowest']:.1f} s), {own['median']:.1f} s ({own['slowest']:.1f} s)"
 
 
 def causes(data: dict[str, Any]) -> str:

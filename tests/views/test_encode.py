@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
+from eyeline.views import encode
 from eyeline.views.encode import LONG, NEAREST, SHORT, encode_mask, encode_vectors, encode_weights
 
 weights = arrays(np.float32, array_shapes(min_dims=3, max_dims=3, max_side=7), elements=st.floats(0, 1, width=32))
@@ -100,3 +101,12 @@ def test_short_texts_and_the_neuron_view_carry_more() -> None:
 
 def test_a_bias_of_minus_infinity_stays_very_negative() -> None:
     assert encode_vectors(np.array([[[-np.inf, 0.0]]], dtype=np.float32)).decode().tolist() == [[[-60_000.0, 0.0]]]
+
+
+def test_small_heads_encoded_together_give_the_bytes_of_heads_encoded_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    true = np.random.default_rng(0).dirichlet(np.full(9, 0.2), (13, 9)).astype(np.float32)
+    together = encode_weights(true).data
+    monkeypatch.setattr(encode, "SLAB", 1)
+    assert encode_weights(true).data == together
+    monkeypatch.setattr(encode, "SLAB", 5 * 81)  # the last slab has fewer heads than the others
+    assert encode_weights(true).data == together

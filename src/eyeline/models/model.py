@@ -196,7 +196,8 @@ class Model:
 
     def _changes(self, interventions: Intervention | Sequence[Intervention]) -> tuple[Intervention, ...]:
         changes = as_interventions(interventions)
-        check_same_model(changes, str(self._weights_name), self.name)
+        if changes:  # the name of the weights walks through all of them
+            check_same_model(changes, str(self._weights_name), self.name)
         return changes
 
     def head_effects(self, trace: Trace) -> list[LayerEffects]:

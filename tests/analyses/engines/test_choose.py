@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import socket
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from importlib.util import find_spec
 
 import pytest
 
 import eyeline as el
+from eyeline.analyses.engines import ray as ray_module
 from eyeline.analyses.engines.choose import as_engine
 from eyeline.analyses.engines.worker import Worker, versions
 from eyeline.errors import EyelineError, TextError
@@ -58,6 +63,47 @@ def test_an_address_at_which_nothing_listens_is_refused_before_the_model_is_open
         port = free.getsockname()[1]
     with pytest.raises(EyelineError, match=f"(?s)No Ray cluster answers at 127.0.0.1:{port}.*ray start --head"):
         el.analyse("no-such-model", ["a text"], engine=el.Ray(2, f"127.0.0.1:{port}"))
+
+
+NEEDS_RAY = pytest.mark.skipif(find_spec("ray") is None, reason="the extra ray is not installed")
+
+
+@NEEDS_RAY
+@pytest.mark.parametrize("answer", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"", b"+OK", None])
+def test_an_address_where_something_else_listens_is_refused_before_the_model_is_opened(answer, monkeypatch):
+    monkeypatch.setattr(ray_module, "ANSWERS_WITHIN", 5.0 if answer is not None else 0.2)
+    with listening(answer) as port, pytest.raises(EyelineError, match=f"(?s)listens at 127.0.0.1:{port}, but it is not a Ray.*6379"):
+        el.analyse("no-such-model", ["a text"], engine=el.Ray(2, f"127.0.0.1:{port}"))
+
+
+@NEEDS_RAY
+def test_an_address_of_the_environment_is_checked_like_a_given_one(monkeypatch):
+    with listening(b"") as port:
+        monkeypatch.setenv("RAY_ADDRESS", f"127.0.0.1:{port}")
+        with pytest.raises(EyelineError, match=f"(?s)listens at 127.0.0.1:{port}, but it is not a Ray.*6379"):
+            el.analyse("no-such-model", ["a text"], engine="ray")
+
+
+@contextmanager
+def listening(answer: bytes | None) -> Iterator[int]:
+    """A server that is not Ray, and its port: it gives each caller this answer and closes; None: it never says anything."""
+    with socket.create_server(("127.0.0.1", 0)) as server, ExitStack() as callers:
+
+        def serve() -> None:
+            with suppress(OSError):  # the server was closed
+                while True:
+                    caller = callers.enter_context(server.accept()[0])
+                    if answer is not None:
+                        caller.sendall(answer)
+                        caller.shutdown(socket.SHUT_WR)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield server.getsockname()[1]
+        finally:
+            server.shutdown(socket.SHUT_RDWR)  # ends the wait for callers
+            thread.join()
 
 
 def test_without_ray_the_error_says_how_to_install_it(monkeypatch):

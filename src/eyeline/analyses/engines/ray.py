@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import socket
+import time
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -18,6 +20,10 @@ from eyeline.models.model import Model
 
 #: Seconds in which a cluster must answer at its address.
 ANSWERS_WITHIN = 5.0
+#: What a client of HTTP/2 sends first (RFC 9113, 3.4): a fixed line, and a frame of settings without any.
+HTTP2_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+#: Bytes of a frame's header, and the number in it that says "settings".
+FRAME_HEADER, SETTINGS_FRAME = 9, 4
 #: How often Ray is started on this machine before that is an error: it gives up where a busy machine starts too slowly.
 STARTS = 3
 #: Bytes of the object store of a cluster on this machine, beside the model: descriptions and sums are small.
@@ -45,15 +51,16 @@ class Ray(Engine):
         check_counts(self.workers, self.threads, self.gpus_per_worker)
         if importlib.util.find_spec("ray") is None:
             raise EyelineError("Ray is not installed.", install_hint("ray"), Advice('Or: engine="processes".', "Or: --engine processes"))
-        if self.address is not None:
-            _check_answers(self.address)
-            if self._connect(0):  # a cluster that cannot be used is refused now, before a model is opened or anything written
-                import ray
+        if self._address() == "local":
+            return
+        _check_answers(self._address())  # here too: it needs no import of Ray, which takes seconds
+        if self._connect(0):  # a cluster that cannot be used is refused now, before a model is opened or anything written
+            import ray
 
-                try:
-                    self._check_room()
-                finally:
-                    ray.shutdown()
+            try:
+                self._check_room()
+            finally:
+                ray.shutdown()
 
     def needs(self) -> Needs:
         return Needs(self.workers or self._room(), self.threads, self.gpus_per_worker)
@@ -93,6 +100,9 @@ class Ray(Engine):
             for has in machines
         )
 
+    def _address(self) -> str:
+        return self.address or os.environ.get("RAY_ADDRESS") or "local"
+
     def _connect(self, n_bytes: int) -> bool:
         """Connect to the cluster; returns whether the connection is new, and so ends with the run. n_bytes: of the model."""
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # read when Ray starts: nothing is reported to anyone
@@ -100,7 +110,7 @@ class Ray(Engine):
 
         if ray.is_initialized():
             return False
-        address = self.address or os.environ.get("RAY_ADDRESS") or "local"
+        address = self._address()
         quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
         if address == "local":
             _start_here(max(os.cpu_count() or 1, (self.workers or 1) * self.threads), STORE + n_bytes, quiet)
@@ -116,6 +126,9 @@ class Ray(Engine):
 
 
 HOW_TO_START = "Start one: ray start --head. Or leave out the address: Ray is then started on this machine."
+WHICH_PORT = (
+    "The port is the one that `ray start --head` prints (6379 without --port); with ray:// before it, that of Ray's clients (10001)."
+)
 NEEDS_LOGIN = "A cluster that asks for a token needs RAY_AUTH_MODE=token in the environment (Ray's token authentication)."
 
 
@@ -135,14 +148,31 @@ def _start_here(n_cpus: int, store: int, quiet: dict[str, Any]) -> None:
 
 
 def _check_answers(address: str) -> None:
-    """An address at which nothing listens is refused at once: Ray itself would wait for a minute."""
+    """An address at which nothing listens, or something that is not Ray, is refused at once: Ray itself would wait for minutes."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if not colon or not port.isdigit():
         return
     try:
-        socket.create_connection((host.strip("[]"), int(port)), ANSWERS_WITHIN).close()
+        with socket.create_connection((host.strip("[]"), int(port)), ANSWERS_WITHIN) as connection:
+            speaks = os.environ.get("RAY_USE_TLS", "0") != "0" or _speaks_http2(connection)  # under TLS, Ray itself checks
     except (OSError, OverflowError) as error:
         raise EyelineError(f"No Ray cluster answers at {address} ({error}).", HOW_TO_START) from error
+    if not speaks:
+        raise EyelineError(f"Something listens at {address}, but it is not a Ray cluster.", WHICH_PORT, HOW_TO_START)
+
+
+def _speaks_http2(connection: socket.socket) -> bool:
+    """Whether the other side greets as HTTP/2 does, on which Ray's own messages travel: its first frame holds settings."""
+    deadline, answer = time.monotonic() + ANSWERS_WITHIN, b""
+    with contextlib.suppress(OSError):  # silent for too long, or closed
+        connection.sendall(HTTP2_GREETING)
+        while len(answer) < FRAME_HEADER and (left := deadline - time.monotonic()) > 0:
+            connection.settimeout(left)
+            received = connection.recv(FRAME_HEADER - len(answer))
+            if not received:
+                break
+            answer += received
+    return len(answer) == FRAME_HEADER and answer[3] == SETTINGS_FRAME
 
 
 def _resources(resources: dict[str, float]) -> str:

@@ -48,6 +48,11 @@ class Cache:
             with self._lock:
                 self._computing.pop(key, None)
 
+    def holds(self, key: Hashable) -> bool:
+        """Whether the value of this key is here, so that `get` does not compute it."""
+        with self._lock:
+            return key in self._values
+
     def _put(self, key: Hashable, value: object, size: int) -> None:
         with self._lock:
             if key not in self._values and size <= self.room:

@@ -7,7 +7,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
@@ -18,7 +18,7 @@ from eyeline.capture.trace import Trace
 from eyeline.errors import ModelError
 from eyeline.hosts.app.cache import Cache
 from eyeline.hosts.app.settings import Settings, current
-from eyeline.hosts.app.workspace import MODELS, Workspace
+from eyeline.hosts.app.workspace import MODELS, Workspace, modified
 from eyeline.models.declared import Declared, declared
 from eyeline.models.embedded import EMBEDDED
 
@@ -29,7 +29,7 @@ HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 #: Opened models kept, forward passes at a time, bytes of traces and of drawn views kept.
 OPEN, AT_ONCE, TRACES, VIEWS = 3, max(1, min(4, os.cpu_count() or 1)), 128_000_000, 64_000_000
 _MODELS, _TRACES, _VIEWS, _SLOTS = Cache(OPEN), Cache(TRACES), Cache(VIEWS), threading.BoundedSemaphore(AT_ONCE)
-#: Seconds after which the app looks again for embedded models: someone may install one while it runs.
+#: Seconds after which the app looks again for models: someone may install one while it runs.
 LOOK_AGAIN = 10
 #: Modules that draw the picture of the first page: importing them takes longer than a forward pass.
 DRAWING = ("igraph", "matplotlib.backends.backend_agg", "matplotlib.figure", "matplotlib.font_manager")
@@ -42,7 +42,14 @@ def choices(settings: Settings) -> dict[str, str]:
     own = Path(settings.model).name if Path(settings.model).is_dir() else settings.model
     names = {own: settings.model}
     names |= {name: name for name in _embedded_names(int(time.monotonic() // LOOK_AGAIN)) if name not in names}
-    return names | {name: str(path) for name, path in Workspace(settings.workspace).models().items() if name not in names}
+    local = _local_models(settings.workspace, modified(settings.workspace / MODELS), int(time.monotonic() // LOOK_AGAIN))
+    return names | {name: path for name, path in local.items() if name not in names}
+
+
+@lru_cache(maxsize=1)
+def _local_models(workspace: Path, changed: float, tick: int) -> Mapping[str, str]:
+    """The models of the workspace. A new folder is seen at once, since it changes the time of its parent; files in it, a bit later."""
+    return {name: str(path) for name, path in Workspace(workspace).models().items()}
 
 
 @lru_cache(maxsize=1)
@@ -68,7 +75,7 @@ def model_source(name: str, settings: Settings) -> str:
 def recipe_source(name: str) -> str:
     """What a recipe writes for a model: its name, or its folder in the workspace, without the path of the workspace on this machine."""
     settings = current()
-    if name in Workspace(settings.workspace).models() and choices(settings).get(name) != name:
+    if choices(settings).get(name) != name and name in Workspace(settings.workspace).models():
         return f"{settings.workspace.name}/{MODELS}/{name}"
     return name
 
@@ -78,6 +85,11 @@ def open_model(source: str) -> Model:
     from eyeline.models.load import load
 
     return _MODELS.get(source, lambda: load(source), lambda _: 1)
+
+
+def is_open(name: str) -> bool:
+    """Whether the model of that name is open, so that no visitor waits for it."""
+    return _MODELS.holds(model_source(name, current()))
 
 
 def opened_model(model: Model | str) -> Model:

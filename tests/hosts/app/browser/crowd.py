@@ -47,6 +47,7 @@ def visit(url: str, word: str, words: Sequence[str], together: threading.Barrier
         opened = me.open()
         together.wait()
         answered = me.submit("", "look-show", **{"look-text": text.format(word)})
+        together.wait()  # what was received is searched when all have been answered: the searching takes the app's cores
         shown = [element for element in me.kinds("bidi_component") if word.encode() in element.SerializeToString()]
         served = bool(shown) and not me.kinds("exception") and not me.kinds("alert")
         return Visit(word, opened, answered, served, tuple(other for other in words if other != word and me.was_sent(other)))

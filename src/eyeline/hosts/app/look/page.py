@@ -25,7 +25,17 @@ from eyeline.hosts.app.look.figures import VIEW, show_figures
 from eyeline.hosts.app.look.mask import offer_mask
 from eyeline.hosts.app.look.tokens import explain_tokens, say_language
 from eyeline.hosts.app.messages import Say
-from eyeline.hosts.app.models import answer_of, choices, model_named, model_source, recipe_source, token_count, trace_of, view_cache
+from eyeline.hosts.app.models import (
+    answer_of,
+    choices,
+    is_open,
+    model_named,
+    model_source,
+    recipe_source,
+    token_count,
+    trace_of,
+    view_cache,
+)
 from eyeline.hosts.app.plain import escaped, refuse
 from eyeline.hosts.app.recipe import show_recipe
 from eyeline.hosts.app.settings import current
@@ -123,8 +133,9 @@ def _trace(say: Say, looking: Looking) -> Trace | None:
         refuse(say, "look.failed", say("look.not_offered", model=looking.model[:80], known=", ".join(known)))
         return None
     try:
-        with st.spinner(say("look.loading", model=escaped(looking.model[:80])), show_time=False):
-            model_named(looking.model)
+        if not is_open(looking.model):  # a spinner starts a thread: not on every run of the page
+            with st.spinner(say("look.loading", model=escaped(looking.model[:80])), show_time=False):
+                model_named(looking.model)
         limits, count = current().limits, token_count(looking.model, looking.text, looking.pair or None)
         if count > limits.tokens:
             refuse(say, "look.too_many", n=count, most=limits.tokens)
