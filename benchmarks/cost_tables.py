@@ -112,6 +112,12 @@ def opening(data: dict[str, Any]) -> str:
     return markdown_table(["12 x 12 heads", "30 tokens", "bar", "128 tokens", "bar"], rows)
 
 
+def gallery(data: dict[str, Any]) -> str:
+    rows = [[row["page"], f"{row['processor_ms']} ms", f"{row['wall_ms']} ms", "2 s"] for row in data["results"]]
+    rows += [[f"{model}, its folder", f"{size} MB", "", "60 MB"] for model, size in data["megabytes"].items()]
+    return markdown_table(["page", "processor", "clock", "bar"], rows)
+
+
 def corpus(data: dict[str, Any]) -> str:
     parts, apart, long = data["segments"], data["distances"], data["long"]
     plain = "average attention + entropy, 200 x 128 tokens, minilm, against the plain pass (SDPA): time"
@@ -225,6 +231,7 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str], Path]] = {
     "probe": ("cost/probe.json", probe, BENCHMARKS),
     "views": ("pages/views.json", views, BENCHMARKS),
     "opening": ("pages/opening.json", opening, BENCHMARKS),
+    "gallery": ("pages/gallery.json", gallery, BENCHMARKS),
     "corpus": ("cost/corpus.json", corpus, BENCHMARKS),
     "grammar": ("cost/grammar.json", grammar, BENCHMARKS),
     "space": ("cost/space.json", space, BENCHMARKS),

@@ -61,6 +61,7 @@ EVERY = (
     Result("switched_off", BENCHMARKS, "benchmarks.cost.switched_off -o benchmarks/cost/switched_off.json", 2, needs="browser"),
     Result("app", BENCHMARKS, "benchmarks.pages.app -o benchmarks/pages/app.json", 4, needs="browser"),
     Result("opening", BENCHMARKS, "benchmarks.pages.opening -o benchmarks/pages/opening.json", 2, needs="browser"),
+    Result("gallery", BENCHMARKS, "benchmarks.pages.gallery -o benchmarks/pages/gallery.json", 2, needs="browser"),
     Result("space_view", BENCHMARKS, "benchmarks.pages.space_view -o benchmarks/pages/space_view.json", 3, needs="browser"),
     Result("views", BENCHMARKS, "benchmarks.pages.views {bertviz} -o benchmarks/pages/views.json", 12, needs="bertviz"),
     Result("gpu", RESULTS, "benchmarks.cost.gpu -o benchmarks/cost/gpu.json", 5, needs="gpu"),

@@ -16,6 +16,7 @@ import json
 import random
 import time
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from scripts.translation.phrases import LANGUAGES, Language, Phrase, made_up
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 import eyeline as el
+from eyeline.capture.stack import Layers
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "src/eyeline/sample/translation"
@@ -148,13 +150,26 @@ def measure(hf: Any, words: t.PreTrainedTokenizerFast) -> dict[str, Any]:
     return {"sentences": HELD_OUT, "exact": right / HELD_OUT, "words": len(rows), "heads": heads}
 
 
+def rounded(trace: el.Trace) -> el.Trace:
+    """Queries and keys as half precision knows them, so that the files pack small; weights as they are."""
+
+    def half(layers: Layers) -> Layers:
+        return tuple(layer.astype(np.float16).astype(np.float32) for layer in layers)
+
+    stacks = {
+        name: replace(stack, queries_by_layer=half(stack.queries_by_layer), keys_by_layer=half(stack.keys_by_layer))
+        for name, stack in trace.stacks.items()
+    }
+    return replace(trace, stacks=stacks)
+
+
 def write_examples(model: el.Model) -> None:
     for name, (english, language, expected) in EXAMPLES.items():
         trace = model.trace(f">>{language}<< {english}", keep=("weights", "queries", "keys"))
         words = " ".join(trace.stacks["cross"].query_text.tokens[1:])
         if words != expected:
             raise SystemExit(f"{name}: the model writes {words!r}, not {expected!r}. Train longer.")
-        trace.save(FOLDER / f"{name}.safetensors")
+        rounded(trace).save(FOLDER / f"{name}.safetensors")
 
 
 def main() -> None:
