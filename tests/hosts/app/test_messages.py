@@ -7,6 +7,7 @@ import string
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
 import eyeline.hosts.app as app
 from eyeline.hosts.app.messages import LANGUAGES, Say
@@ -28,11 +29,19 @@ def catalogue(language: str) -> dict[str, str]:
     return {key: text for key, text in everything(language).items() if key not in Words(language).messages}
 
 
+#: Blanks that are filled with a share, which ends in a sign that is no letter.
+SHARES = ("exact", "aligned", "astray", "near_0", "near_last", "grammar", "grammar_0", "grammar_last", "share")
 OTHERS = [language for language in LANGUAGES if language != "en"]
 
 
 def blanks(text: str) -> list[str]:
     return sorted(name for _, name, _, _ in string.Formatter().parse(text) if name)
+
+
+def shown(text: str) -> str:
+    """What a reader sees of a message: blanks filled, Markdown read as the page reads it, and no code."""
+    filled = "".join(before + (("98%" if name in SHARES else "L2·H2") if name else "") for before, name, _, _ in string.Formatter().parse(text))
+    return re.sub(r"<code>.*?</code>|<[^>]*>", "", MarkdownIt().render(filled), flags=re.DOTALL)
 
 
 @pytest.mark.parametrize("language", OTHERS)
@@ -60,6 +69,12 @@ def test_no_message_was_left_in_english(language):
 def test_every_message_is_written_in_its_language(language, letters):
     strange = [key for key, text in catalogue(language).items() if not re.search(letters, text) and not SAME.fullmatch(key)]
     assert strange in ([], ["learn.numbered"], ["learn.numbered", "runs.called"])
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_emphasis_is_read_as_such_and_leaves_no_asterisks(language):
+    left = [key for key, text in everything(language).items() if "**" in shown(text)]
+    assert left == []
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

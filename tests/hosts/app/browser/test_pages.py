@@ -203,6 +203,7 @@ def test_the_language_is_switched_on_the_page(visit):
     me.page.get_by_text(Say("ko")("view.head_title")).first.wait_for()
     me.page.get_by_text(Say("ko")("learn.name"), exact=True).first.click()
     me.page.get_by_role("heading", name=Say("ko")("learn.title")).wait_for()
+    me.until(f"document.title === '{Say('ko')('learn.name')} · eyeline'")
 
 
 #: Every visible text that is not a token, a text of the visitor's, or code; views keep theirs in shadow roots.
