@@ -7,7 +7,7 @@ from plotly.subplots import make_subplots
 
 from eyeline.heads import HeadRef
 from eyeline.plots.clickable_cells import head_data, with_clickable_cells
-from eyeline.plots.lit_head import RING, with_lit_head
+from eyeline.plots.lit_head import RING, with_lit_head, with_lit_row
 from eyeline.plots.style import DARK, LIGHT
 
 HEADS = [HeadRef("", 0, 0), HeadRef("", 0, 1), HeadRef("", 1, 0)]
@@ -49,3 +49,14 @@ def test_a_figure_without_that_head_stays_as_it_is():
     figure = panels()
     figure.add_scatter(x=[0], y=[0], customdata=[0.5])
     assert with_lit_head(figure, HeadRef("", 9, 9), LIGHT) is figure
+
+
+def test_in_a_figure_of_heads_by_heads_the_row_and_the_column_of_the_chosen_head_are_framed_and_named():
+    labels = [str(head) for head in HEADS]
+    kept = go.Figure(go.Heatmap(z=[[0.0, 1.0, 2.0]] * 3, x=labels, y=labels))
+    lit = with_lit_row(kept, "L1·H0", LIGHT)
+    frames = {(frame.x0, frame.x1, frame.y0, frame.y1) for frame in lit.layout.shapes}
+    assert frames == {(-0.5, 2.5, 1.5, 2.5), (1.5, 2.5, -0.5, 2.5)}
+    assert [note.text for note in lit.layout.annotations] == ["L1·H0"]
+    assert not kept.layout.shapes, "the figure that is kept has none"
+    assert with_lit_row(kept, "L9·H9", LIGHT) is kept

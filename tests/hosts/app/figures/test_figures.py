@@ -8,6 +8,7 @@ import pytest
 
 import eyeline as el
 from eyeline.heads import HeadRef
+from eyeline.hosts.app.corpus import run_view
 from eyeline.hosts.app.figures.figures import clicked
 from eyeline.hosts.app.messages import Say
 from eyeline.plots.figures import figure
@@ -66,3 +67,14 @@ def test_only_the_open_tab_is_drawn_and_nothing_is_drawn_twice(script, run, tmp_
     at.session_state["tabs-mine-en"] = Say("en")("figure.entropy.title")
     at.run()
     assert drawn == ["average_attention", "entropy"]
+
+
+def test_the_card_is_sent_before_the_figures_which_take_longer_to_draw(script, run, tmp_path, monkeypatch):
+    sent: list[str] = []
+    card, show = run_view._card, run_view.figures.show
+    monkeypatch.setattr(run_view, "_card", lambda *arguments: (sent.append("card"), card(*arguments)))
+    monkeypatch.setattr(run_view.figures, "show", lambda *arguments, **options: (sent.append("figure"), show(*arguments, **options)))
+    at = script("runs")
+    run.save(tmp_path / "workspace" / "runs" / "mine")
+    at.run()
+    assert sent == ["card", "figure"]

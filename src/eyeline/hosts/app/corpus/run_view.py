@@ -47,6 +47,16 @@ def show_run(say: Say, run: Run, folder: Path) -> None:
     mounted.bring_answer(CARD)
     chosen = _chosen(run, name)
     _notable(say, run, name)
+    above = st.container()
+    with st.container(key=CARD):  # sent first: the reader who clicked waits for it, and figures take longer to draw
+        _card(say, run, name)
+    with above:
+        _figures(say, run, folder, chosen)
+
+
+def _figures(say: Say, run: Run, folder: Path, chosen: HeadRef | None) -> None:
+    """The figures of a run, a tab each, with the chosen head lit."""
+    name = folder.name
     shown = [figure for figure in available(run) if record_of(figure)[0].name in ORDER]
     shown.sort(key=lambda figure: ORDER.index(record_of(figure)[0].name))
     titles = [record.title(say, stack) for record, stack in map(record_of, shown)]
@@ -56,8 +66,6 @@ def show_run(say: Say, run: Run, folder: Path) -> None:
             continue
         with tab:
             figures.show(say, run, figure, folder, partial(_open, name), lit=chosen, titled=False)
-    with st.container(key=CARD):
-        _card(say, run, name)
 
 
 def _chosen(run: Run, name: str) -> HeadRef | None:

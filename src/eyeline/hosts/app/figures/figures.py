@@ -16,7 +16,7 @@ from eyeline.hosts.app.messages import Say
 from eyeline.plots.clickable_cells import head_from
 from eyeline.plots.figures import figure, record_of
 from eyeline.plots.formula import formula_html
-from eyeline.plots.lit_head import with_lit_head
+from eyeline.plots.lit_head import with_lit_head, with_lit_row
 from eyeline.plots.style import Style
 from eyeline.results.folder import FACTS_FILE
 from eyeline.results.run import Run
@@ -43,7 +43,7 @@ def show(
     """One figure with its meaning and its formula.
 
     choose   called with the head that the visitor clicks, before the page is drawn again
-    lit      the chosen head: it has a ring in every panel
+    lit      the chosen head: it has a ring in every panel, or a frame around its row and column
     """
     record, stack = record_of(name)
     key = f"figure-{folder.name}-{name}-{say.language}"
@@ -57,6 +57,8 @@ def show(
         drawing = _chosen(say, drawing, key)
     if lit is not None and record.clickable:
         drawing = with_lit_head(drawing, lit, style_of(say).theme)
+    elif lit is not None and lit.stack == stack:
+        drawing = with_lit_row(drawing, str(lit), style_of(say).theme)
     with st.container(key=f"wide-{name}"):
         if record.clickable:
             st.plotly_chart(

@@ -45,6 +45,15 @@ def show_grammar(say: Say, parts: Mapping[str, Run], folder: Path) -> None:
     """The tables that a run holds, a tab each, and below them the card of one head."""
     mounted.bring_answer(grammar_card.CARD)
     chosen = grammar_card.chosen_head(parts, folder.name)
+    above = st.container()
+    with st.container(key=grammar_card.CARD):  # sent first: the reader who clicked waits for it, and figures take longer to draw
+        grammar_card.show_card(say, parts, folder.name)
+    with above:
+        _kinds(say, parts, folder, chosen)
+
+
+def _kinds(say: Say, parts: Mapping[str, Run], folder: Path, chosen: HeadRef | None) -> None:
+    """The tables that a run holds, a tab each."""
     kinds = [kind for kind in FIGURES if kind in parts]
     tabs = st.tabs([say(f"grammar.analysis_{kind}") for kind in kinds], on_change="rerun", key=f"tabs-grammar-{folder.name}-{say.language}")
     for tab, kind in zip(tabs, kinds, strict=True):
@@ -58,8 +67,6 @@ def show_grammar(say: Say, parts: Mapping[str, Run], folder: Path) -> None:
             for figure in FIGURES[kind]:
                 if figure in available(run):
                     figures.show(say, run, figure, folder, partial(grammar_card.open_card, folder.name), lit=chosen)
-    with st.container(key=grammar_card.CARD):
-        grammar_card.show_card(say, parts, folder.name)
 
 
 def _provenance(say: Say, kind: str, run: Run) -> None:
