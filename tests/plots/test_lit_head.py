@@ -45,6 +45,18 @@ def test_a_cell_of_a_grid_is_lit_as_a_square():
     assert {(tuple(ring.x), ring.marker.symbol) for ring in rings(lit)} == {((1,), "square-open")}
 
 
+def test_the_columns_of_a_grid_keep_their_order_and_the_ring_its_column():
+    names = ["L0·H0", "L0·H1", "L1·H0"]
+    grid = go.Figure(go.Heatmap(z=[[1.0, 2.0, 3.0]], x=names, y=["det"], text=[names]))
+    grid.update_yaxes(autorange="reversed")
+    lit = with_lit_head(with_clickable_cells(grid), HEADS[2], LIGHT)
+    assert [tuple(ring.x) for ring in rings(lit)] == [("L1·H0",)] * 2
+    assert lit.data[0].name == RING, "the ring comes first, and Plotly would put its column first too"
+    assert list(lit.layout.xaxis.categoryarray) == names
+    assert tuple(lit.layout.xaxis.range) == (-0.5, 2.5)
+    assert tuple(lit.layout.yaxis.range) == (0.5, -0.5)
+
+
 def test_a_figure_without_that_head_stays_as_it_is():
     figure = panels()
     figure.add_scatter(x=[0], y=[0], customdata=[0.5])

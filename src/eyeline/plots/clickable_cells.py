@@ -31,10 +31,13 @@ def with_clickable_cells(figure: go.Figure) -> go.Figure:
 
 
 def _fix_axes(figure: go.Figure, heatmap: go.Heatmap) -> None:
-    """End the axes where the cells end: Plotly would leave space around points."""
+    """End the axes where the cells end: Plotly would leave space around points. Keep the order of names, which later traces could change."""
     for name, values in ((heatmap.xaxis or "x", heatmap.x), (heatmap.yaxis or "y", heatmap.y)):
         axis = figure.layout[f"{name[0]}axis{name[1:]}"]
-        if axis.range is None and not isinstance(values[0], str):
+        if isinstance(values[0], str):
+            axis.update(categoryorder="array", categoryarray=list(dict.fromkeys(values)))
+            values = range(len(axis.categoryarray))
+        if axis.range is None:
             ends = [float(min(values)) - 0.5, float(max(values)) + 0.5]
             axis.update(range=ends[::-1] if axis.autorange == "reversed" else ends, autorange=False)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -42,6 +42,14 @@ class Words:
         ('1 text', '1,234 tokens')
         """
         return self(f"count.{what}.{'one' if n == 1 else 'many'}", n=f"{n:,}")
+
+    def listed(self, names: Iterable[str]) -> str:
+        """Names one after the other, with the comma of the language.
+
+        >>> Words().listed(["a", "b"]), Words("ja").listed(["a", "b"])
+        ('a, b', 'a、b')
+        """
+        return ("、" if self.language == "ja" else ", ").join(names)
 
     def translated(self, notice: str) -> str:
         """An English notice in this language: the message of notice.toml whose English text matches it, or each of its lines.

@@ -26,7 +26,7 @@ def test_quantities_about_an_answer_are_not_offered_where_there_is_none_and_the_
     names = ["gradient", "relevance", "integrated-gradients", "logits"]
     labels = [say(f"view.drawn_{name.replace('-', '_')}") for name in names]
     assert not set(labels) & set(at.multiselect(key="look-beside").options)
-    message = say("look.beside_left_out", names=", ".join(map(escaped, labels)), model=escaped(at.session_state["looking"].model))
+    message = say("look.beside_left_out", names=say.listed(map(escaped, labels)), model=escaped(at.session_state["looking"].model))
     assert message in [caption.value for caption in at.caption]
 
 

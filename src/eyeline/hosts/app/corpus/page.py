@@ -70,8 +70,8 @@ def _analyses(say: Say, model: str) -> list[str]:
         key="corpus-analyses", wrap=True, help=say("corpus.analyses_help"),
     )  # fmt: skip
     if left_out:
-        names = ", ".join(say(f"corpus.analysis_{name}") for name in left_out)
-        answering = ", ".join(name for name in choices(current()) if _answers(name, left_out))
+        names = say.listed(say(f"corpus.analysis_{name}") for name in left_out)
+        answering = say.listed(name for name in choices(current()) if _answers(name, left_out))
         st.caption(say("corpus.not_offered", model=escaped(model), names=names, others=escaped(answering or "–")))
     return list(chosen)
 

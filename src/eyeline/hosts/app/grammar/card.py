@@ -85,7 +85,7 @@ def _facts(say: Say, parts: Mapping[str, Run], head: HeadRef) -> list[str]:
     if "probe" in parts:
         weights = parts["probe"].table("probe_weights").where(layer=head.layer, head=head.head, probe="attention-only")
         if len(weights):
-            lines.append(say("grammar.card_probe", weights=", ".join(f"{float(weight):+.2f}" for weight in weights["weight"])))
+            lines.append(say("grammar.card_probe", weights=say.listed(f"{float(weight):+.2f}" for weight in weights["weight"])))
     return lines
 
 

@@ -33,7 +33,7 @@ def beside(say: Say, looking: Looking, trace: Trace) -> tuple[Trace, ...]:
         help=say("look.beside_help"), max_selections=MOST, placeholder=say("look.beside_none"),
     )  # fmt: skip
     if left_out:
-        listed = ", ".join(escaped(say(f"view.drawn_{name.replace('-', '_')}")) for name in left_out)
+        listed = say.listed(escaped(say(f"view.drawn_{name.replace('-', '_')}")) for name in left_out)
         st.caption(say("look.beside_left_out", names=listed, model=escaped(looking.model)))
     traces = []
     for name in chosen:

@@ -130,7 +130,7 @@ def _trace(say: Say, looking: Looking) -> Trace | None:
     """The trace, or a message and None."""
     known = choices(current())
     if looking.model not in known and not current().allow_hub:
-        refuse(say, "look.failed", say("look.not_offered", model=looking.model[:80], known=", ".join(known)))
+        refuse(say, "look.failed", say("look.not_offered", model=looking.model[:80], known=say.listed(known)))
         return None
     try:
         if not is_open(looking.model):  # a spinner starts a thread: not on every run of the page

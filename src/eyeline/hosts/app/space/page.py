@@ -89,7 +89,7 @@ def _second_model(say: Say, first: str, names: list[str]) -> str:
         key="space-model-b", help=say("space.model_b_help"),
     )  # fmt: skip
     if left_out:
-        st.caption(say("space.not_offered", model=escaped(first), names=escaped(", ".join(left_out))))
+        st.caption(say("space.not_offered", model=escaped(first), names=escaped(say.listed(left_out))))
     return chosen
 
 

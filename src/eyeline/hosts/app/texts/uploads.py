@@ -29,7 +29,7 @@ def received(say: Say, upload: Any, endings: Sequence[str], called: str) -> tupl
     ending = next((ending for ending in sorted(endings, key=len, reverse=True) if name.lower().endswith(f".{ending}")), None)
     if ending is None:
         shown = name.rsplit(".", 1)[-1][:20]
-        raise TextError(say("grammar.bad_ending", ending=shown, known=", ".join(f".{known}" for known in endings)))
+        raise TextError(say("grammar.bad_ending", ending=shown, known=say.listed(f".{known}" for known in endings)))
     if ending.endswith("gz") and unpacked_size(data, GROWS * most) > GROWS * most:
         raise TextError(say("grammar.too_large_unpacked", most=f"{GROWS * most:,}"))
     return (name if is_plain_name(name) else f"{called}.{ending}"), data
