@@ -31,7 +31,7 @@ def with_clickable_cells(figure: go.Figure) -> go.Figure:
 
 
 def _fix_axes(figure: go.Figure, heatmap: go.Heatmap) -> None:
-    """End the axes where the cells end: Plotly would leave space around points. Keep the order of names, which later traces could change."""
+    """End the axes where the cells end: Plotly would leave space around points. Keep the order of names: later traces could change it."""
     for name, values in ((heatmap.xaxis or "x", heatmap.x), (heatmap.yaxis or "y", heatmap.y)):
         axis = figure.layout[f"{name[0]}axis{name[1:]}"]
         if isinstance(values[0], str):

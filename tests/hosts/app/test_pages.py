@@ -70,7 +70,7 @@ def test_a_model_that_is_not_offered_is_refused_with_the_choices(script, model):
     at.query_params["model"] = model
     at.run()
     assert errors(at) == [Say("ja")("look.failed")]
-    known = Say(language).listed(choices(current()))
+    known = Say("ja").listed(choices(current()))
     assert at.code[0].value == Say("ja")("look.not_offered", model=model, known=known)
     assert "minilm" in known
 
