@@ -99,7 +99,10 @@ def trace(
 
 
 def view(kind: str, n: int, state: dict[str, Any] | None = None, **options: Any) -> View:
-    return VIEWS[kind](trace(n, **options)).starting(**state or {})
+    """At layer 0 with all heads, and not where something can be seen at once, unless `state` says otherwise."""
+    made = trace(n, **options)
+    shown = VIEWS[kind](made, layer=made.layers[0]) if kind == "head" else VIEWS[kind](made)
+    return shown.starting(**state or {})
 
 
 def crossed(kind: str = "head") -> View:
@@ -150,7 +153,7 @@ def neuron_trace(
 
 
 def neurons(n: int, state: dict[str, Any] | None = None, **given: Any) -> View:
-    return neuron_view(neuron_trace(n, **given)).starting(**state or {})
+    return neuron_view(neuron_trace(n, **given), layer=0, head=0).starting(**state or {})
 
 
 SENTENCE = "The keys that the old librarian had forgotten on the table were found by the cleaner, who gave them back."

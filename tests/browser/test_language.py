@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from eyeline.capture.trace import Trace
+from eyeline.sample.translation.examples import sample_translation
 from eyeline.views import head_view, model_view, neuron_view, space_view
 from eyeline.words import Words
 
@@ -34,3 +36,24 @@ def test_a_page_in_english_carries_no_second_table_of_words():
     view = head_view(made_up.trace(6, layers=2, heads=2))
     assert '"labels":' not in view.html()
     assert '"labels":' in replace(view, language="ko").html()
+
+
+@pytest.mark.parametrize("language", ["ja", "ko"])
+def test_stacks_and_key_heads_are_named_in_the_language_of_the_page(show, language):
+    words = Words(language)
+    for kind in ("head", "model"):
+        caption = show(replace(made_up.crossed(kind), language=language)).page.locator(".caption").inner_text()
+        assert words("view.encoder") in caption
+        assert "encoder" not in caption
+    grouped = made_up.neurons(6, heads=8, key_heads=2, state={"heads": [7]})
+    caption = show(replace(grouped, language=language)).page.locator(".caption").inner_text()
+    assert words("view.key_head", n=1, of=2) in caption
+
+
+def test_why_there_is_no_sum_of_values_is_said_in_the_language_of_the_page(show):
+    translated = show(neuron_view(sample_translation("love-ja"), language="ko")).page
+    assert translated.locator(".missing").inner_text() == Words("ko")("view.values_not_kept")
+    trace = made_up.neuron_trace(6).encoder
+    arrays = {"queries": trace.queries, "keys": trace.keys}
+    given = show(neuron_view(Trace.from_arrays(trace.weights, list(trace.query_text.tokens), **arrays), language="ja")).page
+    assert given.locator(".missing").inner_text() == Words("ja")("view.values_not_given")

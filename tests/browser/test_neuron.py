@@ -140,3 +140,16 @@ def test_a_view_without_values_keeps_its_steps_and_says_why_the_last_is_missing(
     assert shown.scene["output"] == []
     assert len(shown.scene["keys_shown"]) == 10
     assert shown.page.locator(".missing").inner_text().startswith("The sum of values is not shown: ")
+
+
+@pytest.mark.parametrize("query", [0, 30, 58])
+def test_the_list_of_queries_shows_whole_rows_of_tokens(show, query):
+    page = show(made_up.neurons(60, state={"query": query}), width=390, height=844).page
+    list_top, height, scrolled, tops = page.evaluate(
+        """(() => { const list = document.querySelector("#view > *").shadowRoot.querySelector(".sentence");
+        const tops = [...list.querySelectorAll("button")].map((each) => each.offsetTop);
+        return [list.offsetTop, list.clientHeight, list.scrollTop, tops]; })()"""
+    )
+    tops = [top - list_top for top in tops]
+    assert scrolled == min((top for top in tops if top >= scrolled), default=None) or scrolled == 0
+    assert scrolled <= tops[query] < scrolled + height - 20

@@ -6,7 +6,7 @@ import numpy as np
 
 import eyeline as el
 from eyeline.capture.trace import Trace
-from eyeline.views import neuron_view
+from eyeline.views import head_view, neuron_view
 from eyeline.views.spec import look_of_stack, opening_head
 from tests.analyses.causes.tiny import TEXT, masked
 from tests.browser.made_up import neuron_trace
@@ -45,6 +45,21 @@ def test_the_neuron_view_opens_at_a_query_that_looks_at_another_word() -> None:
     view = neuron_view(traced, layer=1, head=3)
     assert view.state["query"] == look_of_stack(traced.encoder, [1], [3]).query
     assert neuron_view(traced, query=4).state["query"] == 4
+
+
+def test_a_head_view_and_a_neuron_view_open_at_the_head_with_a_strong_look() -> None:
+    view = head_view(trace((4, 1)))
+    assert (view.state["layer"], view.state["heads"]) == (1, [2])
+    assert head_view(trace((4, 1)), layer=2).state["layer"] == 2
+    assert "heads" not in head_view(trace((4, 1)), layer=2).state
+    assert head_view(trace((4, 1)), heads=[3]).state["layer"] == 0
+    assert head_view(trace((4, 1)), layers=[0, 2]).state["layer"] == 0
+    assert "heads" not in head_view(trace((4, 5))).state  # only neighbours: all heads of the first layer
+    assert head_view(trace((4, 1)), layers=[1, 2]).state["layer"] == 0  # the first of those that are included
+    traced = neuron_trace(12)
+    best = look_of_stack(traced.encoder)
+    opened = neuron_view(traced).state
+    assert (opened["layer"], opened["heads"]) == ((best.layer, [best.head]) if best.weight >= 0.5 else (0, [0]))
 
 
 def test_the_default_model_opens_a_pronoun_on_its_antecedent(e5_small: el.Model) -> None:

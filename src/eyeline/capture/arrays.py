@@ -13,6 +13,8 @@ from eyeline.text.tokenized import TokenizedText
 
 #: How far a row may sum above 1: what half precision loses.
 TOLERANCE = 0.01
+#: Why an array is missing; {name}: which one.
+NOT_AMONG_ARRAYS = "it was not among the arrays; pass {name}=…"
 
 
 def stack_from_arrays(
@@ -48,7 +50,7 @@ def stack_from_arrays(
         weights_by_layer=maps,
         **{f"{what}_by_layer": arrays for what, arrays in vectors.items()},  # type: ignore[arg-type]
         scales=scales,
-        why_missing="it was not among the arrays; pass {name}=…",
+        why_missing=NOT_AMONG_ARRAYS,
     )
     for layer, layer_weights in zip(numbers, maps, strict=True):
         check_weights(layer_weights, layer, stack)

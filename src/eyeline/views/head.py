@@ -8,7 +8,7 @@ from typing import Unpack
 from eyeline.capture.trace import Trace
 from eyeline.views.answer.live_answer import AnswersAgain
 from eyeline.views.options import HeadViewOptions
-from eyeline.views.spec import lay_out
+from eyeline.views.spec import lay_out, telling_head
 from eyeline.views.view import View
 
 
@@ -27,8 +27,9 @@ def head_view(
 ) -> View:
     """Two columns of tokens and a line for each weight; above 256 tokens a heatmap.
 
-    stack, layer, heads   where the reader begins: encoder, decoder or cross; a layer number; the heads switched on (all; with effects,
-                          the head that changes the answer most when it is switched off)
+    stack, layer, heads   where the reader begins: encoder, decoder or cross; a layer number; the heads switched on (all). Without layer
+                          and heads: with effects, the head that changes the answer most when it is switched off; else the head with the
+                          strongest look from one word to a distant one, if its weight is 0.5 or more
     layers                the layers to include (all): fewer make a smaller page
     also                  quantities beside attention (`el.attribute`), to switch to with "what is drawn"
     model                 the model that made the trace: in a notebook, lines and heads can be switched off, and its answer changes
@@ -40,6 +41,9 @@ def head_view(
     >>> head_view(Trace.from_arrays([[[[0.5, 0.5], [1.0, 0.0]]]], ["a", "b"]), layer=0)
     <head view of arrays, 2 tokens>
     """
+    anywhere = layer is None and heads is None
+    if anywhere and not effects and (head := telling_head(trace, stack, layers, options)):
+        layer, heads = head.layer, [head.head]
     view = lay_out(
         "head",
         trace,
@@ -53,7 +57,7 @@ def head_view(
         effects=effects,
         language=language,
     )
-    return view if layer is not None or heads is not None else at_largest_effect(view)
+    return at_largest_effect(view) if anywhere and effects else view
 
 
 def at_largest_effect(view: View) -> View:

@@ -12,7 +12,7 @@ from eyeline.errors import TraceError
 from eyeline.measures.strongest_look import strongest_look
 from eyeline.views.answer.live_answer import AnswersAgain
 from eyeline.views.options import NeuronViewOptions
-from eyeline.views.spec import is_word, lay_out
+from eyeline.views.spec import is_word, lay_out, telling_head
 from eyeline.views.view import View
 
 #: Signed numbers are stored in 65,535 steps from −1 to 1, none of which is exactly 0: smaller ones count as 0.
@@ -22,8 +22,8 @@ NOTHING = 2 / 65535
 def neuron_view(
     trace: Trace,
     *,
-    layer: int = 0,
-    head: int = 0,
+    layer: int | None = None,
+    head: int | None = None,
     stack: str | None = None,
     layers: Sequence[int] | None = None,
     also: Sequence[Trace] = (),
@@ -36,7 +36,8 @@ def neuron_view(
 
     A trace without values gives the same view without its last step, and a line that says why.
 
-    layer, head, stack   where the reader begins; without `query` at the word with the strongest look at another word
+    layer, head, stack   where the reader begins (without both: the head with the strongest look from one word to a distant one, if its
+                         weight is 0.5 or more); without `query` at the word with the strongest look at another word
     layers               the layers to include (all): fewer make a smaller page
     also                 quantities beside attention (`el.attribute`), to switch to with "what is drawn"
     model                the model that made the trace: in a notebook, the head and single keys can be switched off, and its answer changes
@@ -56,13 +57,15 @@ def neuron_view(
                 f"The neuron view needs the scale of q·k, and the {part.name} has {len(part.scales)} for {len(part.layers)} layers.",
                 "Give one number a layer, usually 1/√dim.",
             )
+    if layer is None and head is None and (telling := telling_head(trace, stack, layers, options)):
+        layer, head = telling.layer, telling.head
     view = lay_out(
         "neuron",
         trace,
         stack=stack,
         layers=layers,
         start=layer,
-        heads=[head],
+        heads=[head or 0],
         state=dict(options),
         also=also,
         model=model,

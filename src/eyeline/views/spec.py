@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from eyeline.capture.arrays import NOT_AMONG_ARRAYS
 from eyeline.capture.stack import Stack
 from eyeline.capture.trace import Trace, check_trace
 from eyeline.errors import TraceError, nearest
+from eyeline.heads import HeadRef
 from eyeline.measures.strongest_look import StrongestLook, strongest_look
 from eyeline.text.tokenized import TokenizedText, index_of
 from eyeline.views.answer.live_answer import AnswersAgain, answer_without, check_answers
@@ -23,6 +25,8 @@ from eyeline.views.view import View
 from eyeline.words import Words
 
 FORMAT = 1
+#: A look of at least this weight is worth to be opened at.
+STRONG = 0.5
 
 
 def lay_out(
@@ -76,7 +80,7 @@ def lay_out(
         for record in records[-1]["layers"] if also else ():
             record["also"] = also_arrays(each_stack, record["layer"], also, quantities[1:], arrays)
         if kind == "neuron" and not each_stack.has("values"):
-            records[-1]["why_no_values"] = each_stack.why_missing.format(name="values")
+            records[-1]["why_no_values"] = "not_given" if each_stack.why_missing == NOT_AMONG_ARRAYS else "not_kept"
     spec: dict[str, Any] = {
         "format": FORMAT,
         "kind": kind,
@@ -201,6 +205,25 @@ def opening_head(trace: Trace, stack: str | None = None) -> tuple[int | None, in
         return None, None
     best = look_of_stack(opened)
     return opened.layers[best.layer], best.head
+
+
+def telling_head(trace: Trace, stack: str | None, layers: Sequence[int] | None, state: Mapping[str, Any]) -> HeadRef | None:
+    """The head at which a view of attention opens if none is given; None where no head of the included layers has a strong look.
+
+    None, too, where `state` draws something else than single heads.
+    """
+    opened = trace.stacks.get(stack) if stack else next((each for each in trace.stacks.values() if chosen_layers(each, layers)), None)
+    other = bool(state.get("drawn")) or trace.quantity is not None or state.get("combine", "each") != "each"
+    if opened is None or other or not opened.has("weights") or opened.level == "word":
+        return None
+    best = look_of_stack(opened, chosen_layers(opened, layers))
+    return HeadRef(opened.name, opened.layers[best.layer], best.head) if best.weight >= STRONG else None
+
+
+def first_layer(trace: Trace, stack: str | None = None) -> int:
+    """The number of the first layer of this stack, or of the first stack."""
+    opened = trace.stacks.get(stack or "") or next(iter(trace.stacks.values()))
+    return opened.layers[0]
 
 
 def is_word(token: str, special: bool) -> bool:

@@ -16,7 +16,7 @@ from tests.tiers import slow_but
 
 @pytest.fixture
 def head(show):
-    return show(head_view(trace()))
+    return show(head_view(trace(), layer=0))
 
 
 @lru_cache(maxsize=1)

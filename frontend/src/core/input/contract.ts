@@ -47,7 +47,7 @@ export interface StackSpec {
   key_text: number;
   layers: LayerSpec[];
   /** Neuron view: the reason, where the values were not kept. */
-  why_no_values?: string;
+  why_no_values?: "not_kept" | "not_given";
 }
 
 export type Kind = "head" | "model" | "neuron" | "space";

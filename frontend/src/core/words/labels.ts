@@ -92,7 +92,9 @@ export const ENGLISH = {
   contribution: "softmax × value",
   output: "output: Σ softmax × value",
   output_shown: "Σ over the keys shown",
-  no_values: "The sum of values is not shown:",
+  values_not_kept: "The sum of values is not shown: values were not kept. Trace again with keep={'values'} added.",
+  values_not_given: "The sum of values is not shown: values were not among the arrays. Pass values=….",
+  key_head: "key head {n} of {of}",
   queries: "queries",
   keys: "keys",
   drawing: "Attention drawing",
@@ -195,5 +197,8 @@ export const labelsWith = (given: Partial<Labels> = {}): Labels => ({ ...ENGLISH
 export const counted = (label: string, n: number | string): string => label.replace("{n}", String(n));
 
 /** A number with its noun: "1 text", "8 texts". */
+/** The name of a stack within a line of text. */
+export const stackName = (labels: Labels, name: string): string => (labels[name as "encoder"] ?? name).toLowerCase();
+
 export const amount = (labels: Labels, what: "texts" | "tokens" | "layers" | "heads", n: number | string): string =>
   counted(String(n) === "1" ? labels[`n_${what}_one`] : labels[`n_${what}`], n);

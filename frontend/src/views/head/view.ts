@@ -1,6 +1,6 @@
 // The head view: lines or a heatmap, and what is said where neither can be drawn.
 
-import { amount } from "../../core/words/labels";
+import { amount, stackName } from "../../core/words/labels";
 import { el } from "../../controls/dom";
 import { sinkOffer } from "./sink";
 import { leftOut, shownHeads } from "../../controls/heads";
@@ -79,7 +79,7 @@ export function headView(stage: Stage): ViewInstance {
           : `${stage.labels.layer} ${layer} · ${heads.length} ${stage.labels.heads.toLowerCase()}`);
       const [nq, nk] = [stack.query_text, stack.key_text].map((i) => stage.spec.texts[i].tokens.length);
       const size = stack.query_text === stack.key_text ? `${nq}` : `${nq} × ${nk}`;
-      const name = stage.spec.stacks.length > 1 ? `${stack.name} · ` : "";
+      const name = stage.spec.stacks.length > 1 ? `${stackName(stage.labels, stack.name)} · ` : "";
       return `${stage.spec.model} · ${name}${what} · ${amount(stage.labels, "tokens", size)}`;
     },
     legend: () => (part instanceof LinesPart ? part.legend() : []),

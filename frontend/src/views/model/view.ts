@@ -1,6 +1,6 @@
 // The model view: every layer × head as a thumbnail, drawn layer by layer so that the page never stands still.
 
-import { amount } from "../../core/words/labels";
+import { amount, stackName } from "../../core/words/labels";
 import { el, on } from "../../controls/dom";
 import { headColour, layerColour } from "../../core/colours";
 import { axes, matches } from "../../core/reading/axes";
@@ -247,7 +247,7 @@ export function modelView(stage: Stage): ViewInstance {
       const state = stage.state();
       const stack = stage.spec.stacks[state.stack];
       const n = stage.spec.texts[stack.query_text].tokens.length;
-      const name = stage.spec.stacks.length > 1 ? `${stack.name} · ` : "";
+      const name = stage.spec.stacks.length > 1 ? `${stackName(stage.labels, stack.name)} · ` : "";
       const { labels } = stage;
       const size = `${amount(labels, "layers", state.rows.length)} × ${amount(labels, "heads", state.columns.length)}`;
       return `${stage.spec.model} · ${name}${size} · ${amount(labels, "tokens", n)}`;

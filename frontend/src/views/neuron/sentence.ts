@@ -56,10 +56,15 @@ export class Sentence {
   }
 
   /** Scrolls within the list only, never the page. */
-  private bring(button: HTMLElement | undefined): void {
+  private bring(button: HTMLButtonElement | undefined): void {
     if (!button) return;
-    const top = button.offsetTop - this.element.offsetTop;
+    const topOf = (each: HTMLElement) => each.offsetTop - this.element.offsetTop;
+    const top = topOf(button);
     const { scrollTop, clientHeight } = this.element;
-    if (top < scrollTop || top + button.offsetHeight > scrollTop + clientHeight) this.element.scrollTop = top - button.offsetHeight;
+    if (top >= scrollTop && top + button.offsetHeight <= scrollTop + clientHeight) return;
+    let first = this.buttons.indexOf(button); // the first button of the row before: no row is cut through at the top
+    while (first > 0 && (this.buttons[first].hidden || topOf(this.buttons[first]) === top)) first--;
+    const before = topOf(this.buttons[first]);
+    this.element.scrollTop = before < button.offsetHeight ? 0 : before;
   }
 }

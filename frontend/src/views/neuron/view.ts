@@ -1,6 +1,6 @@
 // The neuron view: one head, one query, and every step from vectors to weights.
 
-import { amount } from "../../core/words/labels";
+import { amount, stackName } from "../../core/words/labels";
 import { el, on } from "../../controls/dom";
 import { axes, axis as axisFor, matches, unitIndex, type Axis } from "../../core/reading/axes";
 import { stepped } from "../../core/reading/find";
@@ -218,9 +218,9 @@ export function neuronView(stage: Stage): ViewInstance {
       );
       input = next;
       say(!next ? stage.labels.empty_neuron : next.rows.length && queries.units.length ? "" : stage.labels.empty_tokens);
-      const why = stage.spec.stacks[state.stack].why_no_values ?? "";
-      missing.hidden = !next || next.output !== null || why === "";
-      missing.textContent = missing.hidden ? "" : `${stage.labels.no_values} ${why}.`;
+      const why = stage.spec.stacks[state.stack].why_no_values;
+      missing.hidden = !next || next.output !== null || why === undefined;
+      missing.textContent = missing.hidden ? "" : stage.labels[why === "not_given" ? "values_not_given" : "values_not_kept"];
       if (!next) return;
       scroll.style.height = `${next.layout.height}px`;
       spacer.style.cssText = `height:${next.layout.full}px;width:${next.layout.width}px`;
@@ -252,9 +252,11 @@ export function neuronView(stage: Stage): ViewInstance {
       const layer = stack.layers[state.layer];
       const grouped =
         layer.n_key_heads < layer.n_heads
-          ? ` · key head ${keyHeadOf(state.heads[0], layer.n_heads, layer.n_key_heads)} of ${layer.n_key_heads}`
+          ? ` · ${stage.labels.key_head
+              .replace("{n}", String(keyHeadOf(state.heads[0], layer.n_heads, layer.n_key_heads)))
+              .replace("{of}", String(layer.n_key_heads))}`
           : "";
-      const name = stage.spec.stacks.length > 1 ? `${stack.name} · ` : "";
+      const name = stage.spec.stacks.length > 1 ? `${stackName(stage.labels, stack.name)} · ` : "";
       const size = amount(stage.labels, "tokens", stage.spec.texts[stack.key_text].tokens.length);
       return `${stage.spec.model} · ${name}${headName(layer.layer, state.heads[0])}${grouped} · ${size}`;
     },

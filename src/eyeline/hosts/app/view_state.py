@@ -5,13 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from eyeline.capture.trace import Trace
 from eyeline.errors import TraceError
 from eyeline.views import head_view, model_view, neuron_view
 from eyeline.views.neuron import at_query_of_strongest_look
+from eyeline.views.spec import first_layer
 from eyeline.views.view import View
 
+
+def head_view_at_start(trace: Trace, **options: Any) -> View:
+    """All heads of the first layer: the state that follows may give a layer alone, which means all its heads."""
+    return head_view(trace, layer=first_layer(trace), **options)
+
+
+def neuron_view_at_start(trace: Trace, **options: Any) -> View:
+    """The first head of the first layer."""
+    return neuron_view(trace, layer=first_layer(trace), head=0, **options)
+
+
 #: Views by the name that addresses and messages use.
-VIEWS: Mapping[str, Callable[..., View]] = {"head": head_view, "model": model_view, "neuron": neuron_view}
+VIEWS: Mapping[str, Callable[..., View]] = {"head": head_view_at_start, "model": model_view, "neuron": neuron_view_at_start}
 
 
 def with_state(view: View, state: Mapping[str, Any]) -> View:

@@ -146,14 +146,14 @@ def _save_view(
 ) -> None:
     """model: on which the effects of single heads are measured; None: without them."""
     from eyeline.views import head_view, model_view, neuron_view
-    from eyeline.views.spec import opening_head
+    from eyeline.views.spec import first_layer, opening_head
 
     opens_itself = kind is Kind.model or (kind is Kind.head and model is not None)  # the latter at the head that the answer needs most
-    if layer is None and head is None and not opens_itself and not {"layer", "heads"} & state.keys():
-        layer, head = opening_head(trace, stack)
+    if layer is None and head is None and not opens_itself:
+        layer, head = (first_layer(trace, stack), None) if {"layer", "heads"} & state.keys() else opening_head(trace, stack)
     heads = None if head is None else [head]
     if kind is Kind.neuron:
-        shown = neuron_view(trace, layer=layer or 0, head=head or 0, stack=stack, model=model, effects=model is not None, language=language)
+        shown = neuron_view(trace, layer=layer, head=head, stack=stack, model=model, effects=model is not None, language=language)
     elif kind is Kind.model:
         shown = model_view(trace, layer=layer, head=head, stack=stack, model=model, effects=model is not None, language=language)
     else:

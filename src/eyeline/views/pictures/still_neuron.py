@@ -148,7 +148,7 @@ def drawn(step: QueryDetail, title: str, why_no_values: str, scale: float, capti
         body.append(f'<g opacity="0.35">{"".join(cells)}</g>' if masked else "".join(cells))
     high = top + FIRST_KEY + ROW * len(step.tokens) + 8
     if step.contributions is None and why_no_values:
-        why = f"{words('view.no_values')} {why_no_values}."
+        why = words(f"view.values_{why_no_values}")
         body.append(quiet(16, high + 10, why))
         high, right = high + 20, max(right, 16 + width(why))
     return svg(right + 16, high, title, "".join(body), caption)
