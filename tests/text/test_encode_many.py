@@ -88,3 +88,11 @@ def test_some_tokens_of_a_text_leave_its_words_ungrouped_until_somebody_asks(min
     assert fewer.tokens == alone_text.only(kept).tokens
     monkeypatch.undo()
     assert pickle.loads(pickle.dumps(fewer)) == fewer == alone_text.only(kept)
+
+
+def test_spans_are_read_from_the_engine_when_somebody_asks(minilm: Any) -> None:
+    text = encode_many(minilm.tokenizer, ["It purred.", "The cat."])[1]
+    assert not isinstance(text, TextError)
+    assert "spans" not in vars(text)
+    assert text.spans == encode(minilm.tokenizer, "The cat.").spans
+    assert "spans" in vars(text)

@@ -15,7 +15,7 @@ from eyeline.text.corpora.pairs import PairTally, build_pairs
 from eyeline.text.encode import encode
 from eyeline.text.encode_many import encode_many
 from eyeline.text.tokenized import TokenizedText
-from eyeline.text.unknown import MOSTLY, count_unknown
+from eyeline.text.unknown import MOSTLY, unknown_in, unknown_number
 from eyeline.words import Words
 
 #: A text with more characters than this for each token that fits is too long, and is not tokenised.
@@ -40,6 +40,7 @@ class Preparation:
     def __post_init__(self) -> None:
         if self.model.tokenizer is None:
             raise ModelError(f"{self.model.name} has no tokeniser.", "A corpus of texts needs a model that reads text.")
+        self._unknown, self._two_texts = unknown_number(self.model.tokenizer), bool(self.model.hf.config.is_encoder_decoder)
         limits = [limit for limit in (self.max_tokens, self.model.max_tokens) if limit is not None]
         self.longest = min(limits) if limits else None
         if self.longest is not None and self.longest < 4:
@@ -70,7 +71,7 @@ class Preparation:
     def read_many(self, documents: Sequence[Document]) -> list[Sides]:
         """The texts of these documents, in order, as `read` gives them; plain texts are tokenised together."""
         encoded: dict[int, TokenizedText | TextError] = {}
-        if not self.model.hf.config.is_encoder_decoder:
+        if not self._two_texts:
             most = AT_ONCE if self.window else CHARACTERS_A_TOKEN * self.longest if self.longest is not None else None
             plain = [
                 index
@@ -84,7 +85,7 @@ class Preparation:
     def _texts(self, item: Item, encoded: TokenizedText | TextError | None = None) -> list[Sides] | None:
         """The texts that an item makes, none where it is too long; None: it cannot be read. encoded: its tokens, where they are known."""
         try:
-            if self.model.hf.config.is_encoder_decoder and isinstance(item, tuple):
+            if self._two_texts and isinstance(item, tuple):
                 return self._read_and_written(item)
             if isinstance(encoded, TextError):
                 return None
@@ -97,7 +98,7 @@ class Preparation:
             else:
                 self.counts["too_long"] += 1
                 return []
-            if self.model.hf.config.is_encoder_decoder:
+            if self._two_texts:
                 texts = [self.model.read(self._again(side.source, item)) for side in texts]
         except TextError:
             return None
@@ -114,9 +115,9 @@ class Preparation:
         self.counts["texts"] += len(texts)
         for side in texts:
             self.counts["tokens"] += len(side.source) + (len(side.target) if side.target else 0)
-        unknown, _ = count_unknown([side.source for side in texts], self.model.tokenizer)
-        if unknown:
-            self.counts["unknown"] += unknown
+            unknown = unknown_in(side.source, self._unknown)
+            if unknown:
+                self.counts["unknown"] += unknown
         return texts
 
     def _encode(self, item: Item) -> TokenizedText:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -96,8 +95,12 @@ class _Tokens:
     ids: tuple[int, ...]
     shown: tuple[str, ...]
     special: tuple[bool, ...]
-    spans: tuple[Span, ...]
     types: tuple[int, ...]
+    encoding: Any
+
+    def spans(self) -> tuple[Span, ...]:
+        """Where each token lies in the text: a pair of numbers for each, which takes longer than all the rest."""
+        return tuple(self.encoding.offsets)
 
     def fields(self, text: str) -> dict[str, Any]:
         """The fields of a TokenizedText, except the words."""
@@ -106,7 +109,6 @@ class _Tokens:
             "segments": (0,) * len(self.ids),
             "special": self.special,
             "ids": self.ids,
-            "spans": self.spans,
             "sources": (text,),
             "types": self.types,
         }
@@ -134,7 +136,7 @@ class _Engine:
         return map(self._tokens, encodings)
 
     def _tokens(self, encoding: Any) -> _Tokens | None:
-        ids, owners, spans = encoding.ids, encoding.sequence_ids, tuple(encoding.offsets)
+        ids, owners = encoding.ids, encoding.sequence_ids
         if 0 not in owners:
             return None
         try:
@@ -145,11 +147,11 @@ class _Engine:
             shown = tuple(map(self.pieces.__getitem__, ids))
         try:
             if self.unknown_id in ids:
-                check_unknown(self.tokenizer, ids, spans)
+                check_unknown(self.tokenizer, ids, encoding.offsets)
         except EyelineError:
             return None
         special = tuple([owner is None for owner in owners])
-        return _Tokens(tuple(ids), shown, special, spans, tuple(encoding.type_ids) if self.typed else ())
+        return _Tokens(tuple(ids), shown, special, tuple(encoding.type_ids) if self.typed else (), encoding)
 
 
 def _read(tokenizer: PreTrainedTokenizerBase, texts: list[str]) -> list[TokenizedText | TextError]:
@@ -158,9 +160,7 @@ def _read(tokenizer: PreTrainedTokenizerBase, texts: list[str]) -> list[Tokenize
         if tokens is None:
             results.append(_alone(tokenizer, text))
         else:
-            results.append(
-                TokenizedText.without_words(partial(_words, text, tokens.shown, tokens.special, tokens.spans), **tokens.fields(text))
-            )
+            results.append(TokenizedText.without_words(_words, tokens.spans, **tokens.fields(text)))
     return results
 
 
@@ -183,7 +183,8 @@ def _read_lists(
             if tokens is None:
                 continue
             (text, segments), words = texts[index], lists[index][0]
-            own = [span for span, added in zip(tokens.spans, tokens.special, strict=True) if not added]
+            spans = tokens.spans()
+            own = [span for span, added in zip(spans, tokens.special, strict=True) if not added]
             of, crossed = group_given(text, segments, own)
             if crossed:
                 new = set(crossed) - spaced[index]
@@ -192,20 +193,22 @@ def _read_lists(
             elif len(set(of)) == len(words):
                 word_of = iter(of)
                 word_of_token = tuple([None if added else next(word_of) for added in tokens.special])
-                results[index] = TokenizedText.from_tokeniser(words=word_of_token, word_texts=tuple(words), **tokens.fields(text))
+                results[index] = TokenizedText.from_tokeniser(
+                    words=word_of_token, word_texts=tuple(words), spans=spans, **tokens.fields(text)
+                )
         spaced = again
         if not spaced:
             break
     return results
 
 
-def _words(
-    text: str, shown: tuple[str, ...], special: tuple[bool, ...], spans: tuple[Span, ...]
-) -> tuple[tuple[int | None, ...], tuple[str, ...]]:
-    own = [position for position, is_special in enumerate(special) if not is_special]
-    words = group(text, segment(text), [spans[position] for position in own], [shown[position] for position in own], cut=False)
+def _words(read: TokenizedText) -> tuple[tuple[int | None, ...], tuple[str, ...]]:
+    (text,) = read.sources
+    own = [position for position, is_special in enumerate(read.special) if not is_special]
+    spans, shown = [read.spans[position] for position in own], [read.tokens[position] for position in own]
+    words = group(text, segment(text), spans, shown, cut=False)
     of = iter(words.of)
-    return tuple([None if is_special else next(of) for is_special in special]), words.texts
+    return tuple([None if is_special else next(of) for is_special in read.special]), words.texts
 
 
 def _is_compared(tokenizer: PreTrainedTokenizerBase) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from eyeline.errors import TextError
 
 Span = tuple[int, int]
+#: From a text without words, the word of each token, and the words.
+GroupWords = Callable[["TokenizedText"], tuple[tuple[int | None, ...], tuple[str, ...]]]
 
 
 def check_strings(texts: Iterable[Any], name: str) -> None:
@@ -43,7 +44,7 @@ class TokenizedText:
     segments: tuple[int, ...]
     special: tuple[bool, ...]
     ids: tuple[int, ...] = ()
-    spans: tuple[Span, ...] = ()
+    spans: tuple[Span, ...] = field(default_factory=tuple)  # not (), which the class would have: see __getattr__
     sources: tuple[str, ...] = ()
     types: tuple[int, ...] = ()
 
@@ -65,19 +66,30 @@ class TokenizedText:
             raise TextError("Segments are 0 (first text) or 1 (second text).")
 
     def __getattr__(self, name: str) -> Any:
-        """Called for attributes that are not set yet: the words of a text that was read in a batch are grouped at first use."""
-        group = self.__dict__.get("_group_words")
+        """Called for attributes that are not set yet: of a text that was read in a batch, spans and words are computed at first use."""
+        find, group = self.__dict__.get("_find_spans"), self.__dict__.get("_group_words")
+        if name in self.__dict__:  # another thread was first
+            return self.__dict__[name]
+        if name == "spans" and find is not None:
+            self.__dict__["spans"] = find()
+            self.__dict__.pop("_find_spans", None)
+            return self.__dict__["spans"]
         if group is None or name not in ("words", "word_texts"):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        words, texts = group()
+        words, texts = group(self)
         self.__dict__.update(words=words, word_texts=texts)
-        del self.__dict__["_group_words"]
+        self.__dict__.pop("_group_words", None)
         return self.__dict__[name]
 
     @classmethod
-    def without_words(cls, group: Callable[[], tuple[tuple[int | None, ...], tuple[str, ...]]], **fields: Any) -> TokenizedText:
-        """A text whose words are grouped by this function when they are first read. The fields come from a tokeniser: unchecked."""
-        return cls.from_tokeniser(**fields, _group_words=group)
+    def without_words(cls, group: GroupWords, spans: Callable[[], tuple[Span, ...]], **fields: Any) -> TokenizedText:
+        """A text whose spans and words are computed by these functions when they are first read. The fields come from a tokeniser:
+        unchecked."""
+        return cls.from_tokeniser(**fields, _find_spans=spans, _group_words=group)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is sent to another process: everything, computed."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     @classmethod
     def from_tokeniser(cls, **fields: Any) -> TokenizedText:
@@ -108,9 +120,14 @@ class TokenizedText:
         kept = list(positions)
         by_token = ("tokens", "words", "segments", "special", "ids", "spans", "types")
         if "_group_words" in self.__dict__:  # of a long text, grouping takes most of the time, and perhaps nobody asks
-            fields = {name: getattr(self, name) for name in by_token if name != "words"}
+            fields = {name: getattr(self, name) for name in by_token if name not in ("words", "spans")}
             chosen = {name: tuple([of_token[i] for i in kept]) if of_token else () for name, of_token in fields.items()}
-            return TokenizedText.without_words(partial(_words_at, self, kept), **chosen, sources=self.sources)
+            return TokenizedText.without_words(
+                lambda _: (tuple([self.words[i] for i in kept]), self.word_texts),
+                lambda: tuple([self.spans[i] for i in kept]) if self.spans else (),
+                **chosen,
+                sources=self.sources,
+            )
         values = {name: getattr(self, name) for name in by_token}
         return replace(self, **{name: tuple(of_token[i] for i in kept) if of_token else () for name, of_token in values.items()})
 
@@ -158,10 +175,6 @@ class TokenizedText:
         fields = {name: tuple(data[name]) for name in cls.__dataclass_fields__}
         fields["spans"] = tuple((int(start), int(end)) for start, end in fields["spans"])
         return cls(**fields)
-
-
-def _words_at(text: TokenizedText, positions: Sequence[int]) -> tuple[tuple[int | None, ...], tuple[str, ...]]:
-    return tuple([text.words[position] for position in positions]), text.word_texts
 
 
 def index_of(text: TokenizedText, texts: list[TokenizedText]) -> int:

@@ -19,15 +19,25 @@ MOSTLY = 0.5
 
 def count_unknown(texts: Iterable[TokenizedText], tokenizer: PreTrainedTokenizerBase | None) -> tuple[int, int]:
     """How many tokens of the texts are unknown, and how many there are, special ones left out."""
-    unknown_id = getattr(tokenizer, "unk_token_id", None)
-    # Many decoders name their end token as the unknown one, though they know every byte.
-    counts = unknown_id is not None and unknown_id != getattr(tokenizer, "eos_token_id", None)
+    unknown_id = unknown_number(tokenizer)
     unknown = tokens = 0
     for text in texts:
         tokens += text.special.count(False) if text.ids else 0
-        if counts and unknown_id in text.ids:
-            unknown += sum(number == unknown_id and not is_special for number, is_special in zip(text.ids, text.special, strict=True))
+        unknown += unknown_in(text, unknown_id)
     return unknown, tokens
+
+
+def unknown_number(tokenizer: PreTrainedTokenizerBase | None) -> int | None:
+    """The id of the unknown token. None: there is none. Many decoders name their end token so, though they know every byte."""
+    number = getattr(tokenizer, "unk_token_id", None)
+    return None if number is None or number == getattr(tokenizer, "eos_token_id", None) else int(number)
+
+
+def unknown_in(text: TokenizedText, unknown_id: int | None) -> int:
+    """How many tokens of a text are unknown, special ones left out."""
+    if unknown_id is None or unknown_id not in text.ids:
+        return 0
+    return sum(number == unknown_id and not is_special for number, is_special in zip(text.ids, text.special, strict=True))
 
 
 def count_bytes(texts: Iterable[TokenizedText]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 import torch
@@ -53,20 +54,24 @@ def columns_of(batch: Batch, stack: str, custom: Mapping[str, re.Pattern[str]]) 
     def make() -> Columns:
         texts = [keys for _, keys in batch.texts(stack)]
         names = column_names(batch.roles, custom)
-        of_tokens = np.full((len(texts), max(map(len, texts))), -1)  # [text, key]
+        lengths = np.array([len(text) for text in texts])
+        inside = np.arange(lengths.max()) < lengths[:, None]  # [text, key]
+        of_tokens = np.full(inside.shape, -1)
         kinds = _Kinds(names, batch.roles, custom)
-        for index, text in enumerate(texts):
-            of_tokens[index, : len(text)] = list(map(kinds.__getitem__, text.tokens))
-            for position in special_positions(text):
-                number = text.ids[position] if text.ids else None
-                of_tokens[index, position] = kinds[text.tokens[position], number]
-        matrix = np.array([*kinds.rows, [False] * len(names)], np.float32)[of_tokens]  # [text, key, set]; the last row is of padding
+        tokens = chain.from_iterable(text.tokens for text in texts)
+        of_tokens[inside] = np.fromiter(map(kinds.__getitem__, tokens), np.int64, int(lengths.sum()))
+        for index, positions in enumerate(_special_of(batch, stack, keys=True)):
+            text = texts[index]
+            for position in positions:
+                of_tokens[index, position] = kinds[text.tokens[position], text.ids[position] if text.ids else None]
+        rows = np.array([*kinds.rows, [False] * len(names)], np.float32)  # the last row is of padding
+        matrix = send(rows, batch.device)[send(of_tokens, batch.device)]  # [text, key, set]
         matrix[:, 0, names.index("first")] = 1
-        if stack == "decoder":
-            for index, text in enumerate(texts):
-                if not text.special[0]:  # the first token is often a decoder's attention sink: it is neither of these
-                    matrix[index, 0, [names.index("punctuation"), names.index("other")]] = 0
-        return Columns(names, send(matrix, batch.device))
+        if stack == "decoder":  # the first token is often a decoder's attention sink: it is neither of these
+            added = send(np.array([text.special[0] for text in texts], np.float32), batch.device)
+            for name in ("punctuation", "other"):
+                matrix[:, 0, names.index(name)] *= added
+        return Columns(names, matrix)
 
     return batch.once(key, make)
 
@@ -97,6 +102,13 @@ def special_positions(text: TokenizedText) -> list[int]:
     return positions
 
 
+def _special_of(batch: Batch, stack: str, *, keys: bool) -> list[list[int]]:
+    """The special positions of every text of the batch, as queries or as keys."""
+    if stack != "cross":
+        keys = False  # the same text
+    return batch.once(("special", stack, keys), lambda: [special_positions(text[keys]) for text in batch.texts(stack)])
+
+
 def column_names(roles: Mapping[str, int], custom: Mapping[str, re.Pattern[str]]) -> tuple[str, ...]:
     """The sets of keys that this tokeniser's texts have: no `cls` where it adds none, no `special` where it adds nothing."""
     return (*roles, "punctuation", "first", *(("special",) if roles else ()), "other", *custom)
@@ -119,9 +131,9 @@ def sep_rows(batch: Batch, stack: str) -> torch.Tensor:
         texts = [queries for queries, _ in batch.texts(stack)]
         matrix = np.zeros((len(texts), max(map(len, texts))), np.float32)
         sep = batch.roles.get("sep")
-        for index, text in enumerate(texts):
-            if sep in text.ids:
-                matrix[index, [position for position in special_positions(text) if text.ids[position] == sep]] = 1
+        for index, positions in enumerate(_special_of(batch, stack, keys=False)) if sep is not None else ():
+            ids = texts[index].ids
+            matrix[index, [position for position in positions if ids and ids[position] == sep]] = 1
         return send(matrix, batch.device)
 
     return batch.once(("sep rows", stack), make)
