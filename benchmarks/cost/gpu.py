@@ -16,7 +16,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import statistics
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +32,7 @@ HEADS, DIMS, SETS = 12, 64, 6
 
 
 def milliseconds(run: Callable[[], Any], repeats: int = 10) -> float:
-    """Best of several, by the device's own clock, after three rounds of warming up."""
+    """The median of several, by the device's own clock, after three rounds of warming up."""
     for _ in range(3):
         run()
     times = []
@@ -41,7 +43,7 @@ def milliseconds(run: Callable[[], Any], repeats: int = 10) -> float:
         end.record()
         torch.cuda.synchronize()
         times.append(start.elapsed_time(end))
-    return min(times)
+    return statistics.median(times)
 
 
 def layer(tokens: int, causal: bool) -> Any:
@@ -202,6 +204,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tokens", type=int, default=131072)
     parser.add_argument("--documents", type=int, default=64)
+    parser.add_argument("--repeats", type=int, default=3, help="of the whole runs and the one-pass kernel; medians are recorded")
     parser.add_argument("-o", "--output", type=Path)
     parser.add_argument("--write", type=Path, metavar="JSON", help="write docs/results.md from what was measured")
     arguments = parser.parse_args()
@@ -218,12 +221,18 @@ def main() -> None:
             results[f"check_{name}"] = check(causal)
             results[f"long_{name}"] = [long_text(tokens, causal) for tokens in (arguments.tokens // 2, arguments.tokens)]
         results["distances"] = distances(arguments.documents)
-        results["one_pass"] = [one_pass(arguments.tokens, dims, causal) for dims in (64, 128) for causal in (False, True)]
-    results["corpus"] = [gpu_runs.corpus(768, torch.bfloat16), gpu_runs.corpus(384, torch.float32)]
-    results["distances_of_texts"] = gpu_runs.distances()
-    results["syntax"] = gpu_runs.syntax()
+        results["one_pass"] = [
+            gpu_runs.repeated(partial(one_pass, arguments.tokens, dims, causal), arguments.repeats)
+            for dims in (64, 128)
+            for causal in (False, True)
+        ]
+    models = ((768, torch.bfloat16), (384, torch.float32))
+    results["corpus"] = [gpu_runs.repeated(partial(gpu_runs.corpus, *model), arguments.repeats) for model in models]
+    results["distances_of_texts"] = gpu_runs.repeated(gpu_runs.distances, arguments.repeats)
+    results["syntax"] = gpu_runs.repeated(gpu_runs.syntax, arguments.repeats)
     results["same_as_on_the_processor"] = gpu_runs.same_as_on_the_processor()
-    results["whole_run"] = [whole_run(tokens) for tokens in (arguments.tokens // 2, arguments.tokens)]
+    lengths = (arguments.tokens // 2, arguments.tokens)
+    results["whole_run"] = [gpu_runs.repeated(partial(whole_run, tokens), arguments.repeats) for tokens in lengths]
     give(results, arguments.output)
 
 

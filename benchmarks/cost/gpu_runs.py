@@ -10,6 +10,7 @@ same        every table of a run in float32 on the GPU against the processor.
 from __future__ import annotations
 
 import os
+import statistics
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +24,7 @@ WORDS = "the cat sat on a mat , and it saw dogs that ran very long ways home . t
 
 
 def seconds(run: Callable[[], Any], repeats: int = 3) -> float:
-    """Best of several, after one that warms up."""
+    """The median of several, after one that warms up."""
     times = []
     for _ in range(repeats + 1):
         torch.cuda.synchronize()
@@ -31,7 +32,7 @@ def seconds(run: Callable[[], Any], repeats: int = 3) -> float:
         run()
         torch.cuda.synchronize()
         times.append(time.perf_counter() - start)
-    return min(times[1:])
+    return statistics.median(times[1:])
 
 
 def encoder(hidden: int, dtype: torch.dtype, device: str = "cuda") -> Any:
@@ -78,6 +79,15 @@ def folded(model: Any, groups: list[list[Any]]) -> None:
             reader.fold([texts[i] for i in indices], statistics, number, index)
     for statistic in statistics:
         statistic.result()
+
+
+def repeated(run: Callable[[], dict[str, Any]], repeats: int) -> dict[str, Any]:
+    """The median of every number over several runs; `each`: the numbers of every run."""
+    runs = [run() for _ in range(repeats)]
+    numbers = [name for name, value in runs[0].items() if isinstance(value, float)]
+    return {**runs[0], **{name: statistics.median(measured[name] for measured in runs) for name in numbers}} | {
+        "each": {name: [measured[name] for measured in runs] for name in numbers}
+    }
 
 
 def corpus(hidden: int, dtype: torch.dtype, n: int = 4000) -> dict[str, Any]:

@@ -83,8 +83,10 @@ def _with_and_without_padding(model: Model, batch: Batch) -> Iterator[list[Sides
         if len(few) > 1:
             yield few
         return
-    half = max(4, len(few[0].source) // 2)
-    yield few if len({len(sides.source) for sides in few}) > 1 else [*few, _shortened(few[0], half)]
+    longest, shortest = (choose(few, key=lambda sides: len(sides.source)) for choose in (max, min))
+    if len(longest.source) == len(shortest.source):
+        shortest = _shortened(longest, max(4, len(longest.source) // 2))
+    yield [longest, shortest]  # two texts are enough: every pass of the check counts in the cost of a short run
 
 
 def _shortened(sides: Sides, n: int) -> Sides:
