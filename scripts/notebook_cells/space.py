@@ -24,10 +24,14 @@ CELLS: tuple[Cell, ...] = (
     },
     'space.table().to_frame()[["layer", "head", "top1_held_out", "kl", "entropy"]].round(2)',
     {
-        "en": "## A new sentence in the same picture, and a search\n\nThe projections are linear, so they place unseen text. The search uses the scores of all texts."
+        "en": "## A new sentence in the same picture, and a search\n\nThe projections are linear, so they place unseen text: here the nearest key of each token. The search uses the scores of all texts: which queries look at this key?"
     },
-    'placed = space.transform(model.trace("The old dog slept near the warm fire."))\n'
-    "print(placed)\n"
+    'trace = model.trace("The old dog slept near the warm fire.")\n'
+    "placed = space.transform(trace)\n"
+    "queries, keys = placed.queries[1, 1], placed.keys[1, 1]  # of L4·H4, the second layer and head of this space: [token, 2]\n"
+    "nearest = ((queries[:, None] - keys[None]) ** 2).sum(-1).argmin(1)\n"
+    "tokens = trace.text.tokens\n"
+    'print(", ".join(f"{token} → {tokens[key]}" for token, key in zip(tokens, nearest, strict=True)))\n'
     'for match in space.search(6, "key", layer=4, head=4, text=0)[:3]:\n'
     "    print(match)",
     {

@@ -31,6 +31,8 @@ def test_a_text_of_a_pca_space_lands_on_its_own_points(name: str, gauge: str) ->
     assert space.only.queries is not None
     np.testing.assert_allclose(placed.queries, space.only.queries[:, :, rows], rtol=0, atol=1e-3)
     np.testing.assert_allclose(placed.keys, space.only.keys[:, :, rows], rtol=0, atol=1e-3)
+    n = len(trace.only.query_text)
+    assert repr(placed).endswith(f", 2 x 2 heads, {n} queries and {n} keys>")  # and not all of its numbers
 
 
 def test_a_text_of_a_space_of_values_lands_on_its_own_points(tmp_path) -> None:

@@ -61,6 +61,10 @@ class Placed:
     queries: np.ndarray
     keys: np.ndarray
 
+    def __repr__(self) -> str:
+        layers, heads, n_keys, _ = self.keys.shape
+        return f"<text placed in a space: {self.stack}, {layers} x {heads} heads, {self.queries.shape[2]} queries and {n_keys} keys>"
+
 
 def project_head(space: SpaceRecord, layer: int, head: int, how: str, gauge: str, stack: str | None, seed: int) -> HeadPicture:
     """One head by PCA, UMAP or t-SNE: its queries and keys in a gauge, or its values."""
