@@ -138,6 +138,44 @@ def corpus(data: dict[str, Any]) -> str:
     return markdown_table(["", "", "bar"], rows)
 
 
+def _median(data: dict[str, Any], name: str, form: str = ".2f") -> str:
+    """The median, and in brackets every run, where each was kept."""
+    each = ", ".join(format(value, form) for value in data.get("each", {}).get(name, ()))
+    return format(data[name], form) + (f" ({each})" if each else "")
+
+
+def gpu(data: dict[str, Any]) -> str:
+    (half, single), same = data["corpus"], max(data["same_as_on_the_processor"].values())
+    syntax, apart, long = data["syntax"], data["distances_of_texts"], data["whole_run"][-1]
+    times = long["run_seconds"] * 1000 / long["forward_ms"]
+    first = "average attention + entropy, 4,000 texts of 100-125 tokens, hidden 768, bf16, from text to tables, against the plain pass"
+    whole = f"`el.analyse`, one text of {long['tokens']:,} words, two layers of smollm2's shape"
+    rows = [
+        [f"{first} ({half['plain_s']:.2f} s)", _median(half, "analyse_to_plain"), "3"],
+        ["… texts already tokenised", _median(half, "tokenised_to_plain"), "2"],
+        [f"… hidden 384, float32 (plain pass {single['plain_s']:.2f} s)", _median(single, "analyse_to_plain"), "2"],
+        ["… hidden 384, float32, texts already tokenised", _median(single, "tokenised_to_plain"), ""],
+        ["head distances, 2,000 of these texts, hidden 768: texts a second", _median(apart, "texts_per_second", ".0f"), "600"],
+    ]
+    for part in data["one_pass"]:
+        name = f"one layer of {part['tokens']:,} tokens, {'causal' if part['causal'] else 'full'}, head size {part['dims']}"
+        what = "output and statistics in one pass, against the fused forward alone"
+        rows.append([f"{name}: {what}", _median(part, "ratio"), "1.3" if part["dims"] == 64 else "1.5"])
+    passes = (
+        f"`el.syntax` over English-EWT dev ({syntax['sentences']:,} sentences), gte-small's shape, against plain passes in batches of 256"
+    )
+    own = f"… against plain passes in eyeline's batches for a processor ({syntax['plain_s']:.2f} s)"
+    rows += [
+        [f"{passes} ({syntax['plain_256_s']:.2f} s)", _median(syntax, "syntax_to_plain_256"), "3"],
+        [own, _median(syntax, "syntax_to_plain"), ""],
+        ["… seconds of it that read the sentences", _median(syntax, "reading_s"), ""],
+        [f"{whole}: seconds (plain pass {long['forward_ms'] / 1000:.3f} s)", _median(long, "run_seconds"), ""],
+        ["… against the plain pass; peak memory", f"{times:.1f}; {long['peak_bytes'] / 1e9:.1f} GB", ""],
+        ["float32 tables of a run on the GPU against the processor: largest difference", f"{same:.0e}", "1e-5"],
+    ]
+    return markdown_table(["", "median (each run)", "bar"], rows)
+
+
 def grammar(data: dict[str, Any]) -> str:
     part = data["syntax"]
     name = f"`el.syntax` over {part['treebank']} ({part['sentences']:,} sentences), minilm, against the plain passes at the same batching"
@@ -233,6 +271,7 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str], Path]] = {
     "opening": ("pages/opening.json", opening, BENCHMARKS),
     "gallery": ("pages/gallery.json", gallery, BENCHMARKS),
     "corpus": ("cost/corpus.json", corpus, BENCHMARKS),
+    "gpu": ("cost/gpu.json", gpu, BENCHMARKS),
     "grammar": ("cost/grammar.json", grammar, BENCHMARKS),
     "space": ("cost/space.json", space, BENCHMARKS),
     "space_view": ("pages/space_view.json", space_view, BENCHMARKS),

@@ -100,8 +100,8 @@ def trace(
 
 def view(kind: str, n: int, state: dict[str, Any] | None = None, **options: Any) -> View:
     """At layer 0 with all heads, and not where something can be seen at once, unless `state` says otherwise."""
-    made = trace(n, **options)
-    shown = VIEWS[kind](made, layer=made.layers[0]) if kind == "head" else VIEWS[kind](made)
+    small = trace(n, **options)
+    shown = VIEWS[kind](small, layer=small.layers[0]) if kind == "head" else VIEWS[kind](small)
     return shown.starting(**state or {})
 
 
