@@ -2,7 +2,8 @@
 
     python -m benchmarks.cost.engines [--documents 1024] [--model minilm]
 
-Processor time is the measure: it hardly depends on what else the machine does. Wall time is printed too, with the load.
+Processor time hardly depends on what else the machine does. Wall time, and how much faster several workers are than one, mean something
+only where each worker has a core of its own and nothing else runs: the load and the cores are printed too. Each worker has one thread.
 """
 
 from __future__ import annotations
@@ -68,15 +69,21 @@ def main() -> None:
     options.add_argument("--model", default="minilm")
     given = options.parse_args()
     el.load(given.model)  # what is unpacked once is unpacked
-    print(f"{given.model}, {given.documents} documents of {2 * len(TEXT.split()) + 5} tokens or so, load {os.getloadavg()[0]:.1f}")
+    tokens = 2 * len(TEXT.split()) + 5
+    print(f"{given.model}, {given.documents} documents of about {tokens} tokens, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    single: float | None = None  # documents a second of one worker
     for workers in (1, 2, 4):
-        few, many = cost(given.model, 256, workers), cost(given.model, 256 + given.documents, workers)
+        few, many = cost(given.model, 256 * workers, workers), cost(given.model, 256 * workers + given.documents, workers)
         each = (many.processor - few.processor) / given.documents
-        start = (few.processor - 256 * each) / workers
+        start = (few.processor - 256 * workers * each) / workers
+        rate = given.documents / (many.wall - few.wall)  # what is done once, such as the start of workers, falls out
+        single = single or rate
         print(
-            f"{workers} workers: {1000 * each:.1f} ms of a processor for each document, {start:.1f} s for the start of each worker,"
-            f" {many.merged / (1 + given.documents / 256) / 1000:.0f} kB merged for each shard;"
-            f" wall {many.wall:.0f} s, first worker ready after {many.ready:.0f} s, load {os.getloadavg()[0]:.1f}"
+            f"{workers} workers: wall {1000 / rate:.1f} ms for each document, {rate / single:.2f} times the speed of one;"
+            f" processor {1000 * each:.1f} ms for each document, {start:.1f} s for the start of each worker;"
+            f" {many.merged / (workers + given.documents / 256) / 1000:.0f} kB merged for each shard;"
+            f" the whole run {many.wall:.0f} s, first worker ready after {many.ready:.0f} s, load {os.getloadavg()[0]:.1f}",
+            flush=True,
         )
 
 

@@ -57,3 +57,14 @@ def test_a_folder_of_data_files_is_streamed(tmp_path: Path) -> None:
 def test_an_id_that_cannot_be_reached_is_an_error_of_ours() -> None:
     with pytest.raises(TextError, match="no dataset that can be opened"):
         read_corpus("nobody/nothing", kind="dataset")
+
+
+def test_a_dataset_without_rows_is_named_and_hides_no_other_split(tmp_path: Path) -> None:
+    datasets.Dataset.from_dict({"text": []}).save_to_disk(str(tmp_path / "empty"))
+    with pytest.raises(TextError, match="an empty dataset"):
+        read_corpus(tmp_path / "empty")
+    parts = {"train": datasets.Dataset.from_dict({"text": []}), "test": datasets.Dataset.from_dict({"text": ["one"]})}
+    datasets.DatasetDict(parts).save_to_disk(str(tmp_path / "half"))
+    with pytest.raises(TextError, match="an empty dataset"):
+        read_corpus(tmp_path / "half")
+    assert items(tmp_path / "half", split="test") == ["one"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +14,8 @@ from eyeline.text.corpora.columns import TextColumns, as_item, choose
 from eyeline.text.corpora.corpus import Corpus, Document
 from eyeline.text.corpora.tables import ROWS
 
-#: Files by which a folder is recognised as one that `save_to_disk` wrote.
-SAVED = ("dataset_dict.json", "state.json")
+#: Files that `save_to_disk` writes: of a dataset with splits, and of one dataset. By them a folder is recognised.
+SPLITS, STATE = SAVED = ("dataset_dict.json", "state.json")
 
 
 @dataclass(frozen=True)
@@ -57,18 +58,27 @@ def read_dataset(given: str | Path, chosen: TextColumns, split: str | None) -> C
             f"{given}: no dataset that can be opened ({type(error).__name__}: {' '.join(str(error).split())[:300]}).",
             "Give a folder, or the id of a dataset of the hub. A dataset that is not cached needs the network.",
         ) from error
+    n_rows = _length(rows, opened.split)
+    if n_rows == 0:
+        raise _empty(given)
     name = Path(given).name if Path(given).exists() else str(given)
     read = _reader(f"{given} ({opened.split})", rows.select_columns(columns.names), columns)
-    return Corpus(f"{name} ({opened.split})", opened.identity, _length(rows, opened.split), read)
+    return Corpus(f"{name} ({opened.split})", opened.identity, n_rows, read)
+
+
+def _empty(given: object) -> TextError:
+    return TextError(f"{given}: an empty dataset.", "It has no rows.")
 
 
 def _saved(datasets: Any, folder: Path, split: str | None) -> _Opened:
-    loaded = datasets.load_from_disk(str(folder))
-    if isinstance(loaded, datasets.DatasetDict):
-        split = _chosen_split(folder, list(loaded), split)
-        loaded = loaded[split]
+    if (folder / SPLITS).is_file():
+        split = _chosen_split(folder, json.loads((folder / SPLITS).read_text(encoding="utf-8"))["splits"], split)
+        folder = folder / split
     elif split is not None:
         raise TextError(f"{folder} holds one dataset without splits.", Advice("Leave out split=….", "Leave out --split."))
+    if not json.loads((folder / STATE).read_text(encoding="utf-8"))["_data_files"]:  # the library opens no dataset without rows
+        raise _empty(folder)
+    loaded = datasets.load_from_disk(str(folder))
     files = sorted(str(file["filename"]) for file in loaded.cache_files)
     facts = [str(loaded._fingerprint), str(loaded.num_rows), *(f"{Path(file).name} {Path(file).stat().st_size}" for file in files)]
     return _Opened(loaded, hashlib.sha256(" ".join(facts).encode()).hexdigest(), split or "all")
