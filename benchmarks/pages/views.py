@@ -88,7 +88,7 @@ def build(tool: str, kind: str, weights_file: str, page: str) -> dict[str, float
         from eyeline.capture.trace import Trace
 
         def write() -> None:
-            getattr(views, f"{kind}_view")(Trace.from_arrays(weights, tokens)).save(page)
+            getattr(views, f"{kind}_view")(Trace.from_arrays(weights, tokens), layer=0).save(page)
     else:
         import bertviz  # type: ignore[import-not-found]
         import torch
