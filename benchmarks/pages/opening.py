@@ -8,8 +8,9 @@ first drawing, `first_frame_ms` for putting that drawing on the screen.
 
 On the clock, without the trace, in a browser window of its own each time, so that nothing is kept from the page before: `wall_ms` from the
 start of the navigation to the same mark, `wall_painted_ms` to the frame after the one that shows the drawing (at most two frames later).
-Only numbers from a machine that does nothing else can be compared. Medians; `fastest_wall_ms` is the least of all. The first row is a page of
-one line that sets the mark at once: what Chromium itself needs, so that no page can go below it.
+Only numbers from a machine that does nothing else can be compared. Medians; `fastest_wall_ms` is the least of all.
+
+The first row is a page of one line that sets the mark at once: what Chromium itself needs, so that no page can go below it.
 """
 
 from __future__ import annotations

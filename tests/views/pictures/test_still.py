@@ -169,6 +169,7 @@ def test_the_neuron_view_shows_every_step_from_the_query_to_the_sum_of_values() 
     assert {"0.250", "0.750"} <= set(texts)
     assert any("Σ softmax × value" in text for text in texts)
     assert texts.index("keys") > texts.index("softmax")  # the rows of keys have a heading of their own
+    assert "가중치" in drawn_texts(neuron_view(trace, query=0, language="ko"))
     assert still(neuron_view(trace)).count("<image") == 2 + 2 * 3  # query and output; key, product and contribution of each key
     view = neuron_view(trace, query=0)
     step = read(view, view.spec["stacks"][0], view.spec["stacks"][0]["layers"][0], 0, 0)

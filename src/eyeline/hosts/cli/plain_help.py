@@ -11,7 +11,7 @@ VALUES = {"path": "PATH", "int": "NUMBER", "float": "NUMBER", "str": "TEXT"}
 
 
 class PlainCommand(TyperCommand):
-    """A command whose help has no `<bool>` after a flag, and NUMBER, TEXT or PATH after an option that takes a value."""
+    """A command whose help has no `<bool>` after a flag, NUMBER, TEXT or PATH after an option that takes a value, and arguments as TEXT."""
 
     def get_params(self, ctx: Any) -> Any:
         return with_plain_values(super().get_params(ctx), ctx)
@@ -26,9 +26,17 @@ class PlainGroup(TyperGroup):
 
 def with_plain_values(params: Any, ctx: Any) -> Any:
     for param in params:
-        if param.param_type_name == "option" and param.metavar is None and hasattr(param, "display_type"):  # older typers have none
+        if not hasattr(param, "display_type"):  # older typers have none
+            continue
+        if param.param_type_name != "option":  # an argument is shown by its name alone
+            param.metavar, param.display_type = param.metavar or str(param.name).upper(), _no_type
+        elif param.metavar is None:
             param.metavar = "" if param.is_flag else _value_name(str(param.display_type(ctx) or ""))
     return params
+
+
+def _no_type(ctx: Any) -> str:
+    return ""
 
 
 def _value_name(kind: str) -> str:

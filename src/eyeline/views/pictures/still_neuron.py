@@ -119,7 +119,7 @@ def drawn(step: QueryDetail, title: str, why_no_values: str, scale: float, capti
         quiet(xs["key"], top + 8, f"{words('view.query_vector')} · ±{most['key']:.1f}"),
         quiet(xs["score"], top + 8, f"q·k × {scale:.4g}"),
         quiet(xs["product"], top + 8, f"{words('view.product')} · ±{most['product']:.1f}"),
-        quiet(xs["weight"], top + 8, step.quantity or "softmax"),
+        quiet(xs["weight"], top + 8, step.quantity or words("view.weight")),
         *([quiet(xs["bias"], top + 8, words("view.bias"))] if step.bias is not None else []),
         token(left, top + 28, step.query, bold=True),
         quiet(xs["key"], top + 48, words("view.keys")),
