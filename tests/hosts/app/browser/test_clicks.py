@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 
 import pytest
 
 from eyeline.hosts.app.messages import Say
+from eyeline.hosts.app.runs.ownership import Ownership, write_ownership
+from eyeline.hosts.app.visitor import COOKIE
 from eyeline.words import Words
 from tests.hosts.app.browser.test_pages import visit
 
@@ -59,4 +63,25 @@ def test_a_head_clicked_in_a_figure_of_one_text_opens_in_the_view_above(visit):
     me.until(f"{scene}?.layer === 2 && {scene}.heads.length === 1")  # dots of a layer may lie on each other
     me.page.wait_for_function(IN_VIEW, arg="look-shown")
     me.page.wait_for_function(LIT, arg="entropy")
+    assert me.errors == []
+
+
+def test_a_visitor_renames_an_own_run_sees_its_new_name_and_deletes_it(visit, served):
+    own, say = "ab" * 16, Say("en")
+    runs = served.workspace / "runs"
+    folder = runs / "2026-01-01-0123456789abcdef"
+    shutil.copytree(runs / "from-the-command-line", folder, copy_function=os.link)
+    write_ownership(folder, Ownership(own))
+    me = visit()
+    me.context.add_cookies([{"name": COOKIE, "value": own, "url": me.url}])
+    me.open(f"/runs?run={folder.name}", wait=".st-key-run-name")
+    me.page.get_by_text(say("runs.manage"), exact=True).click()
+    me.key("run-rename").locator("input").fill("A better name")
+    me.key("rename-run").get_by_role("button").click()
+    me.until("[...document.querySelectorAll('.st-key-run-name *')].some((part) => /A better name/.test(part.value ?? part.textContent))")
+    me.page.get_by_text(say("runs.delete_sure"), exact=True).click()
+    me.page.locator(".st-key-delete-run button:enabled").click()
+    me.until("!location.search.includes('0123456789abcdef')")
+    assert not folder.exists()
+    assert me.page.get_by_text(say("runs.unknown")).count() == 0
     assert me.errors == []

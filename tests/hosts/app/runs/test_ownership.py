@@ -12,8 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
 from eyeline.errors import StorageError
+from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.runs import ownership
 from eyeline.hosts.app.runs.ownership import FILE, Ownership, read_ownership, remove_expired, rename, share_of, write_ownership
+from eyeline.hosts.app.runs.page import _labels
 from eyeline.hosts.app.settings import Limits
 from eyeline.hosts.app.workspace import Workspace
 from eyeline.results.folder import FACTS_FILE
@@ -95,3 +97,8 @@ def test_a_rename_on_a_full_disk_is_our_error_and_the_old_title_stays(tmp_path, 
         rename(folder, "me", "after")
     assert read_ownership(folder) == Ownership("me", "before")
     assert sorted(path.name for path in folder.iterdir()) == [FILE, FACTS_FILE]
+
+
+def test_no_two_runs_have_the_same_label_in_the_list(tmp_path):
+    listed = {name: tmp_path / name / "same" for name in ("2026-01-01-aa", "2026-01-01-bb")}
+    assert sorted(_labels(Say(), listed).values()) == ["same · 2026-01-01-aa", "same · 2026-01-01-bb"]

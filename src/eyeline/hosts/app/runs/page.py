@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 import time
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import streamlit as st
@@ -41,7 +43,7 @@ def page(say: Say) -> None:
         if name:
             refuse(say, "runs.unknown")
         st.session_state["run-name"] = next(iter(listed))
-    name = st.selectbox(say("runs.choose"), list(listed), format_func=lambda run: label(say, listed[run]), key="run-name")
+    name = st.selectbox(say("runs.choose"), list(listed), format_func=_labels(say, listed).__getitem__, key="run-name")
     st.query_params["run"] = name
     folder, table = listed[name], "entropy"
     try:
@@ -93,6 +95,13 @@ def label(say: Say, folder: Path) -> str:
         return title + folder.name
 
 
+def _labels(say: Say, listed: Mapping[str, Path]) -> dict[str, str]:
+    """Every run in the list by its label. Two runs never have the same: the browser answers with the label of the one that was chosen."""
+    labels = {name: label(say, folder) for name, folder in listed.items()}
+    shared = {text for text, n in Counter(labels.values()).items() if n > 1}
+    return {name: f"{text} · {name}" if text in shared else text for name, text in labels.items()}
+
+
 def _rule(say: Say) -> None:
     """How many runs a visitor may keep, and for how long."""
     limits, share = current().limits, ownership.share_of(_workspace(), visitor())
@@ -128,6 +137,7 @@ def _manage(say: Say, folder: Path) -> None:
 def _rename(say: Say, folder: Path, visitor_id: str, key: str) -> None:
     try:
         ownership.rename(folder, visitor_id, str(st.session_state[key]))
+        st.session_state["run-name"] = folder.name  # the browser still has the old label, which no run has any more
     except EyelineError as error:  # a full disk
         refuse(say, "runs.rename", error)
 
