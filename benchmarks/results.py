@@ -72,13 +72,14 @@ EVERY = (
     Result("probes", RESULTS, "benchmarks.tables.probes --model e5-small --limit 3000 --seeds 1 --test 700", 22, TREEBANKS[:2]),
     Result(
         "space tables", RESULTS,
-        "benchmarks.tables.space --model e5-small --tokens 2500 --no-slow --keep {out}/space.json"
+        "benchmarks.tables.space --model e5-small --tokens 2500 --keep {out}/space_slow.json"
         " --beside benchmarks/tables/space_gte-small.json",
-        15, ("gap-development.tsv.gz",),
+        25, ("gap-development.tsv.gz",),
     ),
     Result("importance", RESULTS, f"benchmarks.tables.importance --corpus {{data}}/{WIKITEXT} --limit 200", 5, (WIKITEXT,)),
     Result("induction", RESULTS, "benchmarks.tables.induction", 4),
-    Result("faithfulness", RESULTS, "benchmarks.tables.faithfulness --reviews 60 --next 10", 30, ("en_ewt-test.conllu.gz",)),
+    Result("faithfulness", RESULTS, "benchmarks.tables.faithfulness --reviews 60 --next 60 --keep {out}/faithfulness", 45,
+           ("en_ewt-test.conllu.gz",)),
 )  # fmt: skip
 
 

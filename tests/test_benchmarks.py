@@ -78,3 +78,11 @@ def test_every_picture_of_the_documentation_carries_the_commit_it_was_made_with(
     assert output.picture_origin(tmp_path / "small.png") == origin
     pictures = [path for path in output.PICTURES.iterdir() if path.suffix in (".png", ".gif")]
     assert {path.name: path for path in pictures if set(output.picture_origin(path)) != {"commit", "date"}} == {}
+
+
+def test_every_section_of_the_results_ends_with_its_commit():
+    page = output.RESULTS.read_text(encoding="utf-8")
+    sections = re.findall(r"<!-- (\w+) -->\n(.*?)<!-- /\1 -->", page, re.DOTALL)
+    assert [
+        name for name, text in sections if not re.search(r"\nMeasured (with commit [0-9a-f]{7}|before the commit was noted)", text)
+    ] == []
