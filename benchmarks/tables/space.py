@@ -245,8 +245,7 @@ def section(kept: dict[str, Any], beside: dict[str, Any] | None = None) -> str:
     measured = [item for item in (kept, beside) if item is not None and "attentionviz.tsne.sample" in item["rows"]]
     if measured:
         parts.append(" ".join(["UMAP and t-SNE take one head at a time.", *map(slow_sample, measured)]))
-    every = [item for item in measured if "freed.few" in item["rows"]]  # of the measured model, where it has that table
-    parts += slow_part(every[0]) if every else []
+    parts += next((slow_part(item) for item in measured if "freed.few" in item["rows"]), [])
     parts.append(
         "Time is on two cores that other work shared, from the vectors to the picture. Processor seconds, those of all threads, say more:"
         " on two free cores half of them is the least it can take."
