@@ -108,6 +108,14 @@ def test_filtering_heads(attention: Any, shown: list[View]) -> None:
     assert shown[0].state["columns"] == [1, 2]
 
 
+def test_without_a_layer_the_first_one_opens_with_all_heads(shown: list[View]) -> None:
+    strong = np.full((2, 1, 3, 5, 5), 0.05, dtype=np.float32)  # [layer, batch, head, query, key]
+    strong[1, 0, 2, 0] = [0.0, 0.0, 0.0, 0.0, 1.0]
+    head_view(list(strong / strong.sum(-1, keepdims=True)), ["a", "b", "c", "d", "e"])
+    head_view(list(strong / strong.sum(-1, keepdims=True)), ["a", "b", "c", "d", "e"], include_layers=[1])
+    assert [(view.state["layer"], "heads" in view.state) for view in shown] == [(0, False), (0, False)]
+
+
 def test_default_layer_and_heads(attention: Any, shown: list[View]) -> None:
     head_view(attention, TOKENS, layer=2, heads=[3, 5])
     assert (shown[0].state["layer"], shown[0].state["heads"]) == (2, [3, 5])

@@ -37,4 +37,6 @@ def head_view(
     if layer is not None and layers is not None and layer not in layers:
         raise TraceError(f"Layer {layer} is not in include_layers: {layers}.")
     stack = next((name for name, each in trace.stacks.items() if layer is None or layer in each.layers), None)
+    if layer is None and stack is not None:  # as BertViz: the first layer with all heads
+        layer = next((number for number in trace.stacks[stack].layers if layers is None or number in layers), None)
     return deliver(our_head_view(trace, stack=stack, layer=layer, heads=heads, layers=layers), html_action)
