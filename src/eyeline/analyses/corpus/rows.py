@@ -61,9 +61,9 @@ class Rows:
         """The attention that each row gives to sets of keys: columns [text, key, set] of zeros and ones → [text, head, row, set]."""
         sets = columns[:, None, : self.e.shape[3]].to(self.e.dtype).expand(-1, self.e.shape[1], -1, -1)
         if self.keys is None or "mean_keys" in self._known:
-            return (self.e @ sets) * self.inverse
+            return (self.e @ sets).mul_(self.inverse)
         # one pass over the exponentials for both: the entropy, which needs the mean keys, is usually computed as well
-        both = (self.e @ torch.cat([sets, self.keys], -1)) * self.inverse  # [text, head, row, set and dim]
+        both = (self.e @ torch.cat([sets, self.keys], -1)).mul_(self.inverse)  # [text, head, row, set and dim]
         self._known["mean_keys"] = both[..., sets.shape[-1] :]
         return both[..., : sets.shape[-1]]
 
@@ -73,7 +73,7 @@ class Rows:
         band = self.e.diagonal(self.first + offset, 2, 3)  # [text, head, row]; a negative diagonal begins further down
         begin = max(0, -(self.first + offset))
         weights[..., begin : begin + band.shape[-1]] = band
-        return weights * self.inverse.squeeze(-1)
+        return weights.mul_(self.inverse.squeeze(-1))
 
     def shares(self, columns: torch.Tensor, offsets: Sequence[int]) -> torch.Tensor:
         """The attention that each row gives to sets of keys and to the keys at some offsets: [text, head, row, set and offset]."""
@@ -85,7 +85,7 @@ class Rows:
         if self.queries is None or self.keys is None or self.lse is None:
             return entropy_from_exponentials(self.e, self.total)
         if "mean_keys" not in self._known:
-            self._known["mean_keys"] = (self.e @ self.keys) * self.inverse  # [text, head, row, dim]
+            self._known["mean_keys"] = (self.e @ self.keys).mul_(self.inverse)  # [text, head, row, dim]
         return entropy_from_keys(self.queries, self._known["mean_keys"], self.scale, self.lse)
 
 
