@@ -115,6 +115,22 @@ def test_every_kind_of_run_opens_on_a_narrow_dark_page(visit, runs, kind, messag
     assert me.errors == []
 
 
+#: How many titles of panels begin before the one to their left ends.
+OVERLAPPING = """() => {
+  const boxes = [...document.querySelectorAll('[class*=wide-space_pairs] .annotation-text')].map((text) => text.getBoundingClientRect());
+  const pairs = boxes.flatMap((one) => boxes.map((other) => [one, other])).filter(([one, other]) => one.left < other.left);
+  return pairs.filter(([one, other]) => Math.abs(one.top - other.top) < 4 && one.right > other.left).length;
+}"""
+
+
+@pytest.mark.slow
+def test_titles_of_panels_do_not_overlap_on_a_narrow_page(visit, runs):
+    me = visit("ja", width=390).open("/runs?run=small-space")
+    me.page.locator("[class*=st-key-wide-space_pairs] .annotation-text").first.wait_for()
+    me.until(f"({OVERLAPPING})() === 0")
+    assert me.page.evaluate(OVERFLOW) <= 390
+
+
 @pytest.mark.parametrize("language", slow_but(["ko"], LANGUAGES))
 def test_both_pages_open_in_every_language_from_the_bar(visit, language):
     say = Say(language)

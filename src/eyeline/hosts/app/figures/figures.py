@@ -49,8 +49,8 @@ def show(
     key = f"figure-{folder.name}-{name}-{say.language}"
     if titled:
         st.subheader(record.title(say, stack), anchor=False)
-    hint = f" {say(f'figures.click_{record.clickable}')}" if record.clickable else ""
-    st.caption(record.meaning(say) + hint)
+    hint = say(f"figures.click_{record.clickable}") if record.clickable else ""
+    st.caption(("" if say.language == "ja" else " ").join(filter(None, (record.meaning(say), hint))))
     st.html(f'<p class="el-formula"><span>{formula_html(record.formula)}</span> {formula_html(record.symbols(say))}</p>')
     drawing = kept(say, folder, name, lambda style: figure(run, name, style))
     if drawing.layout.updatemenus:
