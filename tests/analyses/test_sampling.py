@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -115,3 +116,22 @@ def test_nothing_is_read_after_the_last_document_of_a_sample():
     drawn = list(prepare.documents_of(corpus, tiny_model(), pairs=False, limit=3, max_tokens=None, seed=SEED))
     assert [document.line - 1 for document in drawn] == list(chosen)
     assert read[-1] == chosen[-1]
+
+
+@pytest.mark.parametrize("counted", [True, False])
+def test_a_sample_of_a_large_corpus_holds_few_documents_at_a_time(counted: bool):
+    alive: weakref.WeakSet[Document] = weakref.WeakSet()
+    most = 0
+
+    def documents() -> Iterator[Document]:
+        nonlocal most
+        for index in range(1000):
+            document = Document("the cat", index + 1)
+            alive.add(document)
+            most = max(most, len(alive))
+            yield document
+
+    corpus = Corpus("large", "0", 1000 if counted else None, documents)
+    drawn = prepare.documents_of(corpus, tiny_model(), pairs=False, limit=5, max_tokens=None, seed=SEED)
+    assert sum(1 for _ in drawn) == 5
+    assert most <= 5 + 3  # and those that the loops themselves still name
