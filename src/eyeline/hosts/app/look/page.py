@@ -173,7 +173,8 @@ def _show(say: Say, looking: Looking, trace: Trace, also: tuple[Trace, ...]) -> 
     st.subheader(say("look.picture"), anchor=False)
     _picture(say, looking, trace, also)
     source = recipe_source(looking.model)
-    numbered = {**state, **({"layer": _layer(trace, state)} if "layer" in state else {})}
+    with_layer = "layer" in state or looking.view != "model"  # without a layer, the views of Python choose one themselves
+    numbered = {**state, **({"layer": _layer(trace, state)} if with_layer else {})}
     show_recipe(say, recipe.python(looking, source, numbered), recipe.console(looking, source, numbered))
 
 
