@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from eyeline.errors import ModelError
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.plain import escaped
 from tests.hosts.app.test_pages import errors, typed
@@ -43,3 +44,18 @@ def test_a_quantity_that_the_model_refuses_is_named_and_the_page_lives_on(script
     at.button(key="look-show").click().run()
     assert errors(at) == []
     assert at.multiselect(key="look-beside").value == []
+
+
+@pytest.mark.parametrize("language", ["ja", "ko"])
+def test_gradients_that_are_not_finite_are_a_message_in_the_language_of_the_page(script, monkeypatch, language) -> None:
+    reason = "The gradients of minilm are not finite (nan or infinite) for the answer 'tea'."
+
+    def refuse_to_compute(*arguments: object) -> None:
+        raise ModelError(reason, "Its precision may be too small: load it in float32.")
+
+    monkeypatch.setattr("eyeline.hosts.app.look.beside.quantity_of", refuse_to_compute)
+    say, at = Say(language), script("look", language).run()
+    at.multiselect(key="look-beside").select(at.multiselect(key="look-beside").options[0]).run()
+    assert errors(at) == [say("look.failed")]
+    assert say("notice.error.gradients", model="minilm", answer="'tea'") in at.code[0].value
+    assert say("notice.error.gradients_precision") in at.code[0].value
