@@ -212,6 +212,7 @@ def telling_head(trace: Trace, stack: str | None, layers: Sequence[int] | None, 
 
     None, too, where `state` draws something else than single heads.
     """
+    check_trace(trace)
     opened = trace.stacks.get(stack) if stack else next((each for each in trace.stacks.values() if chosen_layers(each, layers)), None)
     other = bool(state.get("drawn")) or trace.quantity is not None or state.get("combine", "each") != "each"
     if opened is None or other or not opened.has("weights") or opened.level == "word":
