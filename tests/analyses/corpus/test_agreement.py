@@ -18,6 +18,7 @@ from eyeline.analyses.corpus.batch import roles_of
 from eyeline.analyses.corpus.statistics.entropy import Entropy
 from eyeline.capture.selection import check_layers
 from eyeline.errors import ModelError
+from eyeline.measures.kernels import one_pass
 from eyeline.models import tracing as tracing_module
 from tests.capture.families import SEQ2SEQ, TINY, tiny_tokenizer
 from tests.laws.statistics import tiny_model
@@ -101,6 +102,7 @@ def test_a_form_that_is_wrong_without_padding_alone_is_not_used(monkeypatch):
 def test_a_fault_after_the_first_batch_stops_the_run(monkeypatch):
     monkeypatch.setattr(tracing_module, "BATCH_TEXTS", 3)
     monkeypatch.setattr(agreement, "RECHECK_EVERY", 1)
+    monkeypatch.setattr(one_pass, "may_apply", lambda *_: False)
     right, reports = fold_module.rows_of_scores, []
 
     def faulty(scores, **given):
@@ -111,6 +113,35 @@ def test_a_fault_after_the_first_batch_stops_the_run(monkeypatch):
     with pytest.raises(ModelError, match="is not that of its own maps"):
         el.analyse(tiny_model(), TEXTS, [Entropy()], progress=reports.append)
     assert len(reports) == 1
+
+
+@pytest.mark.parametrize("part", ["output", "entropies"])
+def test_a_fault_of_the_one_pass_form_after_the_first_batch_stops_the_run(monkeypatch, part):
+    monkeypatch.setattr(tracing_module, "BATCH_TEXTS", 3)
+    monkeypatch.setattr(agreement, "RECHECK_EVERY", 1)
+    right, reports = one_pass.attention_of_short_texts, []
+
+    def faulty(*given):
+        output, shares, entropies, log_sums = right(*given)
+        if reports and part == "output":
+            output = output * 30  # random weights: the next layer's attention hardly follows a smaller fault
+        elif reports:
+            entropies = entropies * 1.1
+        return output, shares, entropies, log_sums
+
+    monkeypatch.setattr(one_pass, "attention_of_short_texts", faulty)
+    with pytest.raises(ModelError, match="is not that of its own maps"):
+        el.analyse(tiny_model(), TEXTS, [Entropy()], progress=reports.append)
+    assert len(reports) == 1
+
+
+def test_a_wrong_one_pass_form_is_not_used_and_the_numbers_stay_right(monkeypatch):
+    expected = el.analyse(tiny_model(), TEXTS[:4], [Entropy()]).table("entropy")["all"]
+    right = one_pass.attention_of_short_texts
+    monkeypatch.setattr(one_pass, "attention_of_short_texts", lambda *given: tuple(part * 1.1 for part in right(*given)))
+    run = el.analyse(tiny_model(), TEXTS[:4], [Entropy()])
+    assert run.facts.streamed
+    np.testing.assert_allclose(run.table("entropy")["all"], expected, atol=1e-5)
 
 
 def test_about_one_batch_in_fifty_is_checked_again_always_the_same_ones():

@@ -268,7 +268,7 @@ def test_a_model_without_a_loss_is_told_what_is_missing_and_the_rest_goes_on(min
 
 
 def test_where_the_forms_disagree_the_maps_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shards_module, "can_stream", lambda *_: False)
+    monkeypatch.setattr(shards_module, "can_stream", lambda *_, **__: False)
     dense = analyse(tiny_model(), TEXTS[:4], [Entropy()])
     monkeypatch.undo()
     streamed = analyse(tiny_model(), TEXTS[:4], [Entropy()])

@@ -166,7 +166,9 @@ def test_analyses_that_a_model_cannot_do_are_not_offered_and_the_page_says_why(s
     at, say = script("corpus", language).run(), Say(language)
     loss, answer = say("corpus.analysis_importance"), say("corpus.analysis_causes")
     assert not {loss, answer} & set(at.pills(key="corpus-analyses").options)
-    reason = say("corpus.not_offered", model="minilm", names=f"{loss}, {answer}", others=escaped("e5-small-mlm, smollm2"))
+    reason = say(
+        "corpus.not_offered", model="minilm", names=say.listed([loss, answer]), others=escaped(say.listed(["e5-small-mlm", "smollm2"]))
+    )
     assert reason in [caption.value for caption in at.caption]
     at.selectbox(key="corpus-model").select("e5-small-mlm").run()
     at.pills(key="corpus-analyses").set_value(["entropy", "importance", "causes"]).run()

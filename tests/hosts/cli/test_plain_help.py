@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -66,7 +67,8 @@ def test_control_c_saves_what_was_measured_and_resume_goes_on_to_the_same_number
         return ["analyse", str(corpus), "--model", "minilm", "--only", "entropy", "-o", str(folder), *more]
 
     started = [sys.executable, "-m", "eyeline", *command(tmp_path / "run")]
-    process = subprocess.Popen(started, stderr=subprocess.PIPE, env={**os.environ, "COLUMNS": "200"})
+    heeds_control_c = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # tests in the background of a shell inherit that it is ignored
+    process = subprocess.Popen(started, stderr=subprocess.PIPE, env={**os.environ, "COLUMNS": "200"}, preexec_fn=heeds_control_c)
     end = time.monotonic() + 120
     while not list((tmp_path / "run").glob(".*lock*")):
         assert process.poll() is None

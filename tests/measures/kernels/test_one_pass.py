@@ -10,7 +10,8 @@ import sys
 import pytest
 import torch
 
-from eyeline.measures.kernels import one_pass
+from eyeline.measures.kernels import one_pass, short_texts
+from tests.measures.kernels.dense import compare
 
 
 @pytest.mark.slow
@@ -24,13 +25,33 @@ def test_output_entropy_masses_and_offsets_are_those_of_the_dense_form() -> None
     assert float(done.stdout) < 1e-5
 
 
+def test_on_a_processor_short_texts_give_what_the_dense_form_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert compare("cpu") < 1e-5
+    monkeypatch.setattr(short_texts, "BLOCK", 70 * 70)  # one head of one text in a block
+    assert compare("cpu") < 1e-5
+
+
+def test_on_a_processor_one_pass_is_for_short_texts_in_single_precision() -> None:
+    def applies(n: int, dtype: torch.dtype = torch.float32, dims: int = 8) -> bool:
+        vectors = torch.zeros(1, 1, n, dims, dtype=dtype)
+        return one_pass.applies(vectors, vectors, vectors, None, 0.2, False)
+
+    assert applies(one_pass.SHORT)
+    assert not applies(one_pass.SHORT + 1)
+    assert not applies(4, torch.bfloat16)
+    assert not applies(4, torch.float64)
+    assert one_pass.may_apply("cpu", torch.float32)
+    assert not one_pass.may_apply("cpu", torch.float16)
+    assert not one_pass.may_apply("mps", torch.float32)
+
+
 def test_the_processor_never_loads_the_kernel() -> None:
-    assert not one_pass.is_there("cpu")
+    assert not one_pass.kernel_is_there("cpu")
     assert "eyeline.measures.kernels.attention" not in sys.modules
 
 
 def test_the_kernel_applies_to_plain_attention_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(one_pass, "is_there", lambda kind: True)
+    monkeypatch.setattr(one_pass, "kernel_is_there", lambda kind: True)
     queries, keys = torch.zeros(2, 4, 6, 32), torch.zeros(2, 2, 6, 32)
     seen = torch.ones(2, 1, 6, 6, dtype=torch.bool)
 

@@ -32,7 +32,7 @@ class Groups:
     """Reads groups of documents and folds their batches.
 
     streamed   whether maps are never formed; None: to be tried on the first batch
-    one_pass   whether the one-pass kernel is used; None: to be tried on the first batch
+    one_pass   whether the output of a layer and the numbers of its rows come from one pass; None: to be tried on the first batch
     size       of a batch; None: what the model's device holds
     """
 
@@ -47,7 +47,7 @@ class Groups:
     ) -> None:
         self.model, self.preparation, self.layers, self.seed, self.streamed = model, preparation, layers, seed, streamed
         self.size = BatchSize.of(model) if size is None else size
-        self.one_pass: bool | None = None if one_pass.is_there(model.hf.device.type) else False
+        self.one_pass: bool | None = None if one_pass.may_apply(model.hf.device.type, model.hf.dtype) else False
         self.roles = roles_of(model.tokenizer) if model.tokenizer is not None else {}
 
     def read(self, documents: Sequence[Document]) -> ReadGroup:

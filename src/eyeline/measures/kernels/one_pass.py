@@ -1,4 +1,4 @@
-"""Attention's output and the numbers of its rows in one pass over queries and keys, where a GPU and Triton are available."""
+"""Attention's output and the numbers of its rows in one pass over queries and keys: a GPU with Triton, a processor for short texts."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from functools import cache
 
 import torch
 
+from eyeline.measures.kernels.short_texts import attention_of_short_texts
+
+#: On a processor, texts of at most this many tokens; longer ones go through the fused kernel, and their rows come in blocks.
+SHORT = 512
 #: Number type → the largest head dimension that the kernel supports. In float32 it takes minutes to compile for 256.
 MOST_DIMS = {torch.float16: 256, torch.bfloat16: 256, torch.float32: 128}
 #: Offsets of the keys whose weight is read for every row: next, previous, self.
@@ -43,7 +47,7 @@ class KeySets:
 
 @dataclass(frozen=True)
 class RowNumbers:
-    """What the kernel knows of every row of one layer.
+    """What the pass knows of every row of one layer.
 
     sets        the sets of keys that were requested
     shares      the attention to each set, then to the keys at each of OFFSETS: [text, head, row, set and offset]
@@ -69,20 +73,28 @@ class _Shape:
 
 
 @cache
-def is_there(kind: str) -> bool:
+def kernel_is_there(kind: str) -> bool:
     """Whether the kernel can run on devices of this kind ("cuda"; "cpu" where Triton's interpreter is on)."""
     runs = torch.version.hip is None if kind == "cuda" else kind == "cpu" and os.environ.get("TRITON_INTERPRET") == "1"
     return runs and importlib.util.find_spec("triton") is not None
 
 
+def may_apply(kind: str, dtype: torch.dtype) -> bool:
+    """Whether a model on devices of this kind and with this number type can have attention in one pass."""
+    return kernel_is_there(kind) or (kind == "cpu" and dtype == torch.float32)
+
+
 def applies(queries: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, mask: torch.Tensor | None, scale: float, causal: bool) -> bool:
-    """Whether the kernel computes this attention: plain softmax, with no mask, a causal one, or one of booleans."""
+    """Whether one pass computes this attention: plain softmax, with no mask, a causal one, or one of booleans."""
     dims, n_heads = queries.shape[-1], queries.shape[1]
+    if kernel_is_there(queries.device.type):
+        is_of_size = 16 <= dims <= MOST_DIMS.get(queries.dtype, 0)
+    else:
+        is_of_size = queries.device.type == "cpu" and queries.dtype == torch.float32 and max(queries.shape[2], keys.shape[2]) <= SHORT
     return (
-        is_there(queries.device.type)
+        is_of_size
         and queries.dtype == keys.dtype == values.dtype
         and dims == keys.shape[-1] == values.shape[-1]
-        and 16 <= dims <= MOST_DIMS.get(queries.dtype, 0)
         and 1e-4 < scale < 100
         and n_heads % keys.shape[1] == 0
         and keys.shape[1] == values.shape[1]
@@ -109,6 +121,10 @@ def attention(
     sets           of keys; there may be none
     → the output [text, query, head, dim], as transformers wants it, and the numbers. A row that sees no key gives zeros.
     """
+    if not kernel_is_there(queries.device.type):
+        columns = sets.matrix[..., : sets.n]
+        output, *numbers = attention_of_short_texts(queries, keys, values, mask, scale, causal, columns, OFFSETS)
+        return output, RowNumbers(sets, *numbers)
     import triton
 
     from eyeline.measures.kernels.attention import attention_with_numbers  # Triton is installed: `applies` has checked
