@@ -20,7 +20,7 @@ from eyeline.measures.space.fitted_projection import fit_projections
 from eyeline.text.coreference.mention import MarkedDocument, Mention
 from eyeline.text.corpora.corpus import Corpus, Document
 from eyeline.text.encode import encode
-from eyeline.text.encode_many import encode_many
+from eyeline.text.encode_many import encode_many, encode_word_lists
 from eyeline.text.treebank.read import Sentence
 from tests.laws.statistics import tiny_model
 
@@ -68,9 +68,14 @@ def test_every_analysis_draws_the_same_items(name, monkeypatch):
         lengths.update(len(text.split()) for text in texts)
         return encode_many(tokenizer, texts)
 
-    for module in (prepare, word_maps, windows):
+    def recorded_lists(tokenizer: Any, lists: Sequence[Sequence[str]], *given: Any) -> Any:
+        lengths.update(map(len, lists))
+        return encode_word_lists(tokenizer, lists, *given)
+
+    for module in (prepare, windows):
         monkeypatch.setattr(module, "encode", recorded)
     monkeypatch.setattr(prepare, "encode_many", recorded_batch)
+    monkeypatch.setattr(word_maps, "encode_word_lists", recorded_lists)
     run = ANALYSES[name](limit=LIMIT, seed=SEED)
     drawn, expected = {length - FIRST for length in lengths if length in LENGTHS}, set(sample_indices(N_ITEMS, LIMIT, SEED))
     if name in ("analyse", "compare"):  # they also read the text that the report shows, or the built-in paragraphs
