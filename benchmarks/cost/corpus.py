@@ -53,7 +53,7 @@ def folded(model: Any, sides: list[Any]) -> None:
 
     statistics, layers, roles = [AverageAttention(), Entropy()], check_layers(model.layout, None), roles_of(model.tokenizer)
     for batch in model.in_batches(sides):
-        fold(model, Batch(tuple(sides[i] for i in batch), roles), statistics, layers, streamed=True)
+        fold(model, Batch(tuple(sides[i] for i in batch), roles), statistics, layers, streamed=True, one_pass=True)
 
 
 def segments_time(repeats: int) -> dict[str, float]:

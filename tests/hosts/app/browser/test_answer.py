@@ -18,6 +18,7 @@ def test_a_head_is_switched_off_and_the_answer_changes(visit):
     visitor = visit().open("/?model=e5-small-mlm&text=He+drank+a+cup+of+%5BMASK%5D.&layer=7&heads=11")
     choice = visitor.page.locator(f"{VIEW} .answer-choice").first
     assert choice.inner_text().split()[0] == "tea"
+    visitor.until("document.querySelector('.stApp').dataset.testScriptState === 'notRunning'")
     visitor.page.locator(f"{VIEW} [data-name=switch-off]").click()
     visitor.page.locator(f"{VIEW} .answer-choice", has_text="→").first.wait_for()
     visitor.until("location.search.includes('s=')")

@@ -173,7 +173,7 @@ def test_two_visitors_at_once_see_each_their_own(visit):
         assert own in me.page.content()
         assert theirs not in me.page.content()
     first.page.goto(first.url + "/runs")
-    first.page.get_by_text("minilm").first.wait_for()
+    first.page.get_by_text("minilm").filter(visible=True).first.wait_for()
 
 
 @pytest.mark.parametrize("path", slow_but(["/corpus"], ["/", "/learn?step=2", "/corpus", "/runs?run=from-the-command-line"]))
