@@ -9,8 +9,8 @@ NODE_READY := frontend/node_modules/.package-lock.json
 PORT ?= 8501
 WORKSPACE ?= eyeline-workspace
 OPTIONS ?=
-# Test processes, with one thread each.
-WORKERS ?= 2
+# Test processes, with one thread each. One more than two cores: a test in a browser often waits.
+WORKERS ?= 3
 EXTRAS := gguf,notebook,plots,app,embed,corpora,datasets,remote,ray,docs,dev
 
 .PHONY: run sample comes-up test test-all test-clients test-families test-cluster test-lowest test-python test-adapters check format frontend docs bench results setup system clean attack gallery

@@ -43,6 +43,7 @@ def check_call(names, call, folder, monkeypatch):
     assert eval(compile(call, "<coverage>", "eval"), dict(names)) is not None  # noqa: S307 - our own text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", dict.fromkeys(answer.code[0] for answer in answers("call")))
 def test_every_call_runs(names, call, tmp_path, monkeypatch):
     check_call(names, call, tmp_path, monkeypatch)

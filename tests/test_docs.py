@@ -19,7 +19,8 @@ PAGES = [*sorted(ROOT.glob("README*.md")), ROOT / "AGENTS.md", *sorted((ROOT / "
 OTHERS = [ROOT / name for name in ("SECURITY.md", "llms.txt", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md")]
 
 
-#: Blocks that train probes, fit spaces or measure causes are slow. Calls and commands of these kinds have quick tests of their own.
+#: Blocks that train probes, fit spaces or measure causes are slow, and so are those of the longer pages. Calls and commands of these kinds have
+#: quick tests of their own.
 SLOW = re.compile(r"\b(eyeline |el\.)(probe|space|compare|causes|circuit|faithfulness|syntax|coreference)\b")
 
 
@@ -32,7 +33,7 @@ def blocks(language: str) -> list:
             if is_translated(page) and code in seen:
                 continue
             seen.add(code)
-            slow = is_translated(page) or SLOW.search(block)
+            slow = is_translated(page) or SLOW.search(block) or page.parent.name in ("how-to", "mathematics")
             blocks.append(pytest.param(block, id=f"{page.relative_to(ROOT)}-{index}", marks=[pytest.mark.slow] if slow else []))
     return blocks
 

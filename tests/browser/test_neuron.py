@@ -109,6 +109,7 @@ def test_a_view_without_vectors_says_so(show):
     shown.page.get_by_text("made without query and key vectors").wait_for()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("layer", "head", "query"), slow_but([(12, 8, 4)], [(0, 3, 9), (12, 8, 4)]))
 def test_what_is_shown_of_a_real_model_agrees_with_itself(show, smollm2, layer, head, query):
     trace = smollm2.trace("The keys that the old librarian had forgotten were found.", layers=[layer])

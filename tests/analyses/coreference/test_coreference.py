@@ -82,6 +82,7 @@ def check_equal(run: el.Run, expected: dict[tuple[object, ...], list[float]], di
         assert [row[name] for name in ("all", *TYPES)] == pytest.approx(expected[row["method"],], abs=0.01, nan_ok=True)
 
 
+@pytest.mark.slow
 def test_every_head_and_rule_is_that_of_the_plain_loops_on_real_documents(minilm: el.Model) -> None:
     corpus = read_coreference(data("ontogum-dev.jsonl.gz"))
     documents = [_beginning(corpus[number], 9) for number in (0, 7)]

@@ -254,6 +254,7 @@ def test_examples_hold_the_attention_of_the_best_head(minilm: el.Model) -> None:
         assert all(gold_of_arc in range(-1, len(words)) for arc in json.loads(str(row["gold"])) for gold_of_arc in arc)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["ja_gsd-dev.conllu.gz", "ko_gsd-dev.conllu.gz"])
 def test_japanese_and_korean_treebanks_keep_every_word_and_are_read_as_they_are_written(name: str, minilm: el.Model) -> None:
     from eyeline.analyses.word_maps import read_words

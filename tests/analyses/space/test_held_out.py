@@ -168,6 +168,7 @@ def test_a_picture_without_a_place_for_unseen_text_shows_fidelity_only_where_att
     assert ("この図そのものの値" if shown else "忠実度は表示しません") in page
 
 
+@pytest.mark.slow
 def test_one_head_projected_anew_shows_a_held_out_fidelity_or_none():
     space = el.space(tiny_model(), ["the cat sat on the mat . it purred , and sat .", "a dog ran home ."], layers=[0], heads=[0])
     assert space.project_head(0, 0, "pca", gauge="searched").held_out == "texts"

@@ -264,6 +264,7 @@ def test_the_numbers_of_a_locked_token_are_those_of_the_model(show, cat, head):
     assert shown.errors == []
 
 
+@pytest.mark.slow
 def test_the_fainter_lines_follow_by_themselves(show):
     """A page draws its strongest lines at once, so that it opens quickly, and the others soon after; `scene` draws them all at once."""
     view = made_up.view("head", 40, layers=1, heads=12)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from tests.browser import made_up
 
 
@@ -31,6 +33,7 @@ def test_one_head_at_a_time(show):
     shown.until("scene.cells.name === 'L0·H1'")
 
 
+@pytest.mark.slow
 def test_4096_tokens_open_zoom_and_pan(show):
     shown = show(made_up.view("head", 4096, layers=1, heads=1))
     cells = shown.scene["cells"]

@@ -119,6 +119,7 @@ def test_chosen_word_pairs_are_red(show):
     shown.page.get_by_text("0 matches: brown → zebra").wait_for()
 
 
+@pytest.mark.slow
 def test_a_search_lifts_what_it_finds_and_enter_walks_through_it(show):
     shown = opened(show)
     shown.page.locator("input[name=find]").fill("lazy")

@@ -17,6 +17,7 @@ for answer in answers("app"):
     WANTED.setdefault(answer.code[0], []).append(answer.code[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("address", WANTED)
 def test_every_page_of_the_app_has_what_the_coverage_page_names(script, address):
     parts = urlsplit(address)

@@ -74,6 +74,7 @@ def test_a_corpus_in_a_report_out(tmp_path: Path, text: str | None) -> None:
     assert list(json.loads((out / "run.json").read_text())["parts"]) == ["coreference"]
 
 
+@pytest.mark.slow
 def test_a_run_of_the_same_kind_is_replaced_only_when_asked(tmp_path: Path) -> None:
     arguments = ["coreference", corpus(tmp_path), "-o", str(tmp_path / "run")]
     assert CliRunner().invoke(app, arguments).exit_code == 0
@@ -126,6 +127,7 @@ def test_a_corpus_without_pronouns_is_drawn_with_an_empty_group(tmp_path: Path) 
     assert bars[0].x[1].endswith("n = 0")
 
 
+@pytest.mark.slow
 def test_a_saved_run_draws_again_and_stands_beside_runs_of_other_kinds(folder: Path, tmp_path: Path) -> None:
     run = el.runs.open_run(folder)
     assert [name for name in FIGURES if el.figure(run, name).layout.title.text] == FIGURES
@@ -151,6 +153,7 @@ def test_arcs_are_red_where_the_head_is_right(folder: Path) -> None:
     assert sum(arc.line.dash == "dot" for arc in arcs) == wrong
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_the_report_draws_in_a_browser_and_words_are_never_markup(folder: Path, browser: Any) -> None:
     page = browser.new_page(viewport={"width": 1200, "height": 800})

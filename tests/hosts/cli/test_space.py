@@ -37,6 +37,7 @@ def corpus(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_a_corpus_gives_a_table_figures_a_report_and_pictures(eyeline, corpus, tmp_path, browser):  # noqa: F811
     run = tmp_path / "run"
     done = eyeline("space", corpus, "--model", "minilm", "-o", run)

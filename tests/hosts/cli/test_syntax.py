@@ -83,6 +83,7 @@ def test_strict_stops_at_a_sentence_that_is_no_tree(treebank: Path, tmp_path: Pa
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_a_second_run_needs_overwrite_and_a_corpus_analysis_can_stand_beside_it(treebank: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     assert run_command("syntax", treebank, "-o", out, "--min-count", 2).exit_code == 0
@@ -109,6 +110,7 @@ def test_wrong_options_are_refused_before_anything_is_written(treebank: Path, tm
     assert not (tmp_path / "run" / "run.json").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [360, 1200])
 def test_the_report_draws_and_text_stays_text(tmp_path: Path, width: int, browser: Any) -> None:

@@ -43,13 +43,13 @@ def state_of(page: Path) -> dict[str, Any]:
     ("options", "state"),
     [
         (["--view", "model", "--layer", 2, "--head", 3], {"stack": 0, "layer": 2, "heads": [3], "opened": True}),
-        (["--view", "model", "--layer", 2], {"stack": 0, "layer": 2, "rows": [2]}),
-        (["--view", "model", "--head", 3], {"stack": 0, "layer": 0, "heads": [3], "columns": [3]}),
-        (["--view", "model"], {"stack": 0, "layer": 0}),
-        (["--view", "model", "--pair", ""], {"stack": 0, "layer": 0}),
+        pytest.param(["--view", "model", "--layer", 2], {"stack": 0, "layer": 2, "rows": [2]}, marks=pytest.mark.slow),
+        pytest.param(["--view", "model", "--head", 3], {"stack": 0, "layer": 0, "heads": [3], "columns": [3]}, marks=pytest.mark.slow),
+        pytest.param(["--view", "model"], {"stack": 0, "layer": 0}, marks=pytest.mark.slow),
+        pytest.param(["--view", "model", "--pair", ""], {"stack": 0, "layer": 0}, marks=pytest.mark.slow),
         (["--view", "neuron", "--layer", 2, "--head", 3, "--set", "query=2"], {"stack": 0, "layer": 2, "heads": [3], "query": 2}),
         (["--layer", 1, "--set", "threshold=0.1", "--set", "theme=dark"], {"stack": 0, "layer": 1, "threshold": 0.1, "theme": "dark"}),
-        (["--layer", 2, "--head", 3], {"stack": 0, "layer": 2, "heads": [3]}),
+        pytest.param(["--layer", 2, "--head", 3], {"stack": 0, "layer": 2, "heads": [3]}, marks=pytest.mark.slow),
     ],
 )
 def test_a_page_opens_where_it_was_asked_to(
@@ -106,7 +106,10 @@ def test_a_picture_still_takes_its_own_options(monkeypatch: pytest.MonkeyPatch, 
     assert "L2·H3" in (tmp_path / "x.svg").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("ending", "begins"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF"), ("html", b"<!doctype html>")])
+@pytest.mark.parametrize(
+    ("ending", "begins"),
+    slow_but([("html", b"<!doctype html>")], [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF"), ("html", b"<!doctype html>")]),
+)
 def test_a_view_is_written_as_any_kind_of_file_and_opened_when_asked(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ending: str, begins: bytes
 ) -> None:
@@ -129,6 +132,7 @@ def test_every_view_is_written_as_a_picture(monkeypatch: pytest.MonkeyPatch, tmp
     assert path.stat().st_size > 2000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["view", "trace"])
 def test_a_text_that_the_tokeniser_does_not_know_is_named_as_such(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str

@@ -19,6 +19,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(folder)
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 @pytest.mark.parametrize(("page", "figure"), [("figures/circuit.html", ".plotly-graph-div"), ("report.html", "#figure-circuit")])
 def test_a_click_on_a_node_opens_the_head_on_the_text(browser: Any, folder: Path, page: str, figure: str) -> None:

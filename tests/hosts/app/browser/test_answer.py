@@ -10,7 +10,7 @@ from eyeline.hosts.app.messages import Say
 from tests.hosts.app.browser.test_pages import VIEW, visit
 from tests.tiers import slow_but
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]  # test_pages.py drives the app in make test
 __all__ = ["visit"]  # the fixture of the other pages
 
 

@@ -15,7 +15,7 @@ from eyeline.words import Words
 from tests.hosts.app.browser.test_pages import visit
 
 __all__ = ["visit"]
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]  # test_pages.py drives the app in make test
 
 #: The dots of heads in a figure, and points over cells; the rings of a chosen head stand alone.
 DOTS = ".scatterlayer .trace:has(path.point ~ path.point) path.point"

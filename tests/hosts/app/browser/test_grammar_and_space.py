@@ -13,7 +13,7 @@ from tests.hosts.app.browser.test_pages import VIEW, visit
 from tests.tiers import slow_but
 
 __all__ = ["visit"]
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]  # test_pages.py drives the app in make test
 
 OVERFLOW = "document.documentElement.scrollWidth"
 

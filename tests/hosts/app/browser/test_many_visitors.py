@@ -7,6 +7,8 @@ import pytest
 from tests.hosts.app.browser.crowd import TEXT, WORDS, crowd
 from tests.hosts.app.browser.socket_visitor import SocketVisitor
 
+pytestmark = pytest.mark.slow
+
 
 def test_four_visitors_at_once_are_served_each_with_their_own_text(served):
     visits = crowd(served.url, WORDS[:4])

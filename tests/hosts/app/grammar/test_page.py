@@ -58,6 +58,7 @@ def test_the_page_opens_in_every_language(script, page, language):
     assert at.title[0].value == Say(language)(f"{page}.title")
 
 
+@pytest.mark.slow
 def test_the_built_in_sentences_give_three_tables_which_are_found_among_the_runs(script, shallow):
     say = Say("ja")
     at = script("grammar", "ja", model=str(shallow)).run()
@@ -141,6 +142,7 @@ def test_a_relation_shows_its_best_head_whose_card_opens_from_there(script, shal
     assert "det" in [row[0] for row in tables_on(at)[0]]
 
 
+@pytest.mark.slow
 def test_a_treebank_without_mentions_is_measured_and_reference_is_left_out_with_the_reason(script, shallow):
     at = script("grammar", model=str(shallow)).run()
     at.segmented_control(key="grammar-source").set_value("upload").run()

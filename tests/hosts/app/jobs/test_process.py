@@ -51,6 +51,7 @@ def worker(tmp_path_factory):
         worker.end()
 
 
+@pytest.mark.slow
 def test_a_job_runs_in_another_process_which_stays_for_the_next(worker, tmp_path):
     processes = []
     for name in ("one", "two"):

@@ -62,6 +62,7 @@ def test_looking_works_on_the_command_line(looking, tokens, console, tmp_path):
     assert tokens in (tmp_path / "view.html").read_text()
 
 
+@pytest.mark.slow
 def test_an_analysis_works_in_python_and_on_the_command_line(console, tmp_path):
     only = [name for name in ANALYSES if name != "importance"]
     code = corpus_recipe.python("minilm", CorpusFile("corpus.txt", is_sample=True), only, 4)

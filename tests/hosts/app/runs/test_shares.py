@@ -48,6 +48,7 @@ def test_a_visitor_who_keeps_as_many_runs_as_allowed_is_refused_in_words(script,
     assert job_queue().unfinished("me") == []
 
 
+@pytest.mark.slow
 def test_a_visitor_whose_runs_are_too_large_is_refused_and_another_is_not(script, tmp_path):
     kept_run(tmp_path / "workspace", "a", size=7_000_000)
     kept_run(tmp_path / "workspace", "b", "another", size=90_000_000)

@@ -76,6 +76,7 @@ def test_a_pasted_text_becomes_a_space_whose_fidelity_is_said_and_which_is_found
     assert "space, 2 texts" in runs.selectbox(key="run-name").options[0]
 
 
+@pytest.mark.slow
 def test_one_head_stands_beside_itself_by_another_projection(space):
     picture = space.project_head(0, 2, "pca")
     view = space_view(head_space(space, HeadRef("encoder", 0, 2)), picture_space(space, picture), layer=0, head=2)
