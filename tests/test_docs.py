@@ -19,8 +19,8 @@ PAGES = [*sorted(ROOT.glob("README*.md")), ROOT / "AGENTS.md", *sorted((ROOT / "
 OTHERS = [ROOT / name for name in ("SECURITY.md", "llms.txt", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md")]
 
 
-#: Blocks that train probes, fit spaces or measure causes are slow, and so are those of the longer pages. Calls and commands of these kinds have
-#: quick tests of their own.
+#: Blocks that train probes, fit spaces or measure causes are slow, and so are those of the longer pages. Calls and commands of these kinds
+#: have quick tests of their own.
 SLOW = re.compile(r"\b(eyeline |el\.)(probe|space|compare|causes|circuit|faithfulness|syntax|coreference)\b")
 
 
