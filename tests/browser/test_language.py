@@ -24,6 +24,7 @@ def test_the_controls_of_a_space_are_in_the_language_of_its_page(show, language)
     assert "Colour by" not in bar
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [head_view, model_view, neuron_view])
 def test_every_kind_of_view_has_a_page_in_japanese(show, kind):
     trace = made_up.trace(6, layers=2, heads=2) if kind is not neuron_view else made_up.neuron_trace(6)

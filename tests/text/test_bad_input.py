@@ -43,7 +43,13 @@ def test_a_text_without_tokens_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["😀" * 100_000, "😀 " * 100_000, "a-" * 50_000, "猫" * 100_000], ids=["run", "spaced", "hyphens", "kanji"]
+    "text",
+    [
+        pytest.param("😀" * 100_000, id="run"),
+        pytest.param("😀 " * 100_000, id="spaced", marks=pytest.mark.slow),
+        pytest.param("a-" * 50_000, id="hyphens", marks=pytest.mark.slow),
+        pytest.param("猫" * 100_000, id="kanji", marks=pytest.mark.slow),
+    ],
 )
 def test_enormous_texts_are_refused(tokenizer: Any, text: str) -> None:
     with pytest.raises(TextError, match=r"but the model takes 512|became one unknown token"):

@@ -51,6 +51,7 @@ def test_the_built_in_treebank_is_scored_as_the_slow_protocol_scores_it(minilm: 
     check_against_reference(run, [minilm.trace(words=list(item.words), keep={"weights"}) for item in sentences], sentences)
 
 
+@pytest.mark.slow
 def test_a_real_treebank_is_scored_as_the_slow_protocol_scores_it(minilm: el.Model) -> None:
     bank = read_treebank(data_file("en_ewt-dev.conllu.gz"))
     possessors = [sentence for sentence in bank if "'s" in sentence.words and "nmod:poss" in sentence.deprels and len(sentence) < 20][:4]

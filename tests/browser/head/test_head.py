@@ -280,6 +280,7 @@ def test_the_fainter_lines_follow_by_themselves(show):
     untouched.soon(complete)
 
 
+@pytest.mark.slow
 def test_a_token_that_gets_most_of_the_attention_is_hidden_in_one_click(show):
     shown = show(made_up.view("head", 12, layers=1, heads=4, state={"heads": [2]}))
     offer = shown.page.locator("[data-name=hide_the_sink]")

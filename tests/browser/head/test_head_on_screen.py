@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.browser import made_up
 from tests.browser.conftest import saved
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_long_text_fills_the_window_with_whole_rows(show):

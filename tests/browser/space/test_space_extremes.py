@@ -11,6 +11,8 @@ from tests.tiers import slow_but
 
 from .space_on_screen import SCENE, canvas_box, opened, pixels, pixels_of, point_on_screen
 
+pytestmark = pytest.mark.slow
+
 
 def test_without_webgl_the_picture_is_the_same(show, browser):
     view = made_up.view([40, 60], state={"opened": True, "layer": 1, "heads": [2], "theme": "light"})

@@ -124,6 +124,7 @@ def test_a_view_is_written_as_any_kind_of_file_and_opened_when_asked(
     assert opened == [path.as_uri()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["head", "model", "neuron"])
 @pytest.mark.parametrize("ending", slow_but(["svg"], ["svg", "pdf", "png"]))
 def test_every_view_is_written_as_a_picture(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str, ending: str) -> None:

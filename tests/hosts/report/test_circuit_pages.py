@@ -38,6 +38,7 @@ def test_a_click_on_a_node_opens_the_head_on_the_text(browser: Any, folder: Path
         opened.close()
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_the_labels_of_the_nodes_do_not_overlap_on_screen(browser: Any, folder: Path) -> None:
     opened = browser.new_page(viewport={"width": 1000, "height": 900})

@@ -276,8 +276,7 @@ def test_a_learned_reducer_keeps_distances_better_than_the_components_it_starts_
     assert any("linear reducer trained to keep distances" in text for text in texts(graph))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("n", "neighbours"), [(20, 15), (13, 11), (5, 3)])
+@pytest.mark.parametrize(("n", "neighbours"), slow_but([], [(20, 15), (13, 11), (5, 3)]))
 def test_tokens_are_placed_by_umap_in_short_sentences_too(n: int, neighbours: int) -> None:
     pytest.importorskip("umap", reason="umap-learn is not installed")
     values = np.random.default_rng(3).normal(size=(1, 1, n, 8)).astype(np.float32)

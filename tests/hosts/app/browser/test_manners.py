@@ -23,6 +23,8 @@ from tests.hosts.app.browser.serving import free_port
 from tests.hosts.app.browser.socket_visitor import SocketVisitor
 from tests.hosts.app.conftest import MARKUP
 
+pytestmark = pytest.mark.slow
+
 
 def handshake(url: str, **headers: str) -> int:
     """The answer to a browser that asks for a websocket: 101 is yes."""

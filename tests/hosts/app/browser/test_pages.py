@@ -102,6 +102,7 @@ def test_a_newcomer_gets_from_opening_the_page_to_a_saved_picture(visit, languag
     assert me.errors == []
 
 
+@pytest.mark.slow
 def test_what_a_reader_does_is_in_the_link_and_someone_else_sees_the_same(visit):
     me = visit().open("/?text=The+cat+sat.&pair=It+purred.&view=head&layer=1&heads=8")
     me.page.locator(f"{VIEW} select[name=layer]").select_option("3")
@@ -143,6 +144,7 @@ def test_the_lesson_goes_from_start_to_end(visit, language, tmp_path):
     assert me.errors == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", slow_but(["ko"], LANGUAGES))
 def test_a_bad_upload_is_answered_in_words_and_the_page_goes_on(visit, language, tmp_path):
     say = Say(language)
@@ -176,6 +178,7 @@ def test_two_visitors_at_once_see_each_their_own(visit):
     first.page.get_by_text("minilm").filter(visible=True).first.wait_for()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", slow_but(["/corpus"], ["/", "/learn?step=2", "/corpus", "/runs?run=from-the-command-line"]))
 @pytest.mark.parametrize("width", slow_but([360], [360, 1920]))
 def test_nothing_sticks_out_of_a_narrow_or_a_wide_window(visit, path, width):
@@ -187,6 +190,7 @@ def test_nothing_sticks_out_of_a_narrow_or_a_wide_window(visit, path, width):
     assert outside == 0
 
 
+@pytest.mark.slow
 def test_dark_is_dark_in_page_view_and_figure(visit):
     me = visit("ja", scheme="dark").open("/runs?run=from-the-command-line")
     me.page.locator(".js-plotly-plot .main-svg").first.wait_for()
@@ -241,6 +245,7 @@ PATHS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", slow_but(["/corpus"], PATHS))
 @pytest.mark.parametrize("language", slow_but(["ja"], ["ja", "ko"]))
 def test_no_english_is_left_on_a_page(visit, path, language):

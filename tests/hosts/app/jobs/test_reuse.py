@@ -144,6 +144,7 @@ def test_samples_are_computed_once_and_are_there_in_every_language(tmp_path, run
     assert Workspace(tmp_path).runs() == {}, "they are listed for nobody"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "language"), [("corpus", "en"), ("space", "ja")])
 def test_the_first_click_on_the_sample_is_answered_at_once(script, run, monkeypatch, page, language):
     for module in (saving, samples):

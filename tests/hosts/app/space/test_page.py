@@ -46,6 +46,7 @@ def test_a_pasted_text_that_is_too_long_is_answered_rather_than_dropped(script):
     assert [element.value for element in at.error] == [Say("ja")("corpus.too_long", n="150", most="100")]
 
 
+@pytest.mark.slow
 def test_a_pasted_text_becomes_a_space_whose_fidelity_is_said_and_which_is_found_among_the_runs(script, shallow):
     at = script("space", model=str(shallow)).run()
     at.segmented_control(key="space-source").set_value("paste").run()
