@@ -32,13 +32,15 @@ comes-up: $(READY)
 
 # What a change should pass. A file's tests stay together, files go to the next free process, long ones first; else the order is random,
 # its seed is printed.
-PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 test: $(READY) $(NODE_READY) system
 	cd frontend && npm test
 	$(PYTEST)
 
 # With the slow ones: load, UMAP and t-SNE, large pages, JupyterLab and marimo, killed processes, twenty families of models, every language
 # and kind of what `make test` tries once.
+# Slow tests fill a core each: no more processes than cores.
+test-all: WORKERS := 2
 test-all: $(READY) $(NODE_READY) $(CLIENTS_READY) system
 	cd frontend && npm test
 	$(PYTEST) --tier all
