@@ -80,6 +80,7 @@ def test_importance_can_be_measured_on_it(masked_lm):
     assert np.isfinite(run.table("importance")["mean"].astype(float)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "label"),
     [

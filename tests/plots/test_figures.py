@@ -93,6 +93,7 @@ def own_words(run: Run) -> set[str]:
     return words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["ja", "ko"])
 @pytest.mark.parametrize("name", DRAWN)
 def test_no_english_is_left_in_a_figure(runs: list[Run], name: str, language: str) -> None:

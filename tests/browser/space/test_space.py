@@ -131,6 +131,7 @@ def test_a_search_lifts_what_it_finds_and_enter_walks_through_it(show):
     assert strings[shown.state["point"] % 35] == "lazy"
 
 
+@pytest.mark.slow
 def test_a_lasso_holds_points_into_the_next_head(show):
     shown = opened(show)
     box = canvas_box(shown)

@@ -75,6 +75,7 @@ def test_a_model_that_is_not_offered_is_refused_with_the_choices(script, model):
     assert "minilm" in known
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "state", [{"stack": 99, "layer": 1}, {"stack": "x"}, {"layer": -7}, {"layer": None}, {"heads": 7}, {"heads": [10**9]}, {"query": "x"}]
 )
@@ -126,6 +127,7 @@ def finish(at):
     return job
 
 
+@pytest.mark.slow
 def test_a_corpus_is_measured_saved_and_found_among_the_runs(script):
     at = script("corpus").run()
     at.number_input(key="corpus-limit").set_value(4).run()
@@ -211,6 +213,7 @@ def test_runs_of_the_command_line_are_everybodys_and_others_runs_need_the_link(s
     assert "head-2026-01-01-0123456789abcdef" in linked.session_state
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["../../etc", "/etc", "nothing-there", "..%2f", ".hidden"])
 def test_a_made_up_run_is_not_opened(script, name):
     at = script("runs")

@@ -166,6 +166,7 @@ def test_a_coreference_file_gives_table_2_alone():
     assert [document.id for document in gold.marked] == ["a.jsonl, line 1"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [

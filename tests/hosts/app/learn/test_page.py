@@ -13,6 +13,7 @@ def the_model_of_the_lesson(e5_small):
     """The lesson opens e5-small: without it these tests are skipped."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", range(1, 11))
 def test_every_step_of_the_lesson_opens(script, step):
     at = script("learn", "ko")

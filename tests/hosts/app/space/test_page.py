@@ -166,6 +166,7 @@ def test_values_have_a_picture_by_another_projection_and_no_fidelity(minilm):
     assert beside.spec["spaces"][1]["of"] == "values"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of", ["values", "shared"])
 def test_values_and_one_space_for_all_heads_can_be_chosen_on_the_page(script, shallow, of):
     at = script("space", model=str(shallow)).run()

@@ -82,6 +82,7 @@ def test_the_report_of_a_circuit_says_how_the_model_answers_both_texts(model: st
     assert answer.endswith(str(opened.example.prediction))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["analyse", "causes", "faithfulness"])
 def test_a_folder_that_holds_a_run_is_continued_or_replaced_as_asked(command: str, model: str, corpus: str, tmp_path: Path) -> None:
     options = {
