@@ -27,7 +27,7 @@ def test_output_entropy_masses_and_offsets_are_those_of_the_dense_form() -> None
 
 def test_on_a_processor_short_texts_give_what_the_dense_form_gives(monkeypatch: pytest.MonkeyPatch) -> None:
     assert compare("cpu") < 1e-5
-    monkeypatch.setattr(short_texts, "BLOCK", 70 * 70)  # one head of one text in a block
+    monkeypatch.setattr(short_texts, "BLOCK", 70 * 70)  # one text in a block
     assert compare("cpu") < 1e-5
 
 

@@ -52,7 +52,7 @@ def note_click(target: str) -> None:
 def bring_answer(target: str) -> None:
     """Scroll to the container with this key, once for each click. Call it before the slow parts of the page are drawn."""
     click = st.session_state.get(f"brought-{target}")
-    with st.container():  # is there before the first click too: what follows keeps its place on the page, and is not drawn again
+    with st.container():  # also before the first click: what follows keeps its position on the page, and is not drawn again
         if click is not None:
             _bring()(data={"target": target, "click": click}, key=f"eyeline-bring-{target}", height=1)
 

@@ -25,7 +25,7 @@ def run() -> None:
         for page in PAGES
     ]
     chosen = st.navigation(listed, position="top")
-    st.set_page_config(page_title=f"{chosen.title} · eyeline")  # tabs of a browser are told apart by it
+    st.set_page_config(page_title=f"{chosen.title} · eyeline")  # the name of the browser tab
     st.html(f"<style>{style()}{widget_texts(say)}</style>")
     mounted.front(say.language, visitor())
     with st.container(horizontal=True, key="bar"):  # the bar of a narrow window, where Streamlit would hide its own

@@ -1,6 +1,6 @@
 """Attention's output and the numbers of its rows on a processor, for texts whose maps fit into its cache.
 
-The map of some heads of some texts is computed once, in memory that every block uses again. One product gives output and masses, and the
+The maps of a block of texts are computed once, in memory that every block uses again. One product gives output and masses, and the
 entropy comes from the scores that are there already:
 
     [output, mass] = a @ [V, C]        a = softmax(s), C: [key, set]
