@@ -59,7 +59,7 @@ def coreference(
     check_free(output, "coreference", overwrite=overwrite)
     corpus = read_coreference(file, kind=kind, strict=strict)
     loaded = load(model)
-    with writing_run(output, "coreference", overwrite=overwrite), progress_bars() as report_progress:
+    with progress_bars() as report_progress, writing_run(output, "coreference", overwrite=overwrite):
         run = score(
             loaded, corpus, limit=limit, max_tokens=max_tokens, first_window=first_window, layers=chosen, seed=seed, strict=strict,
             engine=where, progress=report_progress,

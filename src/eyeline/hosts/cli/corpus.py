@@ -87,7 +87,7 @@ def analyse(
     where = chosen_engine(engine, workers, address, gpus_per_worker)
     opened = read_corpus(corpus, kind=kind, paragraphs=paragraphs, column=column, pair_column=pair_column, split=split)
     loaded = load(model)
-    with resumable(output), writing_run(output, "analyse", overwrite=resume or overwrite), progress_bars() as report_progress:
+    with resumable(output), progress_bars() as report_progress, writing_run(output, "analyse", overwrite=resume or overwrite):
         run = run_analysis(
             loaded, opened, statistics, limit=limit, max_tokens=max_tokens, pairs=pairs, window=window, layers=chosen, seed=seed,
             folder=output, resume=resume, overwrite=overwrite, engine=where, progress=report_progress,

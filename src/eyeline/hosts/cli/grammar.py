@@ -60,7 +60,7 @@ def syntax(
     check_free(output, "syntax", overwrite=overwrite)
     opened = read_treebank(treebank, strict=strict)
     loaded = load(model)
-    with writing_run(output, "syntax", overwrite=overwrite), progress_bars() as report_progress:
+    with progress_bars() as report_progress, writing_run(output, "syntax", overwrite=overwrite):
         run = run_syntax(
             loaded,
             opened,

@@ -60,6 +60,8 @@ for group, commands in GROUPS.items():
         app.command(no_args_is_help=True, cls=PlainCommand, rich_help_panel=group)(command)
 app.command(cls=PlainCommand, rich_help_panel="In the browser")(app_command.app)
 app.add_typer(model_commands.app, name="models", rich_help_panel="Models")
+#: What a program that was stopped by Ctrl-C exits with.
+STOPPED = 130
 #: Set by --traceback, read by `main`.
 _show_traceback = False
 
@@ -122,6 +124,10 @@ def main() -> None:
             raise
         new_console(stderr=True).print(f"[bold red]Error:[/bold red] {escape(error.for_command_line)}", highlight=False, soft_wrap=True)
         sys.exit(2)
+    except SystemExit as end:
+        if end.code == STOPPED:  # Ctrl-C outside the steps of an analysis; typer ends without a word
+            new_console(stderr=True).print("Stopped.", highlight=False)
+        raise
     except StopRequestedError as stop:
         new_console(stderr=True).print(escape(str(stop) or "Stopped. Nothing was saved."), highlight=False, soft_wrap=True)
-        sys.exit(130)
+        sys.exit(STOPPED)

@@ -68,7 +68,7 @@ def probe(
     scored = read_treebank(treebank, strict=strict)
     learnt = None if train is None else read_treebank(train, strict=strict)
     loaded = load(model)
-    with writing_run(output, "probe", overwrite=overwrite), progress_bars() as report_progress:
+    with progress_bars() as report_progress, writing_run(output, "probe", overwrite=overwrite):
         run = run_probe(
             loaded, scored, train=learnt, glove=glove, limit=limit, max_tokens=max_tokens, layers=chosen, seeds=seeds, epochs=epochs,
             seed=seed, engine=where, progress=report_progress,

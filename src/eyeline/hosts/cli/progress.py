@@ -16,7 +16,10 @@ from eyeline.hosts.cli.terminal import new_console
 
 @contextmanager
 def progress_bars() -> Iterator[ReportProgress]:
-    """Bars on standard error; gives the function that an analysis takes as `progress`."""
+    """Bars on standard error; gives the function that an analysis takes as `progress`.
+
+    Open it before the run folder: then a Ctrl-C that comes once the folder exists always waits for the end of a batch.
+    """
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[speed]}"))
     with rich.progress.Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=new_console(stderr=True)) as bars:
         tasks: dict[str, TaskID] = {}

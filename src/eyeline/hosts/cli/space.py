@@ -106,7 +106,7 @@ def space(
     check_free(output, "space", overwrite=overwrite)
     opened, loaded = read_corpus(corpus, kind=kind, column=column, split=split), load(model)
     check_red_pairs(loaded, opened, pairs, of=of, limit=limit, max_tokens=max_tokens, seed=seed)
-    with writing_run(output, "space", overwrite=overwrite), progress_bars() as report_progress:
+    with progress_bars() as report_progress, writing_run(output, "space", overwrite=overwrite):
         result = joint_space(
             loaded, opened, of=of, project=project, gauge=gauge, dims=dims, shared_scale=shared_scale,
             distance=distance, correlate=correlate, background=background,
@@ -186,7 +186,7 @@ def compare(
     opened, first = read_corpus(corpus, kind=kind, column=column, split=split), load(model)
     second = reinitialised(first, seed) if other is None else load(other)
     check_red_pairs([first, second], opened, pairs, limit=limit, max_tokens=max_tokens, seed=seed)
-    with writing_run(output, "compare", overwrite=overwrite), progress_bars() as report_progress:
+    with progress_bars() as report_progress, writing_run(output, "compare", overwrite=overwrite):
         result = run_compare(
             first, second, opened, layers=chosen, limit=limit, max_tokens=max_tokens, seed=seed, spaces=spaces, progress=report_progress
         )

@@ -43,7 +43,7 @@ def circuit(
     from eyeline.results.status import writing_run
 
     loaded = load(model)
-    with writing_run(output, "circuit", overwrite=overwrite), progress_bars() as report_progress:
+    with progress_bars() as report_progress, writing_run(output, "circuit", overwrite=overwrite):
         run = run_circuit(
             loaded, clean, corrupt, answer=answer, against=against, method=method, steps=steps, positions=positions,  # type: ignore[arg-type]
             progress=report_progress,

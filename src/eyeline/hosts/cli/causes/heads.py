@@ -74,7 +74,7 @@ def causes(
     where = chosen_engine(engine, workers, address, gpus_per_worker)
     opened = read_corpus(corpus, kind=kind, paragraphs=paragraphs, column=column, pair_column=pair_column, split=split)
     loaded, chosen = load(model), numbers(layers)
-    with resumable(output), writing_run(output, "analyse", overwrite=resume or overwrite), progress_bars() as report_progress:
+    with resumable(output), progress_bars() as report_progress, writing_run(output, "analyse", overwrite=resume or overwrite):
         run = run_causes(
             loaded, opened, by=by, pruning=pruning, limit=limit, max_tokens=max_tokens, layers=chosen, seed=seed, folder=output,  # type: ignore[arg-type]
             resume=resume, overwrite=overwrite, engine=where, progress=report_progress,
