@@ -11,6 +11,8 @@ WORKSPACE ?= eyeline-workspace
 OPTIONS ?=
 # Test processes, with one thread each. One more than two cores: a test in a browser often waits.
 WORKERS ?= 3
+# Tests start many processes: bytecode is kept, else each of them compiles every file again.
+unexport PYTHONDONTWRITEBYTECODE
 EXTRAS := gguf,notebook,plots,app,embed,corpora,datasets,remote,ray,docs,dev
 
 .PHONY: run sample comes-up test test-all test-clients test-families test-cluster test-lowest test-python test-adapters check format frontend docs bench results setup system clean attack gallery

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ import pytest
 from .conftest import ROOT, free_port
 from .live_views import IN_PYTHON, VALUES_READ, LiveViews
 
-pytest.importorskip("jupyterlab", reason="JupyterLab is not installed (make test-clients)")
+if find_spec("jupyterlab") is None:  # not imported here: that takes a second in every process of the tests
+    pytest.skip("JupyterLab is not installed (make test-clients)", allow_module_level=True)
 
 CELLS = (
     'from tests.browser import made_up, made_up_space\nhead = made_up.view("head", 12, layers=2, heads=4)\nhead',

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -11,7 +12,8 @@ import pytest
 from .conftest import free_port
 from .live_views import IN_PYTHON, VALUES_READ, LiveViews
 
-pytest.importorskip("marimo", reason="marimo is not installed (make test-clients)")
+if find_spec("marimo") is None:  # not imported here: that takes a second in every process of the tests
+    pytest.skip("marimo is not installed (make test-clients)", allow_module_level=True)
 
 #: Cells run when the notebook is opened; the theme is the system's.
 SETTINGS = '[tool.marimo.runtime]\nauto_instantiate = true\n[tool.marimo.display]\ntheme = "system"\n'

@@ -153,7 +153,14 @@ def test_cross_validated_pca_is_that_of_a_loop_over_texts():
     assert space.only.facts["top1_held_out"][0, 0] == pytest.approx(hits / total)
 
 
-@pytest.mark.parametrize(("project", "gauge", "shown"), [("umap", "none", True), ("pca", "lifted", True), ("umap", "searched", False)])
+@pytest.mark.parametrize(
+    ("project", "gauge", "shown"),
+    [
+        pytest.param("umap", "none", True, marks=pytest.mark.slow),
+        ("pca", "lifted", True),
+        pytest.param("umap", "searched", False, marks=pytest.mark.slow),
+    ],
+)
 def test_a_picture_without_a_place_for_unseen_text_shows_fidelity_only_where_attention_had_no_part_in_it(project, gauge, shown, tmp_path):
     texts = ["the cat sat on the mat . it purred , and sat .", "a dog ran home ."]
     space = el.space(tiny_model(), texts, project=project, gauge=gauge, layers=[0], heads=[0])
