@@ -10,6 +10,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import TypeVar
 
+from eyeline.hosts.app.turns import TURNS
+
 Value = TypeVar("Value")
 
 
@@ -32,21 +34,26 @@ class Cache:
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, compute: Callable[[], Value], size: Callable[[Value], int]) -> Value:
-        """The value of this key, computed where it is missing."""
+        """The value of this key, computed where it is missing. Pages of others are drawn meanwhile."""
         with self._lock:
+            if key in self._values:
+                return self._used(key)  # type: ignore[return-value]
             computing = self._computing.setdefault(key, threading.Lock())
         try:
-            with computing:
+            with TURNS.given_up(), computing:
                 with self._lock:
                     if key in self._values:
-                        self._values.move_to_end(key)
-                        return self._values[key][0]  # type: ignore[return-value]
+                        return self._used(key)  # type: ignore[return-value]
                 value = compute()
                 self._put(key, value, size(value))
                 return value
         finally:
             with self._lock:
                 self._computing.pop(key, None)
+
+    def _used(self, key: Hashable) -> object:
+        self._values.move_to_end(key)
+        return self._values[key][0]
 
     def holds(self, key: Hashable) -> bool:
         """Whether the value of this key is here, so that `get` does not compute it."""

@@ -18,6 +18,7 @@ from eyeline.capture.trace import Trace
 from eyeline.errors import ModelError
 from eyeline.hosts.app.cache import Cache
 from eyeline.hosts.app.settings import Settings, current
+from eyeline.hosts.app.turns import TURNS
 from eyeline.hosts.app.workspace import MODELS, Workspace, modified
 from eyeline.models.declared import Declared, declared
 from eyeline.models.embedded import EMBEDDED
@@ -126,8 +127,8 @@ def view_cache() -> Cache:
 
 @contextmanager
 def compute_slot() -> Iterator[None]:
-    """Wait until a core is free: no more forward passes run at once than there are cores."""
-    with _SLOTS:
+    """Wait until a core is free: no more forward passes run at once than there are cores. Pages of others are drawn meanwhile."""
+    with TURNS.given_up(), _SLOTS:
         yield
 
 

@@ -13,11 +13,17 @@ from eyeline.hosts.app.jobs.panel import keep_alive
 from eyeline.hosts.app.jobs.queue import job_queue
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.pages import PAGES
+from eyeline.hosts.app.turns import TURNS
 from eyeline.hosts.app.visitor import visitor
 
 
 def run() -> None:
-    """One run of the script."""
+    """One run of the script, when its turn has come."""
+    with TURNS.turn():
+        _draw()
+
+
+def _draw() -> None:
     st.set_page_config(page_title="eyeline", page_icon=icon(), layout="wide", initial_sidebar_state="collapsed")
     say = Say(language())
     listed = [
