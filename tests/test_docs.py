@@ -66,3 +66,37 @@ def test_links_lead_somewhere(page):
     targets = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text())
     missing = [target for target in targets if not (page.parent / target).exists()]
     assert not missing
+
+
+def test_links_to_a_heading_find_it():
+    pages = [*PAGES, *(page for page in OTHERS if page.suffix == ".md")]
+    missing = []
+    for page in pages:
+        for target, heading in re.findall(r"\]\((?!https?:)([^)#]*)#([^)]+)\)", page.read_text()):
+            linked = page.parent / target if target else page
+            if linked.suffix == ".md" and heading not in headings(linked):
+                missing.append(f"{page.relative_to(ROOT)}: {target}#{heading}")
+    assert not missing
+
+
+def headings(page: Path) -> set[str]:
+    """The headings of a page, as GitHub writes them in a link."""
+    prose = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in re.findall(r"^#+ (.*)$", prose, re.MULTILINE)}
+
+
+@pytest.mark.parametrize("language", ["ja", "ko"])
+def test_a_translated_readme_has_every_block_and_picture_of_the_readme(language):
+    readme, translated = (ROOT / name for name in ("README.md", f"README.{language}.md"))
+    assert code(translated, language) == code(readme)
+    assert pictures(translated) == pictures(readme)
+
+
+def code(page: Path, language: str = "") -> list[str]:
+    """Every block of code without its comments, and without the choice of the page's own language."""
+    blocks = re.findall(r"^```(?:sh|python|console)\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+    return [re.sub(rf' --language {language}\b|, "{language}"|\s+#.*', "", block) for block in blocks]
+
+
+def pictures(page: Path) -> list[str]:
+    return re.findall(r"!\[[^]]*\]\(([^)]+)\)", page.read_text())
