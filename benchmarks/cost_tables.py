@@ -236,6 +236,22 @@ def app(data: dict[str, Any]) -> str:
     return markdown_table(["", "", "bar"], rows)
 
 
+def two_apps(data: dict[str, Any]) -> str:
+    room, ratio = data["together"], data["ratio"]
+    against = ratio["against_twenty_before"]
+    rows = [
+        [f"{room['visitors']} visitors at once, {room['rounds']} times: served", f"{room['served']} of {room['of']}", "all"],
+        ["… first page, own text: median (slowest)", _waits(room), ""],
+        ["… 20 visitors in the same hour", _waits(data["few_together"]), ""],
+        [
+            "… against 20 visitors of one app before (0.55 s, 0.96 s)",
+            f"{against['first_page_s']:.2f}, {against['own_text_s']:.2f} times",
+            f"{ratio['bar']:g} times",
+        ],
+    ]
+    return markdown_table(["two apps behind nginx", "", "bar"], rows)
+
+
 def _waits(room: dict[str, Any]) -> str:
     first, own = room["first_page_s"], room["own_text_s"]
     return f"{first['median']:.1f} s ({first['slowest']:.1f} s), {own['median']:.1f} s ({own['slowest']:.1f} s)"
@@ -276,6 +292,7 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str], Path]] = {
     "space": ("cost/space.json", space, BENCHMARKS),
     "space_view": ("pages/space_view.json", space_view, BENCHMARKS),
     "app": ("pages/app.json", app, BENCHMARKS),
+    "two_apps": ("pages/two_apps.json", two_apps, BENCHMARKS),
     "causes": ("cost/causes.json", causes, BENCHMARKS),
     "switched_off": ("cost/switched_off.json", switched_off, BENCHMARKS),
     "comparison": ("pages/views.json", comparison, README),

@@ -35,7 +35,7 @@ class Result:
     command   what follows `python -m`; {data}: the folder of corpora, {out}: a folder for what is not kept
     inputs    files of the folder of corpora
     minutes   a rough guess, for two quiet cores
-    needs     "" (a processor), "gpu", "bertviz" (its environment, named by --bertviz and --libraries) or "browser"
+    needs     "" (a processor), "gpu", "bertviz" (its environment, named by --bertviz and --libraries), "browser" or "nginx"
     """
 
     name: str
@@ -60,6 +60,7 @@ EVERY = (
     Result("engines", "docs/how-to/scale.md", "benchmarks.cost.engines", 8),
     Result("switched_off", BENCHMARKS, "benchmarks.cost.switched_off -o benchmarks/cost/switched_off.json", 2, needs="browser"),
     Result("app", BENCHMARKS, "benchmarks.pages.app -o benchmarks/pages/app.json", 4, needs="browser"),
+    Result("two_apps", BENCHMARKS, "benchmarks.pages.app --apps 2 -o benchmarks/pages/two_apps.json", 2, needs="nginx"),
     Result("opening", BENCHMARKS, "benchmarks.pages.opening -o benchmarks/pages/opening.json", 2, needs="browser"),
     Result("gallery", BENCHMARKS, "benchmarks.pages.gallery -o benchmarks/pages/gallery.json", 2, needs="browser"),
     Result("space_view", BENCHMARKS, "benchmarks.pages.space_view -o benchmarks/pages/space_view.json", 3, needs="browser"),
@@ -90,6 +91,8 @@ def missing(result: Result, bertviz: str = "") -> str:
         return f"needs {', '.join(absent)} in {DATA} (EYELINE_DATA names another folder)"
     if result.needs in ("browser", "bertviz") and shutil.which("chromium") is None:
         return "needs Chromium"
+    if result.needs == "nginx" and shutil.which("nginx") is None:
+        return "needs nginx"
     if result.needs == "bertviz" and not bertviz:
         return "needs BertViz in an environment of its own: --bertviz and --libraries, see benchmarks/pages/views.py"
     if result.needs == "gpu" and not _has_gpu():

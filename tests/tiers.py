@@ -2,7 +2,8 @@
 `make test-cluster` choose.
 
 Tests marked `slow`, `families` and `cluster` are left out unless they are named: by --tier, by -m, or by their own address (file.py::test).
-A test that drives a browser and fails runs once more, since a busy machine can be late; the summary lists it as RERUN.
+A test that drives a browser, and a slow one (they start, stop and kill programs), runs once more where it fails, since a busy machine can
+be late; the summary lists it as RERUN.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if config.pluginmanager.hasplugin("rerunfailures"):
         for item in items:
-            if item.get_closest_marker("browser"):
+            if item.get_closest_marker("browser") or item.get_closest_marker("slow"):
                 item.add_marker(pytest.mark.flaky(reruns=1))
     items.sort(key=lambda item: not set(LONG) & set(item.nodeid.split("/")))  # the order within is kept
     if config.getoption("-m") or any("::" in argument for argument in config.args):
