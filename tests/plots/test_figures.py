@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import plotly.graph_objects as go
@@ -132,16 +133,29 @@ def test_a_dark_figure_has_no_colour_of_the_light_page(runs: list[Run], name: st
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_numbers_of_both_signs_are_blue_below_zero_and_orange_above_with_one_range(runs: list[Run], dark: bool) -> None:
-    for name in ("compare", "probe_weights"):
+    scale = [tuple(step) for step in (DARK if dark else LIGHT).signed]
+    for name in ("compare", "probe_weights", "causes", "patching"):
         drawing = figure(with_figure(runs, name), name, Style(dark=dark))
         signed = [trace for trace in drawing.data if isinstance(trace, go.Heatmap) and trace.zmin < 0]
-        assert signed
+        assert signed, name
         for trace in signed:
             assert trace.zmin == -trace.zmax
-            below, zero, above = ([int(trace.colorscale[i][1][j : j + 2], 16) for j in (1, 3, 5)] for i in (0, 1, 2))
-            assert below[2] > below[0]
-            assert above[0] > above[2]
-            assert zero == [int((DARK if dark else LIGHT).ground[j : j + 2], 16) for j in (1, 3, 5)]
+            assert [tuple(step) for step in trace.colorscale] == scale
+
+
+def test_the_two_sides_mean_the_same_on_light_and_on_dark() -> None:
+    for theme in (LIGHT, DARK):
+        below, zero, above = ([int(colour[i : i + 2], 16) for i in (1, 3, 5)] for _, colour in theme.signed)
+        assert below[2] - below[0] > 100, "negative is blue"
+        assert above[0] - above[2] > 100, "positive is orange"
+        assert zero == [int(theme.ground[i : i + 2], 16) for i in (1, 3, 5)]
+
+
+def test_no_figure_names_a_scale_of_another_library_for_numbers_of_both_signs() -> None:
+    named = re.compile(r"""colorscale["']?\s*[:=]\s*["'](\w+)["']""")
+    folder = Path(el.__file__).parent
+    scales = {name for path in folder.rglob("*.py") for name in named.findall(path.read_text(encoding="utf-8"))}
+    assert scales <= {"Viridis"}
 
 
 @pytest.mark.parametrize("name", [name for name, record in FIGURES.items() if record.clickable == "cells"])

@@ -130,6 +130,8 @@ describe("colours", () => {
     expect(signedColour(-1, false)).toEqual(parse("#2563eb"));
     expect(signedColour(2, false)).toEqual(parse("#ea580c"));
     expect(signedColour(0, true)).toEqual(parse("#0f1115"));
+    expect(signedColour(-1, true)).toEqual(parse("#6b9bff"));
+    expect(signedColour(2, true)).toEqual(parse("#fb8a4c"));
   });
 
   it("packs a colour as ImageData holds it", () => {

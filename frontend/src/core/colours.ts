@@ -119,10 +119,10 @@ const BLUES_ON_BLACK = ["#0f1115", "#14264d", "#1d3f8f", "#2f66d8", "#6f9df3", "
 /** Attention from 0 to 1 on a heatmap: light to dark on white, dark to light on black. */
 export const attentionColour = (t: number, dark: boolean): Rgb => along(dark ? BLUES_ON_BLACK : BLUES_ON_WHITE, t);
 
-/** The two sides of signed numbers, everywhere. */
-export const SIGNED_COLOURS = { negative: "#2563eb", positive: "#ea580c" } as const;
-const NEGATIVE = parse(SIGNED_COLOURS.negative);
-const POSITIVE = parse(SIGNED_COLOURS.positive);
+/** The two sides of signed numbers, everywhere (plots/palette.py: SIGNED). */
+const SIGNED_ON_WHITE = { negative: "#2563eb", positive: "#ea580c" };
+const SIGNED_ON_BLACK = { negative: "#6b9bff", positive: "#fb8a4c" };
+export const signedColours = (dark: boolean): typeof SIGNED_ON_WHITE => (dark ? SIGNED_ON_BLACK : SIGNED_ON_WHITE);
 
 /**
  * Signed values in [−1, 1]: blue negative, background zero, orange positive.
@@ -131,7 +131,8 @@ const POSITIVE = parse(SIGNED_COLOURS.positive);
 export function signedColour(value: number, dark: boolean): Rgb {
   const ground = parse(dark ? "#0f1115" : "#ffffff");
   const t = Math.min(1, Math.abs(value)) ** 0.65;
-  return mix(ground, value < 0 ? NEGATIVE : POSITIVE, t);
+  const { negative, positive } = signedColours(dark);
+  return mix(ground, parse(value < 0 ? negative : positive), t);
 }
 
 /** A colour as one little-endian RGBA word, as ImageData holds it. */

@@ -1,6 +1,6 @@
 // One head, small: a heatmap or a bundle of lines.
 
-import { mix, parse, pixel, SIGNED_COLOURS, signedTable } from "../core/colours";
+import { mix, parse, pixel, signedColours, signedTable } from "../core/colours";
 import type { Theme } from "../core/theme";
 import { shades, shrink, signedShades } from "./heatmap";
 import { lineSet } from "./lines";
@@ -49,6 +49,7 @@ export function thumbnailItem(thumb: Thumbnail, how: ThumbnailLook, x: number, y
     threshold: Math.max(how.threshold, how.rescale ? 0.04 * thumb.max : 0.02),
     rescale: how.rescale,
   });
+  const { positive, negative } = signedColours(how.theme.dark);
   const ys = (n: number) => Float32Array.from({ length: n }, (_, i) => y + ((i + 0.5) * h) / n);
   return {
     type: "lines",
@@ -58,7 +59,7 @@ export function thumbnailItem(thumb: Thumbnail, how: ThumbnailLook, x: number, y
     y1: ys(thumb.rows),
     y2: ys(thumb.cols),
     spread: 0,
-    colours: how.signed ? [SIGNED_COLOURS.positive, SIGNED_COLOURS.negative] : [how.colour],
+    colours: how.signed ? [positive, negative] : [how.colour],
     maps: 1,
     widest: 1.5,
     curved: false,

@@ -15,6 +15,9 @@ HEAD_COLOURS = (
 )
 VIRIDIS = ("#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725")
 DARK_GROUND = "#0f1115"
+#: Numbers of both signs: blue negative, the ground at zero, orange positive. One scale in every figure, picture and live view.
+SIGNED = ("#2563eb", "#ffffff", "#ea580c")
+SIGNED_DARK = ("#6b9bff", DARK_GROUND, "#fb8a4c")
 #: What red, green and blue add to the relative luminance (WCAG).
 LIGHT = (0.2126, 0.7152, 0.0722)
 
@@ -61,15 +64,16 @@ def lifted(colour: str) -> str:
 
 def mixed(first: str, second: str, share: float) -> str:
     """A colour between two others: share 0 is the first, 1 the second."""
-    both = [_rgb(colour) for colour in (first, second)]
+    both = [rgb(colour) for colour in (first, second)]
     return "#" + "".join(f"{int(part + 0.5):02x}" for part in (both[0] + (both[1] - both[0]) * share).tolist())
 
 
-def _rgb(colour: str) -> np.ndarray:
+def rgb(colour: str) -> np.ndarray:
+    """Red, green and blue, from 0 to 255."""
     return np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)])
 
 
 def _linear(colour: str) -> np.ndarray:
     """The light of each channel, from 0 to 1."""
-    rgb = _rgb(colour) / 255
-    return np.asarray(np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4))
+    parts = rgb(colour) / 255
+    return np.asarray(np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4))

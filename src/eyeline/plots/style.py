@@ -7,7 +7,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from eyeline.plots.palette import HEAD_COLOURS, head_colour
+from eyeline.plots.palette import HEAD_COLOURS, SIGNED, SIGNED_DARK, head_colour
 from eyeline.results.facts import AnalyseOptions
 from eyeline.results.run import AMOUNTS, Run
 from eyeline.text.printable import printable
@@ -51,13 +51,13 @@ class Theme:
 LIGHT = Theme(
     ink=INK, ground=GROUND, hairline=HAIRLINE, quiet=QUIET, outline=GROUND, gold=GOLD, button=GROUND, button_ink=INK,
     sequential=((0.0, "#f7fbff"), (0.25, "#c6dbef"), (0.5, "#6baed6"), (0.75, "#2171b5"), (1.0, "#08306b")),
-    signed=((0.0, "#1d4ed8"), (0.5, "#ffffff"), (1.0, "#ea580c")),
+    signed=tuple(zip((0.0, 0.5, 1.0), SIGNED, strict=True)),
 )  # fmt: skip
 DARK = Theme(
     ink="#e6e8ec", ground="#0f1115", hairline="#2a2f37", quiet="#9aa3b0", outline="#9aa3b0", gold="#ff5a5a", button="#9aa3b0",
     button_ink="#0f1115",
     sequential=((0.0, "#141922"), (0.35, "#1e3a75"), (0.7, "#4f86ff"), (1.0, "#dbe7ff")),
-    signed=((0.0, "#6b9bff"), (0.5, "#0f1115"), (1.0, "#fb8b4b")),
+    signed=tuple(zip((0.0, 0.5, 1.0), SIGNED_DARK, strict=True)),
 )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import eyeline as el
 from eyeline.analyses.probes.parse import arc_attention, arc_weights
 from eyeline.errors import ModelError, StorageError, TextError, TraceError
 from eyeline.heads import HeadRef
+from eyeline.plots.style import DARK, LIGHT, Style
 from eyeline.results.probes.trained import FILE, TrainedProbes
 from tests.analyses.probes.test_run import TEST, TRAIN
 from tests.laws.statistics import new_tiny_model, tiny_model
@@ -136,6 +137,14 @@ def test_the_heads_behind_a_pair_stand_under_the_arcs_and_a_menu_has_every_word(
     assert {label.split(" → ")[1] for label in labels} == {"the", "cat", "sat", "."}
     first = next(button for button in figure.layout.updatemenus[0].buttons if button.label.endswith("→ the"))
     assert np.nansum(np.array(first.args[0]["z"], float)) == pytest.approx(parse.scores[0, parse.governors[0] + 1], abs=0.01)
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+def test_what_heads_add_has_the_colours_of_all_numbers_of_both_signs(run, theme):
+    parse = el.probes.open_probe(run, model=tiny_model()).parse("the cat sat .")
+    axis = el.probes.draw_parse_heads(parse, style=Style(dark=theme is DARK)).layout.coloraxis
+    assert [tuple(step) for step in axis.colorscale] == list(theme.signed)
+    assert axis.cmin == -axis.cmax
 
 
 @pytest.mark.parametrize("word", [None, 1.5, True, ["cat"]])

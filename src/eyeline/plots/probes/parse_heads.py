@@ -74,7 +74,7 @@ def draw_parse_heads(parse: Parse, pair: tuple[str | int, str | int] | None = No
     figure.update_layout(
         paper_bgcolor=theme.ground, plot_bgcolor=theme.ground, font={"family": SANS, "size": 12, "color": theme.ink}, showlegend=False,
         height=whole + 72, margin={"l": 56, "r": 24, "t": 16, "b": 56}, hovermode="closest",
-        coloraxis={"colorscale": "RdBu_r", "cmin": -reach, "cmax": reach, "colorbar": bar},
+        coloraxis={"colorscale": theme.signed, "cmin": -reach, "cmax": reach, "colorbar": bar},
         updatemenus=[{"buttons": buttons, "x": 0, "xanchor": "left", "y": top, "yanchor": "top", "direction": "down", "active": 0}],
     )  # fmt: skip
     figure.add_annotation(

@@ -10,15 +10,23 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
-from eyeline.plots.palette import head_colour
+from eyeline.plots.palette import SIGNED, SIGNED_DARK, head_colour, rgb
 from eyeline.text.printable import printable
 from eyeline.views.pictures.png import png_bytes
 
 #: The two sides of signed numbers.
-NEGATIVE, POSITIVE = "#2563eb", "#ea580c"
+NEGATIVE, _, POSITIVE = SIGNED
 INK, QUIET, GROUND = "#1a1d23", "#5b6472", "#ffffff"
 ACCENT, MARK = "#2563eb", "#fde68a"
-DARK = {INK: "#e6e8ec", QUIET: "#9aa3b2", GROUND: "#0f1115", ACCENT: "#6b9bff", MARK: "#6b4e00", "#ea580c": "#fb8a4c", "#d9dde3": "#2a2f37"}
+DARK = {
+    INK: "#e6e8ec",
+    QUIET: "#9aa3b2",
+    GROUND: "#0f1115",
+    ACCENT: SIGNED_DARK[0],
+    MARK: "#6b4e00",
+    POSITIVE: SIGNED_DARK[2],
+    "#d9dde3": "#2a2f37",
+}
 #: More heads than any layer has.
 MOST_HEADS = 256
 ROW, SIZE, CHAR, BAR = 17, 12, 7.3, 200
@@ -60,9 +68,8 @@ def png_signed(parts: np.ndarray, *, dark: bool = False) -> bytes:
     """From −1 to 1: blue, the ground, orange. Small numbers rise fast (colours.ts: signedColour)."""
     parts = np.clip(parts, -1, 1)
     steps = np.clip(np.rint((np.sign(parts) * np.abs(parts) ** 0.65 + 1) / 2 * 254), 0, 254).astype(np.uint8)  # [row, column]
-    ground = np.array((15, 17, 21) if dark else (255, 255, 255))
-    sides = [np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)]) for colour in (NEGATIVE, POSITIVE)]
-    ramp = np.concatenate([np.linspace(sides[0], ground, 128), np.linspace(ground, sides[1], 128)[1:]])
+    below, ground, above = (rgb(colour) for colour in (SIGNED_DARK if dark else SIGNED))
+    ramp = np.concatenate([np.linspace(below, ground, 128), np.linspace(ground, above, 128)[1:]])
     return png_bytes(steps, ramp.round().astype(np.uint8))
 
 

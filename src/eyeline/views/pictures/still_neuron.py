@@ -11,10 +11,11 @@ import numpy as np
 
 from eyeline.heads import HeadRef
 from eyeline.measures.outputs import head_outputs
+from eyeline.plots.palette import SIGNED, SIGNED_DARK, rgb
 from eyeline.text.printable import printable
 from eyeline.views.data import ViewData
 from eyeline.views.encode import LOWEST
-from eyeline.views.pictures.drawing import QUIET, ROW, TOP, svg, width
+from eyeline.views.pictures.drawing import NEGATIVE, QUIET, ROW, TOP, svg, width
 from eyeline.views.pictures.png import png_bytes
 from eyeline.views.pictures.shown import drawn_quantity, quantity_title, shown
 from eyeline.words import Words
@@ -23,7 +24,6 @@ from eyeline.words import Words
 MOST_KEYS, STRIP, NUMBER, BAR, GAP = 48, 150, 76, 60, 14
 #: Pixels from the headings of the columns to the first key: the query and the heading of the keys are between them.
 FIRST_KEY = 54
-NEGATIVE, POSITIVE = (37, 99, 235), (234, 88, 12)
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ def drawn(step: QueryDetail, title: str, why_no_values: str, scale: float, capti
         weight = float(step.weights[row])
         written = words("view.masked") if masked else "–" if np.isnan(weight) else f"{weight:.3f}".replace("-", "−")
         cells.append(quiet(xs["weight"] + (46 if masked else 40), y + 12, written, end=True))
-        long, fill = BAR * abs(np.nan_to_num(weight)) / longest, QUIET if not weight < 0 else f"rgb{NEGATIVE}"
+        long, fill = BAR * abs(np.nan_to_num(weight)) / longest, QUIET if not weight < 0 else NEGATIVE
         cells.append(f'<rect x="{xs["weight"] + 46:.0f}" y="{y + 2:.0f}" width="{long:.1f}" height="10" fill="{fill}"/>')
         if step.contributions is not None:
             cells.append(strip(step.contributions[row], most["value"], xs["value"], y, dark=dark))
@@ -186,9 +186,9 @@ def signed(values: np.ndarray, *, dark: bool) -> np.ndarray:
     >>> signed(np.array([-1.0, 0.0, 1.0]), dark=False).tolist()
     [[37, 99, 235], [255, 255, 255], [234, 88, 12]]
     """
-    ground = np.array((15, 17, 21) if dark else (255, 255, 255), dtype=float)
+    below, ground, above = (rgb(colour) for colour in (SIGNED_DARK if dark else SIGNED))
     share = np.minimum(1, np.abs(values))[..., None] ** 0.65
-    ends = np.where((values < 0)[..., None], NEGATIVE, POSITIVE)
+    ends = np.where((values < 0)[..., None], below, above)
     return np.asarray(np.rint(ground + (ends - ground) * share).astype(np.uint8))
 
 
