@@ -21,6 +21,8 @@ from eyeline.text.tokenized import TokenizedText
 #: Random tokens are drawn from these ids: no special ones.
 IDS = range(1000, 40000)
 TEXTS, LENGTH, DRAWS, TOP = 3, 25, 30, 5
+#: Layers whose heads are also ablated one by one: some of them write nearly the same for every text.
+FIRST_LAYERS = 3
 HEADER = ["ablated by", "the strongest", "others, mean", "ratio", "others, median", "ratio"]
 SCORES = ("previous", "duplicate", "induction", "copying")
 Head = tuple[int, int]
@@ -63,7 +65,12 @@ def section(model: el.Model) -> str:
 What the loss on the second half of such a sequence does without the {TOP} strongest induction heads, and without {TOP} others, drawn
 {DRAWS} times. {TEXTS} sequences of {LENGTH} random tokens, read twice; with all heads the loss is {whole:.2f} nats:
 
-{markdown_table(HEADER, [_row(model, ids, order[:TOP], drawn, by, whole) for by in ("mean", "zero")])}"""
+{markdown_table(HEADER, [_row(model, ids, order[:TOP], drawn, by, whole) for by in ("mean", "zero")])}
+
+The mean of the others depends on the draws, because a few heads of the first layers cost much alone. Of layers
+0 to {FIRST_LAYERS - 1}, these heads cost most by zero:
+
+{markdown_table(["head", "zero", "its mean over the text"], _alone(model, ids, order, whole))}"""
 
 
 def _row(
@@ -74,6 +81,15 @@ def _row(
     mean, median = statistics.mean(others), statistics.median(others)
     ratios = [f"{rise / mean:.1f}", f"{rise / median:.1f}"]
     return ["their mean over the text" if by == "mean" else by, f"{rise:+.2f}", f"{mean:+.2f}", ratios[0], f"{median:+.2f}", ratios[1]]
+
+
+def _alone(model: el.Model, ids: torch.Tensor, heads: list[Head], whole: float) -> list[list[str]]:
+    """The rise of the loss without one head of the first layers, both ways, for those that cost most by zero."""
+    by_zero = {head: repeated_loss(model, ids, [head], "zero") - whole for head in heads if head[0] < FIRST_LAYERS}
+    most = sorted(by_zero, key=lambda head: -by_zero[head])[:TOP]
+    return [
+        [f"L{head[0]}·H{head[1]}", f"{by_zero[head]:+.2f}", f"{repeated_loss(model, ids, [head], 'mean') - whole:+.2f}"] for head in most
+    ]
 
 
 def main() -> None:

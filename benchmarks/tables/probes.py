@@ -24,6 +24,8 @@ DATA = Path(os.environ.get("EYELINE_DATA", Path(__file__).parents[3] / "shared" 
 
 #: What the paper's probes were trained on: sections 2 to 21 of the Penn Treebank.
 PAPER_SENTENCES = 39_832
+#: Sentences of en_ewt-dev.
+ALL_OF_DEV = 2_001
 #: Epochs of the learning curve that the page shows, after the first.
 LATER = (2, 5, 10, 20, 40)
 
@@ -71,7 +73,7 @@ def measure(arguments: argparse.Namespace) -> el.Run:
 
 def section(run: el.Run) -> str:
     facts, table, learning = run.facts, run.table("probes"), run.table("probes_learning")
-    model, options, seconds = facts.model, facts.options_as(ProbeOptions), facts.seconds
+    model, options = facts.model, facts.options_as(ProbeOptions)
     rows = [
         [
             str(row["probe"]),
@@ -93,14 +95,15 @@ def section(run: el.Run) -> str:
     ]
     n_held_out = facts.train.counts["sentences"] - int(first.where(epoch=1.0)["sentences"][0])
     stacks = ", ".join(f"{layers} x {heads}" for layers, heads, _ in model.stacks.values())
+    seeds = "one seed" if options.seeds == 1 else f"mean of {options.seeds} seeds"
     parts = [
         "## What all heads know of grammar together",
-        f"`python -m benchmarks.tables.probes --model {model.name} --limit {options.limit} --seeds {options.seeds}`"
-        + (f" (with `--test {facts.counts['given']}`)" if facts.counts["given"] < 2001 else ""),
+        f"`python -m benchmarks.tables.probes --model {model.name} --limit {options.limit} --seeds {options.seeds}"
+        + (f" --test {facts.counts['given']}`" if facts.counts["given"] < ALL_OF_DEV else "`"),
         f"{model.name} ({stacks} heads), trained on {facts.train.counts['sentences']:,} sentences of {facts.train.name} and"
         f" scored on {facts.counts['sentences']:,} of {facts.corpus.name}"
         f" ({int(table['n'][0]):,} words without punctuation), until the loss on"
-        f" {n_held_out:,} held-out training sentences no longer falls, mean of {options.seeds} seeds; GloVe knows"
+        f" {n_held_out:,} held-out training sentences no longer falls, {seeds}; GloVe knows"
         f" {100 * facts.words.covered:.1f} % of the words. Share of words whose governor is found, in per cent ([how](how-to/probes.md)).",
         markdown_table(["probe", "paper", "ours", "95 % interval", "sd over seeds", "with punctuation", "epochs"], rows),
         f"The paper's column is BERT-base on the Penn Treebank in Stanford Dependencies, trained on its {PAPER_SENTENCES:,} sentences:"
@@ -112,8 +115,7 @@ def section(run: el.Run) -> str:
         " at the"
         " weights that were kept, a dash where training had ended:",
         markdown_table(["epoch", *(f"{epoch:.2g}" for epoch in epochs), "kept"], lines),
-        f"Recording took {seconds['recording']:,.0f} s, training and scoring everything {seconds['training']:,.0f} s, on two cores"
-        " that other work shared; `python -m benchmarks.cost.probe` measures training alone.",
+        "`python -m benchmarks.cost.probe` measures how long training takes.",
     ]
     return "\n\n".join(parts)
 

@@ -247,8 +247,8 @@ def section(kept: dict[str, Any], beside: dict[str, Any] | None = None) -> str:
         parts.append(" ".join(["UMAP and t-SNE take one head at a time.", *map(slow_sample, measured)]))
     parts += next((slow_part(item) for item in measured if "freed.few" in item["rows"]), [])
     parts.append(
-        "Time is on two cores that other work shared, from the vectors to the picture. Processor seconds, those of all threads, say more:"
-        " on two free cores half of them is the least it can take."
+        "Time is from the vectors to the picture, by the clock: it is longer where other programs run too. Processor seconds, those of"
+        " all threads, depend less on that; on two cores that do nothing else it takes at least half of them."
     )
     return "\n\n".join(parts)
 
