@@ -13,6 +13,8 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+from benchmarks.output import made_with
+
 from eyeline.version import __version__
 from tests.attack.app import attack_app
 from tests.attack.damage import attack_files
@@ -68,9 +70,11 @@ def table(families: list[Family]) -> str:
 
 
 def duration(seconds: float) -> str:
-    """How long all attacks took, and where."""
+    """How long all attacks took, where, and on which code."""
+    origin = made_with()
     return (
-        f"The last run took {seconds / 60:.0f} minutes on {os.cpu_count()} cores, with eyeline {__version__}, {time.strftime('%Y-%m-%d')}."
+        f"The last run took {seconds / 60:.0f} minutes on {os.cpu_count()} cores, with eyeline {__version__}"
+        f" (commit {origin['commit']}), {origin['date']}."
     )
 
 
