@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import eyeline as el
+from eyeline.analyses.coreference import windows as windows_module
 from eyeline.analyses.coreference.antecedents import RULES, Question, questions
-from eyeline.analyses.coreference.windows import Windows
+from eyeline.analyses.coreference.windows import Window, Windows
 from eyeline.errors import TextError
 from eyeline.text.coreference.mention import MarkedDocument, Mention
+from eyeline.text.encode import encode
+from eyeline.text.tokenized import TokenizedText
 from tests.capture.families import tiny_tokenizer
 from tests.reference import coreference as slow
 from tests.text.coreference.marked import documents
@@ -137,3 +145,49 @@ def test_a_sentence_with_a_word_that_the_tokeniser_drops_is_left_out_and_counted
     assert cutter.counts["unreadable_sentences"] == 1
     with pytest.raises(TextError, match="odd: a sentence cannot be read"):
         Windows(minilm.tokenizer, 128, strict=True).of(odd)
+
+
+def read_alone(tokenizer: Any, lists: Sequence[Sequence[str]], spaces: Sequence[Sequence[bool] | None]) -> list[TokenizedText | TextError]:
+    """Each list of words by itself."""
+    read: list[TokenizedText | TextError] = []
+    for words, follow in zip(lists, spaces, strict=True):
+        try:
+            read.append(encode(tokenizer, words=words, spaces=follow))
+        except TextError as error:
+            read.append(error)
+    return read
+
+
+def cut_alone(given: Sequence[MarkedDocument], longest: int, first: bool) -> tuple[list[Window], Counter[str]]:
+    """The windows and counts of documents that are read one after the other, sentence by sentence."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(windows_module, "encode_word_lists", read_alone)
+        cutter = Windows(tiny_tokenizer(), longest, first)
+        return [window for number, document in enumerate(given) for window in cutter.of(document, number)], cutter.counts
+
+
+@settings(max_examples=15, deadline=None)
+@given(given=st.lists(documents() | st.just(DOCUMENT), max_size=3), longest=st.integers(4, 24), first=st.booleans())
+def test_documents_that_are_read_together_are_cut_as_each_alone(given: list[MarkedDocument], longest: int, first: bool) -> None:
+    together = Windows(tiny_tokenizer(), longest, first)
+    assert (together.of_all(given), together.counts) == cut_alone(given, longest, first)
+
+
+def test_sentences_and_windows_of_many_documents_are_each_tokenised_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+
+    def counted(tokenizer: Any, lists: Sequence[Sequence[str]], spaces: Any) -> list[TokenizedText | TextError]:
+        calls.append(len(lists))
+        return read_alone(tokenizer, lists, spaces)
+
+    monkeypatch.setattr(windows_module, "encode_word_lists", counted)
+    cut = Windows(tiny_tokenizer(), 16).of_all([DOCUMENT] * 3)
+    assert calls == [12, 6]
+    assert [window.document for window in cut] == [0, 0, 1, 1, 2, 2]
+
+
+def test_a_window_of_one_sentence_is_not_tokenised_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+    monkeypatch.setattr(windows_module, "encode_word_lists", lambda *given: calls.append(len(given[1])) or read_alone(*given))
+    assert len(Windows(tiny_tokenizer(), 9).of(DOCUMENT)) == 4
+    assert calls == [4, 0]

@@ -152,7 +152,7 @@ def _windows(
             Advice(f"Give max_tokens={LEAST_TOKENS} or more.", f"Give --max-tokens {LEAST_TOKENS} or more."),
         )
     cutter = Windows(model.tokenizer, longest, first, strict)
-    return [window for number in chosen for window in cutter.of(corpus[number], number)], cutter.counts
+    return cutter.of_all([corpus[number] for number in chosen], chosen), cutter.counts
 
 
 def _count_questions(counts: Counter[str], corpus: MarkedCorpus, chosen: Sequence[int], scored: Questions) -> None:
