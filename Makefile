@@ -41,8 +41,6 @@ test: $(READY) $(NODE_READY) system
 
 # With the slow ones: load, UMAP and t-SNE, large pages, JupyterLab and marimo, killed processes, twenty families of models, every language
 # and kind of what `make test` tries once.
-# Slow tests fill a core each: no more processes than cores.
-test-all: WORKERS := 2
 test-all: $(READY) $(NODE_READY) $(CLIENTS_READY) system
 	cd frontend && npm test
 	$(PYTEST) --tier all
