@@ -76,7 +76,7 @@ class Frame {
   ) {
     this.labels = labelsWith(options.labels);
     this.state = settle(view.spec, { ...view.spec.state, ...view.state });
-    this.reader = new Reader(view.spec, new Arrays(view.arrays));
+    this.reader = new Reader(view.spec, new Arrays(view.arrays, view.later));
     this.redraw = new Redraw((current) => this.draw(current));
     this.build();
     const ready = new Promise<void>((resolve) => (this.markReady = resolve));
@@ -218,7 +218,6 @@ class Frame {
   }
 
   private async draw(current: () => boolean): Promise<void> {
-    if (this.isHidden()) return;
     try {
       this.show(shownKind(this.view.kind, this.state));
       this.box.dataset.theme = themeOf(this.state.theme).dark ? "dark" : "light";
@@ -226,6 +225,7 @@ class Frame {
       this.corner.sync(this.state);
       this.answer?.sync(this.state);
       this.titles();
+      if (this.isHidden()) return; // after the controls: one layout for all of them
       await this.instance.draw(current);
       if (!current()) return;
       this.titles();

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -213,8 +214,9 @@ def test_wrong_calls_are_value_errors_that_say_why(call: Any, message: str, atte
 
 def test_the_page_has_the_data_once(attention: Any) -> None:
     page = head_view(attention, TOKENS, html_action="return").data
-    data = json.loads(page.split('id="eyeline-view">')[1].split("</script>")[0])
-    assert len(data["arrays"]) == 7
+    parts = re.findall(r'<script type="application/json" id="[a-z-]+">(.*?)</script>', page, re.DOTALL)
+    first, others = map(json.loads, parts)
+    assert len(first["arrays"]) + len(others) == 7
 
 
 def test_an_empty_list_of_layers_or_heads_means_all_of_them(attention: Any, shown: list[View]) -> None:

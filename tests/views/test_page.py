@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -18,8 +19,9 @@ from hypothesis import strategies as st
 from eyeline.capture.trace import Trace
 from eyeline.errors import StorageError
 from eyeline.storage import files
-from eyeline.views import View, head_view
+from eyeline.views import View, head_view, model_view
 from eyeline.views.page import inert
+from eyeline.words import LANGUAGES, Words
 from tests.views.front_end import use_small_front_end
 
 ODD = [
@@ -112,6 +114,31 @@ def test_the_policy_stands_before_every_script() -> None:
 
 def test_a_reader_without_scripts_is_told_why_nothing_shows() -> None:
     assert "JavaScript" in view(["a"]).html().split("<noscript>")[1].split("</noscript>")[0]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_tab_and_the_line_for_readers_without_scripts_are_in_the_language_of_the_page(language: str) -> None:
+    page = replace(view(["a"], model="{tiny}"), language=language).html()
+    words = Words(language)
+    assert f"<title>{words('page.title.head', model='{tiny}')}</title>" in page
+    assert f"<noscript>{words('page.no_script')}</noscript>" in page
+    assert ("head view" in page) is (language == "en")
+
+
+def test_the_arrays_of_the_first_drawing_stand_before_the_code_and_the_others_behind_it() -> None:
+    trace = Trace.from_arrays(np.full((3, 1, 2, 2), 0.5), ["a", "b"])
+    shown, _, others = Elements(head_view(trace, layer=1).html()).scripts()
+    assert list(json.loads(shown)["arrays"]) == ["encoder.1.weights"]
+    assert list(json.loads(others)) == ["encoder.0.weights", "encoder.2.weights"]
+    combined, _, others = Elements(head_view(trace, layer=1, combine="mean", combine_layers=[0]).html()).scripts()
+    assert list(json.loads(combined)["arrays"]) == ["encoder.0.weights", "encoder.1.weights"]
+    assert list(json.loads(others)) == ["encoder.2.weights"]
+
+
+def test_the_arrays_of_a_view_that_shows_all_layers_all_stand_before_the_code() -> None:
+    every, code = Elements(model_view(Trace.from_arrays(np.full((3, 1, 2, 2), 0.5), ["a", "b"])).html()).scripts()
+    assert len(json.loads(every)["arrays"]) == 3
+    assert "mount" in code
 
 
 def test_the_theme_asked_for_colours_the_page_before_anything_is_drawn() -> None:

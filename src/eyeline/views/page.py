@@ -6,7 +6,7 @@ import base64
 import html
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from eyeline.storage.names import as_path
 from eyeline.text.printable import printable
 from eyeline.views import code
 from eyeline.views.data import ViewData
+from eyeline.views.encode import Encoded
 from eyeline.views.pictures.paint import painted
 from eyeline.views.pictures.still import SAVED, still
 from eyeline.words import LANGUAGES, Words
@@ -34,7 +35,6 @@ STYLE = """
 :root[data-theme=dark] { color-scheme: dark; --ground: #0f1115; --ink: #e6e8ec }
 body { margin: 0; padding: 16px; background: var(--ground); color: var(--ink); font: 14px system-ui, sans-serif }
 """
-NO_SCRIPT = "This page draws attention with JavaScript, which is switched off here. It loads nothing from the network."
 
 
 def page(view: ViewData) -> str:
@@ -63,30 +63,66 @@ def save(view: ViewData, path: str | Path, language: str | None = None) -> None:
 
 
 def chunks(view: ViewData, language: str) -> Iterator[bytes]:
-    """The page in pieces, one array at a time, so that large arrays are not copied. The page's code has the English labels already."""
-    title = html.escape(printable(f"{view.spec['model']} · {view.kind} view · eyeline"))
+    """The page in pieces, one array at a time, so that large arrays are not copied. The page's code has the English labels already.
+
+    The code stands behind the arrays that the first drawing needs and before the others: it runs as soon as the browser has read it.
+    """
+    words = Words(language)
+    title = html.escape(printable(words(f"page.title.{view.kind}", model=view.spec["model"])))
+    no_script = html.escape(words("page.no_script"))
     theme = html.escape(str(view.spec["state"].get("theme", "system")))
     yield (
         f'<!doctype html>\n<html lang="{language}" data-theme="{theme}">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<meta name="referrer" content="no-referrer">\n'
-        f'<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<noscript>{NO_SCRIPT}</noscript>\n<main id="view"></main>\n'
+        f'<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<noscript>{no_script}</noscript>\n<main id="view"></main>\n'
         f'<script type="application/json" id="eyeline-view">'
     ).encode()
-    yield from data_chunks(view, language)
-    yield f'</script>\n<script type="module">\n{code.code_of(view.kind, "page")}</script>\n</body>\n</html>\n'.encode()
+    first = first_arrays(view)
+    yield from data_chunks(view, language, first)
+    yield f"</script>\n<script>\n{code.code_of(view.kind, 'page')}</script>\n".encode()
+    if len(first) < len(view.arrays):
+        yield b'<script type="application/json" id="eyeline-arrays">'
+        yield from array_chunks({name: array for name, array in view.arrays.items() if name not in first})
+        yield b"</script>\n"
+    yield b"</body>\n</html>\n"
 
 
-def data_chunks(view: ViewData, language: str) -> Iterator[bytes]:
-    """The view as JSON that is safe inside a script, in pieces; with the labels of the page, where its language is not English."""
+def first_arrays(view: ViewData) -> set[str]:
+    """Names of the arrays that the first drawing needs: the browser draws it before it has read the others."""
+    if view.kind not in ("head", "neuron"):
+        return set(view.arrays)
+    state = view.spec["state"]
+    layers = [layer for stack in view.spec["stacks"] for layer in stack["layers"]]
+    now = view.spec["stacks"][state["stack"]]["layers"]
+    shown = [now[index] for index in {state["layer"], *state.get("combine_layers", ())}]
+    return set(view.arrays) - set(names_in(layers)) | set(names_in(shown))
+
+
+def names_in(records: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Every text in the records of layers: the names of their arrays are among them."""
+    for record in records:
+        for value in record.values():
+            yield from (each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str))
+
+
+def data_chunks(view: ViewData, language: str, names: Container[str] | None = None) -> Iterator[bytes]:
+    """The view as JSON, in pieces, with all its arrays or those of these names; and the labels of a page that is not in English."""
     labels = "" if language == "en" else f'"labels":{inert(Words(language).part("view"))},'
-    yield f'{{"kind":{inert(view.kind)},{labels}"spec":{inert(view.spec)},"arrays":{{'.encode()
-    for number, (name, array) in enumerate(view.arrays.items()):
+    yield f'{{"kind":{inert(view.kind)},{labels}"spec":{inert(view.spec)},"arrays":'.encode()
+    yield from array_chunks({name: array for name, array in view.arrays.items() if names is None or name in names})
+    yield b"}"
+
+
+def array_chunks(arrays: Mapping[str, Encoded]) -> Iterator[bytes]:
+    """Arrays as JSON that is safe inside a script, in pieces."""
+    yield b"{"
+    for number, (name, array) in enumerate(arrays.items()):
         header = inert(array.header())
         yield f'{"," if number else ""}{inert(name)}:{header[:-1]},"data":"'.encode()
         yield base64.b64encode(array.data)
         yield b'"}'
-    yield b"}}"
+    yield b"}"
 
 
 def frame(page: str) -> str:

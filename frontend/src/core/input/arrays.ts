@@ -1,6 +1,6 @@
 // Arrays by name, inflated when first asked for and dropped again, oldest first, when together they grow too large.
 
-import type { ArrayEntry } from "./contract";
+import type { ArrayEntry, View } from "./contract";
 import { decode, type Decoded } from "./decode";
 
 const ROOM = 256 * 1024 * 1024; // bytes of inflated arrays kept
@@ -14,7 +14,10 @@ export class Arrays implements Source {
   private kept = new Map<string, Promise<Decoded>>();
   private sizes = new Map<string, number>();
 
-  constructor(private entries: Record<string, ArrayEntry>) {}
+  constructor(
+    private entries: View["arrays"],
+    private later?: View["later"],
+  ) {}
 
   get(name: string): Promise<Decoded> {
     const cached = this.kept.get(name);
@@ -23,9 +26,7 @@ export class Arrays implements Source {
       this.kept.set(name, cached);
       return cached;
     }
-    const entry = this.entries[name];
-    if (!entry) return Promise.reject(new Error(`The view names an array “${name}” that did not come with it.`));
-    const decoded = decode(entry).then((array) => {
+    const decoded = this.decoded(name).then((array) => {
       this.sizes.set(name, array.byteLength);
       this.makeRoom(name);
       return array;
@@ -33,6 +34,12 @@ export class Arrays implements Source {
     decoded.catch(() => this.kept.delete(name));
     this.kept.set(name, decoded);
     return decoded;
+  }
+
+  private async decoded(name: string): Promise<Decoded> {
+    const entry: ArrayEntry | undefined = this.entries[name] ?? (await this.later?.())?.[name];
+    if (!entry) throw new Error(`The view names an array “${name}” that did not come with it.`);
+    return decode(entry);
   }
 
   private makeRoom(newest: string): void {

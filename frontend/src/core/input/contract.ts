@@ -132,5 +132,7 @@ export interface View {
   kind: Kind;
   spec: Spec;
   arrays: Record<string, ArrayEntry>;
+  /** Arrays that arrive after the view; asked for when a name is not among `arrays`. */
+  later?: () => Promise<Record<string, ArrayEntry>>;
   state?: Partial<State>;
 }

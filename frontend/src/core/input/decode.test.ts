@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { deflateSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import type { ArrayEntry } from "./contract";
@@ -27,6 +28,18 @@ describe("decode", () => {
     expect([...array.block(0)]).toEqual([0, Math.fround(0.04)]);
     expect(array.block(1)[0]).toBe(1);
     expect(array.block(1)[1]).toBeCloseTo((128 / 255) ** 2, 6);
+  });
+
+  it("reads an array that is too large to be unpacked at once", async () => {
+    const noise = randomBytes(1_200_000); // compressed it is as large
+    const data = deflateSync(noise, { level: 0 }).toString("base64");
+    const array = await decode({ dtype: "uint8", shape: [2, 600_000], data });
+    expect(noise.subarray(600_000).equals(array.whole!(1) as Uint8Array)).toBe(true);
+  });
+
+  it("says so when an array is cut off", async () => {
+    const cut = deflateSync(new Uint8Array(100_000)).subarray(0, 60);
+    await expect(decode({ dtype: "uint8", shape: [1, 100_000], data: cut.toString("base64") })).rejects.toThrow();
   });
 
   it("reads the tail of each block from its own place", async () => {

@@ -17,9 +17,33 @@ function fromBase64(text: string): Uint8Array {
   return bytes;
 }
 
+const LARGE = 1 << 20; // bytes of a compressed array that would hold up the page
+
+/** A large array in pieces, so that the page can answer meanwhile; a small one at once, as the way through a Blob takes many turns. */
 export async function inflate(compressed: Uint8Array): Promise<Uint8Array> {
-  const stream = new Blob([compressed as BlobPart]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+  const inflater = new DecompressionStream("deflate");
+  if (compressed.length > LARGE) {
+    const stream = new Blob([compressed as BlobPart]).stream().pipeThrough(inflater);
+    return new Uint8Array(await new Response(stream).arrayBuffer());
+  }
+  const writer = inflater.writable.getWriter();
+  const written = Promise.all([writer.write(compressed as BufferSource), writer.close()]);
+  const [bytes] = await Promise.all([collected(inflater.readable), written]);
+  return bytes;
+}
+
+async function collected(stream: ReadableStream<Uint8Array>): Promise<Uint8Array> {
+  const reader = stream.getReader();
+  const parts: Uint8Array[] = [];
+  for (let part = await reader.read(); !part.done; part = await reader.read()) parts.push(part.value);
+  if (parts.length === 1) return parts[0];
+  const bytes = new Uint8Array(parts.reduce((total, part) => total + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
 }
 
 /** An inflated array whose first axis is read block by block, so that a layer never has to be floats all at once. */
