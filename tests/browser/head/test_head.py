@@ -35,17 +35,6 @@ def test_lines_carry_the_true_weights(head):
     assert len({line["head"] for line in head.scene["lines"]}) == 4
 
 
-def test_the_page_draws_before_the_browser_has_read_the_other_layers(head):
-    timing = head.page.evaluate("performance.getEntriesByType('navigation')[0].domInteractive")
-    assert head.page.evaluate("performance.getEntriesByName('eyeline:drawn')[0].startTime") <= timing
-    assert head.page.locator("#eyeline-arrays").count() == 1
-    head.page.keyboard.press("ArrowDown")
-    head.until("state.layer === 1")
-    assert head.page.locator("#eyeline-arrays").count() == 0
-    line = head.scene["lines"][0]
-    assert abs(line["weight"] - weights(1, line["head"])[line["from"], line["to"]]) < 0.0005
-
-
 def test_stronger_weights_are_drawn_stronger(head):
     lines = sorted(head.scene["lines"], key=lambda line: line["weight"])
     opacities = [line["opacity"] for line in lines]

@@ -66,20 +66,20 @@ describe("reading", () => {
   });
 
   it("waits for arrays that come later, and only then asks for them", async () => {
-    let asked = 0;
+    let calls = 0;
     const rest = Promise.resolve({ "encoder.1": packed(weights(1).flat(2)) });
     const late = new Reader(
       spec,
       new Arrays({ "encoder.0": packed(weights(0).flat(2)) }, () => {
-        asked++;
+        calls++;
         return rest;
       }),
     );
     await late.read(settle(spec));
-    expect(asked).toBe(0);
+    expect(calls).toBe(0);
     const { maps } = await late.read(settle(spec, { layer: 1 }));
     expect(maps[0].weights[4 * n + 3]).toBeCloseTo(weights(1)[0][4][3], 6);
     await expect(late.read(settle(spec, { layer: 2 }))).rejects.toThrow("encoder.5");
-    expect(asked).toBe(2);
+    expect(calls).toBe(2);
   });
 });
