@@ -89,6 +89,17 @@ def test_one_head_stands_beside_itself_by_another_projection(space):
     assert view.spec["state"]["opened"]
 
 
+def test_how_fidelity_was_measured_is_said_once_in_the_view(space, monkeypatch):
+    said: list[str] = []
+    for kind in ("caption", "markdown"):
+        monkeypatch.setattr(f"eyeline.hosts.app.space.run_view.st.{kind}", said.append)
+    fidelity(Say("en"), space.run())
+    notices = space_view(space).spec["notices"]
+    assert any("95 % interval" in notice for notice in notices)
+    assert any("too few" in notice for notice in notices)
+    assert not [text for text in said if "interval" in text or "too few" in text]
+
+
 def test_a_text_too_large_for_all_is_refused_in_the_visitors_language(minilm, tmp_path):
     before = current()
     use(Settings(tmp_path, limits=Limits(points=72 * 20)))
@@ -159,7 +170,7 @@ def test_bad_uploads_are_named(script, name, data, text):
 
 def test_values_have_a_picture_by_another_projection_and_no_fidelity(minilm):
     space = el.space(minilm, TEXTS[:2], of="values", layers=[0], heads=[1])
-    fidelity(Say("en"), space.run(), space.held_out)  # draws nothing, and asks for the best of no numbers as little
+    fidelity(Say("en"), space.run())  # draws nothing, and asks for the best of no numbers as little
     shown = picture_space(space, space.project_head(0, 1, "pca"))
     assert shown.only.queries is None
     beside = space_view(head_space(space, HeadRef("encoder", 0, 1)), shown)

@@ -18,7 +18,7 @@ from eyeline.hosts.app.figures.figures import version_of
 from eyeline.hosts.app.heading import run_origin
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.models import compute_slot, view_cache
-from eyeline.hosts.app.plain import escaped, refuse
+from eyeline.hosts.app.plain import refuse
 from eyeline.measures.space.gauge import GAUGES
 from eyeline.measures.space.project import METHODS
 from eyeline.plots.figures import available
@@ -29,7 +29,6 @@ from eyeline.results.space.fidelity_summary import summarise_fidelity
 from eyeline.results.space.file import FILE
 from eyeline.results.space.one_head import head_space, picture_space
 from eyeline.results.space.read import open_space
-from eyeline.results.space.shown_fidelity import UNSEEN
 from eyeline.results.space.space import Space
 from eyeline.views.space import space_view
 from eyeline.views.view import View
@@ -58,7 +57,7 @@ def show_space(say: Say, run: Run, folder: Path) -> None:
     head = None
     try:
         space = opened(folder / FILE)
-        fidelity(say, run, space.held_out)
+        fidelity(say, run)
         with st.container(key=PICTURES):
             head = view(say, {"": space}, folder)
         _other_projections(say, space, folder, head)
@@ -69,11 +68,11 @@ def show_space(say: Say, run: Run, folder: Path) -> None:
             figures.show(say, run, figure, folder, partial(open_head, name), lit=in_figures(head, run))
 
 
-def fidelity(say: Say, run: Run, held_out: str) -> None:
-    """How often near means attends, in plain words; nothing of values, nor where every head is dead."""
-    if held_out not in UNSEEN:
-        for notice in run.facts.notices:
-            st.caption(escaped(say.translated(notice)))
+def fidelity(say: Say, run: Run) -> None:
+    """How often near means attends, in plain words; nothing of values, nor where every head is dead.
+
+    The view says how this was measured: its notices hold it.
+    """
     trust = summarise_fidelity(run.table("space"))
     if trust is None:
         return
@@ -81,13 +80,6 @@ def fidelity(say: Say, run: Run, held_out: str) -> None:
     shown = {key: f"{100 * share:.0f}" for key, share in shares.items()}
     st.markdown(say("space.fidelity", **shown, best=str(trust.best), worst=str(trust.worst)))
     st.caption(say(f"space.project_{run.facts.options_as(SpaceOptions).project}_about"))
-    interval = run.facts.fidelity
-    if interval is not None:
-        low, high = (f"{100 * share:.0f}" for share in (interval.low, interval.high))
-        st.caption(say("space.interval", tokens=f"{interval.tokens:,}", low=low, high=high))
-    if held_out in UNSEEN:
-        counts = run.facts.counts
-        st.caption(say(f"space.held_out_{held_out}", tokens=f"{counts['tokens']:,}", texts=f"{counts['texts']:,}"))
 
 
 def view(say: Say, spaces: dict[str, Space], folder: Path, begin: HeadRef | None = None) -> HeadRef | None:
