@@ -98,13 +98,13 @@ def _findings(runs: list[tuple[str, str, bool, el.Run]]) -> list[str]:
         back = run.table("coreference_heads").where(direction="antecedent-to-mention")
         message = (
             f"- {Path(name).name}, {split}{', first windows' if first else ''}: the best head is"
-            f" {float(best['all']) - float(rules['all']):+.1f} points from the rules and"
-            f" {float(best['all']) - float(match['all']):+.1f} from head match"
+            f" {float(best['all']) - float(rules['all']):+.1f} points against the rules and"
+            f" {float(best['all']) - float(match['all']):+.1f} against head match"
         )
         message += f"; held out {float(apart['all']):.1f}" if apart else ""
         message += f". {above} of {len(heads)} heads beat head match"
         message += (
-            f"; asked the other way, from antecedent to mention, the best is at {max(map(float, back.columns['all'])):.1f}."
+            f"; in the other direction, from antecedent to mention, the best head has {max(map(float, back.columns['all'])):.1f}."
             if len(back)
             else "."
         )

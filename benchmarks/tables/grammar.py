@@ -192,7 +192,7 @@ def findings(run: el.Run) -> list[str]:
         ours, theirs = float(row["accuracy"]) - float(row["baseline"]), paper.accuracy - paper.baseline
         apart = float(row["accuracy_held_out"]) - float(row["baseline"])
         message.append(
-            f"- **{name}**: {row['accuracy']:.1f} % by L{row['layer']}·H{row['head']}, {ours:+.1f} points from the best offset (held out"
+            f"- **{name}**: {row['accuracy']:.1f} % by L{row['layer']}·H{row['head']}, {ours:+.1f} points against the best offset (held out"
             f" {apart:+.1f}); in the paper {theirs:+.1f}{', by its notebook +11.6' if name == 'aux:pass' else ''}."
         )
     named = {name: row for name, row in rows.items() if name != "all"}
@@ -208,9 +208,9 @@ def findings(run: el.Run) -> list[str]:
     summary = [
         f"Held out, {len(named) - len(below)} of {len(named)} relations have a head above their best offset"
         + (f"; not {', '.join(below)}." if below else f"; the closest is {closest} with {margins[closest]:+.1f} points."),
-        f"They are {len(heads)} different heads. Found best from governor to dependent: {', '.join(backwards) or 'none'}; in the paper pobj"
+        f"They are {len(heads)} different heads. Relations that are best read from governor to dependent: {', '.join(backwards) or 'none'}; in the paper pobj"
         " alone.",
-        f"Choosing the head on the data it is scored on flatters most for {lost}, by {flattered:.1f} points.",
+        f"A head chosen on the sentences it is scored on has too high a score, most for {lost}, by {flattered:.1f} points.",
         f"No head knows grammar as a whole: over all words the best finds {whole['accuracy']:.1f} %, the best offset"
         f" {whole['baseline']:.1f} % (in the paper {PAPER['all'].accuracy} and {PAPER['all'].baseline} %).",
     ]
