@@ -208,8 +208,8 @@ def findings(run: el.Run) -> list[str]:
     summary = [
         f"Held out, {len(named) - len(below)} of {len(named)} relations have a head above their best offset"
         + (f"; not {', '.join(below)}." if below else f"; the closest is {closest} with {margins[closest]:+.1f} points."),
-        f"They are {len(heads)} different heads. Relations that are best read from governor to dependent: {', '.join(backwards) or 'none'}; in the paper pobj"
-        " alone.",
+        f"They are {len(heads)} different heads. Relations that are best read from governor to dependent:"
+        f" {', '.join(backwards) or 'none'}; in the paper pobj alone.",
         f"A head chosen on the sentences it is scored on has too high a score, most for {lost}, by {flattered:.1f} points.",
         f"No head knows grammar as a whole: over all words the best finds {whole['accuracy']:.1f} %, the best offset"
         f" {whole['baseline']:.1f} % (in the paper {PAPER['all'].accuracy} and {PAPER['all'].baseline} %).",
