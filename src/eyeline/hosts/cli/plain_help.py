@@ -11,10 +11,13 @@ VALUES = {"path": "PATH", "int": "NUMBER", "float": "NUMBER", "str": "TEXT"}
 
 
 class PlainCommand(TyperCommand):
-    """A command whose help has no `<bool>` after a flag, NUMBER, TEXT or PATH after an option that takes a value, and arguments as TEXT."""
+    """A command whose help has no `<bool>` after a flag, NUMBER, TEXT or PATH after an option, and arguments as TEXT, not {TEXT}."""
 
     def get_params(self, ctx: Any) -> Any:
         return with_plain_values(super().get_params(ctx), ctx)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        return without_braces(super().collect_usage_pieces(ctx))
 
 
 class PlainGroup(TyperGroup):
@@ -22,6 +25,18 @@ class PlainGroup(TyperGroup):
 
     def get_params(self, ctx: Any) -> Any:
         return with_plain_values(super().get_params(ctx), ctx)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        return without_braces(super().collect_usage_pieces(ctx))
+
+
+def without_braces(pieces: list[str]) -> list[str]:
+    """A needed argument of the usage line as its name alone.
+
+    >>> without_braces(["[OPTIONS]", "{TEXT}", "{CORPUS}...", "[FOLDER]"])
+    ['[OPTIONS]', 'TEXT', 'CORPUS...', '[FOLDER]']
+    """
+    return [piece.replace("{", "").replace("}", "") for piece in pieces]
 
 
 def with_plain_values(params: Any, ctx: Any) -> Any:
