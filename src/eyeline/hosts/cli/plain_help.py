@@ -56,8 +56,8 @@ def _no_type(ctx: Any) -> str:
 
 def _value_name(kind: str) -> str:
     """
-    >>> [_value_name(kind) for kind in ("<str>", "<list[str]>", "<path>", "<int>", "<head|model>", "<int range [1<=x<=9]>")]
+    >>> [_value_name(kind) for kind in ("<str>", "<list[str]>", "<path>", "<int>", "<head|model>", "<int range>")]
     ['TEXT', 'TEXT', 'PATH', 'NUMBER', 'head|model', 'NUMBER']
     """
-    name = kind.strip("<>").removeprefix("list[").partition(" range ")[0].removesuffix("]")
+    name = kind.strip("<>").removeprefix("list[").removesuffix("]").removesuffix(" range")
     return VALUES.get(name, name)
