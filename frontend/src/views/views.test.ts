@@ -15,6 +15,14 @@ describe("the two columns", () => {
     }
   });
 
+  it("leave the lines more than a quarter of a phone's width, whatever the tokens", () => {
+    for (const width of [336, 357, 358, 390]) {
+      const layout = linesLayout({ ...needs, width, rows: 206, cols: 206, widest: () => [300, 300], coarse: true });
+      expect(layout.x2 - layout.x1).toBeGreaterThan(width / 4);
+      expect(layout.width).toBeLessThanOrEqual(width);
+    }
+  });
+
   it("find the row they drew", () => {
     const layout = linesLayout({ ...needs, rows: 500 });
     for (const [row, scroll] of [

@@ -34,6 +34,7 @@ STYLE = """
 :root[data-theme=light] { color-scheme: light; --ground: #ffffff; --ink: #1a1d23 }
 :root[data-theme=dark] { color-scheme: dark; --ground: #0f1115; --ink: #e6e8ec }
 body { margin: 0; padding: 16px; background: var(--ground); color: var(--ink); font: 14px system-ui, sans-serif }
+@media (max-width: 560px) { body { padding: 4px } }
 """
 
 

@@ -29,6 +29,7 @@ export interface LinesNeeds {
 const GAP = 8;
 const TOP = 26;
 const LEAST = 60; // between the columns
+const LEAST_PART = 0.28; // of a phone's width: long tokens are shortened rather than the lines squeezed
 const WIDEST = 1800;
 const LARGEST_TEXT = 32;
 /** The largest magnification of lines. */
@@ -49,9 +50,10 @@ export function linesLayout(needs: LinesNeeds): LinesLayout {
   const numbers = 44;
   const strip = narrow || needs.maps < 2 ? 0 : Math.min(96, needs.maps * 6) + GAP;
   const side = numbers + strip;
-  const room = Math.max(40, Math.min((width - 2 * side) * (narrow ? 0.36 : 0.28), (width - 2 * side - 2 * GAP - LEAST) / 2));
+  const least = narrow ? Math.max(LEAST, Math.floor(width * LEAST_PART)) : LEAST;
+  const room = Math.max(40, Math.min((width - 2 * side) * (narrow ? 0.36 : 0.28), Math.floor((width - 2 * side - 2 * GAP - least) / 2)));
   const tokens = needs.widest(size).map((w) => Math.ceil(Math.min(room, w + 2))) as [number, number];
-  const between = Math.max(LEAST, width - 2 * side - tokens[0] - tokens[1] - 2 * GAP);
+  const between = Math.max(least, width - 2 * side - tokens[0] - tokens[1] - 2 * GAP);
   const x1 = side + tokens[0] + GAP;
   return {
     width: x1 + between + GAP + tokens[1] + side,
