@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import socket
 import threading
 from collections.abc import Iterator
@@ -11,11 +12,15 @@ from importlib.util import find_spec
 import pytest
 
 import eyeline as el
+from eyeline.analyses.coreference.antecedent_attention import AntecedentWork
 from eyeline.analyses.engines import ray as ray_module
+from eyeline.analyses.engines.assignment import Assignment
 from eyeline.analyses.engines.choose import as_engine
-from eyeline.analyses.engines.worker import Worker, versions
+from eyeline.analyses.engines.worker import Worker, begin, versions
 from eyeline.errors import EyelineError, TextError
 from eyeline.hosts.cli.corpus_options import engine_of_options
+from eyeline.models.embedded import Embedded
+from eyeline.models.model import ModelSource
 
 
 def test_engines_have_names():
@@ -55,6 +60,17 @@ def test_numbers_that_cannot_be_are_refused(engine):
 def test_a_worker_with_another_version_is_refused_before_it_reads_anything():
     with pytest.raises(EyelineError, match=r"(?s)the run was started with 9\.9\.9.*Install the same version"):
         Worker({**versions(), "eyeline": "9.9.9"}, b"this is never read", 1)
+
+
+@pytest.mark.parametrize(("name", "why"), [("/models/of/another/machine", "There is no folder"), ("minilm", "is not installed")])
+def test_a_worker_without_the_model_is_refused_with_its_name(name, why, monkeypatch):
+    monkeypatch.setattr(Embedded, "find", lambda self: None)
+    assignment = pickle.dumps(Assignment(AntecedentWork(None), ModelSource(name, "cpu", "float32"), "of the first machine"))
+    worker, (kind, error) = begin(versions(), assignment, 1)
+    assert (worker, kind) == (None, "refused")
+    assert isinstance(error, EyelineError)
+    for part in ("The worker on ", "cannot begin", name, why, "each machine of the run needs it"):
+        assert part in str(error)
 
 
 def test_an_address_at_which_nothing_listens_is_refused_before_the_model_is_opened():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -164,5 +165,14 @@ def test_a_model_that_has_changed_since_it_was_opened_is_refused_by_the_workers(
     model = el.load(folder)
     next(model.hf.parameters()).data.mul_(2)
     with pytest.raises(EyelineError, match=r"(?s)cannot begin.*Another .* than the one that was opened first"):
+        el.analyse(model, TEXTS, statistics(), engine=el.runs.Processes(1), folder=tmp_path / "run")
+    assert [path.name for path in (tmp_path / "run").iterdir()] in ([], [".lock"])
+
+
+@pytest.mark.slow
+def test_a_model_that_workers_cannot_find_is_an_error_before_anything_is_written(tmp_path: Path):
+    model = el.load(saved_model(tmp_path / "model"))
+    shutil.rmtree(tmp_path / "model")  # as on a machine that does not have it
+    with pytest.raises(EyelineError, match=r"(?s)cannot begin.*There is no folder.*each machine of the run needs it"):
         el.analyse(model, TEXTS, statistics(), engine=el.runs.Processes(1), folder=tmp_path / "run")
     assert [path.name for path in (tmp_path / "run").iterdir()] in ([], [".lock"])

@@ -13,6 +13,8 @@ from eyeline.errors import ModelError
 from eyeline.models.load import open_again
 from eyeline.models.model import Model, ModelSource
 
+NEEDS_MODEL = "Workers open this model by its name or path: each machine of the run needs it there."
+
 
 @dataclass(frozen=True)
 class Assignment:
@@ -32,7 +34,11 @@ class Assignment:
             return self.work.open(unpack(packed))
         if self.source is None:
             raise ModelError("A worker was sent no model.", "This is an error of eyeline.")
-        return self.work.open(open_again(self.source, self.fingerprint))
+        try:
+            model = open_again(self.source, self.fingerprint)
+        except ModelError as error:
+            raise ModelError(*str(error).splitlines(), NEEDS_MODEL) from error
+        return self.work.open(model)
 
 
 def assignment_by_name(work: Work[Any, Any], model: Model) -> bytes:

@@ -6,6 +6,7 @@ from typing import Any
 
 from eyeline.analyses.engines.packed_model import PackedModel
 from eyeline.analyses.engines.pool import Event, EventKind, Needs, Pool
+from eyeline.analyses.engines.ray_head import RayHead
 from eyeline.analyses.engines.worker import Worker, begin, reason, versions
 from eyeline.errors import EyelineError
 
@@ -41,6 +42,7 @@ class RayPool(Pool):
         import ray
 
         self._ray, self._needs, self._shut_down = ray, needs, shut_down
+        self._head = RayHead(ray.get_runtime_context().gcs_address)
         self._assignment = ray.put(assignment)
         try:
             self._packed = None if packed is None else ray.put(packed)
@@ -71,6 +73,7 @@ class RayPool(Pool):
         self._answers[self._actors[worker].answer.remote(shard)] = worker
 
     def wait(self, seconds: float) -> list[Event]:
+        self._head.check()
         ready, _ = self._ray.wait(list(self._answers), num_returns=1, timeout=seconds)
         return [self._event(answer, self._answers.pop(answer)) for answer in ready]
 
@@ -86,7 +89,9 @@ class RayPool(Pool):
         return Event(worker, kind, value)
 
     def close(self) -> None:
-        for actor in self._actors.values():
+        for actor in (
+            self._actors.values() if self._head.answers else ()
+        ):  # else nobody is there to end them, and each call waits for minutes
             self._ray.kill(actor)
         self._actors.clear()
         self._answers.clear()
