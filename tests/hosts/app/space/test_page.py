@@ -90,14 +90,14 @@ def test_one_head_stands_beside_itself_by_another_projection(space):
 
 
 def test_how_fidelity_was_measured_is_said_once_in_the_view(space, monkeypatch):
-    said: list[str] = []
+    messages: list[str] = []
     for kind in ("caption", "markdown"):
-        monkeypatch.setattr(f"eyeline.hosts.app.space.run_view.st.{kind}", said.append)
+        monkeypatch.setattr(f"eyeline.hosts.app.space.run_view.st.{kind}", messages.append)
     fidelity(Say("en"), space.run())
     notices = space_view(space).spec["notices"]
     assert any("95 % interval" in notice for notice in notices)
     assert any("too few" in notice for notice in notices)
-    assert not [text for text in said if "interval" in text or "too few" in text]
+    assert not [text for text in messages if "interval" in text or "too few" in text]
 
 
 def test_a_text_too_large_for_all_is_refused_in_the_visitors_language(minilm, tmp_path):
