@@ -150,6 +150,13 @@ def test_long_texts_and_many_points_keep_their_numbers():
     assert repr(view) == "<space view of made up, 1 text>"
 
 
+def test_a_notice_of_one_of_two_spaces_names_its_model():
+    facts = [RunFacts(ModelFacts("made up"), CorpusFacts("a.txt", "1"), SpaceOptions(), notices=("Both.", own)) for own in ("A.", "B.")]
+    first, second = (replace(made_up.space([12, 9]), facts=each, model=name) for each, name in zip(facts, ("a", "b"), strict=True))
+    assert space_view(first).spec["notices"] == ["Both.", "A."]
+    assert space_view(first, second).spec["notices"] == ["Both.", "a: A.", "b: B."]
+
+
 def test_spaces_of_other_texts_in_like_number_are_not_compared():
     facts = [RunFacts(ModelFacts("made up"), CorpusFacts("a.txt", sha), SpaceOptions()) for sha in ("1", "2")]
     first, second = (replace(made_up.space([12, 9]), facts=each) for each in facts)

@@ -101,9 +101,11 @@ def space_view(
         "stacks": [grid_record(name, record, *shared[name]) for name, record in zip(names, records[0]["stacks"], strict=True)],
         "spaces": records,
     }
-    notices = dict.fromkeys(notice for each in spaces if each.facts is not None for notice in each.facts.notices)
-    if notices:
-        spec["notices"] = list(map(Words(language).translated, notices))
+    held = {model: each.facts.notices for model, each in zip(models, spaces, strict=True) if each.facts is not None}
+    notices = {notice: model for model, said in held.items() for notice in said}
+    if notices:  # what holds for one of two models alone begins with its name
+        own = {notice: f"{model}: " for notice, model in notices.items() if any(notice not in said for said in held.values())}
+        spec["notices"] = [own.get(notice, "") + Words(language).translated(notice) for notice in notices]
     tables = [gauges_table(each.gauges, Words(language)) for each in spaces if each.gauges]
     if tables:
         spec["tables"] = [asdict(table) for table in tables]

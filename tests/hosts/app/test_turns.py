@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 
 from eyeline.hosts.app.cache import Cache
+from eyeline.hosts.app.texts.uploads import as_file
 from eyeline.hosts.app.turns import TURNS, Turns
 
 LONG = 60.0  # seconds; no test waits so long
@@ -123,3 +125,32 @@ def test_two_pages_that_need_the_same_value_do_not_wait_for_each_other():
     goes_on.set()
     joined(threads)
     assert results == ["x", "x"]
+
+
+def test_others_draw_while_an_uploaded_file_is_read():
+    with TURNS.turn():
+        with as_file("large.txt", b"a text") as path:
+            assert path.read_bytes() == b"a text"
+            assert not TURNS._taken
+        assert TURNS._taken
+
+
+def test_a_visitor_who_leaves_while_waiting_or_computing_keeps_nobody_waiting():
+    """Streamlit ends such a page by an error in its thread, at the next word that the page wants to show."""
+    turns, drawn = Turns(LONG), []
+
+    def leaves(how: str) -> None:
+        with suppress(ConnectionError), turns.turn():
+            if how == "computing":
+                with turns.given_up():
+                    raise ConnectionError
+            raise ConnectionError
+
+    def stays() -> None:
+        with turns.turn():
+            drawn.append(True)
+
+    joined(started(*(lambda how=how: leaves(how) for how in ("waiting", "computing") * 5), *[stays] * 5))
+    assert len(drawn) == 5
+    assert not turns._taken
+    assert not turns._waiting

@@ -131,6 +131,13 @@ def test_titles_of_panels_do_not_overlap_on_a_narrow_page(visit, runs):
     assert me.page.evaluate(OVERFLOW) <= 390
 
 
+@pytest.mark.slow
+def test_a_sentence_with_its_arcs_has_room_on_a_narrow_page_which_scrolls_it(visit, runs):
+    me = visit("en", width=390).open("/runs?run=small-grammar")
+    me.until("document.querySelector('[class*=st-key-wide-examples] .js-plotly-plot .main-svg')?.getBoundingClientRect().width >= 960")
+    assert me.page.evaluate(OVERFLOW) <= 390
+
+
 @pytest.mark.parametrize("language", slow_but(["ko"], LANGUAGES))
 def test_both_pages_open_in_every_language_from_the_bar(visit, language):
     say = Say(language)

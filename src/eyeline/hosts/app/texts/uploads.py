@@ -14,6 +14,7 @@ from typing import Any
 from eyeline.errors import TextError
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.settings import current
+from eyeline.hosts.app.turns import TURNS
 from eyeline.storage.names import is_plain_name
 
 #: An unpacked file may be this many times as large as an upload.
@@ -50,8 +51,8 @@ def unpacked_size(data: bytes, most: int) -> int:
 
 @contextmanager
 def as_file(name: str, data: bytes) -> Iterator[Path]:
-    """The bytes as a temporary file; errors about it show the visitor's name for the file."""
-    with tempfile.TemporaryDirectory() as folder:
+    """The bytes as a temporary file; errors about it show the visitor's name for the file. Pages of others are drawn while it is read."""
+    with TURNS.given_up(), tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / name
         path.write_bytes(data)
         try:
