@@ -102,9 +102,9 @@ def space_view(
         "spaces": records,
     }
     held = {model: each.facts.notices for model, each in zip(models, spaces, strict=True) if each.facts is not None}
-    notices = {notice: model for model, said in held.items() for notice in said}
+    notices = {notice: model for model, own_notices in held.items() for notice in own_notices}
     if notices:  # what holds for one of two models alone begins with its name
-        own = {notice: f"{model}: " for notice, model in notices.items() if any(notice not in said for said in held.values())}
+        own = {notice: f"{model}: " for notice, model in notices.items() if any(notice not in each for each in held.values())}
         spec["notices"] = [own.get(notice, "") + Words(language).translated(notice) for notice in notices]
     tables = [gauges_table(each.gauges, Words(language)) for each in spaces if each.gauges]
     if tables:
