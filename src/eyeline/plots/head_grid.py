@@ -29,6 +29,15 @@ def head_grid(table: Table, column: str, style: Style, *, hover: str, stack: str
 
 def grid_axes(figure: go.Figure, style: Style, table: Table) -> None:
     """Axes for grids: layers down with their title at the left column, heads across."""
-    n_layers, n_heads = (len(set(table[name].tolist())) for name in ("layer", "head"))
-    figure.update_yaxes(autorange="reversed", dtick=max(1, n_layers // 12), showgrid=False)
-    figure.update_xaxes(title_text=style.label("head"), dtick=1 if n_heads <= 12 else 4, showgrid=False)
+    layers, heads = (sorted({int(value) for value in table[name]}) for name in ("layer", "head"))
+    figure.update_yaxes(autorange="reversed", showgrid=False, **_ticks(layers, max(1, len(layers) // 12)))
+    figure.update_xaxes(title_text=style.label("head"), showgrid=False, **_ticks(heads, 1 if len(heads) <= 12 else 4))
+
+
+def _ticks(numbers: list[int], step: int) -> dict[str, Any]:
+    """Every step-th number; where some were left out, only numbers that the grid has.
+
+    >>> _ticks([0, 1, 2], 1), _ticks([3, 5], 1)
+    ({'dtick': 1}, {'tickvals': [3, 5]})
+    """
+    return {"dtick": step} if numbers == list(range(len(numbers))) else {"tickvals": numbers[::step]}
