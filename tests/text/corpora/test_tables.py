@@ -95,8 +95,11 @@ def test_a_chosen_column_of_json_lines(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text('{"body": "a", "reply": "b"}\n{"body": "c", "reply": null}\n')
     assert items(read_corpus(path, column="body", pair_column="reply")) == [("a", "b"), "c"]
-    with pytest.raises(TextError, match="line 1: no text"):
+    with pytest.raises(TextError, match="line 1: no text") as error:
         read_corpus(path, column="bodies")
+    assert "Did you mean body?" in str(error.value)
+    with pytest.raises(TextError, match="Choices: body, reply"):
+        read_corpus(path, column="question")
 
 
 @pytest.mark.parametrize(

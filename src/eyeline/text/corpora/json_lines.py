@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from eyeline.errors import TextError
+from eyeline.errors import TextError, nearest
 from eyeline.text.corpora.columns import ANY_COLUMN, TextColumns, as_item
 from eyeline.text.corpora.corpus import Document, Item
 from eyeline.text.corpora.files import SourceFile
@@ -26,7 +26,7 @@ def read_json_lines(path: Path | SourceFile, columns: TextColumns = ANY_COLUMN) 
         item = _chosen(data, columns) if columns.text else _item(data)
         if item is None:
             shown = line if len(line) < 80 else line[:80] + "…"
-            needed = f"Each line needs {columns}." if columns.text else "Give a string, or an object with text, tokens or words."
+            needed = _needed(data, columns) if columns.text else "Give a string, or an object with text, tokens or words."
             raise TextError(f"{path}, line {number}: no text in {shown}", needed)
         if (item if isinstance(item, str) else "".join(item)).strip():
             yield Document(item, number)
@@ -36,6 +36,12 @@ def _chosen(data: Any, columns: TextColumns) -> Item | None:
     if not isinstance(data, dict) or columns.text not in data or (columns.pair and columns.pair not in data):
         return None
     return as_item(data[columns.text], data[columns.pair] if columns.pair else None)
+
+
+def _needed(data: Any, columns: TextColumns) -> str:
+    """What a line without these columns needs, with the columns that it has."""
+    missing = [name for name in columns.names if isinstance(data, dict) and name not in data]
+    return f"Each line needs {columns}." + (f" {nearest(missing[0], map(str, data))}" if missing and data else "")
 
 
 def _item(data: Any) -> Item | None:
