@@ -14,3 +14,5 @@ def test_a_click_on_the_box_or_on_any_cell_of_a_row_picks_its_relation(selection
     rows = [{"relation": "all"}, {"relation": "det"}]
     assert _picked({"selection": selection}, rows, "run") == "det"
     assert _picked({"selection": selection}, rows, "run") is None, "the same click is not taken twice"
+    assert _picked({"selection": {}}, rows, "run") is None
+    assert _picked({"selection": selection}, rows, "run") == "det", "after a click beside the table the same row opens again"

@@ -132,9 +132,10 @@ def _picked(event: Any, rows: list[dict[str, Cell]], name: str) -> str | None:
     selection = (event or {}).get("selection", {})
     indices = [*selection.get("rows", []), *(cell[0] for cell in selection.get("cells", []))]
     relation = str(rows[indices[0]]["relation"]) if indices and indices[0] < len(rows) else None
-    if relation is None or st.session_state.get(f"row-{name}") == relation:
+    before = st.session_state.get(f"row-{name}")
+    st.session_state[f"row-{name}"] = relation  # None where nothing is chosen any more: then the same row can be clicked again
+    if relation is None or before == relation:
         return None
-    st.session_state[f"row-{name}"] = relation
     return None if relation == "all" else relation
 
 
