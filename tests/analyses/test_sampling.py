@@ -72,10 +72,10 @@ def test_every_analysis_draws_the_same_items(name, monkeypatch):
         lengths.update(map(len, lists))
         return encode_word_lists(tokenizer, lists, *given)
 
-    for module in (prepare, windows):
-        monkeypatch.setattr(module, "encode", recorded)
+    monkeypatch.setattr(prepare, "encode", recorded)
     monkeypatch.setattr(prepare, "encode_many", recorded_batch)
-    monkeypatch.setattr(word_maps, "encode_word_lists", recorded_lists)
+    for module in (word_maps, windows):
+        monkeypatch.setattr(module, "encode_word_lists", recorded_lists)
     run = ANALYSES[name](limit=LIMIT, seed=SEED)
     drawn, expected = {length - FIRST for length in lengths if length in LENGTHS}, set(sample_indices(N_ITEMS, LIMIT, SEED))
     if name in ("analyse", "compare"):  # they also read the text that the report shows, or the built-in paragraphs

@@ -193,8 +193,7 @@ def test_values_and_one_space_for_all_heads_can_be_chosen_on_the_page(script, sh
     assert errors(at) == []
     space = open_space(job.folder / FILE)
     assert space.of == of
-    captions = [item.value for item in at.caption]
-    assert any("It is exact" in text for text in captions) == (of == "shared")
+    assert any("It is exact" in notice for notice in space.facts.notices) == (of == "shared")  # the view shows its notices
 
 
 @pytest.mark.slow
