@@ -19,10 +19,11 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]  # test_pages.py drives the
 
 #: The dots of heads in a figure, and points over cells; the rings of a chosen head stand alone.
 DOTS = ".scatterlayer .trace:has(path.point ~ path.point) path.point"
-#: Whether the top of a container, given by its key, is where a reader sees it.
+#: Whether a reader sees a container, given by its key: half of it, or half of the window where it is larger.
 IN_VIEW = """key => {
-  const top = document.querySelector(`.st-key-${key}`)?.getBoundingClientRect().top;
-  return top !== undefined && top >= 0 && top < innerHeight / 2;
+  const box = document.querySelector(`.st-key-${key}`)?.getBoundingClientRect();
+  const seen = box ? Math.min(box.bottom, innerHeight) - Math.max(box.top, 0) : 0;
+  return seen > 0 && seen >= Math.min(box.height, innerHeight) / 2;
 }"""
 #: Whether another head is chosen than before.
 CHOSEN_ANEW = "before => ![undefined, '', before].includes(document.querySelector('[class*=st-key-head-] input')?.value)"
