@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import eyeline as el
 from eyeline.analyses.corpus import loop
+from eyeline.analyses.corpus.shards import ShardSums
 from eyeline.analyses.engines.work import ShardOutcome
 from eyeline.analyses.progress import Progress
 
@@ -38,23 +39,23 @@ def cost(model: str, documents: int, workers: int) -> Cost:
     texts = [f"{TEXT} {TEXT} , number {i}" for i in range(documents)]
     merged = 0
     ready: list[float] = []
-    take = loop.LoopOfWorkers._take
+    add = loop.LoopOfWorkers._add
 
-    def counting(self: loop.LoopOfWorkers, outcome: ShardOutcome[loop.ShardSums]) -> None:
+    def counting(self: loop.LoopOfWorkers, outcome: ShardOutcome[ShardSums]) -> None:
         nonlocal merged
         merged += len(pickle.dumps(outcome.sums))
-        take(self, outcome)
+        add(self, outcome)
 
     def progress(now: Progress) -> None:
         if now.workers and not ready:
             ready.append(time.monotonic() - started)
 
-    loop.LoopOfWorkers._take = counting  # type: ignore[method-assign]
+    loop.LoopOfWorkers._add = counting  # type: ignore[method-assign]
     before, started = _children(), time.monotonic()
     el.analyse(
         model, texts, [el.statistics.AverageAttention(), el.statistics.Entropy()], engine=el.runs.Processes(workers), progress=progress
     )
-    loop.LoopOfWorkers._take = take  # type: ignore[method-assign]
+    loop.LoopOfWorkers._add = add  # type: ignore[method-assign]
     return Cost(time.monotonic() - started, ready[0], _children() - before, merged)
 
 
