@@ -19,15 +19,15 @@ def named_in(text: str) -> list[str]:
 
 
 def test_every_file_that_it_names_exists():
-    """Relative to the package, to the repository, or in the table of rooms to a room."""
+    """Relative to the package, to the repository, or, in the table of folders, to a folder."""
     there = {path for path in named_in(TEXT) if (PACKAGE / path).exists() or (ROOT / path).exists() or any(PACKAGE.glob(f"*/{path}"))}
     assert [path for path in named_in(TEXT) if path not in there and "NAME" not in path and "*" not in path] == []
 
 
-def test_every_room_is_in_its_table():
-    rooms = {path.name for path in PACKAGE.iterdir() if path.is_dir() and (path / "__init__.py").is_file()}
-    table = TEXT.split("## The rooms")[1].split("\n## ")[0]
-    assert {room for room in rooms if f"`{room}/`" not in table} == set()
+def test_every_folder_is_in_its_table():
+    folders = {path.name for path in PACKAGE.iterdir() if path.is_dir() and (path / "__init__.py").is_file()}
+    table = TEXT.split("## The folders")[1].split("\n## ")[0]
+    assert {folder for folder in folders if f"`{folder}/`" not in table} == set()
 
 
 def test_three_requests_are_walked():

@@ -151,7 +151,7 @@ def identifiers(tree: ast.AST) -> set[str]:
 
 
 def test_hosts_compute_nothing():
-    """What needs NumPy or torch is computed in a room below, where it can be tested without a command or a page."""
+    """What needs NumPy or torch is computed in a folder of a lower layer, where it can be tested without a command or a page."""
     imported = {
         f"{path.relative_to(PACKAGE)}: {name}"
         for path in (PACKAGE / "hosts").rglob("*.py")
