@@ -236,7 +236,7 @@ def test_what_is_left_out_and_what_was_seen_in_training_is_counted():
     long = el.treebanks.Sentence("long", ("the",) * 60, (-1, *range(59)), ("root", *["dep"] * 59))
     run = el.probe(tiny_model(), el.treebanks.Treebank.of([*TEST, long]), train=TRAIN, seeds=1, epochs=2)
     assert (run.facts.counts["given"], run.facts.counts["sentences"], run.facts.counts["too_long"]) == (5, 4, 1)
-    assert "Of 4 sentences to test on, 2 stand there word for word" in training_notes(run)[0]
+    assert "Of 4 sentences to test on, 2 also occur in the training, word for word" in training_notes(run)[0]
 
 
 def test_what_is_no_tree_or_too_long_is_counted_and_named_also_where_one_treebank_is_halved():
