@@ -13,6 +13,13 @@ const READER = ["wheel", "touchstart", "pointerdown", "keydown"] as const;
 /** The click that was answered last, in milliseconds since 1970: a page that is drawn again does not scroll again. */
 let answered = 0;
 
+/** Scroll as little as possible. The bar at the top of the page lies over what is scrolled: the answer begins below it. */
+function show(answer: HTMLElement): void {
+  const bar = document.querySelector('[data-testid="stHeader"]')?.getBoundingClientRect().height ?? 0;
+  answer.style.scrollMarginTop = `${bar}px`;
+  answer.scrollIntoView({ block: "nearest" });
+}
+
 export default function ({ data }: Component): void {
   if (data.click <= answered) return;
   answered = data.click;
@@ -25,7 +32,8 @@ export default function ({ data }: Component): void {
   const bring = (): void => {
     if (left <= 0 || data.click < answered) return stop();
     left -= 1;
-    document.querySelector(`.st-key-${CSS.escape(data.target)}`)?.scrollIntoView({ block: "nearest" });
+    const answer = document.querySelector<HTMLElement>(`.st-key-${CSS.escape(data.target)}`);
+    if (answer) show(answer);
     setTimeout(bring, RETRY_MS);
   };
   bring();

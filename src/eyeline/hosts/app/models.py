@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 import re
-import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -16,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 from eyeline.capture.answer.layer_effects import LayerEffects
 from eyeline.capture.trace import Trace
 from eyeline.errors import ModelError
-from eyeline.hosts.app.cache import Cache
 from eyeline.hosts.app.settings import Settings, current
-from eyeline.hosts.app.turns import TURNS
+from eyeline.hosts.app.sharing.cache import Cache
+from eyeline.hosts.app.sharing.slots import Slots
+from eyeline.hosts.app.sharing.turns import TURNS
 from eyeline.hosts.app.workspace import MODELS, Workspace, modified
 from eyeline.models.declared import Declared, declared
 from eyeline.models.embedded import EMBEDDED
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 #: Opened models kept, forward passes at a time, bytes of traces and of drawn views kept.
 OPEN, AT_ONCE, TRACES, VIEWS = 3, max(1, min(4, os.cpu_count() or 1)), 128_000_000, 64_000_000
-_MODELS, _TRACES, _VIEWS, _SLOTS = Cache(OPEN), Cache(TRACES), Cache(VIEWS), threading.BoundedSemaphore(AT_ONCE)
+#: Characters of the texts that go through a model in one pass, where several visitors wait for it.
+IN_ONE_PASS = 2_000
+_MODELS, _TRACES, _VIEWS, _SLOTS = Cache(OPEN), Cache(TRACES), Cache(VIEWS), Slots(AT_ONCE, IN_ONE_PASS)
 #: Seconds after which the app looks again for models: someone may install one while it runs.
 LOOK_AGAIN = 10
 #: Modules that draw the picture of the first page: importing them takes longer than a forward pass.
@@ -128,19 +130,19 @@ def view_cache() -> Cache:
 @contextmanager
 def compute_slot() -> Iterator[None]:
     """Wait until a core is free: no more forward passes run at once than there are cores. Pages of others are drawn meanwhile."""
-    with TURNS.given_up(), _SLOTS:
+    with TURNS.given_up(), _SLOTS.slot():
         yield
 
 
 def trace_of(name: str, text: str, pair: str | None) -> Trace:
-    """The attention of a model on a text, recorded now or taken from the cache."""
-    model = model_named(name)
+    """The attention of a model on a text, recorded now or taken from the cache. Texts that wait for the model share a pass."""
+    model, source = model_named(name), model_source(name, current())
 
     def record() -> Trace:
-        with compute_slot():
-            return model.trace(text, pair)
+        with TURNS.given_up():
+            return _SLOTS.together(model, text if pair is None else (text, pair), len(text) + len(pair or ""), model.traces)
 
-    return _TRACES.get((model_source(name, current()), text, pair), record, trace_bytes)
+    return _TRACES.get((source, text, pair), record, trace_bytes)
 
 
 def quantity_of(name: str, text: str, pair: str | None, method: str) -> Trace:

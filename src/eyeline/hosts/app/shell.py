@@ -13,7 +13,7 @@ from eyeline.hosts.app.jobs.panel import keep_alive
 from eyeline.hosts.app.jobs.queue import job_queue
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.pages import PAGES
-from eyeline.hosts.app.turns import TURNS
+from eyeline.hosts.app.sharing.turns import TURNS
 from eyeline.hosts.app.visitor import visitor
 
 

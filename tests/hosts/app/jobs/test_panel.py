@@ -29,3 +29,17 @@ def test_the_seconds_of_a_job_count_from_when_it_runs(tmp_path):
     queue = JobQueue(Limits(), clock=lambda: 50.0)
     assert queue.seconds(Job(tmp_path / "run")) == 0
     assert queue.seconds(Job(tmp_path / "run", started=20.5)) == 29
+
+
+def test_the_bar_is_full_only_when_the_last_step_is_done(tmp_path):
+    job, shares = Job(tmp_path / "run"), []
+    for progress in (
+        Progress("", 0, None),
+        Progress("reading", 8, 8, index=0, n_steps=3),
+        Progress("fitting", 6, 12, index=1, n_steps=3),
+        Progress("writing", 0, None, index=2, n_steps=3),
+        Progress("writing", 9, 8, index=2, n_steps=3),
+    ):
+        job.report_progress(progress)
+        shares.append(job.share_done)
+    assert shares == pytest.approx([0, 1 / 3, 1 / 2, 2 / 3, 1])

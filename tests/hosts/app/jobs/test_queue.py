@@ -13,13 +13,13 @@ import pytest
 import eyeline as el
 from eyeline.analyses.progress import Progress, StopRequestedError
 from eyeline.errors import TextError
-from eyeline.hosts.app.cache import Cache
 from eyeline.hosts.app.corpus.job import CorpusPageWork, CorpusRequest
 from eyeline.hosts.app.jobs.job import Job
 from eyeline.hosts.app.jobs.queue import JobQueue, JobRefusedError
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.runs.ownership import read_ownership
 from eyeline.hosts.app.settings import Limits
+from eyeline.hosts.app.sharing.cache import Cache
 from eyeline.hosts.app.texts.source import TextSource
 from eyeline.sample.text import sample_text
 

@@ -11,8 +11,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from eyeline.heads import HeadRef
-from eyeline.hosts.app.cache import Cache
 from eyeline.hosts.app.messages import Say
+from eyeline.hosts.app.sharing.cache import Cache
 from eyeline.plots.clickable_cells import head_from
 from eyeline.plots.figures import figure, record_of
 from eyeline.plots.formula import formula_html

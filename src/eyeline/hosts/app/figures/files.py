@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from eyeline.capture.trace import Trace
-from eyeline.hosts.app.cache import Cache
 from eyeline.hosts.app.messages import Say
+from eyeline.hosts.app.sharing.cache import Cache
 from eyeline.plots.graph.attention_graph import attention_graph
 from eyeline.plots.palette import head_colour
 from eyeline.views.view import View

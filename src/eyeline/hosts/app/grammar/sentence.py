@@ -8,11 +8,11 @@ from eyeline.capture.trace import Trace
 from eyeline.errors import EyelineError
 from eyeline.heads import HeadRef
 from eyeline.hosts.app import mounted
-from eyeline.hosts.app.cache import Cache
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.models import choices, compute_slot, model_named, model_source, trace_bytes
 from eyeline.hosts.app.plain import refuse
 from eyeline.hosts.app.settings import current
+from eyeline.hosts.app.sharing.cache import Cache
 from eyeline.results.grammar.directions import GOVERNOR_TO_DEPENDENT
 from eyeline.results.run import Run
 from eyeline.views import head_view

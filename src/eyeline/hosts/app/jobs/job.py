@@ -55,6 +55,12 @@ class Job:
     def ended(self) -> bool:
         return self.state in ENDED
 
+    @property
+    def share_done(self) -> float:
+        """How much of the whole job is done, from 0 to 1: the steps before this one, and the done part of this one."""
+        part = min(1.0, self.done / self.of) if self.of else 0.0
+        return min(1.0, (self.index + part) / self.n_steps)
+
     def report_progress(self, progress: Progress) -> None:
         """Record how far the work is. Raises StopRequestedError where the visitor has stopped the job or is gone."""
         self.done, self.of, self.step = progress.done, progress.of, progress.step

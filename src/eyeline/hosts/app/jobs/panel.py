@@ -86,7 +86,7 @@ def _progress(say: Say, page: str) -> None:
     if job is None or job.ended:
         st.rerun()
     bar, button = st.columns([4, 1], vertical_alignment="center")
-    bar.progress(min(1.0, job.done / job.of) if job.of else 0.0, text=_step(say, page, job))
+    bar.progress(job.share_done, text=_step(say, page, job))
     if button.button(say("corpus.stop"), icon=":material/stop_circle:", width="stretch", key=f"{page}-stop"):
         job_queue().stop(job)
     st.caption(say("jobs.rule", minutes=f"{current().limits.gone_minutes:g}"))

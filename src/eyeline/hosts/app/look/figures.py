@@ -14,12 +14,12 @@ from eyeline.errors import EyelineError
 from eyeline.heads import HeadRef
 from eyeline.hosts.app import mounted
 from eyeline.hosts.app.address import Looking
-from eyeline.hosts.app.cache import Cache
 from eyeline.hosts.app.figures import figures
 from eyeline.hosts.app.figures.files import drawn, graph_file
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.models import compute_slot, model_named
 from eyeline.hosts.app.plain import escaped, refuse
+from eyeline.hosts.app.sharing.cache import Cache
 from eyeline.plots.figures import available, record_of
 from eyeline.results.notable import notable_heads
 from eyeline.results.run import Run

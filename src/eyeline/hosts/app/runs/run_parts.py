@@ -6,11 +6,11 @@ from pathlib import Path
 
 import streamlit as st
 
-from eyeline.hosts.app.cache import Cache
 from eyeline.hosts.app.corpus.run_view import show_run
 from eyeline.hosts.app.grammar.run_view import FIGURES as GRAMMAR
 from eyeline.hosts.app.grammar.run_view import show_grammar
 from eyeline.hosts.app.messages import Say
+from eyeline.hosts.app.sharing.cache import Cache
 from eyeline.hosts.app.space.comparison_view import show_comparison
 from eyeline.hosts.app.space.run_view import show_space
 from eyeline.results.facts import CircuitOptions

@@ -12,13 +12,13 @@ import streamlit as st
 from eyeline.errors import EyelineError
 from eyeline.heads import HeadRef
 from eyeline.hosts.app import mounted
-from eyeline.hosts.app.cache import Cache
 from eyeline.hosts.app.figures import figures
 from eyeline.hosts.app.figures.figures import version_of
 from eyeline.hosts.app.heading import run_origin
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.models import compute_slot, view_cache
 from eyeline.hosts.app.plain import refuse
+from eyeline.hosts.app.sharing.cache import Cache
 from eyeline.measures.space.gauge import GAUGES
 from eyeline.measures.space.project import METHODS
 from eyeline.plots.figures import available

@@ -14,7 +14,7 @@ from typing import Any
 from eyeline.errors import TextError
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.settings import current
-from eyeline.hosts.app.turns import TURNS
+from eyeline.hosts.app.sharing.turns import TURNS
 from eyeline.storage.names import is_plain_name
 
 #: An unpacked file may be this many times as large as an upload.

@@ -8,9 +8,9 @@ from contextlib import suppress
 
 import pytest
 
-from eyeline.hosts.app.cache import Cache
+from eyeline.hosts.app.sharing.cache import Cache
+from eyeline.hosts.app.sharing.turns import TURNS, Turns
 from eyeline.hosts.app.texts.uploads import as_file
-from eyeline.hosts.app.turns import TURNS, Turns
 
 LONG = 60.0  # seconds; no test waits so long
 

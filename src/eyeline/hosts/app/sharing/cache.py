@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import TypeVar
 
-from eyeline.hosts.app.turns import TURNS
+from eyeline.hosts.app.sharing.turns import TURNS
 
 Value = TypeVar("Value")
 

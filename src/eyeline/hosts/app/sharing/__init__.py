@@ -1,0 +1,1 @@
+"""What all visitors of an app share: computed values, turns to draw a page, and the cores."""
