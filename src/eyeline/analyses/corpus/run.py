@@ -61,7 +61,7 @@ def analyse(
     window      cut longer documents into windows instead of skipping them
     folder      where the sums are kept while the run goes on; with `resume`, continue from there; with `overwrite`, start again
     engine      where: "local" (this process), "processes", "ray", or el.Ray(workers=8, …). The numbers do not depend on how many workers
-                there are; those of the local engine are the same but for the order of additions (1e-9)
+                there are; those of the local engine are the same except for the order of additions (1e-9)
     progress    called after each batch, or shard (`analyses.progress`)
     """
     check_engine(engine)

@@ -141,7 +141,7 @@ def capture_space(
         )
     _check_room(read, numbers, model, chosen)
     started = time.monotonic()
-    inputs = InputKeeper(model, chosen) if shared else None  # refuses a model without a common space
+    inputs = InputKeeper(model, chosen) if shared else None  # refuses a model without a shared space
     captured: dict[int, CapturedText] = {}
     work = CaptureWork(chosen, numbers, ("weights", "queries", "keys", "values") if values else ("weights", "queries", "keys"), shared)
     parts = parts_of(read, model.in_batches(read), names)

@@ -19,7 +19,7 @@ TRIED, TOKENS = ("attentionviz", "searched", "lifted"), 500
 
 
 def gauge_rows(stack: CapturedStack, dims: int) -> list[GaugeRow]:
-    """A row for each gauge, distance and place (all dimensions, or the PCA plane); the searched one is searched for each of them."""
+    """A row for each gauge and distance, in all dimensions and in the PCA plane; the searched gauge is searched for each of them."""
     few = n_texts_within(stack, TOKENS)
     correlations: dict[tuple[str, str, str], list[tuple[float, float]]] = {}
     for layer, head in shown_heads(stack):

@@ -1,4 +1,4 @@
-"""The notices beside the pictures: how fidelity was measured, a gauge that does harm, and what a common space approximates."""
+"""The notices beside the pictures: how fidelity was measured, a gauge that does harm, and what a shared space approximates."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def fidelity_notices(
 
 
 def shared_notices(captured: Captured, stacks: Mapping[str, SpaceStack]) -> list[str]:
-    """How far the scores of a common space are the model's own, and what was approximated."""
+    """How far the scores of a shared space are the model's own, and what was approximated."""
     notices = []
     for name, stack in captured.stacks.items():
         if stack.shared is None:

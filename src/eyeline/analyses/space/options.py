@@ -38,7 +38,7 @@ def check_options(of: str, how: str | None, gauge: str | None, dims: int, shared
     if of == "values" and how not in METHODS:
         raise TraceError(f"Values cannot be {how}: there is no attention between them.", f"Choices: {', '.join(METHODS)}.")
     if of == "shared" and how not in METHODS:
-        raise TraceError(f"A common space cannot be {how}: a fit is of one head.", f"Choices: {', '.join(METHODS)}.")
+        raise TraceError(f"A shared space cannot be {how}: a fit is of one head.", f"Choices: {', '.join(METHODS)}.")
     if how in METHODS:
         check_method(how)
     if of == "values" and gauge not in (None, "none"):
@@ -46,11 +46,12 @@ def check_options(of: str, how: str | None, gauge: str | None, dims: int, shared
     default = "none" if of == "values" else "ring" if of == "shared" else "lifted" if how not in METHODS else "attentionviz"
     gauge = gauge or default
     if of == "shared" and gauge not in SHARED_GAUGES:
-        raise TraceError(f"The gauge {gauge} of a common space.", f"Choices: {', '.join(SHARED_GAUGES)}.")
+        raise TraceError(f"The gauge {gauge} of a shared space.", f"Choices: {', '.join(SHARED_GAUGES)}.")
     if of != "shared":
         check_gauge(gauge)
     if shared_scale and of == "shared":
-        raise TraceError("A shared scale of a common space, which has one in any case.", "Leave it out.")
+        without = Advice("Leave out shared_scale=True.", "Leave out --shared-scale.")
+        raise TraceError("A shared space always has one scale for all heads.", without)
     if shared_scale and gauge != "attentionviz":
         which = Advice("Give gauge='attentionviz'.", "Give --gauge attentionviz.")
         raise TraceError(f"A shared scale in the gauge {gauge}, which has no scale.", which)

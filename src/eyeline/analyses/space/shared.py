@@ -32,7 +32,7 @@ RING = 1.5
 
 @dataclass(frozen=True)
 class SharedLayer:
-    """One layer in the common space: queries [head, query, hidden], keys [key, hidden], double precision."""
+    """One layer in the shared space: queries [head, query, hidden], keys [key, hidden], double precision."""
 
     queries: np.ndarray
     keys: np.ndarray
@@ -92,14 +92,14 @@ class _Gauge:
 
 
 class PulledBack:
-    """The layers of a captured stack in the common space, computed when they are read."""
+    """The layers of a captured stack in the shared space, computed when they are read."""
 
     def __init__(self, stack: CapturedStack, shared: SharedInputs) -> None:
         self.stack, self.shared = stack, shared
         self._rotations: dict[int, Rotation | None] = {}
 
     def layer(self, index: int) -> SharedLayer:
-        """Queries with the scale of the scores: u·x is the score, but for what all keys of a query have in common."""
+        """Queries with the scale of the scores: u·x is the score, except for a term that is the same for all keys of a query."""
         keys = self.shared.inputs[index].astype(np.float64)
         queries = self.stack.vectors.queries[index].astype(np.float64)
         weight = self.shared.weights[index].astype(np.float64)
@@ -141,7 +141,7 @@ class PulledBack:
 
 
 def shared_picture(stack: CapturedStack, how: str, gauge: str, *, dims: int, seed: int, report: ReportStep | None = None) -> SharedPicture:
-    """The common space of a stack whose inputs were kept: by pca, umap or tsne, in one gauge for all heads and layers."""
+    """The shared space of a stack whose inputs were kept: by pca, umap or tsne, in one gauge for all heads and layers."""
     assert stack.shared is not None  # noqa: S101 - captured because the space is a shared one
     shape = len(stack.layers), len(stack.heads)
     n_query, n_key = len(stack.query_tokens), len(stack.key_tokens)
@@ -206,7 +206,7 @@ def _largest(chosen: _Gauge, layers: PulledBack, axes: np.ndarray | None = None)
     return max(float(np.square(chosen.moved(layer, axes).keys).sum(-1).max()) for layer in layers) if chosen.keeps_scores else 0.0
 
 
-#: What is measured of every head in the common space, before it is projected.
+#: What is measured of every head in the shared space, before it is projected.
 _MEASURED = ("correlation_before", "correlation_after", "top1_full", "top5_full", "score_correlation", "score_error")
 
 

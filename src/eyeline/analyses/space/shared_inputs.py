@@ -48,7 +48,7 @@ class InputKeeper:
         known = self._known[stack, layer]
         if known.key is None:
             raise ModelError(
-                f"No common space of {self._model.name}: layer {layer} of the {stack}: {known.missing['key']}.",
+                f"No shared space of {self._model.name}: layer {layer} of the {stack}: {known.missing['key']}.",
                 Advice(
                     "Each head can have a space of its own: of='queries-keys'.",
                     "Each head can have a space of its own: leave out --shared.",

@@ -28,7 +28,7 @@ def syntax(
     output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, created where it is missing.", show_default=False)],
     model: ModelName,
     labels: Annotated[
-        str, typer.Option(help="ud (subtypes cut but for nmod:poss, aux:pass …), stanford (its names, prep and pobj) or as-is.")
+        str, typer.Option(help="ud (subtypes cut, except nmod:poss, aux:pass …), stanford (its names, prep and pobj) or as-is.")
     ] = "ud",
     min_count: Annotated[int, typer.Option(help="Relations with fewer words get no row.")] = 100,
     limit: Annotated[int | None, typer.Option(help="Use at most this many sentences, chosen at random.", show_default=False)] = None,

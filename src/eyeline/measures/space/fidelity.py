@@ -110,7 +110,7 @@ def rank_correlation(near: np.ndarray, weights: np.ndarray, visible: np.ndarray 
         n = np.full(near.shape[:-1], n_keys)
     else:
         n = n_keys - hidden.sum(-1)
-        # Hidden keys go to the end of both orders, in the same places: they add nothing to the sum of squared differences.
+        # Hidden keys go to the end of both orders and get the same ranks there: they add nothing to the sum of squared differences.
         near, weights = np.where(hidden, -np.inf, near), np.where(hidden, -1.0, weights)
     difference = (_ranks(near) - _ranks(weights)).astype(np.float64)
     if hidden is not None:
@@ -128,7 +128,7 @@ def _is_flat(values: np.ndarray, hidden: np.ndarray | None) -> np.ndarray:
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:
-    """Places in descending order, from 0: [..., key]."""
+    """The rank of each value in descending order, from 0: [..., key]."""
     order = np.argsort(-values, axis=-1, kind="stable")
     ranks = np.empty_like(order)
     np.put_along_axis(ranks, order, np.broadcast_to(np.arange(values.shape[-1]), values.shape), -1)

@@ -151,7 +151,7 @@ def transform_trace(space: SpaceRecord, trace: Trace, stack: str | None) -> Plac
             "tsne": "t-SNE has no linear projection",
             "pca": f"the gauge {space.gauge} is not linear",
         }
-        why["pca"] = "a common space needs what enters each layer, which a trace does not hold" if space.of == "shared" else why["pca"]
+        why["pca"] = "a shared space needs what enters each layer, which a trace does not hold" if space.of == "shared" else why["pca"]
         raise TraceError(
             f"New text cannot be placed in this space: {why.get(space.project, 'its projections were not kept')}.",
             "Make it with project='fitted', or with project='pca' in another gauge.",

@@ -1,7 +1,7 @@
 """Which fidelity a reader is shown: only one that was measured on attention that had no part in the picture.
 
 A picture that can place other tokens (fitted, freed, or PCA in a gauge that is a shift and a scale) is cross-validated. A picture that
-cannot (UMAP, t-SNE, the lifted gauge, a common space) is measured as it is, where attention had no part in it; else no fidelity is shown.
+cannot (UMAP, t-SNE, the lifted gauge, a shared space) is measured as it is, where attention had no part in it; else no fidelity is shown.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def _rows(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def same(first: torch.Tensor, second: torch.Tensor, within: float = WITHIN) -> bool:
-    """Whether two tensors hold the same numbers, but for rounding."""
+    """Whether two tensors hold the same numbers, except for rounding."""
     if first.shape != second.shape:
         return False
     size = max(float(first.abs().max()), float(second.abs().max()), 1e-12) if first.numel() else 1.0
@@ -93,7 +93,7 @@ def same(first: torch.Tensor, second: torch.Tensor, within: float = WITHIN) -> b
 
 
 def is_linear(step: ModulePass) -> bool:
-    """Whether the module is linear but for a bias: f(2x) − f(x) = f(x) − f(0), and it changes something."""
+    """Whether the module is linear, apart from a bias: f(2x) − f(x) = f(x) − f(0), and it changes something."""
     if step.entered.data_ptr() == step.left.data_ptr() or (step.entered.shape == step.left.shape and torch.equal(step.entered, step.left)):
         return False
     try:
