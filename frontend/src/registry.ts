@@ -14,7 +14,7 @@ export interface Stage {
   reader: Reader;
   labels: Labels;
   element: HTMLElement; // where the view puts itself
-  /** What the state was given as, before defaults filled it. */
+  /** The state as it was given, before defaults were filled in. */
   given: Partial<State>;
   state(): State;
   set(patch: Partial<State>): void;

@@ -49,7 +49,7 @@ function oklab(hex: string, sight: number[][]): number[] {
   return times(LAB, times(LMS, light).map(Math.cbrt));
 }
 
-/** Distances between the colours of the first n heads, as one kind of sight has them. */
+/** Distances between the colours of the first n heads, as one kind of colour vision sees them. */
 function distances(n: number, sight: number[][], dark: boolean): number[][] {
   const seen = Array.from({ length: n }, (_, h) => oklab(headColour(h, dark), sight));
   return seen.map((a) => seen.map((b) => Math.hypot(...a.map((v, i) => v - b[i]))));

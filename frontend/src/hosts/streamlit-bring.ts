@@ -4,10 +4,10 @@ interface Component {
   data: { target: string; click: number };
 }
 
-/** So often, so many milliseconds apart, the answer is looked for and followed: the page is still being drawn around it. */
+/** How often, and how many milliseconds apart, the answer is searched and scrolled to: the page is still being drawn around it. */
 const TRIES = 40;
 const RETRY_MS = 50;
-/** What a reader does who wants to be elsewhere. */
+/** Events that show that the reader has moved on: they end the scrolling. */
 const READER = ["wheel", "touchstart", "pointerdown", "keydown"] as const;
 
 /** The click that was answered last, in milliseconds since 1970: a page that is drawn again does not scroll again. */

@@ -6,11 +6,11 @@ interface Component {
   setStateValue: (name: string, value: unknown) => void;
 }
 
-/** Milliseconds between two looks. */
+/** Milliseconds between two checks. */
 const LOOK_MS = 200;
-/** The part must stay in view for so long: while a page is being drawn, its lower parts pass by. */
+/** The part must stay in view for this many milliseconds: while a page is being drawn, its lower parts pass by. */
 const STAYS_MS = 400;
-/** The page may miss the message while it is being drawn: it is sent again after so long. */
+/** The page may miss the message while it is being drawn: it is sent again after this many milliseconds. */
 const AGAIN_MS = 5000;
 /** Pixels: the part counts as seen a little before it comes in from below. */
 const AHEAD = 200;

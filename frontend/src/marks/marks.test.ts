@@ -102,7 +102,7 @@ describe("heatmaps", () => {
 });
 
 describe("SVG", () => {
-  it("escapeXmls tokens and replaces characters XML does not allow", async () => {
+  it("escapes tokens and replaces characters XML does not allow", async () => {
     expect(escapeXml(`</text><script>&"'`)).toBe("&lt;/text&gt;&lt;script&gt;&amp;&quot;&#39;");
     expect(escapeXml("a\u0000b\ud800")).toBe("a\ufffdb\ufffd");
     const svg = await toSvg(scene({ type: "text", x: 1, y: 2, text: "<img onerror=alert(1)>", size: 12, fill: "#000000" }), png);

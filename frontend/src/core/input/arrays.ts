@@ -1,4 +1,4 @@
-// Arrays by name, inflated when first asked for and dropped again, oldest first, when together they grow too large.
+// Arrays by name, inflated when first requested and dropped again, oldest first, when together they grow too large.
 
 import type { ArrayEntry, View } from "./contract";
 import { decode, type Decoded } from "./decode";

@@ -59,7 +59,7 @@ export interface SpaceLayer {
   layer: number;
   points: string; // [head, point, dims]: queries, then keys; values alone
   norms: string; // [head, point], from the head's smallest (0) to its largest (255)
-  tops: string; // [head, rank, query]: place of the key in its text, counted from 1; 0 where there is none
+  tops: string; // [head, rank, query]: index of the key in its text, counted from 1; 0 where there is none
   top_weights: string; // [head, rank, query]
   maps?: string | null; // [head, every text's map, row after row]
   norm_ranges: [number, number][];

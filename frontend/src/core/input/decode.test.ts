@@ -42,7 +42,7 @@ describe("decode", () => {
     await expect(decode({ dtype: "uint8", shape: [1, 100_000], data: cut.toString("base64") })).rejects.toThrow();
   });
 
-  it("reads the tail of each block from its own place", async () => {
+  it("reads the tail of each block from its own offset", async () => {
     const values = Array.from({ length: 3 * 4 * 5 }, (_, i) => ((i * 37) % 60) / 60); // [3, 4, 5]
     const array = await decode(entry(encode(values, 24), { shape: [3, 4, 5], fine_from: 24 }));
     for (const h of [2, 0, 1]) array.block(h).forEach((value, i) => expect(Math.abs(value - values[h * 20 + i])).toBeLessThan(2.5e-4));

@@ -1,4 +1,4 @@
-// How one weight comes about: softmax over keys of q·k·scale + bias.
+// How one weight is computed: softmax over keys of q·k·scale + bias.
 
 export interface KeyRow {
   key: number; // token position
@@ -29,7 +29,7 @@ export function product(q: Float32Array, k: Float32Array): Float32Array {
 
 export const sum = (values: Float32Array): number => values.reduce((a, b) => a + b, 0);
 
-/** The sum of the contributions: what the head hands on for its query, before the output projection. */
+/** The sum of the contributions: what the head writes for its query, before the output projection. */
 export function output(rows: Pick<KeyRow, "contribution">[]): Float32Array | null {
   const [first] = rows;
   if (!first?.contribution) return null;

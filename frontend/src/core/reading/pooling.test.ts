@@ -11,7 +11,7 @@ describe("pooling to words", () => {
     expect(wordGroups([null, 0, 1, 1, null])).toEqual([[0], [1], [2, 3], [4]]);
   });
 
-  it("joins pieces that are not neighbours, at the place of the first", () => {
+  it("joins pieces that are not neighbours, at the position of the first", () => {
     expect(wordGroups([0, 1, 0])).toEqual([[0, 2], [1]]);
   });
 

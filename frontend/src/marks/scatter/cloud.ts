@@ -31,7 +31,7 @@ export interface Plot {
 
 /** How much larger a point of full opacity is. */
 export const LARGER = 1.7;
-/** Near points of a cube are larger than far ones by so much of their size. */
+/** Near points of a cube are larger than far ones by this share of their size. */
 export const DEPTH = 0.35;
 
 /** Where every point stands in the box, px: x and y in turn. */

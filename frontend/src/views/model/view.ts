@@ -156,7 +156,7 @@ export function modelView(stage: Stage): ViewInstance {
     paint(canvas, current);
   };
 
-  /** Everything a thumbnail depends on except colour, threshold and place. */
+  /** Everything a thumbnail depends on except colour, threshold and position. */
   const key = (s: State) => [s.stack, s.level, s.segments, s.hide_special, s.hide_sink, s.renormalise, s.as, s.drawn].join();
 
   const makeLayer = async (state: State, row: number, into: Map<string, Thumbnail>) => {

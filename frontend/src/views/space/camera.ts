@@ -8,7 +8,7 @@ export interface Box {
   h: number;
 }
 
-const FIT = 1 / Math.sqrt(3); // a cube's corner is so much farther than its faces: turned, it must stay inside
+const FIT = 1 / Math.sqrt(3); // a cube's corner is √3 times as far away as its faces: turned, it must stay inside
 
 type Row = [number, number, number, number];
 

@@ -111,7 +111,7 @@ function wanted({ data, state, attention, links, red: pairs, chosen, hovered, at
   return near <= 150 && !attention.some ? [...list, ...zoomed] : list;
 }
 
-/** The edges of the cube that the points lie in: what turns can be seen to turn. */
+/** The edges of the cube that the points lie in, so that a turn of the picture can be seen. */
 function cube(clouds: Clouds, box: PlotBox, theme: Theme): Item[] {
   const [{ cloud, camera }] = clouds.plots;
   if (cloud.dims === 2) return [];
