@@ -93,7 +93,7 @@ TRANSLATED = [name for name, notebook in NOTEBOOKS.items() if len(notebook.langu
 
 
 @pytest.mark.parametrize("name", TRANSLATED)
-def test_languages_share_code_but_for_the_line_that_names_the_language(name: str) -> None:
+def test_languages_share_all_code_except_the_line_that_names_the_language(name: str) -> None:
     lines = {
         language: [line for cell in saved(name, language).cells if cell.cell_type == "code" for line in cell.source.splitlines()]
         for language in ("en", "ja")

@@ -56,7 +56,7 @@ def test_a_circle_would_be_seen():
 
 
 def circles(edges: dict[str, list[str]]) -> list[list[str]]:
-    """Groups of modules of which each leads to each other: what is left when modules without a way out, or in, are taken away."""
+    """Groups of modules in which each imports every other, directly or through further modules."""
     reach = {module: reachable(module, edges) for module in edges}
     groups = {tuple(sorted(other for other in reach[module] if module in reach[other])) for module in edges if module in reach[module]}
     return sorted(map(list, groups))

@@ -1,4 +1,4 @@
-"""Does the app serve a room? Sixty visitors at once on the embedded model, on this machine; and one alone. Prints JSON.
+"""Does the app serve a class? Sixty visitors at once on the embedded model, on this machine; and one alone. Prints JSON.
 
     python -m benchmarks.pages.app -o app.json
     python -m benchmarks.pages.app --apps 2        # two apps behind nginx, configured as docs/app.md says

@@ -144,7 +144,7 @@ def attack_facts(folder: Path, model: el.Model) -> Family:
 
 
 def hostile(good: Any) -> Iterator[tuple[str, Any]]:
-    """Copies of a JSON value with one place changed: every value, and every key of a mapping."""
+    """Copies of a JSON value, each with one change: every value in turn, and every key of a mapping."""
     for where in key_paths(good):
         for value in HOSTILE:
             yield f"{'.'.join(map(str, where))} = {str(value)[:20]!r}", changed(good, where, lambda _, value=value: value)

@@ -99,7 +99,7 @@ def trace(
 
 
 def view(kind: str, n: int, state: dict[str, Any] | None = None, **options: Any) -> View:
-    """At layer 0 with all heads, and not where something can be seen at once, unless `state` says otherwise."""
+    """A view at layer 0 with all heads, not at the head with the strongest look, unless `state` says otherwise."""
     small = trace(n, **options)
     shown = VIEWS[kind](small, layer=small.layers[0]) if kind == "head" else VIEWS[kind](small)
     return shown.starting(**state or {})

@@ -43,7 +43,7 @@ def test_the_converted_encoder_gives_what_its_own_graph_gives(e5, tmp_path):
     assert np.abs(states - expected).max() < 1e-5
 
 
-def test_it_has_the_shape_of_the_papers_model(e5):
+def test_e5_small_has_the_shape_of_the_papers_model(e5):
     assert e5.trace(TEXT).weights.shape[:2] == (12, 12)
 
 
@@ -75,7 +75,7 @@ def test_the_update_leaves_the_encoder_itself_as_it_was(e5, masked_lm):
     assert str(again.fingerprint) == str(e5.fingerprint) != str(masked_lm.fingerprint)
 
 
-def test_importance_can_be_measured_on_it(masked_lm):
+def test_importance_can_be_measured_on_the_masked_language_model(masked_lm):
     run = el.analyse(masked_lm, [TEXT, "She opened the door and went in."], [Importance()])
     assert np.isfinite(run.table("importance")["mean"].astype(float)).all()
 

@@ -39,7 +39,7 @@ def attention_answers(words: np.ndarray, row_of: dict[int, int], mentions: list[
 
 
 def rule_answers(document: MarkedDocument, mentions: list[Mention], method: str) -> list[bool]:
-    """Whether the nearest mention, the nearest of the same head word, or the four sieves find an antecedent."""
+    """Whether the nearest mention, the nearest with the same main word, or the four rules in order find an antecedent."""
     collected = []
 
     def lower(first: int, last: int) -> str:
@@ -60,14 +60,14 @@ def rule_answers(document: MarkedDocument, mentions: list[Mention], method: str)
                     answer = other.main_word
                     break
         else:
-            for sieve in (1, 2, 3, 4):
+            for rule in (1, 2, 3, 4):
                 for other in nearest_first:
-                    passes = sieve == 4
-                    if sieve == 1:
+                    passes = rule == 4
+                    if rule == 1:
                         passes = lower(other.start, other.end) == lower(mention.start, mention.end)
-                    elif sieve == 2:
+                    elif rule == 2:
                         passes = lower(other.main_word, other.main_word) == lower(mention.main_word, mention.main_word)
-                    elif sieve == 3:
+                    elif rule == 3:
                         passes = (
                             _fits(mention.number, other.number)
                             and _fits(mention.gender, other.gender)

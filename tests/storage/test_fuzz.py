@@ -28,7 +28,7 @@ Mutation = Callable[[bytes], bytes]
 
 
 def mutations() -> st.SearchStrategy[Mutation]:
-    """Bit flips, truncation, insertion and removal of bytes, at a place given as a share of the file."""
+    """Bit flips, truncation, insertion and removal of bytes, at a position given as a share of the file."""
     index = st.floats(0, 1, exclude_max=True)
 
     def flip(where: float, bit: int) -> Mutation:

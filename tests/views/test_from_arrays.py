@@ -71,7 +71,7 @@ def test_pairs_special_tokens_and_vectors_are_kept() -> None:
     ],
     ids=["nan", "infinite", "negative", "sum"],
 )
-def test_what_is_not_attention_is_refused_with_its_place(spoil: object, message: str) -> None:
+def test_what_is_not_attention_is_refused_with_its_position(spoil: object, message: str) -> None:
     weights = rows()
     spoil(weights)  # type: ignore[operator]
     with pytest.raises(TraceError) as error:

@@ -41,13 +41,18 @@ def test_no_message_is_left_in_english(language: str) -> None:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_no_message_is_empty(language: str) -> None:
-    """But the English page behind the views' note, which the front end carries."""
+    """Except the English page behind the views' note, which the front end carries."""
     assert [key for key, text in Words(language).messages.items() if not text] == (["view.note_page"] if language == "en" else [])
 
 
 def test_a_count_of_one_is_singular() -> None:
     assert [Words().count("mentions", n) for n in (0, 1, 2)] == ["0 mentions", "1 mention", "2 mentions"]
     assert Words("ko").count("texts", 8) == "글 8개"
+
+
+def test_names_of_models_are_joined_with_the_spaces_of_the_language() -> None:
+    joined = [Words(language)("report.and").join(["minilm", "e5-small"]) for language in LANGUAGES]
+    assert joined == ["minilm and e5-small", "minilm と e5-small", "minilm, e5-small"]
 
 
 def test_counts_of_what_was_left_out_have_their_grammar() -> None:

@@ -1,4 +1,4 @@
-"""What cannot be measured is refused in words, and the model answers as before: no heads, gradients that are no numbers, no label."""
+"""What cannot be measured is refused in words, and the model answers as before: no heads, gradients that are not numbers, no label."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def test_only_mentions_with_an_antecedent_are_asked_about() -> None:
     assert ask() == []
 
 
-def test_candidates_are_the_head_words_before_the_mentions_own() -> None:
+def test_candidates_are_the_main_words_before_the_mentions_own() -> None:
     he, again = ask(AGAIN, HE, JOHN, QUEEN)
     assert he.candidates == (1, 4)
     assert he.right == {4}
@@ -52,7 +52,7 @@ def test_candidates_are_the_head_words_before_the_mentions_own() -> None:
     assert again.right == {1}
 
 
-def test_a_nested_mention_is_a_candidate_only_if_its_head_word_comes_first() -> None:
+def test_a_nested_mention_is_a_candidate_only_if_its_main_word_comes_first() -> None:
     his, mother = Mention(0, 0, 0, 5, "pronoun"), Mention(0, 1, 1, 6, "nominal")
     (question,) = ask(his, mother, Mention(3, 3, 3, 6, "pronoun"))
     assert question.candidates == (0, 1)
@@ -61,7 +61,7 @@ def test_a_nested_mention_is_a_candidate_only_if_its_head_word_comes_first() -> 
     assert inner.candidates == (5,)
 
 
-def test_mentions_with_one_head_word_are_one_candidate_and_never_their_own() -> None:
+def test_mentions_with_the_same_main_word_are_one_candidate_and_never_their_own() -> None:
     both, john, he = Mention(3, 6, 3, 1, "proper"), Mention(3, 3, 3, 2, "proper"), Mention(8, 8, 8, 2, "pronoun")
     (question,) = ask(both, john, he)
     assert question.candidates == (3,)
@@ -74,7 +74,7 @@ def test_rules_answer_as_they_are_described(method: str, he: int | None, again: 
     assert [RULES[method](question, WORDS) for question in ask(QUEEN, JOHN, HE, AGAIN)] == [he, again]
 
 
-def test_an_earlier_sieve_wins_over_a_nearer_mention() -> None:
+def test_an_earlier_rule_wins_over_a_nearer_mention() -> None:
     words = ("the", "dog", "saw", "a", "dog", "that", "the", "cat", "liked", "the", "dog")
     mentions = [mention(0, 1, 0), mention(3, 4, 1), mention(6, 7, 2), mention(9, 10, 0)]
     (question,) = ask(*mentions)

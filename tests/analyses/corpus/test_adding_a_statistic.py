@@ -33,13 +33,13 @@ def test_the_documented_statistic_is_the_mean_of_the_largest_weights():
     np.testing.assert_allclose(table["largest"].astype(float), expected.ravel(), atol=1e-6)
 
 
-def test_it_is_ten_lines():
+def test_the_documented_statistic_is_ten_lines():
     block = next(block for block in re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL) if "class LargestWeight" in block)
     lines = [line for line in block.partition("class ")[2].partition("run = ")[0].splitlines() if line.strip()]
     assert len(lines) <= 10
 
 
-def test_parts_of_it_merge_to_the_whole_and_its_state_is_kept():
+def test_parts_of_the_documented_statistic_merge_to_the_whole_and_its_state_is_kept():
     own = example()()
     whole, first, second = (folded(own, numbers) for numbers in (range(len(TEXTS)), range(3), range(3, len(TEXTS))))
     first.merge(second.from_state(second.state()))
@@ -47,7 +47,7 @@ def test_parts_of_it_merge_to_the_whole_and_its_state_is_kept():
         np.testing.assert_allclose(first.state()[key], values)
 
 
-def test_runs_with_it_are_merged_where_its_class_is_given(tmp_path):
+def test_runs_with_the_documented_statistic_are_merged_where_its_class_is_given(tmp_path):
     kind = example()
     texts = [text for text in TEXTS if isinstance(text, str)]
     folders = [tmp_path / "a", tmp_path / "b"]

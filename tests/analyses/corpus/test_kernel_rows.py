@@ -30,7 +30,7 @@ def _both(mask: bool, causal: bool) -> tuple[Rows, Rows, torch.Tensor]:
 
 
 @pytest.mark.parametrize(("mask", "causal"), [(False, False), (True, False), (False, True)])
-def test_they_give_the_numbers_of_the_map(mask: bool, causal: bool) -> None:
+def test_kernel_rows_give_the_numbers_of_the_map(mask: bool, causal: bool) -> None:
     rows, dense, sets = _both(mask, causal)
     assert torch.equal(rows.inside, dense.inside)
     assert torch.equal(rows.visible, dense.visible.expand_as(rows.visible))
@@ -53,7 +53,7 @@ def test_sets_that_nobody_named_before_the_pass_are_asked_for_in_another(monkeyp
     torch.testing.assert_close(rows.mass(other).float(), dense.mass(other))
 
 
-def test_their_map_is_refused_with_a_hint() -> None:
+def test_the_map_of_kernel_rows_is_refused_with_a_hint() -> None:
     rows, _, _ = _both(mask=False, causal=False)
     with pytest.raises(TraceError, match="needs_weights"):
         rows.weights()

@@ -13,7 +13,7 @@ from tests.laws.statistics import tiny_model
 TEXTS = ["the cat sat on the mat . it purred , and sat .", "a dog ran a very long way home , and it sat ."]
 
 
-def test_a_pca_space_has_a_row_for_each_gauge_distance_and_place(tmp_path, capsys) -> None:
+def test_a_pca_space_has_a_row_for_each_gauge_and_distance_in_full_and_in_the_plane(tmp_path, capsys) -> None:
     space = el.space(tiny_model(), TEXTS, project="pca", layers=[0], heads=[0, 1])
     rows = {(row.gauge, row.distance, row.where): row for row in space.gauges}
     assert len(rows) == 12
@@ -59,7 +59,7 @@ def test_fitted_pictures_need_no_gauge_and_have_no_table() -> None:
 
 @pytest.mark.parametrize("distance", ["euclidean", "cosine"])
 @pytest.mark.parametrize("correlate", ["full", "plane"])
-def test_the_searched_gauge_takes_a_distance_and_a_place(distance: str, correlate: str) -> None:
+def test_the_searched_gauge_takes_a_distance_and_where_it_is_measured(distance: str, correlate: str) -> None:
     options = {"project": "pca", "gauge": "searched", "distance": distance, "correlate": correlate}
     space = el.space(tiny_model(), TEXTS, layers=[0], heads=[0, 1], **options)
     before, after = (space.only.facts[name] for name in ("correlation_before", "correlation_after"))

@@ -68,7 +68,7 @@ def test_a_dead_head_has_a_picture_but_no_fidelity(project, quick_fit):
     el.figure(space.run(), "space")
 
 
-def test_a_model_that_computes_nonsense_is_named_with_the_place():
+def test_a_model_that_computes_nan_is_named_with_the_layer_and_head():
     with pytest.raises(EyelineError, match="BertModel computes nan"):
         broken("nan")
     with pytest.raises(EyelineError, match="queries of nan in a word are not finite, first in encoder layer 0, head 0"):

@@ -110,7 +110,7 @@ def test_random_attention_is_at_chance_level_when_held_out_and_far_above_it_when
     assert unseen < 0.25
 
 
-def test_one_text_without_company_is_cross_validated_over_its_tokens():
+def test_one_text_without_background_is_cross_validated_over_its_tokens():
     space = el.space(tiny_model(), ["the cat sat on the mat . it purred , and sat ."])
     assert space.held_out == "queries"
     assert "tokens of the one text" in " ".join(space.facts.notices)
@@ -118,7 +118,7 @@ def test_one_text_without_company_is_cross_validated_over_its_tokens():
 
 
 @pytest.mark.slow
-def test_paragraphs_that_the_user_gave_are_left_out_of_the_company():
+def test_paragraphs_that_the_user_gave_are_left_out_of_the_background():
     from eyeline.sample.text import sample_text
 
     space = el.space(el.load("minilm"), sample_text().split("\n\n")[:2], layers=[0], heads=[0])
@@ -161,7 +161,7 @@ def test_cross_validated_pca_is_that_of_a_loop_over_texts():
         pytest.param("umap", "searched", False, marks=pytest.mark.slow),
     ],
 )
-def test_a_picture_without_a_place_for_unseen_text_shows_fidelity_only_where_attention_had_no_part_in_it(project, gauge, shown, tmp_path):
+def test_a_picture_that_cannot_place_unseen_text_shows_fidelity_only_where_attention_had_no_part_in_it(project, gauge, shown, tmp_path):
     texts = ["the cat sat on the mat . it purred , and sat .", "a dog ran home ."]
     space = el.space(tiny_model(), texts, project=project, gauge=gauge, layers=[0], heads=[0])
     facts = el.space_view(space).spec["spaces"][0]["stacks"][0]["layers"][0]["facts"][0]
@@ -184,7 +184,7 @@ def test_one_head_projected_anew_shows_a_held_out_fidelity_or_none():
     assert (seen.held_out, np.isnan(seen.top1)) == ("", True)
 
 
-def test_company_that_a_model_cannot_read_is_refused_only_when_asked_for():
+def test_a_background_that_a_model_cannot_read_is_refused_only_when_requested():
     with pytest.raises(EyelineError, match="tokens of the built-in paragraphs"):
         el.space(tiny_model(), ["the cat sat on the mat ."], background=True)
 

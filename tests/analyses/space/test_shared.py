@@ -109,7 +109,7 @@ def test_every_kind_of_attention_of_an_encoder_decoder_has_its_space() -> None:
     assert all(stack.facts["score_error"].max() < 1e-3 for stack in space.stacks.values())
 
 
-def test_models_without_a_linear_map_to_keys_are_refused() -> None:
+def test_models_without_a_linear_projection_to_keys_are_refused() -> None:
     with pytest.raises(ModelError, match="no linear module before the attention"):
         el.space(opened("deepseek-v3"), TEXTS, of="shared")
 

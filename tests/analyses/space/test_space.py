@@ -106,14 +106,14 @@ def test_fidelity_is_that_of_the_loop(fitted):
 
 
 @pytest.mark.slow
-def test_fitted_is_truer_than_theirs_and_freed_is_truer_than_fitted(fitted):
+def test_fitted_is_truer_than_attentionvizs_and_freed_is_truer_than_fitted(fitted):
     theirs = el.space(tiny_model(), TEXTS, project="pca").only.facts["top1_projected"].mean()
     freed = el.space(tiny_model(), TEXTS, project="freed").only.facts
     assert theirs < fitted.only.facts["top1_projected"].mean() < freed["top1_projected"].mean()
     assert fitted.only.facts["kl"].max() < 0.1 * fitted.only.facts["entropy"].min()
 
 
-def test_saved_maps_place_new_text_and_put_known_text_where_it_was(fitted, tmp_path):
+def test_saved_projections_place_new_text_and_put_known_text_where_it_was(fitted, tmp_path):
     fitted.save(tmp_path / "space.safetensors")
     again = el.runs.open_space(tmp_path / "space.safetensors")
     placed = again.transform(tiny_model().trace(TEXTS[1]))

@@ -52,7 +52,7 @@ def test_a_text_of_a_space_of_values_lands_on_its_own_points(tmp_path) -> None:
         ({"of": "shared"}, "what enters each layer"),
     ],
 )
-def test_spaces_without_a_linear_map_say_why(options: dict[str, str], why: str) -> None:
+def test_spaces_without_a_linear_projection_say_why(options: dict[str, str], why: str) -> None:
     space, trace = space_and_trace("bert", **options)
     with pytest.raises(TraceError, match=why):
         space.transform(trace)

@@ -147,7 +147,7 @@ def test_norms_of_queries_and_keys_are_reported() -> None:
     assert (plain.query.norm, plain.key.norm, plain.rotary) == (False, False, False)
 
 
-def test_maps_that_are_not_linear_in_the_layers_input_are_missing_with_a_reason() -> None:
+def test_projections_that_are_not_linear_in_the_layers_input_are_missing_with_a_reason() -> None:
     maps = projections(opened(BY_NAME["deepseek-v3"]))["decoder", 0]
     assert (maps.query, maps.key, maps.value) == (None, None, None)
     assert maps.output is not None

@@ -1,4 +1,4 @@
-"""What every run of a page does about models is little: a room of people runs pages often."""
+"""Every run of a page does little work for models: with many visitors, pages run often."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def run(command: str, data: Path, model: Path | str, output: Path, *engine: str)
 
 
 def check_same_tables(one_process: Path, by_workers: Path) -> None:
-    """Every cell of every table: numbers to 1e-9, all others as they are."""
+    """Compare every cell of every table: numbers to 1e-9, all others exactly."""
     names = sorted(path.name for path in (one_process / "tables").glob("*.csv"))
     assert names
     assert names == sorted(path.name for path in (by_workers / "tables").glob("*.csv"))

@@ -74,7 +74,7 @@ def test_an_unknown_projection_names_the_nearest():
 
 
 @pytest.mark.parametrize("how", ["pca", pytest.param("umap", marks=pytest.mark.slow), pytest.param("tsne", marks=pytest.mark.slow)])
-def test_constant_points_are_one_place(how):
+def test_constant_points_are_projected_to_one_point(how):
     result = project(np.ones((100, 5)), how)
     assert result.shape == (100, 2)
     assert np.ptp(result, axis=0).max() < 1e-6

@@ -55,7 +55,7 @@ def test_a_head_that_is_a_picture_is_found_and_unseen_texts_are_placed_in_it(cau
         assert nearest(where, placed) > 0.9
 
 
-def test_freed_points_lose_less_than_the_maps_and_stay_in_order():
+def test_freed_points_lose_less_than_the_projections_and_stay_in_order():
     shown = texts(6, flat=False)
     maps = fit_projections(shown, torch.ones(HEADS), starts=4, steps=200)
     fitted, freed = [maps.project(text) for text in shown], free_texts(shown, maps)
@@ -74,7 +74,7 @@ def test_gradients_are_those_of_autograd():
         assert rows == x.shape[1]
 
 
-def test_the_same_seed_gives_the_same_maps_whatever_the_threads():
+def test_the_same_seed_gives_the_same_projections_for_any_number_of_threads():
     shown, before = texts(3), torch.get_num_threads()
     collected = []
     try:

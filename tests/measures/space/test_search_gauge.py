@@ -20,7 +20,7 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 
 
 def head(seed: int, dim: int = 3) -> tuple[np.ndarray, np.ndarray, list[TextPairs]]:
-    """Two texts of 7 and 5 tokens, queries and keys around different places."""
+    """Two texts of 7 and 5 tokens, queries and keys around different centres."""
     generator = np.random.default_rng(seed)
     queries, keys = generator.normal(size=(12, dim)) + 2, generator.normal(size=(12, dim)) * 1.5 - 1
     rows = [slice(0, 7), slice(7, 12)]

@@ -81,7 +81,7 @@ def test_what_was_written_is_read_back_from_every_format(originals: list[MarkedD
         assert [spans(document) for document in actual] == [spans(document) for document in originals]
 
 
-def test_a_part_of_conll_2012_is_a_document_and_heads_types_and_features_are_derived(tmp_path: Path) -> None:
+def test_a_part_of_conll_2012_is_a_document_and_main_words_types_and_features_are_derived(tmp_path: Path) -> None:
     corpus = read_coreference(write(tmp_path, CONLL2012), strict=True)
     assert [document.id for document in corpus] == ["bc/x/00/x_0000, part 0", "bc/x/00/x_0000, part 1"]
     assert corpus[0].mentions == (
@@ -114,7 +114,7 @@ def test_gum_brackets_nest_and_words_without_spaces_are_words(tmp_path: Path) ->
     assert corpus.problems == {"mentions_without_words": 1}
 
 
-def test_corefuds_head_field_says_which_word_is_the_head(tmp_path: Path) -> None:
+def test_corefuds_head_field_says_which_word_is_the_main_word(tmp_path: Path) -> None:
     text = as_conllu([MARY], "eid-etype-head-other").replace("(1-person-giv:act-1,2-coref-A_B", "(1-thing-2-x")
     (document,) = read_coreference(write(tmp_path, text), strict=True)
     assert document.mentions[1].main_word == 3
@@ -171,7 +171,7 @@ def test_a_file_of_the_wrong_kind_is_refused(tmp_path: Path, text: str, says: st
         read_coreference(write(tmp_path, text))
 
 
-def test_heads_and_types_are_told_from_universal_tags_and_pronouns_from_the_word_where_there_are_no_tags(tmp_path: Path) -> None:
+def test_main_words_and_types_come_from_universal_tags_and_pronouns_from_the_word_where_there_are_no_tags(tmp_path: Path) -> None:
     plain = {"tokens": ["the", "man", "in", "town", "left", "and", "she", "ran"], "mentions": [{"start": 0, "end": 3, "cluster": 0}]}
     plain["mentions"] += [{"start": 6, "end": 6, "cluster": 0}]
     tagged = plain | {"upos": ["DET", "NOUN", "ADP", "NOUN", "VERB", "CCONJ", "PRON", "VERB"]}
@@ -220,7 +220,7 @@ def _bare(mentions: list[dict[str, object]]) -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize("broken", [(0, 2, 3), (2, 1, 1), (-1, 0, 0)])
-def test_a_mention_holds_its_head(broken: tuple[int, int, int]) -> None:
+def test_a_mention_holds_its_main_word(broken: tuple[int, int, int]) -> None:
     with pytest.raises(TextError, match="must lie within"):
         Mention(*broken, 0, "nominal")
 

@@ -32,7 +32,7 @@ NO_HEAD = block("headless", line(1, "a", "_", "_"), line(2, "b", 0, "root"))
 NO_RELATION = block("bare", line(1, "a", 2, "_"), line(2, "b", 0, "root"))
 
 
-def test_a_sentence_is_words_with_heads_from_zero() -> None:
+def test_a_sentence_is_words_with_governors_from_zero() -> None:
     sentence = parse_treebank(GOOD)[0]
     assert (sentence.id, sentence.words, sentence.governors) == ("good", ("Cats", "purr", "."), (1, ROOT, 1))
     assert (sentence.deprels, sentence.spaces) == (("nsubj", "root", "punct"), (True, False, True))
@@ -60,7 +60,7 @@ def test_what_is_no_tree_is_skipped_by_name_and_strict_stops(bad: str, name: str
         parse_treebank(bad)
 
 
-def test_multi_word_tokens_give_their_parts_empty_nodes_and_enhanced_heads_nothing() -> None:
+def test_multi_word_tokens_give_their_parts_and_empty_nodes_and_enhanced_dependencies_nothing() -> None:
     text = block(
         "x",
         "# text = I don't im",
@@ -133,7 +133,7 @@ def test_a_missing_or_damaged_file_is_refused(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.integers(-1, 8), min_size=1, max_size=8))
-def test_heads_are_a_tree_just_where_every_word_leads_to_the_one_root(heads: list[int]) -> None:
+def test_governors_are_a_tree_only_where_every_word_leads_to_the_one_root(heads: list[int]) -> None:
     def leads_to_root(index: int) -> bool:
         for _ in range(len(heads) + 1):
             if not ROOT <= index < len(heads):

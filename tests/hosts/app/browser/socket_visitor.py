@@ -19,7 +19,7 @@ LARGEST = 64 * 1024 * 1024
 
 
 class SocketVisitor:
-    """One visit to a running app. `seen`: all bytes received. `elements`: the page as last drawn, by place; `ids`: its widgets by key."""
+    """One visit to a running app. `seen`: all bytes received. `elements`: the page as last drawn, by position; `ids`: widgets by key."""
 
     def __init__(self, url: str, patience: float = 120, **headers: str) -> None:
         self.patience = patience

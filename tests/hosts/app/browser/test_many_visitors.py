@@ -40,7 +40,7 @@ def test_the_graph_of_one_head_is_not_drawn_for_a_visitor_who_has_not_come_to_it
 
 @pytest.mark.slow
 def test_the_same_visit_again_takes_no_more_memory_than_its_texts(served):
-    """A session that has gone leaves nothing behind but what the shelves may keep."""
+    """A session that has ended leaves nothing behind except what the caches may keep."""
     import psutil
 
     process = psutil.Process(served.process.pid)

@@ -26,7 +26,7 @@ from eyeline.sample.text import sample_text
 
 @dataclass(frozen=True)
 class Uploaded:
-    """What Streamlit hands on of an uploaded file."""
+    """What Streamlit passes on of an uploaded file."""
 
     name: str
     data: bytes
