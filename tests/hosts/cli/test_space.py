@@ -152,13 +152,13 @@ def test_models_that_have_nothing_in_common_are_refused(eyeline, corpus, tmp_pat
     assert "none in common" in done.stderr
 
 
-def test_the_help_says_what_happens_unless_told(eyeline):  # noqa: F811
+def test_the_help_names_the_defaults(eyeline):  # noqa: F811
     message = " ".join(eyeline("space", "--help").stdout.replace("│", " ").split())
     assert "fitted; for values and shared pca" in message
     assert "lifted for fitted and freed, ring for shared" in message
 
 
-def test_a_model_whose_heads_are_all_dead_is_told_in_words():
+def test_a_space_of_dead_heads_is_summarised_in_words():
     assert "every head attends to all keys alike" in _summary(summarise_fidelity(Table({"top1_projected": [float("nan")] * 4})), "texts")
 
 

@@ -29,7 +29,7 @@ def coreference(
     max_tokens: Annotated[int, typer.Option(help="Tokens in a window: documents are read in windows, cut between sentences.")] = 128,
     first_window: Annotated[bool, typer.Option("--first-window", help="Only the first window of each document, as in the paper.")] = False,
     limit: Annotated[int | None, typer.Option(help="Use at most this many documents, chosen at random.", show_default=False)] = None,
-    layers: Annotated[str | None, typer.Option(help="Layers to score, from 0, such as 0,5. All otherwise.")] = None,
+    layers: Annotated[str | None, typer.Option(help="Layers to score, from 0, such as 0,5. Default: all.")] = None,
     seed: Annotated[int, typer.Option(help="For the limit, and the halves of the held-out head.")] = 0,
     kind: Annotated[
         str | None, typer.Option(help="conll2012, conllu or jsonl, where the file's first lines do not say.", show_default=False)

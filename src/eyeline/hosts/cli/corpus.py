@@ -47,7 +47,7 @@ def analyse(
     target: Annotated[
         list[str] | None, typer.Option(help="NAME=REGEX: also measure attention to tokens that match; may be repeated.")
     ] = None,
-    layers: Annotated[str | None, typer.Option(help="Layers to analyse, from 0, such as 0,5. All otherwise.")] = None,
+    layers: Annotated[str | None, typer.Option(help="Layers to analyse, from 0, such as 0,5. Default: all.")] = None,
     seed: Annotated[int, typer.Option(help="For everything that is drawn at random.")] = 0,
     kind: Kind = None,
     paragraphs: Paragraphs = "auto",

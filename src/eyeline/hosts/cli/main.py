@@ -87,7 +87,7 @@ def trace(
     text: Annotated[str, typer.Argument(help="The text to look at.", show_default=False)],
     model: ModelName,
     pair: Annotated[str | None, typer.Option(help="A second text (or what an encoder-decoder model has written).")] = None,
-    layers: Annotated[str | None, typer.Option(help="Layers to keep, from 0, such as 0,5. All otherwise.")] = None,
+    layers: Annotated[str | None, typer.Option(help="Layers to keep, from 0, such as 0,5. Default: all.")] = None,
     words: Annotated[bool, typer.Option("--words", help="Attention between words rather than tokens.")] = False,
     truncate: Annotated[bool, typer.Option("--truncate", help="Cut a text that is longer than the model takes.")] = False,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Save the trace: FILE.safetensors", show_default=False)] = None,

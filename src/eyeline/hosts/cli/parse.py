@@ -23,7 +23,9 @@ def parse(
         str | None, typer.Option(help="A row of its table, such as attention-only. Without it: the one that reads words too.")
     ] = None,
     pair: Annotated[str | None, typer.Option(help="The weight of every head for a dependent and a governor, such as The:cat.")] = None,
-    model: Annotated[str | None, typer.Option(help="Where the model is now, if not where it was.", show_default=False)] = None,
+    model: Annotated[
+        str | None, typer.Option(help="The model, if it is no longer where it was when the run was made.", show_default=False)
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Arcs and the heads of a pair: FILE.html, .png, .svg or .pdf", show_default=False)
     ] = None,

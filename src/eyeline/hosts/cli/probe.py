@@ -39,7 +39,7 @@ def probe(
         int, typer.Option(help="The most passes over the training sentences; training ends earlier where it no longer helps.")
     ] = 100,
     seed: Annotated[int, typer.Option(help="For everything that is drawn at random.")] = 0,
-    strict: Annotated[bool, typer.Option("--strict", help="Stop at a sentence that is no tree, instead of skipping it.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at a sentence that is not a tree, instead of skipping it.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the probe run that the folder holds.")] = False,
     engine: EngineOption = "local",
     workers: Workers = None,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 PAGE, COMPARE_PAGE = (PAGES[kind] for kind in ("space", "compare"))
 
 Output = Annotated[Path, typer.Option("-o", "--output", help="The run's folder, created where it is missing.", show_default=False)]
-Layers = Annotated[str | None, typer.Option(help="Layers, from 0, such as 0,5. All otherwise.")]
+Layers = Annotated[str | None, typer.Option(help="Layers, from 0, such as 0,5. Default: all.")]
 Limit = Annotated[int | None, typer.Option(help="Use at most this many documents, chosen at random.", show_default=False)]
 MaxTokens = Annotated[int | None, typer.Option(help="Skip longer documents.", show_default=False)]
 Seed = Annotated[int, typer.Option(help="For everything that is drawn at random.")]
@@ -66,7 +66,7 @@ def space(
         typer.Option(help="Fit together with the built-in paragraphs.", show_default="where the texts have fewer than 1,000 tokens"),
     ] = None,
     layers: Layers = None,
-    heads: Annotated[str | None, typer.Option(help="Heads, from 0, such as 0,5. All otherwise.")] = None,
+    heads: Annotated[str | None, typer.Option(help="Heads, from 0, such as 0,5. Default: all.")] = None,
     limit: Limit = None,
     max_tokens: MaxTokens = None,
     seed: Seed = 0,

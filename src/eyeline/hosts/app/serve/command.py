@@ -33,7 +33,7 @@ def app(
         ),
     ],
     port: Annotated[int, typer.Option(help="The port it listens on.", min=1, max=65535)] = 8501,
-    host: Annotated[str, typer.Option(help="The address it listens on; 0.0.0.0 lets others in your network come.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="The address it listens on; 0.0.0.0 lets others in your network open it.")] = "127.0.0.1",
     workspace: Annotated[Path, typer.Option(help="The only folder that it reads and writes; created where it is missing.")] = Path(
         "eyeline-workspace"
     ),

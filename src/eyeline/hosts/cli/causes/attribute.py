@@ -23,11 +23,13 @@ def attribute(
     model: AnsweringModel = ANSWERING_DEFAULT,
     method: Annotated[
         list[str] | None,
-        typer.Option(help="norms, rollout, value-zeroing, gradient, integrated-gradients, alti, decompx …; may be repeated. First: norms."),
+        typer.Option(
+            help="norms, rollout, value-zeroing, gradient, integrated-gradients, alti, decompx …; may be repeated. Default: norms."
+        ),
     ] = None,
     pair: Annotated[str | None, typer.Option(help="A second text.")] = None,
     answer: Annotated[
-        str | None, typer.Option(help="The token or label that it is about. The model's own first choice otherwise.", show_default=False)
+        str | None, typer.Option(help="The token or label that it is about. Default: the model's own first choice.", show_default=False)
     ] = None,
     output: Annotated[
         Path | None,

@@ -20,7 +20,10 @@ SHOWN = 5
 
 def circuit(
     clean: Annotated[str, typer.Option(help="A text that the model answers in one way.", show_default=False)],
-    corrupt: Annotated[str, typer.Option(help="The same with a change that turns the answer, of as many tokens.", show_default=False)],
+    corrupt: Annotated[
+        str,
+        typer.Option(help="The same text with a change that changes the answer; both have the same number of tokens.", show_default=False),
+    ],
     output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, created where it is missing.", show_default=False)],
     model: AnsweringModel = ANSWERING_DEFAULT,
     answer: Annotated[str | None, typer.Option(help="The clean text's answer: one token, such as ' Mary'.", show_default=False)] = None,

@@ -36,7 +36,7 @@ def faithfulness(
     output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, created where it is missing.", show_default=False)],
     model: AnsweringModel = ANSWERING_DEFAULT,
     method: Annotated[
-        list[str] | None, typer.Option(help="Only this quantity; may be repeated. All that the model allows, but flow, otherwise.")
+        list[str] | None, typer.Option(help="Only this quantity; may be repeated. Default: all that the model allows, except flow.")
     ] = None,
     limit: Annotated[int | None, typer.Option(help="Use at most this many documents, chosen at random.", show_default=False)] = None,
     max_tokens: Annotated[int, typer.Option(help="Skip longer documents.")] = 128,

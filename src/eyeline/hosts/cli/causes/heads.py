@@ -42,7 +42,7 @@ def causes(
     by: Annotated[str, typer.Option(help="How a head is ablated: zero, or mean (its mean over the text).")] = "zero",
     limit: Annotated[int | None, typer.Option(help="Use at most this many documents, chosen at random.", show_default=False)] = None,
     max_tokens: Annotated[int | None, typer.Option(help="Skip longer documents.", show_default=False)] = None,
-    layers: Annotated[str | None, typer.Option(help="Layers to ablate, from 0, such as 0,5. All otherwise.")] = None,
+    layers: Annotated[str | None, typer.Option(help="Layers to ablate, from 0, such as 0,5. Default: all.")] = None,
     pruning: Annotated[bool, typer.Option("--pruning/--no-pruning", help="Also remove more and more heads together.")] = True,
     seed: Annotated[int, typer.Option(help="For everything that is drawn at random.")] = 0,
     kind: Kind = None,
