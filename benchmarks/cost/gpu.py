@@ -187,7 +187,7 @@ def section(results: dict[str, Any]) -> str:
 
 `python -m benchmarks.cost.gpu -o benchmarks/cost/gpu.json`, then `python -m benchmarks.cost.gpu --write benchmarks/cost/gpu.json`.
 One {results["device"]}, torch {results["torch"]}; 12 heads of 64 dimensions in bf16.
-All of average attention and entropy, beside one fused attention forward of the same queries and keys (bar: 1.6):
+All of average attention and entropy, beside one fused attention forward of the same queries and keys (target: ≤ 1.6):
 
 {table}
 
@@ -195,7 +195,7 @@ Twice the length takes twice the memory: no map is ever formed (at 131,072 token
 At 1,024 tokens the means lie within {apart:.1g} of dense float32 maps.
 `el.analyse` from text to tables, two layers of smollm2's shape: {"; ".join(whole)}.
 
-Head distances of 512-token documents, 144 heads: {results["distances"]["documents_per_second"]:.0f} documents a second (bar: 100),
+Head distances of 512-token documents, 144 heads: {results["distances"]["documents_per_second"]:.0f} documents a second (target: ≥ 100),
 within {results["distances"]["largest_difference_to_the_loop"]:.1g} nats of the plain loop.
 Every table of a float32 run on the GPU lies within {same:.1g} of the same run on the processor."""
 
