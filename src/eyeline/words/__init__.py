@@ -110,5 +110,5 @@ def flat(tree: Mapping[str, Any], prefix: str) -> dict[str, str]:
     messages: dict[str, str] = {}
     for key, value in tree.items():
         name = f"{prefix}.{key}"
-        messages |= flat(value, name) if isinstance(value, Mapping) else {name: str(value).strip()}
+        messages |= flat(value, name) if isinstance(value, Mapping) else {name: str(value).strip("\n")}
     return messages
