@@ -138,9 +138,9 @@ def role_facts(trace: Tracer) -> Facts:
     return labels | {f"{role.role}_value": shown_value(role) for role in roles}
 
 
-def shown_value(role: HeadRole) -> str:
-    """A role's figure with its unit: a share as it is, nats and percent named."""
-    return {"share": f"{role.value:.3f}", "nats": f"{role.value:.2f} nats", "percent": f"{role.value:.1f} %"}[role.unit]
+def shown_value(role: HeadRole, nats: str = "nats") -> str:
+    """A role's figure with its unit: a share as it is, nats (in the reader's word) and percent named."""
+    return {"share": f"{role.value:.3f}", "nats": f"{role.value:.2f} {nats}", "percent": f"{role.value:.1f} %"}[role.unit]
 
 
 def depth_facts(trace: Tracer) -> Facts:

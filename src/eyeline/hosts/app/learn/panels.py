@@ -39,7 +39,7 @@ def show_roles(say: Say, trace: Trace) -> None:
     tables.show(
         Column(say("learn.heads.column_role"), [say(f"learn.heads.role_{role.role}") for role in roles], "word"),
         Column(say("learn.heads.column_head"), [role.label for role in roles], "token"),
-        Column(say("learn.heads.column_value"), [shown_value(role) for role in roles]),
+        Column(say("learn.heads.column_value"), [shown_value(role, say("figure.label.nats")) for role in roles]),
         Column(say("learn.heads.column_baseline"), ["–" if role.baseline is None else f"{role.baseline:.1f} %" for role in roles]),
     )
     st.caption(say("learn.heads.source", n=measured().sentences, command=measured().command))
