@@ -8,7 +8,7 @@ from scripts.notebook_cells.cell import Cell
 CELLS: tuple[Cell, ...] = (
     {
         "en": "# What does attention look at?\n\nA lesson for a study group. Run the cells from the top. Every view below is live: point at a word.",
-        "ja": "# アテンションはどこを見ているか\n\n勉強会用の教材です。上から順に実行してください。下の図はすべて動きます。単語にカーソルを合わせてみましょう。",
+        "ja": "# アテンションはどこを見ているか\n\n勉強会用の教材です。上から順に実行してください。下の図はすべて操作できます。単語にカーソルを合わせてみましょう。",
     },
     'import eyeline as el\n\nlanguage = "{language}"  # of the views: en, ja or ko\nmodel = el.load()\nmodel',
     {
@@ -34,7 +34,7 @@ CELLS: tuple[Cell, ...] = (
     {
         "en": "## Translation: cross attention\n\nIn a translator, each word that is written looks at the sentence that was read. This one is very small and was trained on made-up sentences."
         " A row is the word that the decoder has just read; it looks at what it needs for the word that it writes next: を looks at *love*, because 愛しています comes next.",
-        "ja": "## 翻訳：クロスアテンション\n\n翻訳モデルでは、書かれる単語が、読んだ文を見ます。これは作った例文で学習したとても小さなモデルです。"
+        "ja": "## 翻訳：クロスアテンション\n\n翻訳モデルでは、書かれる単語が、読んだ文を見ます。これは自動生成した文で学習したとても小さなモデルです。"
         "行は直前に読んだ単語で、次に書く単語のもとを見ます。「を」の行は、次の「愛しています」のために *love* を見ます。",
     },
     'el.head_view(el.traces.sample_translation("love-ja"), stack="cross", layer=1, heads=[2], language=language)',

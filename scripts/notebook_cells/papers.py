@@ -9,41 +9,41 @@ CELLS: tuple[Cell, ...] = (
     {
         "en": "# Four papers, figure by figure\n\nVaswani et al. 2017, Vig 2019 (BertViz), Clark et al. 2019 (*What Does BERT Look At?*) and Yeh et al. 2023"
         " (AttentionViz), on the embedded model of BERT's shape: 12 layers of 12 heads, counted from 0. Change `text`, or give files of your own, and run again.",
-        "ja": "# 四つの論文を、図ごとに\n\nVaswani ら (2017)、Vig (2019, BertViz)、Clark ら (2019, *What Does BERT Look At?*)、Yeh ら (2023, AttentionViz)"
-        " の図です。モデルは付属の BERT 型 (12層 × 12ヘッド、0から数えます)。`text` や自分のファイルに変えて、実行し直せます。",
+        "ja": "# 四つの論文を、図ごとに\n\nVaswani ら（2017）、Vig（2019、BertViz）、Clark ら（2019、*What Does BERT Look At?*）、Yeh ら（2023、AttentionViz）"
+        "の図です。モデルは BERT と同じ形の付属モデルです（12 層 × 12 ヘッド、0 から数えます）。`text` を変えたり、自分のファイルを使ったりして、実行し直せます。",
     },
     "from IPython.display import display\n\nimport eyeline as el\n\n"
     'language = "{language}"  # of the views and figures: en, ja or ko\nmodel = el.load()\ntext = "The cat sat on the mat because it was tired."\ntrace = model.trace(text)\ntrace',
     {
         "en": "## Vig: all heads, then one\n\nThe model view has one small picture for each head, the head view one head: in L9·H7 *it* looks at *cat*.",
-        "ja": "## Vig: すべてのヘッド、次に一つ\n\nモデル表示では小さな図一つが一つのヘッドです。ヘッド表示の L9·H7 では *it* が *cat* を見ます。",
+        "ja": "## Vig：すべてのヘッド、次に一つ\n\nモデル表示では小さな図一つが一つのヘッドです。ヘッド表示の L9·H7 では *it* が *cat* を見ます。",
     },
     "display(el.model_view(trace, language=language))\ndisplay(el.head_view(trace, layer=9, heads=[7], language=language))",
     {
         "en": "## Vaswani et al.: softmax(QKᵀ/√d)·V\n\nThe neuron view shows where one weight comes from: query, key, their product, softmax, and the sum of values.",
-        "ja": "## Vaswani ら: softmax(QKᵀ/√d)·V\n\nニューロン表示では、一つの重みがどこから来るかが分かります。クエリ、キー、その積、softmax、そしてバリューの和です。",
+        "ja": "## Vaswani ら：softmax(QKᵀ/√d)·V\n\nニューロン表示では、一つの重みがどこから来るかが分かります。クエリ、キー、その積、softmax、そしてバリューの和です。",
     },
     "el.neuron_view(trace, layer=9, head=7, query=8, language=language)  # it",
     {
         "en": "## Clark et al.: where heads look (figures 1, 2, 4, 6)\n\nSome heads look at the next token, the previous one, `[SEP]`, or an antecedent (figure 1)."
         " Over a text: attention to each kind of token (figure 2), how broadly heads look (figure 4), which heads are alike (figure 6).",
-        "ja": "## Clark ら: ヘッドはどこを見るか (図1・2・4・6)\n\n次のトークン、前のトークン、`[SEP]`、代名詞の先行詞を見るヘッドがあります (図1)。"
-        "文章全体では、種類ごとのアテンション (図2)、どれだけ広く見るか (図4)、どのヘッドが似ているか (図6)。",
+        "ja": "## Clark ら：ヘッドはどこを見るか（図 1・2・4・6）\n\n次のトークン、前のトークン、`[SEP]`、代名詞の先行詞を見るヘッドがあります（図 1）。"
+        "文章全体では、トークンの種類ごとのアテンション（図 2）、どれだけ広く見るか（図 4）、どのヘッドが似ているか（図 6）を調べます。",
     },
     "for layer, head in [(0, 7), (2, 2), (7, 9), (9, 7)]:\n    display(el.figures.attention_graph(trace, layer, head, language=language))\n\n"
     'paragraphs = el.corpora.sample_text().split("\\n\\n")[:8]  # or el.corpora.read_corpus("corpus.txt")\n'
     'run = el.analyse(model, paragraphs)\nfor name in ["average_attention", "entropy", "head_map"]:\n    display(el.figure(run, name, language=language))',
     {
         "en": "## Clark et al.: does attention to `[SEP]` matter (figure 3)?\n\nThe gradient of the loss by each weight. It needs a model that predicts: the same encoder as a masked language model.",
-        "ja": "## Clark ら: `[SEP]` へのアテンションは効いているか (図3)\n\n損失の、重みによる勾配です。予測するモデルが要るので、同じエンコーダーのマスク言語モデルを使います。",
+        "ja": "## Clark ら：`[SEP]` へのアテンションは効いているか（図 3）\n\n各重みについての損失の勾配です。予測するモデルが要るので、同じエンコーダーのマスク言語モデルを使います。",
     },
     'measured = [el.statistics.AverageAttention(), el.statistics.Importance()]\ngradients = el.analyse(el.load("e5-small-mlm"), paragraphs, measured)\n'
     'el.figure(gradients, "importance", language=language)',
     {
         "en": "## Clark et al.: grammar (figure 5, tables 1, 2 and 3)\n\nSingle heads as finders of relations (table 1) and of antecedents (table 2), all heads together as a"
         " probe (table 3). The treebank is generated and small: it shows how, not how well. For numbers, give a real one (docs/results.md).",
-        "ja": "## Clark ら: 文法 (図5、表1・2・3)\n\n一つのヘッドで文法関係を見つける (表1)、先行詞を見つける (表2)、全ヘッドをまとめたプローブ (表3)。"
-        "付属のツリーバンクは自動生成で小さく、やり方を示すためのものです。数値には本物のツリーバンクを使ってください (docs/results.md)。",
+        "ja": "## Clark ら：文法（図 5、表 1・2・3）\n\n一つのヘッドで文法関係を見つける（表 1）、先行詞を見つける（表 2）、全ヘッドをまとめてプローブで調べる（表 3）、の三つです。"
+        "付属のツリーバンクは自動生成で小さく、やり方を示すためのものです。数値には本物のツリーバンクを使ってください（docs/results.md）。",
     },
     'el.treebanks.write_sample("sample.conllu", 120)  # or a CoNLL-U file of your own\n'
     'syntax = el.syntax(model, "sample.conllu", min_count=50)\n'
@@ -55,7 +55,7 @@ CELLS: tuple[Cell, ...] = (
     'display(probes.table("probes").to_frame()[["probe", "uas"]].round(1))',
     {
         "en": "## Yeh et al.: queries and keys in one space\n\nFirst two heads, each in its own space: a query (blue) lies near the keys (orange) that it attends to. Then every head of every layer in one space: a query lies on a circle, on the side of the keys that it attends to.",
-        "ja": "## Yeh ら: クエリとキーを一つの空間に\n\nまず二つのヘッドを、それぞれの空間で。クエリ (青) は、見ているキー (橙) の近くにあります。次に全層・全ヘッドを一つの空間で。クエリは円周上の、見ているキーの側にあります。",
+        "ja": "## Yeh ら：クエリとキーを一つの空間に\n\nまず二つのヘッドを、それぞれの空間で見ます。クエリ（青）は、見ているキー（橙）の近くにあります。次に、すべての層とヘッドを一つの空間で見ます。クエリは円周上の、見ているキーの側にあります。",
     },
     "space = el.space(model, paragraphs, layers=[4], heads=[4, 10])\ndisplay(el.space_view(space, language=language))\n"
     'display(el.space_view(el.space(model, paragraphs, of="shared"), language=language))',
