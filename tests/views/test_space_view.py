@@ -49,7 +49,7 @@ def test_maps_come_along_where_they_fit_and_stay_away_where_they_do_not(monkeypa
     space = made_up.space([12, 9])
     maps = decoded(space_view(space), "maps")
     assert np.abs(maps[2][: 12 * 12].reshape(12, 12) - space.only.map(1, 2, 0)).max() < 1e-6
-    monkeypatch.setattr(space_module, "ROOM", 1)
+    monkeypatch.setattr(space_module, "MOST_ARRAY_BYTES", 1)
     small = space_view(space)
     assert {layer["maps"] for layer in small.spec["spaces"][0]["stacks"][0]["layers"]} == {None}
     assert not [name for name in small.arrays if name.endswith("maps")]

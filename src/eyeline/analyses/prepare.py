@@ -15,7 +15,7 @@ from eyeline.text.corpora.pairs import PairTally, build_pairs
 from eyeline.text.encode import encode
 from eyeline.text.encode_many import encode_many
 from eyeline.text.tokenized import TokenizedText
-from eyeline.text.unknown import MOSTLY, unknown_in, unknown_number
+from eyeline.text.unknown import NOTICE_FROM_SHARE, unknown_in, unknown_number
 from eyeline.words import Words
 
 #: A text with more characters than this for each token that fits is too long, and is not tokenised.
@@ -160,7 +160,7 @@ class Preparation:
 def unknown_tokens(counts: Mapping[str, int]) -> tuple[str, ...]:
     """A notice where most of the tokens that were counted are unknown: one sentence, or none."""
     unknown, tokens = counts.get("unknown", 0), counts.get("tokens", 0)
-    if not unknown or unknown < MOSTLY * tokens:
+    if not unknown or unknown < NOTICE_FROM_SHARE * tokens:
         return ()
     return (Words()("notice.unknown_tokens", unknown=f"{unknown:,}", tokens=f"{tokens:,}"),)
 

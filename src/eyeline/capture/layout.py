@@ -19,7 +19,7 @@ OUTSIDE = "this model's attention stands outside transformers' attention interfa
 #: How far a family's weights may lie from softmax(q·kᵀ·scale + mask + bias) and still count as plain softmax attention.
 PLAIN_WITHIN = 1e-5
 #: Standard deviation of the scores in the test for plain softmax: large enough for a softcap of 50 to show.
-LOUD = 30.0
+TEST_SCORE_DEVIATION = 30.0
 #: Queries in that test: the last ones, which see the most keys.
 ROWS = 64
 #: What a mask adds to the score of a key that is hidden is below this, in every precision.
@@ -210,11 +210,11 @@ def is_plain(call: Call) -> bool:
     """Whether this module computes softmax(q·kᵀ·scale + mask + bias) and nothing else, tested with large scores in single precision."""
     call = call.last_rows(ROWS).in_single_precision()
     scores = _scores(call.queries, call)
-    loud = call.queries * (LOUD / scores.std().clamp_min(1e-6))
-    expected = _scores(loud, call)
+    large_queries = call.queries * (TEST_SCORE_DEVIATION / scores.std().clamp_min(1e-6))
+    expected = _scores(large_queries, call)
     for term in (call.bias, call.mask):
         expected = expected if term is None else expected + term
-    weights = call.again(loud)
+    weights = call.again(large_queries)
     return bool(weights.shape == expected.shape and (weights.float() - expected.float().softmax(-1)).abs().max() < PLAIN_WITHIN)
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 #: Only keys at least this many tokens away count: attention to the token itself or to a neighbour says little.
-FAR = 2
+LEAST_DISTANCE = 2
 #: A key that gets more than this share of a head's attention, from all queries together, is a sink of that head.
-SINK = 0.3
+SINK_SHARE = 0.3
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,13 @@ def strongest_look(
     StrongestLook(layer=0, head=0, query=0, key=2, weight=0.6)
     """
     distance = np.abs(np.arange(len(query_words))[:, None] - np.arange(len(key_words)))  # [query, key]
-    left_out = ((distance < FAR) & one_text) | ~key_words[None] | ~query_words[:, None]
+    left_out = ((distance < LEAST_DISTANCE) & one_text) | ~key_words[None] | ~query_words[:, None]
     last = int(np.flatnonzero(query_words)[-1]) if query_words.any() else 0
     best = StrongestLook(layers[0] if layers else 0, heads[0] if heads else 0, last, None, 0.0)
     for layer in range(len(maps)) if layers is None else layers:
         weights = np.nan_to_num(maps[layer])  # [head, query, key]
         for head in range(len(weights)) if heads is None else heads:
-            sink = weights[head].mean(axis=0) > SINK  # [key]
+            sink = weights[head].mean(axis=0) > SINK_SHARE  # [key]
             strength = np.where(left_out | sink, 0, weights[head])
             query, key = (int(position) for position in np.unravel_index(strength.argmax(), strength.shape))
             if strength[query, key] > best.weight:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _BYTES = re.compile(r"<0x[0-9A-F]{2}")
 #: From this share of unknown tokens on, the notice is shown: the model can read little of the text.
-MOSTLY = 0.5
+NOTICE_FROM_SHARE = 0.5
 
 
 def count_unknown(texts: Iterable[TokenizedText], tokenizer: PreTrainedTokenizerBase | None) -> tuple[int, int]:
@@ -57,7 +57,7 @@ def unknown_notices(texts: Iterable[TokenizedText], tokenizer: PreTrainedTokeniz
 
 def unknown_notice(unknown: int, tokens: int, tokenizer: PreTrainedTokenizerBase | None) -> str | None:
     """A sentence where most tokens are unknown, else None."""
-    if not tokens or unknown / tokens < MOSTLY:
+    if not tokens or unknown / tokens < NOTICE_FROM_SHARE:
         return None
     token = getattr(tokenizer, "unk_token", None)
     return Words()("notice.unknown_alphabet", unknown=f"{unknown:,}", tokens=f"{tokens:,}", token=token)

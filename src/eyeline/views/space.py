@@ -24,7 +24,7 @@ from eyeline.views.view import View
 from eyeline.words import Words
 
 #: Whole attention maps are included as long as all arrays together have fewer bytes than this, which is a page of 30 MB.
-ROOM = 21_000_000
+MOST_ARRAY_BYTES = 21_000_000
 #: The share of the square that is left free on each side of the points.
 MARGIN = 0.04
 #: The facts of a head that the pictures show.
@@ -241,7 +241,7 @@ def add_maps(
     spaces: list[Space], records: list[dict[str, Any]], shared: dict[str, tuple[list[int], list[int]]], arrays: dict[str, Encoded]
 ) -> None:
     """Add every weight of every text, where that fits the page; otherwise the view has only the strongest keys of each query."""
-    room = ROOM - sum(len(array.data) for array in arrays.values())
+    room = MOST_ARRAY_BYTES - sum(len(array.data) for array in arrays.values())
     encoded: dict[str, Encoded] = {}
     for space_index, space in enumerate(spaces):
         for record in records[space_index]["stacks"]:

@@ -10,7 +10,7 @@ import pytest
 
 from eyeline.analyses.engines import schedule as schedule_module
 from eyeline.analyses.engines.pool import Needs
-from eyeline.analyses.engines.schedule import AHEAD, Schedule
+from eyeline.analyses.engines.schedule import SHARDS_AHEAD, Schedule
 from eyeline.analyses.engines.work import Status
 from eyeline.analyses.progress import StopRequestedError
 from eyeline.errors import EyelineError, ModelError
@@ -109,7 +109,7 @@ def test_no_more_shards_are_read_than_can_wait_to_be_merged():
 
     schedule: Schedule[Any, Any] = Schedule(FakePool(folded, 1), Needs(2))
     for merged, _ in enumerate(schedule.results(shards())):
-        assert read <= merged + 1 + AHEAD * 2
+        assert read <= merged + 1 + SHARDS_AHEAD * 2
 
 
 def test_the_report_counts_documents_tokens_and_workers_and_can_stop_the_run():

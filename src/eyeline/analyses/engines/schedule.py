@@ -17,11 +17,11 @@ TRIES = 2
 #: A shard whose machine is lost is tried again this often before that counts as its own failure.
 LOSSES = 8
 #: How many shards for each worker may wait until the shard before them is merged.
-AHEAD = 4
+SHARDS_AHEAD = 4
 #: The run ends when this many workers in a row die before they have opened the model.
 DEATHS_AT_START = 3
 #: Seconds between two checks whether the run should stop.
-TICK = 0.5
+CHECK_SECONDS = 0.5
 #: Seconds that a run waits without any worker, while none can be started or none has opened the model yet.
 PATIENCE = 1800.0
 
@@ -77,7 +77,7 @@ class Schedule(Generic[AnyShard, AnySums]):
         exhausted = False
         while True:
             while self._idle:
-                if not self._tasks and not exhausted and read - self.shards < AHEAD * self.n_workers:
+                if not self._tasks and not exhausted and read - self.shards < SHARDS_AHEAD * self.n_workers:
                     following = next(coming, None)
                     exhausted = following is None
                     if following is not None:
@@ -95,7 +95,7 @@ class Schedule(Generic[AnyShard, AnySums]):
                 continue  # another shard can be read now
             if exhausted and self.shards == read:
                 return
-            for event in self.pool.wait(TICK):
+            for event in self.pool.wait(CHECK_SECONDS):
                 self._handle(event)
             self._check_patience()
             if self.report is not None:

@@ -15,9 +15,9 @@ from eyeline.text.tokenized import TokenizedText
 #: With fewer tokens of their own, pictures are fitted together with the built-in paragraphs (measured: docs/how-to/space.md).
 FEW_TOKENS = 1_000
 #: With fewer tokens of paragraphs than this, no background is used.
-LEAST = 300
+LEAST_TOKENS = 300
 #: Nor where the tokeniser knows less than this share of their tokens (they are English).
-MOSTLY = 0.9
+LEAST_KNOWN_SHARE = 0.9
 
 
 def is_wanted(captured: Captured, background: bool | None) -> bool:
@@ -52,7 +52,7 @@ def capture_background(
             paragraphs.append(paragraph)
             n_tokens += len(sides[0].source)
     n_known = n_tokens - preparation.counts["unknown"]
-    if n_known < max(LEAST, MOSTLY * n_tokens):
+    if n_known < max(LEAST_TOKENS, LEAST_KNOWN_SHARE * n_tokens):
         if required:
             raise TraceError(
                 f"{model.name} knows {max(0, n_known):,} of {n_tokens:,} tokens of the built-in paragraphs.",

@@ -27,7 +27,7 @@ from eyeline.text.corpora.corpus import Corpus
 from eyeline.text.tokenized import TokenizedText
 
 #: The most bytes of attention that are kept.
-ROOM = 6 << 30
+MOST_MAP_BYTES = 6 << 30
 
 
 @dataclass(frozen=True)
@@ -188,9 +188,9 @@ def _check_room(read: Sequence[Sides], numbers: dict[str, tuple[int, ...]], mode
     for stack, heads in numbers.items():
         pairs = sum(len(q) * len(k) for q, k in (side.of(stack) for side in read))
         needed += 4 * pairs * len(heads) * len(layers[stack])
-    if needed > ROOM:
+    if needed > MOST_MAP_BYTES:
         raise TextError(
-            f"The attention of these {len(read):,} texts takes {needed / 1e9:.1f} GB; at most {ROOM / 1e9:.1f} GB are kept.",
+            f"The attention of these {len(read):,} texts takes {needed / 1e9:.1f} GB; at most {MOST_MAP_BYTES / 1e9:.1f} GB are kept.",
             Advice(
                 "Take fewer or shorter texts: limit=…, max_tokens=…. Or fewer heads: layers=…, heads=….",
                 "Take fewer or shorter texts: --limit, --max-tokens. Or fewer heads: --layers, --heads.",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 #: How many articles are in memory at one time.
-HELD = 50_000
+ARTICLES_IN_MEMORY = 50_000
 #: A sentence ends with one of these, closing quotes and brackets, and white space; CJK full stops need no space.
 _ENDS = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+|(?<=[。！？])")
 
@@ -56,7 +56,7 @@ def build_pairs(
     draw = random.Random(seed)  # noqa: S311 - a seeded choice, not a secret
     room = max_tokens - tokenizer.num_special_tokens_to_add(pair=True)
     n_pairs, tally = 0, tally or PairTally()
-    for article in _shuffled(_articles(documents), draw, None if limit is None else max(HELD, 2 * limit)):
+    for article in _shuffled(_articles(documents), draw, None if limit is None else max(ARTICLES_IN_MEMORY, 2 * limit)):
         if limit is not None and n_pairs >= limit:
             return
         tally.documents += 1
@@ -77,18 +77,18 @@ def _articles(documents: Iterable[Document]) -> Iterator[list[Document]]:
 
 
 def _shuffled(articles: Iterator[list[Document]], draw: random.Random, sample: int | None) -> Iterator[list[Document]]:
-    """Articles in random order: shuffled in blocks of HELD, or, with `sample`, a random sample of that size from all of them."""
+    """Articles in random order: in shuffled blocks of ARTICLES_IN_MEMORY; with `sample`, a random sample of that size of all of them."""
     if sample is not None:
-        held = list(islice(articles, sample))
-        for index, article in enumerate(articles, len(held)):
+        chosen = list(islice(articles, sample))
+        for index, article in enumerate(articles, len(chosen)):
             if (slot := draw.randrange(index + 1)) < sample:
-                held[slot] = article
-        draw.shuffle(held)
-        yield from held
+                chosen[slot] = article
+        draw.shuffle(chosen)
+        yield from chosen
         return
-    while held := list(islice(articles, HELD)):
-        draw.shuffle(held)
-        yield from held
+    while block := list(islice(articles, ARTICLES_IN_MEMORY)):
+        draw.shuffle(block)
+        yield from block
 
 
 def _segments(article: list[Document], tokenizer: PreTrainedTokenizerBase, room: int) -> Iterator[tuple[list[str], int]]:

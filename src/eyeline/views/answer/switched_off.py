@@ -11,7 +11,7 @@ from eyeline.errors import TraceError
 from eyeline.heads import HeadRef
 
 #: The most interventions at once: a link may ask for any number.
-MOST = 500
+MOST_INTERVENTIONS = 500
 _EDGE = re.compile(r"(?P<heads>.*?) (?P<queries>\d+(?:,\d+)*)>(?P<keys>\d+(?:,\d+)*)")
 _SEVERAL = re.compile(r"(?P<first>.*H\d+)-(?P<last>\d{1,4})")
 _ALL = re.compile(r"(?:(?P<stack>encoder|decoder|cross) )?all")
@@ -26,8 +26,8 @@ def interventions_of(off: str) -> list[Intervention]:
     ['L3·H0, L3·H1, L3·H2 ablated (zero)', 'keys 5 hidden from queries 2 in all heads']
     """
     parts = [part.strip() for part in off.split(";") if part.strip()]
-    if len(parts) > MOST:
-        raise TraceError(f"{len(parts)} things switched off.", f"At most {MOST} at once.")
+    if len(parts) > MOST_INTERVENTIONS:
+        raise TraceError(f"{len(parts)} things switched off.", f"At most {MOST_INTERVENTIONS} at once.")
     return [_intervention(part) for part in parts]
 
 

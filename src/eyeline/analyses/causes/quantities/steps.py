@@ -20,7 +20,7 @@ from eyeline.measures.causes.contributions import FrozenNorm
 #: How far two tensors may differ, as a part of the largest number, and still count as equal.
 WITHIN = 1e-4
 #: Size of the test vectors for norms: large, so that the epsilon under the root does not matter.
-LOUD = 1000.0
+TEST_VECTOR_SIZE = 1000.0
 
 
 @dataclass(frozen=True)
@@ -116,23 +116,23 @@ def bias_of(step: ModulePass) -> torch.Tensor:
 
 
 def frozen_norm(step: ModulePass) -> FrozenNorm | None:
-    """The module as a norm whose deviations are constants; None where it is no norm.
+    """The module as a norm whose deviations are constants; None where it is not a norm.
 
-    Its weight and bias follow from its output for a vector that alternates between +LOUD and −LOUD: mean 0, deviation LOUD.
+    Its weight and bias follow from its output for a vector that alternates between ±TEST_VECTOR_SIZE: its mean is 0.
     """
     if step.entered.shape != step.left.shape or torch.equal(step.entered, step.left) or step.entered.shape[-1] % 2:
         return None
     signs = torch.ones_like(step.entered[:1])
     signs[:, 1::2] = -1
     try:
-        up, down = step.of(LOUD * signs), step.of(-LOUD * signs)
+        up, down = step.of(TEST_VECTOR_SIZE * signs), step.of(-TEST_VECTOR_SIZE * signs)
         shifted = step.of(step.entered + step.entered.abs().max())
     except Exception:  # noqa: BLE001 - as above
         return None
     if up.shape != signs.shape:
         return None
     weight, bias = ((up - down) / 2 * signs)[0], ((up + down) / 2)[0]
-    if float(weight.abs().max()) > LOUD / 2:
+    if float(weight.abs().max()) > TEST_VECTOR_SIZE / 2:
         return None  # the output grows with the input: no norm
     centre = same(shifted, step.left, 1e-2)
     centred = step.entered - step.entered.mean(-1, keepdim=True) if centre else step.entered

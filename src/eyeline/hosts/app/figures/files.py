@@ -19,7 +19,7 @@ from eyeline.plots.palette import head_colour
 from eyeline.views.view import View
 
 #: Weights below this are not drawn: they are hardly visible, and are most of the drawing time.
-LEAST = 0.01
+LEAST_WEIGHT = 0.01
 #: matplotlib draws one picture at a time.
 _drawing = threading.Lock()
 _PICTURES = Cache(32_000_000)
@@ -33,7 +33,7 @@ def graph_file(say: Say, trace: Trace, key: tuple[Hashable, ...], ending: str) -
         with _drawing, tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"head.{ending}"
             colour, language = head_colour(head), say.language
-            attention_graph(trace, layer, head, stack=stack, threshold=LEAST, colour=colour, language=language).save(path)
+            attention_graph(trace, layer, head, stack=stack, threshold=LEAST_WEIGHT, colour=colour, language=language).save(path)
             return path.read_bytes()
 
     return _PICTURES.get((key, ending, say.language), draw, len)

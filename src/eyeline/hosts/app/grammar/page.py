@@ -27,7 +27,7 @@ SOURCES = ("sample", "upload")
 ENDINGS = ("conllu", "conllu.gz", "conll", "conll.gz", "v4_gold_conll", "v4_gold_conll.gz", "jsonl", "jsonl.gz")
 #: Endings for the browser's file dialog, which looks only at the last one (gz of conllu.gz).
 OFFERED = ("conllu", "conll", "v4_gold_conll", "jsonl", "gz")
-SENTENCES, LEAST = 300, 30
+SENTENCES, MIN_COUNT = 300, 30
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def _form(say: Say) -> GrammarForm:
                 say("grammar.labels"), LABELS, format_func=lambda name: say(f"grammar.labels_{name.replace('-', '_')}"),
                 key="grammar-labels", help=say("grammar.labels_help"),
             )  # fmt: skip
-            least = st.number_input(say("grammar.least"), 1, 10_000, LEAST, key="grammar-least", help=say("grammar.least_help"))
+            least = st.number_input(say("grammar.least"), 1, 10_000, MIN_COUNT, key="grammar-least", help=say("grammar.least_help"))
         chosen = tuple(name for name in ANALYSES if name in (selected or ()))
         options = GrammarOptions(chosen or ANALYSES[:1], int(limit), int(least), str(labels))
         form = GrammarForm(source or "sample", upload, model, options)

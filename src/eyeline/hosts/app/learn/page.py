@@ -22,7 +22,7 @@ from eyeline.hosts.app.view_state import VIEWS, with_state
 
 EXERCISE = len(STEPS) + 1
 #: The number of words, from and to, with which a sentence shows most.
-FEWEST, MOST = 5, 10
+FEWEST_WORDS, MOST_WORDS = 5, 10
 
 
 def page(say: Say) -> None:
@@ -159,8 +159,8 @@ def _own_sentence(say: Say) -> Looking | None:
         refuse(say, "look.too_long", n=f"{len(text):,}", most=f"{most:,}")
         return None
     words = len(text.split())
-    if not FEWEST <= words <= MOST:
-        st.caption(say("learn.exercise.few" if words < FEWEST else "learn.exercise.many", n=words))
+    if not FEWEST_WORDS <= words <= MOST_WORDS:
+        st.caption(say("learn.exercise.few" if words < FEWEST_WORDS else "learn.exercise.many", n=words))
     if (count := token_count(MODEL, text, None)) > current().limits.tokens:
         refuse(say, "look.too_many", n=count, most=current().limits.tokens)
         return None

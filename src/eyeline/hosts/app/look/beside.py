@@ -12,7 +12,7 @@ from eyeline.hosts.app.models import quantity_of
 from eyeline.hosts.app.plain import escaped, refuse
 
 #: Quantities that can be chosen at once.
-MOST = 4
+MOST_QUANTITIES = 4
 
 
 def beside(say: Say, looking: Looking, trace: Trace) -> tuple[Trace, ...]:
@@ -30,7 +30,7 @@ def beside(say: Say, looking: Looking, trace: Trace) -> tuple[Trace, ...]:
         st.session_state["look-beside"] = kept
     chosen = st.multiselect(
         say("look.beside"), names, format_func=lambda name: say(f"view.drawn_{name.replace('-', '_')}"), key="look-beside",
-        help=say("look.beside_help"), max_selections=MOST, placeholder=say("look.beside_none"),
+        help=say("look.beside_help"), max_selections=MOST_QUANTITIES, placeholder=say("look.beside_none"),
     )  # fmt: skip
     if left_out:
         listed = say.listed(escaped(say(f"view.drawn_{name.replace('-', '_')}")) for name in left_out)

@@ -11,7 +11,7 @@ from eyeline.hosts.app.models import model_named
 from eyeline.hosts.app.plain import escaped
 
 #: The most words that are offered.
-MOST = 24
+MOST_WORDS = 24
 
 
 def offer_mask(say: Say, looking: Looking, trace: Trace) -> None:
@@ -24,7 +24,7 @@ def offer_mask(say: Say, looking: Looking, trace: Trace) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="mask-words"):
         st.caption(say("look.no_mask", model=escaped(looking.model), mask=escaped(model.mask_token or "")), width="content")
-        for number, masked in enumerate(words[:MOST]):
+        for number, masked in enumerate(words[:MOST_WORDS]):
             st.button(escaped(masked.word), key=f"mask-{number}", on_click=_write, args=(masked.text,), type="tertiary")
 
 

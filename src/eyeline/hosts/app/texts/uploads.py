@@ -18,7 +18,7 @@ from eyeline.hosts.app.sharing.turns import TURNS
 from eyeline.storage.names import is_plain_name
 
 #: An unpacked file may be this many times as large as an upload.
-GROWS = 4
+MOST_GROWTH = 4
 PIECE = 1 << 20
 
 
@@ -31,8 +31,8 @@ def received(say: Say, upload: Any, endings: Sequence[str], called: str) -> tupl
     if ending is None:
         shown = name.rsplit(".", 1)[-1][:20]
         raise TextError(say("grammar.bad_ending", ending=shown, known=say.listed(f".{known}" for known in endings)))
-    if ending.endswith("gz") and unpacked_size(data, GROWS * most) > GROWS * most:
-        raise TextError(say("grammar.too_large_unpacked", most=f"{GROWS * most:,}"))
+    if ending.endswith("gz") and unpacked_size(data, MOST_GROWTH * most) > MOST_GROWTH * most:
+        raise TextError(say("grammar.too_large_unpacked", most=f"{MOST_GROWTH * most:,}"))
     return (name if is_plain_name(name) else f"{called}.{ending}"), data
 
 
