@@ -114,8 +114,8 @@ def _terms_on_gpu(cells: torch.Tensor, scale: float, shift: float) -> _Terms:
 
 @cache
 def _pair_sums() -> Callable[[torch.Tensor, torch.Tensor], torch.Tensor]:
-    def pair_sums(some: torch.Tensor, others: torch.Tensor) -> torch.Tensor:
-        mixed = some[:, None] + others[None]  # [head, head, chunk]
+    def pair_sums(first: torch.Tensor, second: torch.Tensor) -> torch.Tensor:
+        mixed = first[:, None] + second[None]  # [head, head, chunk]
         return (mixed * mixed.log2()).sum(-1) * math.log(2)
 
     compiled: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] = torch.compile(pair_sums, dynamic=True)

@@ -137,18 +137,18 @@ def _in_common(first: Model, second: Model, layers: Iterable[int] | None) -> tup
     chosen: dict[str, tuple[int, ...]] = {}
     left_out: dict[str, str] = {}
     for name in stacks:
-        own, other = first.layout.heads_by_layer(name), second.layout.heads_by_layer(name)
-        numbers = tuple(layer for layer in own if layer in other and (wanted is None or layer in wanted))
+        heads, other_heads = first.layout.heads_by_layer(name), second.layout.heads_by_layer(name)
+        numbers = tuple(layer for layer in heads if layer in other_heads and (wanted is None or layer in wanted))
         for layer in numbers:
-            if own[layer] != other[layer]:
+            if heads[layer] != other_heads[layer]:
                 raise ModelError(
-                    f"Layer {layer} of the {name} has {own[layer]} heads in {first.name} and {other[layer]} in {second.name}.",
+                    f"Layer {layer} of the {name} has {heads[layer]} heads in {first.name} and {other_heads[layer]} in {second.name}.",
                     "Only layers with the same number of heads can be compared: choose other layers, or models of one shape.",
                 )
         if numbers:
             chosen[name] = numbers
-        for model, here, there in ((first, own, other), (second, other, own)):
-            missing = [layer for layer in here if layer not in there and (wanted is None or layer in wanted)]
+        for model, own_heads, compared in ((first, heads, other_heads), (second, other_heads, heads)):
+            missing = [layer for layer in own_heads if layer not in compared and (wanted is None or layer in wanted)]
             if missing:
                 which = f"{missing[0]} to {missing[-1]}" if wanted is None else ", ".join(map(str, missing))
                 left_out[f"{name} layers {which}"] = Words()("notice.compare.one_model_layers", model=model.name)

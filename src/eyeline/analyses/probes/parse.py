@@ -96,9 +96,9 @@ def open_probe(run: Run | TrainedProbes | str | Path, name: str | None = None, *
 
 def parses_table(probe: Probe, sentences: Sequence[Sentence]) -> Table:
     """Some test sentences as the probe parses them, beside the treebank: a row for each sentence."""
-    some = [sentence for sentence in sentences if len(sentence.words) in LENGTHS][:N_PARSES] or list(sentences[:1])
+    chosen = [sentence for sentence in sentences if len(sentence.words) in LENGTHS][:N_PARSES] or list(sentences[:1])
     rows: list[dict[str, Cell]] = []
-    for sentence in some:
+    for sentence in chosen:
         parse = probe.parse(sentence.words, spaces=sentence.spaces)
         table = parse.table()
         rows.append({

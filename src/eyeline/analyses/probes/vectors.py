@@ -58,8 +58,8 @@ def glove_vectors(path: str | Path, golds: Mapping[str, GoldSentences]) -> WordV
     wanted = {word for sentences in words.values() for sentence in sentences for word in sentence}
     vectors = read_glove(path, wanted)
     if not vectors:
-        some = ", ".join(sorted(wanted)[:5])
-        raise TextError(f"None of the {len(wanted):,} words of the treebanks has a vector in {path}.", f"They begin: {some}", WHAT)
+        examples = ", ".join(sorted(wanted)[:5])
+        raise TextError(f"None of the {len(wanted):,} words of the treebanks has a vector in {path}.", f"They begin: {examples}", WHAT)
     row = {word: index + 1 for index, word in enumerate(vectors)}
     table = np.stack([np.zeros_like(next(iter(vectors.values()))), *vectors.values()])
     rows = {part: [[row.get(word, 0) for word in sentence] for sentence in sentences] for part, sentences in words.items()}

@@ -64,8 +64,8 @@ def is_whole(folder: Path) -> bool:
     """Whether a folder holds all the files of an unpacked model, unchanged."""
     try:
         files = read_json(folder / CONTENTS)["files"]
-        here = {name: path for name, path in _files(folder).items() if name != CONTENTS}
-        return here.keys() == files.keys() and all(digest_of(path) == files[name] for name, path in here.items())
+        present = {name: path for name, path in _files(folder).items() if name != CONTENTS}
+        return present.keys() == files.keys() and all(digest_of(path) == files[name] for name, path in present.items())
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
 

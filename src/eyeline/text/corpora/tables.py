@@ -81,8 +81,8 @@ def _batches(table: Any, kind: str, columns: TextColumns) -> Iterator[Any]:
         for group in range(table.num_row_groups):  # one at a time: for all groups at once, pyarrow reads ahead without a limit
             yield from table.iter_batches(batch_size=ROWS, row_groups=[group], columns=columns.names)
         return
-    many = (table.get_batch(index) for index in range(table.num_record_batches)) if hasattr(table, "get_batch") else table
-    for batch in many:
+    batches = (table.get_batch(index) for index in range(table.num_record_batches)) if hasattr(table, "get_batch") else table
+    for batch in batches:
         for start in range(0, batch.num_rows, ROWS):
             yield batch.select(columns.names).slice(start, ROWS)
 
