@@ -57,7 +57,7 @@ export interface State {
   colour_points: "kind" | "position" | "position5" | "token" | "tag" | "text" | "norm";
   /** Lines of the chosen point (or the one under the pointer), from every query to its most attended key, or the strongest of the text. */
   links: "chosen" | "best" | "top" | "none";
-  /** How many the strongest are. */
+  /** How many of the strongest lines are drawn. */
   links_top: number;
   /** The chosen point. */
   point: number | null;
