@@ -21,7 +21,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import cost_tables
+from benchmarks import written_tables
 from benchmarks.output import ROOT
 
 DATA = Path(os.environ.get("EYELINE_DATA", ROOT.parent / "shared" / "data"))
@@ -145,7 +145,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"  {'done' if code == 0 else f'failed with {code}, see {log}'} in {time.perf_counter() - start:.0f} s", flush=True)
         failed += [result.name] if code else []
     if not given.list:
-        cost_tables.write()
+        written_tables.write()
     if failed:
         print(f"Failed, so that the old numbers stand: {', '.join(failed)}")
     return 1 if failed else 0

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from benchmarks import cost_tables, output, results
+from benchmarks import output, results, written_tables
 from benchmarks.cost.capture import candidates
 from PIL import Image
 
@@ -36,14 +36,14 @@ def test_every_way_that_the_benchmark_of_recording_compares_runs():
         way.run()
 
 
-@pytest.mark.parametrize("name", list(cost_tables.TABLES))
+@pytest.mark.parametrize("name", list(written_tables.TABLES))
 def test_a_table_is_what_its_json_gives(name: str):
-    file, _, page = cost_tables.TABLES[name]
+    file, _, page = written_tables.TABLES[name]
     text = page.read_text(encoding="utf-8")
     assert f"<!-- {name} -->" in text
-    if (cost_tables.HERE / file).exists():
+    if (written_tables.HERE / file).exists():
         section = text.partition(f"<!-- {name} -->\n")[2].partition(f"\n<!-- /{name} -->")[0]
-        assert section == cost_tables.section_text(name), "python -m benchmarks.cost_tables writes it"
+        assert section == written_tables.section_text(name), "python -m benchmarks.written_tables writes it"
 
 
 def test_every_section_of_the_results_and_every_script_has_a_command_that_measures_it_again():

@@ -67,8 +67,8 @@ class _Terms:
 
     @classmethod
     def zero(cls, n_heads: int, device: torch.device) -> _Terms:
-        one, two = (torch.zeros(shape, dtype=torch.float64, device=device) for shape in (n_heads, (n_heads, n_heads)))
-        return cls(one, one.clone(), two)
+        by_head, by_pair = (torch.zeros(shape, dtype=torch.float64, device=device) for shape in (n_heads, (n_heads, n_heads)))
+        return cls(by_head, by_head.clone(), by_pair)
 
 
 def _terms(cells: torch.Tensor, scale: float, shift: float) -> _Terms:
