@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from eyeline.models.embedded import embedded
+from eyeline.models.embedded import TOKEN_ANSWERS, embedded
 
 #: What a head answers → the classes of transformers that have such a head.
 ANSWERS = {"masked": "AutoModelForMaskedLM", "next": "AutoModelForCausalLM", "label": "AutoModelForSequenceClassification"}
@@ -23,7 +23,7 @@ class Declared:
     @property
     def has_loss(self) -> bool:
         """Whether it has a loss of its own: that of a masked or a causal language model."""
-        return self.answers in ("masked", "next")
+        return self.answers in TOKEN_ANSWERS
 
     @property
     def has_one_answer(self) -> bool:

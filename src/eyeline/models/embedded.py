@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -102,6 +102,8 @@ EMBEDDED = (
         heads=9, stacks=("decoder",), answers="next",
     ),
 )  # fmt: skip
+#: What the head of a language model predicts.
+TOKEN_ANSWERS = ("masked", "next")
 #: Encoders that serve as the default model, best first.
 DEFAULTS = ("e5-small", "minilm")
 
@@ -109,6 +111,15 @@ DEFAULTS = ("e5-small", "minilm")
 def embedded(name: str) -> Embedded | None:
     """The embedded model of that name, if there is one."""
     return next((model for model in EMBEDDED if model.name == name), None)
+
+
+def names_that_answer(answers: Collection[str] = (*TOKEN_ANSWERS, "label")) -> str:
+    """The embedded models whose head predicts one of these, in a line for the user.
+
+    >>> names_that_answer(TOKEN_ANSWERS)
+    'e5-small-mlm, smollm2'
+    """
+    return ", ".join(model.name for model in EMBEDDED if model.answers in answers)
 
 
 @cache

@@ -12,6 +12,7 @@ from eyeline.capture.model_state import EvaluationMode
 from eyeline.capture.opening.tiny_pass import no_cache
 from eyeline.capture.recorder import Call, recording
 from eyeline.errors import Advice, ModelError
+from eyeline.models.embedded import TOKEN_ANSWERS, names_that_answer
 
 if TYPE_CHECKING:
     from eyeline.models.model import Model
@@ -52,7 +53,7 @@ def objective_of(model: Model) -> Objective:
         f"{model.name} has no language-modelling head, so it has no loss to take gradients of.",
         f"Its checkpoint holds a {named}.",
         "Use a checkpoint saved as …ForMaskedLM or …ForCausalLM.",
-        "Embedded models with such a head: e5-small-mlm, smollm2.",
+        f"Embedded models with such a head: {names_that_answer(TOKEN_ANSWERS)}.",
     )
 
 

@@ -13,6 +13,7 @@ from eyeline.capture.inputs import batch_inputs
 from eyeline.capture.model_state import EvaluationMode
 from eyeline.capture.opening.tiny_pass import no_cache
 from eyeline.errors import EyelineError, ModelError, TextError, nearest
+from eyeline.models.embedded import names_that_answer
 from eyeline.models.model import Model
 from eyeline.models.objective import check_one_answer, objective_of
 from eyeline.text.tokenized import TokenizedText
@@ -84,7 +85,7 @@ def model_with_head(model: Model) -> PreTrainedModel:
         raise ModelError(
             f"{model.name} answers nothing: its checkpoint holds no head ({held}).",
             "Use a checkpoint saved as …ForMaskedLM, …ForCausalLM or …ForSequenceClassification.",
-            "Embedded models that answer: e5-small-mlm, e5-small-sentiment, smollm2.",
+            f"Embedded models that answer: {names_that_answer()}.",
         )
     return objective_of(model).hf
 

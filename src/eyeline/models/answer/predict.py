@@ -13,6 +13,7 @@ from eyeline.capture.collect import Sides
 from eyeline.capture.interventions.records import Intervention
 from eyeline.capture.interventions.stored import StoredPass
 from eyeline.errors import ModelError, TextError, TraceError
+from eyeline.models.embedded import names_that_answer
 from eyeline.models.passes import Passes
 from eyeline.text.tokenized import TokenizedText
 from eyeline.text.written import written_token
@@ -52,7 +53,7 @@ class Answerer:
             raise ModelError(
                 f"{self.passes.name} answers nothing: its checkpoint holds no head ({held}).",
                 "Models saved as …ForMaskedLM, …ForCausalLM, …ForSequenceClassification, …ForTokenClassification or …ForQuestionAnswering"
-                " answer. Embedded: e5-small-mlm, e5-small-sentiment, smollm2.",
+                f" answer. Embedded: {names_that_answer()}.",
             )
         return prediction
 

@@ -9,6 +9,7 @@ from eyeline.capture.answer.layer_effects import LayerEffects
 from eyeline.capture.answer.prediction import Choices, Prediction
 from eyeline.capture.trace import Trace
 from eyeline.errors import EyelineError, TraceError
+from eyeline.models.embedded import names_that_answer
 from eyeline.views.answer.switched_off import interventions_of
 
 #: How many of the most probable choices are computed. A choice beyond them has a probability below 1/200, which the page writes as <0.01.
@@ -37,7 +38,7 @@ def check_answers(trace: Trace, model: AnswersAgain | None, effects: bool) -> No
         raise TraceError(
             f"{trace.model} has no answer to this text, so its heads have no effect on one.",
             "A masked language model answers at [MASK]; a model without a head never does.",
-            "Embedded models that answer: e5-small-mlm, e5-small-sentiment, smollm2.",
+            f"Embedded models that answer: {names_that_answer()}.",
         )
     if model is not None and model.name != trace.model:
         raise TraceError(f"A trace of {trace.model}, and the model {model.name}.", "Give the model that made the trace.")
