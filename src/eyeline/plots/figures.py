@@ -18,7 +18,7 @@ from eyeline.plots.space import space, space_pairs
 from eyeline.plots.stacks import tables_of
 from eyeline.plots.style import Style
 from eyeline.results.run import Run, check_run
-from eyeline.words import LANGUAGES, Words
+from eyeline.words import Words, check_language
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -63,8 +63,7 @@ def figure(run: Run, name: str, style: Style | None = None, language: str = "en"
     language   of its titles and labels, where no style is given: en, ja or ko
     """
     check_run(run)
-    if language not in LANGUAGES:
-        raise TraceError(f"language={language!r}.", f"Choices: {', '.join(LANGUAGES)}.")
+    check_language(language)
     style = style or Style(Words(language))
     record, stack = record_of(name)
     tables = tables_of(run, record.table)

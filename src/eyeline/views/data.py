@@ -13,7 +13,7 @@ from eyeline.views.encode import Encoded
 from eyeline.views.options import StateOptions
 from eyeline.views.quantities import decode_quantity
 from eyeline.views.state import checked
-from eyeline.words import LANGUAGES
+from eyeline.words import check_language
 
 KINDS = ("head", "model", "neuron", "space")
 
@@ -67,9 +67,3 @@ class ViewData:
             return np.zeros((1, *self.weights(stack, layer).shape[1:]), dtype=np.float32)
         quantities = self.spec.get("quantities")
         return self.arrays[name].decode() if quantities is None else decode_quantity(self.arrays[name], quantities[drawn])
-
-
-def check_language(language: str) -> None:
-    """Refuse a language that we have no words in."""
-    if language not in LANGUAGES:
-        raise TraceError(f"language={language!r}.", f"Choices: {', '.join(LANGUAGES)}.")

@@ -19,7 +19,7 @@ from eyeline.views.data import ViewData
 from eyeline.views.encode import Encoded
 from eyeline.views.pictures.paint import painted
 from eyeline.views.pictures.still import SAVED, still
-from eyeline.words import LANGUAGES, Words
+from eyeline.words import Words, check_language
 
 PICTURES = (".svg", ".pdf", ".png")
 DECLARATION = b'<?xml version="1.0" encoding="utf-8"?>\n'
@@ -49,8 +49,7 @@ def save(view: ViewData, path: str | Path, language: str | None = None) -> None:
     language   of the page, or of the line under a picture that says how it was made: en, ja or ko; else that of the view
     """
     language = language or view.language
-    if language not in LANGUAGES:
-        raise StorageError(f"language={language!r}.", f"Choices: {', '.join(LANGUAGES)}.")
+    check_language(language)
     ending = as_path(path).suffix.lower()
     if ending in (".html", ".htm"):
         write_whole(path, chunks(view, language))

@@ -17,12 +17,11 @@ from eyeline.heads import HeadRef
 from eyeline.measures.strongest_look import StrongestLook, strongest_look
 from eyeline.text.tokenized import TokenizedText, index_of
 from eyeline.views.answer.live_answer import AnswersAgain, answer_without, check_answers
-from eyeline.views.data import check_language
 from eyeline.views.encode import NEAREST, Encoded, encode_mask, encode_vectors, encode_weights
 from eyeline.views.quantities import also_arrays, check_also, encode_quantity, quantity_record
 from eyeline.views.state import checked
 from eyeline.views.view import View
-from eyeline.words import Words
+from eyeline.words import Words, check_language
 
 FORMAT = 1
 #: A look of at least this weight is worth to be opened at.

@@ -10,6 +10,8 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Any
 
+from eyeline.errors import TraceError
+
 LANGUAGES = {"en": "English", "ja": "日本語", "ko": "한국어"}
 
 
@@ -18,6 +20,9 @@ class Words:
     """The messages of one language: `words("figure.entropy.title")`; blanks are filled by name, `words("count.texts.many", n=3)`."""
 
     language: str = "en"
+
+    def __post_init__(self) -> None:
+        check_language(self.language)
 
     def __call__(self, key: str, **values: Any) -> str:
         text = self.messages[key]
@@ -71,6 +76,12 @@ class Words:
             if match := pattern.fullmatch(notice):
                 return self(key, **{blank: self.name(blank, value) for blank, value in match.groupdict().items()})
         return None
+
+
+def check_language(language: str) -> None:
+    """Refuse a language that we have no words in."""
+    if language not in LANGUAGES:
+        raise TraceError(f"language={language!r}.", f"Choices: {', '.join(LANGUAGES)}.")
 
 
 @lru_cache

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from eyeline.capture.stack import Stack
 from eyeline.capture.trace import Trace
-from eyeline.errors import StorageError, TraceError
+from eyeline.errors import TraceError
 from eyeline.plots.graph.draw import FONTS, installed
 from eyeline.plots.palette import HEAD_COLOURS
 from eyeline.text.tokenized import TokenizedText
@@ -205,7 +205,7 @@ def test_a_picture_says_how_it_was_made_in_the_language_asked_for(tmp_path: Path
     for language, words in (("ja", "特殊トークンは非表示 · ヘッドの最大"), ("ko", "특수 토큰 숨김 · 헤드의 최대")):
         view.save(tmp_path / "x.svg", language=language)
         assert words in (tmp_path / "x.svg").read_text(encoding="utf-8")
-    with pytest.raises(StorageError, match="en, ja, ko"):
+    with pytest.raises(TraceError, match="en, ja, ko"):
         view.save(tmp_path / "x.svg", language="xx")
 
 

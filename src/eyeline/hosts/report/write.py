@@ -6,7 +6,6 @@ import html
 from pathlib import Path
 
 from eyeline.capture.stack import STACKS
-from eyeline.errors import EyelineError
 from eyeline.hosts.report.page import POLICY, VIEWS, ReportPart, report_page
 from eyeline.hosts.report.text import PAGES
 from eyeline.plots.figures import FIGURES as CATALOGUE
@@ -17,7 +16,7 @@ from eyeline.results.run import Run, open_run
 from eyeline.storage.files import make_folder, write_whole
 from eyeline.storage.names import path_in
 from eyeline.views import head_view
-from eyeline.words import LANGUAGES, Words
+from eyeline.words import Words
 
 FIGURES, REPORT = "figures", "report.html"
 #: The texts of nodes and cells that stand for a head are its label; Plotly fills in plot_id.
@@ -36,8 +35,6 @@ def write_report(folder: str | Path, language: str = "en") -> Path:
 
     language   of figures, views and report: en, ja or ko
     """
-    if language not in LANGUAGES:
-        raise EyelineError(f"No reports in the language {language!r}.", f"Choose one of {', '.join(LANGUAGES)}.")
     words = Words(language)
     folder = Path(folder)
     run = open_run(folder)
