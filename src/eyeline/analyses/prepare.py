@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from transformers import PreTrainedTokenizerBase
+
 from eyeline.analyses.sampling import check_limit, sample_indices, sample_stream
 from eyeline.capture.collect import Sides
 from eyeline.errors import Advice, ModelError, TextError
@@ -22,6 +24,14 @@ from eyeline.words import Words
 CHARACTERS_A_TOKEN = 64
 #: With windows, a longer text is cut at white space into pieces of about this many characters before it is tokenised.
 AT_ONCE = 50_000
+NEEDED_FOR_A_CORPUS = "A corpus of texts needs a model that reads text."
+
+
+def tokenizer_of(model: Model, advice: str) -> PreTrainedTokenizerBase:
+    """The tokeniser of a model; a model without one is an error. advice: what needs it, or what to give instead."""
+    if model.tokenizer is None:
+        raise ModelError(f"{model.name} has no tokeniser.", advice)
+    return model.tokenizer
 
 
 @dataclass
@@ -38,9 +48,8 @@ class Preparation:
     counts: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        if self.model.tokenizer is None:
-            raise ModelError(f"{self.model.name} has no tokeniser.", "A corpus of texts needs a model that reads text.")
-        self._unknown, self._two_texts = unknown_number(self.model.tokenizer), bool(self.model.hf.config.is_encoder_decoder)
+        tokenizer = tokenizer_of(self.model, NEEDED_FOR_A_CORPUS)
+        self._unknown, self._two_texts = unknown_number(tokenizer), bool(self.model.hf.config.is_encoder_decoder)
         limits = [limit for limit in (self.max_tokens, self.model.max_tokens) if limit is not None]
         self.longest = min(limits) if limits else None
         if self.longest is not None and self.longest < 4:
@@ -189,10 +198,9 @@ def documents_of(
     """
     if pairs:
         check_limit(limit)
-        if model.tokenizer is None:
-            raise ModelError(f"{model.name} has no tokeniser.", "A corpus of texts needs a model that reads text.")
+        tokenizer = tokenizer_of(model, NEEDED_FOR_A_CORPUS)
         limits = [n for n in (max_tokens or 128, model.max_tokens) if n is not None]
-        return build_pairs(corpus, model.tokenizer, max_tokens=min(limits), seed=seed, limit=limit, tally=tally)
+        return build_pairs(corpus, tokenizer, max_tokens=min(limits), seed=seed, limit=limit, tally=tally)
     if limit is None:
         return iter(corpus)
     check_limit(limit)

@@ -12,12 +12,13 @@ import torch
 
 from eyeline.analyses.corpus.batch import BatchSize
 from eyeline.analyses.corpus.rows import numbers_on, precise
+from eyeline.analyses.prepare import tokenizer_of
 from eyeline.analyses.progress import ReportStep
 from eyeline.capture.collect import Sides
 from eyeline.capture.inputs import decoder_start, send
 from eyeline.capture.layer import LayerAttention
 from eyeline.capture.selection import check_layers_of
-from eyeline.errors import ModelError, TextError
+from eyeline.errors import TextError
 from eyeline.models.model import Model
 from eyeline.text.encode_many import encode_word_lists
 from eyeline.text.tokenized import TokenizedText
@@ -129,9 +130,7 @@ def read_words(
     spaces      whether a space follows each word in the text; None: as its script is written
     max_tokens  the most tokens of a sentence, special ones included; the model's own limit always holds
     """
-    tokenizer = model.tokenizer
-    if tokenizer is None:
-        raise ModelError(f"{model.name} has no tokeniser.", "Sentences of words need a model that reads text.")
+    tokenizer = tokenizer_of(model, "Sentences of words need a model that reads text.")
     limits = [limit for limit in (max_tokens, model.max_tokens) if limit is not None]
     sides: list[Sides] = []
     kept: list[int] = []

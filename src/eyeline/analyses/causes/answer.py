@@ -8,6 +8,7 @@ from typing import Any, Literal
 import torch
 from transformers import PreTrainedModel
 
+from eyeline.analyses.prepare import tokenizer_of
 from eyeline.capture.collect import Sides
 from eyeline.capture.inputs import batch_inputs
 from eyeline.capture.model_state import EvaluationMode
@@ -124,7 +125,6 @@ def mask_position(model: Model, text: TokenizedText) -> int:
 
 def token_id(model: Model, answer: str | int) -> int:
     """The id of an answer that is one token; anything else is an error that shows its pieces."""
-    tokenizer = model.tokenizer
     if isinstance(answer, int) and not isinstance(answer, bool):
         vocabulary_size = model.hf.get_input_embeddings().weight.shape[0]
         if not 0 <= answer < vocabulary_size:
@@ -132,8 +132,7 @@ def token_id(model: Model, answer: str | int) -> int:
         return answer
     if not isinstance(answer, str) or not answer:
         raise TextError(f"answer={answer!r}.", "Give one token as a string, or its id.")
-    if tokenizer is None:
-        raise ModelError(f"{model.name} has no tokeniser.", "Give the id of the answer.")
+    tokenizer = tokenizer_of(model, "Give the id of the answer.")
     ids = tokenizer.encode(answer, add_special_tokens=False)
     unknown = getattr(tokenizer, "unk_token_id", None)
     if unknown is not None and ids == [unknown]:

@@ -20,12 +20,13 @@ from eyeline.analyses.engines.choose import check_engine
 from eyeline.analyses.engines.engine import Engine
 from eyeline.analyses.engines.fold import fold_parts
 from eyeline.analyses.engines.parts import parts_of
+from eyeline.analyses.prepare import tokenizer_of
 from eyeline.analyses.progress import ReportProgress, Steps
 from eyeline.analyses.provenance import provenance
 from eyeline.analyses.sampling import sample_indices
 from eyeline.analyses.word_maps import MAX_TOKENS, WordTexts, reading_stack, sides_of
 from eyeline.capture.selection import check_layers_of
-from eyeline.errors import Advice, ModelError, TextError
+from eyeline.errors import Advice, TextError
 from eyeline.heads import HeadRef
 from eyeline.models.model import Model, check_model
 from eyeline.results.facts import CoreferenceFacts, CoreferenceOptions, CorpusFacts, ExampleFacts, HeldOutFacts
@@ -143,15 +144,14 @@ def _window_name(corpus: MarkedCorpus, window: Window) -> str:
 def _windows(
     model: Model, corpus: MarkedCorpus, chosen: Sequence[int], max_tokens: int, first: bool, strict: bool
 ) -> tuple[list[Window], Counter[str]]:
-    if model.tokenizer is None:
-        raise ModelError(f"{model.name} has no tokeniser.", "Coreference needs a model that reads text.")
+    tokenizer = tokenizer_of(model, "Coreference needs a model that reads text.")
     longest = min(max_tokens, model.max_tokens or max_tokens)
     if longest < LEAST_TOKENS:
         raise TextError(
             f"Windows of {longest} tokens.",
             Advice(f"Give max_tokens={LEAST_TOKENS} or more.", f"Give --max-tokens {LEAST_TOKENS} or more."),
         )
-    cutter = Windows(model.tokenizer, longest, first, strict)
+    cutter = Windows(tokenizer, longest, first, strict)
     return cutter.of_all([corpus[number] for number in chosen], chosen), cutter.counts
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from eyeline.analyses.prepare import tokenizer_of
 from eyeline.analyses.probes.features import Heads
 from eyeline.analyses.probes.vectors import piece_vectors
 from eyeline.analyses.word_maps import WordMaps, WordTexts, each_word_map, sides_of
@@ -45,12 +46,11 @@ class Probe:
 
         Attention is read as in training: between words, in half precision.
         """
-        if self.model.tokenizer is None:
-            raise ModelError(f"{self.model.name} has no tokeniser.", "A sentence needs a model that reads text.")
+        tokenizer = tokenizer_of(self.model, "A sentence needs a model that reads text.")
         tokens = (
-            encode(self.model.tokenizer, text, max_length=self.model.max_tokens)
+            encode(tokenizer, text, max_length=self.model.max_tokens)
             if isinstance(text, str)
-            else encode(self.model.tokenizer, words=text, spaces=spaces, max_length=self.model.max_tokens)
+            else encode(tokenizer, words=text, spaces=spaces, max_length=self.model.max_tokens)
         )
         words = tuple(tokens.word_texts)
         if not words:
