@@ -69,7 +69,7 @@ def gpu(data: dict[str, Any]) -> str:
         ["… texts already tokenised", _median(half, "tokenised_to_plain"), "2"],
         [f"… hidden 384, float32 (plain pass {single['plain_s']:.2f} s)", _median(single, "analyse_to_plain"), "2"],
         ["… hidden 384, float32, texts already tokenised", _median(single, "tokenised_to_plain"), ""],
-        ["head distances, 2,000 of these texts, hidden 768: texts a second", _median(apart, "texts_per_second", ".0f"), "600"],
+        ["head distances, these texts, hidden 768: texts a second", _median(apart, "texts_per_second", ".0f"), "600"],
     ]
     for part in data["one_pass"]:
         name = f"one layer of {part['tokens']:,} tokens, {'causal' if part['causal'] else 'full'}, head size {part['dims']}"

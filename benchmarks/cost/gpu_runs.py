@@ -122,7 +122,7 @@ def corpus(hidden: int, dtype: torch.dtype, n: int = 4000) -> dict[str, Any]:
     }
 
 
-def distances(n: int = 2000) -> dict[str, float]:
+def distances(n: int = 4000) -> dict[str, float]:
     import eyeline as el
 
     model, texts = encoder(768, torch.bfloat16), texts_of(n)

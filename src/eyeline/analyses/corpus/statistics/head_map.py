@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from eyeline.heads import HeadRef
+from eyeline.measures.plane import metric_mds
 from eyeline.results.table import Table
 
 #: A later rule overwrites an earlier one: (behaviour, table, column or target, above).
@@ -43,14 +44,9 @@ def head_map(distances: Table, tables: dict[str, Table], seed: int, stack: str =
 
 def lay_out(square: np.ndarray, seed: int) -> np.ndarray:
     """[head, head] → [head, 2] by metric MDS, the best of 5 starts."""
-    from sklearn.manifold import MDS
-
     if len(square) < 3:
         return np.stack([np.arange(len(square)) * (square[0, -1] if len(square) else 0.0), np.zeros(len(square))], -1)
-    mds = MDS(
-        n_components=2, metric_mds=True, metric="precomputed", n_init=5, init="random", max_iter=1000, eps=1e-9, random_state=seed, n_jobs=1
-    )
-    return np.asarray(mds.fit_transform((square + square.T) / 2))
+    return metric_mds((square + square.T) / 2, seed)
 
 
 def stress(square: np.ndarray, points: np.ndarray) -> float:
