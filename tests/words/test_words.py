@@ -6,6 +6,8 @@ import string
 
 import pytest
 
+from eyeline.heads import HeadRef
+from eyeline.results.notable import Notable, Reason
 from eyeline.words import LANGUAGES, Words, catalogue
 
 ENGLISH = catalogue("eyeline.words", "en")
@@ -53,6 +55,13 @@ def test_a_count_of_one_is_singular() -> None:
 def test_names_of_models_are_joined_with_the_spaces_of_the_language() -> None:
     joined = [Words(language)("report.and").join(["minilm", "e5-small"]) for language in LANGUAGES]
     assert joined == ["minilm and e5-small", "minilm と e5-small", "minilm, e5-small"]
+
+
+@pytest.mark.parametrize(("language", "between"), [("en", "; "), ("ja", "；"), ("ko", "; ")])
+def test_the_reasons_why_a_head_is_worth_a_look_are_joined_with_the_semicolon_of_the_language(language: str, between: str) -> None:
+    reasons = tuple(Reason(key, (("share", "0.9"),)) for key in ("previous", "next"))
+    words = Words(language)
+    assert Notable(HeadRef("", 2, 2), reasons).why(words) == between.join(reason.text(words) for reason in reasons)
 
 
 def test_counts_of_what_was_left_out_have_their_grammar() -> None:

@@ -41,7 +41,7 @@ class Notable:
 
     def why(self, words: Words) -> str:
         """The reasons in one sentence."""
-        return "; ".join(reason.text(words) for reason in self.reasons)
+        return words.joined(reason.text(words) for reason in self.reasons)
 
     @property
     def file(self) -> str:

@@ -40,13 +40,13 @@ def unknown_in(text: TokenizedText, unknown_id: int | None) -> int:
     return sum(number == unknown_id and not is_special for number, is_special in zip(text.ids, text.special, strict=True))
 
 
-def count_bytes(texts: Iterable[TokenizedText]) -> int:
-    """How many tokens are bytes of a character that the tokeniser has no token for.
+def byte_tokens(texts: Iterable[TokenizedText]) -> list[str]:
+    """The tokens that are bytes of a character that the tokeniser has no token for, in the order of the texts.
 
-    >>> count_bytes([TokenizedText.from_tokens(["▁cat", "▁<0xE7>", "<0x8C 0xAB>"])])
-    2
+    >>> byte_tokens([TokenizedText.from_tokens(["▁cat", "▁<0xE7>", "<0x8C 0xAB>"])])
+    ['▁<0xE7>', '<0x8C 0xAB>']
     """
-    return sum(_BYTES.search(token) is not None for text in texts for token in text.tokens)
+    return [token for text in texts for token in text.tokens if _BYTES.search(token)]
 
 
 def unknown_notices(texts: Iterable[TokenizedText], tokenizer: PreTrainedTokenizerBase | None) -> tuple[str, ...]:

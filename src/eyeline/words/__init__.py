@@ -56,6 +56,14 @@ class Words:
         """
         return ("、" if self.language == "ja" else ", ").join(names)
 
+    def joined(self, parts: Iterable[str]) -> str:
+        """Parts that may have commas in them, one after the other, with the semicolon of the language.
+
+        >>> Words().joined(["a, b", "c"]), Words("ja").joined(["a、b", "c"])
+        ('a, b; c', 'a、b；c')
+        """
+        return ("；" if self.language == "ja" else "; ").join(parts)
+
     def translated(self, notice: str) -> str:
         """An English notice in this language: the message of notice.toml whose English text matches it, or each of its lines.
 

@@ -42,7 +42,7 @@ def models_page(models: Sequence[ModelPages], words: Words) -> Iterator[str]:
     yield from _top(words("gallery.models"), words, "")
     yield f"<h1>{words('gallery.models')}</h1>\n<p>{words('gallery.about')}</p>\n<table class=models><tbody>\n"
     for model in models:
-        roles = "; ".join(f"{words(f'gallery.role.{role}')}: {len(heads)}" for role, heads in by_role(model.heads).items())
+        roles = words.joined(f"{words(f'gallery.role.{role}')}: {len(heads)}" for role, heads in by_role(model.heads).items())
         yield f'<tr><td><a href="{html.escape(model.name)}/index.html">{_plain(model.name)}</a></td><td>{_plain(model.about)}<br>'
         yield f"<span class=quiet>{_size(model, words)}. {_plain(roles)}</span></td></tr>\n"
     yield "</tbody></table>\n"
@@ -61,7 +61,7 @@ def model_page(model: ModelPages, words: Words) -> Iterator[str]:
         titles = ((words("report.head"), ""), (words("gallery.what"), ""), (words("gallery.effect_column"), " class=number"))
         yield "".join(f"<th{kind}>{html.escape(title)}</th>" for title, kind in titles) + "</tr></thead>\n<tbody>\n"
         for head in heads:
-            what = "; ".join(does_text(role, words) for role in head.roles)
+            what = words.joined(does_text(role, words) for role in head.roles)
             yield f'<tr id="{head.file.removesuffix(".html")}"><td class=mono><a href="{head.file}">{head.head}</a></td>'
             yield f"<td>{_plain(what)}</td><td class=number>{_short_effect(head)}</td></tr>\n"
         yield "</tbody></table></div>\n"

@@ -41,5 +41,5 @@ def training_notes(run: Run, words: Words = ENGLISH) -> list[str]:
     rows = list(run.table("probes").rows())
     unfinished = [label_of(words, str(row["probe"])) for row in rows if not math.isnan(share := float(row["converged"])) and share < 1]
     if unfinished:
-        lines.append(words("report.training.unfinished", epochs=f"{epochs:,}", probes="; ".join(unfinished)))
+        lines.append(words("report.training.unfinished", epochs=f"{epochs:,}", probes=words.joined(unfinished)))
     return lines

@@ -7,7 +7,7 @@ import pytest
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.plain import escaped
 from eyeline.text.tokenized import TokenizedText
-from eyeline.text.unknown import count_bytes
+from eyeline.text.unknown import byte_tokens
 from tests.hosts.app.test_pages import errors, typed
 
 
@@ -24,5 +24,15 @@ def test_the_page_says_which_language_the_model_reads_and_how_many_tokens_it_doe
     assert unknown in [caption.value for caption in at.caption]
 
 
-def test_tokens_that_are_bytes_are_counted() -> None:
-    assert count_bytes([TokenizedText.from_tokens(["▁<0xE7>", "<0x8C 0xAB>", "▁cat", "<s>"])]) == 2
+@pytest.mark.slow
+@pytest.mark.parametrize("language", ["en", "ja", "ko"])
+def test_bytes_are_explained_by_one_that_stands_in_the_view(script, language) -> None:
+    at, say = script("look", language, model="smollm2").run(), Say(language)
+    typed(at, "날씨")
+    assert errors(at) == []
+    explained = say("look.bytes", model=escaped("smollm2"), n=6, total=6, example=escaped("<0xEB>"))
+    assert explained in [caption.value for caption in at.caption]
+
+
+def test_tokens_that_are_bytes_are_found() -> None:
+    assert byte_tokens([TokenizedText.from_tokens(["▁<0xE7>", "<0x8C 0xAB>", "▁cat", "<s>"])]) == ["▁<0xE7>", "<0x8C 0xAB>"]

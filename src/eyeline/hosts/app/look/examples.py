@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from eyeline.errors import EyelineError
 from eyeline.hosts.app.models import model_named
 from eyeline.models.embedded import EMBEDDED
-from eyeline.text.unknown import count_bytes, count_unknown
+from eyeline.text.unknown import byte_tokens, count_unknown
 
 if TYPE_CHECKING:
     from eyeline.models.model import Model
@@ -54,4 +54,4 @@ def reads(model: Model, text: str) -> bool:
     """
     read = [model.read(text).source]
     unknown, tokens = count_unknown(read, model.tokenizer)
-    return unknown == 0 and count_bytes(read) == 0 and tokens <= len(text)
+    return unknown == 0 and not byte_tokens(read) and tokens <= len(text)

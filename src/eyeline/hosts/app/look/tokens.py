@@ -9,7 +9,7 @@ from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.models import model_named
 from eyeline.hosts.app.plain import escaped
 from eyeline.models.embedded import EMBEDDED
-from eyeline.text.unknown import count_bytes, count_unknown
+from eyeline.text.unknown import byte_tokens, count_unknown
 
 
 def say_language(say: Say, model: str) -> None:
@@ -26,5 +26,6 @@ def explain_tokens(say: Say, model: str, trace: Trace) -> None:
     token = escaped(str(getattr(tokenizer, "unk_token", "")))
     if unknown:
         st.caption(say("look.unknown", model=escaped(model), n=unknown, total=total, token=token))
-    if in_bytes := count_bytes(texts):
-        st.caption(say("look.bytes", model=escaped(model), n=in_bytes, total=total))
+    if in_bytes := byte_tokens(texts):
+        example = escaped(in_bytes[0].lstrip("▁"))  # without the mark of a new word
+        st.caption(say("look.bytes", model=escaped(model), n=len(in_bytes), total=total, example=example))
