@@ -57,22 +57,25 @@ class Trace:
         record = self.about.get(KEY)
         return None if record is None else Quantity.from_json(record)
 
-    def _stack(self, name: str) -> Stack:
+    def stack(self, name: str | None = None) -> Stack:
+        """The stack of that name; the only one where there is no name."""
+        if name is None:
+            return self.only
         if name not in self.stacks:
             raise TraceError(f"{self.model} has no {name} attention.", f"It has: {', '.join(self.stacks)}.")
         return self.stacks[name]
 
     @property
     def encoder(self) -> Stack:
-        return self._stack("encoder")
+        return self.stack("encoder")
 
     @property
     def decoder(self) -> Stack:
-        return self._stack("decoder")
+        return self.stack("decoder")
 
     @property
     def cross(self) -> Stack:
-        return self._stack("cross")
+        return self.stack("cross")
 
     @property
     def only(self) -> Stack:

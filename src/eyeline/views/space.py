@@ -10,11 +10,12 @@ import numpy as np
 from eyeline.errors import TraceError, nearest
 from eyeline.plots.space.gauges import gauges_table
 from eyeline.results.space.one_head import distinct_names
+from eyeline.results.space.record import pairs_in_space
 from eyeline.results.space.shown_fidelity import HELD_OUT, IN_PICTURE, shown_columns
 from eyeline.results.space.space import Space, check_space
 from eyeline.results.space.stack import SpaceStack
 from eyeline.results.space.tokens import SpaceTokens
-from eyeline.text.named_pairs import PairsGiven, named_pairs, pairs_in_texts
+from eyeline.text.named_pairs import PairsGiven, pairs_in_texts
 from eyeline.text.tokenized import TokenizedText
 from eyeline.views.encode import Encoded, encode_bytes, encode_fractions, encode_positions, encode_weights
 from eyeline.views.options import SpaceViewOptions
@@ -134,9 +135,7 @@ def check_comparable(space: Space, other: Space, names: list[str]) -> None:
 
 def check_pairs(space: Space, names: list[str], given: PairsGiven) -> None:
     """Refuse pairs that no text of any stack holds, and pairs of values."""
-    for pair in named_pairs(given):
-        if space.of == "values":
-            raise TraceError("Red pairs in a space of values.", "Pairs are of a query and a key: leave them out.")
+    for pair in pairs_in_space(space.of, given):
         stacks = [space.stacks[name] for name in names]
         sides = ([text for stack in stacks for text in getattr(stack, side).texts] for side in ("query_tokens", "key_tokens"))
         pairs_in_texts(pair, *sides)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from eyeline.analyses.prepare import Preparation, documents_of
-from eyeline.errors import TraceError
 from eyeline.models.model import Model
+from eyeline.results.space.record import pairs_in_space
 from eyeline.text.corpora.corpus import Corpus, Item
-from eyeline.text.named_pairs import PairsGiven, named_pairs, pairs_in_texts
+from eyeline.text.named_pairs import PairsGiven, pairs_in_texts
 
 
 def check_red_pairs(
@@ -22,9 +22,7 @@ def check_red_pairs(
     seed: int = 0,
 ) -> None:
     """Tokenise the texts of a run; a pair that none of them holds is an error that names it. The options are those of `space`."""
-    pairs = named_pairs(red)
-    if pairs and of == "values":
-        raise TraceError("Red pairs in a space of values.", "Pairs are of a query and a key: leave them out.")
+    pairs = pairs_in_space(of, red)
     for model in (models if isinstance(models, Sequence) else [models]) if pairs else ():
         documents = documents_of(Corpus.of(corpus), model, pairs=False, limit=limit, max_tokens=max_tokens, seed=seed)
         preparation = Preparation(model, max_tokens)

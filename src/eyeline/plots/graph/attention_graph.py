@@ -74,7 +74,7 @@ def attention_graph(
         raise TraceError(f"A layout called {layout!r}.", nearest(layout, LAYOUTS))
     if not 0 <= threshold <= 1:
         raise TraceError(f"A threshold of {threshold}.", "Weights are from 0 to 1.")
-    tokens = trace.only if stack is None else stack_of(trace, stack)
+    tokens = trace.stack(stack)
     index = index_of_layer(tokens, layer)
     if words and layout != "columns":
         raise TraceError(
@@ -111,13 +111,6 @@ def attention_graph(
 def title_of(model: str, head: HeadRef, text: Sized, unit: str, language: str = "en") -> str:
     """model · stack · L3·H7 · 12 tokens; the stack only where the model has several."""
     return " · ".join(part for part in (model, head.stack, str(head), Words(language).count(f"{unit}s", len(text))) if part)
-
-
-def stack_of(trace: Trace, name: str) -> Stack:
-    """The stack of that name, or an error that lists the stacks of the trace."""
-    if name not in trace.stacks:
-        raise TraceError(f"{trace.model} has no {name} attention.", f"It has: {', '.join(trace.stacks)}.")
-    return trace.stacks[name]
 
 
 def index_of_layer(stack: Stack, layer: int) -> int:

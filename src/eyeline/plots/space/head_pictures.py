@@ -12,6 +12,7 @@ import numpy as np
 from eyeline.errors import StorageError, TextError, TraceError, install_hint
 from eyeline.heads import HeadRef
 from eyeline.plots.pictures import PICTURE_KINDS
+from eyeline.results.space.record import pairs_in_space
 from eyeline.results.space.shown_fidelity import UNSEEN, shown_columns
 from eyeline.results.space.space import Space
 from eyeline.results.space.stack import SpaceStack
@@ -60,8 +61,7 @@ def save_pictures(space: Space, folder: str | Path, *, formats: Sequence[str] = 
     """
     for wrong in (name for name in formats if name not in PICTURE_KINDS):
         raise StorageError(f"Pictures as {wrong!r}.", f"Choices: {', '.join(PICTURE_KINDS)}.")
-    if space.of == "values" and red:
-        raise TraceError("Red pairs in a space of values.", "Pairs are of a query and a key: leave them out.")
+    pairs = pairs_in_space(space.of, red)
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -70,7 +70,7 @@ def save_pictures(space: Space, folder: str | Path, *, formats: Sequence[str] = 
     folder = as_path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     paths: list[Path] = []
-    rows_of = red_rows_by_stack(space, red)
+    rows_of = red_rows_by_stack(space, pairs)
     for stack in space.stacks.values():
         named, prefix = rows_of[stack.name], f"{stack.name}-" if len(space.stacks) > 1 else ""
         for i, layer in enumerate(stack.layers):

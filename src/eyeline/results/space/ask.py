@@ -156,9 +156,7 @@ def transform_trace(space: SpaceRecord, trace: Trace, stack: str | None) -> Plac
             f"New text cannot be placed in this space: {why.get(space.project, 'its projections were not kept')}.",
             "Make it with project='fitted', or with project='pca' in another gauge.",
         )
-    if chosen.name not in trace.stacks:
-        raise TraceError(f"The trace has no {chosen.name} attention.", f"It has: {', '.join(trace.stacks)}.")
-    given = trace.stacks[chosen.name]
+    given = trace.stack(chosen.name)
     missing = [layer for layer in chosen.layers if layer not in given.layers]
     if missing or trace.model != space.model:
         raise TraceError(

@@ -10,6 +10,7 @@ from eyeline.results.facts import RunFacts
 from eyeline.results.space.gauge_row import GaugeRow
 from eyeline.results.space.stack import SpaceStack
 from eyeline.results.table import Table
+from eyeline.text.named_pairs import NamedPair, PairsGiven, named_pairs
 
 #: What the points are: the queries and keys of a head in one picture, its value vectors, or all heads and layers in one space.
 KINDS = ("queries-keys", "shared", "values")
@@ -82,3 +83,11 @@ class SpaceRecord:
             for j, head in enumerate(stack.heads)
         ]
         return Table.from_rows(rows, ("layer", "head", *names) if len(self.stacks) < 2 else ("stack", "layer", "head", *names))
+
+
+def pairs_in_space(of: str, given: PairsGiven) -> tuple[NamedPair, ...]:
+    """The pairs to be drawn in red in a space of this kind. Values have no queries and keys: naming a pair of them is an error."""
+    pairs = named_pairs(given)
+    if pairs and of == "values":
+        raise TraceError("Red pairs in a space of values.", "Pairs are of a query and a key: leave them out.")
+    return pairs
