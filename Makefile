@@ -15,7 +15,7 @@ WORKERS ?= 3
 unexport PYTHONDONTWRITEBYTECODE
 EXTRAS := gguf,notebook,plots,app,embed,corpora,datasets,remote,ray,docs,dev
 
-.PHONY: run sample comes-up test test-all test-clients test-families test-cluster test-lowest test-python test-adapters check format frontend docs bench results setup system clean attack gallery
+.PHONY: run sample comes-up test test-all test-clients test-families test-cluster test-lowest test-python test-adapters check check-style check-types check-frontend check-examples format frontend docs bench results setup ready system clean attack gallery
 
 # The app, until Ctrl-C.
 run: $(READY)
@@ -95,12 +95,21 @@ test-python:
 	XDG_CACHE_HOME=$(CURDIR)/$(OTHER)/cache $(OTHER)/bin/python -m pytest $(OTHER_TESTS)
 	XDG_CACHE_HOME=$(CURDIR)/$(OTHER)/cache $(OTHER)/bin/python -m pytest --tier all tests/test_package.py
 
-check: $(READY) $(NODE_READY)
+# Style, types, layers, the front end, and the examples of docstrings. `make -j2 check` runs two of them at a time.
+check: check-style check-types check-frontend check-examples
+
+check-style: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+check-types: $(READY)
+	$(BIN)/mypy
+
+check-frontend: $(NODE_READY)
 	cd frontend && npm run check
+
+check-examples: $(READY)
 	$(BIN)/python -m pytest --doctest-modules src/eyeline -q --ignore=src/eyeline/measures/kernels/attention.py --ignore=src/eyeline/hosts/app/entry
 
 format: $(READY)
@@ -133,6 +142,9 @@ results: $(READY)
 	$(BIN)/python -m benchmarks.results $(OPTIONS)
 
 setup: $(READY)
+
+# All that the tests need. `make -j3 ready` installs packages of Python, of Node and of the system at the same time.
+ready: $(READY) $(CLIENTS_READY) $(NODE_READY) system
 
 # torch comes first and pinned: an unpinned torch would pull gigabytes of GPU libraries.
 $(READY): pyproject.toml constraints.txt src/eyeline/models/requirements-models.txt
