@@ -42,10 +42,13 @@ def replacing(path: str | Path) -> Iterator[Path]:
     except (OSError, SafetensorError) as error:
         if isinstance(error, EyelineError):
             raise
-        reason = getattr(error, "strerror", None) or str(error)
-        raise StorageError(
-            f"{path}: cannot be written ({reason}).", "Nothing was changed. Choose another folder, or free some space."
-        ) from error
+        raise unwritable(path, error, "Nothing was changed.") from error
+
+
+def unwritable(path: Path, error: Exception, state: str = "") -> StorageError:
+    """The error for a file or folder that the system did not let us write. state: what is there now."""
+    reason = getattr(error, "strerror", None) or str(error)
+    return StorageError(f"{path}: cannot be written ({reason}).", f"{state} Choose another folder, or free some space.".lstrip())
 
 
 def write_whole(path: str | Path, parts: Iterable[bytes]) -> None:

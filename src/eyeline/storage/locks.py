@@ -9,6 +9,7 @@ from pathlib import Path
 import filelock
 
 from eyeline.errors import StorageError
+from eyeline.storage.files import unwritable
 
 
 @contextmanager
@@ -20,9 +21,7 @@ def locked(folder: Path, name: str, *, wait: float, busy: str, advice: str) -> I
     except filelock.Timeout as error:
         raise StorageError(f"{folder}: {busy}", advice) from error
     except OSError as error:
-        raise StorageError(
-            f"{folder}: cannot be written ({error.strerror or error}).", "Choose another folder, or free some space."
-        ) from error
+        raise unwritable(folder, error) from error
     try:
         yield
     finally:

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from eyeline.errors import EyelineError, StorageError
-from eyeline.storage.files import flush, make_folder, remove, sweep
+from eyeline.storage.files import flush, make_folder, remove, sweep, unwritable
 from eyeline.storage.locks import locked
 
 #: The folder of complete new files that are being moved to their paths. Where it exists, the new files count.
@@ -43,9 +43,7 @@ def replacing_together(folder: Path, last: str) -> Iterator[Path]:
         except OSError as error:
             if isinstance(error, EyelineError):
                 raise
-            raise StorageError(
-                f"{folder}: cannot be written ({error.strerror or error}).", "Choose another folder, or free some space."
-            ) from error
+            raise unwritable(folder, error) from error
         finally:
             remove(building)
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import filelock
 
 from eyeline.analyses.corpus.statistic import Statistic
 from eyeline.errors import Advice, EyelineError, StorageError
 from eyeline.results.facts import RunFacts
 from eyeline.results.facts_json import facts_from_json, facts_to_json
+from eyeline.storage.files import make_folder
+from eyeline.storage.locks import locked
 from eyeline.storage.records import from_json, to_json
 from eyeline.storage.sealed import FileKind, read_sealed, write_sealed
 
@@ -59,22 +59,11 @@ class SavedState:
     position: Position
 
 
-@contextmanager
-def only_run(folder: Path) -> Iterator[None]:
-    """Lock the folder: a second run into it is refused. The system releases the lock when the process ends, however it ends."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = filelock.FileLock(folder / LOCK)
-        lock.acquire(timeout=0)
-    except filelock.Timeout as error:
-        raise StorageError(f"{folder}: another run is writing here.", "Wait for it, stop it, or choose another folder.") from error
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise StorageError(f"{folder}: cannot be written ({reason}).", "Choose another folder, or free some space.") from error
-    try:
-        yield
-    finally:
-        lock.release()
+def only_run(folder: Path) -> AbstractContextManager[None]:
+    """Make the folder and lock it: a second run into it is refused."""
+    make_folder(folder)
+    advice = "Wait for it, stop it, or choose another folder."
+    return locked(folder, LOCK, wait=0, busy="another run is writing here.", advice=advice)
 
 
 def save_state(folder: Path, statistics: Sequence[Statistic], facts: RunFacts, position: Position) -> None:

@@ -58,8 +58,7 @@ class Job:
     @property
     def share_done(self) -> float:
         """How much of the whole job is done, from 0 to 1: the steps before this one, and the done part of this one."""
-        part = min(1.0, self.done / self.of) if self.of else 0.0
-        return min(1.0, (self.index + part) / self.n_steps)
+        return Progress(self.step, self.done, self.of, index=self.index, n_steps=self.n_steps).share
 
     def report_progress(self, progress: Progress) -> None:
         """Record how far the work is. Raises StopRequestedError where the visitor has stopped the job or is gone."""
