@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from scripts.documentation import docstrings, formulas, links, navigation, reference, tutorials
@@ -21,6 +22,9 @@ def test_a_link_out_of_docs_leads_to_the_sites_page_or_names_the_file():
     text = "[built](../ARCHITECTURE.md#flow), [code](../src/eyeline/heads.py), `[no](link.md)`, ![picture](pictures/head.png)"
     assert links.for_site(text, "trust.md") == (
         "[built](project/architecture.md#flow), code (`src/eyeline/heads.py`), `[no](link.md)`, ![picture](pictures/head.png)"
+    )
+    assert links.for_site("([`names.py`](../src/eyeline/heads.py)) and `[no](link.md)`", "trust.md") == (
+        "(`src/eyeline/heads.py`) and `[no](link.md)`"
     )
     assert links.for_site("[results](../docs/results.md)", "project/benchmarks.md") == "[results](../results.md)"
     assert links.for_site("[lesson](../../notebooks/lesson.ja.ipynb)", "how-to/space.md") == "[lesson](../tutorials/lesson.ja.md)"
@@ -101,6 +105,19 @@ def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(si
         loaded += re.findall(r"<link[^>]*rel=\"?(?:stylesheet|icon|preconnect)[^>]*href=\"?(https?:[^\" >]+)", text)
         assert loaded == [], page
         assert "arithmatex" not in text, page
+
+
+@pytest.mark.slow
+def test_every_link_of_the_built_site_leads_to_a_page_or_a_file_of_it(site):
+    broken = []
+    for page in sorted(site.rglob("*.html")):
+        if page.name == "404.html":  # its links begin at the root of a server
+            continue
+        for target in re.findall(r"(?:href|src)=\"([^\"#?]+)", page.read_text(encoding="utf-8")):
+            file = page.parent / unquote(html.unescape(target))
+            if not re.match(r"[a-z]+:", target) and not (file / "index.html" if file.is_dir() else file).exists():
+                broken.append((page.relative_to(site).as_posix(), target))
+    assert broken == []
 
 
 @pytest.mark.slow

@@ -17,15 +17,15 @@ OUTSIDE = {
 SOURCES = {page: source for source, page in OUTSIDE.items()}
 #: Readers of the site who follow a link to these want its first page.
 READMES = {"README.md": "index.md", "README.ja.md": "ja/start.md", "README.ko.md": "ko/start.md"}
-CODE = re.compile(r"(^```.*?^```$|`[^`\n]+`)", re.DOTALL | re.MULTILINE)
-LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\]|!\[[^\]]*\]\([^)]*\))*)\]\(([^()\s]+)\)")
+LINK = r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\]|!\[[^\]]*\]\([^)]*\))*)\]\(([^()\s]+)\)"
+#: Code, which stays as it is, or a link, whose text may have code in it: whichever begins first.
+CODE_OR_LINK = re.compile(rf"^```.*?^```$|`[^`\n]+`|{LINK}", re.DOTALL | re.MULTILINE)
 
 
 def for_site(markdown: str, page: str) -> str:
     """The text of a page with links that hold in the site. page: its path there."""
     source = SOURCES.get(page, f"docs/{page}")
-    parts = CODE.split(markdown)  # code stands at the odd indices
-    return "".join(part if index % 2 else LINK.sub(lambda link: _link(link, source, page), part) for index, part in enumerate(parts))
+    return CODE_OR_LINK.sub(lambda found: found[0] if found[3] is None else _link(found, source, page), markdown)
 
 
 def _link(link: re.Match[str], source: str, page: str) -> str:
@@ -45,6 +45,8 @@ def named(picture: str, text: str, path: str, anchor: str, page: str) -> str:
     '[the lesson](tutorials/lesson.en.md)'
     >>> named("", "names", "src/eyeline/storage/names.py", "", "trust.md")
     'names (`src/eyeline/storage/names.py`)'
+    >>> named("", "`names.py`", "src/eyeline/storage/names.py", "", "trust.md")
+    '`src/eyeline/storage/names.py`'
     """
     if path in OUTSIDE or path in READMES:
         inside = (OUTSIDE | READMES)[path]
@@ -53,5 +55,5 @@ def named(picture: str, text: str, path: str, anchor: str, page: str) -> str:
     elif path.startswith("notebooks/") and path.endswith(".ipynb"):
         inside = f"tutorials/{path.removeprefix('notebooks/').removesuffix('.ipynb')}.md"
     else:
-        return f"{text} (`{path}`)"
+        return f"`{path}`" if re.fullmatch("`[^`]+`", text) else f"{text} (`{path}`)"
     return f"{picture}[{text}]({posixpath.relpath(inside, posixpath.dirname(page) or '.')}{anchor})"

@@ -28,6 +28,15 @@ def test_rows_can_be_chosen() -> None:
     assert len(TABLE.where(layer=7)) == 0
 
 
+def test_a_printed_table_is_short_and_can_be_read() -> None:
+    lines = repr(Table({"layer": range(144), "mean": [1 / 3] * 144, "word": ["a\nb" + "x" * 90] * 144})).splitlines()
+    assert lines[:3] == ["<table: 144 rows>", "layer  mean    word", "0      0.3333  a�b" + "x" * 20 + "…"]
+    assert lines[-2:] == ["9      0.3333  a�b" + "x" * 20 + "…", "…"]
+    assert len(lines) == 13
+    assert repr(TABLE.where(layer=0)).splitlines()[0] == "<table: 1 row>"
+    assert repr(Table({})) == "<table: 0 rows>\n"
+
+
 def test_an_unknown_column_offers_the_nearest() -> None:
     with pytest.raises(TraceError, match="Did you mean layer"):
         TABLE["layers"]

@@ -7,6 +7,7 @@ import io
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +15,19 @@ import numpy as np
 
 from eyeline.errors import EyelineError, StorageError, TraceError, nearest
 from eyeline.storage.files import write_whole
+from eyeline.text.printable import printable
 
 Cell = str | int | float
 #: Characters that begin a formula in a spreadsheet; characters that may follow an apostrophe that we added.
 FORMULA = frozenset("=+-@\t\r")
 ESCAPED = FORMULA | {"'"}
+#: How much of a table is printed: rows, and characters of a cell.
+PRINTED_ROWS, PRINTED_CELL = 10, 24
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Table:
-    """Columns by name, in order: `table["mean"]` is a NumPy array, `table.rows()` gives mappings.
+    """Columns by name, in order: `table["mean"]` is a NumPy array, `table.rows()` gives mappings; printed, it shows its first rows.
 
     >>> Table({"layer": [0, 1], "mean": [0.25, 0.5]}).to_csv()
     'layer,mean\\n0,0.25\\n1,0.5\\n'
@@ -45,6 +49,13 @@ class Table:
         lengths = {name: len(values) for name, values in self.columns.items()}
         if len(set(lengths.values())) > 1:
             raise TraceError(f"Columns of different lengths: {lengths}.")
+
+    def __repr__(self) -> str:
+        shown = [list(self.columns), *([_printed(cell) for cell in row.values()] for row in islice(self.rows(), PRINTED_ROWS))]
+        widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+        lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in shown]
+        more = ["…"] if len(self) > PRINTED_ROWS else []
+        return "\n".join([f"<table: {len(self):,} row{'' if len(self) == 1 else 's'}>", *lines, *more])
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
@@ -103,6 +114,13 @@ def _allow_cells_of(size: int) -> None:
     """Let the csv module read cells of `size` characters (131,072 by default). It is a limit of the whole process, and is never lowered."""
     if csv.field_size_limit() < size:
         csv.field_size_limit(size)
+
+
+def _printed(value: Cell) -> str:
+    if isinstance(value, float | np.floating):
+        return f"{value:.4g}"
+    text = printable(str(value))
+    return text if len(text) <= PRINTED_CELL else f"{text[: PRINTED_CELL - 1]}…"
 
 
 def _cell(value: Cell) -> str:
