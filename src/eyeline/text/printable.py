@@ -17,3 +17,12 @@ def printable(text: str) -> str:
     """
     unseen = UNPRINTABLE if any(unicodedata.category(char) != "Cf" for char in text) else (*UNPRINTABLE, "Cf")
     return "".join("\ufffd" if unicodedata.category(char) in unseen or char in "\ufeff\ufffe\uffff" else char for char in text)
+
+
+def columns(text: str) -> int:
+    """The columns that a text takes in a font of fixed width: East Asian characters and emoji take two.
+
+    >>> columns("cat"), columns("猫")
+    (3, 2)
+    """
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from dataclasses import dataclass
 
 import plotly.graph_objects as go
@@ -13,7 +12,7 @@ from eyeline.plots.style import MONO, Style, finish, plain
 from eyeline.results.facts import present
 from eyeline.results.run import Run
 from eyeline.results.table import Cell, Table
-from eyeline.text.printable import printable
+from eyeline.text.printable import columns, printable
 from eyeline.words import Words
 
 WRONG = "#8a93a1"
@@ -110,17 +109,13 @@ def lay_out(words: list[str]) -> list[_Word]:
     positioned: list[_Word] = []
     column, line = 0, 0
     for word in words:
-        text = word if _width(word) <= COLUMNS else word[: COLUMNS // 2 - 1] + "…"
-        width = _width(text)
+        text = word if columns(word) <= COLUMNS else word[: COLUMNS // 2 - 1] + "…"
+        width = columns(text)
         if column and column + width > COLUMNS:
             column, line = 0, line + 1
         positioned.append(_Word(text, column + width / 2, line))
         column += width + 1
     return positioned
-
-
-def _width(text: str) -> int:
-    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
 
 
 def _arc(start: _Word, end: _Word, colour: str, width: float, dash: str = "solid") -> dict[str, object]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -14,12 +13,13 @@ from plotly.subplots import make_subplots
 from eyeline.plots.figure import Figure
 from eyeline.plots.probes.probes import label_of
 from eyeline.plots.style import ACCENT, MONO, ORANGE, SANS, Style, finish, plain
+from eyeline.plots.word_arcs import arc, centres_of
 from eyeline.results.probes.parse import ROOT, Parse
 from eyeline.results.run import Run
 from eyeline.results.table import Cell
 
-#: Points of an arc; pixels of one sentence; characters at both ends of it.
-POINTS, PANEL, MARGIN = 25, 210, 3
+#: Points of an arc; pixels of one sentence; characters at both ends of it, and between two words.
+POINTS, PANEL, MARGIN, GAP = 25, 210, 3, 2
 #: The distance from the middle of a word at which arcs leave it, in characters: the middle is for the arrow that enters.
 ASIDE = 0.5
 
@@ -76,7 +76,7 @@ def _arcs_of(row: dict[str, Cell], style: Style) -> Arcs:
 
 def _panels(every: Sequence[Arcs], style: Style) -> go.Figure:
     figure = make_subplots(len(every), 1, vertical_spacing=0.02)
-    longest = max(_centres(arcs.words)[1] for arcs in every)
+    longest = max(centres_of(arcs.words, GAP, MARGIN)[1] for arcs in every)
     for panel, arcs in enumerate(every):
         for trace in _traces(arcs, style, longest):
             figure.add_trace(trace, row=panel + 1, col=1)
@@ -87,8 +87,8 @@ def _panels(every: Sequence[Arcs], style: Style) -> go.Figure:
 
 def _traces(arcs: Arcs, style: Style, width: float) -> Iterable[go.Scatter]:
     theme = style.theme
-    centres, length = _centres(arcs.words)
-    centres = centres + MARGIN + (width - length) / 2
+    centres, length = centres_of(arcs.words, GAP, MARGIN)
+    centres = centres + (width - length) / 2
     n = len(arcs.words)
     right = [arcs.gold is None or arcs.gold[word] == arcs.governors[word] for word in range(n)]
     for agrees, colour in ((True, ACCENT), (False, ORANGE)):
@@ -124,15 +124,12 @@ def _tree(
 
 
 def _arc(governor: int, word: int, centres: np.ndarray, reach: float, side: int) -> tuple[list[float], list[float]]:
-    """Half an ellipse from the governor to the word, higher the further it reaches; from ROOT, a straight line."""
+    """An arc from the governor to the word, higher the further it reaches; from ROOT, a straight line."""
     end = float(centres[word])
     if governor < 0:
         return [end, end], [side * 1.08, side * 0.14]
     start = float(centres[governor]) + (ASIDE if end > centres[governor] else -ASIDE)
-    angles = np.linspace(np.pi, 0, POINTS)
-    height = 0.2 + 0.6 * abs(end - start) / reach
-    x = (start + end) / 2 + np.cos(angles) * (end - start) / 2
-    return x.round(3).tolist(), (side * (0.14 + height * np.sin(angles))).round(3).tolist()
+    return arc(start, end, height=0.2 + 0.6 * abs(end - start) / reach, foot=0.14, side=side, points=POINTS)
 
 
 def _hover(arcs: Arcs, word: int) -> str:
@@ -142,13 +139,6 @@ def _hover(arcs: Arcs, word: int) -> str:
 
 def _name(arcs: Arcs, index: int) -> str:
     return ROOT if index < 0 else arcs.words[index]
-
-
-def _centres(words: Sequence[str]) -> tuple[np.ndarray, float]:
-    """The middle of each word on a line of text, and the length of the line, in characters; wide ones count twice."""
-    lengths = np.array([sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in word) for word in words], dtype=float)
-    starts = np.concatenate([[0], np.cumsum(lengths + 2)[:-1]])
-    return starts + lengths / 2, float(lengths.sum() + 2 * (len(words) - 1) + 2 * MARGIN)
 
 
 FIGURE = Figure("probe_parses", "probe_parses", "T = argmax_T Σ_w log p(g_T(w) | w)", draw)

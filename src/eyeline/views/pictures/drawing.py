@@ -5,13 +5,12 @@ from __future__ import annotations
 import base64
 import functools
 import re
-import unicodedata
 from xml.sax.saxutils import escape
 
 import numpy as np
 
 from eyeline.plots.palette import SIGNED, SIGNED_DARK, head_colour, rgb
-from eyeline.text.printable import printable
+from eyeline.text.printable import columns, printable
 from eyeline.views.pictures.png import png_bytes
 
 #: The two sides of signed numbers.
@@ -112,4 +111,4 @@ def svg(wide: float, high: float, title: str, body: str, caption: str = "") -> s
 
 def width(text: str) -> float:
     """About how wide the text is, in pixels: East Asian characters and emoji take two columns."""
-    return CHAR * sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in printable(text))
+    return CHAR * columns(printable(text))
