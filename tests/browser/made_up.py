@@ -19,6 +19,7 @@ from eyeline.capture.stack import Stack
 from eyeline.capture.trace import Trace
 from eyeline.text.tokenized import TokenizedText
 from eyeline.views import View, head_view, model_view, neuron_view
+from tests.reference.softmax import softmax
 
 STRANGE = [
     "</script>",
@@ -38,11 +39,6 @@ STRANGE = [
 TEXT = "the quick brown fox jumps over a lazy dog while nobody in this quiet town really watches what it does next"
 WORDS = TEXT.split()
 VIEWS = {"head": head_view, "model": model_view}
-
-
-def softmax(scores: np.ndarray) -> np.ndarray:
-    shifted = np.exp(scores - scores.max(-1, keepdims=True))
-    return shifted / shifted.sum(-1, keepdims=True)
 
 
 def made_up(heads: int, queries: int, keys: int, rng: np.random.Generator, causal: bool = False) -> np.ndarray:

@@ -11,6 +11,7 @@ from eyeline.results.space.space import Space
 from eyeline.results.space.stack import LEVELS, TOP, SpaceStack
 from eyeline.results.space.tokens import SpaceTokens
 from eyeline.views import View, space_view
+from tests.reference.softmax import softmax
 
 from . import made_up
 
@@ -25,7 +26,7 @@ def tokens(sizes: list[int], tagged: bool = True, strange: bool = False) -> Spac
 
 def attention(queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
     """[..., query, key]: softmax of minus the squared distance."""
-    return made_up.softmax(-np.square(queries[..., :, None, :] - keys[..., None, :, :]).sum(-1))
+    return softmax(-np.square(queries[..., :, None, :] - keys[..., None, :, :]).sum(-1))
 
 
 def space(

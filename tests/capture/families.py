@@ -9,6 +9,8 @@ import torch
 import transformers as t
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
+import eyeline as el
+
 WORDS = ["the", "cat", "sat", "on", "mat", "it", "purred", "dog", "ran", "and", "a", "very", "long", "way", "home", ".", ",", "!", "?"]
 SPECIAL = ["[PAD]", "[CLS]", "[SEP]", "[UNK]"]
 VOCAB = 64
@@ -200,6 +202,13 @@ FAMILIES = (
     Family("gpt-j", lambda: t.GPTJConfig(**GPT, rotary_dim=4), DECODER, recorded=False),
     Family("bloom", lambda: t.BloomConfig(vocab_size=VOCAB, hidden_size=32, n_layer=3, n_head=4), DECODER, recorded=False),
 )
+#: The same by name.
+BY_NAME = {family.name: family for family in FAMILIES}
+
+
+def open_family(name: str) -> el.Model:
+    """The tiny model of a family, opened with the tiny tokeniser."""
+    return el.wrap(BY_NAME[name].model(), tiny_tokenizer(), name=name)
 
 
 def inputs_for(family: Family) -> dict[str, torch.Tensor]:

@@ -11,7 +11,9 @@ from typing import Any
 import nbformat
 import pytest
 
-from .conftest import ROOT, free_port
+from tests.hosts.app.browser.serving import free_port
+
+from .conftest import ROOT
 from .live_views import IN_PYTHON, VALUES_READ, LiveViews
 
 if find_spec("jupyterlab") is None:  # not imported here: that takes a second in every process of the tests

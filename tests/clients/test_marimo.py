@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from .conftest import free_port
+from tests.hosts.app.browser.serving import free_port
+
 from .live_views import IN_PYTHON, VALUES_READ, LiveViews
 
 if find_spec("marimo") is None:  # not imported here: that takes a second in every process of the tests

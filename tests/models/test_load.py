@@ -13,11 +13,11 @@ import eyeline as el
 from eyeline.errors import EyelineError, ModelError, TraceError
 from eyeline.models import embedded, hub
 from eyeline.models import load as load_module
-from tests.capture.families import FAMILIES, tiny_tokenizer
+from tests.capture.families import BY_NAME, tiny_tokenizer
 
 
 def save(folder, name: str):
-    family = next(family for family in FAMILIES if family.name == name)
+    family = BY_NAME[name]
     family.model().save_pretrained(folder)
     tiny_tokenizer().save_pretrained(folder)
     return family
@@ -63,7 +63,7 @@ def test_a_damaged_config_and_damaged_weights_are_refused(tmp_path):
 def test_torch_weights_open_and_a_pickle_that_runs_code_does_not(tmp_path):
     folder = tmp_path / "m"
     save(folder, "bert")
-    family = next(f for f in FAMILIES if f.name == "bert")
+    family = BY_NAME["bert"]
     (folder / "model.safetensors").unlink()
     torch.save(family.model().state_dict(), folder / "pytorch_model.bin")
     assert el.load(folder).layout.n_layers("encoder") == 3
@@ -126,7 +126,7 @@ def test_an_encoder_decoder_writes_its_own_text_when_none_is_given(tmp_path):
     import transformers
 
     torch.manual_seed(0)
-    config = next(f for f in FAMILIES if f.name == "bart").config()
+    config = BY_NAME["bart"].config()
     transformers.BartForConditionalGeneration(config).save_pretrained(tmp_path / "m")
     tiny_tokenizer().save_pretrained(tmp_path / "m")
     model = el.load(tmp_path / "m")
@@ -140,7 +140,7 @@ def test_an_encoder_decoder_writes_its_own_text_when_none_is_given(tmp_path):
 
 
 def test_an_encoder_decoder_without_a_head_asks_for_the_second_text():
-    family = next(f for f in FAMILIES if f.name == "t5")
+    family = BY_NAME["t5"]
     with pytest.raises(ModelError, match="second text"):
         el.wrap(family.model(), tiny_tokenizer()).trace("the cat sat")
 
@@ -191,7 +191,7 @@ def test_a_checkpoint_without_a_pooler_is_the_same_model_each_time(tmp_path):
 
 @pytest.mark.parametrize("name", ["bert", "t5", "gpt2", "roberta", "llama"])
 def test_a_folder_without_a_tokeniser_has_none(tmp_path, name):
-    next(f for f in FAMILIES if f.name == name).model().save_pretrained(tmp_path / "m")
+    BY_NAME[name].model().save_pretrained(tmp_path / "m")
     with pytest.raises(ModelError, match="has no tokeniser"):
         el.load(tmp_path / "m").trace("the cat sat")
 
@@ -205,7 +205,7 @@ def test_a_damaged_tokeniser_is_named(tmp_path):
 
 def test_the_tokeniser_of_another_model_is_noticed(minilm):
     with pytest.raises(ModelError, match="tokeniser that of this model"):
-        el.wrap(next(f for f in FAMILIES if f.name == "bert").model(), minilm.tokenizer)
+        el.wrap(BY_NAME["bert"].model(), minilm.tokenizer)
 
 
 def test_what_is_not_a_transformers_model_is_refused():
@@ -261,7 +261,7 @@ def test_where_padding_would_show_only_texts_of_one_length_share_a_batch():
 
 
 def test_a_model_whose_calls_do_not_reproduce_its_maps_gives_the_maps_that_it_reports():
-    family = next(f for f in FAMILIES if f.name == "bert")
+    family = BY_NAME["bert"]
     hf = family.model()
     attention = hf.encoder.layer[1].attention.self
     attention.register_forward_hook(lambda module, _, output: (output[0], None if output[1] is None else output[1].flip(-1)))

@@ -17,10 +17,10 @@ import eyeline as el
 from eyeline.capture.trace import Trace
 from eyeline.errors import StorageError
 from eyeline.models.passes import Passes
-from tests.capture.families import FAMILIES, tiny_tokenizer
+from tests.capture.families import BY_NAME, tiny_tokenizer
 
 TEXT = "the cat sat on the mat"
-BERT = next(family for family in FAMILIES if family.name == "bert")
+BERT = BY_NAME["bert"]
 
 
 @pytest.fixture

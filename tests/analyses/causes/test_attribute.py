@@ -18,7 +18,7 @@ from eyeline.analyses.causes.quantities.gradients import integrated_gradients, p
 from eyeline.analyses.causes.quantities.methods import METHODS
 from eyeline.errors import EyelineError, ModelError, TextError
 from tests.analyses.causes.tiny import PLAIN, TEXT, classifier, decoder, gated, headless, masked
-from tests.capture.families import FAMILIES, TINY, tiny_tokenizer
+from tests.capture.families import BY_NAME, TINY, tiny_tokenizer
 
 ANSWERING = (masked, decoder, gated, classifier)
 
@@ -213,7 +213,7 @@ def test_a_model_in_half_precision_is_refused_with_the_way_out() -> None:
 
 
 def test_a_model_that_reads_one_text_and_writes_another_is_refused() -> None:
-    family = next(family for family in FAMILIES if family.name == "t5")
+    family = BY_NAME["t5"]
     with pytest.raises(ModelError, match="reads one text and writes another"):
         el.attribute(el.wrap(family.model(), tiny_tokenizer(), name="tiny-t5"), PLAIN, "it purred", method="rollout")
 

@@ -14,7 +14,7 @@ import eyeline as el
 from eyeline.analyses.space import fit as space_fit
 from eyeline.errors import EyelineError
 from eyeline.measures.space.fitted_projection import fit_projections
-from tests.capture.families import FAMILIES, SPECIAL, TINY, WORDS, tiny_tokenizer
+from tests.capture.families import BY_NAME, SPECIAL, TINY, WORDS, open_family, tiny_tokenizer
 from tests.laws.statistics import tiny_model
 
 pytestmark = pytest.mark.usefixtures("quick_pictures")
@@ -35,13 +35,9 @@ def bert(seed: int = 0, name: str = "bert", **changed: int) -> el.Model:
     return el.wrap(hf, tiny_tokenizer(), name=name)
 
 
-def family(name: str) -> el.Model:
-    return el.wrap(next(family for family in FAMILIES if family.name == name).model(), tiny_tokenizer(), name=name)
-
-
 @pytest.mark.parametrize("name", ["bert", "llama", "marian", "deberta-v2"])
 def test_a_model_against_itself_is_zero_everywhere(name):
-    model = family(name)
+    model = open_family(name)
     comparison = el.compare(model, model, PAIRS if len(model.layout.stacks) > 1 else TEXTS, spaces=False)
     numbers = [column for column in comparison.table.columns if column == "js" or column.endswith("_change")]
     assert len(numbers) > 5
@@ -125,10 +121,10 @@ def test_a_deeper_model_is_compared_where_both_have_layers_and_the_rest_is_named
 
 @pytest.mark.parametrize("swapped", [False, True])
 def test_encoder_decoders_of_different_depth_are_compared_stack_by_stack(swapped):
-    models = family("marian"), family("bart")  # 4 + 2 layers with 4 and 2 heads, 3 + 3 layers with 4 heads
+    models = open_family("marian"), open_family("bart")  # 4 + 2 layers with 4 and 2 heads, 3 + 3 layers with 4 heads
     with pytest.raises(EyelineError, match="Layer 0 of the decoder has"):
         el.compare(*models, PAIRS, spaces=False)
-    models = family("t5"), family("bart")  # 3 + 2 layers and 3 + 3
+    models = open_family("t5"), open_family("bart")  # 3 + 2 layers and 3 + 3
     comparison = el.compare(*(models[::-1] if swapped else models), PAIRS, spaces=False)
     rows = list(comparison.table.rows())
     layers = {stack: sorted({int(row["layer"]) for row in rows if row["stack"] == stack}) for stack in ("encoder", "decoder")}
@@ -139,7 +135,7 @@ def test_encoder_decoders_of_different_depth_are_compared_stack_by_stack(swapped
 
 def test_an_encoder_is_compared_with_the_encoder_of_a_larger_model():
     torch.manual_seed(0)
-    config = next(record for record in FAMILIES if record.name == "bart").config()
+    config = BY_NAME["bart"].config()
     writes = t.BartForConditionalGeneration._from_config(config, attn_implementation="eager").eval()
     comparison = el.compare(bert(), el.wrap(writes, tiny_tokenizer(), name="bart"), TEXTS[:2])
     assert comparison.spaces[1].stacks.keys() == {"encoder", "decoder", "cross"}
@@ -153,13 +149,13 @@ def test_models_of_another_shape_are_refused():
     with pytest.raises(EyelineError, match="Layer 0 of the encoder has 4 heads in bert and 2 in wide"):
         el.compare(bert(), bert(num_attention_heads=2, name="wide"), TEXTS)
     with pytest.raises(EyelineError, match="none in common"):
-        el.compare(bert(), family("gpt2"), TEXTS)
+        el.compare(bert(), open_family("gpt2"), TEXTS)
     with pytest.raises(EyelineError, match=r"They have layers 0…2 in common"):
         el.compare(bert(), bert(), TEXTS, layers=[7])
 
 
 def test_a_model_without_queries_and_keys_is_compared_without_spaces():
-    comparison = el.compare(family("deberta-v2"), family("mpnet"), TEXTS)
+    comparison = el.compare(open_family("deberta-v2"), open_family("mpnet"), TEXTS)
     assert comparison.spaces is None
     assert "gives no queries and keys" in comparison.facts.left_out["space"]
     assert float(comparison.table["js"].max()) > 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ from eyeline.results.grammar.directions import MENTION_DIRECTIONS, MENTION_TO_AN
 from eyeline.text.coreference.mention import TYPES, MarkedDocument, Mention
 from eyeline.text.coreference.read import read_coreference
 from tests.reference import coreference as slow
+from tests.text.treebank.treebanks import data_file
 
 FIRST = "Mary told John that she liked the old house because it reminded her of home ."
 SECOND = "John said that he liked the house too ."
@@ -40,13 +40,6 @@ MARY = MarkedDocument(
 
 def twins(n: int) -> list[MarkedDocument]:
     return [MarkedDocument(f"{MARY.id}-{i}", MARY.sentences, MARY.mentions) for i in range(n)]
-
-
-def data(name: str) -> Path:
-    folder = Path(os.environ.get("EYELINE_DATA", Path(__file__).parents[4] / "shared" / "data"))
-    if not (folder / name).exists():
-        pytest.skip(f"{name} is not in {folder} (set EYELINE_DATA)")
-    return folder / name
 
 
 def slowly(model: el.Model, documents: list[MarkedDocument], max_tokens: int) -> dict[tuple[object, ...], list[float]]:
@@ -84,7 +77,7 @@ def check_equal(run: el.Run, expected: dict[tuple[object, ...], list[float]], di
 
 @pytest.mark.slow
 def test_every_head_and_rule_is_that_of_the_plain_loops_on_real_documents(minilm: el.Model) -> None:
-    corpus = read_coreference(data("ontogum-dev.jsonl.gz"))
+    corpus = read_coreference(data_file("ontogum-dev.jsonl.gz"))
     documents = [_beginning(corpus[number], 9) for number in (0, 7)]
     run = coreference(minilm, documents, max_tokens=64)
     assert run.facts.counts["windows"] > 4

@@ -13,13 +13,13 @@ import torch
 
 import eyeline as el
 from eyeline.analyses.engines.packed_model import pack, unpack
-from tests.capture.families import FAMILIES, tiny_tokenizer
+from tests.capture.families import BY_NAME, FAMILIES, tiny_tokenizer
 from tests.laws.statistics import new_tiny_model, tiny_model
 
 
 @pytest.mark.parametrize("name", ["bert", "albert", "gpt2", "llama", "t5", "modernbert"])
 def test_a_packed_model_is_the_same_model_again(name: str):
-    family = next(family for family in FAMILIES if family.name == name)
+    family = BY_NAME[name]
     model = el.wrap(family.model(), tiny_tokenizer(), name=name)
     packed = pack(model)
     assert packed is not None

@@ -17,7 +17,7 @@ from eyeline.sample.treebank import write_sample
 from eyeline.text.treebank.sentence import Sentence
 from eyeline.text.treebank.treebank import Treebank
 from eyeline.treebanks import read_treebank, sample_treebank
-from tests.capture.families import FAMILIES, tiny_tokenizer
+from tests.capture.families import BY_NAME, open_family, tiny_tokenizer
 from tests.laws.statistics import new_tiny_model, tiny_model
 from tests.reference import syntax as slow
 from tests.text.treebank.treebanks import data_file
@@ -73,7 +73,7 @@ SENTENCES = [Sentence(f"s{i}", *parts) for i, parts in enumerate(zip(WORDS, HEAD
 
 @pytest.mark.parametrize("family", ["llama", "gpt2", "t5", "bart", "modernbert", "deberta-v2"])
 def test_decoders_encoder_decoders_and_models_outside_the_interface_are_scored_alike(family: str) -> None:
-    model = el.wrap(next(record for record in FAMILIES if record.name == family).model(), tiny_tokenizer(), name=family)
+    model = open_family(family)
     pair = ["the", "cat"] if model.hf.config.is_encoder_decoder else None
     traces = [model.trace(words=list(record.words), pair_words=pair, keep={"weights"}) for record in SENTENCES]
     check_against_reference(el.syntax(model, SENTENCES, min_count=1), traces, SENTENCES)
@@ -81,7 +81,7 @@ def test_decoders_encoder_decoders_and_models_outside_the_interface_are_scored_a
 
 def test_a_causal_head_predicts_nothing_for_what_it_cannot_see() -> None:
     """The first word of a decoder sees only itself, and nothing sees the last: both are wrong, not right by chance."""
-    model = el.wrap(next(family for family in FAMILIES if family.name == "llama").model(), _without_special_tokens(), name="llama")
+    model = el.wrap(BY_NAME["llama"].model(), _without_special_tokens(), name="llama")
     two = [Sentence("a", ("cat", "ran"), (1, -1), ("nsubj", "root")), Sentence("b", ("ran", "cat"), (-1, 0), ("root", "obj"))]
     table = el.syntax(model, two, min_count=1).table("syntax_heads")
     assert set(table.where(relation="nsubj", direction="dependent-to-governor").columns["accuracy"]) == {0.0}
@@ -133,7 +133,7 @@ def test_layers_may_differ_in_how_many_heads_they_have() -> None:
 
 @pytest.mark.parametrize("layers", [None, [2]])
 def test_an_encoder_deeper_than_its_decoder_is_asked_in_all_its_layers(layers: list[int] | None) -> None:
-    t5 = next(entry for entry in FAMILIES if entry.name == "t5")
+    t5 = BY_NAME["t5"]
     assert t5.layers["encoder"] == 3 > t5.layers["decoder"]
     model = el.wrap(t5.model(), tiny_tokenizer(), name="t5")
     requested = set(layers or range(3))

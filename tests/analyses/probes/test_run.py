@@ -20,7 +20,7 @@ from eyeline.plots.probes.training_notes import training_notes
 from eyeline.results.grammar.directions import ARC_DIRECTIONS
 from eyeline.sample.treebank import write_sample
 from eyeline.words import Words
-from tests.capture.families import FAMILIES, tiny_tokenizer
+from tests.capture.families import BY_NAME, tiny_tokenizer
 from tests.laws.statistics import new_tiny_model, tiny_model
 
 #: Sentences over the tiny tokeniser's words; each ends in punctuation.
@@ -215,7 +215,7 @@ def test_made_up_sentences_are_known_as_such_and_the_paper_is_not_shown_beside_t
 
 @pytest.mark.parametrize("name", ["gpt2", "t5", "mpnet"])
 def test_a_decoder_an_encoder_decoder_and_a_model_of_weights_alone_can_be_probed(name):
-    family = next(family for family in FAMILIES if family.name == name)
+    family = BY_NAME[name]
     model = el.wrap(family.model(), tiny_tokenizer(), name=name)
     run = el.probe(model, TEST, train=TRAIN, seeds=1, epochs=2)
     assert len(run.table("probes")) == 5
@@ -225,7 +225,7 @@ def test_a_decoder_an_encoder_decoder_and_a_model_of_weights_alone_can_be_probed
 def test_a_model_that_adds_no_special_tokens_gives_root_a_constant_and_says_so():
     tokenizer = tiny_tokenizer()
     tokenizer.backend_tokenizer.post_processor = None
-    model = el.wrap(next(f for f in FAMILIES if f.name == "gpt2").model(), tokenizer, name="bare")
+    model = el.wrap(BY_NAME["gpt2"].model(), tokenizer, name="bare")
     gold = read_gold(model, SENTENCES, "test", 128)
     assert gold.n_special == 0
     run = el.probe(model, TEST, train=TRAIN, seeds=1, epochs=2, layers=[1])

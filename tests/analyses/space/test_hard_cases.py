@@ -13,7 +13,7 @@ import eyeline as el
 from eyeline.analyses.space import fit as space_fit
 from eyeline.errors import EyelineError
 from eyeline.measures.space.fitted_projection import fit_projections
-from tests.capture.families import FAMILIES, VOCAB, tiny_tokenizer
+from tests.capture.families import BY_NAME, VOCAB, open_family, tiny_tokenizer
 from tests.laws.statistics import new_tiny_model, tiny_model
 
 pytestmark = pytest.mark.usefixtures("quick_pictures")
@@ -26,10 +26,6 @@ TEXTS = [
     "it purred .",
 ]
 PAIRS = list(zip(TEXTS[:3], TEXTS[2:], strict=True))
-
-
-def family(name: str) -> el.Model:
-    return el.wrap(next(family for family in FAMILIES if family.name == name).model(), tiny_tokenizer(), name=name)
 
 
 @pytest.fixture
@@ -78,7 +74,7 @@ def test_a_model_that_computes_nan_is_named_with_the_layer_and_head():
 @pytest.mark.parametrize("name", ["deberta-v2", "xlnet", "gpt-j"])
 def test_a_model_without_queries_and_keys_is_refused(name):
     with pytest.raises(EyelineError, match=f"No queries and keys of {name}"):
-        el.space(family(name), TEXTS)
+        el.space(open_family(name), TEXTS)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +104,7 @@ def bare() -> el.Model:
 
     tokenizer = tiny_tokenizer()
     tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(single="$A", pair="$A $B", special_tokens=[])
-    return el.wrap(next(record for record in FAMILIES if record.name == "gpt2").model(), tokenizer, name="bare")
+    return el.wrap(BY_NAME["gpt2"].model(), tokenizer, name="bare")
 
 
 @pytest.mark.parametrize("project", ["freed", "pca"])

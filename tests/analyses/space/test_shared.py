@@ -11,18 +11,13 @@ from eyeline.analyses.space.shared import PulledBack, shared_picture
 from eyeline.errors import ModelError, TraceError
 from eyeline.measures.space.pull_back import measure_rotation
 from eyeline.text.corpora.corpus import Corpus
-from tests.capture.families import FAMILIES, tiny_tokenizer
+from tests.capture.families import open_family
 
 TEXTS = ["the cat sat on the mat .", "a dog ran home and sat", "it purred , and the dog ran a very long way home !"]
-BY_NAME = {family.name: family for family in FAMILIES}
-
-
-def opened(name: str) -> el.Model:
-    return el.wrap(BY_NAME[name].model(), tiny_tokenizer(), name=name)
 
 
 def captured(name: str, heads: list[int] | None = None) -> CapturedStack:
-    (stack,) = capture_space(opened(name), Corpus.of(TEXTS), shared=True, heads=heads).stacks.values()
+    (stack,) = capture_space(open_family(name), Corpus.of(TEXTS), shared=True, heads=heads).stacks.values()
     return stack
 
 
@@ -49,7 +44,7 @@ def test_the_embedded_models_scores_are_exact_and_the_notice_says_so(minilm: el.
 
 @pytest.mark.parametrize(("name", "lowest"), [("llama", 0.3), ("modernbert", 0.3), ("gpt-neox", 0.3), ("qwen3", 0.3)])
 def test_rotary_models_are_measured_and_said_to_be_approximate(name: str, lowest: float) -> None:
-    space = el.space(opened(name), TEXTS, of="shared")
+    space = el.space(open_family(name), TEXTS, of="shared")
     correlation = space.only.facts["score_correlation"]
     assert lowest < correlation.mean() < 0.9999
     assert space.facts is not None
@@ -98,24 +93,24 @@ def test_a_lifted_picture_keeps_the_order_of_scores_along_its_directions() -> No
 
 
 def test_heads_that_share_keys_have_their_own_queries() -> None:
-    space = el.space(opened("llama"), TEXTS, of="shared", heads=[1, 2])
+    space = el.space(open_family("llama"), TEXTS, of="shared", heads=[1, 2])
     assert space.only.queries is not None
     assert not np.allclose(space.only.queries[:, 0], space.only.queries[:, 1])
 
 
 def test_every_kind_of_attention_of_an_encoder_decoder_has_its_space() -> None:
-    space = el.space(opened("bart"), [("the cat sat", "a dog ran"), ("it purred .", "the mat")], of="shared")
+    space = el.space(open_family("bart"), [("the cat sat", "a dog ran"), ("it purred .", "the mat")], of="shared")
     assert set(space.stacks) == {"encoder", "decoder", "cross"}
     assert all(stack.facts["score_error"].max() < 1e-3 for stack in space.stacks.values())
 
 
 def test_models_without_a_linear_projection_to_keys_are_refused() -> None:
     with pytest.raises(ModelError, match="no linear module before the attention"):
-        el.space(opened("deepseek-v3"), TEXTS, of="shared")
+        el.space(open_family("deepseek-v3"), TEXTS, of="shared")
 
 
 def test_what_does_not_go_with_one_space_is_refused() -> None:
-    model = opened("bert")
+    model = open_family("bert")
     for given, why in (
         ({"project": "fitted"}, "a fit is of one head"),
         ({"gauge": "searched"}, "Choices: ring, lifted, attentionviz, none"),
@@ -125,7 +120,7 @@ def test_what_does_not_go_with_one_space_is_refused() -> None:
 
 
 def test_all_heads_and_layers_stand_on_the_same_axes_in_the_view() -> None:
-    space = el.space(opened("bert"), TEXTS, of="shared")
+    space = el.space(open_family("bert"), TEXTS, of="shared")
     view = el.space_view(space)
     stack = view.spec["spaces"][0]["stacks"][0]
     points = np.stack([view.arrays[layer["points"]].decode() for layer in stack["layers"]]).astype(float)  # [layer, head, point, dims]
@@ -139,7 +134,7 @@ def test_all_heads_and_layers_stand_on_the_same_axes_in_the_view() -> None:
 
 
 def test_a_shared_space_is_saved_and_opened_again(tmp_path) -> None:
-    space = el.space(opened("bert"), TEXTS, of="shared")
+    space = el.space(open_family("bert"), TEXTS, of="shared")
     space.save(tmp_path / "run")
     again = el.open(tmp_path / "run")
     assert again.of == "shared"
@@ -150,7 +145,7 @@ def test_a_shared_space_is_saved_and_opened_again(tmp_path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["umap", "tsne"])
 def test_all_heads_and_layers_are_projected_at_once_by_umap_and_tsne(how: str) -> None:
-    space = el.space(opened("bert"), TEXTS, of="shared", project=how)
+    space = el.space(open_family("bert"), TEXTS, of="shared", project=how)
     assert space.only.queries is not None
     assert np.isfinite(space.only.queries).all()
     np.testing.assert_array_equal(space.only.keys[:, 0], space.only.keys[:, 1])
@@ -159,4 +154,4 @@ def test_all_heads_and_layers_are_projected_at_once_by_umap_and_tsne(how: str) -
 def test_more_points_than_umap_takes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("eyeline.analyses.space.shared.MOST_POINTS", 100)
     with pytest.raises(TraceError, match="points of all heads and layers"):
-        el.space(opened("bert"), TEXTS, of="shared", project="umap")
+        el.space(open_family("bert"), TEXTS, of="shared", project="umap")

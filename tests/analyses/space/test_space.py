@@ -15,7 +15,7 @@ from eyeline.errors import EyelineError
 from eyeline.measures.space.fitted_projection import fit_projections
 from eyeline.measures.space.gauge import lifted
 from eyeline.results.space.record import FACTS
-from tests.capture.families import FAMILIES, tiny_tokenizer
+from tests.capture.families import open_family
 from tests.laws.statistics import tiny_model
 from tests.reference.fidelity import share_of_nearest
 from tests.tiers import slow_but
@@ -35,10 +35,6 @@ def texts_for(model: el.Model) -> list:
     return PAIRS if len(model.layout.stacks) > 1 else TEXTS
 
 
-def family(name: str) -> el.Model:
-    return el.wrap(next(family for family in FAMILIES if family.name == name).model(), tiny_tokenizer(), name=name)
-
-
 @pytest.fixture
 def quick_fit(monkeypatch):
     """Where what is asked does not depend on how true the picture is."""
@@ -55,7 +51,7 @@ def fitted() -> el.Space:
     "name", slow_but(["bert", "llama"], ["bert", "modernbert", "gpt2", "llama", "mistral", "gemma2", "gpt-oss", "t5", "marian"])
 )
 def test_attention_recomputed_in_any_gauge_is_the_models(name, gauge):
-    model = family(name)
+    model = open_family(name)
     space = el.space(model, texts_for(model), project="pca", gauge=gauge)
     assert space.facts.gauge_check.holds, space.facts.gauge_check
     assert space.facts.gauge_check.largest_difference < 1e-5
@@ -66,7 +62,7 @@ def test_attention_recomputed_in_any_gauge_is_the_models(name, gauge):
 
 @pytest.mark.parametrize("name", slow_but(["bert"], ["bert", "llama", "marian"]))
 def test_the_lifted_space_has_the_most_attended_key_nearest_before_projection(name):
-    model = family(name)
+    model = open_family(name)
     for stack in el.space(model, texts_for(model), project="pca", gauge="lifted").stacks.values():
         assert stack.facts["top1_full"].min() > 0.99
 
@@ -193,7 +189,7 @@ def test_values_have_words_and_sentences_but_no_fidelity():
 
 
 def test_heads_that_share_keys_have_pictures_of_their_own(quick_fit):
-    space = el.space(family("llama"), TEXTS, project="fitted", heads=[0, 1, 3], layers=[1])
+    space = el.space(open_family("llama"), TEXTS, project="fitted", heads=[0, 1, 3], layers=[1])
     assert space.only.keys.shape[:2] == (1, 3)
     keys = space.only.vectors.keys
     assert (keys[:, 0] == keys[:, 1]).all()  # two queries' heads look at one key head
@@ -202,7 +198,7 @@ def test_heads_that_share_keys_have_pictures_of_their_own(quick_fit):
 
 
 def test_an_encoder_decoder_has_a_picture_for_each_of_its_stacks(quick_fit):
-    space = el.space(family("marian"), [("the cat sat .", "a dog ran home ."), ("it purred", "and sat")], project="fitted", layers=[1])
+    space = el.space(open_family("marian"), [("the cat sat .", "a dog ran home ."), ("it purred", "and sat")], project="fitted", layers=[1])
     assert list(space.stacks) == ["encoder", "decoder", "cross"]
     assert space.stacks["cross"].queries.shape[2] == len(space.stacks["cross"].query_tokens)
     assert space.stacks["cross"].key_tokens.texts == space.stacks["encoder"].key_tokens.texts

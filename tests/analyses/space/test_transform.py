@@ -7,18 +7,13 @@ import pytest
 
 import eyeline as el
 from eyeline.errors import TraceError
-from tests.capture.families import FAMILIES, tiny_tokenizer
+from tests.capture.families import open_family
 
 TEXTS = ["the cat sat on the mat .", "a dog ran home and sat", "it purred , and the dog ran a very long way home !"]
-BY_NAME = {family.name: family for family in FAMILIES}
-
-
-def opened(name: str) -> el.Model:
-    return el.wrap(BY_NAME[name].model(), tiny_tokenizer(), name=name)
 
 
 def space_and_trace(name: str, **options: object) -> tuple[el.Space, el.Trace]:
-    model = opened(name)
+    model = open_family(name)
     return el.space(model, TEXTS, **options), model.trace(TEXTS[1])
 
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import eyeline as el
-from tests.capture.families import FAMILIES, Family, tiny_tokenizer
+from tests.capture.families import BY_NAME, FAMILIES, open_family, tiny_tokenizer
 
 #: Families that differ in what the attention function meets; the others run with `make test-families`.
 QUICK = ("bert", "albert", "gpt2", "llama", "gemma2", "gpt-oss", "t5", "marian")
@@ -20,14 +20,6 @@ RECORDED = [
 ]
 TEXT, PAIR = "the cat sat on the mat .", "it ran home ."
 OTHER = "a dog ran home very long ?"
-
-
-def opened(family: Family) -> el.Model:
-    return el.wrap(family.model(), tiny_tokenizer(), name=family.name)
-
-
-def family(name: str) -> Family:
-    return next(family for family in FAMILIES if family.name == name)
 
 
 def written(model: el.Model, interventions=(), text: str = TEXT, pair: str | None = PAIR) -> dict[tuple[str, int], np.ndarray]:
@@ -44,7 +36,7 @@ def answer(model: el.Model, interventions=(), text: str = TEXT, pair: str | None
 
 @pytest.fixture(scope="module", params=RECORDED)
 def model(request) -> el.Model:
-    return opened(request.param)
+    return open_family(request.param.name)
 
 
 def head_of(model: el.Model) -> el.HeadRef:
@@ -152,7 +144,7 @@ def test_a_pass_that_begins_at_the_changed_layer_gives_what_a_whole_pass_gives(m
 
 
 def test_gates_have_the_gradient_of_the_answer_by_finite_differences():
-    model = el.wrap(family("llama").model().double(), tiny_tokenizer(), name="llama")
+    model = el.wrap(BY_NAME["llama"].model().double(), tiny_tokenizer(), name="llama")
     side = model.read(TEXT)
     gates = {(s.stack, s.layer): torch.ones(s.n_heads, dtype=torch.double, requires_grad=True) for s in model.layout.slots}
     total = model.passes.output([side], gates=gates, gradients=True)[0][..., :8].sum()
@@ -164,7 +156,7 @@ def test_gates_have_the_gradient_of_the_answer_by_finite_differences():
 
 @pytest.mark.parametrize("name", ["bert", "llama", "gpt2", "mistral", "bart"])
 def test_the_fused_kernel_gives_the_same_under_interventions(name):
-    model = opened(family(name))
+    model = open_family(name)
     head = head_of(model)
     side = model.read((TEXT, PAIR))
     for change in (
@@ -179,7 +171,7 @@ def test_the_fused_kernel_gives_the_same_under_interventions(name):
 
 
 def test_a_query_without_any_key_writes_nothing():
-    model = opened(family("gpt2"))
+    model = open_family("gpt2")
     trace = model.trace(TEXT, interventions=el.KnockOut(None, 0))
     assert not trace.weights[:, :, 0].any()
     assert np.isfinite(trace.weights).all()
@@ -188,13 +180,13 @@ def test_a_query_without_any_key_writes_nothing():
 
 
 def test_every_head_may_be_ablated_at_once():
-    model = opened(family("bert"))
+    model = open_family("bert")
     heads = [(layer, head) for layer in range(3) for head in range(4)]
     assert np.isfinite(answer(model, [el.Ablate(heads)])).all()
 
 
 def test_resampled_heads_are_drawn_by_the_seed_where_lengths_differ():
-    model = opened(family("bert"))
+    model = open_family("bert")
     other = model.trace("a dog .")
     drawn = [answer(model, [el.Ablate([(1, 2)], "resample", other, seed=seed)]) for seed in (0, 0, 1)]
     assert np.array_equal(drawn[0], drawn[1])
@@ -204,7 +196,7 @@ def test_resampled_heads_are_drawn_by_the_seed_where_lengths_differ():
 
 
 def test_nothing_is_left_in_the_model_and_threads_do_not_see_each_other():
-    model = opened(family("bert"))
+    model = open_family("bert")
     plain, changed = answer(model), answer(model, [el.Ablate([(0, 1)])])
     seen: dict[int, list[np.ndarray]] = {0: [], 1: []}
 
@@ -223,7 +215,7 @@ def test_nothing_is_left_in_the_model_and_threads_do_not_see_each_other():
 
 
 def test_a_changed_trace_names_its_changes_and_is_neither_read_from_the_cache_nor_kept_there(tmp_path):
-    model = el.wrap(family("bert").model(), tiny_tokenizer(), name="bert", cache=tmp_path)
+    model = el.wrap(BY_NAME["bert"].model(), tiny_tokenizer(), name="bert", cache=tmp_path)
     plain = model.trace(TEXT)
     entries = len(list(tmp_path.rglob("*.safetensors")))
     changed = model.trace(TEXT, interventions=[el.Ablate([(0, 1)]), el.KnockOut(1, [0, 2])])

@@ -10,13 +10,13 @@ import torch
 
 import eyeline as el
 from eyeline.errors import EyelineError, ModelError
-from tests.capture.families import FAMILIES, tiny_tokenizer
+from tests.capture.families import BY_NAME, tiny_tokenizer
 
 TEXT = "the cat sat on the mat ."
 
 
 def opened(name: str) -> el.Model:
-    family = next(family for family in FAMILIES if family.name == name)
+    family = BY_NAME[name]
     return el.wrap(family.model(), tiny_tokenizer(), name=name)
 
 

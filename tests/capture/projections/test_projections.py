@@ -13,11 +13,11 @@ import eyeline as el
 from eyeline.capture.layer import LayerAttention
 from eyeline.capture.projections.record import LayerKey, Projections
 from eyeline.models.projections import Side, projections, watching_layer_inputs
-from tests.capture.families import FAMILIES, Family, tiny_tokenizer
+from tests.capture.families import BY_NAME, FAMILIES, Family, tiny_tokenizer
+from tests.reference.softmax import softmax
 
 TEXT, WRITTEN = "the cat sat on the mat .", "the dog ran"
 WITHIN = 1e-5
-BY_NAME = {family.name: family for family in FAMILIES}
 TEXT_FAMILIES = [family for family in FAMILIES if family.reads == "text" and family.recorded]
 LINEAR = [family for family in TEXT_FAMILIES if family.name != "deepseek-v3"]
 
@@ -115,7 +115,7 @@ def test_weights_can_be_rebuilt_from_inputs_and_projections(name: str) -> None:
         bias, mask = recorded.bias_by_layer[index], recorded.mask_by_layer[index]
         scores = scores if bias is None else scores + bias
         scores = scores if mask is None else np.where(mask, scores, -np.inf)
-        np.testing.assert_allclose(_softmax(scores), recorded.weights[index], rtol=0, atol=WITHIN)
+        np.testing.assert_allclose(softmax(scores), recorded.weights[index], rtol=0, atol=WITHIN)
 
 
 def test_rotary_weights_of_llama_can_be_rebuilt_with_its_own_rotation() -> None:
@@ -197,8 +197,3 @@ def test_half_precision_is_recognised_too() -> None:
     maps: Projections = projections(el.wrap(hf, tiny_tokenizer(), name="half"))["encoder", 1]
     assert maps.missing == {}
     np.testing.assert_allclose(maps.key.weight.reshape(32, 32), hf.encoder.layer[1].attention.self.key.weight.float().detach(), atol=0.02)
-
-
-def _softmax(scores: np.ndarray) -> np.ndarray:
-    raised = np.exp(scores - scores.max(-1, keepdims=True))
-    return raised / raised.sum(-1, keepdims=True)

@@ -10,13 +10,9 @@ import pytest
 from eyeline.measures.space.gauge import gauged
 from eyeline.measures.space.pairs import TextPairs
 from eyeline.measures.space.search_gauge import DISTANCES, WHERE, Agreement, _HeadPairs, agreement_of, search_gauge
+from tests.reference.softmax import softmax
 
 EVERY = [Agreement(distance, where) for distance, where in product(DISTANCES, WHERE)]
-
-
-def softmax(scores: np.ndarray) -> np.ndarray:
-    e = np.exp(scores - scores.max(-1, keepdims=True))
-    return e / e.sum(-1, keepdims=True)
 
 
 def head(seed: int, dim: int = 3) -> tuple[np.ndarray, np.ndarray, list[TextPairs]]:
