@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,9 @@ import pytest
 
 import eyeline as el
 from eyeline.hosts.gallery.head_parts import examples
+from eyeline.hosts.gallery.page import ModelPages, model_page
 from eyeline.hosts.gallery.write import write_gallery
-from eyeline.results.gallery.portrait import ExampleLook, portraits
+from eyeline.results.gallery.portrait import ExampleLook, Role, portraits
 from eyeline.words import LANGUAGES, Words
 from tests.analyses.gallery.tiny import HEADS, LAYERS, measured
 
@@ -55,7 +57,7 @@ def test_a_page_says_where_a_head_looks_and_when_no_look_at_a_distant_word_stand
     page = "".join(examples(portrait, measured(), Words("en")))
     assert f"<p>{sentences}" in page
     assert ("No look" in page) == ("No look" in sentences)
-    assert ("[1]" in page) == (weight > 0.1)  # the query is locked where its look is strong
+    assert ("[1]" in page) == distant  # the query is locked where its look at a distant word stands out; else all lines are drawn
 
 
 @pytest.mark.parametrize("language", sorted(set(LANGUAGES) - {"en"}))
@@ -73,6 +75,22 @@ def test_a_folder_without_measurements_and_an_unknown_language_are_refused(tmp_p
         write_gallery(tmp_path)
     with pytest.raises(el.EyelineError, match="'fr'"):
         write_gallery(tmp_path, language="fr")
+
+
+@pytest.mark.browser
+def test_the_map_of_twelve_heads_is_seen_whole_whatever_relations_they_find(folder: Path, tmp_path: Path, browser: Any):
+    portrait, role = portraits(measured().run)[0], Role("relation", 20, "compound:prt")
+    heads = [replace(portrait, head=portrait.head._replace(head=head), roles=(role,)) for head in range(12)]
+    shutil.copy(folder / "style.css", tmp_path)
+    file = tmp_path / "tiny" / "index.html"
+    file.parent.mkdir()
+    file.write_text("".join(model_page(ModelPages("tiny", "", measured(), heads), Words())), encoding="utf-8")
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.goto(file.as_uri())
+    hidden = page.evaluate("(() => { const wide = document.querySelector('.wide'); return wide.scrollWidth - wide.clientWidth; })()")
+    cut = page.evaluate("[...document.querySelectorAll('.map a')].filter((cell) => cell.scrollWidth > cell.clientWidth).length")
+    page.close()
+    assert (hidden, cut) == (0, 0)
 
 
 @pytest.mark.browser

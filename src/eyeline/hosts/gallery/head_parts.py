@@ -48,9 +48,10 @@ def examples(head: Portrait, measured: MeasuredHeads, words: Words) -> Iterator[
         strong = look.weight >= LEAST_LOOK
         query, key = (stack.query_text.tokens[position] for position in (look.query, look.key))
         about = [words("gallery.look", query=query, to=key, weight=f"{look.weight:.3f}")] if strong else []
-        if not (strong and look.distant):
+        alone = strong and look.distant  # else the lines of all tokens show what the head does
+        if not alone:
             about.append(words("gallery.no_look"))
-        state = {"layer": stack.layers.index(head.head.layer), "heads": [head.head.head], "locked": [look.query] if strong else []}
+        state = {"layer": stack.layers.index(head.head.layer), "heads": [head.head.head], "locked": [look.query] if alone else []}
         data = html.escape(json.dumps(state, separators=(",", ":")))
         yield f'<p>{_plain(" ".join(about))}</p>\n<div class=example data-example="{look.text}" data-state="{data}"></div>\n'
 

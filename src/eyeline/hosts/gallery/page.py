@@ -103,7 +103,9 @@ def _map(model: ModelPages, words: Words) -> Iterator[str]:
         for head in heads:
             short = head.role.detail or SIGNS.get(head.role.kind) or words(f"gallery.short.{head.role.kind}")
             title = html.escape(f"{head.head}: {does_text(head.role, words)}")
-            yield f'<td class={GROUPS[head.role.kind]}><a href="{head.file}" title="{title}" aria-label="{title}">{_plain(short)}</a></td>'
+            sign = _plain(short).replace(":", ":<wbr>")  # compound:prt may break here
+            yield f'<td class={GROUPS[head.role.kind]}><a href="{head.file}" title="{title}" aria-label="{title}">'
+            yield f"<span>{sign}</span></a></td>"
         yield "</tr>\n"
     yield "</tbody></table></div>\n"
 
