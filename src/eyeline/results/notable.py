@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from eyeline.heads import HeadRef
+from eyeline.results.grammar.relations import baseline_of
 from eyeline.results.run import Run
 from eyeline.results.table import Table
 from eyeline.words import Words
@@ -76,7 +77,7 @@ def notable_heads(run: Run) -> list[Notable]:
     if "syntax" in run.tables:
         table = run.table("syntax")
         for index, row in enumerate(table.rows()):
-            accuracy, baseline = float(row["accuracy"]), float(row["baseline"])
+            accuracy, baseline = float(row["accuracy"]), baseline_of(row)
             if row["relation"] != "all" and accuracy - baseline >= CLEAR:
                 add(table, index, "relation", relation=str(row["relation"]), accuracy=f"{accuracy:.1f}", baseline=f"{baseline:.1f}")
     if "coreference" in run.tables:

@@ -203,6 +203,21 @@ def test_the_report_draws_in_a_browser_and_asks_for_nothing(folder: Path, width:
     assert trouble == []
 
 
+@pytest.mark.browser
+def test_on_a_phone_a_report_in_korean_breaks_lines_between_words_and_keeps_its_links_whole(
+    folder: Path, tmp_path: Path, browser: Any
+) -> None:
+    shutil.copytree(folder, tmp_path / "run")
+    el.runs.write_report(tmp_path / "run", "ko")
+    page = browser.new_page(viewport={"width": 360, "height": 800})
+    page.goto(f"file://{tmp_path}/run/report.html")
+    link = page.locator("td a").first
+    assert link.evaluate("link => link.getClientRects().length === 1 && link.getBoundingClientRect().height < 60")
+    assert page.locator("p").first.evaluate("text => getComputedStyle(text).wordBreak") == "keep-all"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    page.close()
+
+
 class TestCommand:
     @pytest.fixture(autouse=True)
     def _tiny(self, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,10 @@ from typing import Any
 from eyeline.heads import HeadRef
 from eyeline.results.facts import CorpusFacts, ModelFacts, RunFacts, SyntaxOptions
 from eyeline.results.grammar.relations import opening_relation, relation_rows, relations_of_head
+from eyeline.results.notable import notable_heads
 from eyeline.results.run import Run
 from eyeline.results.table import Table
+from eyeline.words import Words
 
 FACTS = RunFacts(model=ModelFacts("tiny"), corpus=CorpusFacts("sentences"), options=SyntaxOptions())
 
@@ -40,3 +42,9 @@ def test_the_relations_of_a_head_are_those_in_which_it_is_ahead():
     (relation,) = relations_of_head(run, HeadRef("", 2, 1), 6)
     assert (relation.relation, relation.accuracy, relation.baseline) == ("det", 90, 55)
     assert relations_of_head(run, HeadRef("", 0, 0), 6) == []
+
+
+def test_a_head_is_worth_a_look_beside_the_offset_of_any_length_not_the_short_ones_that_miss_a_long_relation():
+    run = run_of(("all", 900, 40, 30, 30), ("conj", 300, 60, 0, 55), ("advcl", 300, 60, 0, 20))
+    (notable,) = notable_heads(run)
+    assert (str(notable.head), notable.why(Words("en"))) == ("L2·H2", "finds advcl: 60.0 %, a fixed offset 20.0 %")

@@ -91,7 +91,7 @@ def _part(part: ReportPart, words: Words, *, titled: bool) -> Iterator[str]:
         record, stack = record_of(figure)
         yield f"<section>\n<h2>{html.escape(record.title(words, stack))}</h2>\n<p>{html.escape(record.meaning(words))}</p>\n"
         yield f"<p class=formula><span>{formula_html(record.formula)}</span> {formula_html(record.symbols(words))}</p>\n"
-        yield f"<div class=figure>{div}</div>\n</section>\n"
+        yield f'<div class="figure {record.name}">{div}</div>\n</section>\n'
     yield "</div>\n"
 
 

@@ -66,6 +66,9 @@ a { color: #2563eb; display: inline-block; padding: 12px 0 }
 .mono, pre { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace; font-variant-numeric: tabular-nums }
 table { border-collapse: collapse; margin: 8px 0 }
 th { text-align: left; font-weight: 600 }
+th, td a { white-space: nowrap }
+:is(p, td):lang(ko) { word-break: keep-all; overflow-wrap: anywhere }
+:is(p, td):lang(ja) { line-break: strict; word-break: auto-phrase }
 th, td { padding: 0 24px 0 0; border-bottom: 1px solid #d9dde3; height: 44px }
 .part + .part { border-top: 1px solid #d9dde3; margin-top: 48px; padding-top: 32px }
 .wide { overflow-x: auto }
@@ -73,5 +76,6 @@ th, td { padding: 0 24px 0 0; border-bottom: 1px solid #d9dde3; height: 44px }
 nav { margin: 8px 0 }
 .figure { width: 100%; overflow-x: auto }
 .figure .plotly-graph-div { min-width: 720px }
+.figure.space_pairs .plotly-graph-div { min-width: 1060px }
 pre { font-size: 12px; overflow: auto; max-height: 320px; border-top: 1px solid #d9dde3; border-bottom: 1px solid #d9dde3; padding: 8px 0 }
 """
