@@ -60,7 +60,7 @@ def fidelity_notices(
     else:
         notices = [ENGLISH("notice.space.no_fidelity", gauge=options.gauge, project=options.project)]
     if interval is not None:
-        shares = {"low": f"{interval.low:.0%}", "high": f"{interval.high:.0%}"}
+        shares = {"low": f"{100 * interval.low:.0f} %", "high": f"{100 * interval.high:.0f} %"}
         notices.append(ENGLISH("notice.space.interval", tokens=f"{interval.tokens:,}", **shares))
     return notices
 

@@ -10,8 +10,8 @@ from eyeline.plots.stacks import table_of
 from eyeline.plots.style import Style, colour_bar, finish
 from eyeline.results.run import Run
 
-#: With more heads than this, only some of the names are written; hovering gives them all.
-MAX_NAMES = 72
+#: With more heads than this, only some of the names are written, so that none overlap on a phone; hovering gives them all.
+MAX_NAMES = 36
 
 
 def draw(run: Run, style: Style, stack: str) -> go.Figure:

@@ -22,8 +22,8 @@ MIN_WEIGHT, SHADES = 0.05, 5
 POINTS = 15
 #: Characters on both sides of the longest sentence, for the labels at the left.
 MARGIN = 9
-#: Pixels of one sentence.
-PANEL = 230
+#: Pixels of a character, of both margins of the figure, and of the height of one sentence.
+CHARACTER, SIDES, PANEL = 7.9, 48, 230
 
 
 def draw(run: Run, style: Style, stack: str) -> go.Figure:
@@ -47,10 +47,16 @@ def draw_relation(run: Run, style: Style, relation: str) -> go.Figure:
     return _finish(figure, run, style, len(rows))
 
 
+def least_width(run: Run, relation: str) -> int:
+    """The pixels across that the sentences of a relation need, so that no word touches the next."""
+    rows = [row for row in run.table("syntax_examples").rows() if row["relation"] == relation]
+    return round(CHARACTER * max(_centres(json.loads(str(row["words"])))[1] for row in rows)) + SIDES
+
+
 def _finish(figure: go.Figure, run: Run, style: Style, panels: int, **layout: Any) -> go.Figure:
     heading = style.words("figure.syntax_examples.heading")
     above = 40 if layout else 16
-    margin = {"l": 24, "r": 24, "b": 16}
+    margin = {"l": SIDES // 2, "r": SIDES // 2, "b": 16}
     height = 72 + above + 16 + PANEL * panels
     return finish(figure, run, style, heading, height=height, above=above, showlegend=False, margin=margin, hovermode="closest", **layout)
 
@@ -62,7 +68,7 @@ def _panels(style: Style, rows: list[dict[str, Cell]], relations: list[str]) -> 
     longest = max(_centres(json.loads(str(row["words"])))[1] for row in rows)
     for name in relations:
         for panel, row in enumerate(row for row in rows if row["relation"] == name):
-            for trace in _traces(style, row, longest, visible=name == relations[0]):
+            for trace in _traces(style, row, visible=name == relations[0]):
                 figure.add_trace(trace, row=panel + 1, col=1)
                 owners.append(name)
     figure.update_xaxes(visible=False, range=[0, longest], fixedrange=True)
@@ -70,12 +76,11 @@ def _panels(style: Style, rows: list[dict[str, Cell]], relations: list[str]) -> 
     return figure, owners
 
 
-def _traces(style: Style, row: dict[str, Cell], width: float, *, visible: bool) -> list[go.Scatter]:
+def _traces(style: Style, row: dict[str, Cell], *, visible: bool) -> list[go.Scatter]:
     theme, head = style.theme, HeadRef("", int(row["layer"]), int(row["head"]))
     words = json.loads(str(row["words"]))
     weights = np.array(json.loads(str(row["weights"])))  # [from, to]
-    centres, length = _centres(words)
-    centres = centres + MARGIN + (width - length) / 2
+    centres = _centres(words)[0] + MARGIN  # every sentence begins at the left, where a narrow window shows it
     reach = max(1.0, float(np.abs(centres[:, None] - centres[None]).max()))
     shared: dict[str, Any] = {"visible": visible, "showlegend": False}
     colour = style.head_colour(head.head)

@@ -13,6 +13,9 @@ from eyeline.plots.style import Style, finish
 from eyeline.results.facts import SpaceOptions
 from eyeline.results.run import Run
 
+#: The share of the figure's width between two heads: the numbers of an axis stand there, beside the dots of the head before.
+GAP = 0.04
+
 
 def draw(run: Run, style: Style, stack: str) -> go.Figure:
     """A column for each head, before above and after below, of this stack, or of the first that has pairs."""
@@ -23,7 +26,8 @@ def draw(run: Run, style: Style, stack: str) -> go.Figure:
     ]
     figure = make_subplots(
         rows=2, cols=len(heads), column_titles=[_title(run, style, head) for head in heads],
-        row_titles=[words("figure.space_pairs.before"), words("figure.space_pairs.after")], horizontal_spacing=0.02, vertical_spacing=0.12,
+        row_titles=[words("figure.space_pairs.before"), words("figure.space_pairs.after")], vertical_spacing=0.12,
+        horizontal_spacing=min(GAP, 0.5 / len(heads)),
     )  # fmt: skip
     for column, head in enumerate(heads, 1):
         part = table.where(layer=head.layer, head=head.head)

@@ -25,6 +25,17 @@ IN_VIEW = """key => {
   const seen = box ? Math.min(box.bottom, innerHeight) - Math.max(box.top, 0) : 0;
   return seen > 0 && seen >= Math.min(box.height, innerHeight) / 2;
 }"""
+#: For each head worth a look, whether its reason begins to the right of its button, not below it.
+REASONS = """() => [...document.querySelectorAll('.st-key-notable [data-testid=stHorizontalBlock]')].map((row) => {
+  const [button, why] = ['button', '[data-testid=stCaptionContainer]'].map((one) => row.querySelector(one).getBoundingClientRect());
+  return why.left >= button.right && why.top < button.bottom;
+})"""
+#: How many names at the left of the distances lie on the name above.
+CROWDED = """() => {
+  const names = [...document.querySelectorAll('[class*=st-key-wide-distances] .ytick text')].map((name) => name.getBoundingClientRect());
+  names.sort((one, other) => one.top - other.top);
+  return names.filter((name, i) => i > 0 && name.top < names[i - 1].bottom - 2).length;
+}"""
 #: Whether another head is chosen than before.
 CHOSEN_ANEW = "before => ![undefined, '', before].includes(document.querySelector('[class*=st-key-head-] input')?.value)"
 #: Whether a head has a ring, of two lines, in every panel of a figure.
@@ -51,6 +62,19 @@ def test_a_head_clicked_in_a_figure_opens_its_card_in_view_and_is_lit_in_every_p
     me.page.get_by_role("tab", name=Words("ko")("figure.entropy.title")).click()
     me.page.wait_for_function(LIT, arg="entropy")
     assert me.foreign == []
+
+
+@pytest.mark.slow
+def test_on_a_phone_a_head_stands_beside_its_reason_and_the_names_of_heads_do_not_overlap(visit):
+    me = visit("ko", width=360).open("/runs?run=from-the-command-line")
+    me.page.locator(".st-key-notable button").first.wait_for()
+    rows = me.page.evaluate(REASONS)
+    assert rows
+    assert all(beside for beside in rows)
+    tab = me.page.get_by_role("tab", name=Words("ko")("figure.distances.title"))
+    tab.click()
+    me.page.locator("[class*=st-key-wide-distances] .ytick text").first.wait_for()
+    me.until(f"({CROWDED})() === 0")
 
 
 @pytest.mark.slow

@@ -43,6 +43,29 @@ FAINT = """() => {
 }"""
 
 
+#: The contrast of the outline of each empty box and circle with the page.
+OUTLINES = """() => {
+  const linear = (c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4);
+  const light = (colour) => {
+    const [r, g, b] = colour.match(/[\\d.]+/g).map(Number);
+    return 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b) + 0.05;
+  };
+  const page = light(getComputedStyle(document.querySelector('.stApp')).backgroundColor);
+  const boxes = '[data-testid=stCheckbox] label > span + div, [data-testid=stRadioOption] > span + div > :first-child';
+  const outlines = [...document.querySelectorAll(boxes)].map((box) => light(getComputedStyle(box).borderTopColor));
+  return outlines.map((outline) => Math.max(page, outline) / Math.min(page, outline));
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("path", "kind"), [("/corpus", "stCheckbox"), ("/learn", "stRadioOption")])
+def test_an_empty_box_or_circle_can_be_seen(visit, scheme, path, kind):
+    me = visit("en", scheme=scheme).open(path, wait=f"[data-testid={kind}]")
+    outlines = me.page.evaluate(OUTLINES)
+    assert outlines
+    assert min(outlines) >= 3
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_text_can_be_read_on_its_ground(visit, scheme):
     me = visit("en", scheme=scheme).open("/")

@@ -7,7 +7,9 @@ import shutil
 
 import pytest
 
+import eyeline as el
 from eyeline.hosts.app.messages import LANGUAGES, Say
+from eyeline.results.grammar.relations import opening_relation, relation_rows
 from tests.hosts.app.browser.test_clicks import DOTS, IN_VIEW, LIT
 from tests.hosts.app.browser.test_pages import VIEW, visit
 from tests.tiers import slow_but
@@ -16,6 +18,8 @@ __all__ = ["visit"]
 pytestmark = [pytest.mark.browser, pytest.mark.slow]  # test_pages.py drives the app in make test
 
 OVERFLOW = "document.documentElement.scrollWidth"
+#: Pixels of a row of a table that can be clicked.
+ROW_HEIGHT = 35
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +119,19 @@ def test_every_kind_of_run_opens_on_a_narrow_dark_page(visit, runs, kind, messag
     assert me.errors == []
 
 
+WORDS = "[class*=st-key-wide-examples] .textpoint text"
+#: How many words of a sentence touch the word before.
+TOUCHING = f"""() => {{
+  const boxes = [...document.querySelectorAll('{WORDS}')].map((text) => text.getBoundingClientRect());
+  const pairs = boxes.flatMap((one) => boxes.map((other) => [one, other])).filter(([one, other]) => one.left < other.left);
+  return pairs.filter(([one, other]) => Math.abs(one.top - other.top) < 4 && one.right > other.left).length;
+}}"""
+#: Cells of numbers whose text takes more than one line.
+BROKEN_NUMBERS = """() => [...document.querySelectorAll('.el-table td:is(.bar, .number)')].filter((cell) => {
+  const range = document.createRange();
+  range.selectNodeContents(cell.lastChild ?? cell);
+  return new Set([...range.getClientRects()].map((line) => Math.round(line.top))).size > 1;
+}).map((cell) => cell.textContent)"""
 #: How many titles of panels begin before the one to their left ends.
 OVERLAPPING = """() => {
   const boxes = [...document.querySelectorAll('[class*=wide-space_pairs] .annotation-text')].map((text) => text.getBoundingClientRect());
@@ -123,19 +140,65 @@ OVERLAPPING = """() => {
 }"""
 
 
+#: How many numbers of an axis lie on the dots of a panel.
+OVER_DOTS = """() => {
+  const boxes = (what) => [...document.querySelectorAll(`[class*=wide-space_pairs] ${what}`)].map((one) => one.getBoundingClientRect());
+  const on = (tick, panel) => tick.right > panel.left + 1 && tick.left < panel.right - 1 && Math.abs(tick.top - panel.top) < panel.height;
+  return boxes('.ytick text').filter((tick) => boxes('.nsewdrag').some((panel) => on(tick, panel))).length;
+}"""
+
+
 @pytest.mark.slow
-def test_titles_of_panels_do_not_overlap_on_a_narrow_page(visit, runs):
-    me = visit("ja", width=390).open("/runs?run=small-space")
+@pytest.mark.parametrize("width", [390, 1280])
+def test_titles_and_numbers_of_panels_do_not_overlap(visit, runs, width):
+    me = visit("ja", width=width).open("/runs?run=small-space")
     me.page.locator("[class*=st-key-wide-space_pairs] .annotation-text").first.wait_for()
-    me.until(f"({OVERLAPPING})() === 0")
-    assert me.page.evaluate(OVERFLOW) <= 390
+    me.until(f"({OVERLAPPING})() === 0 && ({OVER_DOTS})() === 0")
+    assert me.page.evaluate(OVERFLOW) <= width
 
 
 @pytest.mark.slow
 def test_a_sentence_with_its_arcs_has_room_on_a_narrow_page_which_scrolls_it(visit, runs):
     me = visit("en", width=390).open("/runs?run=small-grammar")
-    me.until("document.querySelector('[class*=st-key-wide-examples] .js-plotly-plot .main-svg')?.getBoundingClientRect().width >= 960")
+    me.page.locator(WORDS).first.wait_for()
+    assert me.page.evaluate(TOUCHING) == 0
+    first = me.page.locator(WORDS).first.bounding_box()
+    assert first
+    assert first["x"] < 200, "the sentence begins where a narrow window shows it"
     assert me.page.evaluate(OVERFLOW) <= 390
+
+
+@pytest.mark.slow
+def test_a_row_clicked_in_any_cell_shows_its_relation_in_view(visit, served, runs):
+    run = el.open(served.workspace / "runs" / "small-grammar")
+    relations = [str(row["relation"]) for row in relation_rows(run)]
+    opening = (opening_relation(run) or {}).get("relation")
+    me = visit("en").open("/runs?run=small-grammar")
+    me.page.locator(WORDS).first.wait_for()
+    table = me.page.get_by_test_id("stDataFrame").first
+    table.scroll_into_view_if_needed()
+    box = table.bounding_box()
+    assert box
+    row = next(i for i, name in enumerate(relations, 1) if name not in ("all", opening))
+    me.page.mouse.click(box["x"] + 0.6 * box["width"], box["y"] + ROW_HEIGHT * (row + 0.5))
+    me.page.wait_for_function(
+        "name => document.querySelector('[class*=st-key-relation-] input')?.value.startsWith(name)", arg=relations[row - 1]
+    )
+    me.page.wait_for_function(IN_VIEW, arg="grammar-relation")
+    top, bar = (me.page.locator(part).bounding_box() for part in (".st-key-grammar-relation", "[data-testid=stHeader]"))
+    assert top
+    assert bar
+    assert top["y"] >= bar["y"] + bar["height"] - 1, "the answer begins below the bar of the page"
+
+
+@pytest.mark.slow
+def test_a_share_of_a_table_stands_on_one_line(visit, runs):
+    me = visit("en").open("/runs?run=small-grammar")
+    me.page.locator(".el-table td.bar").first.wait_for()
+    assert me.page.evaluate(BROKEN_NUMBERS) == []
+    me.page.get_by_role("tab", name=Say("en")("grammar.analysis_probe")).click()
+    me.page.locator(".st-key-wide-table-probes td.number").first.wait_for()
+    assert me.page.evaluate(BROKEN_NUMBERS) == []
 
 
 @pytest.mark.parametrize("language", slow_but(["ko"], LANGUAGES))

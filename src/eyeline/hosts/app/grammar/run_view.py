@@ -36,6 +36,8 @@ FIGURES = {
     "probe": ("probes", "probes_learning", "probe_weights", "probe_parses"),
 }
 PERCENT = "%.1f %%"
+#: Pixels across of what a relation is, in words: none is cut.
+MEANING = 260
 #: Columns of table 1 that have an explanation.
 EXPLAINED = ("accuracy", "held_out", "baseline", "offset", "baseline_any", "offset_any", "gain")
 
@@ -97,9 +99,9 @@ def _syntax(say: Say, run: Run, folder: Path) -> None:
         say("grammar.column_accuracy"): [float(row["accuracy"]) for row in rows],
         say("grammar.column_held_out"): [float(row["accuracy_held_out"]) for row in rows],
         say("grammar.column_baseline"): [float(row["baseline"]) for row in rows],
-        say("grammar.column_offset"): [f"{int(row['offset']):+d}" for row in rows],
+        say("grammar.column_offset"): [_offset(row["offset"], row["baseline"]) for row in rows],
         say("grammar.column_baseline_any"): [baseline_of(row) for row in rows],
-        say("grammar.column_offset_any"): [f"{int(row.get('offset_any', row['offset'])):+d}" for row in rows],
+        say("grammar.column_offset_any"): [_offset(row.get("offset_any", row["offset"]), baseline_of(row)) for row in rows],
         say("grammar.column_gain"): [gain(row) for row in rows],
     }
     helped = {key: say(f"grammar.column_{key}_help") for key in EXPLAINED}
@@ -107,7 +109,7 @@ def _syntax(say: Say, run: Run, folder: Path) -> None:
         columns, hide_index=True, on_select="rerun", selection_mode=["single-row", "single-cell"],
         key=f"table-{folder.name}-{say.language}",
         column_config={
-            say("grammar.column_meaning"): st.column_config.TextColumn(width="medium"),
+            say("grammar.column_meaning"): st.column_config.TextColumn(width=MEANING),
             say("grammar.column_count"): st.column_config.NumberColumn(format="localized"),
             say("grammar.column_accuracy"): st.column_config.ProgressColumn(
                 format=PERCENT, min_value=0, max_value=100, help=helped["accuracy"]
@@ -155,6 +157,15 @@ def _coreference(say: Say, run: Run, folder: Path) -> None:
 
 def _head(row: dict[str, Cell]) -> str:
     return str(HeadRef("", int(row["layer"]), int(row["head"])))
+
+
+def _offset(offset: Cell, share: Cell) -> str:
+    """A fixed offset with its sign; a dash where no offset is ever right.
+
+    >>> _offset(-3, 16.0), _offset(2, 5.0), _offset(0, 0.0)
+    ('−3', '+2', '–')
+    """
+    return f"{int(offset):+d}".replace("-", "−") if float(share) > 0 else "–"
 
 
 def _percent(value: Cell) -> str:
