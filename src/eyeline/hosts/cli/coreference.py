@@ -12,7 +12,7 @@ from rich.table import Table
 
 from eyeline.heads import HeadRef
 from eyeline.hosts.cli.corpus import numbers
-from eyeline.hosts.cli.corpus_options import Address, EngineOption, GpusPerWorker, Workers, chosen_engine
+from eyeline.hosts.cli.corpus_options import Address, EngineOption, GpusPerWorker, Limit, Output, Workers, chosen_engine
 from eyeline.hosts.cli.language import Language
 from eyeline.hosts.cli.models import ModelName
 from eyeline.hosts.cli.progress import progress_bars
@@ -24,11 +24,11 @@ def coreference(
     file: Annotated[
         Path, typer.Argument(help="CoNLL-2012 columns, CoNLL-U with Entity= in MISC, or JSON lines; plain or .gz.", show_default=False)
     ],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, created where it is missing.", show_default=False)],
+    output: Output,
     model: ModelName,
     max_tokens: Annotated[int, typer.Option(help="Tokens in a window: documents are read in windows, cut between sentences.")] = 128,
     first_window: Annotated[bool, typer.Option("--first-window", help="Only the first window of each document, as in the paper.")] = False,
-    limit: Annotated[int | None, typer.Option(help="Use at most this many documents, chosen at random.", show_default=False)] = None,
+    limit: Limit = None,
     layers: Annotated[str | None, typer.Option(help="Layers to score, from 0, such as 0,5. Default: all.")] = None,
     seed: Annotated[int, typer.Option(help="For the limit, and the halves of the held-out head.")] = 0,
     kind: Annotated[

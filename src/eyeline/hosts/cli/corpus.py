@@ -16,8 +16,12 @@ from eyeline.hosts.cli.corpus_options import (
     EngineOption,
     GpusPerWorker,
     Kind,
+    Output,
+    Overwrite,
     PairColumn,
     Paragraphs,
+    Resume,
+    Seed,
     Split,
     Workers,
     chosen_engine,
@@ -33,7 +37,7 @@ if TYPE_CHECKING:
 
 def analyse(
     corpus: CorpusPath,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, created where it is missing.", show_default=False)],
+    output: Output,
     model: ModelName,
     only: Annotated[list[str] | None, typer.Option(help=f"Only this analysis; may be repeated: {', '.join(USUAL)}.")] = None,
     pairs: Annotated[bool, typer.Option("--pairs", help="Build segments of two parts, [CLS] A [SEP] B [SEP].")] = False,
@@ -48,7 +52,7 @@ def analyse(
         list[str] | None, typer.Option(help="NAME=REGEX: also measure attention to tokens that match; may be repeated.")
     ] = None,
     layers: Annotated[str | None, typer.Option(help="Layers to analyse, from 0, such as 0,5. Default: all.")] = None,
-    seed: Annotated[int, typer.Option(help="For everything that is drawn at random.")] = 0,
+    seed: Seed = 0,
     kind: Kind = None,
     paragraphs: Paragraphs = "auto",
     column: Column = None,
@@ -57,8 +61,8 @@ def analyse(
     pictures: Annotated[
         list[str] | None, typer.Option(help="Also draw the figures as png, svg or pdf; may be repeated. Needs a Chromium.")
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run that the folder holds.")] = False,
+    resume: Resume = False,
+    overwrite: Overwrite = False,
     engine: EngineOption = "local",
     workers: Workers = None,
     address: Address = None,
@@ -113,7 +117,7 @@ def analyse(
 def merge(
     runs: Annotated[list[Path], typer.Argument(help="Folders of finished runs, each over another part of the corpus.", show_default=False)],
     output: Annotated[Path, typer.Option("-o", "--output", help="The merged run's folder, created if missing.", show_default=False)],
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run that the folder holds.")] = False,
+    overwrite: Overwrite = False,
     language: Language = "en",
 ) -> None:
     """Merge runs of `analyse`, `causes` or `faithfulness` over parts of a corpus, such as those of several machines, into one run.

@@ -1,7 +1,8 @@
-"""The options of every command that reads a corpus, and of where it is computed."""
+"""The options of every command that reads a corpus: what is read, which folder is written, where it is computed."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -28,6 +29,12 @@ Paragraphs = Annotated[str, typer.Option(help="For plain text, what ends a parag
 Column = Annotated[str | None, typer.Option(help="The column with the text, for tables, datasets and JSON lines.", show_default=False)]
 PairColumn = Annotated[str | None, typer.Option(help="The column with the second text, for pairs.", show_default=False)]
 Split = Annotated[str | None, typer.Option(help="The split of a dataset: train, test …", show_default=False)]
+Output = Annotated[Path, typer.Option("-o", "--output", help="The run's folder, created where it is missing.", show_default=False)]
+Limit = Annotated[int | None, typer.Option(help="Use at most this many documents, chosen at random.", show_default=False)]
+MaxTokens = Annotated[int | None, typer.Option(help="Skip longer documents.", show_default=False)]
+Seed = Annotated[int, typer.Option(help="For everything that is drawn at random.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a run that the folder holds.")]
 EngineOption = Annotated[str, typer.Option("--engine", help="Where to compute: local (this process), processes, or ray (many machines).")]
 Workers = Annotated[int | None, typer.Option(help="How many workers; without it, as many as fit.", show_default=False)]
 Address = Annotated[

@@ -12,7 +12,7 @@ from rich.table import Table as Printed
 
 from eyeline.heads import HeadRef
 from eyeline.hosts.cli.corpus import numbers
-from eyeline.hosts.cli.corpus_options import Address, EngineOption, GpusPerWorker, Workers, chosen_engine
+from eyeline.hosts.cli.corpus_options import Address, EngineOption, GpusPerWorker, Output, Workers, chosen_engine
 from eyeline.hosts.cli.language import Language
 from eyeline.hosts.cli.models import ModelName
 from eyeline.hosts.cli.progress import progress_bars
@@ -25,7 +25,7 @@ PRINTED = 16
 
 def syntax(
     treebank: Annotated[Path, typer.Argument(help="A .conllu file, plain or .gz.", show_default=False)],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, created where it is missing.", show_default=False)],
+    output: Output,
     model: ModelName,
     labels: Annotated[
         str, typer.Option(help="ud (subtypes cut, except nmod:poss, aux:pass …), stanford (its names, prep and pobj) or as-is.")

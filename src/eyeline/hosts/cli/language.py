@@ -1,4 +1,4 @@
-"""The language of reports, as an option of every command that writes one."""
+"""The language of reports, pages and pictures, as an option of every command that writes one."""
 
 from __future__ import annotations
 
@@ -17,3 +17,4 @@ def known_language(language: str) -> str:
 
 
 Language = Annotated[str, typer.Option(help=f"Language of figures and report: {', '.join(LANGUAGES)}.", callback=known_language)]
+PageLanguage = Annotated[str, typer.Option(help=f"Language of the page or the picture: {', '.join(LANGUAGES)}.", callback=known_language)]

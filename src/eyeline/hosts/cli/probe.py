@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from eyeline.hosts.cli.corpus import numbers
-from eyeline.hosts.cli.corpus_options import Address, EngineOption, GpusPerWorker, Workers, chosen_engine
+from eyeline.hosts.cli.corpus_options import Address, EngineOption, GpusPerWorker, Output, Seed, Workers, chosen_engine
 from eyeline.hosts.cli.language import Language
 from eyeline.hosts.cli.models import ModelName
 from eyeline.hosts.cli.progress import progress_bars
@@ -19,7 +19,7 @@ from eyeline.hosts.cli.terminal import console
 
 def probe(
     treebank: Annotated[Path, typer.Argument(help="The treebank to score on: .conllu, plain or .gz.", show_default=False)],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, created where it is missing.", show_default=False)],
+    output: Output,
     model: ModelName,
     train: Annotated[
         Path | None,
@@ -38,7 +38,7 @@ def probe(
     epochs: Annotated[
         int, typer.Option(help="The most passes over the training sentences; training ends earlier where it no longer helps.")
     ] = 100,
-    seed: Annotated[int, typer.Option(help="For everything that is drawn at random.")] = 0,
+    seed: Seed = 0,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at a sentence that is not a tree, instead of skipping it.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the probe run that the folder holds.")] = False,
     engine: EngineOption = "local",

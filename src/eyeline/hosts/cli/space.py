@@ -11,7 +11,21 @@ import typer
 from rich.markup import escape
 
 from eyeline.hosts.cli.corpus import numbers
-from eyeline.hosts.cli.corpus_options import Address, Column, CorpusPath, EngineOption, GpusPerWorker, Kind, Split, Workers, chosen_engine
+from eyeline.hosts.cli.corpus_options import (
+    Address,
+    Column,
+    CorpusPath,
+    EngineOption,
+    GpusPerWorker,
+    Kind,
+    Limit,
+    MaxTokens,
+    Output,
+    Seed,
+    Split,
+    Workers,
+    chosen_engine,
+)
 from eyeline.hosts.cli.language import Language
 from eyeline.hosts.cli.models import ModelName
 from eyeline.hosts.cli.progress import progress_bars
@@ -27,11 +41,7 @@ if TYPE_CHECKING:
 #: The pages with the pictures, in the folder of the run.
 PAGE, COMPARE_PAGE = (PAGES[kind] for kind in ("space", "compare"))
 
-Output = Annotated[Path, typer.Option("-o", "--output", help="The run's folder, created where it is missing.", show_default=False)]
 Layers = Annotated[str | None, typer.Option(help="Layers, from 0, such as 0,5. Default: all.")]
-Limit = Annotated[int | None, typer.Option(help="Use at most this many documents, chosen at random.", show_default=False)]
-MaxTokens = Annotated[int | None, typer.Option(help="Skip longer documents.", show_default=False)]
-Seed = Annotated[int, typer.Option(help="For everything that is drawn at random.")]
 Pictures = Annotated[
     Path | None,
     typer.Option(help="Also pictures of each head and layer (PNG, SVG, PDF, HTML), in this folder.", show_default=False),

@@ -12,11 +12,10 @@ import typer
 from rich.markup import escape
 
 from eyeline.errors import EyelineError
-from eyeline.hosts.cli.language import known_language
+from eyeline.hosts.cli.language import PageLanguage
 from eyeline.hosts.cli.models import ModelName
 from eyeline.hosts.cli.terminal import console, print_notices
 from eyeline.text.named_pairs import named_pairs
-from eyeline.words import LANGUAGES
 
 if TYPE_CHECKING:
     from eyeline.capture.trace import Trace
@@ -73,9 +72,7 @@ def view(
         bool, typer.Option("--effects", help="Also what the answer becomes without each head alone (models that answer).")
     ] = False,
     truncate: Annotated[bool, typer.Option("--truncate", help="Cut a text that is longer than the model takes.")] = False,
-    language: Annotated[
-        str, typer.Option(help=f"Language of the page or the picture: {', '.join(LANGUAGES)}.", callback=known_language)
-    ] = "en",
+    language: PageLanguage = "en",
     open_file: Annotated[bool, typer.Option("--open", help="Open the file when it is written.")] = False,
 ) -> None:
     """Show one text's attention: a page that works offline, or a picture for a paper.

@@ -9,10 +9,9 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from eyeline.hosts.cli.language import known_language
+from eyeline.hosts.cli.language import PageLanguage
 from eyeline.hosts.cli.models import ANSWERING_DEFAULT, AnsweringModel
 from eyeline.hosts.cli.terminal import console, print_notices
-from eyeline.words import LANGUAGES
 
 if TYPE_CHECKING:
     from eyeline.capture.trace import Trace
@@ -36,9 +35,7 @@ def attribute(
         typer.Option("-o", "--output", help="x.html: a page; x.svg, x.pdf, x.png: a picture; x.safetensors: a trace.", show_default=False),
     ] = None,
     truncate: Annotated[bool, typer.Option("--truncate", help="Cut a text that is longer than the model takes.")] = False,
-    language: Annotated[
-        str, typer.Option(help=f"Language of the page or the picture: {', '.join(LANGUAGES)}.", callback=known_language)
-    ] = "en",
+    language: PageLanguage = "en",
 ) -> None:
     """What counts for what, beside attention: one number a token, and the maps on a page with a switch "what is drawn".
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.markup import escape
 
 from eyeline.heads import HeadRef
+from eyeline.hosts.cli.corpus_options import Output, Overwrite
 from eyeline.hosts.cli.language import Language
 from eyeline.hosts.cli.models import ANSWERING_DEFAULT, AnsweringModel
 from eyeline.hosts.cli.progress import progress_bars
@@ -24,14 +24,14 @@ def circuit(
         str,
         typer.Option(help="The same text with a change that changes the answer; both have the same number of tokens.", show_default=False),
     ],
-    output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, created where it is missing.", show_default=False)],
+    output: Output,
     model: AnsweringModel = ANSWERING_DEFAULT,
     answer: Annotated[str | None, typer.Option(help="The clean text's answer: one token, such as ' Mary'.", show_default=False)] = None,
     against: Annotated[str | None, typer.Option(help="The corrupt text's answer.", show_default=False)] = None,
     method: Annotated[str, typer.Option(help="How edges are scored: eap-ig, or eap.")] = "eap-ig",
     steps: Annotated[int, typer.Option(help="Inputs between the two texts at which eap-ig takes gradients.")] = 5,
     positions: Annotated[bool, typer.Option("--positions/--no-positions", help="Also patch every head at every token.")] = True,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run that the folder holds.")] = False,
+    overwrite: Overwrite = False,
     language: Language = "en",
 ) -> None:
     """Which heads carry an answer, and which head feeds which: two texts, and patching between them.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,8 +15,13 @@ from eyeline.hosts.cli.corpus_options import (
     EngineOption,
     GpusPerWorker,
     Kind,
+    Limit,
+    Output,
+    Overwrite,
     PairColumn,
     Paragraphs,
+    Resume,
+    Seed,
     Split,
     Workers,
     chosen_engine,
@@ -33,21 +37,21 @@ if TYPE_CHECKING:
 
 def faithfulness(
     corpus: CorpusPath,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, created where it is missing.", show_default=False)],
+    output: Output,
     model: AnsweringModel = ANSWERING_DEFAULT,
     method: Annotated[
         list[str] | None, typer.Option(help="Only this quantity; may be repeated. Default: all that the model allows, except flow.")
     ] = None,
-    limit: Annotated[int | None, typer.Option(help="Use at most this many documents, chosen at random.", show_default=False)] = None,
+    limit: Limit = None,
     max_tokens: Annotated[int, typer.Option(help="Skip longer documents.")] = 128,
-    seed: Annotated[int, typer.Option(help="For everything that is drawn at random.")] = 0,
+    seed: Seed = 0,
     paragraphs: Paragraphs = "auto",
     kind: Kind = None,
     column: Column = None,
     pair_column: PairColumn = None,
     split: Split = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run that the folder holds.")] = False,
+    resume: Resume = False,
+    overwrite: Overwrite = False,
     engine: EngineOption = "local",
     workers: Workers = None,
     address: Address = None,

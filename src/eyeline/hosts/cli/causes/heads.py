@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,8 +16,14 @@ from eyeline.hosts.cli.corpus_options import (
     EngineOption,
     GpusPerWorker,
     Kind,
+    Limit,
+    MaxTokens,
+    Output,
+    Overwrite,
     PairColumn,
     Paragraphs,
+    Resume,
+    Seed,
     Split,
     Workers,
     chosen_engine,
@@ -37,21 +42,21 @@ SHOWN = 5
 
 def causes(
     corpus: CorpusPath,
-    output: Annotated[Path, typer.Option("-o", "--output", help="The run's folder, created where it is missing.", show_default=False)],
+    output: Output,
     model: AnsweringModel = ANSWERING_DEFAULT,
     by: Annotated[str, typer.Option(help="How a head is ablated: zero, or mean (its mean over the text).")] = "zero",
-    limit: Annotated[int | None, typer.Option(help="Use at most this many documents, chosen at random.", show_default=False)] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="Skip longer documents.", show_default=False)] = None,
+    limit: Limit = None,
+    max_tokens: MaxTokens = None,
     layers: Annotated[str | None, typer.Option(help="Layers to ablate, from 0, such as 0,5. Default: all.")] = None,
     pruning: Annotated[bool, typer.Option("--pruning/--no-pruning", help="Also remove more and more heads together.")] = True,
-    seed: Annotated[int, typer.Option(help="For everything that is drawn at random.")] = 0,
+    seed: Seed = 0,
     kind: Kind = None,
     paragraphs: Paragraphs = "auto",
     column: Column = None,
     pair_column: PairColumn = None,
     split: Split = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a run that the folder holds.")] = False,
+    resume: Resume = False,
+    overwrite: Overwrite = False,
     engine: EngineOption = "local",
     workers: Workers = None,
     address: Address = None,
