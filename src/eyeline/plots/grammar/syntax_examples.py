@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import unicodedata
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from plotly.subplots import make_subplots
 from eyeline.heads import HeadRef
 from eyeline.plots.figure import Figure
 from eyeline.plots.style import MONO, Style, buttons, finish, plain
+from eyeline.plots.word_arcs import arc, centres_of
 from eyeline.results.run import Run
 from eyeline.results.table import Cell
 
@@ -153,19 +153,13 @@ def _arrowheads(tips: list[float], side: int, size: float, colour: str, opacity:
 
 
 def _centres(words: list[str]) -> tuple[np.ndarray, float]:
-    """The middle of each word on a line of text, and the length of the line, in characters; wide ones count twice."""
-    lengths = np.array([sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in word) for word in words], dtype=float)
-    starts = np.concatenate([[0], np.cumsum(lengths + 1.5)[:-1]])
-    return starts + lengths / 2, float(lengths.sum() + 1.5 * (len(words) - 1) + 2 * MARGIN)
+    """The middle of each word on a line of text, and the length of the line, in characters."""
+    return centres_of(words, gap=1.5, margin=MARGIN)
 
 
 def _arc(start: float, end: float, reach: float, side: int) -> tuple[list[float], list[float]]:
-    """Half an ellipse over (side 1) or under (-1) the words, higher the further it reaches."""
-    angles = np.linspace(np.pi, 0, POINTS)
-    height = 0.2 + 0.65 * abs(end - start) / reach
-    x = (start + end) / 2 + np.cos(angles) * (end - start) / 2
-    y = side * (0.12 + height * np.sin(angles))
-    return x.round(3).tolist(), y.round(3).tolist()
+    """An arc over (side 1) or under (-1) the words, higher the further it reaches."""
+    return arc(start, end, height=0.2 + 0.65 * abs(end - start) / reach, foot=0.12, side=side, points=POINTS)
 
 
 FIGURE = Figure("syntax_examples", "syntax_examples", "α_h(w, v) = ⟨ Σ_{k ∈ v} α_h(q, k) ⟩_{q ∈ w}", draw)
