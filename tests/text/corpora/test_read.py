@@ -98,7 +98,7 @@ def test_an_empty_corpus_is_refused(tmp_path: Path, name: str, text: str) -> Non
 @pytest.mark.parametrize("name", ["x.txt", "x.jsonl", "x.conllu"])
 def test_bytes_that_are_not_utf8_are_named_by_line(tmp_path: Path, name: str) -> None:
     start = {"x.txt": b"good\n", "x.jsonl": b'"good"\n', "x.conllu": b"# text = good\n"}[name]
-    with pytest.raises(TextError, match=r"line 2: not UTF-8 \(byte 0xe9, the 4th of the line\)"):
+    with pytest.raises(TextError, match=r"line 2: not UTF-8 \(byte 4 of the line is 0xe9\)"):
         read_corpus(write(tmp_path, name, start + b"caf\xe9\n"))
 
 

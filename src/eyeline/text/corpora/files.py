@@ -23,6 +23,7 @@ ADDRESS = re.compile(r"^[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 BUFFER = 1 << 20
 PACKED = (".gz", ".zst")
 WHAT = "Give a file, a folder, a pattern such as data/*.jsonl, or an address such as s3://bucket/texts.jsonl."
+DAMAGED = "The file is damaged or not what its ending says."
 
 
 class HashedBytes(io.RawIOBase):
@@ -235,10 +236,10 @@ def _is_hidden(path: Path, folder: Path) -> bool:
     return any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
 
 
-def unreadable(name: str, error: Exception) -> TextError:
-    """The error of a file system, in one sentence."""
+def unreadable(name: str, error: Exception, advice: str = WHAT) -> TextError:
+    """The error of a file system or of a library that reads files, in one sentence."""
     reason = " ".join(str(error).split())[:300]
-    return TextError(f"{name}: cannot be read ({type(error).__name__}{': ' + reason if reason else ''}).", WHAT)
+    return TextError(f"{name}: cannot be read ({type(error).__name__}{': ' + reason if reason else ''}).", advice)
 
 
 def shown_name(given: str | Path, files: tuple[SourceFile, ...]) -> str:

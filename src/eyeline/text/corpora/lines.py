@@ -7,7 +7,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 from eyeline.errors import EyelineError, TextError
-from eyeline.text.corpora.files import SourceFile, zstd_errors
+from eyeline.text.corpora.files import DAMAGED, SourceFile, zstd_errors
 
 #: A longer line is refused before it fills the memory: a small packed file can hold one of any length.
 LONGEST_LINE = 1 << 27
@@ -29,10 +29,10 @@ def numbered_lines(path: Path | SourceFile, longest: int | None = None) -> Gener
                     yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
                 except UnicodeDecodeError as error:
                     raise TextError(
-                        f"{path}, line {number}: not UTF-8 (byte 0x{line[error.start]:02x}, the {error.start + 1}th of the line).",
-                        "Save the file as UTF-8: iconv -f latin1 -t utf-8 FILE",
+                        f"{path}, line {number}: not UTF-8 (byte {error.start + 1} of the line is 0x{line[error.start]:02x}).",
+                        "Save it as UTF-8, from the encoding that it has (latin1, utf-16, cp932 …): iconv -f ENCODING -t utf-8 FILE",
                     ) from error
     except damaged as error:
         if isinstance(error, EyelineError):
             raise
-        raise TextError(f"{path}: cannot be read ({error}).", "The file is damaged or not what its ending says.") from error
+        raise TextError(f"{path}: cannot be read ({error}).", DAMAGED) from error

@@ -11,7 +11,7 @@ from typing import Any
 from eyeline.errors import TextError
 from eyeline.text.corpora.columns import TextColumns, as_item, choose
 from eyeline.text.corpora.corpus import Document
-from eyeline.text.corpora.files import SourceFile, import_arrow, unreadable
+from eyeline.text.corpora.files import DAMAGED, WHAT, SourceFile, import_arrow, unreadable
 from eyeline.text.corpora.lines import LONGEST_LINE, numbered_lines
 
 #: Rows that are in memory at one time.
@@ -73,7 +73,7 @@ def _read_arrow(file: SourceFile, kind: str, columns: TextColumns) -> Iterator[t
         except (OSError, ValueError) as error:  # what pyarrow raises for a damaged file
             if isinstance(error, TextError):
                 raise
-            raise unreadable(f"{file}, after row {number:,}", error) from error
+            raise unreadable(f"{file}, after row {number:,}", error, _advice(file)) from error
 
 
 def _batches(table: Any, kind: str, columns: TextColumns) -> Iterator[Any]:
@@ -100,7 +100,12 @@ def _opened(file: SourceFile, kind: str) -> Any:
         return (arrow.ipc.open_file if begins == ARROW_FILE else arrow.ipc.open_stream)(raw)
     except Exception as error:
         raw.close()
-        raise unreadable(str(file), error) from error
+        raise unreadable(str(file), error, _advice(file)) from error
+
+
+def _advice(file: SourceFile) -> str:
+    """A file of this machine that was opened is damaged; a remote one may be kept back by its store."""
+    return DAMAGED if file.system is None else WHAT
 
 
 def _holds_text(column: Any) -> bool:
