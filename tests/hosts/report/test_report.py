@@ -23,7 +23,7 @@ from eyeline.plots.formula import formula_html
 from eyeline.plots.pictures import WIDTH
 from eyeline.statistics import AverageAttention, Entropy, HeadDistances, Importance
 from eyeline.words import Words, catalogue
-from tests.capture.families import FAMILIES, tiny_tokenizer
+from tests.capture.families import open_family
 from tests.laws.statistics import tiny_model
 from tests.tiers import slow_but
 from tests.views.front_end import use_small_front_end
@@ -100,9 +100,8 @@ def test_the_report_holds_plotly_once_and_every_link_leads_somewhere(folder: Pat
 @pytest.mark.parametrize("family", slow_but(["t5"], ["t5", "bart"]))
 def test_a_model_that_reads_and_writes_has_its_figures_for_each_stack(family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     use_small_front_end(monkeypatch)
-    hf = next(record for record in FAMILIES if record.name == family).model()
     pairs = [("the cat sat on the mat .", "the mat"), ("a dog ran a very long way home", "it sat , and purred")]
-    run = el.analyse(el.wrap(hf, tiny_tokenizer(), name=family), pairs, STATISTICS)
+    run = el.analyse(open_family(family), pairs, STATISTICS)
     el.runs.write_report(run.save(tmp_path))
     for stack in ("encoder", "decoder", "cross"):
         assert f"figure-head_map_{stack}" in (tmp_path / "report.html").read_text()
