@@ -25,7 +25,7 @@ CODE_OR_LINK = re.compile(rf"^```.*?^```$|`[^`\n]+`|{LINK}", re.DOTALL | re.MULT
 def for_site(markdown: str, page: str) -> str:
     """The text of a page with links that hold in the site. page: its path there."""
     source = SOURCES.get(page, f"docs/{page}")
-    return CODE_OR_LINK.sub(lambda found: found[0] if found[3] is None else _link(found, source, page), markdown)
+    return CODE_OR_LINK.sub(lambda match: match[0] if match[3] is None else _link(match, source, page), markdown)
 
 
 def _link(link: re.Match[str], source: str, page: str) -> str:
