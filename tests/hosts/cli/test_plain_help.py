@@ -12,6 +12,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import eyeline as el
@@ -37,6 +38,13 @@ def test_help_shows_options_as_people_type_them(command):
     shown = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"})
     assert shown.exit_code == 0, shown.output
     assert not [kind for kind in ("<bool>", "<list[", "<str>", "<int>", "<path>", "<Path>", "{", "}", " range ") if kind in shown.output]
+
+
+def test_options_that_may_be_repeated_say_so():
+    commands = get_command(app).commands.values()
+    options = [(command.name, option) for command in commands for option in command.params if getattr(option, "multiple", False)]
+    assert len(options) > 5
+    assert [(name, option.name) for name, option in options if "may be repeated" not in (option.help or "")] == []
 
 
 def test_commands_stand_in_groups():

@@ -47,7 +47,8 @@ Pictures = Annotated[
     typer.Option(help="Also pictures of each head and layer (PNG, SVG, PDF, HTML), in this folder.", show_default=False),
 ]
 Red = Annotated[
-    list[str] | None, typer.Option(help="A pair in red, on the page and in pictures, such as it → cat or brown:##bara.", show_default=False)
+    list[str] | None,
+    typer.Option(help="A pair in red, on the page and in pictures, such as it → cat or brown:##bara; may be repeated.", show_default=False),
 ]
 
 

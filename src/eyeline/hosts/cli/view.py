@@ -59,14 +59,17 @@ def view(
     stack: Annotated[str | None, typer.Option(help="encoder, decoder or cross, where a model has several.")] = None,
     words: Annotated[bool, typer.Option("--words", help="Attention between words rather than tokens.")] = False,
     red: Annotated[
-        list[str] | None, typer.Option(help="The graph of one head, a pair in red: QUERY:KEY or QUERY → KEY (words, pieces or positions).")
+        list[str] | None,
+        typer.Option(help="The graph of one head, a pair in red: QUERY:KEY or QUERY → KEY (words, pieces or positions); may be repeated."),
     ] = None,
     layout: Annotated[
         TokenLayout, typer.Option(help="Graph of one head: two columns, or tokens placed by their values: PCA, UMAP, or learned.")
     ] = TokenLayout.columns,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", help="How it is shown: KEY=VALUE, such as hide_special=true, threshold=0.1, theme=dark, locked=[3]."),
+        typer.Option(
+            "--set", help="How it is shown: KEY=VALUE, such as hide_special=true, threshold=0.1, theme=dark, locked=[3]; may be repeated."
+        ),
     ] = None,
     effects: Annotated[
         bool, typer.Option("--effects", help="Also what the answer becomes without each head alone (models that answer).")
