@@ -63,3 +63,10 @@ def test_positions_that_cannot_be_any_are_left_out_of_a_made_up_link(state):
 def test_what_passes_is_not_in_the_address():
     parameters, _ = write_address(Looking("x", model="m", state={"theme": "dark", "find": "cat", "layer": 1}))
     assert "s" not in parameters
+
+
+def test_the_head_on_which_a_model_opens_is_not_taken_for_another_model():
+    default = Looking("The cat sat.", model="minilm", state={"layer": 5, "heads": [11]})
+    assert read_address({}, default).state == {"layer": 5, "heads": [11]}
+    assert read_address({"model": "minilm"}, default).state == {"layer": 5, "heads": [11]}
+    assert read_address({"model": "smollm2"}, default).state == {}

@@ -58,7 +58,9 @@ def read_address(parameters: Mapping[str, str], default: Looking) -> Looking:
     packed = unpack(parameters["t"]) if "t" in parameters else None
     texts = packed if isinstance(packed, list) and packed and all(isinstance(text, str) for text in packed) else None
     text, pair = (texts[0], texts[1] if len(texts) > 1 else "") if texts else (parameters.get("text"), parameters.get("pair", ""))
-    state = unpack(parameters["s"]) if "s" in parameters else dict(default.state) if text is None and "layer" not in parameters else {}
+    model = parameters.get("model", default.model)
+    as_default = text is None and "layer" not in parameters and model == default.model  # its head says nothing about another model
+    state = unpack(parameters["s"]) if "s" in parameters else dict(default.state) if as_default else {}
     state = valid_state(state) if isinstance(state, dict) else {}
     if (layer := parameters.get("layer", "")).isdecimal() and len(layer) < 5:
         state["layer"] = int(layer)
@@ -69,7 +71,7 @@ def read_address(parameters: Mapping[str, str], default: Looking) -> Looking:
     return Looking(
         text=default.text if text is None else text,
         pair=default.pair if text is None else pair,
-        model=parameters.get("model", default.model),
+        model=model,
         view=view if view in KINDS else default.view,
         state=state,
     )

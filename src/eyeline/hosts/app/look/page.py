@@ -218,19 +218,19 @@ def _picture(say: Say, looking: Looking, trace: Trace, also: tuple[Trace, ...]) 
     """One head as a graph, and the files to save."""
     state = looking.state
     stack, layer, heads = _stack(trace, state), _layer(trace, state), list(state.get("heads") or [])
-    left, right = st.columns([1, 2], gap="large")
 
     def as_seen() -> View:
         return with_state(VIEWS[looking.view](trace, also=also), {"drawn": len(also), **state})
 
+    st.caption(say("look.picture_seen"))
+    for column, (ending, kind) in zip(st.columns(len(IMAGES)), IMAGES.items(), strict=True):
+        column.download_button(
+            say(f"look.seen_{ending}"), partial(view_file, say, as_seen, ending),
+            f"{looking.view}.{ending}", kind, on_click="ignore", icon=":material/visibility:", width="stretch",
+            key=f"save-seen-{ending}",
+        )  # fmt: skip
+    left, right = st.columns([1, 2], gap="large")  # the graph stands beside its own settings: it does not follow those of the view
     with left:
-        st.caption(say("look.picture_seen"))
-        for ending, kind in IMAGES.items():
-            st.download_button(
-                say(f"look.seen_{ending}"), partial(view_file, say, as_seen, ending),
-                f"{looking.view}.{ending}", kind, on_click="ignore", icon=":material/visibility:", width="stretch",
-                key=f"save-seen-{ending}",
-            )  # fmt: skip
         st.caption(say("look.picture_about"))
         fields = st.columns(2)
         layer = fields[0].selectbox(say("look.layer"), stack.layers, index=stack.layers.index(layer), key=f"graph-layer-{layer}")
