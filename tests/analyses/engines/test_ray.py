@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 from collections.abc import Callable, Iterator
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 import eyeline as el
@@ -170,7 +172,20 @@ def test_a_cluster_without_room_for_a_worker_is_an_error_at_once(cluster: Any, t
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.cluster
-def test_without_an_address_ray_is_started_on_this_machine_for_the_run(whole: dict[str, str], monkeypatch: pytest.MonkeyPatch):
+def test_without_an_address_ray_is_started_on_this_machine_and_listens_on_loopback_only(
+    whole: dict[str, str], monkeypatch: pytest.MonkeyPatch
+):
     importable_tests(monkeypatch)
-    assert exact(el.analyse(tiny_model(), TEXTS, statistics(), engine=el.Ray(2))) == whole
+    environment, listening = dict(os.environ), set[str]()
+    others = set(psutil.Process().children(recursive=True))  # the cluster of the other tests
+
+    def progress(now: Progress) -> None:
+        for process in set(psutil.Process().children(recursive=True)) - others:
+            with contextlib.suppress(psutil.Error):  # it has ended meanwhile
+                listening.update(socket.laddr.ip for socket in process.net_connections("inet") if socket.status == psutil.CONN_LISTEN)
+
+    assert exact(el.analyse(tiny_model(), TEXTS, statistics(), engine=el.Ray(2), progress=progress)) == whole
+    assert listening
+    assert {ip.removeprefix("::ffff:") for ip in listening} <= {"127.0.0.1", "::1"}
+    variable = ray._private.ray_constants.ENABLE_RAY_CLUSTERS_ENV_VAR
+    assert os.environ.get(variable) == environment.get(variable)

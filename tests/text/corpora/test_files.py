@@ -7,6 +7,7 @@ import gzip
 import http.server
 import json
 import socket
+import sys
 import threading
 import tracemalloc
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from eyeline.errors import TextError
+from eyeline.errors import EyelineError, TextError
 from eyeline.text.corpora import files as corpus_files
 from eyeline.text.corpora.files import import_zstd
 from eyeline.text.corpora.read import read_corpus
@@ -186,7 +187,7 @@ def test_a_store_that_does_not_answer_is_an_error_of_ours(monkeypatch: pytest.Mo
         import s3fs
 
         s3fs.S3FileSystem.clear_instance_cache()
-        with pytest.raises(TextError, match=r"s3://corpora/x.jsonl"):
+        with pytest.raises(TextError, match=r"(?s)s3://corpora/x.jsonl.*Check the address, whether its server runs"):
             read_corpus("s3://corpora/x.jsonl")
         s3fs.S3FileSystem.clear_instance_cache()
 
@@ -207,3 +208,9 @@ def test_a_web_address_is_read_and_its_password_is_not_shown(tmp_path: Path) -> 
 def test_a_protocol_that_nobody_knows_is_named() -> None:
     with pytest.raises(TextError, match="nothing://x"):
         read_corpus("nothing://x/y.txt")
+
+
+def test_an_address_whose_package_is_missing_names_that_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gcsfs", None)  # as where it is not installed
+    with pytest.raises(EyelineError, match=r"(?s)gs://bucket/x.jsonl.*gcsfs.*install the package that is named here"):
+        read_corpus("gs://bucket/x.jsonl")

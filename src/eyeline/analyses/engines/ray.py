@@ -7,6 +7,7 @@ import importlib.util
 import os
 import socket
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -137,14 +138,38 @@ def _start_here(n_cpus: int, store: int, quiet: dict[str, Any]) -> None:
 
     for attempt in range(STARTS):
         try:
-            ray.init(
-                address="local", num_cpus=n_cpus, include_dashboard=False, object_store_memory=store, _node_ip_address="127.0.0.1", **quiet
-            )
+            with _on_loopback():
+                ray.init(
+                    address="local", num_cpus=n_cpus, include_dashboard=False, object_store_memory=store, _node_ip_address="127.0.0.1",
+                    **quiet,
+                )  # fmt: skip
             return
         except Exception as error:  # Ray raises a plain Exception where a machine starts too slowly
             ray.shutdown()
             if attempt == STARTS - 1:
                 raise EyelineError("Ray cannot be started on this machine.", str(error).splitlines()[0]) from error
+
+
+@contextlib.contextmanager
+def _on_loopback() -> Iterator[None]:
+    """What is started here listens on loopback alone.
+
+    Ray replaces a loopback address by that of the network card, and listens on every card, unless clusters are switched off, as they are
+    on Windows and macOS. The setting is read when Ray is imported, and by the processes that it starts.
+    """
+    from ray._private import ray_constants
+
+    before, variable = ray_constants.ENABLE_RAY_CLUSTER, ray_constants.ENABLE_RAY_CLUSTERS_ENV_VAR
+    in_environment = os.environ.get(variable)
+    ray_constants.ENABLE_RAY_CLUSTER, os.environ[variable] = False, "0"
+    try:
+        yield
+    finally:
+        ray_constants.ENABLE_RAY_CLUSTER = before
+        if in_environment is None:
+            del os.environ[variable]
+        else:
+            os.environ[variable] = in_environment
 
 
 def _check_answers(address: str) -> None:

@@ -23,6 +23,7 @@ ADDRESS = re.compile(r"^[a-z][a-z0-9+.-]+://", re.IGNORECASE)
 BUFFER = 1 << 20
 PACKED = (".gz", ".zst")
 WHAT = "Give a file, a folder, a pattern such as data/*.jsonl, or an address such as s3://bucket/texts.jsonl."
+REFUSED = "Check the address, whether its server runs, and the keys that it asks for (docs/how-to/corpus.md)."
 DAMAGED = "The file is damaged or not what its ending says."
 
 
@@ -208,7 +209,9 @@ def _remote_files(address: str, endings: Iterable[str]) -> tuple[SourceFile, ...
     except EyelineError:
         raise
     except ImportError as error:
-        raise EyelineError(f"{shown}: {' '.join(str(error).split())}", install_hint("remote")) from error
+        protocol = address.partition("://")[0]
+        beside = "The extra `remote` brings what S3 and the web need; for other addresses, install the package that is named here."
+        raise EyelineError(f"{shown}: {' '.join(str(error).split())}", install_hint("remote") if protocol == "s3" else beside) from error
     except Exception as error:
         raise unreadable(shown, error) from error
     if not matched:
@@ -236,8 +239,9 @@ def _is_hidden(path: Path, folder: Path) -> bool:
     return any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
 
 
-def unreadable(name: str, error: Exception, advice: str = WHAT) -> TextError:
+def unreadable(name: str, error: Exception, advice: str = "") -> TextError:
     """The error of a file system or of a library that reads files, in one sentence."""
+    advice = advice or (REFUSED if is_address(name) else WHAT)
     reason = " ".join(str(error).split())[:300]
     return TextError(f"{name}: cannot be read ({type(error).__name__}{': ' + reason if reason else ''}).", advice)
 

@@ -11,7 +11,7 @@ from typing import Any
 from eyeline.errors import TextError
 from eyeline.text.corpora.columns import TextColumns, as_item, choose
 from eyeline.text.corpora.corpus import Document
-from eyeline.text.corpora.files import DAMAGED, WHAT, SourceFile, import_arrow, unreadable
+from eyeline.text.corpora.files import DAMAGED, REFUSED, SourceFile, import_arrow, unreadable
 from eyeline.text.corpora.lines import LONGEST_LINE, numbered_lines
 
 #: Rows that are in memory at one time.
@@ -105,7 +105,7 @@ def _opened(file: SourceFile, kind: str) -> Any:
 
 def _advice(file: SourceFile) -> str:
     """A file of this machine that was opened is damaged; a remote one may be kept back by its store."""
-    return DAMAGED if file.system is None else WHAT
+    return DAMAGED if file.system is None else REFUSED
 
 
 def _holds_text(column: Any) -> bool:
