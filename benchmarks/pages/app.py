@@ -36,8 +36,8 @@ from eyeline.hosts.app.pages import PAGES
 
 MOST_VISITORS, MOST_ROUNDS = 60, 10
 #: Visitors of the first crowd; what they waited (medians, seconds) before the app was made ready for sixty; how much longer sixty may wait.
-#: Measured on 2026-11-17 with the app of commit 0ca9db5 and these texts, five times, in turn with sixty visitors of the present app. The JSON of
-#: that commit has 0.55 and 0.96 s: it sent every text twice, and the second time the answer came from memory.
+#: Measured on 2026-11-17 with the app of commit 0ca9db5 and these texts, five times, in turn with sixty visitors of the present app. The
+#: JSON of that commit has 0.55 and 0.96 s: it sent every text twice, and the second time the answer came from memory.
 FEW, BEFORE, BAR = 20, {"first_page_s": 0.45, "own_text_s": 3.59}, 2.0
 #: Visits of each kind whose processor time is measured.
 REPEATS = 10
