@@ -176,6 +176,7 @@ def test_without_an_address_ray_is_started_on_this_machine_and_listens_on_loopba
     whole: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ):
     importable_tests(monkeypatch)
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")  # else Ray would want a token from the cluster of the other tests, too
     environment, listening = dict(os.environ), set[str]()
     others = set(psutil.Process().children(recursive=True))  # the cluster of the other tests
 
