@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-#: Numbers below which a distance is taken for zero, as scikit-learn does: what is divided by it stays finite.
-NEAR = 1e-5
+#: What stands for a distance of zero where it divides, as in scikit-learn.
+INSTEAD_OF_ZERO = 1e-5
 
 
 def metric_mds(distances: np.ndarray, seed: int, starts: int = 5, most_steps: int = 1000, least_gain: float = 1e-9) -> np.ndarray:
@@ -16,7 +16,7 @@ def metric_mds(distances: np.ndarray, seed: int, starts: int = 5, most_steps: in
         x′[i] = 1/n · Σ_j δ[i, j] / d[i, j] · (x[i] − x[j])
 
     A start ends when a step lowers its stress by less than `least_gain` of Σ_{i<j} d². Steps and starts are those of scikit-learn's MDS,
-    which takes several times as long: it computes every pair twice and checks its input at every step. Source: de Leeuw 1977.
+    which takes two to three times as long: it computes every pair twice and checks its input at every step. Source: de Leeuw 1977.
 
     >>> corners = np.array([[0.0, 1.0, 2**0.5, 1.0], [1.0, 0.0, 1.0, 2**0.5], [2**0.5, 1.0, 0.0, 1.0], [1.0, 2**0.5, 1.0, 0.0]])
     >>> points = metric_mds(corners, seed=0)
@@ -37,7 +37,7 @@ def _from_start(points: np.ndarray, pairs: np.ndarray, most_steps: int, least_ga
 
     in_plane, stress = pdist(points), np.inf  # [pair of items]
     for _ in range(most_steps):
-        ratios = squareform(pairs / np.where(in_plane == 0, NEAR, in_plane), checks=False)  # [item, item]
+        ratios = squareform(pairs / np.where(in_plane == 0, INSTEAD_OF_ZERO, in_plane), checks=False)  # [item, item]
         points = (ratios.sum(1)[:, None] * points - ratios @ points) / len(points)
         in_plane = pdist(points)
         last, stress = stress, float(np.square(in_plane - pairs).sum())  # a product of vectors would start threads for each step

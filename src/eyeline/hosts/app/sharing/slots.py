@@ -97,7 +97,7 @@ def _compute(batch: Sequence[_Request], compute: Callable[[Sequence[Any]], Seque
     """Give each request its value or its own error."""
     try:
         values = compute([request.item for request in batch])
-    except Exception as error:  # noqa: BLE001 - raised again in the thread that asked for this item
+    except Exception as error:  # noqa: BLE001 - raised again in the thread whose item this is
         if len(batch) == 1:
             batch[0].value.set_exception(error)
             return
