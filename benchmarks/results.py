@@ -61,6 +61,7 @@ EVERY = (
     Result("switched_off", BENCHMARKS, "benchmarks.cost.switched_off -o benchmarks/cost/switched_off.json", 2, needs="browser"),
     Result("app", BENCHMARKS, "benchmarks.pages.app -o benchmarks/pages/app.json", 4, needs="browser"),
     Result("two_apps", BENCHMARKS, "benchmarks.pages.app --apps 2 -o benchmarks/pages/two_apps.json", 2, needs="nginx"),
+    Result("clicks", BENCHMARKS, "benchmarks.pages.clicks -o benchmarks/pages/clicks.json", 3, needs="browser"),
     Result("opening", BENCHMARKS, "benchmarks.pages.opening -o benchmarks/pages/opening.json", 2, needs="browser"),
     Result("gallery", BENCHMARKS, "benchmarks.pages.gallery -o benchmarks/pages/gallery.json", 2, needs="browser"),
     Result("space_view", BENCHMARKS, "benchmarks.pages.space_view -o benchmarks/pages/space_view.json", 3, needs="browser"),

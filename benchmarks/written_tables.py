@@ -34,6 +34,7 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str], Path]] = {
     "space_view": ("pages/space_view.json", of_pages.space_view, BENCHMARKS),
     "app": ("pages/app.json", of_pages.app, BENCHMARKS),
     "two_apps": ("pages/two_apps.json", of_pages.two_apps, BENCHMARKS),
+    "clicks": ("pages/clicks.json", of_pages.clicks, BENCHMARKS),
     "causes": ("cost/causes.json", of_costs.causes, BENCHMARKS),
     "switched_off": ("cost/switched_off.json", of_costs.switched_off, BENCHMARKS),
     "comparison": ("pages/views.json", of_pages.comparison, README),

@@ -138,6 +138,15 @@ def two_apps(data: dict[str, Any]) -> str:
     return markdown_table(["two apps behind nginx", "", "bar"], rows)
 
 
+def clicks(data: dict[str, Any]) -> str:
+    names = {"corpus": "a dot of a corpus run", "grammar": "a cell of a grammar run", "space": "a cell of a space"}
+    rows = []
+    for row in data["results"]:
+        times = [f"{row[name]['first']}, {row[name]['median']} ({row[name]['slowest']})" for name in ("lit", "in_view", "drawn")]
+        rows.append([names[row["figure"]], *times, "500"])
+    return markdown_table(["ms from a click on …", "its ring", "its card in view", "… with its view", "bar"], rows)
+
+
 def _waits(room: dict[str, Any]) -> str:
     first, own = room["first_page_s"], room["own_text_s"]
     return f"{first['median']:.1f} s ({first['slowest']:.1f} s), {own['median']:.1f} s ({own['slowest']:.1f} s)"

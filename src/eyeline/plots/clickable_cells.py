@@ -1,4 +1,4 @@
-"""Grids whose cells can be clicked: Streamlit reports clicks on points only, so every cell gets an invisible point."""
+"""Heads that can be clicked in a figure: points that carry a head, and grids, where every cell gets an invisible point."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from eyeline.heads import HeadRef
 
 #: %{z:.1f}, %{customdata[0]}
 BLANK = re.compile(r"%\{(\w+)(?:\[(\d+)\])?(?::([^}]*))?\}")
-INVISIBLE = {"marker": {"opacity": 0}}
 
 
 def with_clickable_cells(figure: go.Figure) -> go.Figure:
@@ -58,7 +57,7 @@ def _points(heatmap: go.Heatmap) -> go.Scatter:
             points["customdata"].append(head_data(head))
     return go.Scatter(
         **points, mode="markers", hoverinfo="text", showlegend=False, visible=heatmap.visible, xaxis=heatmap.xaxis, yaxis=heatmap.yaxis,
-        marker={"size": 16, "symbol": "square", "opacity": 0}, selected=INVISIBLE, unselected=INVISIBLE,
+        marker={"size": 16, "symbol": "square", "opacity": 0},
     )  # fmt: skip
 
 
@@ -70,11 +69,9 @@ def head_data(head: HeadRef) -> list[Any]:
 def head_from(data: Any) -> HeadRef | None:
     """The head of a point that was clicked, None where it stands for no head.
 
-    >>> head_from([3, 7, "cross"]), head_from({"0": 3, "1": 7}), head_from(None)
+    >>> head_from([3, 7, "cross"]), head_from([3, 7]), head_from(None)
     (HeadRef(stack='cross', layer=3, head=7), HeadRef(stack='', layer=3, head=7), None)
     """
-    if isinstance(data, dict):  # Streamlit gives lists as {"0": …, "1": …}
-        data = [data[index] for index in sorted(data, key=int)]
     if not isinstance(data, list | tuple) or len(data) < 2:
         return None
     return HeadRef(str(data[2]) if len(data) > 2 else "", int(data[0]), int(data[1]))

@@ -11,6 +11,9 @@ from typing import Any
 
 import streamlit as st
 
+from eyeline.heads import HeadRef
+from eyeline.plots.clickable_cells import head_data, head_from
+from eyeline.plots.style import Theme
 from eyeline.views import code
 from eyeline.views.view import View
 
@@ -55,6 +58,26 @@ def bring_answer(target: str) -> None:
     with st.container():  # also before the first click: what follows keeps its position on the page, and is not drawn again
         if click is not None:
             _bring()(data={"target": target, "click": click}, key=f"eyeline-bring-{target}", height=1)
+
+
+@lru_cache(maxsize=1)
+def _heads() -> Callable[..., Any]:
+    return st.components.v2.component("eyeline_heads", js=code.joined("streamlit-heads"), isolate_styles=False)
+
+
+def heads_of_figure(lit: HeadRef | None, theme: Theme, choose: Callable[[HeadRef], None], key: str) -> None:
+    """Light a head in the figure of the same container, and pass on the head that the visitor clicks there.
+
+    choose   called with that head before the page is drawn again
+    """
+
+    def pass_on() -> None:
+        head = head_from(st.session_state[key].get("head"))
+        if head is not None:
+            choose(head)
+
+    data = {"lit": None if lit is None else head_data(lit), "ground": theme.ground, "ink": theme.ink}
+    _heads()(data=data, key=key, height=1, on_head_change=pass_on)
 
 
 @lru_cache(maxsize=1)

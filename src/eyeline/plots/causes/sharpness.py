@@ -33,6 +33,7 @@ def draw(run: Run, style: Style, stack: str) -> go.Figure:
             marker={"size": 9, "color": [colours[layer] for layer, _ in heads], "line": {"color": style.theme.outline, "width": 1}},
             text=[HeadRef(name, *head).full_label for head in heads],
             customdata=[head_data(HeadRef(name, *head)) for head in heads],
+            cliponaxis=False,  # a dot on the axis is drawn whole
             error_y={
                 "type": "data",
                 "array": part["loss_change_error"].astype(float),

@@ -62,6 +62,7 @@ def add_heads(
         marker={"color": [style.head_colour(head.head) for head in heads], "size": size, "opacity": 0.85},
         text=[str(head) for head in heads],
         customdata=[head_data(head) for head in heads],
+        cliponaxis=False,  # a dot on the axis is drawn whole
         hovertemplate=f"{hover}<extra></extra>",
         showlegend=False,
         row=row,

@@ -40,9 +40,17 @@ CROWDED = """() => {
 CHOSEN_ANEW = "before => ![undefined, '', before].includes(document.querySelector('[class*=st-key-head-] input')?.value)"
 #: Whether a head has a ring, of two lines, in every panel of a figure.
 LIT = """figure => {
-  const drawn = document.querySelector(`[class*=st-key-wide-${figure}] .js-plotly-plot`)?.data ?? [];
-  const rings = drawn.filter((trace) => trace.name === 'chosen head').length;
-  return rings > 0 && rings === 2 * drawn.filter((trace) => trace.customdata).length;
+  const plot = document.querySelector(`[class*=st-key-wide-${figure}] .js-plotly-plot`);
+  const panels = (plot?.data ?? []).filter((trace) => trace.customdata && trace.visible !== false).length;
+  const rings = [...(plot?.querySelectorAll('.eyeline-rings') ?? [])];
+  return panels > 0 && rings.length === panels && rings.every((ring) => ring.children.length === 2);
+}"""
+#: How far the nearest ring lies from a dot, in pixels.
+FROM_RING = """dot => {
+  const middle = (shape) => { const box = shape.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]; };
+  const [x, y] = middle(dot);
+  const rings = [...dot.closest('.js-plotly-plot').querySelectorAll('.eyeline-rings > *')].map(middle);
+  return Math.min(...rings.map(([left, top]) => Math.hypot(left - x, top - y)));
 }"""
 
 
@@ -52,6 +60,7 @@ def test_a_head_clicked_in_a_figure_opens_its_card_in_view_and_is_lit_in_every_p
     dots.first.wait_for()
     me.page.get_by_text(Words("ko")("names.to.cls"), exact=True).first.wait_for()
     before = me.page.locator("[class*=st-key-head-] input").input_value()
+    me.page.evaluate("document.querySelector('.js-plotly-plot').as_before = true")
     dots.nth(30).click(force=True)
     me.page.wait_for_function(CHOSEN_ANEW, arg=before)
     chosen = me.page.locator("[class*=st-key-head-] input").input_value()
@@ -59,9 +68,31 @@ def test_a_head_clicked_in_a_figure_opens_its_card_in_view_and_is_lit_in_every_p
     me.page.get_by_text(Say("ko")("corpus.card", head=chosen)).wait_for()
     me.page.wait_for_function(IN_VIEW, arg="card-of-head")
     me.page.wait_for_function(LIT, arg="average_attention")
+    assert dots.nth(30).evaluate(FROM_RING) < 8, "dots of a layer may lie on each other"
+    assert me.page.evaluate("document.querySelector('.js-plotly-plot').as_before"), "the figure was not drawn again: that takes longer"
     me.page.get_by_role("tab", name=Words("ko")("figure.entropy.title")).click()
     me.page.wait_for_function(LIT, arg="entropy")
     assert me.foreign == []
+
+
+def test_a_dot_that_was_clicked_before_brings_its_card_again_and_rings_follow_the_width_of_the_window(visit):
+    me = visit(scheme="dark").open("/runs?run=from-the-command-line")
+    dots = me.page.locator(f".js-plotly-plot {DOTS}")
+    for _ in range(3):
+        me.page.mouse.move(640, 450)
+        me.page.mouse.wheel(0, -5000)
+        me.page.wait_for_function(f"key => !({IN_VIEW})(key)", arg="card-of-head")
+        dots.nth(30).click(force=True)
+        me.page.wait_for_function(IN_VIEW, arg="card-of-head")
+    me.page.wait_for_function(LIT, arg="average_attention")
+    before = dots.nth(30).bounding_box()
+    me.page.set_viewport_size({"width": 1000, "height": 900})
+    me.page.wait_for_function(
+        "([dot, x]) => Math.abs(dot.getBoundingClientRect().x - x) > 20", arg=[dots.nth(30).element_handle(), before["x"]]
+    )
+    me.page.wait_for_function(LIT, arg="average_attention")
+    me.page.wait_for_function(f"dot => ({FROM_RING})(dot) < 8", arg=dots.nth(30).element_handle())
+    assert me.errors == []
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The figures of a run on the page: a click names a head, and a head has its card."""
+"""The figures of a run on the page: a point names a head, and a head has its card."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 import eyeline as el
 from eyeline.heads import HeadRef
 from eyeline.hosts.app.corpus import run_view
-from eyeline.hosts.app.figures.figures import clicked
 from eyeline.hosts.app.messages import Say
+from eyeline.plots.clickable_cells import head_from
 from eyeline.plots.figures import figure
 from eyeline.results.head_card import head_card, heads_of
 from eyeline.sample.text import sample_text
@@ -23,12 +23,10 @@ def run(minilm):
 
 
 @pytest.mark.parametrize("name", ["average_attention", "entropy", "head_map"])
-def test_a_click_on_a_dot_says_which_head_it_is(run, name):
+def test_a_dot_says_which_head_it_is(run, name):
     dots = next(trace for trace in el.figure(run, name).data if trace.mode == "markers")
     data = json.loads(dots.to_json())["customdata"][0]
-    assert clicked({"selection": {"points": [{"customdata": data}]}}) in heads_of(run)
-    assert clicked({"selection": {"points": [{"customdata": {"0": 3, "1": 7, "2": ""}}]}}) == ("", 3, 7)
-    assert clicked({"selection": {"points": []}}) is None
+    assert head_from(data) in heads_of(run)
 
 
 def test_the_card_of_a_head_holds_its_numbers_role_and_nearest_heads(run):

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import plotly.graph_objects as go
 import streamlit as st
 
 from eyeline.heads import HeadRef
+from eyeline.hosts.app import mounted
 from eyeline.hosts.app.messages import Say
 from eyeline.hosts.app.sharing.cache import Cache
-from eyeline.plots.clickable_cells import head_from
 from eyeline.plots.figures import figure, record_of
 from eyeline.plots.formula import formula_html
-from eyeline.plots.lit_head import with_lit_head, with_lit_row
+from eyeline.plots.lit_row import with_lit_row
 from eyeline.plots.style import Style
 from eyeline.results.folder import FACTS_FILE
 from eyeline.results.run import Run
@@ -55,31 +53,19 @@ def show(
     drawing = kept(say, folder, name, lambda style: figure(run, name, style))
     if drawing.layout.updatemenus:
         drawing = _chosen(say, drawing, key)
-    if lit is not None and record.clickable:
-        drawing = with_lit_head(drawing, lit, style_of(say).theme)
-    elif lit is not None and lit.stack == stack:
+    if lit is not None and lit.stack == stack and not record.clickable:
         drawing = with_lit_row(drawing, str(lit), style_of(say).theme)
     with st.container(key=f"wide-{name}"):
+        st.plotly_chart(drawing, theme=None, key=key, config=CONFIG)
         if record.clickable:
-            st.plotly_chart(
-                drawing, theme=None, key=key, config=CONFIG, on_select=partial(_on_select, key, choose), selection_mode="points"
-            )
-        else:
-            st.plotly_chart(drawing, theme=None, key=key, config=CONFIG)
-
-
-def _on_select(key: str, choose: Callable[[HeadRef], None]) -> None:
-    """Pass on the head that was clicked; a click beside the points chooses nothing."""
-    head = clicked(st.session_state.get(key))
-    if head is not None:
-        choose(head)
+            mounted.heads_of_figure(lit, style_of(say).theme, choose, key=f"{key}-heads")
 
 
 def kept(say: Say, folder: Path, name: str, draw: Callable[[Style], go.Figure]) -> go.Figure:
     """A figure of a run in the language and the theme of the page: drawn once, then kept. It must not be changed."""
     style = style_of(say)
-    layout = {"dragmode": False, "clickmode": "event+select"}
-    return _FIGURES.get((*version_of(folder), name, say.language, style.dark), lambda: draw(style).update_layout(layout), lambda _: 1)
+    key = (*version_of(folder), name, say.language, style.dark)
+    return _FIGURES.get(key, lambda: draw(style).update_layout(dragmode=False), lambda _: 1)
 
 
 def _chosen(say: Say, drawing: go.Figure, key: str) -> go.Figure:
@@ -94,9 +80,3 @@ def _chosen(say: Say, drawing: go.Figure, key: str) -> go.Figure:
         trace.visible = visible
     copy.layout.updatemenus = ()
     return copy
-
-
-def clicked(event: Any) -> HeadRef | None:
-    """The head of the first point that is selected."""
-    points = (event or {}).get("selection", {}).get("points", ())
-    return next((head for point in points if (head := head_from(point.get("customdata"))) is not None), None)
