@@ -76,7 +76,7 @@ def gpu(data: dict[str, Any]) -> str:
         what = "output and statistics in one pass, against the fused forward alone"
         rows.append([f"{name}: {what}", _median(part, "ratio"), "1.3" if part["dims"] == 64 else "1.5"])
     passes = (
-        f"`el.syntax` over English-EWT dev ({syntax['sentences']:,} sentences), gte-small's shape, against plain passes in batches of 256"
+        f"`el.syntax` over English-EWT dev ({syntax['sentences']:,} sentences), e5-small's shape, against plain passes in batches of 256"
     )
     own = f"… against plain passes in eyeline's batches for a processor ({syntax['plain_s']:.2f} s)"
     rows += [

@@ -3,7 +3,7 @@
 corpus      average attention + entropy of 4,000 texts of 100 to 125 tokens, a BERT of 12 x 12 with random weights: `el.analyse` from text
             to tables, and the same from texts that are tokenised already. The plain pass: SDPA, batches of 256, tokenised ahead.
 distances   head distances of the same texts.
-syntax      `el.syntax` over en_ewt-dev (EYELINE_DATA; else the built-in treebank) with gte-small's shape, against its plain passes.
+syntax      `el.syntax` over en_ewt-dev (EYELINE_DATA; else the built-in treebank) with e5-small's shape, against its plain passes.
 same        every table of a run in float32 on the GPU against the processor.
 """
 

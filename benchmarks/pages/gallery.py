@@ -4,7 +4,8 @@
 
 The pages are opened from file:// in headless Chromium: the list of models, the heads of a model, and the page of a head with its two live
 views. `processor_ms`: of the page's own thread, until the last view is drawn; `wall_ms`: the same on the clock, with all other work of the
-machine. Medians. Without --gallery, e5-small is measured first on few texts: the pages are as large, their numbers are not worth reading.
+machine. Medians. Without --gallery, the embedded models are measured first on few texts: the pages are as large, their numbers are not
+worth reading.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from benchmarks.output import give
 from benchmarks.pages.views import CHROMIUM
 from eyeline.analyses.gallery.measure import measure_heads
 from eyeline.hosts.gallery.write import RUN, write_gallery
+from eyeline.models.embedded import EMBEDDED
 
 NOT_DRAWN = "[data-example]:not([data-drawn])"
 
@@ -59,7 +61,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary, sync_playwright() as playwright:
         folder = options.gallery or Path(temporary)
         if options.gallery is None:
-            measure_heads(el.load("e5-small"), texts=2, sentences=60, min_count=10).save(folder / "e5-small" / RUN)
+            for name in (model.name for model in EMBEDDED):
+                measure_heads(el.load(name), texts=1, sentences=30, min_count=5).save(folder / name / RUN)
             write_gallery(folder)
         models = sorted(path.parents[1] for path in folder.glob(f"*/{RUN}/run.json"))
         pages = {"the list of models": folder / "index.html"}

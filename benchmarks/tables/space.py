@@ -1,11 +1,11 @@
 """How often near means attends, every gauge by every projection, as the section `space` of docs/results.md.
 
-    python -m benchmarks.tables.space --model FOLDER_OR_NAME --keep space.json
+    python -m benchmarks.tables.space --model FOLDER_OR_NAME --keep space.json [--again]
 
 Paragraphs of GAP (gap-development.tsv.gz, which is read where it lies, --data; it is not part of this repository): the first ones, about
 --tokens tokens of them, and as many held out for the fitted projections. PCA, fitted and freed are measured on all heads. UMAP and t-SNE
 take one head at a time: on the heads of --sample AttentionViz' gauge with either, and, on the first --few tokens, every gauge by every
-projection. With the same --keep the command continues where it was stopped.
+projection. With the same --keep the command continues where it was stopped; with --again it measures every row anew.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numpy as np
 import torch
 
 import eyeline as el
-from benchmarks.output import markdown_table, put_section
+from benchmarks.output import made_with, markdown_table, put_section
 from eyeline.analyses.space.capture import CapturedStack, capture_space
 from eyeline.analyses.space.facts import mean_entropy, stack_fidelity
 from eyeline.analyses.space.fit import head_texts
@@ -65,24 +65,21 @@ def main() -> None:
     parser.add_argument("--sample", default=SAMPLE, help="layer:head,… for UMAP and t-SNE")
     parser.add_argument("--few", type=int, default=1200, help="about how many tokens to use for every gauge by UMAP and t-SNE; 0: none")
     parser.add_argument("--keep", type=Path, help="what was measured, row after row, as JSON")
+    parser.add_argument("--again", action="store_true", help="measure what --keep holds anew")
     parser.add_argument("--beside", type=Path, help="what was kept of another model, for a table beside")
     parser.add_argument("--no-slow", action="store_true", help="leave UMAP and t-SNE out")
     parser.add_argument("--print", action="store_true", help="print the section instead of writing it")
     arguments = parser.parse_args()
-    kept: dict[str, Any] = json.loads(arguments.keep.read_text()) if arguments.keep and arguments.keep.exists() else {"rows": {}}
-
-    def keep() -> None:
-        if arguments.keep:
-            arguments.keep.write_text(json.dumps(kept, indent=1) + "\n")
-
-    measure(arguments, kept, keep)
+    continues = arguments.keep and arguments.keep.exists() and not arguments.again
+    kept: dict[str, Any] = json.loads(arguments.keep.read_text()) if continues else {"made_with": made_with(), "rows": {}}
+    measure(arguments, kept, lambda: arguments.keep and arguments.keep.write_text(json.dumps(kept, indent=1) + "\n"))
     text = section(kept, json.loads(arguments.beside.read_text()) if arguments.beside else None)
     print(text)
     if not arguments.print:
         put_section("space", text)
 
 
-def measure(arguments: argparse.Namespace, kept: dict[str, Any], keep: Callable[[], None]) -> None:
+def measure(arguments: argparse.Namespace, kept: dict[str, Any], keep: Callable[[], object]) -> None:
     """Every row that is not there yet."""
     sample = [tuple(map(int, item.split(":"))) for item in arguments.sample.split(",")]
     model, paragraphs = el.load(arguments.model), read_paragraphs(arguments.data / GAP)
@@ -95,7 +92,6 @@ def measure(arguments: argparse.Namespace, kept: dict[str, Any], keep: Callable[
         raise SystemExit(f"{arguments.keep} was measured otherwise: {kept['about']}. Give another --keep.")
     stack, other = (next(iter(item.stacks.values())) for item in (whole, held))
     kept["shape"] = [len(stack.layers), len(stack.heads)]
-    heads = [one_head(stack, *index) for index in sample]
     rows = kept["rows"]
 
     def put(name: str, result: Callable[[], Numbers]) -> None:
@@ -113,6 +109,7 @@ def measure(arguments: argparse.Namespace, kept: dict[str, Any], keep: Callable[
     put("fitted 3-D", lambda: fitted(stack, other, dims=3)["fitted"])
     if arguments.no_slow:
         return
+    heads = [one_head(stack, *index) for index in sample]
     for how in ("umap", "tsne"):
         put(f"attentionviz.{how}.sample", lambda how=how: projected(heads, "attentionviz", how))
     if not arguments.few:
@@ -189,6 +186,7 @@ def fitted(stack: CapturedStack, other: CapturedStack | None, *, dims: int = 2) 
     scales = torch.tensor(stack.vectors.scales).repeat_interleave(shape[1])
     with timed(spent):
         projections = fit_projections(texts, scales, dims=dims, run=Parallel())
+    entropy = {"entropy": float(np.nanmean(mean_entropy(stack)))}
 
     def seen(where: CapturedStack, those: list[Any], placed: list[tuple[torch.Tensor, torch.Tensor]]) -> Numbers:
         queries, keys = (torch.cat(side, 1).numpy().reshape(*shape, -1, dims) for side in zip(*placed, strict=True))
@@ -197,7 +195,6 @@ def fitted(stack: CapturedStack, other: CapturedStack | None, *, dims: int = 2) 
         numbers = vars(stack_fidelity(where, slice(None), queries, keys))
         return {name: float(np.nanmean(values)) for name, values in numbers.items()} | {"kl": kl}
 
-    entropy = {"entropy": float(np.nanmean(mean_entropy(stack)))}
     numbers = {"fitted": spent | entropy | seen(stack, texts, [projections.project(text) for text in texts])}
     if other is not None:
         unseen = head_texts(other)
@@ -235,13 +232,13 @@ def section(kept: dict[str, Any], beside: dict[str, Any] | None = None) -> str:
         f" ({fit['held_out_kl']:.2f} held out), the freed one {freed['kl']:.2f}.",
         f"Dot product and distance, weighted by attention, correlate at {correlation['none']:.2f} as the model has its vectors,"
         f" {correlation['attentionviz']:.2f} in AttentionViz' gauge ({correlation['shared']:.2f} with one scale for all heads),"
-        f" {correlation.get('searched', float('nan')):.2f} with the shift and scale that were searched for it, and"
+        f" {correlation['searched']:.2f} with the shift and scale that were searched for it, and"
         f" {correlation['lifted']:.2f} lifted; −1 would be best.",
     ]
     if beside is not None:
         others = beside["rows"]
         table = markdown_table(HEADER, [line(name, others[name])[:5] for name in of_all_heads(others)])
-        parts += [f"Beside it, {described(beside)}{beside.get('note', '')}:", table]
+        parts += [f"Beside it, {described(beside)}:", table]
     measured = [item for item in (kept, beside) if item is not None and "attentionviz.tsne.sample" in item["rows"]]
     if measured:
         parts.append(" ".join(["UMAP and t-SNE take one head at a time.", *map(slow_sample, measured)]))
@@ -282,7 +279,7 @@ def slow_part(kept: dict[str, Any]) -> list[str]:
     rows, n_sample = kept["rows"], len(kept["about"]["sample"].split(","))
     return [
         f"Every gauge by every projection, on these heads of {kept['about']['model']} and the first {kept['few']['texts']}"
-        f" paragraphs, {kept['few']['tokens']:,} tokens{kept.get('note', '')}:",
+        f" paragraphs, {kept['few']['tokens']:,} tokens:",
         markdown_table([*HEADER, "time, a head", "processor"], [line(name, rows[name], n_sample) for name in rows if "few" in name]),
     ]
 

@@ -17,6 +17,7 @@ from eyeline.measures.space.fidelity import Fidelity
 from eyeline.measures.space.fitted_projection import fit_projections
 from eyeline.measures.space.projection_loss import HeadText
 from eyeline.results.space.fidelity_summary import summarise_fidelity
+from eyeline.words.percent import percent
 from tests.laws.statistics import tiny_model
 from tests.reference.fidelity import share_of_nearest
 
@@ -43,7 +44,7 @@ def test_one_short_sentence_is_not_praised_for_what_the_fit_saw(capybara):
     assert facts["top1_held_out"].mean() < by_heart - 0.1
     assert alone["top1_held_out"].mean() < by_heart - 0.1
     assert _summary(summarise_fidelity(apart.table()), apart.held_out).startswith(
-        f"the most attended key is the nearest for {alone['top1_held_out'].mean():.1%} of queries on unseen text"
+        f"the most attended key is the nearest for {percent(alone['top1_held_out'].mean(), 1)} of queries on unseen text"
     )
 
 

@@ -41,7 +41,7 @@ def blanks(text: str) -> list[str]:
 def shown(text: str) -> str:
     """What a reader sees of a message: blanks filled, Markdown read as the page reads it, and no code."""
     filled = "".join(
-        before + (("98%" if name in SHARES else "L2·H2") if name else "") for before, name, _, _ in string.Formatter().parse(text)
+        before + (("98 %" if name in SHARES else "L2·H2") if name else "") for before, name, _, _ in string.Formatter().parse(text)
     )
     return re.sub(r"<code>.*?</code>|<[^>]*>", "", MarkdownIt().render(filled), flags=re.DOTALL)
 

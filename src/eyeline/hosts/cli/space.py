@@ -33,6 +33,7 @@ from eyeline.hosts.cli.terminal import console, print_gauges, print_notices
 from eyeline.hosts.report.text import PAGES
 from eyeline.text.named_pairs import NamedPair, named_pairs
 from eyeline.words import Words
+from eyeline.words.percent import percent
 
 if TYPE_CHECKING:
     from eyeline.results.space.fidelity_summary import FidelitySummary
@@ -244,9 +245,10 @@ def _summary(trust: FidelitySummary | None, held_out: str) -> str:
     from eyeline.results.space.shown_fidelity import UNSEEN
 
     unseen = " on unseen text" if held_out in UNSEEN else ""
+    nearest, among_five, before = (percent(share, 1) for share in (trust.top1, trust.top5, trust.top1_full))
     return (
-        f"the most attended key is the nearest for {trust.top1:.1%} of queries{unseen}, among the nearest five for {trust.top5:.1%};"
-        f" before projection {trust.top1_full:.1%}. Rank correlation {trust.rank:.2f}."
+        f"the most attended key is the nearest for {nearest} of queries{unseen}, among the nearest five for {among_five};"
+        f" before projection {before}. Rank correlation {trust.rank:.2f}."
     )
 
 

@@ -9,6 +9,7 @@ from eyeline.capture.stack import Stack
 from eyeline.capture.trace import Trace
 from eyeline.results.trace.summary import summarise
 from eyeline.text.printable import printable
+from eyeline.words.percent import percent
 
 
 def summary_tables(trace: Trace) -> list[Table]:
@@ -30,7 +31,7 @@ def _table(model: str, stack: Stack) -> Table:
         table.add_column(name, justify="right")
     table.add_column("most attended")
     for summary in summaries:
-        shares = (f"{share:.1%}" for share in summary.shares.values())
-        most = f"{escape(printable(summary.most_attended))} {summary.most_attended_share:.1%}"
+        shares = (percent(share, 1) for share in summary.shares.values())
+        most = f"{escape(printable(summary.most_attended))} {percent(summary.most_attended_share, 1)}"
         table.add_row(str(summary.layer), f"{summary.entropy:.2f} nats", *shares, most)
     return table

@@ -19,6 +19,7 @@ from eyeline.results.space.stack import SpaceStack
 from eyeline.storage.files import write_whole
 from eyeline.storage.names import as_path
 from eyeline.text.named_pairs import PairsGiven, named_pairs, pairs_in_texts
+from eyeline.words.percent import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -153,7 +154,7 @@ def _draw_head(axes: Axes, space: Space, stack: SpaceStack, i: int, j: int, red:
     column = shown_columns(stack.facts)[0]
     share = float(stack.facts[column][i, j]) if column in stack.facts else float("nan")
     unseen = " on unseen text" if space.held_out in UNSEEN else ""
-    fidelity = "" if np.isnan(share) else f" · nearest {share:.0%}{unseen}"
+    fidelity = "" if np.isnan(share) else f" · nearest {percent(share)}{unseen}"
     axes.set_title(f"{before}{HeadRef('', stack.layers[i], stack.heads[j])}{fidelity}", fontsize=9)
     axes.set_xticks([])
     axes.set_yticks([])

@@ -12,6 +12,7 @@ from eyeline.views.data import ViewData
 from eyeline.views.pictures.open_space import drawn_points
 from eyeline.views.pictures.png import png_bytes
 from eyeline.words import Words
+from eyeline.words.percent import percent
 
 #: Colours of queries and of keys, as in frontend/src/core/theme.ts; values have the colour of keys.
 QUERY, KEY = (37, 99, 235), (234, 88, 12)
@@ -64,7 +65,7 @@ def cell(stack: dict[str, Any], layer: int, head: int, body: str, box: tuple[int
     x, y, size = box
     facts = stack["layers"][layer]["facts"][head]
     fidelity = next((facts[column] for column in ("top1_held_out", "top1_projected") if facts.get(column) is not None), None)
-    written = "" if fidelity is None else f'<text x="{x + size}" y="{y - 5}" text-anchor="end" opacity="0.7">{100 * fidelity:.0f}%</text>'
+    written = "" if fidelity is None else f'<text x="{x + size}" y="{y - 5}" text-anchor="end" opacity="0.7">{percent(fidelity)}</text>'
     return (
         f'<g font-size="{10 if size == SMALL else 12}"><text x="{x}" y="{y - 5}">{name(stack, layer, head)}</text>{written}</g>{body}'
         f'<rect x="{x}" y="{y}" width="{size}" height="{size}" fill="none" stroke="#d9dde3"/>'

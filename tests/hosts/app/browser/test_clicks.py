@@ -96,7 +96,7 @@ def test_a_dot_that_was_clicked_before_brings_its_card_again_and_rings_follow_th
 
 
 @pytest.mark.slow
-def test_on_a_phone_a_head_stands_beside_its_reason_and_the_names_of_heads_do_not_overlap(visit):
+def test_on_a_phone_a_head_stands_beside_its_reason_names_of_heads_do_not_overlap_and_a_wide_figure_fades_where_it_goes_on(visit):
     me = visit("ko", width=360).open("/runs?run=from-the-command-line")
     me.page.locator(".st-key-notable button").first.wait_for()
     rows = me.page.evaluate(REASONS)
@@ -106,6 +106,8 @@ def test_on_a_phone_a_head_stands_beside_its_reason_and_the_names_of_heads_do_no
     tab.click()
     me.page.locator("[class*=st-key-wide-distances] .ytick text").first.wait_for()
     me.until(f"({CROWDED})() === 0")
+    fades = me.page.locator("[class*=st-key-wide-distances]").evaluate("box => getComputedStyle(box).maskImage")
+    assert "calc(100% - 40px)" in fades, "there is more to the right"
 
 
 @pytest.mark.slow

@@ -139,7 +139,9 @@ def test_the_lesson_goes_from_start_to_end(visit, language, tmp_path):
     with me.page.expect_download() as waiting:
         me.page.get_by_role("button", name=say("learn.exercise.save")).click()
     waiting.value.save_as(tmp_path / "notes.txt")
-    assert "L0·H2 ← <b>前</b>" in (tmp_path / "notes.txt").read_text(), "notes stay while one turns pages"
+    notes = (tmp_path / "notes.txt").read_text()
+    assert "L0·H2 ← <b>前</b>" in notes, "notes stay while one turns pages"
+    assert f"lang={language}" in notes, "the link opens in the same language"
     assert me.foreign == []
     assert me.errors == []
 

@@ -20,6 +20,7 @@ from eyeline.measures.causes.contributions import alti_contributions, norms_by_h
 from eyeline.measures.causes.flow import attention_flow
 from eyeline.measures.causes.rollout import relevance, rollout, rows_to_one, with_residual
 from eyeline.models.model import Model
+from eyeline.words.percent import percent
 
 
 @dataclass(frozen=True)
@@ -153,9 +154,8 @@ def _alti(subject: Subject) -> Outcome:
 
 def _integrated(subject: Subject) -> Outcome:
     result = integrated_gradients(subject.answered)
-    notice = (
-        f"The integrated gradients are not complete: after {result.steps} steps their sum is {result.gap:.0%} off the change of the logit."
-    )
+    off = percent(result.gap)
+    notice = f"The integrated gradients are not complete: after {result.steps} steps their sum is {off} off the change of the logit."
     return _token_scores(subject, result.scores, () if result.complete else (notice,))
 
 

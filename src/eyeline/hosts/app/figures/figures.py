@@ -58,7 +58,7 @@ def show(
     with st.container(key=f"wide-{name}"):
         st.plotly_chart(drawing, theme=None, key=key, config=CONFIG)
         if record.clickable:
-            mounted.heads_of_figure(lit, style_of(say).theme, choose, key=f"{key}-heads")
+            mounted.heads_of_figure(lit, style_of(say).theme, choose, key=f"eyeline-heads-{key}")
 
 
 def kept(say: Say, folder: Path, name: str, draw: Callable[[Style], go.Figure]) -> go.Figure:

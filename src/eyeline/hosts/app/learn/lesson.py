@@ -11,6 +11,7 @@ from eyeline.hosts.app.learn.measured import measured
 from eyeline.results.head_roles import HeadRole
 from eyeline.results.trace.numbers import key_numbers, pair_weight, received_by_last, special_and_words, weights_on
 from eyeline.sample.translation.examples import measured_translator
+from eyeline.words.percent import percent
 
 #: The lesson is written for this model; every number in its texts is read from it, or from `measured.json`.
 MODEL = "e5-small"
@@ -99,12 +100,12 @@ def translation_facts() -> Facts:
     translator = measured_translator()
     best, least = translator.best, translator.least
     return {
-        "exact": f"{translator.exact:.0%}",
+        "exact": percent(translator.exact),
         "unseen": str(translator.sentences),
         "aligning": str(best.ref),
-        "aligned": f"{best.aligned:.0%}",
+        "aligned": percent(best.aligned),
         "straying": str(least.ref),
-        "astray": f"{least.aligned:.0%}",
+        "astray": percent(least.aligned),
     }
 
 
@@ -147,8 +148,8 @@ def depth_facts(trace: Tracer) -> Facts:
     layers = measured().layers
     grammar, deepest = max(layers, key=lambda layer: layer.grammar), layers[-1]
     return {
-        "near_0": f"{layers[0].near:.0%}",
-        "near_last": f"{deepest.near:.0%}",
+        "near_0": percent(layers[0].near),
+        "near_last": percent(deepest.near),
         "last": str(deepest.layer),
         "middle": str(grammar.layer),
         "grammar": f"{grammar.grammar:.0f} %",

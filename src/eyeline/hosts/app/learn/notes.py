@@ -31,7 +31,7 @@ def show(say: Say, looking: Looking, step: int) -> None:
             "hint": say("learn.exercise.notes_hint"),
             "save": say("learn.exercise.save"),
             "about": f"{say('learn.exercise.title')}\n\n{looking.text}\n{looking.model}\n",
-            "state": urlencode({"step": step, **parameters}),
+            "state": urlencode({"step": step, "lang": say.language, **parameters}),
             "name": NAME,
         },
     )

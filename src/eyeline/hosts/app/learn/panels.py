@@ -13,6 +13,7 @@ from eyeline.hosts.app.learn.switch_off import show_switched_off
 from eyeline.hosts.app.learn.translation import show_translation
 from eyeline.hosts.app.messages import Say
 from eyeline.results.trace.numbers import key_numbers
+from eyeline.words.percent import percent
 
 #: Answers to choose from, in every question.
 ANSWERS = 3
@@ -50,7 +51,7 @@ def show_layers(say: Say, trace: Trace) -> None:
     layers = measured().layers
 
     def column(name: str, shares: list[float]) -> Column:
-        return Column(say(f"learn.depth.column_{name}"), [f"{share:.0%}" for share in shares], parts=shares)
+        return Column(say(f"learn.depth.column_{name}"), [percent(share) for share in shares], parts=shares)
 
     tables.show(
         Column(say("learn.depth.column_layer"), [str(layer.layer) for layer in layers]),

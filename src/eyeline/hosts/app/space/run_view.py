@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -32,6 +31,7 @@ from eyeline.results.space.read import open_space
 from eyeline.results.space.space import Space
 from eyeline.views.space import space_view
 from eyeline.views.view import View
+from eyeline.words.percent import percent
 
 #: The container of the live pictures.
 PICTURES = "space-pictures"
@@ -150,7 +150,7 @@ def _other_projections(say: Say, space: Space, folder: Path, head: HeadRef | Non
             picture = _picture(space, folder, chosen, how, gauge)
         named = say(f"space.project_{how}")
         if picture.held_out:
-            st.caption(say("space.other_fidelity", how=named, top1=_percent(picture.top1), top5=_percent(picture.top5)))
+            st.caption(say("space.other_fidelity", how=named, top1=percent(picture.top1), top5=percent(picture.top5)))
         elif space.of != "values":
             st.caption(say("space.other_no_fidelity", how=named))
         pair = (
@@ -173,7 +173,3 @@ def _picture(space: Space, folder: Path, head: HeadRef, how: str, gauge: str) ->
             return space.project_head(head.layer, head.head, how, gauge=gauge, stack=head.stack)
 
     return _PICTURES.get((*version_of(folder), head, how, gauge), compute, lambda _: 1)
-
-
-def _percent(share: float) -> str:
-    return "–" if math.isnan(share) else f"{100 * share:.0f} %"

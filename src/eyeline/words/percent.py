@@ -1,0 +1,13 @@
+"""A share as a reader sees it."""
+
+from __future__ import annotations
+
+import math
+
+
+def percent(share: float, decimals: int = 0) -> str:
+    """
+    >>> percent(0.923), percent(0.0519, 1), percent(float("nan"))
+    ('92 %', '5.2 %', '–')
+    """
+    return "–" if math.isnan(share) else f"{100 * share:.{decimals}f} %"
