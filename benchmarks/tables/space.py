@@ -76,7 +76,7 @@ def main() -> None:
     text = section(kept, json.loads(arguments.beside.read_text()) if arguments.beside else None)
     print(text)
     if not arguments.print:
-        put_section("space", text)
+        put_section("space", text, origin=kept["made_with"])
 
 
 def measure(arguments: argparse.Namespace, kept: dict[str, Any], keep: Callable[[], object]) -> None:
