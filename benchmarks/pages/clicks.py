@@ -80,7 +80,7 @@ def make_runs(folder: Path) -> None:
     for kind, command in (
         ("corpus", ["analyse", "texts.txt"]),
         ("grammar", ["syntax", "sentences.conllu", "--min-count", "10"]),
-        ("space", ["space", "texts.txt", "--limit", "10"]),
+        ("space", ["space", "texts.txt"]),
     ):
         program = [sys.executable, "-c", PROGRAM, *command, "--model", MODEL, "-o", kind]
         subprocess.run(program, cwd=folder, check=True, stdout=sys.stderr)

@@ -49,6 +49,7 @@ function boxIn(parentElement: HTMLElement, send: Mounted["send"]): Mounted {
   box.className = "eyeline-view";
   parentElement.append(box);
   const created: Mounted = { box, digest: "", handle: null, waiting: undefined, send };
+  box.addEventListener("eyeline:state", (event) => created.handle?.update((event as CustomEvent<Partial<State>>).detail));
   mounted.set(parentElement, created);
   return created;
 }
@@ -64,7 +65,8 @@ async function draw(target: Mounted, view: Packed): Promise<void> {
     answers: view.answers,
     onState(state: State) {
       clearTimeout(target.waiting);
-      const send = () => target.send("reading", { digest: view.digest, state });
+      // the time: also where a reader comes back to an old state, Python is told
+      const send = () => target.send("reading", { digest: view.digest, state, at: Date.now() });
       if (state.off !== off)
         send(); // a reader waits for the answer
       else target.waiting = setTimeout(send, 200);

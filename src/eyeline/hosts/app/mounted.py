@@ -6,6 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
@@ -40,6 +41,11 @@ def _view() -> Callable[..., Any]:
 @lru_cache(maxsize=1)
 def _answer() -> Callable[..., Any]:
     return st.components.v2.component("eyeline_answer", js=code.joined("streamlit-answer"), isolate_styles=False)
+
+
+@lru_cache(maxsize=1)
+def _steer() -> Callable[..., Any]:
+    return st.components.v2.component("eyeline_steer", js=code.joined("streamlit-steer"), isolate_styles=False)
 
 
 @lru_cache(maxsize=1)
@@ -122,16 +128,52 @@ def packed(view: View, labels: Mapping[str, str], answers: bool = False) -> byte
 
 def send_answer(data: bytes, answer: Mapping[str, Any], key: str) -> None:
     """Send the model's answer for the present state of a packed view."""
-    length = int.from_bytes(data[:4], "little")
-    digest = json.loads(data[4 : 4 + length])["digest"]
     # a list: in a dict Streamlit would look for tables, and import pandas for it while the first reader waits
-    _answer()(data=[digest, dict(answer)], key=key, height=1)
+    _answer()(data=[_header(data)["digest"], dict(answer)], key=key, height=1)
+
+
+@dataclass(frozen=True)
+class Click:
+    """A click elsewhere on the page that a view follows.
+
+    number    a later click has a larger one
+    reading   what the view had reported before: the click counts until the reader changes something in the view
+    """
+
+    number: int
+    reading: Mapping[str, Any] | None
+
+
+def click_for(view: str) -> Click:
+    """Call this from a callback when the visitor has clicked something that the view with this key then shows."""
+    return Click(time.time_ns() // 1_000_000, _reading(view))
+
+
+def steer(data: bytes, view: str, click: Click | None, state: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Change the state of a packed view that is mounted with this key, once for each click; the view itself is not sent again.
+
+    Returns what the click changes in the state of the view: {} without a click, and where the reader has changed the view since.
+    """
+    with st.container():  # also before the first click: what follows keeps its position on the page
+        if click is None or not state:
+            return {}
+        _steer()(data=[_header(data)["digest"], click.number, dict(state)], key=f"eyeline-steer-{view}", height=1)
+    return state if _reading(view) == click.reading else {}
+
+
+def _reading(view: str) -> Mapping[str, Any] | None:
+    return (st.session_state.get(view) or {}).get("reading")
+
+
+def _header(data: bytes) -> dict[str, Any]:
+    length = int.from_bytes(data[:4], "little")
+    header: dict[str, Any] = json.loads(data[4 : 4 + length])
+    return header
 
 
 def show(data: bytes, key: str) -> dict[str, Any]:
     """Mount a packed view. Returns the state that its reader has set; {} as long as the reader has changed nothing."""
-    length = int.from_bytes(data[:4], "little")
-    header = json.loads(data[4 : 4 + length])
+    header = _header(data)
     send_code(header["kind"])
     shown = _view()(data=data, key=key, on_reading_change=lambda: None)
     reading = shown.get("reading") or {}

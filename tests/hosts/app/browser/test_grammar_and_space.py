@@ -85,6 +85,14 @@ def test_a_head_is_opened_in_the_space_and_seen_by_another_projection(visit, run
     cells.nth(5).click(force=True)
     me.until(f"{scene}.state().opened && {scene}.state().layer === 0 && {scene}.state().heads[0] === 5")
     me.page.wait_for_function(IN_VIEW, arg="space-pictures")
+    chosen = "() => document.querySelector('[class*=st-key-space-head-] input')?.value"
+    me.page.wait_for_function(f"({chosen})() === 'L0·H5'")
+    me.page.locator(f"{VIEW} select[name=layer]").first.select_option("1")  # what the reader does in the view counts after the click
+    me.page.wait_for_function(f"({chosen})() === 'L1·H5'")
+    me.until(f"{scene}.state().layer === 1")
+    cells.nth(5).click(force=True)
+    me.until(f"{scene}.state().layer === 0 && {scene}.state().heads[0] === 5")
+    me.page.wait_for_function(f"({chosen})() === 'L0·H5'")
     assert me.foreign == []
     assert me.errors == []
 

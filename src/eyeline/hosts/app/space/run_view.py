@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -83,21 +84,37 @@ def fidelity(say: Say, run: Run) -> None:
 
 
 def view(say: Say, spaces: dict[str, Space], folder: Path, begin: HeadRef | None = None) -> HeadRef | None:
-    """The live view of one space, or of two side by side. It opens at the head that was clicked in a figure. Returns the head now open."""
-    name, key = folder.name, (*version_of(folder), *spaces, say.language)
-    start: HeadRef | None = st.session_state.get(f"space-start-{name}", begin)
-    whole = _VIEWS.get(key, lambda: space_view(*spaces.values(), language=say.language), lambda _: 1)
-    stack, layers, heads = _numbers(whole, 0)
-    shown = whole
-    if start is not None and start.layer in layers and start.head in heads:
-        shown = whole.starting(layer=layers.index(start.layer), heads=[heads.index(start.head)], opened=True)
-    data = view_cache().get(("space", *key, start, say.language), lambda: mounted.packed(shown, say.part("view")), len)
-    state = {**shown.spec["state"], **mounted.show(data, key=f"space-view-{name}")}
+    """The live view of one space, or of two side by side. It follows the head that is clicked in a figure. Returns the head now open."""
+    key = (*version_of(folder), *spaces, say.language, begin)
+    whole = _VIEWS.get(key, lambda: _starting(space_view(*spaces.values(), language=say.language), begin), lambda _: 1)
+    data = view_cache().get(("space", *key), lambda: mounted.packed(whole, say.part("view")), len)
+    state = {**whole.spec["state"], **mounted.show(data, key=_view_key(folder.name))}
+    head, click = st.session_state.get(f"space-click-{folder.name}", (None, None))
+    state |= mounted.steer(data, _view_key(folder.name), click, {} if head is None else _opened(whole, head))
     if not state.get("opened"):
         return None
     stack, layers, heads = _numbers(whole, int(state.get("stack", 0)))
     layer_index, head = int(state.get("layer", 0)), (state.get("heads") or [0])[0]
     return HeadRef(stack, layers[min(layer_index, len(layers) - 1)], heads[min(int(head), len(heads) - 1)])
+
+
+def _view_key(name: str) -> str:
+    return f"space-view-{name}"
+
+
+def _starting(whole: View, begin: HeadRef | None) -> View:
+    return whole if begin is None else whole.starting(**_opened(whole, begin))
+
+
+def _opened(whole: View, head: HeadRef) -> dict[str, Any]:
+    """The state in which a head is open; {} where the view has no such head."""
+    names = [record["name"] for record in whole.spec["spaces"][0]["stacks"]]
+    stack = names.index(head.stack) if head.stack in names else 0  # figures of a single stack do not name it
+    _, layers, heads = _numbers(whole, stack)
+    if head.layer not in layers or head.head not in heads:
+        return {}
+    at = {"stack": stack, "layer": layers.index(head.layer), "heads": [heads.index(head.head)]}
+    return {**at, "opened": True, "zoom": {"x": 0, "y": 0, "k": 1}}
 
 
 def _numbers(whole: View, stack: int) -> tuple[str, list[int], list[int]]:
@@ -114,7 +131,7 @@ def in_figures(head: HeadRef | None, run: Run) -> HeadRef | None:
 
 def open_head(name: str, head: HeadRef) -> None:
     """Open the pictures of a head, and bring them into view."""
-    st.session_state[f"space-start-{name}"] = head
+    st.session_state[f"space-click-{name}"] = (head, mounted.click_for(_view_key(name)))
     mounted.note_click(PICTURES)
 
 
