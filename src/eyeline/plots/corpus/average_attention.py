@@ -68,6 +68,7 @@ def add_heads(
         row=row,
         col=col,
     )
+    figure.update_xaxes(layer="below traces", row=row, col=col)
 
 
 def _targets(table: Table) -> list[str]:
