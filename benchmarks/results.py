@@ -56,8 +56,8 @@ EVERY = (
     Result("probe", BENCHMARKS, "benchmarks.cost.probe -o benchmarks/cost/probe.json", 2),
     Result("space", BENCHMARKS, "benchmarks.cost.space --model e5-small -o benchmarks/cost/space.json", 2),
     Result("causes", BENCHMARKS, "benchmarks.cost.causes --repeats 1 -o benchmarks/cost/causes.json", 12),
-    Result("start", BENCHMARKS, "benchmarks.cost.start", 1),
-    Result("engines", "docs/how-to/scale.md", "benchmarks.cost.engines", 8),
+    Result("start", BENCHMARKS, "benchmarks.cost.start -o benchmarks/cost/start.json", 1),
+    Result("engines", "docs/how-to/scale.md", "benchmarks.cost.engines -o benchmarks/cost/engines.json", 5),
     Result("switched_off", BENCHMARKS, "benchmarks.cost.switched_off -o benchmarks/cost/switched_off.json", 2, needs="browser"),
     Result("app", BENCHMARKS, "benchmarks.pages.app -o benchmarks/pages/app.json", 4, needs="browser"),
     Result("two_apps", BENCHMARKS, "benchmarks.pages.app --apps 2 -o benchmarks/pages/two_apps.json", 2, needs="nginx"),
@@ -135,16 +135,17 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = [result for result in EVERY if not given.names or result.name in given.names]
     chosen = [result for result in chosen if given.at_most is None or result.minutes <= given.at_most]
     failed = []
-    OUT.mkdir(parents=True, exist_ok=True)
     for result in chosen:
         reason = missing(result, bertviz)
         print(
-            f"{result.name} ({result.page}, about {result.minutes:g} min): {reason or shlex.join(command_of(result, bertviz)[1:])}",
+            f"{result.name} ({result.page}, about {result.minutes:g} min): {shlex.join(command_of(result, bertviz)[1:])}"
+            f"{reason and f' ({reason})'}",
             flush=True,
         )
         if given.list or reason:
             continue
         start = time.perf_counter()
+        OUT.mkdir(parents=True, exist_ok=True)
         log = OUT / f"{result.name.replace(' ', '_')}.log"
         with log.open("wb") as output:
             code = subprocess.run(command_of(result, bertviz), cwd=ROOT, stdout=output, stderr=subprocess.STDOUT).returncode

@@ -1,4 +1,4 @@
-"""The tables of benchmarks/README.md and of README.md, from the JSON that the benchmarks wrote: no number is typed by hand."""
+"""The tables of benchmarks/README.md, README.md and docs/how-to/scale.md, from the JSON of the benchmarks: no number is typed by hand."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from benchmarks.pages import as_tables as of_pages
 
 HERE = Path(__file__).parent
 BENCHMARKS, README = HERE / "README.md", HERE.parent / "README.md"
+SCALE = HERE.parent / "docs" / "how-to" / "scale.md"
 
 
 def read(name: str) -> dict[str, Any]:
@@ -22,6 +23,8 @@ def read(name: str) -> dict[str, Any]:
 
 #: A section → the JSON it is written from, how, and on which page.
 TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str], Path]] = {
+    "start": ("cost/start.json", of_costs.start, BENCHMARKS),
+    "engines": ("cost/engines.json", of_costs.engines, SCALE),
     "capture": ("cost/capture.json", of_costs.capture, BENCHMARKS),
     "probe": ("cost/probe.json", of_costs.probe, BENCHMARKS),
     "views": ("pages/views.json", of_pages.views, BENCHMARKS),

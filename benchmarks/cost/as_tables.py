@@ -97,6 +97,31 @@ def grammar(data: dict[str, Any]) -> str:
     return markdown_table(["", "", "bar"], [[name, f"{part['syntax_to_plain']:.2f}", "1.5"], scoring])
 
 
+def start(data: dict[str, Any]) -> str:
+    bars = {"import eyeline": "0.1", "eyeline --help": "0.5"}
+    rows = [[f"`{name}`", f"{seconds:.2f}", bars[name]] for name, seconds in data["processor_s"].items() if name in bars]
+    return markdown_table([f"processor seconds, of which Python alone {data['processor_s']['python alone']:.2f}", "", "bar"], rows)
+
+
+def engines(data: dict[str, Any]) -> str:
+    header = ["workers", "wall time for each document", "speed", "processor time for each document", "to start a worker", "sums of a shard"]
+    rows = [
+        [
+            str(row["workers"]), f"{row['wall_ms']:.1f} ms", f"{row['times_as_fast']:.1f}", f"{row['processor_ms']:.1f} ms",
+            f"{row['start_s']:.1f} s", f"{row['kilobytes_a_shard']} kB",
+        ]
+        for row in data["workers"]
+    ]  # fmt: skip
+    reading, adding = data["reading"], max(row["adding_ms_a_shard"] for row in data["workers"])
+    return (
+        f"{data['model']}, {data['documents']:,} documents of {data['tokens']} tokens, {data['cores']} cores, average attention and"
+        " entropy:\n\n"
+        f"{markdown_table(header, rows)}\n\n"
+        f"The process that starts the run reads {reading['documents_a_second']:,} documents a second from a text file and packs them,"
+        f" {reading['bytes_each']} bytes each, and needs {adding:.1f} ms to add the sums of a shard (processor time, one core)."
+    )
+
+
 def space(data: dict[str, Any]) -> str:
     names = {
         "forward": "the model's plain forward passes",

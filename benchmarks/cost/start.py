@@ -1,13 +1,19 @@
-"""How long a user waits before anything happens: processor seconds of `import eyeline` and `eyeline --help`, the least of several runs.
+"""How long a user waits before anything happens: processor seconds of `import eyeline` and `eyeline --help`. Prints JSON.
 
-python -m benchmarks.cost.start      (five runs of each)
+    python -m benchmarks.cost.start [-o start.json]
+
+The least of five runs of each, Python itself included.
 """
 
 from __future__ import annotations
 
+import argparse
 import resource
 import subprocess
 import sys
+from pathlib import Path
+
+from benchmarks.output import give
 
 RUNS = 5
 CODES = {
@@ -30,8 +36,11 @@ def processor_seconds(code: str) -> float:
 
 
 def main() -> None:
-    for name, code in CODES.items():
-        print(f"{name}: {min(processor_seconds(code) for _ in range(RUNS)):.3f} s")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-o", "--out", type=Path)
+    options = parser.parse_args()
+    seconds = {name: round(min(processor_seconds(code) for _ in range(RUNS)), 3) for name, code in CODES.items()}
+    give({"processor_s": seconds}, options.out)
 
 
 if __name__ == "__main__":

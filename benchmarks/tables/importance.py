@@ -12,6 +12,7 @@ import numpy as np
 
 import eyeline as el
 from benchmarks.output import markdown_table, put_section
+from eyeline.words.percent import percent
 
 #: The targets of the figure, and their names in the table.
 TARGETS = {"sep": "`[SEP]`", "cls": "`[CLS]`", "punctuation": ". and ,", "other": "other tokens"}
@@ -32,13 +33,13 @@ def claim(attention: np.ndarray, to_sep: np.ndarray, to_other: np.ndarray) -> st
     """What holds of the paper's claim, in numbers: where `[SEP]` gets much attention, changing that attention changes little."""
     much = np.flatnonzero(attention >= MUCH)
     if not len(much):
-        return f"No layer gives `[SEP]` a share of {MUCH:.0%} or more, so that the claim cannot be tested here."
+        return f"No layer gives `[SEP]` a share of {percent(MUCH)} or more, so that the claim cannot be tested here."
     ratio = to_sep / to_other
     lower = [int(layer) for layer in much if ratio[layer] < 1]
     correlation = float(np.corrcoef(attention, ratio)[0, 1])
     return (
         "The paper's claim is that attention to `[SEP]` does nothing: where heads look at it, the gradient of the loss by that attention is"
-        f" small. Here {len(much)} layers give `[SEP]` at least {MUCH:.0%}"
+        f" small. Here {len(much)} layers give `[SEP]` at least {percent(MUCH)}"
         f" ({', '.join(map(str, much))}); in {len(lower)} of them the gradient is smaller for `[SEP]`"
         f" than for other tokens, by a factor of {ratio[much].min():.2f} to {ratio[much].max():.2f}. In the other layers the factor is"
         f" {np.delete(ratio, much).min():.2f} to {np.delete(ratio, much).max():.2f}."
@@ -61,10 +62,10 @@ def same_state(model: el.Model) -> str:
     same = [layer for layer, distance in enumerate(distances) if distance < 0.01]
     if not same:
         return "The value vectors of `[CLS]` and `[SEP]` differ in every layer."
-    lengths = [sizes[layer] for layer in same]
+    lengths, apart = [sizes[layer] for layer in same], percent(max(distances[layer] for layer in same), 1)
     return (
         f"It is not a property of `[SEP]` alone: in layers {', '.join(map(str, same))} the value vectors of `[CLS]` and `[SEP]` are"
-        f" the same to {max(distances[layer] for layer in same):.1%} or better (measured on one pair of texts), hence the equal columns,"
+        f" the same to {apart} or better (measured on one pair of texts), hence the equal columns,"
         f" and that of *cat* is {min(lengths):.1f} to {max(lengths):.1f} times as long. Both tokens serve as one sink with small values;"
         " the gradient by an attention weight is a product with the value vector of its key."
     )

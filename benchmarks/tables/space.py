@@ -2,10 +2,9 @@
 
     python -m benchmarks.tables.space --model FOLDER_OR_NAME --keep space.json [--again]
 
-Paragraphs of GAP (gap-development.tsv.gz, which is read where it lies, --data; it is not part of this repository): the first ones, about
---tokens tokens of them, and as many held out for the fitted projections. PCA, fitted and freed are measured on all heads. UMAP and t-SNE
-take one head at a time: on the heads of --sample AttentionViz' gauge with either, and, on the first --few tokens, every gauge by every
-projection. With the same --keep the command continues where it was stopped; with --again it measures every row anew.
+The first paragraphs of GAP (gap-development.tsv.gz, read where it lies, --data; not part of this repository), about --tokens tokens, and as
+many held out for the fitted projections. All heads by PCA, fitted and freed; the heads of --sample by UMAP and t-SNE too, and, on --few
+tokens, in every gauge. With the same --keep the command continues where it was stopped; with --again it measures every row anew.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--tokens", type=int, default=5000, help="about how many tokens to use, and as many held out")
     parser.add_argument("--sample", default=SAMPLE, help="layer:head,… for UMAP and t-SNE")
-    parser.add_argument("--few", type=int, default=1200, help="about how many tokens to use for every gauge by UMAP and t-SNE; 0: none")
+    parser.add_argument("--few", type=int, default=1200, help="about how many tokens to use for every gauge by UMAP and t-SNE")
     parser.add_argument("--keep", type=Path, help="what was measured, row after row, as JSON")
     parser.add_argument("--again", action="store_true", help="measure what --keep holds anew")
     parser.add_argument("--beside", type=Path, help="what was kept of another model, for a table beside")
@@ -72,14 +71,19 @@ def main() -> None:
     arguments = parser.parse_args()
     continues = arguments.keep and arguments.keep.exists() and not arguments.again
     kept: dict[str, Any] = json.loads(arguments.keep.read_text()) if continues else {"made_with": made_with(), "rows": {}}
-    measure(arguments, kept, lambda: arguments.keep and arguments.keep.write_text(json.dumps(kept, indent=1) + "\n"))
+
+    def keep() -> None:
+        if arguments.keep:
+            arguments.keep.write_text(json.dumps(kept, indent=1) + "\n")
+
+    measure(arguments, kept, keep)
     text = section(kept, json.loads(arguments.beside.read_text()) if arguments.beside else None)
     print(text)
     if not arguments.print:
         put_section("space", text, origin=kept["made_with"])
 
 
-def measure(arguments: argparse.Namespace, kept: dict[str, Any], keep: Callable[[], object]) -> None:
+def measure(arguments: argparse.Namespace, kept: dict[str, Any], keep: Callable[[], None]) -> None:
     """Every row that is not there yet."""
     sample = [tuple(map(int, item.split(":"))) for item in arguments.sample.split(",")]
     model, paragraphs = el.load(arguments.model), read_paragraphs(arguments.data / GAP)
@@ -112,8 +116,6 @@ def measure(arguments: argparse.Namespace, kept: dict[str, Any], keep: Callable[
     heads = [one_head(stack, *index) for index in sample]
     for how in ("umap", "tsne"):
         put(f"attentionviz.{how}.sample", lambda how=how: projected(heads, "attentionviz", how))
-    if not arguments.few:
-        return
     few = [first_texts(item, arguments.few) for item in heads]
     kept["few"] = {"texts": len(few[0].weights), "tokens": len(few[0].query_tokens)}
     for gauge in GAUGES:

@@ -1,25 +1,14 @@
-"""Figures of heads by heads, and grids whose cells can be clicked."""
+"""The chosen head in a figure of heads by heads."""
 
 from __future__ import annotations
 
 import plotly.graph_objects as go
 
 from eyeline.heads import HeadRef
-from eyeline.plots.clickable_cells import with_clickable_cells
 from eyeline.plots.lit_row import with_lit_row
 from eyeline.plots.style import LIGHT
 
 HEADS = [HeadRef("", 0, 0), HeadRef("", 0, 1), HeadRef("", 1, 0)]
-
-
-def test_the_columns_of_a_grid_keep_their_order_when_its_cells_get_points():
-    names = ["L0·H0", "L0·H1", "L1·H0"]
-    grid = go.Figure(go.Heatmap(z=[[1.0, 2.0, 3.0]], x=names, y=["det"], text=[names]))
-    grid.update_yaxes(autorange="reversed")
-    clickable = with_clickable_cells(grid)
-    assert list(clickable.layout.xaxis.categoryarray) == names
-    assert tuple(clickable.layout.xaxis.range) == (-0.5, 2.5)
-    assert tuple(clickable.layout.yaxis.range) == (0.5, -0.5)
 
 
 def test_in_a_figure_of_heads_by_heads_the_row_and_the_column_of_the_chosen_head_are_framed_and_named():

@@ -1,27 +1,17 @@
 // Opens what was clicked elsewhere on the page in a view of the app: the view changes its state, and is not sent again.
 
 import type { State } from "../core/input/contract";
+import { sendToView } from "./streamlit-mounted";
 
 interface Component {
   data: [digest: string, click: number, state: Partial<State>];
 }
 
-const TRIES = 100;
-const RETRY_MS = 50; // the view may not be drawn yet
+/** The last click of each view: a page that is drawn again does not take the reader back. */
+const clicks = new Map<string, number>();
 
-/** The last click that each view has followed: a page that is drawn again does not take the reader back. */
-const followed = new Map<string, number>();
-
-function pass(digest: string, click: number, state: Partial<State>, left: number): void {
-  if ((followed.get(digest) ?? 0) >= click) return;
-  const box = document.querySelector(`.eyeline-view[data-digest="${CSS.escape(digest)}"]`);
-  if (box) {
-    followed.set(digest, click);
-    box.dispatchEvent(new CustomEvent("eyeline:state", { detail: state }));
-  } else if (left > 0) setTimeout(() => pass(digest, click, state, left - 1), RETRY_MS);
-}
-
-export default function ({ data }: Component): void {
-  const [digest, click, state] = data;
-  pass(digest, click, state, TRIES);
+export default function ({ data: [digest, click, state] }: Component): void {
+  if ((clicks.get(digest) ?? 0) >= click) return;
+  clicks.set(digest, click);
+  sendToView(digest, new CustomEvent("eyeline:state", { detail: state }), () => clicks.get(digest) !== click);
 }

@@ -65,7 +65,7 @@ async function draw(target: Mounted, view: Packed): Promise<void> {
     answers: view.answers,
     onState(state: State) {
       clearTimeout(target.waiting);
-      // the time: also where a reader comes back to an old state, Python is told
+      // with the time: Streamlit sends only what has changed, and a reader may come back to an old state
       const send = () => target.send("reading", { digest: view.digest, state, at: Date.now() });
       if (state.off !== off)
         send(); // a reader waits for the answer

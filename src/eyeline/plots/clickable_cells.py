@@ -1,22 +1,18 @@
-"""Heads that can be clicked in a figure: points that carry a head, and grids, where every cell gets an invisible point."""
+"""Heads that can be clicked in a figure: points that carry a head, and grids, where every cell gets an invisible point for its frame."""
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import plotly.graph_objects as go
 
 from eyeline.heads import HeadRef
 
-#: %{z:.1f}, %{customdata[0]}
-BLANK = re.compile(r"%\{(\w+)(?:\[(\d+)\])?(?::([^}]*))?\}")
-
 
 def with_clickable_cells(figure: go.Figure) -> go.Figure:
-    """The figure, with points over the cells of its heatmaps, whose texts are labels of heads.
+    """The figure, with invisible points over the cells of its heatmaps, whose texts are labels of heads.
 
-    A point has the hover text of its cell, and its customdata are layer, head and stack.
+    A click goes to the cell itself, which may be smaller than any point; the browser finds by the points where to light a head.
     """
     points = [(index, _points(trace)) for index, trace in enumerate(figure.data) if isinstance(trace, go.Heatmap)]
     for index, trace in points:
@@ -42,21 +38,16 @@ def _fix_axes(figure: go.Figure, heatmap: go.Heatmap) -> None:
 
 
 def _points(heatmap: go.Heatmap) -> go.Scatter:
-    template = str(heatmap.hovertemplate or "").partition("<extra>")[0]
-    points: dict[str, list[Any]] = {"x": [], "y": [], "text": [], "customdata": []}
+    points: dict[str, list[Any]] = {"x": [], "y": [], "customdata": []}
     for i, row in enumerate(heatmap.y):
         for j, column in enumerate(heatmap.x):
-            value, label = heatmap.z[i][j], heatmap.text[i][j]
-            if value is None or value != value:
-                continue
-            head = HeadRef.parse(label)
-            data = None if heatmap.customdata is None else heatmap.customdata[i][j]
-            points["x"].append(column)
-            points["y"].append(row)
-            points["text"].append(_filled(template, {"x": column, "y": row, "z": value, "text": label, "customdata": data}))
-            points["customdata"].append(head_data(head))
+            value = heatmap.z[i][j]
+            if value is not None and value == value:
+                points["x"].append(column)
+                points["y"].append(row)
+                points["customdata"].append(head_data(HeadRef.parse(heatmap.text[i][j])))
     return go.Scatter(
-        **points, mode="markers", hoverinfo="text", showlegend=False, visible=heatmap.visible, xaxis=heatmap.xaxis, yaxis=heatmap.yaxis,
+        **points, mode="markers", hoverinfo="skip", showlegend=False, visible=heatmap.visible, xaxis=heatmap.xaxis, yaxis=heatmap.yaxis,
         marker={"size": 16, "symbol": "square", "opacity": 0},
     )  # fmt: skip
 
@@ -75,17 +66,3 @@ def head_from(data: Any) -> HeadRef | None:
     if not isinstance(data, list | tuple) or len(data) < 2:
         return None
     return HeadRef(str(data[2]) if len(data) > 2 else "", int(data[0]), int(data[1]))
-
-
-def _filled(template: str, values: dict[str, Any]) -> str:
-    """
-    >>> _filled("%{y} by %{x}: %{z:.1f} %; %{customdata[0]}", {"x": "L0·H1", "y": "det", "z": 12.345, "customdata": ["back"]})
-    'det by L0·H1: 12.3 %; back'
-    """
-
-    def fill(blank: re.Match[str]) -> str:
-        value = values[blank[1]]
-        value = value if blank[2] is None else value[int(blank[2])]
-        return format(value, blank[3]) if blank[3] else str(value)
-
-    return BLANK.sub(fill, template)

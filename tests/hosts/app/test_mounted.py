@@ -20,7 +20,7 @@ print(message.json, "pandas" in sys.modules)
 
 def test_the_first_answer_does_not_wait_for_the_import_of_pandas(monkeypatch):
     sent = []
-    monkeypatch.setattr(mounted, "_answer", lambda: lambda data, **options: sent.append(data))
+    monkeypatch.setattr(mounted, "_component", lambda name: lambda data, **options: sent.append(data))
     header = b'{"digest": "abc"}'
     mounted.send_answer(len(header).to_bytes(4, "little") + header, {"off": "", "prediction": {"kind": "masked"}}, key="answer")
     written = subprocess.run([sys.executable, "-c", WRITE.format(data=sent[0])], capture_output=True, text=True, check=True)

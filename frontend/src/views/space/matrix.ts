@@ -217,18 +217,18 @@ export class Matrix {
       for (let col = 0; col < this.data.stack.heads.length; col++) {
         const [x, y] = this.corner(row, col);
         const { size } = this.grid;
-        const written = size < NARROW ? 10 : 12;
+        const fontSize = size < NARROW ? 10 : 12;
         const facts = this.data.facts(row, col);
         const fidelity = facts.top1_held_out ?? facts.top1_projected ?? null;
         items.push({ type: "rect", x: x - 0.5, y: y - 0.5, w: size + 1, h: size + 1, stroke: theme.hairline, radius: 2 });
-        items.push({ type: "text", x, y: y - 8, text: this.name(row, col), size: written, mono: true, fill: theme.text });
+        items.push({ type: "text", x, y: y - 8, text: this.name(row, col), size: fontSize, mono: true, fill: theme.text });
         if (fidelity === null) continue;
         items.push({
           type: "text",
           x: x + size,
           y: y - 8,
           text: percent(fidelity, 0),
-          size: written,
+          size: fontSize,
           mono: true,
           fill: theme.muted,
           anchor: "end",

@@ -15,6 +15,7 @@ from eyeline.measures.space.project import METHODS
 from eyeline.results.facts import FidelityFacts, SpaceOptions
 from eyeline.results.space.stack import SpaceStack
 from eyeline.words import Words
+from eyeline.words.percent import percent
 
 ENGLISH = Words()
 
@@ -60,7 +61,7 @@ def fidelity_notices(
     else:
         notices = [ENGLISH("notice.space.no_fidelity", gauge=options.gauge, project=options.project)]
     if interval is not None:
-        shares = {"low": f"{100 * interval.low:.0f} %", "high": f"{100 * interval.high:.0f} %"}
+        shares = {"low": percent(interval.low), "high": percent(interval.high)}
         notices.append(ENGLISH("notice.space.interval", tokens=f"{interval.tokens:,}", **shares))
     return notices
 

@@ -7,7 +7,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from typing import Any
 
 import streamlit as st
@@ -22,40 +22,21 @@ from eyeline.views.view import View
 SENT = "eyeline-code-sent"
 
 
-@lru_cache(maxsize=1)
-def _front() -> Callable[..., Any]:
-    return st.components.v2.component("eyeline_front", js=code.joined("core", "streamlit-front"), isolate_styles=False)
-
-
 @cache
-def _further(kind: str) -> Callable[..., Any]:
-    js = code.joined("streamlit-part", *code.FURTHER[kind])
-    return st.components.v2.component(f"eyeline_{kind}", js=js, isolate_styles=False)
+def _component(name: str, *files: str) -> Callable[..., Any]:
+    """A part of the front end as a component of Streamlit. files: of its code; without them, the file of the same name."""
+    js = code.joined(*(files or [f"streamlit-{name}"]))
+    return st.components.v2.component(f"eyeline_{name}", js=js, isolate_styles=False)
 
 
-@lru_cache(maxsize=1)
-def _view() -> Callable[..., Any]:
-    return st.components.v2.component("eyeline_view", js=code.joined("streamlit-view"), isolate_styles=False)
-
-
-@lru_cache(maxsize=1)
-def _answer() -> Callable[..., Any]:
-    return st.components.v2.component("eyeline_answer", js=code.joined("streamlit-answer"), isolate_styles=False)
-
-
-@lru_cache(maxsize=1)
-def _steer() -> Callable[..., Any]:
-    return st.components.v2.component("eyeline_steer", js=code.joined("streamlit-steer"), isolate_styles=False)
-
-
-@lru_cache(maxsize=1)
-def _bring() -> Callable[..., Any]:
-    return st.components.v2.component("eyeline_bring", js=code.joined("streamlit-bring"), isolate_styles=False)
+def _now() -> int:
+    """Milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
 
 
 def note_click(target: str) -> None:
     """Call this from a callback when the visitor has chosen something whose result is drawn in the container with this key."""
-    st.session_state[f"brought-{target}"] = time.time_ns() // 1_000_000
+    st.session_state[f"brought-{target}"] = _now()
 
 
 def bring_answer(target: str) -> None:
@@ -63,12 +44,7 @@ def bring_answer(target: str) -> None:
     click = st.session_state.get(f"brought-{target}")
     with st.container():  # also before the first click: what follows keeps its position on the page, and is not drawn again
         if click is not None:
-            _bring()(data={"target": target, "click": click}, key=f"eyeline-bring-{target}", height=1)
-
-
-@lru_cache(maxsize=1)
-def _heads() -> Callable[..., Any]:
-    return st.components.v2.component("eyeline_heads", js=code.joined("streamlit-heads"), isolate_styles=False)
+            _component("bring")(data={"target": target, "click": click}, key=f"eyeline-bring-{target}", height=1)
 
 
 def heads_of_figure(lit: HeadRef | None, theme: Theme, choose: Callable[[HeadRef], None], key: str) -> None:
@@ -82,26 +58,22 @@ def heads_of_figure(lit: HeadRef | None, theme: Theme, choose: Callable[[HeadRef
         if head is not None:
             choose(head)
 
-    data = {"lit": None if lit is None else head_data(lit), "ground": theme.ground, "ink": theme.ink}
-    _heads()(data=data, key=key, height=1, on_head_change=pass_on)
-
-
-@lru_cache(maxsize=1)
-def _seen() -> Callable[..., Any]:
-    return st.components.v2.component("eyeline_seen", js=code.joined("streamlit-seen"), isolate_styles=False)
+    data = [None if lit is None else head_data(lit), theme.ground, theme.ink]  # a list: see send_answer
+    _component("heads")(data=data, key=key, height=1, on_head_change=pass_on)
 
 
 def is_seen(what: str, key: str) -> bool:
     """Whether the visitor has scrolled to this part of the page since it shows `what`. Call it in a fragment, which then runs again."""
     seen = str((st.session_state.get(key) or {}).get("seen") or "").split(" ")[0] == what
-    _seen()(data={"what": what, "drawn": seen}, key=key, height=1, on_seen_change=lambda: None)
+    _component("seen")(data={"what": what, "drawn": seen}, key=key, height=1, on_seen_change=lambda: None)
     return seen
 
 
 def front(language: str, visitor: str) -> None:
     """The front end's core, the page's language, and the cookie by which returning visitors get their own runs. Shows nothing."""
     st.session_state[SENT] = set()
-    _front()(data={"language": language, "visitor": visitor}, key="eyeline-front", height=1)
+    data = {"language": language, "visitor": visitor}
+    _component("front", "core", "streamlit-front")(data=data, key="eyeline-front", height=1, on_theme_change=lambda: None)
 
 
 def send_code(kind: str) -> None:
@@ -109,7 +81,7 @@ def send_code(kind: str) -> None:
     sent = st.session_state.setdefault(SENT, set())
     if code.FURTHER[kind] and kind not in sent:
         sent.add(kind)
-        _further(kind)(key=f"eyeline-code-{kind}", height=1)
+        _component(kind, "streamlit-part", *code.FURTHER[kind])(key=f"eyeline-code-{kind}", height=1)
 
 
 def packed(view: View, labels: Mapping[str, str], answers: bool = False) -> bytes:
@@ -129,7 +101,7 @@ def packed(view: View, labels: Mapping[str, str], answers: bool = False) -> byte
 def send_answer(data: bytes, answer: Mapping[str, Any], key: str) -> None:
     """Send the model's answer for the present state of a packed view."""
     # a list: in a dict Streamlit would look for tables, and import pandas for it while the first reader waits
-    _answer()(data=[_header(data)["digest"], dict(answer)], key=key, height=1)
+    _component("answer")(data=[_header(data)["digest"], dict(answer)], key=key, height=1)
 
 
 @dataclass(frozen=True)
@@ -146,7 +118,7 @@ class Click:
 
 def click_for(view: str) -> Click:
     """Call this from a callback when the visitor has clicked something that the view with this key then shows."""
-    return Click(time.time_ns() // 1_000_000, _reading(view))
+    return Click(_now(), _reading(view))
 
 
 def steer(data: bytes, view: str, click: Click | None, state: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -157,7 +129,7 @@ def steer(data: bytes, view: str, click: Click | None, state: Mapping[str, Any])
     with st.container():  # also before the first click: what follows keeps its position on the page
         if click is None or not state:
             return {}
-        _steer()(data=[_header(data)["digest"], click.number, dict(state)], key=f"eyeline-steer-{view}", height=1)
+        _component("steer")(data=[_header(data)["digest"], click.number, dict(state)], key=f"eyeline-steer-{view}", height=1)
     return state if _reading(view) == click.reading else {}
 
 
@@ -175,6 +147,6 @@ def show(data: bytes, key: str) -> dict[str, Any]:
     """Mount a packed view. Returns the state that its reader has set; {} as long as the reader has changed nothing."""
     header = _header(data)
     send_code(header["kind"])
-    shown = _view()(data=data, key=key, on_reading_change=lambda: None)
+    shown = _component("view")(data=data, key=key, on_reading_change=lambda: None)
     reading = shown.get("reading") or {}
     return dict(reading.get("state") or {}) if reading.get("digest") == header["digest"] else {}

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from eyeline.hosts.cli.terminal import console
 from eyeline.words import Words
+from eyeline.words.percent import percent
 
 #: The most digits of a word's index; a longer number is taken as a word.
 LONGEST_INDEX = 9
@@ -45,7 +46,7 @@ def parse(
     parsed = open_probe(run, probe, model=model).parse(text)
     table = Table("word", "governor", "probability", "heads that count most for it")
     for row in parsed.table().rows():
-        cells = (row["word"], row["governor"], f"{100 * float(row['probability']):.1f} %", row["heads"])
+        cells = (row["word"], row["governor"], percent(float(row["probability"]), 1), row["heads"])
         table.add_row(*(escape(str(cell)) for cell in cells))
     console.print(table)
     chosen = None

@@ -17,6 +17,7 @@ from eyeline.plots.word_arcs import arc, centres_of
 from eyeline.results.probes.parse import ROOT, Parse
 from eyeline.results.run import Run
 from eyeline.results.table import Cell
+from eyeline.words.percent import percent
 
 #: Points of an arc; pixels of one sentence; characters at both ends of it, and between two words.
 POINTS, PANEL, MARGIN, GAP = 25, 210, 3, 2
@@ -134,7 +135,7 @@ def _arc(governor: int, word: int, centres: np.ndarray, reach: float, side: int)
 
 def _hover(arcs: Arcs, word: int) -> str:
     pair = f"{plain(_name(arcs, arcs.governors[word]))} → {plain(arcs.words[word])}"
-    return f"{pair}: {100 * arcs.probabilities[word]:.0f} %<br>{plain(arcs.heads[word])}"
+    return f"{pair}: {percent(arcs.probabilities[word])}<br>{plain(arcs.heads[word])}"
 
 
 def _name(arcs: Arcs, index: int) -> str:

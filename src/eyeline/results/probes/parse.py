@@ -13,6 +13,7 @@ from eyeline.heads import HeadRef
 from eyeline.measures.tree import best_tree, governor_probabilities
 from eyeline.results.grammar.directions import ARC_DIRECTIONS
 from eyeline.results.table import Table
+from eyeline.words.percent import percent
 
 ROOT = "ROOT"
 
@@ -117,7 +118,7 @@ class Parse:
     def __str__(self) -> str:
         rows = list(self.table().rows())
         width = max(len(str(row["word"])) for row in rows)
-        return "\n".join(f"{row['word']:<{width}} ← {row['governor']} ({100 * float(row['probability']):.0f} %)" for row in rows)
+        return "\n".join(f"{row['word']:<{width}} ← {row['governor']} ({percent(float(row['probability']))})" for row in rows)
 
     def _text(self, index: int) -> str:
         return ROOT if index < 0 else self.words[index]

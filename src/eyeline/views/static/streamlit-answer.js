@@ -1,2 +1,2 @@
 // eyeline: streamlit-answer.js, built from frontend/src
-function i(e,n,t){let o=document.querySelector(`.eyeline-view[data-digest="${CSS.escape(e)}"]`);o?o.dispatchEvent(new CustomEvent("eyeline:answer",{detail:n})):t>0&&setTimeout(()=>i(e,n,t-1),50)}function s({data:e}){let[n,t]=e;i(n,t,100)}export{s as default};
+function t(e,n,o=()=>!1,i=100){if(o())return;let r=document.querySelector(`.eyeline-view[data-digest="${CSS.escape(e)}"]`);r?r.dispatchEvent(n):i>0&&setTimeout(()=>t(e,n,o,i-1),50)}function d({data:[e,n]}){t(e,new CustomEvent("eyeline:answer",{detail:n}))}export{d as default};

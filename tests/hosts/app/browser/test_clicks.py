@@ -41,9 +41,16 @@ CHOSEN_ANEW = "before => ![undefined, '', before].includes(document.querySelecto
 #: Whether a head has a ring, of two lines, in every panel of a figure.
 LIT = """figure => {
   const plot = document.querySelector(`[class*=st-key-wide-${figure}] .js-plotly-plot`);
-  const panels = (plot?.data ?? []).filter((trace) => trace.customdata && trace.visible !== false).length;
+  const panels = (plot?.data ?? []).filter((trace) => trace.type !== 'heatmap' && trace.customdata && trace.visible !== false).length;
   const rings = [...(plot?.querySelectorAll('.eyeline-rings') ?? [])];
   return panels > 0 && rings.length === panels && rings.every((ring) => ring.children.length === 2);
+}"""
+#: Whether a ring stands around a point, and is no wider than `most` pixels.
+AROUND = """(dot, most) => {
+  const box = dot.getBoundingClientRect();
+  const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
+  const rings = [...dot.closest('.js-plotly-plot').querySelectorAll('.eyeline-rings > *')].map((ring) => ring.getBoundingClientRect());
+  return rings.some((ring) => ring.left < x && x < ring.right && ring.top < y && y < ring.bottom && ring.width <= most);
 }"""
 #: How far the nearest ring lies from a dot, in pixels.
 FROM_RING = """dot => {
@@ -75,7 +82,7 @@ def test_a_head_clicked_in_a_figure_opens_its_card_in_view_and_is_lit_in_every_p
     assert me.foreign == []
 
 
-def test_a_dot_that_was_clicked_before_brings_its_card_again_and_rings_follow_the_width_of_the_window(visit):
+def test_a_dot_that_was_clicked_before_brings_its_card_again_and_rings_follow_the_width_of_the_window_and_the_theme(visit):
     me = visit(scheme="dark").open("/runs?run=from-the-command-line")
     dots = me.page.locator(f".js-plotly-plot {DOTS}")
     for _ in range(3):
@@ -92,6 +99,9 @@ def test_a_dot_that_was_clicked_before_brings_its_card_again_and_rings_follow_th
     )
     me.page.wait_for_function(LIT, arg="average_attention")
     me.page.wait_for_function(f"dot => ({FROM_RING})(dot) < 8", arg=dots.nth(30).element_handle())
+    me.page.emulate_media(color_scheme="light")
+    me.until("document.querySelector('.js-plotly-plot .main-svg').style.background.includes('rgb(255, 255, 255)')")
+    me.page.wait_for_function(LIT, arg="average_attention")
     assert me.errors == []
 
 

@@ -10,7 +10,7 @@ import pytest
 import eyeline as el
 from eyeline.hosts.app.messages import LANGUAGES, Say
 from eyeline.results.grammar.relations import opening_relation, relation_rows
-from tests.hosts.app.browser.test_clicks import DOTS, IN_VIEW, LIT
+from tests.hosts.app.browser.test_clicks import AROUND, DOTS, FROM_RING, IN_VIEW, LIT
 from tests.hosts.app.browser.test_pages import VIEW, visit
 from tests.tiers import slow_but
 
@@ -57,6 +57,14 @@ def test_a_newcomer_measures_the_built_in_sentences_and_opens_relations_and_head
     assert head.input_value() == "L0·H7"
     me.page.get_by_text(say("corpus.card", head="L0·H7")).wait_for()
     me.page.wait_for_function(IN_VIEW, arg="grammar-card")
+    me.page.wait_for_function(LIT, arg="syntax")
+    assert cells.nth(7).evaluate(AROUND, 16), "one frame around the column of the head"
+    assert me.page.locator("[class*=st-key-wide-syntax] .eyeline-rings rect").count() == 2
+    for index, name in ((29, "L2·H5"), (51, "L4·H3")):  # a cell is narrower than a dot: the one under the pointer counts
+        me.page.mouse.wheel(0, -1)  # the reader has moved on: the last answer is not scrolled to any more
+        cells.nth(index).click(force=True)
+        me.until(f"document.querySelector('[class*=st-key-grammar-head-] input').value === '{name}'")
+        assert cells.nth(index).evaluate(AROUND, 16)
     for kind, figure in (("coreference", "coreference_heads"), ("probe", "probe_weights")):
         me.page.get_by_role("tab", name=say(f"grammar.analysis_{kind}")).click()
         me.page.locator(f"[class*=st-key-wide-{figure}] .js-plotly-plot .heatmaplayer image").first.wait_for()
@@ -87,6 +95,7 @@ def test_a_head_is_opened_in_the_space_and_seen_by_another_projection(visit, run
     me.page.wait_for_function(IN_VIEW, arg="space-pictures")
     chosen = "() => document.querySelector('[class*=st-key-space-head-] input')?.value"
     me.page.wait_for_function(f"({chosen})() === 'L0·H5'")
+    assert cells.nth(5).evaluate(FROM_RING) < 1
     me.page.locator(f"{VIEW} select[name=layer]").first.select_option("1")  # what the reader does in the view counts after the click
     me.page.wait_for_function(f"({chosen})() === 'L1·H5'")
     me.until(f"{scene}.state().layer === 1")

@@ -89,8 +89,8 @@ def view(say: Say, spaces: dict[str, Space], folder: Path, begin: HeadRef | None
     whole = _VIEWS.get(key, lambda: _starting(space_view(*spaces.values(), language=say.language), begin), lambda _: 1)
     data = view_cache().get(("space", *key), lambda: mounted.packed(whole, say.part("view")), len)
     state = {**whole.spec["state"], **mounted.show(data, key=_view_key(folder.name))}
-    head, click = st.session_state.get(f"space-click-{folder.name}", (None, None))
-    state |= mounted.steer(data, _view_key(folder.name), click, {} if head is None else _opened(whole, head))
+    chosen, click = st.session_state.get(f"space-click-{folder.name}", (None, None))
+    state |= mounted.steer(data, _view_key(folder.name), click, {} if chosen is None else _opened(whole, chosen))
     if not state.get("opened"):
         return None
     stack, layers, heads = _numbers(whole, int(state.get("stack", 0)))
