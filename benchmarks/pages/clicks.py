@@ -46,12 +46,13 @@ FIGURES = {
 #: Waits for a click; then looks once a frame for its ring, for its answer, and for the view in the answer.
 WATCH = f"""([figure, answer, name]) => {{
   const inView = {IN_VIEW};
-  const ring = () => document.querySelector(`[class*=st-key-wide-${{figure}}] .eyeline-rings > *`)?.getAttribute("transform");
+  const ring = () => document.querySelector(`[class*=st-key-wide-${{figure}}] .eyeline-rings`)?.innerHTML;
   const head = () => document.querySelector(name)?.value;
   const view = () => document.querySelector(`.st-key-${{answer}} .eyeline-view`);
   const shown = () => view()?.dataset.digest + JSON.stringify([view()?.eyeline?.state()?.layer, view()?.eyeline?.state()?.heads]);
   const before = [ring(), head(), shown()];
-  window.answered = new Promise((done) => addEventListener("pointerup", () => {{
+  window.answered = null;
+  addEventListener("pointerup", () => {{
     const start = performance.now(), times = {{}};
     const look = () => {{
       const now = performance.now() - start;
@@ -59,11 +60,11 @@ WATCH = f"""([figure, answer, name]) => {{
       if (head() && head() !== before[1] && inView(answer)) times.in_view ??= now;
       const isDrawn = view()?.hasAttribute("data-drawn") && view().eyeline?.settled();
       if (times.in_view && isDrawn && shown() !== before[2]) times.drawn ??= now;
-      if (times.lit && times.drawn) done(times);
+      if (times.lit && times.drawn) window.answered = times;
       else requestAnimationFrame(look);
     }};
     look();
-  }}, {{ capture: true, once: true }}));
+  }}, {{ capture: true, once: true }});
 }}"""
 MIDDLE = "dot => { const box = dot.getBoundingClientRect(); return [box.x + box.width / 2, box.y + box.height / 2]; }"
 #: The names of the heads that dots stand for; "" where a dot stands for none.
@@ -105,7 +106,7 @@ def time_click(page: Any, kind: str, number: int) -> dict[str, float]:
     page.evaluate(WATCH, [figure, answer, name])
     page.wait_for_timeout(300)  # the label of the dot is shown
     page.mouse.click(x, y)
-    times: dict[str, float] = page.evaluate("window.answered")
+    times: dict[str, float] = page.wait_for_function("() => window.answered").json_value()  # within TIMEOUT
     return times
 
 
