@@ -42,7 +42,7 @@ def test_a_corpus_gives_a_table_figures_a_report_and_pictures(eyeline, corpus, t
     run = tmp_path / "run"
     done = eyeline("space", corpus, "--model", "minilm", "-o", run)
     assert done.returncode == 0, done.stderr
-    assert re.search(r"the most attended key is the nearest for \d+\.\d% of queries on unseen text", done.stdout)
+    assert re.search(r"the most attended key is the nearest for \d+\.\d % of queries on unseen text", done.stdout)
     assert "together with 40 built-in paragraphs" in " ".join(done.stdout.split())
     with (run / "tables" / "space.csv").open(encoding="utf-8") as file:
         assert file.readline().strip() == COLUMNS

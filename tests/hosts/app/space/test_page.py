@@ -60,7 +60,7 @@ def test_a_pasted_text_becomes_a_space_whose_fidelity_is_said_and_which_is_found
     at.run()
     assert errors(at) == []
     table = el.runs.open_run(job.folder).table("space")
-    item, five = (f"**{100 * np.mean(table[name]):.0f}**" for name in ("top1_held_out", "top5_held_out"))
+    item, five = (f"**{100 * np.mean(table[name]):.0f} %**" for name in ("top1_held_out", "top5_held_out"))
     message = next(item.value for item in at.markdown if item.value.startswith("**How far to believe"))
     assert item in message
     assert five in message
