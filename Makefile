@@ -15,7 +15,7 @@ WORKERS ?= 3
 unexport PYTHONDONTWRITEBYTECODE
 EXTRAS := gguf,notebook,plots,app,embed,corpora,datasets,remote,ray,docs,dev
 
-.PHONY: run sample comes-up test test-all test-clients test-families test-cluster test-lowest test-python test-adapters check check-style check-types check-frontend check-examples format frontend docs bench results setup ready system clean attack gallery
+.PHONY: run sample comes-up test test-all test-frontend test-clients test-families test-cluster test-lowest test-python test-adapters check check-style check-types check-frontend check-examples format generated frontend docs bench bench-peers golden results setup ready system clean attack gallery
 
 # The app, until Ctrl-C.
 run: $(READY)
@@ -35,15 +35,16 @@ comes-up: $(READY)
 # What a change should pass. A file's tests stay together, files go to the next free process, long ones first; else the order is random,
 # its seed is printed.
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
-test: $(READY) $(NODE_READY) system
-	cd frontend && npm test
+test: $(READY) test-frontend system
 	$(PYTEST)
 
 # With the slow ones: load, UMAP and t-SNE, large pages, JupyterLab and marimo, killed processes, twenty families of models, every language
 # and kind of what `make test` tries once.
-test-all: $(READY) $(NODE_READY) $(CLIENTS_READY) system
-	cd frontend && npm test
+test-all: $(READY) test-frontend $(CLIENTS_READY) system
 	$(PYTEST) --tier all
+
+test-frontend: $(NODE_READY)
+	cd frontend && npm test
 
 # The views in JupyterLab and in marimo, driven by a browser. These two are 260 MB, so a plain set-up leaves them out.
 test-clients: $(CLIENTS_READY) system
@@ -57,7 +58,7 @@ test-families: $(READY)
 
 # The longest tests of worker processes and of Ray clusters, of four nodes too; the others are in make test-all.
 test-cluster: $(READY)
-	$(BIN)/python -m pytest --tier cluster tests/analyses/engines
+	$(BIN)/python -m pytest --tier cluster tests/measure/engines
 
 # Our adapters beside the libraries that people come from: TransformerLens, nnsight, BertViz, CircuitsVis, JAX, TensorFlow (2 GB, in a folder of
 # their own, without their requirements: torch and transformers stay as they are).
@@ -65,6 +66,12 @@ ADAPTERS := .venv-adapters
 test-adapters: $(READY)
 	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target $(ADAPTERS) -r tests/adapters/requirements.txt
 	PYTHONPATH=$(CURDIR)/$(ADAPTERS) $(BIN)/python -m pytest --tier all tests/adapters
+
+# Our analyses beside those of other libraries, which lie in a folder of their own in the same way. What is not installed is named and left out.
+PEERS := .venv-peers
+bench-peers: $(READY)
+	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target $(PEERS) -r benchmarks/peers/requirements.txt
+	PYTHONPATH=$(CURDIR)/$(PEERS) $(BIN)/python -m benchmarks.peers.causes -o benchmarks/peers/causes.json
 
 # The lowest versions that pyproject.toml declares, in an environment of their own, and the tests of what they have broken before.
 # The cache is empty, so that packed models are read by these versions too, not by those that unpacked them before.
@@ -78,13 +85,13 @@ test-lowest:
 	sh scripts/install-models $(LOWEST)/bin/python
 	rm -rf $(LOWEST)/cache
 	XDG_CACHE_HOME=$(CURDIR)/$(LOWEST)/cache $(LOWEST)/bin/python -m pytest -p no:randomly $(LOWEST_TESTS)
-LOWEST_TESTS := tests/capture tests/models tests/measures tests/results tests/analyses/corpus tests/analyses/space tests/hosts/cli/test_cli.py
+LOWEST_TESTS := tests/models tests/look tests/mathematics $(addprefix tests/measure/,runs statistics corpus space compare) tests/test_kinds.py tests/show/cli/test_cli.py
 
 # Another version of Python: make test-python PYTHON=python3.13. The wheel is built and installed with its extras into an environment of that
-# version; the quick tests of all rooms but the hosts run there, then README's blocks from the wheel. Where pip has no CPU build of torch for
+# version; the quick tests of all folders but show/ run there, then README's blocks from the wheel. Where pip has no CPU build of torch for
 # this version it takes the one for GPUs, with its libraries: 8 GB on the disk.
 OTHER := .venv-python
-OTHER_TESTS := $(addprefix tests/,storage text measures capture models results analyses plots views sample words)
+OTHER_TESTS := $(addprefix tests/,storage text mathematics look models measure words test_figures.py test_kinds.py)
 test-python:
 	rm -rf $(OTHER)
 	$(PYTHON) -m venv $(OTHER)
@@ -110,14 +117,18 @@ check-frontend: $(NODE_READY)
 	cd frontend && npm run check
 
 check-examples: $(READY)
-	$(BIN)/python -m pytest --doctest-modules src/eyeline -q --ignore=src/eyeline/measures/kernels/attention.py --ignore=src/eyeline/hosts/app/entry
+	$(BIN)/python -m pytest --doctest-modules src/eyeline -q --ignore=src/eyeline/models/triton_kernel.py --ignore=src/eyeline/show/app/entry
 
 format: $(READY)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# What the front end and the documentation take from Python: labels, colours, options of views (scripts/generate.py says which files).
+generated: $(READY)
+	$(BIN)/python scripts/generate.py
+
 # Rebuild the scripts of the front end, which are committed.
-frontend: $(NODE_READY)
+frontend: $(NODE_READY) generated
 	cd frontend && npm run build
 
 # The site of the documentation, in out/site: open out/site/index.html, no server is needed. A warning is an error.
@@ -133,6 +144,12 @@ attack: $(READY)
 gallery: $(READY)
 	$(BIN)/eyeline gallery all -o out/gallery
 
+# Everything users can observe, in out/golden: its texts are compared with those in tests/golden/texts. Numbers are compared between two commits on
+# one machine: python scripts/golden.py compare BEFORE AFTER.
+golden: $(READY)
+	$(BIN)/python scripts/golden.py out/golden
+	$(BIN)/python scripts/golden.py check out/golden
+
 bench: $(READY)
 	$(BIN)/python -m benchmarks.cost.capture
 
@@ -146,16 +163,18 @@ setup: $(READY)
 # All that the tests need. `make -j3 ready` installs packages of Python, of Node and of the system at the same time.
 ready: $(READY) $(CLIENTS_READY) $(NODE_READY) system
 
-# torch comes first and pinned: an unpinned torch would pull gigabytes of GPU libraries.
-$(READY): pyproject.toml constraints.txt src/eyeline/models/requirements-models.txt
+# torch comes first and pinned: an unpinned torch would pull gigabytes of GPU libraries. The pip that comes with Python 3.11 chooses versions three
+# times slower than today's. Bytecode is written when a module is first imported: most of what is installed never is.
+$(READY): pyproject.toml constraints.txt src/eyeline/look/requirements-models.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet -c constraints.txt torch
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[$(EXTRAS)]"
+	$(BIN)/python -m pip install --quiet --no-compile -c constraints.txt --upgrade pip
+	$(BIN)/python -m pip install --quiet --no-compile -c constraints.txt torch
+	$(BIN)/python -m pip install --quiet --no-compile -c constraints.txt -e ".[$(EXTRAS)]"
 	sh scripts/install-models $(BIN)/python
 	touch $(READY)
 
 $(CLIENTS_READY): $(READY)
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[clients]"
+	$(BIN)/python -m pip install --quiet --no-compile -c constraints.txt -e ".[clients]"
 	touch $(CLIENTS_READY)
 
 $(NODE_READY): frontend/package.json frontend/package-lock.json

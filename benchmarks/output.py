@@ -10,6 +10,7 @@ A section stands between `<!-- grammar -->` and `<!-- /grammar -->`. A new one i
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
@@ -26,6 +27,8 @@ ROOT = Path(__file__).parents[1]
 GIT = shutil.which("git") or "git"
 RESULTS = ROOT / "docs" / "results.md"
 PICTURES = ROOT / "docs" / "pictures"
+#: Corpora, which are read where they lie and are not part of this repository.
+DATA = Path(os.environ.get("EYELINE_DATA", ROOT.parent / "shared" / "data"))
 
 
 def made_with() -> dict[str, str]:
@@ -80,6 +83,21 @@ def put_section(name: str, text: str, path: Path = RESULTS, origin: dict[str, st
             raise ValueError(f"{path}: {opening} is opened but not closed")
         page = before + section + after.removeprefix("\n")
     path.write_text(page, encoding="utf-8")
+
+
+def section_parser(about: str | None) -> argparse.ArgumentParser:
+    """The options of a command that writes a section of docs/results.md."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=DATA, help="the folder of the corpora")
+    parser.add_argument("--print", action="store_true", help="print the section instead of writing it")
+    return parser
+
+
+def existing(path: Path) -> Path:
+    """The path of a corpus; the command ends where it is not there."""
+    if not path.exists():
+        raise SystemExit(f"{path}: not there. --data says where it lies.")
+    return path
 
 
 def save_picture(picture: Image.Image, path: Path, origin: dict[str, str] | None = None) -> None:

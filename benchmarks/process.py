@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from eyeline.models.tracing import in_batches
+
 
 def resident(field: str) -> int:
     """VmRSS or VmHWM of this process, in bytes."""
@@ -28,12 +30,12 @@ def in_process(function: Callable[..., Any], *arguments: Any, give_back: bool = 
         os.environ.pop("MALLOC_MMAP_THRESHOLD_", None)
 
 
-def plain_pass(model: Any, sides: Any) -> None:
+def plain_pass(model: Any, examples: Any) -> None:
     """The texts through the model in eyeline's own batches, and nothing is recorded."""
     import torch
 
-    from eyeline.capture.inputs import batch_inputs
+    from eyeline.models.inputs import batch_inputs
 
-    for batch in model.in_batches(sides):
+    for batch in in_batches(model.layout, examples):
         with torch.inference_mode():
-            model.hf(**batch_inputs(model.hf, [sides[i] for i in batch], 0))
+            model.hf(**batch_inputs(model.hf, [examples[i] for i in batch], 0))

@@ -12,19 +12,16 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import os
 import shlex
 import shutil
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
-from pathlib import Path
 
 from benchmarks import written_tables
-from benchmarks.output import ROOT
+from benchmarks.output import DATA, ROOT
 
-DATA = Path(os.environ.get("EYELINE_DATA", ROOT.parent / "shared" / "data"))
 OUT = ROOT / "out" / "results"
 
 
@@ -56,6 +53,7 @@ EVERY = (
     Result("probe", BENCHMARKS, "benchmarks.cost.probe -o benchmarks/cost/probe.json", 2),
     Result("space", BENCHMARKS, "benchmarks.cost.space --model e5-small -o benchmarks/cost/space.json", 2),
     Result("causes", BENCHMARKS, "benchmarks.cost.causes --repeats 1 -o benchmarks/cost/causes.json", 12),
+    Result("peers_causes", BENCHMARKS, "benchmarks.peers.causes -o benchmarks/peers/causes.json", 5),
     Result("start", BENCHMARKS, "benchmarks.cost.start -o benchmarks/cost/start.json", 1),
     Result("engines", "docs/how-to/scale.md", "benchmarks.cost.engines -o benchmarks/cost/engines.json", 5),
     Result("switched_off", BENCHMARKS, "benchmarks.cost.switched_off -o benchmarks/cost/switched_off.json", 2, needs="browser"),

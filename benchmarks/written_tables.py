@@ -10,6 +10,7 @@ from typing import Any
 from benchmarks.cost import as_tables as of_costs
 from benchmarks.output import made_line, put_section
 from benchmarks.pages import as_tables as of_pages
+from benchmarks.peers import as_tables as of_peers
 
 HERE = Path(__file__).parent
 BENCHMARKS, README = HERE / "README.md", HERE.parent / "README.md"
@@ -40,6 +41,7 @@ TABLES: dict[str, tuple[str, Callable[[dict[str, Any]], str], Path]] = {
     "clicks": ("pages/clicks.json", of_pages.clicks, BENCHMARKS),
     "causes": ("cost/causes.json", of_costs.causes, BENCHMARKS),
     "switched_off": ("cost/switched_off.json", of_costs.switched_off, BENCHMARKS),
+    "peers_causes": ("peers/causes.json", of_peers.causes, BENCHMARKS),
     "comparison": ("pages/views.json", of_pages.comparison, README),
 }
 

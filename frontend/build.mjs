@@ -8,7 +8,7 @@ import { build, transform } from "esbuild";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const source = join(here, "src");
-const outdir = process.argv[2] ?? join(here, "../src/eyeline/views/static");
+const outdir = process.argv[2] ?? join(here, "../src/eyeline/look/views/static");
 const CORE_LIMIT = 160_000; // bytes
 
 const VIEWS = ["model", "neuron", "space"];

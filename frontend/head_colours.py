@@ -1,4 +1,4 @@
-"""Chooses the colours of heads beyond the twelve of the palette: prints the table in colours.ts and plots/palette.py.
+"""Chooses the colours of heads beyond the twelve of the palette: prints the table of look/palette.py.
 
 Greedy: each further colour is the one farthest (Oklab) from all before it, as people with normal sight, protanopia, deuteranopia and
 tritanopia see them (Machado et al. 2009, severity 1), on white and, lifted, on black. The one just before it counts as half as far
@@ -7,7 +7,9 @@ away as it is, since neighbours are compared most.
 
 import numpy as np
 
-FIRST = ["9640ff", "ba6412", "07c7c6", "117068", "a79bff", "6f8a5c", "5b8eb2", "a7ba04", "b0042a", "e08995", "ea2695", "a00095"]
+from eyeline.look.palette import DARK_PAGE, HEAD_COLOURS, rgb
+
+FIRST = HEAD_COLOURS[:12]
 COUNT = 48
 SIGHT = np.array(
     [
@@ -45,8 +47,8 @@ def contrast(light, ground):
 
 
 def lifted(light):
-    """As lift() of colours.ts: mixed with white until the contrast with the dark ground is 3."""
-    ground = linear(np.array([0x0F, 0x11, 0x15]) / 255)
+    """As lifted() of look/palette.py: mixed with white until the contrast with the dark ground is 3."""
+    ground = linear(rgb(DARK_PAGE.ground) / 255)
     need = 3.05 * (ground @ LIGHT + 0.05) - 0.05
     y = light @ LIGHT
     t = np.clip((need - y) / (1 - y), 0, 1)[..., None]
@@ -66,7 +68,7 @@ def main():
     fit = (contrast(light, np.ones(3)) > 2) & (lab[:, 0] > 0.3) & (np.hypot(lab[:, 1], lab[:, 2]) > 0.025)
     grid, light = grid[fit], light[fit]
     candidates = seen(light)
-    chosen = [np.array([int(h[i : i + 2], 16) for i in (0, 2, 4)]) / 255 for h in FIRST]
+    chosen = [rgb(colour) / 255 for colour in FIRST]
     nearest = np.full(len(grid), np.inf)
     last = None
     for colour in chosen:

@@ -13,9 +13,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.hosts.app.browser.socket_visitor import SocketVisitor
+from tests.show.app.browser.socket_visitor import SocketVisitor
 
-from eyeline.hosts.app.serve.open_browser import answers
+from eyeline.show.app.serve import answers
 
 ROOT = Path(__file__).parents[1]
 #: Seconds: until the app answers, and until it has ended.

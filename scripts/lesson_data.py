@@ -2,7 +2,7 @@
 
     python scripts/lesson_data.py
 
-writes src/eyeline/hosts/app/learn/measured.json; tests/hosts/app/learn/test_measured.py measures a part of it again.
+writes src/eyeline/show/app/learn/measured.json; tests/show/app/learn/test_measured.py measures a part of it again.
 """
 
 from __future__ import annotations
@@ -13,31 +13,33 @@ from dataclasses import asdict
 from pathlib import Path
 
 import eyeline as el
-from eyeline.results.head_roles import head_roles, layer_figures
-from eyeline.sample.text import sample_text
-from eyeline.sample.treebank import write_sample
+from eyeline.measure.heads.profile import layer_figures, most_of_each, profiles
 
 MODEL, SENTENCES, LEAST = "e5-small", 200, 20
-TARGET = Path(__file__).parents[1] / "src/eyeline/hosts/app/learn/measured.json"
+#: The roles that the lesson shows, in its order: of the relations of a role, the one that a head finds most clearly.
+ROLES = ("previous", "next", "cls", "sep", "noun_phrase", "subject", "object", "dependency", "antecedent")
+TARGET = Path(__file__).parents[1] / "src/eyeline/show/app/learn/measured.json"
 
 
 def main() -> None:
     model = el.load(MODEL)
     with tempfile.TemporaryDirectory() as folder:
         treebank = Path(folder) / "sample.conllu"
-        write_sample(treebank, SENTENCES)
+        el.treebanks.write_sample(treebank, SENTENCES)
         runs = (
-            el.analyse(model, sample_text().split("\n\n"), [el.statistics.AverageAttention(), el.statistics.Entropy()]),
+            el.analyse(model, el.corpora.sample_text().split("\n\n"), [el.statistics.AverageAttention(), el.statistics.Entropy()]),
             el.syntax(model, treebank, min_count=LEAST),
             el.coreference(model, treebank),
         )
-    tables = {name: table for run in runs for name, table in run.tables.items()}
+    every = profiles(runs[0].join(*runs[1:]))
+    most = sorted(most_of_each(every), key=lambda pair: -pair[1].strength)
+    strongest = [next((head, role) for head, role in most if role.name == name) for name in ROLES]
     measured = {
         "command": "python scripts/lesson_data.py",
         "model": MODEL,
         "sentences": SENTENCES,
-        "roles": [asdict(role) for role in head_roles(tables)],
-        "layers": [asdict(layer) for layer in layer_figures(tables)],
+        "roles": [{"head": str(head), "role": asdict(role)} for head, role in strongest],
+        "layers": [asdict(layer) for layer in layer_figures(every)],
     }
     TARGET.write_text(json.dumps(measured, indent=1) + "\n", encoding="utf-8")
 

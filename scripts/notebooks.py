@@ -25,7 +25,7 @@ from scripts.notebook_cells import bertviz, clark, classifier, decoder, lesson, 
 from scripts.notebook_cells.cell import Cell
 from scripts.repository import ADDRESS
 
-from eyeline.views.pictures.paint import painted
+from eyeline.look.views.paint import painted
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 #: Pixels of a still picture across.

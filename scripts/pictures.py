@@ -28,8 +28,8 @@ from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
 import eyeline as el
-from eyeline.results.space.file import FILE
-from eyeline.views.view import View
+from eyeline.look.views.view import View
+from eyeline.measure.space.result import FILE
 
 CAT = "The cat sat on the mat because it was tired."
 DRAWN = ".eyeline-view[data-drawn]"

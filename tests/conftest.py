@@ -17,8 +17,8 @@ import pytest
 import torch
 
 import eyeline as el
-from eyeline.models.embedded import embedded
-from tests.analyses.space.short_fits import short_fits
+from eyeline.look.embedded import embedded
+from tests.measure.space.short_fits import short_fits, short_trainings
 from tests.shared_models import changed_models, guarded
 
 torch.set_num_threads(1)
@@ -75,6 +75,13 @@ def cat(minilm: el.Model) -> el.Trace:
 def quick_pictures() -> Iterator[None]:
     """Spaces are fitted in a few steps."""
     with short_fits():
+        yield
+
+
+@pytest.fixture
+def quick_probes() -> Iterator[None]:
+    """Probes are trained for two epochs at most."""
+    with short_trainings():
         yield
 
 

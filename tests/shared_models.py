@@ -35,7 +35,7 @@ def changed_models(largest: int | None = None) -> list[str]:
     """One line for each shared model that is not what it was when it was opened; of those up to `largest` parameters, if said."""
     lines = []
     for model, before in _shared:
-        if largest is not None and model.hf.num_parameters() > largest:
+        if largest is not None and model._hf.num_parameters() > largest:
             continue
         after = fingerprint(model)
         parts = [name for name in Fingerprint.__dataclass_fields__ if getattr(before, name) != getattr(after, name)]
@@ -45,13 +45,13 @@ def changed_models(largest: int | None = None) -> list[str]:
 
 
 def fingerprint(model: el.Model) -> Fingerprint:
-    modules = list(model.hf.modules())
+    modules = list(model._hf.modules())
     return Fingerprint(
-        weights=_digest(model.hf),
+        weights=_digest(model._hf),
         training=any(module.training for module in modules),
         hooks=sum(len(module._forward_hooks) + len(module._forward_pre_hooks) for module in modules),
-        attention=str(model.hf.config._attn_implementation),
-        tokenizer=_tokenizer_digest(model.tokenizer),
+        attention=str(model._hf.config._attn_implementation),
+        tokenizer=_tokenizer_digest(model._tokenizer),
     )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks import output, results, written_tables
+from benchmarks.cost import gpu_runs
 from benchmarks.cost.capture import candidates
 from PIL import Image
 
@@ -34,6 +35,18 @@ def test_every_way_that_the_benchmark_of_recording_compares_runs():
     for way in candidates(8, 2).values():
         way.prepare()
         way.run()
+
+
+def test_what_the_benchmark_of_a_gpu_measures_of_a_model_of_today_runs_on_a_processor_too():
+    def once(run):
+        run()
+        return 1.0
+
+    small = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2}
+    model = gpu_runs.decoder_of_today(small, "cpu")
+    runs = gpu_runs.today(model, 3, 40, once, lambda: 0)
+    assert (runs["streamed"], runs["notices"], runs["ratio"]) == (True, [], 1.0)
+    assert gpu_runs.trace_of_today(model, 20, once)["bytes"] == 3 * 4 * (4 * 20 * 20 + (4 + 2 + 2) * 20 * 8)
 
 
 @pytest.mark.parametrize("name", list(written_tables.TABLES))

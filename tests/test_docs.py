@@ -9,12 +9,15 @@ import sys
 from pathlib import Path
 
 import pytest
+from scripts.documentation.reference import public_names
 
-from eyeline.hosts.cli import main as cli
+from eyeline.show.cli import main as cli
+from tests.project.coverage_page import PAGE as COVERAGE
 
-pytestmark = pytest.mark.usefixtures("quick_pictures")
+pytestmark = pytest.mark.usefixtures("quick_pictures", "quick_probes")
 
 ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
 PAGES = [*sorted(ROOT.glob("README*.md")), ROOT / "AGENTS.md", *sorted((ROOT / "docs").rglob("*.md"))]
 OTHERS = [ROOT / name for name in ("SECURITY.md", "llms.txt", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/README.md")]
 
@@ -25,19 +28,25 @@ SLOW = re.compile(r"\b(eyeline |el\.)(probe|space|compare|causes|circuit|faithfu
 
 
 def blocks(language: str) -> list:
-    """Every block of this language, named by its page and its index there. A translation that differs in comments alone runs once."""
+    """Every block of this language, named by its page and its index there. A block that another page has too runs once."""
     blocks, seen = [], set()
-    for page in sorted(PAGES, key=is_translated):
+    for page in sorted(PAGES, key=lambda page: (is_translated(page), page != README)):
         for index, block in enumerate(re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)):
-            code = ast.dump(ast.parse(block)) if language == "python" else re.sub(r"\s+#.*", "", block)
-            if is_translated(page) and code in seen:
+            code = without_language(ast.dump(ast.parse(block)) if language == "python" else re.sub(r"\s+#.*", "", block))
+            if code in seen:
                 continue
             seen.add(code)
             slow = is_translated(page) or SLOW.search(block) or page.parent.name in ("how-to", "mathematics")
-            if slow and page == ROOT / "README.md":
-                continue  # test_package.py runs every block of this page, from the wheel
-            blocks.append(pytest.param(block, id=f"{page.relative_to(ROOT)}-{index}", marks=[pytest.mark.slow] if slow else []))
+            if page == COVERAGE or (slow and page == README):
+                continue  # test_coverage.py runs the block of the one, test_package.py those of the other, from the wheel
+            marks = [pytest.mark.slow] if slow else [pytest.mark.quick_only] if page == README else []
+            blocks.append(pytest.param(block, id=f"{page.relative_to(ROOT)}-{index}", marks=marks))
     return blocks
+
+
+def without_language(code: str) -> str:
+    """Japanese and Korean pages choose their own language: the same code, which runs once."""
+    return re.sub(r"--language \w+|Constant\(value='(?:ja|ko)'\)", "LANGUAGE", code)
 
 
 def is_translated(page: Path) -> bool:
@@ -61,6 +70,23 @@ def test_console_examples_run(block, tmp_path, monkeypatch, capfd):
             cli.main()
         except SystemExit as stop:
             assert not stop.code, f"{command}\n{capfd.readouterr().err}"
+
+
+def test_examples_and_recipes_import_public_modules_alone():
+    """What is taught keeps its address when a file of the package moves."""
+    adapters = {"eyeline.bertviz", "eyeline.bertviz.neuron_view", "eyeline.circuitsvis"}
+    taught = [*PAGES, *(ROOT / "notebooks").glob("*.ipynb"), *(ROOT / "scripts" / "notebook_cells").glob("*.py")]
+    texts = [page.read_text(encoding="utf-8") for page in taught]
+    texts += strings_of(ROOT / "src" / "eyeline" / "show" / "app")
+    imported = {module for text in texts for module in re.findall(r"\b(?:from|import) (eyeline(?:\.\w+)*)", text)}
+    assert {"eyeline", "eyeline.corpora", "eyeline.mathematics", "eyeline.models"} <= imported
+    assert imported <= {*public_names(), *adapters}
+
+
+def strings_of(folder: Path) -> list[str]:
+    """Every string in the code of a folder."""
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in folder.rglob("*.py")]
+    return [node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
 
 
 @pytest.mark.parametrize("page", [*PAGES, *OTHERS], ids=lambda page: str(page.relative_to(ROOT)))

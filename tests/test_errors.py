@@ -12,7 +12,6 @@ import pytest
 
 import eyeline as el
 from eyeline.errors import EyelineError, install_hint
-from eyeline.words import Words
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted(ROOT.glob("README*.md")), ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -46,7 +45,7 @@ def test_an_error_shows_control_characters_and_sends_none():
 def test_python_is_never_advised_an_option_of_the_command_line():
     """Options such as --limit stand in errors only as the second part of an `Advice`. Hosts are the command line and the app themselves."""
     package = ROOT / "src" / "eyeline"
-    modules = [path for path in sorted(package.rglob("*.py")) if "hosts" not in path.relative_to(package).parts]
+    modules = [path for path in sorted(package.rglob("*.py")) if "show" not in path.relative_to(package).parts]
     named = {
         f"{path.relative_to(package)}: {text}" for path in modules for text in options_named(ast.parse(path.read_text(encoding="utf-8")))
     }
@@ -76,22 +75,17 @@ def texts_in(tree: ast.AST) -> Iterator[str]:
             yield from texts_in(child)
 
 
-def test_what_the_app_advises_stands_in_the_messages_of_every_language_and_nothing_else_does():
-    english = Words("en").part("notice.app")
-    patterns = {key: re.sub(r"\{\w+\}", "{}", text) for key, text in english.items()}
-    assert sorted(set(advised_in_the_app())) == sorted(patterns.values())
-    for language in ("ja", "ko"):
-        assert [text for text in english.values() if Words(language).translated(text) == text] == []
+def test_what_the_app_advises_is_a_message_of_every_language():
+    assert [where for where, advice in advised_in_the_app() if not advice.startswith("Message('refusal.advice.")] == []
+    assert len(list(advised_in_the_app())) > 10
 
 
-def advised_in_the_app() -> Iterator[str]:
-    """The third part of every `Advice(python, command, app)` of the package, with {} for each blank."""
+def advised_in_the_app() -> Iterator[tuple[str, str]]:
+    """The third part of every `Advice(python, command, app)` of the package."""
     for path in sorted((ROOT / "src" / "eyeline").rglob("*.py")):
         for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "Advice" and len(call.args) > 2:
-                text = call.args[2]
-                parts = text.values if isinstance(text, ast.JoinedStr) else [text]
-                yield "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in parts)
+                yield f"{path.name}:{call.lineno}", ast.unparse(call.args[2])
 
 
 def test_a_file_of_unknown_kind_and_a_missing_column_advise_in_the_words_of_their_reader(tmp_path):

@@ -2,6 +2,7 @@
 `make test-cluster` choose.
 
 Tests marked `slow`, `families` and `cluster` are left out unless they are named: by --tier, by -m, or by their own address (file.py::test).
+Tests marked `quick_only` are left out of `make test-all`, where a slow test runs the same code.
 A test that drives a browser, and a slow one (they start, stop and kill programs), runs once more where it fails, since a busy machine can
 be late; the summary lists it as RERUN.
 """
@@ -14,10 +15,18 @@ from typing import Any
 import pytest
 
 #: A tier → the markers that it leaves out.
-TIERS = {"quick": ("slow", "families", "cluster"), "all": ("families", "cluster"), "families": ("cluster",), "cluster": ("families",)}
-HOW = {"slow": "make test-all", "families": "make test-families", "cluster": "make test-cluster"}
-#: Folders whose files take long. They come first, so that at the end no process works on such a file alone.
-LONG = ("browser", "hosts", "clients")
+TIERS = {
+    "quick": ("slow", "families", "cluster"),
+    "all": ("quick_only", "families", "cluster"),
+    "families": ("cluster",),
+    "cluster": ("families",),
+}
+HOW = {"quick_only": "make test", "slow": "make test-all", "families": "make test-families", "cluster": "make test-cluster"}
+#: Files that take a minute or two, and folders whose files take long. They come first, so that at the end no process works on one alone.
+LONG = (
+    ("test_package.py", "test_notebooks.py", "test_coverage.py", "test_docs.py", "test_processes.py", "test_ray.py"),
+    ("browser", "show", "clients"),
+)
 LEFT_OUT: pytest.StashKey[dict[str, int]] = pytest.StashKey()
 
 
@@ -34,7 +43,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if item.get_closest_marker("browser") or item.get_closest_marker("slow"):
                 item.add_marker(pytest.mark.flaky(reruns=1))
-    items.sort(key=lambda item: not set(LONG) & set(item.nodeid.split("/")))  # the order within is kept
+    items.sort(key=lambda item: _rank(item.nodeid))  # the order within is kept
     if config.getoption("-m") or any("::" in argument for argument in config.args):
         return
     counts: dict[str, int] = {}
@@ -51,6 +60,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     config.stash[LEFT_OUT] = counts
     if hasattr(config, "workeroutput"):  # a process of pytest-xdist: its counts travel to the one that prints
         config.workeroutput["left_out"] = counts
+
+
+def _rank(nodeid: str) -> int:
+    """How early a test comes: 0 for the longest files."""
+    parts = set(nodeid.partition("::")[0].split("/"))
+    return next((rank for rank, names in enumerate(LONG) if parts & set(names)), len(LONG))
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -56,7 +56,7 @@ def candidates(tokens: int, layers: int) -> dict[str, Way]:
         "own": ("eager", run_own),
         "weights": ("eyeline", lambda: model.trace_inputs(ids, keep={"weights"})),
         "everything": ("eyeline", lambda: model.trace_inputs(ids)),
-        "dropped": ("eyeline", lambda: model.passes.layers(ids, None, lambda layer: seen.append(layer.layer))),
+        "dropped": ("eyeline", lambda: model.passes.layers(None, lambda layer: seen.append(layer.layer), inputs=ids)),
     }
     return {name: Way(partial(model.hf.set_attn_implementation, function), run) for name, (function, run) in ways.items()}
 
@@ -103,7 +103,9 @@ def cache_ratio(tokens: int) -> dict[str, float]:
     hf = transformers.BertModel(transformers.BertConfig(vocab_size=30522, num_hidden_layers=12, **SIZE), add_pooling_layer=False).eval()
     tokenizer = el.load("minilm").tokenizer
     with tempfile.TemporaryDirectory() as folder:
-        model = el.wrap(hf, tokenizer, cache=el.traces.TraceCache(folder))
+        hf.save_pretrained(f"{folder}/model")
+        tokenizer.save_pretrained(f"{folder}/model")
+        model = el.load(f"{folder}/model", cache=f"{folder}/traces")
         text = " ".join(["cat"] * (tokens - 2))
         model.trace(text)
         ids = torch.tensor([model.trace(text).text.ids])

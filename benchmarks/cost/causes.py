@@ -19,7 +19,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import eyeline as el
 from benchmarks.output import give
+from eyeline.models.tracing import in_batches
 
 #: How many heads are ablated the naive way.
 NAIVE_HEADS = 12
@@ -34,12 +36,11 @@ def seconds(run: Callable[[], Any]) -> float:
 def ablations(model: Any, texts: list[str], repeats: int) -> dict[str, Any]:
     import torch
 
-    import eyeline as el
-    from eyeline.analyses.corpus.statistics.model_statistic import HELD_TOKENS
+    from eyeline.measure.statistics.model_statistic import HELD_TOKENS
     from eyeline.statistics import HeadEffects
 
-    sides = [model.read(text) for text in texts]
-    batches = [[sides[i] for i in batch] for batch in model.in_batches(sides, HELD_TOKENS)]
+    examples = [model.read(text) for text in texts]
+    batches = [[examples[i] for i in batch] for batch in in_batches(model.layout, examples, HELD_TOKENS)]
     heads = [(slot.stack, slot.layer, head) for slot in model.layout.slots for head in range(slot.n_heads)]
     chosen = heads[:: max(1, len(heads) // NAIVE_HEADS)][:NAIVE_HEADS]
 
@@ -55,7 +56,7 @@ def ablations(model: Any, texts: list[str], repeats: int) -> dict[str, Any]:
         theirs.append(seconds(naive) * len(heads) / len(chosen))
     return {
         "texts": len(texts),
-        "tokens": sum(len(side.source) for side in sides),
+        "tokens": sum(len(example.source) for example in examples),
         "heads": len(heads),
         "ours_s": round(statistics.median(ours), 2),
         "naive_s": round(statistics.median(theirs), 2),
@@ -64,13 +65,12 @@ def ablations(model: Any, texts: list[str], repeats: int) -> dict[str, Any]:
 
 
 def estimates(model: Any, texts: list[str], repeats: int) -> dict[str, Any]:
-    from eyeline.analyses.corpus.statistics.head_effects import estimates_of
-    from eyeline.analyses.corpus.statistics.model_statistic import HELD_TOKENS
-    from eyeline.analyses.corpus.statistics.predictions import token_task
+    from eyeline.measure.corpus.effects import estimates_of
+    from eyeline.measure.statistics.model_statistic import HELD_TOKENS, token_task
     from eyeline.models.objective import objective_of
 
-    sides = [model.read(text) for text in texts]
-    batch = [sides[i] for i in model.in_batches(sides, HELD_TOKENS)[0]]
+    examples = [model.read(text) for text in texts]
+    batch = [examples[i] for i in in_batches(model.layout, examples, HELD_TOKENS)[0]]
     task = token_task(objective_of(model), model.passes.inputs(batch), batch, 0, 0.15)
     ratios = []
     for _ in range(repeats + 1):
@@ -88,11 +88,8 @@ def main() -> None:
     args = parser.parse_args()
     import torch
 
-    import eyeline as el
-    from eyeline.sample.text import sample_text
-
     model = el.load(args.model)
-    paragraphs = [part.strip() for part in sample_text().split("\n\n") if part.strip()]
+    paragraphs = [part.strip() for part in el.corpora.sample_text().split("\n\n") if part.strip()]
     texts = (paragraphs * (1 + args.texts // len(paragraphs)))[: args.texts]
     results = {
         "machine": {

@@ -3,8 +3,8 @@
     python -m benchmarks.cost.corpus [--only segments distances long] [--tokens 32768] [--layers 2] [-o corpus.json]
 
 segments   average attention + entropy over 200 segments of 128 tokens with the embedded model, against its plain forward pass (SDPA, no
-           maps) on the same batches; time, and peak memory of the process. `statistics` is the fold alone, on texts already tokenised as
-           for the plain pass; `analyse` the whole call: tokenising, the check against dense maps, the hash of the weights.
+           maps) on the same batches; time, and peak memory of the process. `statistics` is the same on texts tokenised as for
+           the plain pass; `analyse` the whole call: tokenising, the check against dense maps, the hash of the weights.
 distances  144 heads x 128 tokens against the plain NumPy loop of tests/reference, and at 64 and 256 tokens: linear in tokens².
 long       average attention + entropy of one long text with smollm2-like shapes (random weights): peak memory. Layers pass one by
            one, so the peak does not depend on how many there are; the time does.
@@ -20,8 +20,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import eyeline as el
 from benchmarks.output import give
 from benchmarks.process import in_process, plain_pass, resident
+from eyeline.models.tracing import in_batches
 
 SEGMENTS, LENGTH = 200, 128
 
@@ -36,40 +38,36 @@ def best(run: Callable[[], Any], repeats: int) -> float:
 
 
 def _segments() -> tuple[Any, list[str]]:
-    import eyeline as el
-
     model = el.load("minilm")
     words = "the cat sat on the mat , and it saw a dog that ran a very long way home . then they slept by the fire".split()  # noqa: SIM905
     texts = [" ".join(words[(i * 7 + j * (i % 5 + 1)) % len(words)] for j in range(LENGTH - 2)) for i in range(SEGMENTS)]
     return model, texts
 
 
-def folded(model: Any, sides: list[Any]) -> None:
-    from eyeline.analyses.corpus.batch import Batch, roles_of
-    from eyeline.analyses.corpus.fold import fold
-    from eyeline.analyses.corpus.statistics.average_attention import AverageAttention
-    from eyeline.analyses.corpus.statistics.entropy import Entropy
-    from eyeline.capture.selection import check_layers
+def with_statistics(model: Any, examples: list[Any]) -> None:
+    from eyeline.measure.statistics.loop import update_statistics
+    from eyeline.measure.statistics.statistic import roles_of
+    from eyeline.models.layout import check_layers
+    from eyeline.statistics import AverageAttention, Batch, Entropy
 
     statistics, layers, roles = [AverageAttention(), Entropy()], check_layers(model.layout, None), roles_of(model.tokenizer)
-    for batch in model.in_batches(sides):
-        fold(model, Batch(tuple(sides[i] for i in batch), roles), statistics, layers, streamed=True, one_pass=True)
+    for batch in in_batches(model.layout, examples):
+        update_statistics(model, Batch(tuple(examples[i] for i in batch), roles), statistics, layers, streamed=True, one_pass=True)
 
 
 def segments_time(repeats: int) -> dict[str, float]:
     """Both in one process, turn by turn, so that a busy machine slows both."""
-    import eyeline as el
-    from eyeline.capture.recorder import IMPLEMENTATION
+    from eyeline.models.attention import IMPLEMENTATION
 
     model, texts = _segments()
-    sides = [model.read(text) for text in texts]
-    assert all(len(side.source) == LENGTH for side in sides)
+    examples = [model.read(text) for text in texts]
+    assert all(len(example.source) == LENGTH for example in examples)
     times: dict[str, list[float]] = {"plain": [], "statistics": [], "analyse": []}
     for _ in range(repeats + 1):
         model.hf.set_attn_implementation("sdpa")
-        times["plain"].append(best(lambda: plain_pass(model, sides), 1))
+        times["plain"].append(best(lambda: plain_pass(model, examples), 1))
         model.hf.set_attn_implementation(IMPLEMENTATION)
-        times["statistics"].append(best(lambda: folded(model, sides), 1))
+        times["statistics"].append(best(lambda: with_statistics(model, examples), 1))
         times["analyse"].append(best(lambda: el.analyse(model, texts, [el.statistics.AverageAttention(), el.statistics.Entropy()]), 1))
     results = {f"{name}_s": min(values[1:]) for name, values in times.items()}
     results["statistics_to_plain"] = results["statistics_s"] / results["plain_s"]
@@ -80,12 +78,12 @@ def segments_time(repeats: int) -> dict[str, float]:
 def segments_memory(which: str) -> int:
     """Peak of the whole process, model included."""
     model, texts = _segments()
-    sides = [model.read(text) for text in texts]
+    examples = [model.read(text) for text in texts]
     if which == "plain":
         model.hf.set_attn_implementation("sdpa")
-        plain_pass(model, sides)
+        plain_pass(model, examples)
     else:
-        folded(model, sides)
+        with_statistics(model, examples)
     return resident("VmHWM")
 
 
@@ -94,7 +92,7 @@ def distances(repeats: int) -> dict[str, float]:
     import torch
     from tests.reference.distances import js_between_heads as loop
 
-    from eyeline.measures.similarity import js_between_heads
+    from eyeline.measure.corpus.distances import js_between_heads
 
     torch.manual_seed(0)
     numbers: dict[str, float] = {}
@@ -116,13 +114,8 @@ def long_text(tokens: int, layers: int) -> dict[str, float]:
     import torch
     import transformers
 
-    import eyeline as el
-    from eyeline.analyses.corpus.batch import Batch
-    from eyeline.analyses.corpus.fold import fold
-    from eyeline.analyses.corpus.statistics.average_attention import AverageAttention
-    from eyeline.analyses.corpus.statistics.entropy import Entropy
-    from eyeline.capture.collect import Sides
-    from eyeline.text.tokenized import TokenizedText
+    from eyeline.measure.statistics.loop import update_statistics
+    from eyeline.models.inputs import Example
 
     torch.manual_seed(0)
     config = transformers.LlamaConfig(
@@ -131,11 +124,13 @@ def long_text(tokens: int, layers: int) -> dict[str, float]:
     )  # fmt: skip
     model = el.wrap(transformers.LlamaModel._from_config(config, attn_implementation="eager").eval(), name="smollm2-like")
     words = tuple("." if i % 20 == 19 else "word" for i in range(tokens))
-    text = TokenizedText(words, tuple(range(tokens)), words, (0,) * tokens, (False,) * tokens, ids=tuple(i % 49000 for i in range(tokens)))
-    statistics = [AverageAttention(), Entropy()]
+    text = el.traces.TokenizedText(
+        words, tuple(range(tokens)), words, (0,) * tokens, (False,) * tokens, ids=tuple(i % 49000 for i in range(tokens))
+    )
+    statistics = [el.statistics.AverageAttention(), el.statistics.Entropy()]
     before = resident("VmRSS")
     start = time.perf_counter()
-    fold(model, Batch((Sides(text),), {}), statistics, {"decoder": tuple(range(layers))}, streamed=True)
+    update_statistics(model, el.statistics.Batch((Example(text),), {}), statistics, {"decoder": tuple(range(layers))}, streamed=True)
     seconds = time.perf_counter() - start
     peak = resident("VmHWM")
     return {"tokens": tokens, "layers": layers, "seconds": seconds, "loaded_bytes": before, "peak_bytes": peak, "below_4_GB": peak < 4e9}

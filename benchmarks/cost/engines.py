@@ -26,11 +26,11 @@ from typing import Any
 
 import eyeline as el
 from benchmarks.output import give
-from eyeline.analyses.corpus import loop
-from eyeline.analyses.corpus.batch import GROUP
-from eyeline.analyses.corpus.shards import DocumentShard, ShardSums
-from eyeline.analyses.engines.work import ShardOutcome
-from eyeline.analyses.progress import Progress
+from eyeline.measure.engines.work import ShardResult
+from eyeline.measure.runs.progress import Progress
+from eyeline.measure.statistics import loop
+from eyeline.measure.statistics.loop import DocumentShard, ShardSums
+from eyeline.measure.statistics.prepare import GROUP
 
 TEXT = "the cat sat on the mat and looked at the old house near the river where a dog ran home every day of the long year"
 #: Documents that are read and packed.
@@ -54,9 +54,9 @@ def cost(model: str, documents: int, workers: int) -> Cost:
     texts = [f"{TEXT} {TEXT} , number {i}" for i in range(documents)]
     merged, adding = 0, 0.0
     ready: list[float] = []
-    add = loop.LoopOfWorkers._add
+    add = loop.LoopOfWorkers._add_sums
 
-    def counting(self: loop.LoopOfWorkers, outcome: ShardOutcome[ShardSums]) -> None:
+    def counting(self: loop.LoopOfWorkers, outcome: ShardResult[ShardSums]) -> None:
         nonlocal merged, adding
         merged += len(pickle.dumps(outcome.sums))
         before = time.thread_time()
@@ -67,12 +67,12 @@ def cost(model: str, documents: int, workers: int) -> Cost:
         if now.workers and not ready:
             ready.append(time.monotonic() - started)
 
-    loop.LoopOfWorkers._add = counting  # type: ignore[method-assign]
+    loop.LoopOfWorkers._add_sums = counting  # type: ignore[method-assign]
     before, started = _children(), time.monotonic()
     el.analyse(
         model, texts, [el.statistics.AverageAttention(), el.statistics.Entropy()], engine=el.runs.Processes(workers), progress=progress
     )
-    loop.LoopOfWorkers._add = add  # type: ignore[method-assign]
+    loop.LoopOfWorkers._add_sums = add  # type: ignore[method-assign]
     return Cost(time.monotonic() - started, ready[0], _children() - before, adding, merged)
 
 

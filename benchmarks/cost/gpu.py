@@ -8,7 +8,7 @@ long        one text, 12 heads x 64 dims, bf16: one fused attention forward (the
 check       the same statistics at 1,024 tokens against dense float32 maps.
 distances   head distances of 512-token documents, 144 heads: documents a second, at least 100.
 one_pass    the kernel that gives a layer's output and its statistics in one pass, against the fused forward alone.
-corpus, distances_of_texts, syntax, same   whole runs: see gpu_runs.py.
+corpus, distances_of_texts, syntax, same, today   whole runs: see gpu_runs.py.
 whole       `el.analyse` itself on one text of that length, two layers of smollm2's shape in bf16, beside the model's own pass.
 """
 
@@ -47,16 +47,17 @@ def milliseconds(run: Callable[[], Any], repeats: int = 10) -> float:
 
 
 def layer(tokens: int, causal: bool) -> Any:
-    from eyeline.capture.layer import LayerScores
+    from eyeline.models.attention import AttentionCall, LayerAttention
 
     torch.manual_seed(0)
     queries, keys = (torch.randn(1, HEADS, tokens, DIMS, device="cuda", dtype=torch.bfloat16) for _ in range(2))
-    return LayerScores("decoder" if causal else "encoder", 0, queries, keys, None, None, DIMS**-0.5, causal, (tokens,), (tokens,))
+    call = AttentionCall(torch.nn.Module(), queries, keys, keys, None, {}, causal)
+    return LayerAttention("decoder" if causal else "encoder", 0, (tokens,), (tokens,), call)
 
 
 def all_statistics(scores: Any, columns: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """What average attention and entropy ask of one layer."""
-    from eyeline.analyses.corpus.fused_rows import fused_rows
+    from eyeline.measure.statistics.rows import fused_rows
 
     rows = fused_rows(scores)
     return (rows.mass(columns).sum(2), *(rows.at_offset(offset).sum(2) for offset in (-1, 0, 1)), rows.entropy().sum(2))
@@ -64,10 +65,10 @@ def all_statistics(scores: Any, columns: torch.Tensor) -> tuple[torch.Tensor, ..
 
 def long_text(tokens: int, causal: bool) -> dict[str, float]:
     scores = layer(tokens, causal)
-    values = torch.randn_like(scores.keys)
+    values = torch.randn_like(scores.call.keys)
     columns = (torch.rand(1, tokens, SETS, device="cuda") > 0.9).float()
     attention = torch.nn.functional.scaled_dot_product_attention
-    forward = milliseconds(lambda: attention(scores.queries, scores.keys, values, is_causal=causal))
+    forward = milliseconds(lambda: attention(scores.call.queries, scores.call.keys, values, is_causal=causal))
     statistics = milliseconds(lambda: all_statistics(scores, columns))
     torch.cuda.reset_peak_memory_stats()
     before = torch.cuda.memory_allocated()
@@ -82,7 +83,7 @@ def check(causal: bool) -> dict[str, float]:
     tokens = 1024
     scores = layer(tokens, causal)
     columns = (torch.rand(1, tokens, SETS, device="cuda") > 0.9).float()
-    dense = scores.queries.float() @ scores.keys.float().transpose(2, 3) * scores.scale
+    dense = scores.call.queries.float() @ scores.call.keys.float().transpose(2, 3) * scores.call.scale
     if causal:
         dense = dense.masked_fill(torch.ones_like(dense, dtype=torch.bool).triu(1), float("-inf"))
     weights = dense.softmax(-1)
@@ -101,7 +102,7 @@ def check(causal: bool) -> dict[str, float]:
 def distances(documents: int) -> dict[str, float]:
     from tests.reference.distances import js_between_heads as loop
 
-    from eyeline.measures.similarity import js_between_heads
+    from eyeline.measure.corpus.distances import js_between_heads
 
     weights = torch.randn(144, 512, 512, device="cuda").mul(2).softmax(-1)
 
@@ -156,8 +157,8 @@ def whole_run(tokens: int) -> dict[str, Any]:
 
 def one_pass(tokens: int, dims: int, causal: bool) -> dict[str, float]:
     """The kernel that gives output and statistics, against the fused forward alone."""
-    from eyeline.measures.kernels.one_pass import KeySets
-    from eyeline.measures.kernels.one_pass import attention as with_numbers
+    from eyeline.models.kernels import KeySets
+    from eyeline.models.kernels import attention as with_numbers
 
     torch.manual_seed(0)
     queries, keys, values = (torch.randn(1, tokens, HEADS, dims, device="cuda", dtype=torch.bfloat16).transpose(1, 2) for _ in range(3))
@@ -166,6 +167,23 @@ def one_pass(tokens: int, dims: int, causal: bool) -> dict[str, float]:
     forward = milliseconds(lambda: attention(queries, keys, values, is_causal=causal), 5)
     both = milliseconds(lambda: with_numbers(queries, keys, values, None, dims**-0.5, causal, sets), 5)
     return {"tokens": tokens, "dims": dims, "causal": causal, "forward_ms": forward, "one_pass_ms": both, "ratio": both / forward}
+
+
+#: Texts and their tokens: what is measured with a model of today's shape.
+TODAY = ((1, 8192), (1, 32768), (1, 131072), (64, 2040))
+
+
+def today() -> dict[str, Any]:
+    """A decoder of 8B's shape: whole runs, and a trace."""
+
+    def peak() -> int:
+        highest = torch.cuda.max_memory_allocated()
+        torch.cuda.reset_peak_memory_stats()
+        return highest
+
+    model = gpu_runs.decoder_of_today()
+    runs = [gpu_runs.today(model, n_texts, n_tokens, peak=peak) for n_texts, n_tokens in TODAY]
+    return {"runs": runs, "trace": gpu_runs.trace_of_today(model)}
 
 
 def section(results: dict[str, Any]) -> str:
@@ -233,6 +251,7 @@ def main() -> None:
     results["same_as_on_the_processor"] = gpu_runs.same_as_on_the_processor()
     lengths = (arguments.tokens // 2, arguments.tokens)
     results["whole_run"] = [gpu_runs.repeated(partial(whole_run, tokens), arguments.repeats) for tokens in lengths]
+    results["today"] = today()
     give(results, arguments.output)
 
 

@@ -5,21 +5,24 @@ corpus      average attention + entropy of 4,000 texts of 100 to 125 tokens, a B
 distances   head distances of the same texts.
 syntax      `el.syntax` over en_ewt-dev (EYELINE_DATA; else the built-in treebank) with e5-small's shape, against its plain passes.
 same        every table of a run in float32 on the GPU against the processor.
+today       a decoder of Llama-3-8B's shape in bf16, random weights: average attention + entropy from text to tables, against the plain
+            pass over the same tokens, with the memory above its peak; and the trace of a text against a copy of as many bytes.
 """
 
 from __future__ import annotations
 
-import os
 import statistics
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-DATA = Path(os.environ.get("EYELINE_DATA", Path(__file__).parents[3] / "shared" / "data"))
+import eyeline as el
+from benchmarks.output import DATA
+from eyeline.models.tracing import in_batches
+
 WORDS = "the cat sat on a mat , and it saw dogs that ran very long ways home . then they slept by fires while rain fell".split()  # noqa: SIM905
 
 
@@ -39,8 +42,7 @@ def encoder(hidden: int, dtype: torch.dtype, device: str = "cuda") -> Any:
     """A BERT of 12 x 12 with random weights and minilm's tokeniser."""
     from transformers import AutoTokenizer, BertConfig, BertModel
 
-    import eyeline as el
-    from eyeline.models.embedded import embedded
+    from eyeline.look.embedded import embedded
 
     minilm = embedded("minilm")
     folder = minilm.find() if minilm is not None else None
@@ -57,28 +59,96 @@ def texts_of(n: int) -> list[str]:
     return [" ".join(rng.choice(WORDS, rng.integers(98, 124))) for _ in range(n)]
 
 
-def plain(model: Any, sides: list[Any], size: int = 256) -> None:
-    from eyeline.capture.inputs import batch_inputs
+def plain(model: Any, examples: list[Any], size: int = 256) -> None:
+    from eyeline.models.inputs import batch_inputs
 
     with torch.inference_mode():
-        for start in range(0, len(sides), size):
-            model.hf(**batch_inputs(model.hf, sides[start : start + size], 0))
+        for start in range(0, len(examples), size):
+            model.hf(**batch_inputs(model.hf, examples[start : start + size], 0))
 
 
-def folded(model: Any, groups: list[list[Any]]) -> None:
+def with_statistics(model: Any, groups: list[list[Any]]) -> None:
     """What `el.analyse` does with texts that are tokenised, up to its tables."""
-    import eyeline as el
-    from eyeline.analyses.corpus.shards import Groups
-    from eyeline.analyses.prepare import Preparation
-    from eyeline.capture.selection import check_layers
+    from eyeline.measure.statistics.loop import Groups
+    from eyeline.measure.statistics.prepare import Preparation
+    from eyeline.models.layout import check_layers
 
     statistics = [el.statistics.AverageAttention(), el.statistics.Entropy()]
     reader = Groups(model, Preparation(model), check_layers(model.layout, None), 0, None)
     for number, texts in enumerate(groups):
         for index, indices in enumerate(reader.batches(texts, statistics)):
-            reader.fold([texts[i] for i in indices], statistics, number, index)
+            reader.add_batch([texts[i] for i in indices], statistics, number, index)
     for statistic in statistics:
         statistic.result()
+
+
+#: Llama-3-8B's shape.
+SHAPE = {
+    "hidden_size": 4096, "intermediate_size": 14336, "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
+    "max_position_embeddings": 1 << 18,
+}  # fmt: skip
+
+
+def decoder_of_today(shape: dict[str, int] = SHAPE, device: str = "cuda") -> Any:
+    """A decoder in bf16 with random weights, and a tokeniser that knows a hundred words."""
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    words = Tokenizer(models.WordLevel({f"w{i}": i for i in range(100)} | {"?": 100}, unk_token="?"))  # noqa: S106
+    words.pre_tokenizer = pre_tokenizers.Whitespace()
+    torch.manual_seed(0)
+    with torch.device(device):
+        hf = LlamaForCausalLM._from_config(LlamaConfig(vocab_size=128, **shape), dtype=torch.bfloat16).eval()
+    return el.wrap(hf, PreTrainedTokenizerFast(tokenizer_object=words, unk_token="?"), name="8B")  # noqa: S106
+
+
+def today(
+    model: Any, n_texts: int, n_tokens: int, timed: Callable[[Callable[[], Any]], float] = seconds, peak: Callable[[], int] | None = None
+) -> dict[str, Any]:
+    """`el.analyse` on texts of this length from text to tables, beside the model's own pass. peak: most bytes used since its last call."""
+    from eyeline.models.attention import IMPLEMENTATION
+
+    rng = np.random.default_rng(0)
+    texts = [" ".join(f"w{i}" for i in rng.integers(0, 100, n_tokens)) for _ in range(n_texts)]
+    examples = [model.read(text) for text in texts]
+    statistics = [el.statistics.AverageAttention(), el.statistics.Entropy()]
+    at_once = max(1, (1 << 17) // n_tokens)
+    ids = [torch.tensor([example.source.ids for example in examples[i : i + at_once]]) for i in range(0, n_texts, at_once)]
+    runs: list[Any] = []
+
+    def plain_pass() -> None:
+        with torch.inference_mode():
+            for batch in ids:
+                model.hf.model(batch.to(model.hf.device), use_cache=False)
+
+    model.hf.set_attn_implementation("sdpa")
+    plain_peak = peak() if peak is not None else 0
+    plain_s = timed(plain_pass)
+    plain_peak = peak() if peak is not None else 0
+    model.hf.set_attn_implementation(IMPLEMENTATION)
+    analyse_s = timed(lambda: runs.append(el.analyse(model, texts, statistics)))
+    facts = runs[-1].facts
+    return {
+        "texts": n_texts, "tokens": n_tokens, "plain_s": plain_s, "analyse_s": analyse_s, "ratio": analyse_s / plain_s,
+        "bytes_above": peak() - plain_peak if peak is not None else None, "streamed": facts.streamed, "notices": list(facts.notices),
+    }  # fmt: skip
+
+
+def trace_of_today(model: Any, n_tokens: int = 2048, timed: Callable[[Callable[[], Any]], float] = seconds) -> dict[str, Any]:
+    """The trace of one text, all layers, against a copy of as many bytes from the model's device into new memory."""
+    text = " ".join(f"w{i}" for i in np.random.default_rng(0).integers(0, 100, n_tokens))
+    traces: list[Any] = []
+
+    def record() -> None:
+        traces[:] = [model.trace(text)]
+
+    trace_s = timed(record)
+    stack = traces[0].decoder
+    arrays = (stack.weights_by_layer, stack.queries_by_layer, stack.keys_by_layer, stack.values_by_layer)
+    n_bytes = sum(array.nbytes for layers in arrays for array in layers)
+    one = torch.empty(n_bytes // len(stack.layers), dtype=torch.uint8, device=model.hf.device)
+    copy_s = timed(lambda: [one.to("cpu", copy=True) for _ in stack.layers])
+    return {"tokens": n_tokens, "trace_s": trace_s, "copy_s": copy_s, "ratio": trace_s / copy_s, "bytes": n_bytes}
 
 
 def repeated(run: Callable[[], dict[str, Any]], repeats: int) -> dict[str, Any]:
@@ -91,29 +161,26 @@ def repeated(run: Callable[[], dict[str, Any]], repeats: int) -> dict[str, Any]:
 
 
 def corpus(hidden: int, dtype: torch.dtype, n: int = 4000) -> dict[str, Any]:
-    import eyeline as el
-    from eyeline.analyses.corpus.shards import GROUP
-    from eyeline.analyses.prepare import Preparation
-    from eyeline.capture.recorder import IMPLEMENTATION
-    from eyeline.text.corpora.corpus import Document
+    from eyeline.measure.statistics.prepare import GROUP, Preparation
+    from eyeline.models.attention import IMPLEMENTATION
 
     model, texts = encoder(hidden, dtype), texts_of(n)
-    documents = [Document(text, line) for line, text in enumerate(texts)]
+    documents = [el.corpora.Document(text, line) for line, text in enumerate(texts)]
     groups = [Preparation(model).read_many(documents[start : start + GROUP]) for start in range(0, n, GROUP)]
-    sides = [side for group in groups for side in group]
-    assert all(100 <= len(side.source) <= 125 for side in sides)
+    examples = [example for group in groups for example in group]
+    assert all(100 <= len(example.source) <= 125 for example in examples)
     statistics = [el.statistics.AverageAttention(), el.statistics.Entropy()]
     runs = []
     model.hf.set_attn_implementation("sdpa")
-    times = {"plain": seconds(lambda: plain(model, sides))}
+    times = {"plain": seconds(lambda: plain(model, examples))}
     model.hf.set_attn_implementation(IMPLEMENTATION)
     times["analyse"] = seconds(lambda: runs.append(el.analyse(model, texts, statistics)))
-    times["tokenised"] = seconds(lambda: folded(model, groups))
+    times["tokenised"] = seconds(lambda: with_statistics(model, groups))
     return {
         "hidden": hidden,
         "dtype": str(dtype).removeprefix("torch."),
         "texts": n,
-        "tokens": sum(len(side.source) for side in sides),
+        "tokens": sum(len(example.source) for example in examples),
         **{f"{name}_s": value for name, value in times.items()},
         "analyse_to_plain": times["analyse"] / times["plain"],
         "tokenised_to_plain": times["tokenised"] / times["plain"],
@@ -123,18 +190,15 @@ def corpus(hidden: int, dtype: torch.dtype, n: int = 4000) -> dict[str, Any]:
 
 
 def distances(n: int = 4000) -> dict[str, float]:
-    import eyeline as el
-
     model, texts = encoder(768, torch.bfloat16), texts_of(n)
     taken = seconds(lambda: el.analyse(model, texts, [el.statistics.HeadDistances()]), 2)
     return {"texts": n, "seconds": taken, "texts_per_second": n / taken}
 
 
 def syntax() -> dict[str, Any]:
-    import eyeline as el
-    from eyeline.analyses.word_maps import read_words
-    from eyeline.capture.inputs import batch_inputs
-    from eyeline.capture.recorder import IMPLEMENTATION
+    from eyeline.measure.statistics.word_maps import read_words
+    from eyeline.models.attention import IMPLEMENTATION
+    from eyeline.models.inputs import batch_inputs
 
     path = DATA / "en_ewt-dev.conllu.gz"
     bank = el.treebanks.read_treebank(path) if path.exists() else el.treebanks.sample_treebank(2000)
@@ -143,16 +207,16 @@ def syntax() -> dict[str, Any]:
 
     def passes() -> None:
         with torch.inference_mode():
-            for batch in model.in_batches(read.sides):
-                model.hf(**batch_inputs(model.hf, [read.sides[i] for i in batch], 0))
+            for batch in in_batches(model.layout, read.examples):
+                model.hf(**batch_inputs(model.hf, [read.examples[i] for i in batch], 0))
 
     model.hf.set_attn_implementation("sdpa")
-    times = {"plain": seconds(passes), "plain_256": seconds(lambda: plain(model, list(read.sides)))}
+    times = {"plain": seconds(passes), "plain_256": seconds(lambda: plain(model, list(read.examples)))}
     model.hf.set_attn_implementation(IMPLEMENTATION)
     times["syntax"] = seconds(lambda: el.syntax(model, sentences), 2)
     times["reading"] = seconds(lambda: read_words(model, [s.words for s in sentences], [s.spaces for s in sentences]), 1)
     ratios = {"syntax_to_plain": times["syntax"] / times["plain"], "syntax_to_plain_256": times["syntax"] / times["plain_256"]}
-    return {"treebank": bank.name, "sentences": len(read.sides), **{f"{name}_s": value for name, value in times.items()}, **ratios}
+    return {"treebank": bank.name, "sentences": len(read.examples), **{f"{name}_s": value for name, value in times.items()}, **ratios}
 
 
 def largest_differences(runs: list[Any]) -> dict[str, float]:
@@ -166,8 +230,6 @@ def largest_differences(runs: list[Any]) -> dict[str, float]:
 
 
 def same_as_on_the_processor() -> dict[str, float]:
-    import eyeline as el
-
     texts, names = texts_of(40), ("AverageAttention", "Entropy", "HeadDistances")
     texts = [text[: 60 + 37 * index % 400] for index, text in enumerate(texts)]  # of many lengths: padding
     models = [encoder(384, torch.float32, device) for device in ("cpu", "cuda")]

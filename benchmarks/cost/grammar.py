@@ -11,17 +11,14 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
-import os
 import platform
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.output import give
+from benchmarks.output import DATA, give
 from benchmarks.process import plain_pass
-
-DATA = Path(os.environ.get("EYELINE_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
 
 def timed(run: Callable[[], Any]) -> float:
@@ -33,10 +30,10 @@ def timed(run: Callable[[], Any]) -> float:
 def syntax(treebank: Path | None, limit: int | None, repeats: int) -> dict[str, Any]:
     """All three in one process, turn by turn, so that a busy machine slows them alike; the first turn warms up."""
     import eyeline as el
-    from eyeline.analyses.grammar.relations import gold_of, halves
-    from eyeline.analyses.grammar.run import Tally
-    from eyeline.analyses.word_maps import each_word_map, read_words
-    from eyeline.capture.recorder import IMPLEMENTATION
+    from eyeline.measure.grammar.result import gold_of, halves
+    from eyeline.measure.grammar.score import Tally
+    from eyeline.measure.statistics.word_maps import each_word_map, read_words
+    from eyeline.models.attention import IMPLEMENTATION
 
     bank = el.treebanks.sample_treebank(2000) if treebank is None else el.treebanks.read_treebank(treebank)
     sentences = list(bank)[:limit]
@@ -46,14 +43,14 @@ def syntax(treebank: Path | None, limit: int | None, repeats: int) -> dict[str, 
     times: dict[str, list[float]] = {"plain": [], "scoring": [], "syntax": []}
     for _ in range(repeats + 1):
         model.hf.set_attn_implementation("sdpa")
-        times["plain"].append(timed(lambda: plain_pass(model, texts.sides)))
+        times["plain"].append(timed(lambda: plain_pass(model, texts.examples)))
         model.hf.set_attn_implementation(IMPLEMENTATION)
         times["scoring"].append(timed(lambda: each_word_map(model, texts, Tally(golds, halves(len(golds), 0)).update)))
         times["syntax"].append(timed(lambda: el.syntax(model, sentences)))
     results: dict[str, Any] = {f"{name}_s": min(values[1:]) for name, values in times.items()}
     results["scoring_to_plain"] = results["scoring_s"] / results["plain_s"]
     results["syntax_to_plain"] = results["syntax_s"] / results["plain_s"]
-    return {"treebank": bank.name, "sentences": len(texts.sides), "tokens": texts.counts["tokens"], "repeats": repeats, **results}
+    return {"treebank": bank.name, "sentences": len(texts.examples), "tokens": texts.counts["tokens"], "repeats": repeats, **results}
 
 
 def main() -> None:

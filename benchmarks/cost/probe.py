@@ -20,11 +20,9 @@ import numpy as np
 import torch
 
 from benchmarks.output import give
-from eyeline.analyses.probes.features import GoldSentences, Heads, Maps
-from eyeline.analyses.probes.scorers import AttentionAndWords, AttentionOnly, DistancesAndWords
-from eyeline.analyses.probes.training import ProbeData, evaluate, train
-from eyeline.analyses.probes.vectors import WordVectors
-from eyeline.analyses.word_maps import WordTexts
+from eyeline.measure.probes.features import GoldSentences, Heads, Maps, WordVectors
+from eyeline.measure.probes.training import AttentionAndWords, AttentionOnly, DistancesAndWords, ProbeData, evaluate, train
+from eyeline.measure.statistics.word_maps import WordTexts
 
 DIMS, VOCABULARY, TEST = 100, 10_000, 2000
 

@@ -51,7 +51,7 @@ def timed(into: dict[str, dict[str, float]], name: str) -> Iterator[None]:
 
 def plainly(model: Any, run: Callable[[], None]) -> None:
     """Run with the model's own fused attention."""
-    from eyeline.capture.recorder import IMPLEMENTATION
+    from eyeline.models.attention import IMPLEMENTATION
 
     model.hf.set_attn_implementation("sdpa")
     run()
@@ -68,11 +68,11 @@ def main() -> None:
 
     model = el.load(given.model)
     texts = texts_of(model, given.tokens)
-    sides = [model.read(text) for text in texts]
+    examples = [model.read(text) for text in texts]
     steps: dict[str, dict[str, float]] = {}
-    plainly(model, lambda: plain_pass(model, sides[:20]))  # warm
+    plainly(model, lambda: plain_pass(model, examples[:20]))  # warm
     with timed(steps, "forward"):
-        plainly(model, lambda: plain_pass(model, sides))
+        plainly(model, lambda: plain_pass(model, examples))
     corpus = el.corpora.Corpus.from_texts(texts)
     with timed(steps, "whole"), tempfile.TemporaryDirectory() as folder:
         with timed(steps, "capture and space"):
@@ -84,7 +84,7 @@ def main() -> None:
             el.runs.write_report(space.run().save(Path(folder)))
         page = (Path(folder) / "space.html").stat().st_size
     with timed(steps, "forward"):
-        plainly(model, lambda: plain_pass(model, sides))
+        plainly(model, lambda: plain_pass(model, examples))
     steps["forward"] = {name: round(value / 2, 2) for name, value in steps["forward"].items()}
     bar = {name: round(2 * value + (120 if name == "wall_s" else 240), 2) for name, value in steps["forward"].items()}
     facts = space.only.facts

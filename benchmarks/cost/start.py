@@ -19,7 +19,7 @@ RUNS = 5
 CODES = {
     "python alone": "pass",
     "import eyeline": "import eyeline",
-    "eyeline --help": "import sys; sys.argv = ['eyeline', '--help']; from eyeline.hosts.cli.main import main; main()",
+    "eyeline --help": "import sys; sys.argv = ['eyeline', '--help']; from eyeline.show.cli.main import main; main()",
 }
 
 

@@ -74,7 +74,7 @@ def in_browser(model: str, text: str) -> dict[str, Any]:
     """Right clicks on one head after the other of a layer, in the app's Look page; earlier ones stay off."""
     from playwright.sync_api import sync_playwright
     from tests.conftest import FLAGS
-    from tests.hosts.app.browser.serving import serving
+    from tests.show.app.browser.serving import serving
 
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -116,7 +116,7 @@ def main() -> None:
     options = parser.parse_args()
 
     import eyeline as el
-    from eyeline.views.answer.live_answer import answer_without
+    from eyeline.look.views.live import answer_without
 
     model = el.load(options.model, device="cpu")
     text = text_of(model, options.tokens)

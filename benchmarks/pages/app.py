@@ -26,13 +26,13 @@ from urllib.parse import urlsplit
 
 import psutil
 from tests.conftest import FLAGS
-from tests.hosts.app.browser.behind_nginx import proxied
-from tests.hosts.app.browser.crowd import TEXT, WORDS, Visit, crowd
-from tests.hosts.app.browser.serving import Served, serving
-from tests.hosts.app.browser.socket_visitor import SocketVisitor
+from tests.show.app.browser.behind_nginx import proxied
+from tests.show.app.browser.crowd import TEXT, WORDS, Visit, crowd
+from tests.show.app.browser.serving import Served, serving
+from tests.show.app.browser.socket_visitor import SocketVisitor
 
 from benchmarks.output import give
-from eyeline.hosts.app.pages import PAGES
+from eyeline.show.app.shell import PAGES
 
 MOST_VISITORS, MOST_ROUNDS = 60, 10
 #: Visitors of the first crowd; what they waited (medians, seconds) before the app was made ready for sixty; how much longer sixty may wait.

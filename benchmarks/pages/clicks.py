@@ -25,13 +25,13 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import sync_playwright
-from tests.hosts.app.browser.serving import PROGRAM, Served, serving
-from tests.hosts.app.browser.test_clicks import DOTS, IN_VIEW
+from tests.show.app.browser.serving import PROGRAM, Served, serving
+from tests.show.app.browser.test_clicks import DOTS, IN_VIEW
 
+import eyeline as el
 from benchmarks.output import give
 from benchmarks.pages.views import CHROMIUM
-from eyeline.sample.text import write_text
-from eyeline.sample.treebank import write_sample
+from eyeline.text.corpora.sample import write_text
 
 MODEL = "minilm"
 TIMEOUT = 60_000  # ms
@@ -78,7 +78,7 @@ def make_runs(folder: Path) -> None:
     """A run of each kind on the built-in texts."""
     folder.mkdir(parents=True)
     write_text(folder / "texts.txt")
-    write_sample(folder / "sentences.conllu")
+    el.treebanks.write_sample(folder / "sentences.conllu")
     for kind, command in (
         ("corpus", ["analyse", "texts.txt"]),
         ("grammar", ["syntax", "sentences.conllu", "--min-count", "10"]),

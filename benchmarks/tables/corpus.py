@@ -5,16 +5,16 @@ python -m benchmarks.tables.corpus --model FOLDER --corpus wikitext2-test.txt.gz
 
 from __future__ import annotations
 
-import argparse
 import io
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from PIL import Image
 
 import eyeline as el
-from benchmarks.output import PICTURES, markdown_table, put_section, save_picture
-from eyeline.results.table import Table
+from benchmarks.output import PICTURES, existing, markdown_table, put_section, save_picture, section_parser
 
 FIGURE_1, FIGURE_6 = "results-figure1.png", "results-figure6.png"
 #: The sentence of figure 1.
@@ -33,9 +33,10 @@ def heads_above(run: el.Run, target: str, share: float) -> str:
     return f"{len(result)} ({', '.join(result)})" if result else "none"
 
 
-def by_layer(table: Table, column: str) -> dict[int, float]:
-    layers = table["layer"].astype(int)
-    return {int(n): float(table[column].astype(float)[layers == n].mean()) for n in sorted(set(layers))}
+def by_layer(table: el.runs.Table, column: str = "mean") -> np.ndarray:
+    """The mean of a column over the heads of each layer: [layer]"""
+    layers, values = table["layer"].astype(int), table[column].astype(float)
+    return np.array([values[layers == layer].mean() for layer in sorted(set(layers.tolist()))])
 
 
 def section(run: el.Run, command: str, heads: dict[str, el.HeadRef]) -> str:
@@ -51,8 +52,8 @@ def section(run: el.Run, command: str, heads: dict[str, el.HeadRef]) -> str:
         ["`[SEP]` to `[SEP]`, same layers", "above 0.90", f"{to_sep_there:.2f}"],
         ["heads with over half on the previous token", "4 (layers 1, 3, 6, 7)", heads_above(run, "previous", 0.5)],
         ["heads with over half on the next token", "5 (layers 0, 1, 1, 2, 5)", heads_above(run, "next", 0.5)],
-        ["entropy of `[CLS]` in the last layer", "3.89 nats", f"{last[max(last)]:.2f} nats"],
-        ["layer with the broadest heads", "a low one", str(max(entropy, key=lambda layer: entropy[layer]))],
+        ["entropy of `[CLS]` in the last layer", "3.89 nats", f"{last[-1]:.2f} nats"],
+        ["layer with the broadest heads", "a low one", str(int(entropy.argmax()))],
         ["mean divergence of heads within a layer", "heads of a layer lie together", f"{together[0]:.3f} nats"],
         ["… and across layers", "", f"{together[1]:.3f} nats"],
     ]
@@ -71,7 +72,7 @@ Figure 1 of the paper has a head for each way of looking. Here they are by measu
 
 ![Four heads on one sentence: {", ".join(heads)}](pictures/{FIGURE_1})
 
-Figure 6, the heads of this run by the divergence of their attention (multidimensional scaling); layer by colour, behaviour by marker:
+Figure 6, the heads of this run by the divergence of their attention (multidimensional scaling); colour: role; shape: the paper’s rule:
 
 ![Which heads are alike](pictures/{FIGURE_6})"""
 
@@ -115,20 +116,38 @@ def same_layer(run: el.Run) -> tuple[float, float]:
     return float(square[same & apart].mean()), float(square[~same].mean())
 
 
+@dataclass(frozen=True)
+class PairsRun:
+    """A run over pairs of neighbouring sentences of a corpus, and the command that made it."""
+
+    model: el.Model
+    run: el.Run
+    command: str
+    printed: bool
+
+    @classmethod
+    def of_command(cls, about: str | None, name: str, statistics: Sequence[el.statistics.Statistic], model: str, limit: int) -> PairsRun:
+        """Read the command line of the script of this name in benchmarks/tables, and do what it asks for."""
+        parser = section_parser(about)
+        parser.add_argument("--model", default=model, help="an embedded name, a folder or a hub id")
+        parser.add_argument("--corpus", type=Path, required=True)
+        parser.add_argument("--limit", type=int, default=limit, help="documents")
+        given = parser.parse_args()
+        loaded = el.load(given.model)
+        run = el.analyse(loaded, el.corpora.read_corpus(existing(given.corpus)), statistics, pairs=True, limit=given.limit)
+        command = f"python -m benchmarks.tables.{name} --model {Path(given.model).name} --corpus {given.corpus.name} --limit {given.limit}"
+        return cls(loaded, run, command, given.print)
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", default="e5-small")
-    parser.add_argument("--corpus", type=Path, required=True)
-    parser.add_argument("--limit", type=int, default=300)
-    arguments = parser.parse_args()
     statistics = [el.statistics.AverageAttention(), el.statistics.Entropy(), el.statistics.HeadDistances()]
-    model = el.load(arguments.model)
-    run = el.analyse(model, el.corpora.read_corpus(arguments.corpus), statistics, pairs=True, limit=arguments.limit)
-    name = Path(arguments.model).name
-    command = f"python -m benchmarks.tables.corpus --model {name} --corpus {arguments.corpus.name} --limit {arguments.limit}"
-    heads = telling_heads(run)
-    draw(run, model, heads)
-    put_section("corpus", section(run, command, heads))
+    measured = PairsRun.of_command(__doc__, "corpus", statistics, model="e5-small", limit=300)
+    heads = telling_heads(measured.run)
+    text = section(measured.run, measured.command, heads)
+    print(text)
+    if not measured.printed:
+        draw(measured.run, measured.model, heads)
+        put_section("corpus", text)
 
 
 if __name__ == "__main__":

@@ -9,35 +9,30 @@ The runs are kept in --keep: with the same folder the command continues where it
 
 from __future__ import annotations
 
-import argparse
-import os
 import random
 from pathlib import Path
 
 from scipy.stats import spearmanr
 
 import eyeline as el
-from benchmarks.output import markdown_table, put_section
-from eyeline.analyses.causes.faithfulness import RANDOM, SLOW, Faithfulness
-from eyeline.analyses.causes.quantities.methods import METHODS
+from benchmarks.output import existing, markdown_table, put_section, section_parser
+from eyeline.attributions import METHODS, Faithfulness
+from eyeline.measure.causes.faithfulness import RANDOM, SLOW
 
-DATA = Path(os.environ.get("EYELINE_DATA", Path(__file__).parents[3] / "shared" / "data"))
 TREEBANK = "en_ewt-test.conllu.gz"
 SHORTEST, LONGEST = 6, 30
 CLASSIFIER, DECODER = "e5-small-sentiment", "smollm2"
 #: AOPC on SST-2 of another model: DecompX (Modarressi et al. 2023), table 1.
 PUBLISHED = {"decompx": 0.627, "alti": 0.416, "integrated-gradients": 0.340, "globenc": 0.307}
-#: Left out for the decoder: its path is rough, so that the sums do not complete, and each text takes minutes.
+#: Left out for the decoder: about a hundred gradients for each text.
 NOT_FOR_DECODER = ("integrated-gradients", *SLOW)
 
 
 def reviews(path: Path, count: int) -> list[str]:
     """`count` sentences of reviews in a seeded random order: a smaller count gives the first of them."""
-    if not path.exists():
-        raise SystemExit(f"{path}: not there. --data says where it lies.")
     fitting = [
         written(sentence)
-        for sentence in el.treebanks.read_treebank(path)
+        for sentence in el.treebanks.read_treebank(existing(path))
         if sentence.id.startswith("reviews-") and SHORTEST <= len(sentence.words) <= LONGEST
     ]
     random.Random(0).shuffle(fitting)  # noqa: S311 - a sample
@@ -105,7 +100,7 @@ def section(classified: el.Run, decoded: el.Run, command: str) -> str:
 and the probability of the model's own answer is measured again ([how](how-to/causes.md#faithfulness)). AOPC and comprehensiveness: high is
 faithful; sufficiency: low is. *random* erases in a random order.
 
-**{CLASSIFIER}**, our sentiment classifier (`scripts/updates/sentiment`), on {n} sentences of reviews from the English Web
+**{CLASSIFIER}**, our sentiment classifier (`training/updates/sentiment`), on {n} sentences of reviews from the English Web
 Treebank, 6 to 30 words each. The published column is another model on SST-2 (DecompX, Modarressi et al. 2023, table 1): orders may be
 compared, numbers not.
 
@@ -116,7 +111,7 @@ Integrated gradients start at the very mask token that erased tokens become here
 More than two standard errors above a random order: {", ".join(clear) or "none"}. Not: {", ".join(unclear) or "none"}.
 
 **{DECODER}**, the probability of the token that it puts after each of {n_decoder} of these sentences; erased tokens are taken out,
-the last token stays. DecompX is refused (gated feed-forward parts), integrated gradients were left out (they do not complete).
+the last token stays. DecompX is refused (gated feed-forward parts), integrated gradients were left out (a hundred gradients for each text).
 
 {numbers(second, published=False)}
 
@@ -125,12 +120,10 @@ More than two standard errors above a random order: {", ".join(clear_decoder) or
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=DATA)
+    parser = section_parser(__doc__)
     parser.add_argument("--reviews", type=int, default=100, help="sentences for the classifier")
     parser.add_argument("--next", type=int, default=40, help="of these, for the decoder")
     parser.add_argument("--keep", type=Path, help="a folder for the two runs")
-    parser.add_argument("--print", action="store_true", help="print the section instead of writing it")
     arguments = parser.parse_args()
     texts = reviews(arguments.data / TREEBANK, arguments.reviews)
     runs = []

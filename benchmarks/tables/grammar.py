@@ -9,8 +9,6 @@ saves the runs; --from FOLDER writes the section from runs that were kept.
 
 from __future__ import annotations
 
-import argparse
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,12 +16,10 @@ from pathlib import Path
 from PIL import Image
 
 import eyeline as el
-from benchmarks.output import PICTURES, markdown_table, put_section, save_picture
-from eyeline.analyses.word_maps import read_words
-from eyeline.results.grammar.directions import GOVERNOR_TO_DEPENDENT
-from eyeline.results.table import Cell
-
-DATA = Path(os.environ.get("EYELINE_DATA", Path(__file__).parents[3] / "shared" / "data"))
+from benchmarks.output import PICTURES, existing, markdown_table, put_section, save_picture, section_parser
+from eyeline.heads import GOVERNOR_TO_DEPENDENT
+from eyeline.measure.runs.table import Cell
+from eyeline.measure.statistics.word_maps import read_words
 
 
 @dataclass(frozen=True)
@@ -65,13 +61,11 @@ Row = Mapping[str, Cell]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = section_parser(__doc__)
     parser.add_argument("--model", default="e5-small", help="an embedded name, a folder or a hub id")
-    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--limit", type=int, help="the number of sentences of each treebank to use, for a quick look")
     parser.add_argument("--keep", type=Path, help="save the runs in folders of this one")
     parser.add_argument("--from", dest="kept", type=Path, help="write the section from runs that were kept, and score nothing")
-    parser.add_argument("--print", action="store_true", help="print the section instead of writing it")
     arguments = parser.parse_args()
     names = ("ud", "stanford", *OTHERS)
     if arguments.kept:
@@ -98,10 +92,7 @@ def draw(run: el.Run) -> None:
 
 
 def bank_of(data: Path, name: str) -> el.treebanks.Treebank:
-    path = data / f"{name}.conllu.gz"
-    if not path.is_file():
-        raise SystemExit(f"{path}: not there. --data says where the treebanks lie.")
-    return el.treebanks.read_treebank(path)
+    return el.treebanks.read_treebank(existing(data / f"{name}.conllu.gz"))
 
 
 def measure(name: str, data: Path, limit: int | None) -> dict[str, el.Run]:
@@ -116,8 +107,8 @@ def unknown_words(name: str, data: Path, treebank: str, limit: int | None) -> fl
     texts = read_words(model, [sentence.words for sentence in sentences], [sentence.spaces for sentence in sentences])
     unknown = model.tokenizer.unk_token_id
     words = [
-        {word for word, number in zip(side.source.words, side.source.ids, strict=True) if word is not None and number == unknown}
-        for side in texts.sides
+        {word for word, number in zip(example.source.words, example.source.ids, strict=True) if word is not None and number == unknown}
+        for example in texts.examples
     ]
     return sum(map(len, words)) / texts.counts["words"]
 
@@ -160,7 +151,7 @@ def section(runs: Mapping[str, el.Run], unknown: Mapping[str, float]) -> str:
 
 def shown(row: Row) -> list[str]:
     """A row of tables/syntax.csv."""
-    head, direction = f"L{row['layer']}·H{row['head']}", str(row["direction"]).replace("-to-", " → ").replace("head", "governor")
+    head, direction = f"L{row['layer']}·H{row['head']}", str(row["direction"]).replace("-to-", " → ")
     shares = (f"{row['accuracy']:.1f}", f"{row['accuracy_held_out']:.1f}", f"{row['baseline']:.1f} ({row['offset']:+d})")
     return [str(row["relation"]), f"{row['count']:,}", head, direction, *shares]
 

@@ -5,14 +5,12 @@ python -m benchmarks.tables.importance --model e5-small-mlm --corpus wikitext2-t
 
 from __future__ import annotations
 
-import argparse
-from pathlib import Path
-
 import numpy as np
 
 import eyeline as el
 from benchmarks.output import markdown_table, put_section
-from eyeline.words.percent import percent
+from benchmarks.tables.corpus import PairsRun, by_layer
+from eyeline.words import percent
 
 #: The targets of the figure, and their names in the table.
 TARGETS = {"sep": "`[SEP]`", "cls": "`[CLS]`", "punctuation": ". and ,", "other": "other tokens"}
@@ -20,13 +18,6 @@ TARGETS = {"sep": "`[SEP]`", "cls": "`[CLS]`", "punctuation": ". and ,", "other"
 MUCH = 0.2
 #: Two texts on which value vectors are compared.
 PAIR = ("The cat sat on the mat because it was tired.", "The dog, however, went to the old house.")
-
-
-def by_layer(run: el.Run, table: str, target: str) -> np.ndarray:
-    """The mean of a target in each layer: [layer]"""
-    part = run.table(table).where(target=target)
-    layers, values = part["layer"].astype(int), part["mean"].astype(float)
-    return np.array([values[layers == layer].mean() for layer in sorted(set(layers.tolist()))])
 
 
 def claim(attention: np.ndarray, to_sep: np.ndarray, to_other: np.ndarray) -> str:
@@ -72,8 +63,8 @@ def same_state(model: el.Model) -> str:
 
 
 def section(run: el.Run, model: el.Model, command: str) -> str:
-    attention = by_layer(run, "average_attention", "sep")
-    gradients = {target: by_layer(run, "importance", target) for target in TARGETS}
+    attention = by_layer(run.table("average_attention").where(target="sep"))
+    gradients = {target: by_layer(run.table("importance").where(target=target)) for target in TARGETS}
     rows = [
         [str(layer), f"{share:.2f}", *(f"{1e4 * gradients[target][layer]:.2f}" for target in TARGETS)]
         for layer, share in enumerate(attention)
@@ -94,17 +85,12 @@ sentence embeddings, with our own small update that makes it a masked language m
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", default="e5-small-mlm")
-    parser.add_argument("--corpus", type=Path, required=True)
-    parser.add_argument("--limit", type=int, default=200)
-    arguments = parser.parse_args()
     statistics = [el.statistics.AverageAttention(), el.statistics.Importance()]
-    model = el.load(arguments.model)
-    run = el.analyse(model, el.corpora.read_corpus(arguments.corpus), statistics, pairs=True, limit=arguments.limit)
-    name = Path(arguments.model).name
-    command = f"python -m benchmarks.tables.importance --model {name} --corpus {arguments.corpus.name} --limit {arguments.limit}"
-    put_section("importance", section(run, model, command))
+    measured = PairsRun.of_command(__doc__, "importance", statistics, model="e5-small-mlm", limit=200)
+    text = section(measured.run, measured.model, measured.command)
+    print(text)
+    if not measured.printed:
+        put_section("importance", text)
 
 
 if __name__ == "__main__":

@@ -15,8 +15,7 @@ import torch
 
 import eyeline as el
 from benchmarks.output import markdown_table, put_section
-from eyeline.capture.collect import Sides
-from eyeline.text.tokenized import TokenizedText
+from eyeline.models.inputs import Example
 
 #: Random tokens are drawn from these ids: no special ones.
 IDS = range(1000, 40000)
@@ -36,11 +35,11 @@ def repeated_tokens(draw: random.Random) -> torch.Tensor:
 
 def repeated_loss(model: el.Model, ids: torch.Tensor, ablated: Sequence[Head] = (), by: Literal["zero", "mean"] = "zero") -> float:
     """The mean loss on the second half of sequences that repeat themselves, in nats."""
-    sides = [Sides(TokenizedText.from_tokens([str(i) for i in row])) for row in ids.tolist()]
+    examples = [Example(el.traces.TokenizedText.from_tokens([str(i) for i in row])) for row in ids.tolist()]
     interventions = [[el.Ablate(list(ablated), by=by)]] * len(ids) if ablated else None
     inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
     with torch.no_grad():
-        logits = model.passes.output(sides, interventions, inputs=inputs).logits
+        logits = model.passes.output(examples, interventions, inputs=inputs).logits
     return float(torch.nn.functional.cross_entropy(logits[:, LENGTH:-1].flatten(0, 1), ids[:, LENGTH + 1 :].flatten()))
 
 

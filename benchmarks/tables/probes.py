@@ -10,17 +10,13 @@ are not part of this repository. --keep FOLDER saves the run; --from FOLDER writ
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 
 import eyeline as el
-from benchmarks.output import markdown_table, put_section
-from eyeline.analyses.sampling import sample
-from eyeline.plots.probes.probes import PAPER, epochs_text, kind_of
-from eyeline.results.facts import ProbeOptions
-from eyeline.results.table import Cell
-
-DATA = Path(os.environ.get("EYELINE_DATA", Path(__file__).parents[3] / "shared" / "data"))
+from benchmarks.output import existing, markdown_table, put_section, section_parser
+from eyeline.measure.probes.figures import PAPER, epochs_text, kind_of
+from eyeline.measure.probes.options import ProbeFacts
+from eyeline.measure.statistics.prepare import sample
 
 #: What the paper's probes were trained on: sections 2 to 21 of the Penn Treebank.
 PAPER_SENTENCES = 39_832
@@ -31,15 +27,13 @@ LATER = (2, 5, 10, 20, 40)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = section_parser(__doc__)
     parser.add_argument("--model", default="e5-small", help="an embedded name, a folder or a hub id")
-    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--limit", type=int, default=3000, help="training sentences")
     parser.add_argument("--test", type=int, help="test sentences, drawn at random; all without it")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--keep", type=Path, help="save the run here")
     parser.add_argument("--from", dest="kept", type=Path, help="write the section from this run, and train nothing")
-    parser.add_argument("--print", action="store_true", help="print the section instead of writing it")
     arguments = parser.parse_args()
     run = el.runs.open_run(arguments.kept) if arguments.kept else measure(arguments)
     if arguments.keep:
@@ -52,10 +46,7 @@ def main() -> None:
 
 def measure(arguments: argparse.Namespace) -> el.Run:
     data = arguments.data
-    files = [data / "en_ewt-train.conllu.gz", data / "en_ewt-dev.conllu.gz", data / "glove"]
-    missing = [str(file) for file in files if not file.exists()]
-    if missing:
-        raise SystemExit(f"{', '.join(missing)}: not there. --data says where the treebanks and GloVe lie.")
+    files = [existing(data / name) for name in ("en_ewt-train.conllu.gz", "en_ewt-dev.conllu.gz", "glove")]
     shown: set[str] = set()
 
     def show(progress: object) -> None:
@@ -73,7 +64,7 @@ def measure(arguments: argparse.Namespace) -> el.Run:
 
 def section(run: el.Run) -> str:
     facts, table, learning = run.facts, run.table("probes"), run.table("probes_learning")
-    model, options = facts.model, facts.options_as(ProbeOptions)
+    model, options = facts.model, facts.of_kind(ProbeFacts).options
     rows = [
         [
             str(row["probe"]),
@@ -120,13 +111,9 @@ def section(run: el.Run) -> str:
     return "\n\n".join(parts)
 
 
-def _held_out(points: el.Table) -> str:
+def _held_out(points: el.runs.Table) -> str:
     """The mean over seeds, where all seeds have this point."""
     return f"{points['held_out_uas'].astype(float).mean():.1f}" if len(points) else "–"
-
-
-def _direction(row: dict[str, Cell]) -> str:
-    return str(row["direction"]).replace("-", " ").replace("head", "governor")
 
 
 def findings(run: el.Run) -> list[str]:
@@ -144,7 +131,9 @@ def findings(run: el.Run) -> list[str]:
         )
     weights = run.table("probe_weights").where(probe="attention-only")
     largest = sorted(weights.rows(), key=lambda row: -float(row["weight"]))[:5]
-    heads = ", ".join(f"L{row['layer']}·H{row['head']} ({_direction(row)}, {float(row['weight']):.1f})" for row in largest)
+    heads = ", ".join(
+        f"L{row['layer']}·H{row['head']} ({str(row['direction']).replace('-', ' ')}, {float(row['weight']):.1f})" for row in largest
+    )
     return [first, f"The heads with the largest weights of the attention-only probe: {heads}."]
 
 

@@ -13,7 +13,6 @@ import argparse
 import csv
 import gzip
 import json
-import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,20 +24,13 @@ import numpy as np
 import torch
 
 import eyeline as el
-from benchmarks.output import made_with, markdown_table, put_section
-from eyeline.analyses.space.capture import CapturedStack, capture_space
-from eyeline.analyses.space.facts import mean_entropy, stack_fidelity
-from eyeline.analyses.space.fit import head_texts
-from eyeline.analyses.space.gauge import GAUGES, gauge_layer, shared_scale
-from eyeline.analyses.space.parallel import Parallel
-from eyeline.measures.space.fitted_projection import fit_projections
-from eyeline.measures.space.freed_points import free_texts
-from eyeline.measures.space.project import METHODS, project
-from eyeline.measures.space.projection_loss import divergence
-from eyeline.results.space.stack import Vectors
-from eyeline.results.space.tokens import SpaceTokens
+from benchmarks.output import existing, made_with, markdown_table, put_section, section_parser
+from eyeline.mathematics import METHODS, project
+from eyeline.measure.space.captured import CapturedStack, capture_space, gauge_layer, mean_entropy, shared_scale, stack_fidelity
+from eyeline.measure.space.fit import Parallel, divergence, fit_projections, free_texts, head_texts
+from eyeline.measure.space.options import GAUGES
+from eyeline.measure.space.stack import SpaceTokens, Vectors
 
-DATA = Path(os.environ.get("EYELINE_DATA", Path(__file__).parents[3] / "shared" / "data"))
 GAP = "gap-development.tsv.gz"
 #: Layer and head of those on which the slow projections are measured: spread over the model.
 SAMPLE = "0:3,6:2,11:2"
@@ -57,9 +49,8 @@ Numbers = dict[str, float]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = section_parser(__doc__)
     parser.add_argument("--model", default="e5-small", help="an embedded name, a folder or a hub id")
-    parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--tokens", type=int, default=5000, help="about how many tokens to use, and as many held out")
     parser.add_argument("--sample", default=SAMPLE, help="layer:head,… for UMAP and t-SNE")
     parser.add_argument("--few", type=int, default=1200, help="about how many tokens to use for every gauge by UMAP and t-SNE")
@@ -67,7 +58,6 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="measure what --keep holds anew")
     parser.add_argument("--beside", type=Path, help="what was kept of another model, for a table beside")
     parser.add_argument("--no-slow", action="store_true", help="leave UMAP and t-SNE out")
-    parser.add_argument("--print", action="store_true", help="print the section instead of writing it")
     arguments = parser.parse_args()
     continues = arguments.keep and arguments.keep.exists() and not arguments.again
     kept: dict[str, Any] = json.loads(arguments.keep.read_text()) if continues else {"made_with": made_with(), "rows": {}}
@@ -128,9 +118,7 @@ def measure(arguments: argparse.Namespace, kept: dict[str, Any], keep: Callable[
 
 
 def read_paragraphs(path: Path) -> list[str]:
-    if not path.exists():
-        raise SystemExit(f"{path}: not there. --data says where it lies.")
-    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+    with gzip.open(existing(path), "rt", encoding="utf-8", newline="") as file:
         return list(dict.fromkeys(row["Text"] for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)))
 
 

@@ -16,8 +16,8 @@ import { Reader } from "./core/reading/reading";
 import { Redraw } from "./core/schedule";
 import { change, settle, shownKind } from "./core/state/state";
 import { themeOf, watchTheme } from "./core/theme";
-import { type Format, savePicture } from "./marks/painters/picture";
-import { framed } from "./marks/scene";
+import { type Format, savePicture, svgElement } from "./marks/painters/picture";
+import { framed, type Scene } from "./marks/scene";
 import type { Handle, Inspectable, MountOptions } from "./mount-types";
 import { type Mounted, refuse } from "./refuse";
 import { type Stage, type ViewInstance, viewKind } from "./registry";
@@ -51,6 +51,7 @@ class Frame {
   private heading = el("h2", { class: "title" });
   private slot = el("div");
   private stageElement = el("div", { class: "stage" });
+  private printed = el("div", { class: "printed" });
   private live = el("div", { class: "sr", "aria-live": "polite" });
   private labels: Labels;
   private state: State;
@@ -93,6 +94,8 @@ class Frame {
     });
     this.watch.observe(this.host);
     this.stopWatchingTheme = watchTheme(this.onTheme);
+    addEventListener("beforeprint", this.onBeforePrint);
+    addEventListener("afterprint", this.onAfterPrint);
     if (options.wholePage) {
       document.addEventListener("keydown", this.onPageKey);
       addEventListener("resize", this.onResize); // the width is watched already; here the height counts too
@@ -121,6 +124,7 @@ class Frame {
       this.stageElement,
       ...(this.view.spec.tables ?? []).map(folded),
       this.note.line,
+      this.printed,
       this.live,
       this.note.dialog,
     );
@@ -253,14 +257,27 @@ class Frame {
     this.markReady();
   }
 
-  private async save(format: Format): Promise<void> {
-    const scene = this.instance.scene();
-    if (!scene) return;
+  /** What is drawn, as a figure of its own; null where nothing is. */
+  private picture(): Scene | null {
+    const scene = this.shown && this.instance.scene();
+    if (!scene) return null;
     const caption = [this.instance.caption(), captionOf(this.view.spec, this.state, this.view.kind, this.labels)].filter(Boolean);
     const [title, legend] = [this.instance.title(), this.instance.legend?.() ?? []];
-    const picture = framed(scene, { title, legend, caption, theme: themeOf(this.state.theme) });
-    await savePicture(picture, format, `${this.view.spec.model || "eyeline"}-${this.shown}`);
+    return framed(scene, { title, legend, caption, theme: themeOf(this.state.theme) });
   }
+
+  private async save(format: Format): Promise<void> {
+    const picture = this.picture();
+    if (picture) await savePicture(picture, format, `${this.view.spec.model || "eyeline"}-${this.shown}`);
+  }
+
+  /** On paper the picture stands alone (style.css), as lines and letters: the canvas has only as many pixels as the screen. */
+  private onBeforePrint = (): void => {
+    const picture = this.picture();
+    if (picture) this.printed.replaceChildren(svgElement(picture));
+  };
+
+  private onAfterPrint = (): void => this.printed.replaceChildren();
 
   private onTheme = (): void => {
     if (this.state.theme === "system") this.redraw.request();
@@ -291,6 +308,8 @@ class Frame {
     this.stopWatchingTheme();
     document.removeEventListener("keydown", this.onPageKey);
     removeEventListener("resize", this.onResize);
+    removeEventListener("beforeprint", this.onBeforePrint);
+    removeEventListener("afterprint", this.onAfterPrint);
     this.answer?.destroy();
     this.instance?.destroy();
     this.host.remove();

@@ -43,10 +43,10 @@ def named(picture: str, text: str, path: str, anchor: str, page: str) -> str:
     '[how](../app.md)'
     >>> named("", "the lesson", "notebooks/lesson.en.ipynb", "", "app.md")
     '[the lesson](tutorials/lesson.en.md)'
-    >>> named("", "names", "src/eyeline/storage/names.py", "", "trust.md")
-    'names (`src/eyeline/storage/names.py`)'
-    >>> named("", "`names.py`", "src/eyeline/storage/names.py", "", "trust.md")
-    '`src/eyeline/storage/names.py`'
+    >>> named("", "names", "src/eyeline/storage/files.py", "", "trust.md")
+    'names (`src/eyeline/storage/files.py`)'
+    >>> named("", "`names.py`", "src/eyeline/storage/files.py", "", "trust.md")
+    '`src/eyeline/storage/files.py`'
     """
     if path in OUTSIDE or path in READMES:
         inside = (OUTSIDE | READMES)[path]

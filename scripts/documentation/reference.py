@@ -16,12 +16,13 @@ The pages of this section are written from the docstrings when the site is built
 - [eyeline](eyeline.md): the names of `import eyeline as el`. `el.load` opens a model, `model.trace` records attention, the four views
   show it, and one function for each analysis measures it.
 - Modules with more: [attributions](eyeline.attributions.md), [corpora](eyeline.corpora.md), [figures](eyeline.figures.md),
-  [mentions](eyeline.mentions.md), [probes](eyeline.probes.md), [runs](eyeline.runs.md), [statistics](eyeline.statistics.md),
-  [traces](eyeline.traces.md), [treebanks](eyeline.treebanks.md).
+  [mathematics](eyeline.mathematics.md), [mentions](eyeline.mentions.md), [models](eyeline.models.md), [probes](eyeline.probes.md),
+  [runs](eyeline.runs.md), [spaces](eyeline.spaces.md), [statistics](eyeline.statistics.md), [traces](eyeline.traces.md),
+  [treebanks](eyeline.treebanks.md).
 - [The command line](command-line.md): every command and its options.
 - [The format of a view](../view-format.md): what Python writes and the front end reads; the keys of a view's state.
 - [Which models open](../models.md), [what a word is](../words.md), [what you can rely on](../trust.md), [the glossary](../glossary.md) and
-  [what was asked for and where it is](../coverage.md).
+  [what was asked for and where it is](../project/coverage.md).
 
 Names that are not on these pages may change without notice. [How versions are counted](../project/changes.md).
 """
@@ -40,17 +41,35 @@ def pages() -> dict[str, str]:
 def public_names() -> dict[str, dict[str, str]]:
     """Module → public name → where it is defined, as the table of public names and the modules beside it say."""
     top = _imported(SOURCE / "__init__.pyi")
-    modules = [name for name, path in top.items() if path == f"eyeline.{name}" and (SOURCE / f"{name}.py").exists()]
+    modules = [name for name, path in top.items() if path == f"eyeline.{name}"]
     named = {TOP: {name: path for name, path in top.items() if name not in modules and not name.startswith("_")}}
-    return named | {f"{TOP}.{name}": _imported(SOURCE / f"{name}.py") for name in modules}
+    return named | {f"{TOP}.{name}": _public_names_of(name) for name in modules}
 
 
-def _imported(path: Path) -> dict[str, str]:
-    """Name → its module and name, of every import in a file."""
+def _public_names_of(module: str) -> dict[str, str]:
+    """The public names of a module, those in its `__all__`, or of a package that has a table of them."""
+    table = SOURCE / module / "__init__.pyi"
+    if table.exists():
+        return _imported(table, f"{TOP}.{module}")
+    path = SOURCE / f"{module}.py"
+    imported = _imported(path)
+    return {name: imported.get(name, f"{TOP}.{module}.{name}") for name in _listed(path)}
+
+
+def _listed(path: Path) -> list[str]:
+    """The names in the `__all__` of a file of this package."""
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return list(ast.literal_eval(node.value))
+    raise ValueError(f"{path} has no __all__.")
+
+
+def _imported(path: Path, package: str = TOP) -> dict[str, str]:
+    """Name → its module and name, of every import in a file of this package."""
     names: dict[str, str] = {}
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ImportFrom):
-            module = ".".join(part for part in ("eyeline" if node.level else "", node.module or "") if part)
+            module = ".".join(part for part in (package if node.level else "", node.module or "") if part)
             names |= {alias.asname or alias.name: f"{module}.{alias.name}" for alias in node.names if module != "__future__"}
     return names
 
@@ -62,7 +81,8 @@ def _page(module: str, names: dict[str, str]) -> str:
 
 
 def _text(module: str) -> str:
-    return (SOURCE / f"{module.removeprefix('eyeline.')}.py").read_text(encoding="utf-8")
+    path = SOURCE / module.removeprefix("eyeline.")
+    return (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text(encoding="utf-8")
 
 
 def _order(item: tuple[str, str]) -> tuple[bool, str]:
@@ -74,7 +94,7 @@ def commands() -> str:
     """Every command of the command line with its options, as the program itself says them."""
     from typer.main import get_command
 
-    from eyeline.hosts.cli.main import app
+    from eyeline.show.cli.main import app
 
     parts = ["# The command line", "`eyeline COMMAND --help` says the same in a terminal."]
     for name, command in sorted(_commands_of(get_command(app)).items()):

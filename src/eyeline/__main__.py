@@ -1,6 +1,6 @@
 """`python -m eyeline` is the command `eyeline`."""
 
-from eyeline.hosts.cli.main import main
+from eyeline.show.cli.main import main
 
 if __name__ == "__main__":
     main()

@@ -7,14 +7,16 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from eyeline.messages import Message
+
 #: Marks that turn the direction of the text after them.
 DIRECTIONS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
-def visible(text: str) -> str:
+def escape_controls(text: str) -> str:
     """The text with control characters and marks of writing direction as escapes: a name from a file cannot steer a terminal.
 
-    >>> visible("a\\x1b[31mb\\nc")
+    >>> escape_controls("a\\x1b[31mb\\nc")
     'a\\\\x1b[31mb\\nc'
     """
     return "".join(char if char == "\n" or not _steers(char) else char.encode("unicode_escape").decode("ascii") for char in text)
@@ -28,7 +30,7 @@ def _steers(char: str) -> bool:
 class Advice:
     """What to do, in the words of a Python call, in those of the command line, and in those of the app.
 
-    app   in English, as `notice.app` of eyeline.words has it; empty: there is nothing to do in the app, and the line is left out
+    app   empty: there is nothing to do in the app, and the line is left out
     """
 
     python: str
@@ -37,10 +39,11 @@ class Advice:
 
 
 class EyelineError(Exception):
-    """What we saw, what we needed, what to do: one line each.
+    """What we saw, what we needed, what to do: one line each. A line that is a `Message` is shown in the language of its reader.
 
-    for_command_line   the message, with options of commands where it advises arguments of Python calls
-    for_app            the message, with what to do on the page
+    message            all lines
+    for_command_line   the text, with options of commands where it advises arguments of Python calls
+    for_app            all lines, with what to do on the page
 
     >>> error = EyelineError("The text is too long.", Advice("Pass truncate=True.", "Add --truncate.", "Shorten the text."))
     >>> print(error, error.for_command_line, error.for_app, sep="\\n")
@@ -53,14 +56,13 @@ class EyelineError(Exception):
     """
 
     def __init__(self, saw: str, *details: str | Advice) -> None:
-        super().__init__(_lines(saw, [line.python if isinstance(line, Advice) else line for line in details]))
-        self.for_command_line = _lines(saw, [line.command if isinstance(line, Advice) else line for line in details])
+        self.message = Message.lines(saw, *(line.python if isinstance(line, Advice) else line for line in details))
+        super().__init__(escape_controls(self.message))
+        self.for_command_line = escape_controls(
+            Message.lines(saw, *(line.command if isinstance(line, Advice) else line for line in details))
+        )
         for_app = [line.app if isinstance(line, Advice) else line for line in details]
-        self.for_app = _lines(saw, [line for line in for_app if line])
-
-
-def _lines(saw: str, details: Iterable[str]) -> str:
-    return visible("\n".join([saw, *(f"  {line}" for line in details)]))
+        self.for_app = Message.lines(saw, *(line for line in for_app if line))
 
 
 class TextError(EyelineError, ValueError):

@@ -1,16 +1,17 @@
 """What `eyeline.analyse` can measure, and what a statistic of your own is built from: `eyeline.statistics.Entropy()`."""
 
-from eyeline.analyses.corpus.batch import Batch
-from eyeline.analyses.corpus.merge import merge_runs
-from eyeline.analyses.corpus.rows import Rows
-from eyeline.analyses.corpus.statistic import Statistic
-from eyeline.analyses.corpus.statistics.average_attention import AverageAttention
-from eyeline.analyses.corpus.statistics.entropy import Entropy
-from eyeline.analyses.corpus.statistics.head_distances import HeadDistances
-from eyeline.analyses.corpus.statistics.head_effects import HeadEffects
-from eyeline.analyses.corpus.statistics.importance import Importance
-from eyeline.analyses.corpus.statistics.pruning import Pruning
-from eyeline.results.table import Table
+from eyeline.measure.corpus.average_attention import AverageAttention
+from eyeline.measure.corpus.distances import HeadDistances, js_between_heads
+from eyeline.measure.corpus.effects import HeadEffects, Pruning
+from eyeline.measure.corpus.entropy import Entropy
+from eyeline.measure.corpus.importance import Importance
+from eyeline.measure.corpus.max_logit import MaxLogit
+from eyeline.measure.corpus.position_alone import PositionAlone
+from eyeline.measure.corpus.run import merge_runs
+from eyeline.measure.grammar.score import most_attended
+from eyeline.measure.runs.table import Table
+from eyeline.measure.statistics.rows import Rows
+from eyeline.measure.statistics.statistic import Batch, Statistic
 
 __all__ = [
     "AverageAttention",
@@ -19,9 +20,13 @@ __all__ = [
     "HeadDistances",
     "HeadEffects",
     "Importance",
+    "MaxLogit",
+    "PositionAlone",
     "Pruning",
     "Rows",
     "Statistic",
     "Table",
+    "js_between_heads",
     "merge_runs",
+    "most_attended",
 ]

@@ -1,11 +1,10 @@
 """The parts of a trace, the cache that keeps traces (`eyeline.traces.TraceCache(folder)`), and translations with their cross attention."""
 
-from eyeline.capture.layer import LayerAttention
-from eyeline.capture.stack import Stack
-from eyeline.capture.trace import Trace
-from eyeline.capture.trace_read import open_trace
-from eyeline.models.trace_cache import TraceCache
-from eyeline.sample.translation.examples import sample_translation
+from eyeline.look.kept import TraceCache
+from eyeline.look.sample import sample_translation
+from eyeline.look.stack import Stack
+from eyeline.look.trace import Trace, open_trace
+from eyeline.models.attention import AttentionCall, LayerAttention
 from eyeline.text.tokenized import TokenizedText
 
-__all__ = ["LayerAttention", "Stack", "TokenizedText", "Trace", "TraceCache", "open_trace", "sample_translation"]
+__all__ = ["AttentionCall", "LayerAttention", "Stack", "TokenizedText", "Trace", "TraceCache", "open_trace", "sample_translation"]

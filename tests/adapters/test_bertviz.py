@@ -18,9 +18,9 @@ from transformers import BartConfig, BartModel, BertConfig, BertModel, GPT2Confi
 import eyeline.bertviz
 from eyeline.bertviz import head_view, model_view, neuron_view
 from eyeline.bertviz.neuron_view import show as show_neurons
-from eyeline.views import View
+from eyeline.look.views.view import View
 from tests.laws.statistics import new_tiny_model
-from tests.views.front_end import use_small_front_end
+from tests.look.views.front_end import use_small_front_end
 
 TOKENS = ["[CLS]", "the", "cat", "sat", "[SEP]", "the", "dog", "ran", "[SEP]"]
 

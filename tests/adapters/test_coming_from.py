@@ -16,7 +16,7 @@ import pytest
 import torch
 import transformers as t
 
-from tests.capture.families import GPT, tiny_tokenizer
+from tests.models.families import GPT, tiny_tokenizer
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "coming-from.md"
 BLOCKS = re.findall(r"^```py\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)

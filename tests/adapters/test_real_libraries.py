@@ -15,7 +15,7 @@ import torch
 import transformers as t
 
 import eyeline as el
-from tests.capture.families import GPT, GROUPED, tiny_tokenizer
+from tests.models.families import GPT, GROUPED, tiny_tokenizer
 
 pytestmark = pytest.mark.slow
 TEXT = "the cat sat on the mat ."

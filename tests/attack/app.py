@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import http.client
+import re
 import socket
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from eyeline.show.app.kit.page import COOKIE
 from tests.attack.family import Family
-from tests.hosts.app.browser.serving import serving
+from tests.attack.widgets import tracebacks
+from tests.show.app.browser.serving import serving
 
 PATHS = (
     "/../../../../etc/passwd", "/..%2f..%2f..%2fetc%2fpasswd", "/%2e%2e/%2e%2e/etc/passwd", "/static/../../../etc/passwd",
@@ -17,6 +20,19 @@ PATHS = (
     "/_stcore/../../etc/passwd", "//etc/passwd", "/\\..\\..\\etc\\passwd", "/_stcore/upload_file/../../../etc/passwd", "/look%00.html",
     "/runs?run=../../../../etc", "/runs?run=/etc", "/look?model=/etc", "/learn?step=999999999999999999999", "/?lang=../../etc",
 )  # fmt: skip
+#: What follows the name of this machine in a link, and must stay a page of it: a redirect to another host, and a header of its own.
+ELSEWHERE = (
+    "//host/",
+    "/%5chost/",
+    "/%5c%5chost/",
+    "/%2fhost/",
+    "/%2f%5chost",
+    "/\t/host",
+    "/x%0d%0aSet-Cookie:%20a=b",
+    "/%0ahost",
+    "/%00",
+    "/%09/host",
+)
 
 
 def attack_app(folder: Path) -> list[Family]:
@@ -72,7 +88,33 @@ def attack_app(folder: Path) -> list[Family]:
         sizes.check("no HTTP at all", lambda: answered(port, bytes(range(256)) * 64))
         sizes.check("an upload without a session", lambda: refused(ask("/_stcore/upload_file/a/b", "PUT", bytes(8 << 20))[0]))
         sizes.check("health afterwards", lambda: None if ask("/_stcore/health")[0] == 200 else "no answer")
-    return [headers, hosts, paths, sizes]
+        paths.check("the log", lambda: tracebacks(app.log))
+    return [headers, hosts, paths, sizes, attack_links(folder)]
+
+
+def attack_links(folder: Path) -> Family:
+    """Links with the right token, made up so that whoever opens them goes elsewhere."""
+    links = Family("app: links with a token that lead elsewhere", "a page of the app, or a refusal; no traceback in the log")
+    with serving(folder / "with-token", "--token") as app:
+        address, printed = urlsplit(app.url), re.search(r"token=(\S+)", app.log.read_text())
+        assert printed is not None
+
+        def follow(path: str, ending: str) -> str | None:
+            with socket.create_connection((address.hostname or "", address.port or 0), timeout=20) as link:
+                target = path.replace("\t", "%09") + ending.format(token=printed[1])
+                link.sendall(f"GET {target} HTTP/1.1\r\nHost: {address.netloc}\r\nConnection: close\r\n\r\n".encode())
+                answer = b"".join(iter(lambda: link.recv(4096), b"")).decode("latin-1")
+            fields = dict(line.split(": ", 1) for line in answer.split("\r\n\r\n")[0].split("\r\n")[1:])
+            location = next((value for name, value in fields.items() if name.lower() == "location"), "/")
+            if not re.fullmatch(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*", location) or "a=b" in fields.get("set-cookie", ""):
+                return f"leads to {location!r}"
+            return None if answer.startswith("HTTP/1.1 ") else f"answered {answer[:40]!r}"
+
+        for path in ELSEWHERE:
+            for ending in ("?token={token}", "?token={token}&x=%0d%0aA:b", "?token=wrong", ""):
+                links.check(f"{path}{ending}", lambda path=path, ending=ending: follow(path, ending))
+        links.check("the log", lambda: tracebacks(app.log))
+    return links
 
 
 def refused(status: int) -> str | None:
@@ -96,7 +138,8 @@ def websocket(port: int, origin: str) -> int:
     with socket.create_connection(("127.0.0.1", port), timeout=10) as link:
         lines = [
             "GET /_stcore/stream HTTP/1.1", f"Host: 127.0.0.1:{port}", "Upgrade: websocket", "Connection: Upgrade",
-            "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==", "Sec-WebSocket-Version: 13", f"Origin: {origin}", "", "",
+            "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==", "Sec-WebSocket-Version: 13",
+            f"Origin: {origin}", f"Cookie: {COOKIE}={'e' * 32}", "", "",
         ]  # fmt: skip
         link.sendall("\r\n".join(lines).encode())
         return int(link.recv(64).split(b" ")[1])

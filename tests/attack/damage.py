@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import eyeline as el
-from eyeline.analyses.corpus.state import FILE as STATE
-from eyeline.analyses.corpus.state import load_state
-from eyeline.results.folder import FACTS_FILE
-from eyeline.results.probes.trained import FILE as PROBES
+from eyeline.measure.runs.run import FACTS_FILE
+from eyeline.measure.runs.trained import FILE as PROBES
+from eyeline.measure.statistics.loop import FILE as STATE
+from eyeline.measure.statistics.loop import load_state
 from tests.attack.family import Family
 from tests.laws.statistics import new_tiny_model
+from tests.models.families import tiny_tokenizer
+from tests.models.test_onnx_weights import read_or_refuse, small_graph
 
 TEXTS = ["the cat sat on the mat .", "a dog ran home", "it purred , and sat on a very long mat ."]
 #: A view of an object that is equal for equal objects.
@@ -95,7 +97,8 @@ def attack_files(folder: Path, count: int) -> list[Family]:
     test, train = el.treebanks.sample_treebank(6), el.treebanks.sample_treebank(12, seed=1)
     el.probe(model, test, train=train, seeds=1, epochs=1).save(folder / "probed")
     damage(probes, folder / "probed" / PROBES, lambda path: probes_of(path, model), count)
-    return [traces, spaces, runs, sums, probes, attack_swaps(folder), attack_cache(folder / "cache", count // 4)]
+    graphs = attack_graphs(folder / "graphs", count // 4)
+    return [traces, spaces, runs, sums, probes, graphs, attack_swaps(folder), attack_cache(folder / "cache", count // 4)]
 
 
 def attack_swaps(folder: Path) -> Family:
@@ -125,11 +128,31 @@ def attack_cache(folder: Path, count: int) -> Family:
     """A damaged entry of the cache is computed again."""
     family = Family("damaged cache entries", "the same attention, computed again")
     model = new_tiny_model()
-    cached = el.wrap(model.hf, model.tokenizer, name="tiny", cache=folder)
+    model.hf.save_pretrained(folder / "model")
+    tiny_tokenizer().save_pretrained(folder / "model")
+    cached = el.load(folder / "model", cache=folder / "traces")
     expected = cached.trace(TEXTS[0]).weights
-    entry = next(path for path in folder.rglob("*.safetensors"))
+    entry = next((folder / "traces").rglob("*.safetensors"))
     data = entry.read_bytes()
     for number, (what, changed) in enumerate(damaged(data, count, seed=5)):
         entry.write_bytes(changed)
         family.check(f"{number}: {what}", lambda: None if (cached.trace(TEXTS[0]).weights == expected).all() else "another map came back")
+    return family
+
+
+def attack_graphs(folder: Path, count: int) -> Family:
+    """The graph of a packed model, and the file with its weights."""
+    family = Family("damaged graphs of packed models", "our error, or weights of the right names and shapes")
+    for where in ("within", "beside"):
+        small_graph(folder / where, external=where == "beside")
+        for path in sorted((folder / where).glob("model.onnx*")):
+            data = path.read_bytes()
+            for number, (what, changed) in enumerate(damaged(data, count, seed=len(data))):
+
+                def attack(path: Path = path, changed: bytes = changed) -> None:
+                    path.write_bytes(changed)
+                    read_or_refuse(path.parent)
+
+                family.check(f"{where}, {path.name}, {number}: {what}", attack)
+            path.write_bytes(data)
     return family

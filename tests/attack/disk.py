@@ -11,7 +11,6 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import eyeline as el
-from eyeline.errors import EyelineError
 from tests.attack.damage import TEXTS, run_of, space_of, trace_of
 from tests.attack.family import Family
 from tests.laws.statistics import new_tiny_model
@@ -49,6 +48,28 @@ def attack_disk(folder: Path, count: int) -> Family:
     return family
 
 
+def attack_new_folders(folder: Path, count: int) -> Family:
+    """A run saved where nothing was: the error names the folder that was given, and nothing is left of it."""
+    family = Family("disks that are full while a run is saved into a new folder", "our error about that folder; nothing left")
+    run = el.analyse(new_tiny_model(), TEXTS, [el.statistics.Entropy(), el.statistics.AverageAttention()])
+    run.save(folder / "whole")
+    largest = max(path.stat().st_size for path in (folder / "whole").rglob("*") if path.is_file())
+    (folder / "empty").mkdir()
+    for number in range(count):
+        for path in (folder / "new", folder / "empty"):
+
+            def attack(path: Path = path, room: int = largest * number // count) -> str | None:
+                before = path.exists()
+                problem = in_child(lambda: run.save(path), room, about=path)
+                left = [entry.name for entry in path.rglob("*")] if path.exists() else []
+                if problem == WRITTEN:
+                    return "written"
+                return problem or (f"left {left}" if left or path.exists() != before else None)
+
+            family.check(f"{path.name}, room for {largest * number // count} bytes", attack)
+    return family
+
+
 def attack(
     path: Path, write: Callable[[], object], room: int, look: Callable[[Path], object], before: object, names: set[str]
 ) -> str | None:
@@ -66,23 +87,26 @@ def listed(path: Path) -> set[str]:
     return {str(entry.relative_to(path.parent)) for entry in path.parent.rglob("*") if entry.suffix != ".lock"}
 
 
-def in_child(write: Callable[[], object], room: int) -> str | None:
-    """Write in a child process with so much room: None for our error, WRITTEN where it fitted, else what went wrong."""
+def in_child(write: Callable[[], object], room: int, about: Path | None = None) -> str | None:
+    """Write in a child process with so much room: None for our error, WRITTEN where it fitted, else what went wrong.
+
+    about   what the error must begin with
+    """
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
-    child = context.Process(target=_write, args=(write, room, theirs))
+    child = context.Process(target=_write, args=(write, room, theirs, about))
     child.start()
     child.join(120)
     return ours.recv() if ours.poll() else f"ended with {child.exitcode} and no word"
 
 
-def _write(write: Callable[[], object], room: int, say: Connection) -> None:
+def _write(write: Callable[[], object], room: int, say: Connection, about: Path | None) -> None:
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
     try:
         write()
         say.send(WRITTEN)
-    except EyelineError:
-        say.send(None)
+    except el.EyelineError as error:
+        say.send(None if about is None or str(error).startswith(f"{about}: ") else f"an error about something else: {error}")
     except BaseException as error:  # noqa: BLE001 - any other exception is what we look for
         say.send(f"{type(error).__name__}: {str(error)[:160]}")

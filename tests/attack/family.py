@@ -6,7 +6,7 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from eyeline.errors import EyelineError
+from eyeline import EyelineError
 
 
 @dataclass

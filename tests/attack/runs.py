@@ -10,16 +10,19 @@ import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import eyeline as el
-from eyeline.analyses.corpus import loop as corpus_loop
-from eyeline.results.folder import FACTS_FILE
-from eyeline.storage.sealed_json import SEAL, write_sealed_json
+from eyeline.measure.runs.run import FACTS_FILE, kinds_in, statuses
+from eyeline.measure.statistics import loop
+from eyeline.storage.files import READY
+from eyeline.storage.sealed import SEAL, write_sealed_json
 from tests.attack.damage import run_of
 from tests.attack.family import Family
 from tests.laws.statistics import new_tiny_model
+from tests.measure.runs.test_run_parts import made_up
 
 TEXTS = [f"the cat sat on the mat and {'ran ' * (n % 9)}home ." for n in range(300)]
 #: Put in the place of every value of run.json, one at a time.
@@ -49,6 +52,9 @@ def attack_runs(folder: Path, count: int) -> list[Family]:
         attack_overwrite(folder / "overwritten", model, count),
         attack_together(folder / "together", model, max(2, count // 4)),
         attack_facts(folder / "hostile", model),
+        attack_links(folder / "links", model),
+        attack_neighbours(folder / "neighbours", model),
+        attack_cells(folder / "cells"),
     ]
 
 
@@ -56,7 +62,7 @@ def attack_resume(folder: Path, model: el.Model, count: int) -> Family:
     """SIGKILL at a random moment, then the same call with resume=True."""
     family = Family("runs killed while they measure, then resumed", "the numbers of a run that was not killed")
     draw = random.Random(0)  # noqa: S311 - a seeded choice, not a secret
-    saved_every, corpus_loop.SAVE_EVERY = corpus_loop.SAVE_EVERY, 0.0  # the children inherit it: sums are saved after every batch
+    saved_every, loop.SAVE_EVERY = loop.SAVE_EVERY, 0.0  # the children inherit it: sums are saved after every batch
     try:
         started = time.monotonic()
         expected = tables(measure(model, folder / "whole"))
@@ -71,7 +77,7 @@ def attack_resume(folder: Path, model: el.Model, count: int) -> Family:
 
             family.check(f"kill {number}", attack)
     finally:
-        corpus_loop.SAVE_EVERY = saved_every
+        loop.SAVE_EVERY = saved_every
     return family
 
 
@@ -113,6 +119,113 @@ def attack_together(folder: Path, model: el.Model, count: int) -> Family:
             child.join()
         family.check(f"round {number}", lambda path=path: None if run_of(path) in allowed else "a mixture of runs")
     return family
+
+
+def attack_links(folder: Path, model: el.Model) -> Family:
+    """Every file and folder of a run, and those that a killed save leaves, as a link to another run or to a folder of texts."""
+    family = Family("links out of a run folder", "our error, or the run itself; nothing outside read, moved or written")
+    run, other, texts = (folder / name for name in ("run", "other", "texts"))
+    el.analyse(model, TEXTS[:4], [el.statistics.Entropy()]).save(run)
+    el.runs.write_report(run)
+    new = el.analyse(model, TEXTS[4:8], [el.statistics.Entropy()])
+    new.save(other)
+    (texts / "tables").mkdir(parents=True)
+    (texts / "tables" / "thesis.txt").write_text("mine")
+    good = run_of(run)
+    names = [path.relative_to(run) for path in sorted(run.rglob("*"))]
+    reads = (run_of, lambda path: el.open(path), lambda path: kinds_in(path), lambda path: statuses(path))
+    writes = (lambda path: new.save(path), lambda path: el.runs.write_report(path))
+    for name in [*names, Path(READY), Path(".eyeline-0123456789abcdef.part"), Path(".save.lock"), Path(".analyse.lock")]:
+        for target in (other, texts, other / name, Path("/proc/self/mem")):
+            for number, act in enumerate((*reads, *writes)):
+                copy = folder / "copy"
+                shutil.rmtree(copy, ignore_errors=True)
+                shutil.copytree(run, copy)
+                shutil.rmtree(copy / name) if (copy / name).is_dir() else (copy / name).unlink(missing_ok=True)
+                (copy / name).symlink_to(target)
+                but = copy if act in writes else folder / "nothing"
+                before = contents(folder, but)
+
+                def attack(act: Callable[[Path], object] = act, before: object = before, but: Path = but) -> str | None:
+                    seen = None
+                    with suppress(el.EyelineError):
+                        seen = act(folder / "copy")
+                    if contents(folder, but) != before:
+                        return f"something was changed {'outside' if act in writes else 'by reading'}"
+                    return "another run was read" if act is run_of and seen not in (None, good) else None
+
+                family.check(f"{name} → {target.name}, {number}", attack)
+    return family
+
+
+def attack_neighbours(folder: Path, model: el.Model) -> Family:
+    """Files and folders of other people beside a run, old and with names that look like ours."""
+    family = Family("files of other people beside what we save", "they stay")
+    names = (
+        ".tmp", ".tmpAbCdEf", ".tmp_mine", ".x.part", ".run.json.0123456789abcdef.part", "0123456789abcdef.part", ".0123456789abcdef.part",
+        ".ready", ".eyeline", ".eyeline-theirs.part", ".eyeline-0123.part", ".eyeline-0123456789ABCDEF.part", "pruning", "tables/x.csv",
+        "figures/causes.html", "views/x.html", "compare-a.safetensors", "probes.safetensors", "syntax-example.safetensors",
+        "ab/model.safetensors", "ab/abcdef.safetensors", "tables/.tmpAbCdEf", "figures/.x.part",
+    )  # fmt: skip
+    run = el.analyse(model, TEXTS[:4], [el.statistics.Entropy()])
+    trace = model.trace(TEXTS[0])
+    acts: dict[str, Callable[[Path], object]] = {
+        "a run": lambda path: run.save(path),
+        "a run twice": lambda path: (run.save(path), run.save(path)),
+        "a report": lambda path: (run.save(path), el.runs.write_report(path)),
+        "an analysis": lambda path: el.analyse(model, TEXTS[:4], [el.statistics.Entropy()], folder=path).save(path),
+        "causes": lambda path: el.causes(model, TEXTS[:2], folder=path, layers=[0]).save(path),
+        "a trace": lambda path: trace.save(path / "x.safetensors"),
+        "a cache": lambda path: keep_and_clear(el.traces.TraceCache(path, max_bytes=1), trace),
+    }
+    for what, act in acts.items():
+        path = folder / what.replace(" ", "-")
+        for name in names:
+            theirs = path / name if "." in Path(name).name[1:] else path / name / "thesis.txt"
+            theirs.parent.mkdir(parents=True, exist_ok=True)
+            theirs.write_text("mine")
+            for each in (theirs, theirs.parent):
+                os.utime(each, (1, 1))
+        try:
+            act(path)
+        except el.EyelineError:  # a model of this kind has no such analysis
+            family.check(what, lambda: None)
+        for name in names:
+            theirs = path / name if "." in Path(name).name[1:] else path / name / "thesis.txt"
+            family.check(f"{what}: {name}", lambda theirs=theirs: None if theirs.read_text() == "mine" else "it is another file")
+    return family
+
+
+def keep_and_clear(cache: el.traces.TraceCache, trace: el.Trace) -> None:
+    for letter in "ab":
+        cache.put(letter * 64, trace)
+    cache.clear()
+
+
+CELLS = (
+    "\r", "a\rb", "\r\n", "\n", '"', "'", "''", "=1", "'=1", "007", "1_000", "１２", "nan", "inf", "", " 1", "1 ", "-0", "1e5", "True",
+    "\0", "\ufeff", "\u2028",
+)  # fmt: skip
+
+
+def attack_cells(folder: Path) -> Family:
+    """Texts in tables that a reader of CSV could take for something else."""
+    family = Family("texts that look like numbers, ends of lines or formulas", "the same texts, as texts")
+    for number, cells in enumerate([*((cell,) for cell in CELLS), *((cell, "cat") for cell in CELLS), CELLS]):
+        table = el.runs.Table({"a": list(cells), "b": list(cells)[::-1], **{f"c{cell}": [1.5] * len(cells) for cell in cells}})
+
+        def attack(table: el.runs.Table = table, path: Path = folder / str(number)) -> str | None:
+            el.Run(made_up("syntax", {}).facts, {"t": table}).save(path)
+            return None if el.runs.open_run(path).table("t").columns == table.columns else "other cells came back"
+
+        family.check(repr(cells)[:60], attack)
+    return family
+
+
+def contents(folder: Path, but: Path) -> dict[Path, object]:
+    """Every file below a folder with its bytes, links not followed; not those below `but`."""
+    paths = [path for path in folder.rglob("*") if but != path and but not in path.parents]
+    return {path: os.readlink(path) if path.is_symlink() else path.read_bytes() if path.is_file() else None for path in paths}
 
 
 def attack_facts(folder: Path, model: el.Model) -> Family:

@@ -9,8 +9,8 @@ import os
 import sys
 from pathlib import Path
 
-from eyeline.hosts.cli.main import main
-from eyeline.sample.treebank import sample_conllu
+from eyeline.show.cli.main import main
+from eyeline.text.corpora.sample_treebank import sample_conllu
 from tests.attack.family import Family
 from tests.laws.statistics import new_tiny_model
 

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
+import multiprocessing
+import resource
+import zipfile
 import zlib
 from collections.abc import Callable
+from functools import partial
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import eyeline as el
-from eyeline.hosts.app.texts.uploads import unpacked_size
-from eyeline.sample.treebank import sample_conllu
+from eyeline.show.app.kit.texts import unpacked_size
+from eyeline.text.corpora.files import file_hash, import_zstd
+from eyeline.text.corpora.sample_treebank import sample_conllu
 from tests.attack.damage import damaged
 from tests.attack.family import Family
 
@@ -81,7 +88,7 @@ def attack_texts(folder: Path, count: int) -> list[Family]:
         path = _written(folder / name.replace(" ", "-"), text.encode("utf-8", "surrogatepass"))
         for read in (read_all, lambda path: el.treebanks.read_treebank(path), read_mentions):
             written.check(name, lambda read=read, path=path: read(path) and None)
-    return [mutated, written, attack_names(folder), attack_archives(folder)]
+    return [mutated, written, attack_names(folder), attack_archives(folder), attack_bombs(folder), attack_unreadable(folder)]
 
 
 def read_all(path: Path) -> Any:
@@ -126,6 +133,73 @@ def attack_archives(folder: Path) -> Family:
         family.check(name, attack)
     family.check("a stream that is cut", lambda: read_all(_written(folder / "cut.txt.gz", member[: len(member) // 2])) and None)
     family.check("not deflated at all", lambda: read_all(_written(folder / "raw.txt.gz", zlib.compress(b"a"))) and None)
+    return family
+
+
+#: How much memory the reading of a small file may take, in bytes.
+MOST_MEMORY = 1 << 30
+
+
+def attack_bombs(folder: Path) -> Family:
+    """Small files that grow: in zstd, gzip, zip, Parquet; as one line, as many, as one text for all rows."""
+    import pyarrow as arrow
+    from pyarrow import parquet
+
+    family = Family("texts that grow when they are unpacked", f"our error, or all texts, within {MOST_MEMORY >> 20} MB of memory")
+    zstd, mebibyte = import_zstd(), b"a" * (1 << 20)
+    zipped = io.BytesIO()
+    with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a.txt", mebibyte * 200)
+    window = {zstd.CompressionParameter.window_log: 30, zstd.CompressionParameter.enable_long_distance_matching: 1}
+    lines = b"a" * 999 + b"\n"
+    files = {
+        "line.txt.zst": zstd.compress(mebibyte * 400), "lines.txt.zst": zstd.compress((lines + b"\n") * 200_000),
+        "frames.txt.zst": zstd.compress(lines) * 1000, "window.txt.zst": zstd.compress(lines * 1000, options=window),
+        "line.jsonl.zst": zstd.compress(b'{"text": "' + mebibyte * 100 + b'"}'), "line.csv.zst": zstd.compress(b"text\n" + mebibyte * 400),
+        "line.conllu.zst": zstd.compress(mebibyte * 400), "line.txt.gz": gzip.compress(mebibyte * 400),
+        "zip.txt": zipped.getvalue(), "zip.jsonl": zipped.getvalue(), "zip.txt.gz": zipped.getvalue(), "zip.txt.zst": zipped.getvalue(),
+        "zip.parquet": zipped.getvalue(), "zip.conll": zipped.getvalue(), "a.zip": zipped.getvalue(),
+    }  # fmt: skip
+    for name, data in files.items():
+        _written(folder / name, data)
+    long = "a" * (1 << 20)
+    parquet.write_table(arrow.table({"text": [long] * 1500}), folder / "same.parquet", compression="zstd")
+    parquet.write_table(arrow.table({"text": [long] * 200}), folder / "small.parquet", compression="none")
+    other = arrow.table({"text": [f"{long}{number}" for number in range(1500)]})
+    parquet.write_table(other, folder / "other.parquet", compression="zstd", use_dictionary=False)
+    for path in [*(folder / name for name in files), *folder.glob("*.parquet")]:
+        for read in (read_all, el.treebanks.read_treebank, read_mentions):
+            family.check(f"{path.name} ({path.stat().st_size:,} bytes)", partial(within_memory, read, path))
+    return family
+
+
+def within_memory(read: Callable[[Path], Any], path: Path) -> str | None:
+    """Read in a child process; what was wrong, or None."""
+    ours, theirs = multiprocessing.get_context("fork").Pipe(duplex=False)
+    child = multiprocessing.get_context("fork").Process(target=_read_and_say, args=(read, path, theirs))
+    child.start()
+    child.join(300)
+    return ours.recv() if ours.poll() else f"ended with {child.exitcode} and no word"
+
+
+def _read_and_say(read: Callable[[Path], Any], path: Path, say: Connection) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    family = Family("", "")
+    family.check(path.name, lambda: read(path) and None)
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+    say.send(next(iter(family.failures), f"took {grown >> 20:,} MB" if grown > MOST_MEMORY else None))
+
+
+def attack_unreadable(folder: Path) -> Family:
+    """Files that can be opened and not read: every reader, under every ending."""
+    family = Family("files whose bytes cannot be read", "our error")
+    endings = ("txt", "jsonl", "conllu", "csv", "tsv", "parquet", "arrow", "conll", "txt.gz", "jsonl.zst", "safetensors", "gguf", "json")
+    readers = (read_all, el.treebanks.read_treebank, read_mentions, el.open, el.traces.open_trace, el.runs.open_space, el.load, file_hash)
+    for ending in endings:
+        path = folder / f"unreadable.{ending}"
+        path.symlink_to("/proc/self/mem")
+        for read in readers:
+            family.check(f"{ending}, {read.__name__}", lambda read=read, path=path: "read something" if read(path) else None)
     return family
 
 

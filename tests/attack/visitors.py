@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from eyeline.hosts.app.runs.ownership import FILE, Ownership, write_ownership
-from eyeline.hosts.app.settings import Limits
-from eyeline.results.folder import FACTS_FILE
+from eyeline.measure.runs.run import FACTS_FILE
+from eyeline.show.app.kit.settings import Limits
+from eyeline.show.app.kit.workspace import FILE, Ownership, write_ownership
 from tests.attack.family import Family
-from tests.hosts.app.browser.serving import serving
-from tests.hosts.app.browser.socket_visitor import SocketVisitor
+from tests.show.app.browser.serving import serving
+from tests.show.app.browser.socket_visitor import SocketVisitor
 
 GREEDY, OTHER, KEEPER, HOARDER = "0" * 32, "f" * 32, "1" * 32, "2" * 32
 #: app.json of runs that nobody may be harmed by.

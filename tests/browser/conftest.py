@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from eyeline.views import View
+from eyeline.look.views.view import View
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -81,7 +81,7 @@ class Shown:
 
 
 def saved(shown: Shown, kind: str) -> Path:
-    """The picture that the save menu writes: svg, png or pdf."""
+    """The picture that the save menu writes: svg or png."""
     shown.click("[data-name=save]")
     with shown.page.expect_download() as download:
         shown.click(f"[data-name={kind}]")

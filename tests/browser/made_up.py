@@ -15,10 +15,7 @@ from typing import Any
 import numpy as np
 
 import eyeline as el
-from eyeline.capture.stack import Stack
-from eyeline.capture.trace import Trace
-from eyeline.text.tokenized import TokenizedText
-from eyeline.views import View, head_view, model_view, neuron_view
+from eyeline.look.views.view import View
 from tests.reference.softmax import softmax
 
 STRANGE = [
@@ -38,7 +35,7 @@ STRANGE = [
 ]
 TEXT = "the quick brown fox jumps over a lazy dog while nobody in this quiet town really watches what it does next"
 WORDS = TEXT.split()
-VIEWS = {"head": head_view, "model": model_view}
+VIEWS = {"head": el.head_view, "model": el.model_view}
 
 
 def made_up(heads: int, queries: int, keys: int, rng: np.random.Generator, causal: bool = False) -> np.ndarray:
@@ -54,7 +51,7 @@ def made_up(heads: int, queries: int, keys: int, rng: np.random.Generator, causa
     return weights
 
 
-def text(n: int, pair: bool = False, strange: bool = False) -> TokenizedText:
+def text(n: int, pair: bool = False, strange: bool = False) -> el.traces.TokenizedText:
     """n tokens with [CLS] and [SEP] and some pieces of words."""
     body = [WORDS[k % len(WORDS)] for k in range(n - 2 - pair)]
     for k in range(4, len(body), 9):
@@ -64,7 +61,7 @@ def text(n: int, pair: bool = False, strange: bool = False) -> TokenizedText:
     middle = len(body) // 2
     tokens = ["[CLS]", *body[:middle], "[SEP]", *body[middle:], "[SEP]"] if pair else ["[CLS]", *body, "[SEP]"]
     special = [token in ("[CLS]", "[SEP]") for token in tokens]
-    plain = TokenizedText.from_tokens(tokens, special=special, second_from=middle + 2 if pair else None)
+    plain = el.traces.TokenizedText.from_tokens(tokens, special=special, second_from=middle + 2 if pair else None)
     words: list[int | None] = []
     word_texts: list[str] = []
     for token, is_special in zip(tokens, special, strict=True):
@@ -86,11 +83,11 @@ def trace(
     pair: bool = False,
     strange: bool = False,
     causal: bool = False,
-    tokens: TokenizedText | None = None,
-) -> Trace:
+    tokens: el.traces.TokenizedText | None = None,
+) -> el.Trace:
     rng = np.random.default_rng(0)
     side = tokens or text(n, pair, strange)
-    result = Trace.from_arrays([made_up(heads, n, n, rng, causal) for _ in range(layers)], side.tokens, model="made up")
+    result = el.Trace.from_arrays([made_up(heads, n, n, rng, causal) for _ in range(layers)], side.tokens, model="made up")
     return replace(result, stacks={"encoder": replace(result.encoder, query_text=side, key_text=side)})
 
 
@@ -108,8 +105,8 @@ def crossed(kind: str = "head") -> View:
     stacks = {}
     for name, query, key, depth in (("encoder", source, source, 6), ("decoder", target, target, 3), ("cross", target, source, 3)):
         weights = tuple(made_up(8, len(query), len(key), rng, name == "decoder") for _ in range(depth))
-        stacks[name] = Stack(name, query, key, tuple(range(depth)), weights)
-    return VIEWS[kind](Trace("made up", stacks))
+        stacks[name] = el.traces.Stack(name, query, key, tuple(range(depth)), weights)
+    return VIEWS[kind](el.Trace("made up", stacks))
 
 
 def neuron_trace(
@@ -121,7 +118,7 @@ def neuron_trace(
     bias: bool = False,
     pair: bool = False,
     values: bool = True,
-) -> Trace:
+) -> el.Trace:
     """Two layers whose weights follow from their queries and keys."""
     rng = np.random.default_rng(2)
     side, scale = text(n, pair), dims**-0.5
@@ -136,7 +133,7 @@ def neuron_trace(
         queries.append(q)
         keys.append(k)
         kept.append(rng.normal(size=(key_heads, n, dims)).astype(np.float32) if values else None)
-    small = Trace.from_arrays(weights, side.tokens, queries=queries, keys=keys, values=kept if values else None, model="made up")
+    small = el.Trace.from_arrays(weights, side.tokens, queries=queries, keys=keys, values=kept if values else None, model="made up")
     stack = replace(
         small.encoder,
         query_text=side,
@@ -149,7 +146,7 @@ def neuron_trace(
 
 
 def neurons(n: int, state: dict[str, Any] | None = None, **given: Any) -> View:
-    return neuron_view(neuron_trace(n, **given), layer=0, head=0).starting(**state or {})
+    return el.neuron_view(neuron_trace(n, **given), layer=0, head=0).starting(**state or {})
 
 
 SENTENCE = "The keys that the old librarian had forgotten on the table were found by the cleaner, who gave them back."
@@ -165,10 +162,10 @@ PAGES: dict[str, Callable[[], View]] = {
     "neuron-30-grouped-causal": lambda: neurons(30, key_heads=2, causal=True, state={"query": 20, "expanded": 3}),
     "neuron-30-bias": lambda: neurons(30, bias=True, state={"query": 5}),
     "neuron-128": lambda: neurons(128, state={"query": 5}),
-    "real-head": lambda: head_view(el.load("minilm").trace(SENTENCE), layer=3),
-    "real-model": lambda: model_view(el.load("minilm").trace(SENTENCE)),
-    "real-pair": lambda: head_view(el.load("minilm").trace("The cat sat on the mat.", "It was tired."), layer=4, heads=[2, 7]),
-    "real-neuron": lambda: neuron_view(el.load("smollm2").trace(SENTENCE, keep={"weights", "queries", "keys"}), layer=3, query=8),
+    "real-head": lambda: el.head_view(el.load("minilm").trace(SENTENCE), layer=3),
+    "real-model": lambda: el.model_view(el.load("minilm").trace(SENTENCE)),
+    "real-pair": lambda: el.head_view(el.load("minilm").trace("The cat sat on the mat.", "It was tired."), layer=4, heads=[2, 7]),
+    "real-neuron": lambda: el.neuron_view(el.load("smollm2").trace(SENTENCE, keep={"weights", "queries", "keys"}), layer=3, query=8),
 }
 
 

@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from eyeline.results.space.space import Space
-from eyeline.results.space.stack import LEVELS, TOP, SpaceStack
-from eyeline.results.space.tokens import SpaceTokens
-from eyeline.views import View, space_view
+import eyeline as el
+from eyeline.look.views.view import View
+from eyeline.measure.space.stack import LEVELS, TOP, SpaceStack, SpaceTokens
+from tests.browser import made_up
 from tests.reference.softmax import softmax
-
-from . import made_up
 
 TAGS = ("DET", "ADJ", "NOUN", "VERB", "ADP")
 
@@ -39,7 +37,7 @@ def space(
     seed: int = 0,
     model: str = "made up",
     **more: Any,
-) -> Space:
+) -> el.Space:
     """Keys anywhere, queries near the key before theirs (even heads) or near the first one (odd heads)."""
     random = np.random.default_rng(seed)
     side = tokens(sizes, **more)
@@ -59,7 +57,7 @@ def space(
         top_keys[:, :, start:end, : order.shape[-1]] = order + start
         top_weights[:, :, start:end, : order.shape[-1]] = np.take_along_axis(weights, order, -1)
         steps.append(np.rint(np.sqrt(weights) * LEVELS).astype(np.uint8).reshape(layers, heads, -1))
-    facts = {"top1_projected": 0.64, "top5_projected": 0.891, "rank_correlation": -0.52, "entropy": 1.82, "kl": 0.31}
+    facts = {"top1_held_out": 0.64, "top5_held_out": 0.891, "rank_held_out": -0.52, "entropy": 1.82, "kl": 0.31}
     values = of == "values"
     stack = SpaceStack(
         name="encoder",
@@ -76,14 +74,14 @@ def space(
         maps=np.concatenate(steps, axis=-1) if maps else None,
         facts={name: np.full((layers, heads), value) for name, value in facts.items()},
     )
-    return Space(model, of, "fitted", "none", dims, {"encoder": stack})
+    return el.Space(model, of, "fitted", "none", dims, {"encoder": stack}, held_out="picture")
 
 
 def view(sizes: list[int] | None = None, state: dict[str, Any] | None = None, **options: Any) -> View:
-    return space_view(space(sizes or [12, 9, 14], **options)).starting(**state or {})
+    return el.space_view(space(sizes or [12, 9, 14], **options)).starting(**state or {})
 
 
-def many(points: int, layers: int = 12, heads: int = 12, seed: int = 0) -> Space:
+def many(points: int, layers: int = 12, heads: int = 12, seed: int = 0) -> el.Space:
     """A large space whose attention is made up rather than computed: `points` points a head, half of them queries."""
     n = points // 2
     side = tokens([50] * (n // 50), tagged=False)
@@ -107,4 +105,4 @@ def many(points: int, layers: int = 12, heads: int = 12, seed: int = 0) -> Space
         top_weights=top_weights,
         maps=None,
     )
-    return Space("made up", "queries-keys", "fitted", "none", 2, {"encoder": stack})
+    return el.Space("made up", "queries-keys", "fitted", "none", 2, {"encoder": stack}, held_out="picture")

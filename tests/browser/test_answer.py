@@ -9,12 +9,13 @@ from dataclasses import replace
 
 import pytest
 
-from eyeline.capture.answer.prediction import Choices, Prediction
-from eyeline.capture.quantity import KEY, Quantity
-from eyeline.views import View, code, head_view, model_view, neuron_view
-
-from . import made_up
-from .test_everywhere import written
+import eyeline as el
+from eyeline.look.answer import Choices, Prediction
+from eyeline.look.trace import KEY, Quantity
+from eyeline.look.views import page
+from eyeline.look.views.view import View
+from tests.browser import made_up
+from tests.browser.test_everywhere import written
 
 ANSWER = Prediction("masked", (Choices(2, (" tea", "wine", "milk"), (5, 6, 7), (0.42, 0.1, 0.05)),))
 CHANGED = Prediction("masked", (Choices(2, ("wine", " tea"), (6, 5), (0.5, 0.31)),))
@@ -22,8 +23,8 @@ CHANGED = Prediction("masked", (Choices(2, ("wine", " tea"), (6, 5), (0.5, 0.31)
 
 def live(show, state: dict[str, object], view: View | None = None):
     """The view in a notebook whose Python side answers CHANGED to everything that is switched off."""
-    view = view or head_view(trace())
-    module = base64.b64encode(code.code_of(view.kind, "anywidget").encode()).decode()
+    view = view or el.head_view(trace())
+    module = base64.b64encode(page.code_of(view.kind, "anywidget").encode()).decode()
     shown = show(f"""<!doctype html><meta charset="utf-8"><div id="view"></div>
 <script type="module">const widget = (await import("data:text/javascript;base64,{module}")).default;
 const data = {written(view)};
@@ -85,7 +86,7 @@ def hint(shown) -> str:
 
 
 def test_a_right_click_on_a_thumbnail_switches_the_head_off_and_crosses_it_out(show):
-    shown = live(show, {"layer": 0}, model_view(trace()))
+    shown = live(show, {"layer": 0}, el.model_view(trace()))
     shown.until("scene.thumbnails.length === 4")
     assert hint(shown) == "Right click a head to switch it off."
 
@@ -106,7 +107,7 @@ def test_a_right_click_on_a_thumbnail_switches_the_head_off_and_crosses_it_out(s
 
 
 def test_the_key_o_switches_off_the_head_that_the_arrows_reached(show):
-    shown = live(show, {"layer": 0}, model_view(trace()))
+    shown = live(show, {"layer": 0}, el.model_view(trace()))
     shown.until("scene.thumbnails.length === 4")
     shown.page.locator("canvas.plot").focus()
     for key in ("ArrowRight", "ArrowDown", "o"):
@@ -115,7 +116,7 @@ def test_the_key_o_switches_off_the_head_that_the_arrows_reached(show):
 
 
 def test_a_head_opened_from_the_model_view_and_its_lines_are_switched_off_there(show):
-    shown = live(show, {"layer": 1, "heads": [1], "opened": True, "threshold": 0.0}, model_view(trace()))
+    shown = live(show, {"layer": 1, "heads": [1], "opened": True, "threshold": 0.0}, el.model_view(trace()))
     shown.until("scene.kind === 'head' && scene.lines.length > 0")
     shown.click("[data-name=switch-off]")
     shown.until("state.off === 'L1·H1' && scene.lines.every((line) => line.opacity < 0.16)")
@@ -128,7 +129,7 @@ def test_a_head_opened_from_the_model_view_and_its_lines_are_switched_off_there(
 
 
 def test_in_the_neuron_view_the_head_and_a_single_key_are_switched_off(show):
-    shown = live(show, {"layer": 1, "heads": [3], "query": 2}, neuron_view(replace(made_up.neuron_trace(6), prediction=ANSWER)))
+    shown = live(show, {"layer": 1, "heads": [3], "query": 2}, el.neuron_view(replace(made_up.neuron_trace(6), prediction=ANSWER)))
     assert hint(shown) == "Right click a key to hide it from this query."
     x, y = shown.option("keys", 4)
     shown.page.mouse.click(x, y, button="right")
@@ -141,7 +142,7 @@ def test_in_the_neuron_view_the_head_and_a_single_key_are_switched_off(show):
 @pytest.mark.parametrize(("by_layer", "off"), [(True, "L1·H0-1"), (False, "all")])
 def test_a_line_of_a_quantity_without_heads_is_switched_off_in_all_heads_and_the_page_says_so(show, by_layer, off):
     quantity = without_heads(by_layer)
-    shown = live(show, {"layer": 1, "heads": [0, 1], "drawn": 1}, head_view(trace(), also=[quantity]))
+    shown = live(show, {"layer": 1, "heads": [0, 1], "drawn": 1}, el.head_view(trace(), also=[quantity]))
     shown.until("scene.lines.length > 0 && scene.lines.every((line) => line.head === -1)")
     assert hint(shown).endswith(f"in all heads ({'L1' if by_layer else 'all layers'}).")
     left, right = shown.option("queries", 2), shown.option("keys", 2)
@@ -175,7 +176,7 @@ def trace():
     return replace(plain, prediction=ANSWER)
 
 
-@pytest.mark.parametrize("view", [head_view, model_view, neuron_view])
+@pytest.mark.parametrize("view", [el.head_view, el.model_view, el.neuron_view])
 def test_the_answer_stands_above_the_drawing_with_its_numbers(show, view):
     page = show(view(replace(made_up.neuron_trace(6), prediction=ANSWER))).page
     bars = page.locator(".answer-choice")
@@ -184,7 +185,7 @@ def test_the_answer_stands_above_the_drawing_with_its_numbers(show, view):
 
 
 def test_a_view_of_a_model_that_answers_nothing_has_no_such_line(show):
-    assert show(head_view(made_up.trace(6, layers=2, heads=2))).page.locator(".answer-bar").count() == 0
+    assert show(el.head_view(made_up.trace(6, layers=2, heads=2))).page.locator(".answer-bar").count() == 0
 
 
 def test_a_page_without_a_model_shows_the_effect_of_the_head_that_is_shown(show):
@@ -194,7 +195,7 @@ def test_a_page_without_a_model_shows_the_effect_of_the_head_that_is_shown(show)
         def head_effects(self, _):
             return [{"stack": "encoder", "layer": layer, "probabilities": [0.4 - 0.1 * layer, 0.11]} for layer in range(2)]
 
-    shown = show(head_view(trace(), model=Effects(), effects=True, layer=1, heads=[0]))
+    shown = show(el.head_view(trace(), model=Effects(), effects=True, layer=1, heads=[0]))
     assert shown.page.locator(".effect").inner_text() == "Without L1·H0: tea 0.42 → 0.30"
     assert shown.page.locator("[data-name=switch-off]").count() == 0
     shown.page.keyboard.press("ArrowRight")

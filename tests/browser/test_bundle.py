@@ -8,11 +8,10 @@ import subprocess
 
 import pytest
 
-from eyeline.views import code
+from eyeline.look.views.page import FURTHER, built, code_of
+from tests.browser.conftest import ROOT
 
-from .conftest import ROOT
-
-STATIC = ROOT / "src/eyeline/views/static"
+STATIC = ROOT / "src/eyeline/look/views/static"
 FILES = sorted(path.name for path in STATIC.glob("*.js"))
 NOTE = ROOT / "docs/attention-is-not-importance.md"
 ADDRESS = r"https?://[\w./-]+"
@@ -39,10 +38,10 @@ def test_the_core_and_each_further_view_are_small():
 
 
 def test_a_page_carries_only_the_code_of_the_view_it_shows():
-    for kind, further in code.FURTHER.items():
-        page = code.code_of(kind, "page")
+    for kind, further in FURTHER.items():
+        page = code_of(kind, "page")
         for name in ("model", "neuron", "space"):
-            assert (code.built(name) in page) == (name in further), (kind, name)
+            assert (built(name) in page) == (name in further), (kind, name)
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -1,13 +1,13 @@
-"""docs/coverage.md: every control of a view that the page names is there when the view is opened."""
+"""docs/project/coverage.md: every control of a view that the page names is there when the view is opened."""
 
 from __future__ import annotations
 
 import pytest
 
-from eyeline.views import View, head_view, model_view
-from tests.coverage_page import answers
-
-from . import made_up, made_up_space
+import eyeline as el
+from eyeline.look.views.view import View
+from tests.browser import made_up, made_up_space
+from tests.project.coverage_page import answers
 
 OPENED = {"opened": True, "layer": 1, "heads": [1]}
 #: A control → the state in which it is shown, where that is not the first one.
@@ -22,7 +22,7 @@ def view_of(kind: str, control: str) -> View:
     if kind == "neuron":
         return made_up.neurons(8)
     trace = made_up.trace(8, layers=2, heads=3, pair=True)
-    return {"head": head_view, "model": model_view}[kind](trace)
+    return {"head": el.head_view, "model": el.model_view}[kind](trace)
 
 
 CONTROLS = dict.fromkeys(answer.code for answer in answers("view"))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import eyeline as el
-from tests.analyses.causes.tiny import PLAIN, TEXT, masked
 from tests.browser.conftest import Shown
+from tests.measure.causes.tiny import PLAIN, TEXT, masked
 
 METHODS = ("rollout", "gradient", "integrated-gradients")
 

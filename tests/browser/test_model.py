@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.browser import made_up
 from tests.tiers import slow_but
-
-from . import made_up
 
 
 def test_every_layer_and_head_has_a_thumbnail(show):

@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from eyeline.views import neuron_view
+import eyeline as el
+from tests.browser import made_up
 from tests.tiers import slow_but
-
-from . import made_up
 
 
 def test_scores_and_weights_are_those_of_the_head(show):
@@ -113,7 +112,7 @@ def test_a_view_without_vectors_says_so(show):
 @pytest.mark.parametrize(("layer", "head", "query"), slow_but([(12, 8, 4)], [(0, 3, 9), (12, 8, 4)]))
 def test_what_is_shown_of_a_real_model_agrees_with_itself(show, smollm2, layer, head, query):
     trace = smollm2.trace("The keys that the old librarian had forgotten were found.", layers=[layer])
-    shown = show(neuron_view(trace, layer=layer, head=head, query=query))
+    shown = show(el.neuron_view(trace, layer=layer, head=head, query=query))
     rows = shown.scene["keys_shown"]
     assert [row["masked"] for row in rows] == [key > query for key in range(len(trace.text))]
     seen = rows[: query + 1]
@@ -125,7 +124,7 @@ def test_what_is_shown_of_a_real_model_agrees_with_itself(show, smollm2, layer, 
 
 def test_weighted_values_of_the_chosen_query_add_up_to_the_heads_output(show):
     trace = made_up.neuron_trace(10, heads=8, key_heads=2)
-    shown = show(neuron_view(trace, layer=1, head=6))
+    shown = show(el.neuron_view(trace, layer=1, head=6))
     shown.click("[data-token='5']")
     shown.until("state.query === 5 && scene.output.length === 64")
     scene = shown.scene

@@ -8,15 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyeline.plots.palette import head_colour, layer_colour, lifted
-from eyeline.views.pictures.open_space import links_of, open_head, placed, red_links
-from eyeline.views.pictures.shown import head_maps, shown, text_of
-from eyeline.views.pictures.still import SAVED, chosen_lines, still
-from eyeline.views.pictures.still_neuron import read
+from eyeline.look.palette import head_colour, layer_colour, lifted
+from eyeline.look.views.drawing import head_maps, shown, text_of
+from eyeline.look.views.still import SAVED, chosen_lines, links_of, open_head, placed, read, red_links, still
+from tests.browser import made_up, made_up_space
+from tests.browser.conftest import Shown
 from tests.tiers import slow_but
-
-from . import made_up, made_up_space
-from .conftest import Shown
 
 STATES: dict[str, dict[str, Any]] = {
     "plain": {},

@@ -11,10 +11,9 @@ from typing import Any
 import nbformat
 import pytest
 
-from tests.hosts.app.browser.serving import free_port
-
-from .conftest import ROOT
-from .live_views import IN_PYTHON, VALUES_READ, LiveViews
+from tests.clients.conftest import ROOT
+from tests.clients.live_views import IN_PYTHON, VALUES_READ, LiveViews
+from tests.show.app.browser.serving import free_port
 
 if find_spec("jupyterlab") is None:  # not imported here: that takes a second in every process of the tests
     pytest.skip("JupyterLab is not installed (make test-clients)", allow_module_level=True)

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.hosts.app.browser.serving import free_port
-
-from .live_views import IN_PYTHON, VALUES_READ, LiveViews
+from tests.clients.live_views import IN_PYTHON, VALUES_READ, LiveViews
+from tests.show.app.browser.serving import free_port
 
 if find_spec("marimo") is None:  # not imported here: that takes a second in every process of the tests
     pytest.skip("marimo is not installed (make test-clients)", allow_module_level=True)

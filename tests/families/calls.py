@@ -11,9 +11,9 @@ from typing import Any
 import transformers as t
 
 import eyeline as el
-from eyeline.errors import EyelineError
-from tests.capture.families import tiny_tokenizer
 from tests.families.small_models import own_inputs
+from tests.models.families import tiny_tokenizer
+from tests.models.left import differences, facts
 
 TEXTS = ["the cat sat on the mat .", "a dog ran home", "it purred"]
 PAIRS = [(text, "it purred and ran") for text in TEXTS]
@@ -29,7 +29,7 @@ class Outcome:
     @property
     def is_raw(self) -> bool:
         """An error that is not ours: nobody wrote it for the person who reads it."""
-        return self.error is not None and not isinstance(self.error, EyelineError)
+        return self.error is not None and not isinstance(self.error, el.EyelineError)
 
     def __str__(self) -> str:
         return f"{self.call}: {type(self.error).__name__}: {str(self.error).splitlines()[0] if str(self.error) else ''}"
@@ -56,11 +56,13 @@ def outcomes(hf: t.PreTrainedModel, name: str, folder: Path) -> Tried:
         seen.append(Outcome(call, None))
         return result
 
-    before = hf.config._attn_implementation
+    before, implementation = facts(hf), hf.config._attn_implementation
     tokenizer = tiny_tokenizer() if hf.main_input_name == "input_ids" else None
     model = attempt("wrap", lambda: el.wrap(hf, tokenizer, name=name))
+    if changed := differences(before, facts(hf)):
+        seen.append(Outcome("wrap leaves the model as it was", AssertionError("\n".join(changed))))
     if model is None:
-        if hf.config._attn_implementation != before:
+        if hf.config._attn_implementation != implementation:
             seen.append(Outcome("a refused wrap", AssertionError(f"the model was left with {hf.config._attn_implementation}")))
         return Tried(seen, None)
     texts: list[Any] = PAIRS if hf.config.is_encoder_decoder else TEXTS

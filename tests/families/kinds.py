@@ -13,7 +13,7 @@ import torch
 import transformers as t
 
 import eyeline as el
-from eyeline.capture.opening.tiny_pass import covers_pairs
+from eyeline.models.opening import covers_pairs
 from tests.families.small_models import own_inputs
 
 #: Where the outcomes of one run of the tests lie until the page is written.

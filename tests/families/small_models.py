@@ -12,8 +12,8 @@ import torch
 import transformers as t
 from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
 
-from eyeline.capture.opening.tiny_inputs import main_input
-from tests.capture.families import VOCAB
+from eyeline.models.opening import main_input
+from tests.models.families import VOCAB
 
 #: Every family with a model of its own, by transformers' name for it.
 FAMILY_NAMES: tuple[str, ...] = tuple(sorted(MODEL_MAPPING_NAMES))

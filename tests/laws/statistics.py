@@ -1,4 +1,4 @@
-"""Every statistic, a tiny model that can feed all of them, and ways to fold texts into one."""
+"""A tiny model that can feed every statistic, and a way to add texts to one."""
 
 from __future__ import annotations
 
@@ -9,25 +9,13 @@ import torch
 import transformers as t
 
 import eyeline as el
-from eyeline.analyses.corpus.batch import Batch, roles_of
-from eyeline.analyses.corpus.fold import fold
-from eyeline.analyses.corpus.statistic import Statistic
-from eyeline.analyses.corpus.statistics.average_attention import AverageAttention
-from eyeline.analyses.corpus.statistics.entropy import Entropy
-from eyeline.analyses.corpus.statistics.head_distances import HeadDistances
-from eyeline.analyses.corpus.statistics.importance import Importance
-from eyeline.capture.selection import check_layers
-from tests.capture.families import VOCAB, tiny_tokenizer
+from eyeline.measure.statistics.loop import update_statistics
+from eyeline.measure.statistics.statistic import roles_of
+from eyeline.models.layout import check_layers
+from eyeline.statistics import Batch, Statistic
+from tests.models.families import VOCAB, tiny_tokenizer
 from tests.shared_models import guarded
 
-EVERY = [
-    AverageAttention(),
-    AverageAttention({"the": "the", "animal": "cat|dog"}),
-    Entropy(),
-    Entropy(smoothing=0.0001),
-    HeadDistances(),
-    Importance(),
-]
 TEXTS: list[str | tuple[str, str]] = [
     "the cat sat on the mat .",
     "a dog ran home",
@@ -37,10 +25,6 @@ TEXTS: list[str | tuple[str, str]] = [
     "the dog and the cat ran home .",
     "a very long way",
 ]
-
-
-def label(statistic: Statistic) -> str:
-    return f"{statistic.name}{statistic.options()}"
 
 
 @cache
@@ -65,7 +49,7 @@ def new_tiny_model(dtype: torch.dtype = torch.float32) -> el.Model:
     return el.wrap(hf.to(dtype), tokenizer, name="tiny")
 
 
-def folded(
+def summed(
     statistic: Statistic, numbers: Sequence[int], *, size: int = 3, streamed: bool = True, model: el.Model | None = None
 ) -> Statistic:
     """A fresh statistic that has seen these texts, `size` of them at a time."""
@@ -75,6 +59,6 @@ def folded(
     layers = check_layers(model.layout, None)
     for start in range(0, len(numbers), size):
         chosen = list(numbers[start : start + size])
-        sides = tuple(model.read(TEXTS[number]) for number in chosen)
-        fold(model, Batch(sides, roles_of(model.tokenizer)), [fresh], layers, streamed=streamed)
+        examples = tuple(model.read(TEXTS[number]) for number in chosen)
+        update_statistics(model, Batch(examples, roles_of(model.tokenizer)), [fresh], layers, streamed=streamed)
     return fresh

@@ -14,10 +14,10 @@ import transformers as t
 
 import eyeline as el
 from eyeline.errors import ModelError
-from eyeline.models import low_rank
-from eyeline.models.embedded import E5_CONFIG, EMBEDDED
-from eyeline.models.unpacking.onnx_archive import convert_archive
-from eyeline.storage.sealed_json import digest_of
+from eyeline.look.embedded import E5_CONFIG, EMBEDDED, update_file
+from eyeline.models import unpack
+from eyeline.models.unpack import convert_archive
+from eyeline.storage.sealed import digest_of
 
 NOISE = random.Random(0)  # noqa: S311 - a seeded choice, not a secret
 
@@ -57,11 +57,11 @@ def small_encoder() -> t.BertModel:
 
 @pytest.mark.parametrize("update", [model.update for model in EMBEDDED if model.update])
 def test_every_update_has_its_checksum_and_a_changed_or_missing_one_is_refused(update, tmp_path, monkeypatch):
-    source = low_rank.UPDATES / f"{update}{low_rank.ENDING}"
-    assert digest_of(source) == low_rank.CHECKSUMS[update]
-    monkeypatch.setattr(low_rank, "UPDATES", tmp_path)
+    source = update_file(update)
+    assert digest_of(source) == unpack.CHECKSUMS[update]
+    monkeypatch.setattr(unpack, "update_file", lambda name: tmp_path / source.name)
     with pytest.raises(ModelError, match=update):
-        low_rank.with_update(small_encoder(), update)
+        unpack.with_update(small_encoder(), update)
     shutil.copy(source, tmp_path)
     with (tmp_path / source.name).open("r+b") as file:
         file.seek(-1000, 2)
@@ -69,12 +69,12 @@ def test_every_update_has_its_checksum_and_a_changed_or_missing_one_is_refused(u
         file.seek(-1000, 2)
         file.write(bytes([byte ^ 1]))
     with pytest.raises(ModelError, match="its checksum does not match"):
-        low_rank.with_update(small_encoder(), update)
+        unpack.with_update(small_encoder(), update)
 
 
 def test_an_update_of_another_encoder_is_refused():
     with pytest.raises(ModelError, match="e5-small-mlm"):
-        low_rank.with_update(small_encoder(), "e5-small-mlm")
+        unpack.with_update(small_encoder(), "e5-small-mlm")
 
 
 @pytest.mark.parametrize("name", ["a" * 400, "b/" + "猫" * 200, "x" * 1001, "a\0b", "\ud800", "~nobody-of-this-name/x"])
@@ -92,7 +92,7 @@ def test_a_conversion_that_is_killed_leaves_nothing_outside_its_own_folder(tmp_p
         seen.append((graph.read_bytes(), [path.name for path in (tmp_path / "cache").iterdir()]))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("eyeline.models.unpacking.onnx_archive.read_weights", killed)
+    monkeypatch.setattr("eyeline.models.unpack.read_weights", killed)
     with pytest.raises(KeyboardInterrupt):
         convert_archive(tmp_path / "x.tar.gz", E5_CONFIG, tmp_path, tmp_path / "cache" / ".0123.part")
     assert seen == [(b"graph", [".0123.part"])]

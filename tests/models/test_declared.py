@@ -9,18 +9,18 @@ import transformers as t
 
 import eyeline as el
 from eyeline.models.declared import Declared, declared
-from tests.capture.families import TINY
-from tests.models.answer.headed_models import HEADED, save
+from tests.models.families import TINY
+from tests.models.headed_models import HEADED, save
 
 ANSWERS = {
     "BertForMaskedLM": "masked",
     "GPT2LMHeadModel": "next",
     "LlamaForCausalLM": "next",
     "BertForSequenceClassification": "label",
-    "BertForTokenClassification": "other",
-    "BertForQuestionAnswering": "other",
-    "T5ForConditionalGeneration": "other",
-    "BartForConditionalGeneration": "other",
+    "BertForTokenClassification": "labels",
+    "BertForQuestionAnswering": "span",
+    "T5ForConditionalGeneration": "next",
+    "BartForConditionalGeneration": "next",
 }
 
 
@@ -33,9 +33,10 @@ def check_true(known: Declared | None, model: el.Model) -> None:
 @pytest.mark.parametrize("name", HEADED)
 def test_a_folder_declares_its_heads_its_attention_and_its_answer(name, tmp_path):
     save(name, tmp_path)
-    known = declared(str(tmp_path))
-    check_true(known, el.load(str(tmp_path)))
-    assert known.answers == ANSWERS[name]
+    known, model = declared(str(tmp_path)), el.load(str(tmp_path))
+    check_true(known, model)
+    assert known.answers == model.answers == ANSWERS[name]
+    assert known.has_one_answer == (known.answers in ("masked", "next", "label") and len(known.stacks) == 1)
 
 
 @pytest.mark.parametrize(("name", "fixture"), [("minilm", "minilm"), ("e5-small", "e5_small"), ("smollm2", "smollm2")])
@@ -43,7 +44,7 @@ def test_embedded_models_are_what_they_declare(name, fixture, request):
     model, known = request.getfixturevalue(fixture), declared(name)
     check_true(known, model)
     answer = model.trace("The cat sat .").prediction
-    assert known.answers == ("" if answer is None else answer.kind)
+    assert known.answers == model.answers == (None if answer is None else answer.kind)
 
 
 @pytest.mark.parametrize(("name", "kind"), [("e5-small-mlm", "masked"), ("e5-small-sentiment", "label")])
@@ -68,7 +69,18 @@ def test_what_cannot_be_read_is_not_known(tmp_path):
 
 
 def test_heads_are_comparable_where_there_are_as_many_with_attention_of_one_kind():
-    encoder = Declared(12, ("encoder",), "")
-    assert encoder.is_comparable(Declared(12, ("encoder", "decoder", "cross"), "other"))
-    assert not encoder.is_comparable(Declared(9, ("encoder",), ""))
+    encoder = Declared(12, ("encoder",), None)
+    assert encoder.is_comparable(Declared(12, ("encoder", "decoder", "cross"), "next"))
+    assert not encoder.is_comparable(Declared(9, ("encoder",), None))
     assert not encoder.is_comparable(Declared(12, ("decoder",), "next"))
+
+
+@pytest.mark.parametrize("damage", [b"", b"\xff" * 100, b"[" * 100_000, b'{"model_type": "bert", "a": ' + b"[" * 900 + b"]" * 900 + b"}"])
+def test_damaged_files_declare_nothing(tmp_path, damage):
+    t.BertModel(t.BertConfig(**TINY)).save_pretrained(tmp_path)
+    assert declared(str(tmp_path)) is not None
+    for name in ("model.safetensors", "config.json"):
+        whole = (tmp_path / name).read_bytes()
+        (tmp_path / name).write_bytes(damage)
+        assert declared(str(tmp_path)) is None
+        (tmp_path / name).write_bytes(whole)

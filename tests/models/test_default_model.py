@@ -7,8 +7,8 @@ import warnings
 import pytest
 
 import eyeline as el
-from eyeline.hosts.app.settings import Settings
-from eyeline.models.embedded import DEFAULTS, EMBEDDED, Embedded, default_model, embedded
+from eyeline.look.embedded import DEFAULTS, EMBEDDED, Embedded, default_model, embedded
+from eyeline.show.app.kit.settings import Settings
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +41,7 @@ def test_commands_and_the_app_open_the_same_default(tmp_path):
     needs_e5()
     from typer.testing import CliRunner
 
-    from eyeline.hosts.cli.main import app
+    from eyeline.show.cli.main import app
 
     done = CliRunner().invoke(app, ["trace", "The cat sat.", "-o", str(tmp_path / "cat.safetensors")])
     assert done.exit_code == 0, done.output
@@ -53,7 +53,7 @@ def test_commands_and_the_app_open_the_same_default(tmp_path):
 def test_the_help_of_every_command_names_the_default(command):
     from typer.testing import CliRunner
 
-    from eyeline.hosts.cli.main import app
+    from eyeline.show.cli.main import app
 
     assert f"[default: ({DEFAULTS[0]})]" in CliRunner().invoke(app, [command, "--help"]).output
 

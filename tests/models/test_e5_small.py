@@ -10,8 +10,8 @@ import torch
 
 import eyeline as el
 from eyeline.errors import ModelError
-from eyeline.models.embedded import E5_CONFIG, embedded
-from eyeline.models.unpacking.onnx_archive import convert_archive
+from eyeline.look.embedded import E5_CONFIG, embedded
+from eyeline.models.unpack import convert_archive
 from eyeline.statistics import Importance
 
 TEXT = "The cat sat on the mat because it was tired."
@@ -72,7 +72,7 @@ def test_the_masked_language_model_fills_a_gap(masked_lm, text, answers):
 
 def test_the_update_leaves_the_encoder_itself_as_it_was(e5, masked_lm):
     again = el.load("e5-small")
-    assert str(again.fingerprint) == str(e5.fingerprint) != str(masked_lm.fingerprint)
+    assert again.identity() == e5.identity() != masked_lm.identity()
 
 
 def test_importance_can_be_measured_on_the_masked_language_model(masked_lm):
@@ -95,4 +95,4 @@ def test_the_sentiment_classifier_tells_praise_from_complaint(e5, text, label):
     with torch.inference_mode():
         answer = int(model.hf(**model.tokenizer(text, return_tensors="pt")).logits[0].argmax())
     assert model.hf.config.id2label[answer] == label
-    assert str(model.fingerprint) != str(e5.fingerprint)
+    assert model.identity() != e5.identity()

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import pickle
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 import torch
@@ -11,9 +14,11 @@ import transformers
 
 import eyeline as el
 from eyeline.errors import EyelineError, ModelError, TraceError
-from eyeline.models import embedded, hub
+from eyeline.look import embedded
+from eyeline.models import load
 from eyeline.models import load as load_module
-from tests.capture.families import BY_NAME, tiny_tokenizer
+from eyeline.models.declared import declared
+from tests.models.families import BY_NAME, tiny_tokenizer
 
 
 def save(folder, name: str):
@@ -159,16 +164,16 @@ def test_a_hub_that_does_not_answer_is_noticed_at_once(monkeypatch):
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         port = listening.getsockname()[1]
-        assert not hub.reachable(f"http://127.0.0.1:{port}"), "bound, but not listening"
+        assert not load.reachable(f"http://127.0.0.1:{port}"), "bound, but not listening"
         listening.listen()
-        assert hub.reachable(f"http://127.0.0.1:{port}")
+        assert load.reachable(f"http://127.0.0.1:{port}")
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
-    assert hub.reachable("https://127.0.0.1:1"), "only the proxy knows"
+    assert load.reachable("https://127.0.0.1:1"), "only the proxy knows"
 
 
 def test_a_folder_never_asks_the_network(tmp_path, monkeypatch):
-    monkeypatch.setattr(hub.constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(hub, "reachable", lambda _: pytest.fail("asked the network for a folder"))
+    monkeypatch.setattr(load.constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(load, "reachable", lambda _: pytest.fail("asked the network for a folder"))
     save(tmp_path / "m", "bert")
     assert el.load(tmp_path / "m").layout.n_layers("encoder") == 3
 
@@ -186,7 +191,7 @@ def test_a_checkpoint_without_a_pooler_is_the_same_model_each_time(tmp_path):
     transformers.BertModel(config, add_pooling_layer=False).save_pretrained(tmp_path / "m")
     first, second = el.load(tmp_path / "m"), el.load(tmp_path / "m")
     assert "pooler.dense.weight" in dict(first.hf.named_parameters())
-    assert str(first.fingerprint) == str(second.fingerprint)  # else no run of it could ever be resumed
+    assert first.identity() == second.identity()  # else no run of it could ever be resumed
 
 
 @pytest.mark.parametrize("name", ["bert", "t5", "gpt2", "roberta", "llama"])
@@ -272,7 +277,7 @@ def test_a_model_whose_calls_do_not_reproduce_its_maps_gives_the_maps_that_it_re
 
 
 def test_a_text_that_would_not_fit_into_memory_is_refused(minilm, monkeypatch):
-    from eyeline.capture import inputs
+    from eyeline.models import inputs
 
     monkeypatch.setattr(inputs, "free_memory", lambda: 1000)
     with pytest.raises(TraceError, match="GB are free"):
@@ -291,3 +296,104 @@ def test_tensors_that_do_not_fit_are_refused(minilm, given):
 def test_tensors_of_two_texts_are_refused_with_how_to_give_one(minilm):
     with pytest.raises(TraceError, match=r"A batch of 2, where 1 was expected.\n.*one text at a time"):
         minilm.trace_inputs({"input_ids": torch.ones(2, 3, dtype=torch.long)})
+
+
+def with_config(folder, name: str, **changes):
+    """A saved model whose config.json says something else."""
+    save(folder, name)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, **changes}))
+    return folder
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"_attn_implementation": "kernels-community/flash-attn2"},
+        {"attn_implementation": "somebody/kernel@main:attention"},
+        {"_attn_implementation_internal": "somebody/kernel"},
+        {"_attn_implementation": {"": "eager", "text_config": "somebody/kernel"}},
+        {"_experts_implementation": "somebody/kernel"},
+        {"text_config": {"vision_config": {"_attn_implementation": "paged|somebody/kernel"}}},
+        {"backbone": "hf-hub:somebody/model"},
+    ],
+)
+def test_code_that_config_json_wants_from_the_hub_is_refused(tmp_path, monkeypatch, entry):
+    monkeypatch.setattr("socket.create_connection", lambda *_, **__: pytest.fail("asked the network for a folder"))
+    with pytest.raises(ModelError, match="asks for code from the hub"):
+        el.load(with_config(tmp_path / "m", "bert", **entry))
+    monkeypatch.setattr(load.constants, "HF_HUB_OFFLINE", True)
+    with pytest.raises(ModelError, match="with the hub in reach"):
+        el.load(tmp_path / "m", trust_remote_code=True)
+
+
+@pytest.mark.parametrize("entry", ["_attn_implementation", "attn_implementation", "_attn_implementation_internal"])
+def test_an_implementation_that_config_json_chooses_does_not_win_over_ours(tmp_path, entry):
+    """flash_attention_2 would be fetched from the hub where its package is not installed."""
+    expected = el.wrap(BY_NAME["bert"].model(), tiny_tokenizer()).trace("the cat sat").weights
+    model = el.load(with_config(tmp_path / "m", "bert", **{entry: "flash_attention_2"}))
+    assert (model.trace("the cat sat").weights == expected).all()
+
+
+LAYERS = [("bert", "num_hidden_layers"), ("llama", "num_hidden_layers"), ("t5", "num_decoder_layers"), ("gpt2", "n_layer")]
+AXES = [
+    ("bert", "hidden_size"), ("llama", "vocab_size"), ("llama", "intermediate_size"), ("llama", "head_dim"), ("gpt2", "n_positions"),
+    ("bert", "max_position_embeddings"), ("vit", "image_size"), ("vit", "num_channels"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("family", "name"), [*LAYERS, ("bert", "num_labels"), *AXES])
+def test_sizes_that_the_weights_do_not_have_are_refused_before_anything_is_built(tmp_path, family, name):
+    folder = with_config(tmp_path / "m", family, **{name: 10**9})
+    with pytest.raises(ModelError, match=r"[Ii]ts weights are|asks for pictures"):
+        el.load(folder)
+    if (family, name) not in AXES:
+        assert declared(str(folder)) is None
+
+
+@pytest.mark.parametrize(("family", "name"), [*LAYERS, *AXES])
+@pytest.mark.parametrize("size", [-1, 0, 9_999, 2**62])
+def test_other_wrong_sizes_are_refused_too(tmp_path, family, name, size):
+    folder = with_config(tmp_path / "m", family, **{name: size})
+    with suppress(ModelError):  # some are not read at all
+        el.load(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "size"), [("num_hidden_layers", -1), ("num_hidden_layers", 0), ("num_attention_heads", 0), ("vocab_size", -1)]
+)
+def test_a_count_that_no_model_has_is_refused_by_its_name(tmp_path, name, size):
+    with pytest.raises(ModelError, match=f"(?s)says {name} = {size}.*or more"):
+        el.load(with_config(tmp_path / "m", "bert", **{name: size}))
+
+
+@pytest.mark.parametrize(
+    "entry", [{"max_relative_positions": -1}, {"vision_feature_layer": -1}, {"num_experts": 0}, {"text_config": {"num_hidden_layers": 0}}]
+)
+def test_entries_in_which_0_or_less_has_a_meaning_are_not_refused(tmp_path, entry):
+    assert el.load(with_config(tmp_path / "m", "bert", **entry)).trace("the cat sat").weights.shape[0]
+
+
+def test_the_entry_that_asks_for_code_is_named_without_a_trailing_dot(tmp_path):
+    with pytest.raises(ModelError, match=r"\(_attn_implementation: 'a/b'\)"):
+        el.load(with_config(tmp_path / "m", "bert", _attn_implementation={"": "a/b"}))
+
+
+def test_weights_that_unpack_to_more_than_their_file_are_refused(tmp_path):
+    save(tmp_path / "m", "bert")
+    (tmp_path / "m" / "model.safetensors").unlink()
+    with zipfile.ZipFile(tmp_path / "m" / "pytorch_model.bin", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("archive/data.pkl", bytes(10**7))
+    with pytest.raises(ModelError, match="would grow from"):
+        el.load(tmp_path / "m")
+
+
+def test_a_model_built_elsewhere_meanwhile_is_not_counted(tmp_path):
+    """The limit holds in the context that loads, and ends with it."""
+    from eyeline.models.claims import WeightFiles, built_from
+
+    with built_from(WeightFiles(1, 1, 1), "m"), ThreadPoolExecutor(1) as pool:
+        assert pool.submit(lambda: len(torch.nn.ModuleList(torch.nn.Linear(1, 1) for _ in range(2000)))).result() == 2000
+        with pytest.raises(ModelError, match="describes a model of more than 1,003 tensors"):
+            torch.nn.ModuleList(torch.nn.Linear(1, 1) for _ in range(2000))
+    torch.nn.ModuleList(torch.nn.Linear(1, 1) for _ in range(2000))

@@ -13,7 +13,7 @@ from transformers.utils.output_capturing import capture_outputs
 
 import eyeline as el
 from eyeline.errors import EyelineError, ModelError, TextError
-from tests.capture.families import GROUPED, SEQ2SEQ, TINY, tiny_tokenizer
+from tests.models.families import GROUPED, SEQ2SEQ, TINY, tiny_tokenizer
 
 TEXT = "the cat sat on the mat ."
 
@@ -125,6 +125,18 @@ def test_a_text_beyond_mpts_max_seq_len_is_too_long():
 def test_tensors_under_a_wrong_name_give_the_names_that_are_right(minilm):
     with pytest.raises(ModelError, match=r"It takes no 'input_idz'\. Did you mean input_ids"):
         minilm.trace_inputs({"input_idz": torch.tensor([[1, 2]])})
+
+
+def test_an_error_that_is_not_about_arguments_does_not_blame_them():
+    """ProphetNet ignores arguments that it does not know."""
+    config = t.ProphetNetConfig(
+        vocab_size=64, hidden_size=32, num_encoder_layers=1, num_decoder_layers=1, num_encoder_attention_heads=4,
+        num_decoder_attention_heads=4, encoder_ffn_dim=32, decoder_ffn_dim=32, max_position_embeddings=32,
+    )  # fmt: skip
+    model = el.wrap(t.ProphetNetModel(config).eval(), tiny_tokenizer())
+    with pytest.raises(ModelError, match="IndexError") as error:
+        model.trace_inputs({name: torch.tensor([[1, 99]]) for name in ("input_ids", "decoder_input_ids", "token_type_ids")})
+    assert "It takes no" not in str(error.value)
 
 
 def whisper() -> el.Model:

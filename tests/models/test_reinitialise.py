@@ -7,7 +7,7 @@ import torch
 
 import eyeline as el
 from eyeline.models.reinitialise import embedding_parts, reinitialised
-from tests.capture.families import FAMILIES, tiny_tokenizer
+from tests.models.families import FAMILIES, tiny_tokenizer
 
 READERS = [family for family in FAMILIES if family.reads == "text"]
 

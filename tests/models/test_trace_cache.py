@@ -1,71 +1,265 @@
-"""The cache of traces: hits, room, damage, other processes, sudden death."""
+"""The cache of traces: for which models it answers, hits, room, damage, other processes, sudden death."""
 
 from __future__ import annotations
 
+import copy
 import logging
 import os
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+import transformers
 
 import eyeline as el
-from eyeline.capture.trace import Trace
-from eyeline.errors import StorageError
+from eyeline.errors import EyelineError, StorageError
+from eyeline.look import kept
 from eyeline.models.passes import Passes
-from tests.capture.families import BY_NAME, tiny_tokenizer
+from eyeline.storage.files import new_part
+from tests.models.changed import AROUND, HANDED_OUT, TEXT, normaliser, today
+from tests.models.families import BY_NAME, tiny_tokenizer
 
-TEXT = "the cat sat on the mat"
 BERT = BY_NAME["bert"]
 
 
+def saved(folder: Path, hf: transformers.PreTrainedModel) -> Path:
+    hf.save_pretrained(folder)
+    tiny_tokenizer().save_pretrained(folder)
+    return folder
+
+
 @pytest.fixture
-def cached(tmp_path):
-    return el.wrap(BERT.model(), tiny_tokenizer(), name="bert", cache=el.traces.TraceCache(tmp_path / "cache"))
+def folder(tmp_path):
+    return saved(tmp_path / "bert", BERT.model())
+
+
+@pytest.fixture
+def cached(tmp_path, folder):
+    return el.load(folder, cache=tmp_path / "cache")
 
 
 def entries(model: el.Model):
     return sorted(model.cache.folder.glob("??/*.safetensors"))
 
 
-def forward_passes(model: el.Model, monkeypatch) -> list[int]:
+def forward_passes(monkeypatch) -> list[int]:
     calls: list[int] = []
     original = Passes.layers
-    monkeypatch.setattr(Passes, "layers", lambda *a: (calls.append(1), original(*a))[1])
+    monkeypatch.setattr(Passes, "layers", lambda *a, **k: (calls.append(1), original(*a, **k))[1])
     return calls
+
+
+# ---- When it answers
 
 
 def test_the_second_time_nothing_is_computed(cached, monkeypatch):
     first = cached.trace(TEXT)
-    calls = forward_passes(cached, monkeypatch)
+    calls = forward_passes(monkeypatch)
     second = cached.trace(TEXT)
     assert not calls
     assert np.array_equal(first.weights, second.weights)
-    assert first.text == second.text
+    assert (first.text, first.about) == (second.text, second.about)
     assert len(entries(cached)) == 1
 
 
-def test_text_options_weights_and_tokeniser_each_make_another_entry(cached):
+def test_a_text_seen_before_is_answered_before_the_weights_are_read(cached, folder, monkeypatch):
+    first = cached.trace(TEXT)
+    monkeypatch.setattr("eyeline.models.load._opened", lambda *a, **k: pytest.fail("the model was opened"))
+    again = el.load(folder, cache=cached.cache)
+    assert np.array_equal(again.trace(TEXT).weights, first.weights)
+    assert again.name == "bert"
+
+
+def test_what_is_not_on_disk_opens_the_model_once(cached, folder):
+    cached.trace(TEXT)
+    again = el.load(folder, cache=cached.cache)
+    assert again.trace(TEXT).weights.shape == (3, 4, 8, 8)
+    assert again.gives.recorded
+    assert again.predict is not None
+    assert again.max_tokens == cached.max_tokens
+    assert again.weights() == again.trace(TEXT).about["weights"]
+    with pytest.raises(AttributeError, match="no attribute 'trance'"):
+        _ = again.trance
+
+
+def test_every_option_and_text_makes_another_entry(cached):
     cached.trace(TEXT)
     cached.trace(TEXT + " .")
     cached.trace(TEXT, "it purred")
     cached.trace(words=TEXT.split())
     cached.trace(TEXT, layers=[0])
+    cached.trace(TEXT, layers=(number for number in (0, 2)))
     cached.trace(TEXT, keep={"weights"})
-    assert len(entries(cached)) == 6
-    with torch.no_grad():
-        next(cached.hf.parameters()).add_(0.5)
-    changed = cached.trace(TEXT)
-    assert len(entries(cached)) == 7
-    assert np.array_equal(changed.weights, el.wrap(cached.hf, tiny_tokenizer()).trace(TEXT).weights)
-    tokenizer = tiny_tokenizer()
-    tokenizer.add_tokens(["catsat"])
-    el.wrap(cached.hf, tokenizer, cache=cached.cache).trace(TEXT)
+    cached.trace(TEXT, truncate=True)
     assert len(entries(cached)) == 8
+    assert cached.trace(TEXT, layers=[2, 0]).layers == (0, 2)
+    assert len(entries(cached)) == 8
+
+
+@pytest.mark.parametrize("wrong", [{"layers": [9]}, {"layers": 3}, {"keep": {"shapes"}}, {"keep": 5}], ids=str)
+def test_wrong_options_are_refused_as_without_a_cache(cached, wrong):
+    with pytest.raises(EyelineError):
+        cached.trace(TEXT, **wrong)
+
+
+def test_precision_device_and_versions_make_another_entry(cached, folder, monkeypatch):
+    cached.trace(TEXT)
+    half = el.load(folder, dtype=torch.bfloat16, cache=cached.cache).trace(TEXT)
+    assert half.about["dtype"] == "bfloat16"
+    el.load(folder, device="cpu", cache=cached.cache).trace(TEXT)
+    assert len(entries(cached)) == 3
+    for name, value in (("_versions", lambda: {"torch": "1"}), ("CONTENT", 99), ("_machine", lambda: ["another"])):
+        with monkeypatch.context() as patch:
+            patch.setattr(kept, name, value)
+            el.load(folder, cache=cached.cache).trace(TEXT)
+    assert len(entries(cached)) == 6
+
+
+def test_the_same_files_elsewhere_are_answered_under_their_own_name(cached, folder, tmp_path):
+    cached.trace(TEXT)
+    folder.rename(tmp_path / "moved")
+    again = el.load(tmp_path / "moved", cache=cached.cache).trace(TEXT)
+    assert (again.model, again.about["model"], len(entries(cached))) == ("moved", "moved", 1)
+
+
+@pytest.mark.parametrize("file", ["config.json", "tokenizer.json", "model.safetensors"])
+def test_a_changed_file_is_noticed_by_an_open_model_and_by_the_next_one(cached, folder, file, caplog):
+    before = cached.trace(TEXT)
+    facts = (folder / file).stat()
+    if file == "model.safetensors":
+        other = BERT.model()
+        other.encoder.layer[0].attention.self.query.weight.data.mul_(3)
+        other.save_pretrained(folder)
+    else:
+        text = (folder / file).read_text(encoding="utf-8")
+        (folder / file).write_text(text + " ", encoding="utf-8")
+    os.utime(folder / file, ns=(facts.st_atime_ns, facts.st_mtime_ns))  # as a copy that keeps the times
+    cached.trace(TEXT)
+    assert "its files have changed" in caplog.text
+    after = el.load(folder, cache=cached.cache).trace(TEXT)
+    assert np.array_equal(after.weights, before.weights) is (file != "model.safetensors")
+    assert len(entries(cached)) == 2
+
+
+def test_a_file_that_is_added_before_the_model_is_opened_is_noticed(cached, folder, caplog):
+    (folder / "added.txt").write_text("anything may be read from it")
+    cached.trace(TEXT)
+    assert "its files have changed" in caplog.text
+    assert not entries(cached)
+
+
+@pytest.mark.parametrize("what", ["adapter", "index"])
+def test_a_folder_that_leads_to_weights_elsewhere_is_not_kept(folder, tmp_path, what):
+    if what == "adapter":
+        (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "/elsewhere"}')
+    else:
+        (folder / "model.safetensors.index.json").write_text('{"weight_map": {"a": "inner/model-1.safetensors"}}')
+    assert kept.files_of(str(folder)) is None
+
+
+def test_a_tokeniser_of_an_untrained_copy_is_not_that_of_the_model(cached):
+    cached.trace(TEXT)
+    normaliser(el.models.reinitialised(cached))
+    assert cached.trace(TEXT + " .").text.tokens[1:7] == cached.trace(TEXT).text.tokens[1:7]
+
+
+@pytest.mark.parametrize("name", ["x" * 5000, "a\0b", "", "no/such model"], ids=["long", "null", "empty", "missing"])
+def test_a_name_that_no_model_has_is_refused_as_without_a_cache(name, tmp_path):
+    assert kept.files_of(name) is None or not name
+    with pytest.raises(EyelineError):
+        el.load(name, cache=tmp_path)
+
+
+# ---- When it cannot know, it does not answer
+
+
+@pytest.mark.parametrize("change", HANDED_OUT, ids=lambda change: change.__name__)
+def test_a_changed_model_gives_the_trace_of_today_and_never_the_old_one(cached, change, caplog):
+    before = cached.trace(TEXT)
+    change(cached)
+    now = cached.trace(TEXT)
+    assert np.array_equal(now.weights, today(cached))
+    assert now.weights.shape != before.weights.shape or np.abs(now.weights - before.weights).max() > 1e-3 or now.text != before.text
+    assert caplog.text.count("no longer kept on disk") == 1
+    assert len(entries(cached)) == 1
+
+
+def test_a_sliding_window_of_the_configuration_gives_the_trace_of_today(tmp_path):
+    torch.manual_seed(0)
+    sizes = {"vocab_size": 64, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 32}
+    config = transformers.MistralConfig(**sizes, num_key_value_heads=2, max_position_embeddings=64, sliding_window=None)
+    model = el.load(saved(tmp_path / "mistral", transformers.MistralModel(config)), cache=tmp_path / "cache")
+    before = model.trace(TEXT)
+    model.hf.config.sliding_window = 2
+    now = model.trace(TEXT)
+    assert np.array_equal(now.weights, today(model))
+    assert np.abs(now.weights - before.weights).max() > 0.1
+
+
+@pytest.mark.parametrize(("around", "name"), AROUND, ids=[name for _, name in AROUND])
+def test_what_is_around_a_pass_is_said_and_neither_read_from_the_disk_nor_kept_there(tmp_path, folder, around, name, monkeypatch):
+    for first in ("plain", "changed"):
+        model = el.load(folder, cache=tmp_path / first)
+        expected = el.load(folder).trace(TEXT)
+        if first == "plain":
+            model.trace(TEXT)
+        with monkeypatch.context() as patch, around(patch):
+            changed = model.trace(TEXT)
+            without = el.load(folder).trace(TEXT)
+        assert np.array_equal(changed.weights, without.weights)
+        if name != "default_dtype":
+            assert not np.array_equal(changed.weights, expected.weights)
+        assert name in changed.about["context"]
+        assert len(changed.notices) == len(expected.notices) + 1
+        assert len(entries(model)) == (1 if first == "plain" else 0)
+        again = el.load(folder, cache=tmp_path / first).trace(TEXT)
+        assert np.array_equal(again.weights, expected.weights), "the disk was poisoned"
+        assert "context" not in again.about
+
+
+def test_a_wrapped_model_is_never_kept_and_says_so_once(tmp_path, caplog):
+    model = el.wrap(BERT.model(), tiny_tokenizer(), name="bert", cache=tmp_path)
+    with torch.inference_mode():
+        of_inference_mode = el.wrap(BERT.model(), tiny_tokenizer(), cache=tmp_path)
+    assert caplog.text.count("not kept on disk: whether it is still what its files hold") == 2
+    for each in (model, of_inference_mode):
+        assert np.array_equal(each.trace(TEXT).weights, each.trace(TEXT).weights)
+    assert not entries(model)
+
+
+def test_neither_a_model_nor_its_copy_is_kept(cached):
+    other = copy.copy(cached)
+    assert (cached._kept, other._kept) == (None, None)
+
+
+def test_a_deep_copy_is_not_kept(cached):
+    cached.trace(TEXT)
+    other = copy.deepcopy(cached)
+    other.hf.embeddings.word_embeddings.weight.data.mul_(2)
+    assert np.array_equal(other.trace(TEXT).weights, today(other))
+    assert len(entries(cached)) == 1
+    cached.trace(TEXT + " .")
+    assert len(entries(cached)) == 2
+
+
+def test_analyses_and_views_do_not_hand_a_model_out(cached, caplog):
+    trace = cached.trace(TEXT)
+    el.analyse(cached, [TEXT], [el.statistics.Entropy(), el.statistics.AverageAttention()])
+    el.space(cached, ["the cat sat on the mat .", "a dog ran home"], project="pca")
+    el.attribute(cached, TEXT, method="norms")
+    cached.trace(TEXT, interventions=el.Patch(trace, [(0, 1)]))
+    assert "no longer kept" not in caplog.text
+    kept_so_far = len(entries(cached))
+    cached.trace(TEXT + " .")
+    assert len(entries(cached)) == kept_so_far + 1
+
+
+# ---- The folder
 
 
 def test_a_damaged_entry_is_dropped_with_a_notice_and_made_again(cached, caplog):
@@ -101,7 +295,7 @@ def test_a_disk_that_is_full_costs_the_cache_and_not_the_trace(cached, monkeypat
     def full(*_):
         raise StorageError("x: cannot be written (No space left on device).")
 
-    monkeypatch.setattr(Trace, "save", full)
+    monkeypatch.setattr(el.Trace, "save", full)
     assert cached.trace(TEXT).weights.shape[0] == 3
     assert "not cached" in caplog.text
 
@@ -151,10 +345,11 @@ def test_a_process_killed_while_writing_leaves_nothing_that_is_read(tmp_path):
         for entry in tmp_path.glob("??/*.safetensors"):
             number = int(entry.name[:2])
             assert (el.traces.open_trace(entry).weights == np.float32(number / 12)).all()
-    leftover = tmp_path / "00" / ".tmpAbCdEf"  # as safetensors calls it
-    leftover.parent.mkdir(exist_ok=True)
-    leftover.write_bytes(b"half")
-    os.utime(leftover, (1, 1))
+    leftover = new_part(tmp_path / "00")
+    leftover.mkdir(parents=True)
+    (leftover / ".tmpAbCdEf").write_bytes(b"half")  # as safetensors calls it
+    for path in (leftover / ".tmpAbCdEf", leftover):
+        os.utime(path, (1, 1))
     cache.put("ff" + "a" * 62, el.Trace.from_arrays(np.ones((1, 1, 1, 1), dtype=np.float32), ["x"]))
     assert not leftover.exists(), "what a killed process left is swept away when it is old"
 
@@ -165,25 +360,16 @@ def test_clear_removes_every_entry(cached):
     assert not entries(cached)
 
 
-def test_another_limit_or_name_is_not_answered_from_the_cache(cached):
-    cached.trace(TEXT)
-    tokenizer = tiny_tokenizer()
-    tokenizer.model_max_length = 6
-    shorter = el.wrap(BERT.model(), tokenizer, name="shorter", cache=cached.cache)
-    assert len(shorter.trace(TEXT, truncate=True).text) == 6
-    again = el.wrap(BERT.model(), tiny_tokenizer(), name="again", cache=cached.cache).trace(TEXT)
-    assert (again.model, again.about["model"]) == ("again", "again")
-
-
-def test_weights_changed_behind_the_version_counter_are_noticed(cached):
-    before = cached.trace(TEXT)
-    for parameter in cached.hf.parameters():
-        parameter.data.mul_(1.5)
-    assert not np.array_equal(before.weights, cached.trace(TEXT).weights)
-
-
-def test_a_model_made_in_inference_mode_can_be_cached(tmp_path):
-    with torch.inference_mode():
-        hf = BERT.model()
-    model = el.wrap(hf, tiny_tokenizer(), cache=tmp_path)
-    assert np.array_equal(model.trace(TEXT).weights, model.trace(TEXT).weights)
+def test_entries_are_removed_and_other_files_in_the_folder_are_not(tmp_path):
+    others = [tmp_path / "v1" / "model.safetensors", tmp_path / "ab" / "model.safetensors", tmp_path / "ab" / f"{'a' * 64}.safetensors"]
+    for path in others:
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(bytes(100))
+    trace = el.Trace.from_arrays(np.ones((1, 1, 1, 1), dtype=np.float32), ["x"])
+    size = trace.save(tmp_path / "trace.safetensors").stat().st_size
+    cache = el.traces.TraceCache(tmp_path, max_bytes=size)
+    for digit in "cd":
+        cache.put(digit * 64, trace)
+    assert cache.size() == size
+    assert cache.clear() == 1
+    assert all(path.exists() for path in others)

@@ -5,16 +5,19 @@ from __future__ import annotations
 import copy
 import pickle
 import threading
+from logging import StreamHandler
 
 import numpy as np
 import pytest
 import torch
 import transformers
+from transformers.utils import logging as transformers_logging
 
 import eyeline as el
 from eyeline.errors import ModelError
-from tests.capture.families import TINY, tiny_tokenizer
-from tests.models.test_fingerprint import bert, with_lora
+from tests.models.changed import bert
+from tests.models.families import TINY, tiny_tokenizer
+from tests.models.test_identity import with_lora
 
 TEXT = "the cat sat on the mat ."
 IDS = torch.tensor([[1, 5, 6, 7, 2]])
@@ -47,7 +50,7 @@ def test_a_model_that_is_refused_after_the_switch_is_left_as_it_was(training, mo
     def refuse(*_):
         raise ModelError("Refused.")
 
-    monkeypatch.setattr("eyeline.capture.layout._match", refuse)
+    monkeypatch.setattr("eyeline.models.opening._match", refuse)
     with pytest.raises(ModelError, match="Refused"):
         el.wrap(hf, tiny_tokenizer())
     assert facts(hf) == before
@@ -91,7 +94,7 @@ def test_a_model_that_recording_would_change_gives_its_own_weights_and_keeps_its
 def test_a_model_in_training_mode_is_recorded_without_dropout_and_is_in_training_mode_afterwards(tmp_path):
     hf = bert().train()
     assert hf.config.attention_probs_dropout_prob > 0
-    model = el.wrap(hf, tiny_tokenizer(), cache=tmp_path)
+    model = el.wrap(hf, tiny_tokenizer())
     assert hf.training
     trace = model.trace(TEXT)
     assert np.abs(trace.weights.sum(-1) - 1).max() < 1e-5
@@ -151,8 +154,37 @@ def test_a_deep_copy_of_a_model_is_a_model_of_its_own():
     model = el.wrap(bert(), tiny_tokenizer())
     other = copy.deepcopy(model)
     assert other.hf is not model.hf
-    assert str(other.fingerprint) == str(model.fingerprint)
+    assert other.identity() == model.identity()
     assert np.array_equal(other.trace(TEXT).weights, model.trace(TEXT).weights)
+
+
+def test_a_copy_of_a_model_is_a_second_one_of_the_same_transformers_model():
+    model = el.wrap(bert(), tiny_tokenizer(), name="mine")
+    other = copy.copy(model)
+    assert (other.hf, other.name, other.max_tokens) == (model.hf, "mine", model.max_tokens)
+    assert np.array_equal(other.trace(TEXT).weights, model.trace(TEXT).weights)
+    before = model.identity()
+    next(other.hf.parameters()).data.mul_(2)
+    assert model.identity() == other.identity() != before
+
+
+def test_transformers_warns_of_nothing_when_a_model_is_wrapped_and_warns_as_before_afterwards(monkeypatch):
+    """Falcon does not take its attention function from the interface, and transformers warns wherever it is asked to."""
+    config = transformers.FalconConfig(vocab_size=64, hidden_size=32, num_hidden_layers=2, num_attention_heads=4)
+    hf, warnings = transformers.FalconModel(config).eval(), []
+    handler = StreamHandler()
+    monkeypatch.setattr(handler, "emit", lambda record: warnings.append(record.getMessage()))
+    verbosity = transformers_logging.get_verbosity()
+    transformers_logging.set_verbosity_warning()
+    transformers_logging.add_handler(handler)
+    try:
+        el.wrap(hf, tiny_tokenizer())
+        assert warnings == []
+        hf.set_attn_implementation("sdpa")
+        assert ["does not support setting" in message for message in warnings] == [True]
+    finally:
+        transformers_logging.remove_handler(handler)
+        transformers_logging.set_verbosity(verbosity)
 
 
 def test_pickling_a_model_is_refused_with_what_to_do_instead():

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 import eyeline as el
-from eyeline.text.coreference.mention import MarkedDocument, Mention
+from eyeline.mentions import MarkedDocument, Mention
 
 
 def word_level(tokens: np.ndarray, text: el.traces.TokenizedText) -> np.ndarray:
@@ -86,3 +89,40 @@ def _fits(first: str | None, second: str | None) -> bool:
     if first is None or second is None:
         return True
     return any(value in second.split(",") for value in first.split(","))
+
+
+# ---- A second count from the records of a file, in either order in which mentions can be said to come before one another
+
+
+def by_main_word(record: dict[str, Any]) -> tuple[int, ...]:
+    """Ours: a mention comes before another if its main word does."""
+    return (record["head"],)
+
+
+def by_beginning(record: dict[str, Any]) -> tuple[int, ...]:
+    """A mention comes before another if it begins before it, or with it and is longer: what holds it comes before it."""
+    return record["start"], -record["end"]
+
+
+def second_count(
+    words: list[str], records: list[dict[str, Any]], order: Callable[[dict[str, Any]], tuple[int, ...]]
+) -> list[dict[str, bool]]:
+    """Which rules are right for each mention with an antecedent among these: {start, end, head, cluster, number …} of JSON lines."""
+    answers = []
+    for scored in records:
+        before = sorted((other for other in records if order(other) < order(scored)), key=order)
+        antecedents = {other["head"] for other in before if other["cluster"] == scored["cluster"]}
+        if not antecedents:
+            continue
+        span, word = _lower(words, scored["start"], scored["end"]), words[scored["head"]].casefold()
+        same_span = [other for other in before if _lower(words, other["start"], other["end"]) == span]
+        same_word = [other for other in before if words[other["head"]].casefold() == word]
+        agreeing = [other for other in before if all(_fits(scored[name], other[name]) for name in ("number", "gender", "person"))]
+        rules = next(fitting for fitting in (same_span, same_word, agreeing, before) if fitting)
+        named = {"nearest": before, "head match": same_word, "rule-based": rules}
+        answers.append({name: bool(fitting) and fitting[-1]["head"] in antecedents for name, fitting in named.items()})
+    return answers
+
+
+def _lower(words: list[str], first: int, last: int) -> list[str]:
+    return [word.casefold() for word in words[first : last + 1]]

@@ -28,3 +28,27 @@ def distance_correlation(texts: list[tuple[np.ndarray, np.ndarray, np.ndarray]],
                 y.append(float(np.linalg.norm(c * query - key / c)))
                 w.append(float(weights[i, j]))
     return weighted_correlation(x, y, w)
+
+
+def plane_of(points: np.ndarray, dims: int) -> np.ndarray:
+    """The directions of greatest variance of these points, one after the other by power iteration: [dims, dim]."""
+    left = points - points.mean(0)
+    directions = []
+    for _ in range(dims):
+        direction = np.linspace(1, 2, points.shape[1])
+        for _ in range(5000):
+            direction = left.T @ (left @ direction)
+            direction = direction / math.sqrt(float(direction @ direction))
+        directions.append(direction)
+        left = left - np.outer(left @ direction, direction)
+    return np.array(directions)
+
+
+def pair_distance(query: np.ndarray, key: np.ndarray, distance: str) -> float:
+    """The Euclidean or the cosine distance of two vectors, coordinate by coordinate."""
+    if distance == "euclidean":
+        return math.sqrt(sum((float(a) - float(b)) ** 2 for a, b in zip(query, key, strict=True)))
+    product, first, second = (
+        sum(float(a) * float(b) for a, b in zip(*sides, strict=True)) for sides in ((query, key), (query, query), (key, key))
+    )
+    return 1 - product / math.sqrt(first * second)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 import eyeline as el
-from eyeline.text.treebank.sentence import Sentence
 
 Scores = dict[tuple[str, int, int, str], float]
 
@@ -31,7 +30,7 @@ def predict(attention: np.ndarray, direction: str) -> list[int]:
     return results
 
 
-def score(predictions: list[list[int]], sentences: Sequence[Sentence], relations: Sequence[Sequence[str]]) -> dict[str, float]:
+def score(predictions: list[list[int]], sentences: Sequence[el.treebanks.Sentence], relations: Sequence[Sequence[str]]) -> dict[str, float]:
     """Percent right for each relation, and for all words together."""
     right: dict[str, int] = {}
     total: dict[str, int] = {}
@@ -51,13 +50,13 @@ def offset_guesses(n: int, offset: int) -> list[int]:
     return [min(max(i + offset, 0), n) - 1 for i in range(1, n + 1)]
 
 
-def baselines(sentences: Sequence[Sentence], relations: Sequence[Sequence[str]]) -> dict[str, float]:
+def baselines(sentences: Sequence[el.treebanks.Sentence], relations: Sequence[Sequence[str]]) -> dict[str, float]:
     """The best fixed offset of each relation."""
     tried = [score([offset_guesses(len(sentence), o) for sentence in sentences], sentences, relations) for o in (-3, -2, -1, 0, 1, 2)]
     return {name: max(each[name] for each in tried) for name in tried[0]}
 
 
-def every_head(traces: Sequence[el.Trace], sentences: Sequence[Sentence], relations: Sequence[Sequence[str]]) -> Scores:
+def every_head(traces: Sequence[el.Trace], sentences: Sequence[el.treebanks.Sentence], relations: Sequence[Sequence[str]]) -> Scores:
     """relation, layer, head, direction → percent; one sentence at a time, from its trace."""
     predictions: dict[tuple[int, int, str], list[list[int]]] = {}
     for trace in traces:

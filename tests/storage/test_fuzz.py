@@ -15,13 +15,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import eyeline as el
-from eyeline.analyses.corpus.state import FILE, load_state
-from eyeline.analyses.corpus.statistics.entropy import Entropy
 from eyeline.errors import EyelineError, StorageError
-from eyeline.results.facts_json import facts_to_json
-from eyeline.storage.sealed_json import read_json, write_sealed_json
+from eyeline.measure.runs.facts import facts_to_json
+from eyeline.measure.statistics.loop import FILE, load_state
+from eyeline.storage.sealed import read_json, write_sealed_json
 from tests.laws.statistics import tiny_model
-from tests.results.test_run_parts import made_up
+from tests.measure.runs.test_run_parts import made_up
 
 TEXTS = ["the cat sat on the mat .", "a dog ran home ."]
 Mutation = Callable[[bytes], bytes]
@@ -84,7 +83,7 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model = tiny_model()
     model.trace(TEXTS[0], layers=[0]).save(folder / "trace.safetensors")
     el.space(model, TEXTS, layers=[0], heads=[0], project="pca").save(folder / "space.safetensors", vectors=False)
-    el.analyse(model, TEXTS, [Entropy()], layers=[0], folder=folder / "state")
+    el.analyse(model, TEXTS, [el.statistics.Entropy()], layers=[0], folder=folder / "state")
     made_up("syntax", {"s": 1, "t": -3}).save(folder / "run")
     return folder
 
@@ -92,7 +91,7 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
 FILES: dict[str, tuple[str, str, Callable[[Path], Any]]] = {
     "trace": ("trace.safetensors", "trace.safetensors", el.open),
     "space": ("space.safetensors", "space.safetensors", el.open),
-    "state": ("state", f"state/{FILE}", lambda path: load_state(path, [Entropy()])),
+    "state": ("state", f"state/{FILE}", lambda path: load_state(path, [el.statistics.Entropy()])),
     "run.json": ("run", "run/run.json", el.open),
     "table": ("run", "run/tables/t.csv", el.open),
 }
@@ -117,13 +116,13 @@ def test_a_mutated_file_is_refused_or_equal(originals: Path, name: str, mutation
 
 @pytest.mark.slow
 def test_every_single_bit_of_the_sums_of_a_run_is_guarded(originals: Path, tmp_path: Path) -> None:
-    data, expected = (originals / "state" / FILE).read_bytes(), arrays_of(load_state(originals / "state", [Entropy()]))
+    data, expected = (originals / "state" / FILE).read_bytes(), arrays_of(load_state(originals / "state", [el.statistics.Entropy()]))
     for position in range(0, len(data) * 8, 1 if len(data) < 2000 else 5):
         changed = bytearray(data)
         changed[position // 8] ^= 1 << (position % 8)
         (tmp_path / FILE).write_bytes(changed)
         try:
-            result = load_state(tmp_path, [Entropy()])
+            result = load_state(tmp_path, [el.statistics.Entropy()])
         except StorageError:
             continue
         assert arrays_of(result) == expected, position
@@ -185,7 +184,7 @@ def test_a_table_with_a_name_that_leads_out_is_not_saved(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("cell", ["9" * 5000, "x" * 200_000, "a\0b", '"'])
 def test_odd_cells_of_a_table_are_our_error_or_read_as_they_are(cell: str, tmp_path: Path) -> None:
-    from eyeline.results.table import open_table
+    from eyeline.measure.runs.table import open_table
 
     (tmp_path / "x.csv").write_text(f"name\n{cell}\n")
     try:
@@ -196,9 +195,9 @@ def test_odd_cells_of_a_table_are_our_error_or_read_as_they_are(cell: str, tmp_p
 
 
 def test_cells_that_a_spreadsheet_would_run_stay_as_they_are_and_numbers_stay_numbers(tmp_path: Path) -> None:
-    from eyeline.results.table import Table, open_table
+    from eyeline.measure.runs.table import open_table
 
-    table = Table({"token": ["=1+1", "+x", "-", "@", "'=a", "'"], "x": [-0.3, 1.0, -2.0, 3.0, 4.0, 5.0]})
+    table = el.runs.Table({"token": ["=1+1", "+x", "-", "@", "'=a", "'"], "x": [-0.3, 1.0, -2.0, 3.0, 4.0, 5.0]})
     table.save(tmp_path / "x.csv")
     again = open_table(tmp_path / "x.csv")
     assert again.columns["token"] == table.columns["token"]

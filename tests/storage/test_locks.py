@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from eyeline.errors import StorageError
-from eyeline.storage.locks import is_locked, locked
+from eyeline.storage.files import is_locked, locked
 
 
 def test_a_lock_is_held_within_its_block_and_refused_to_a_second_writer(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import eyeline as el
 from eyeline.errors import EyelineError, StorageError
-from eyeline.storage.names import path_in
+from eyeline.storage.files import path_in
 from tests.laws.statistics import tiny_model
 
 BAD = [

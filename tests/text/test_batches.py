@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyeline.text.batches import batches
+from eyeline.models.tracing import batches
 
 
 @given(st.lists(st.integers(1, 50)), st.integers(1, 8), st.integers(1, 120))

@@ -13,13 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import eyeline as el
+from eyeline.corpora import read_corpus
 from eyeline.errors import EyelineError, TextError
-from eyeline.sample.treebank import sample_conllu
-from eyeline.text.coreference.read import read_coreference
-from eyeline.text.corpora import lines
-from eyeline.text.corpora.read import read_corpus
-from eyeline.text.treebank.read import read_treebank
-from tests.text.coreference.test_coreference import CONLL2012, GUM
+from eyeline.text.corpora import files
+from eyeline.text.corpora.sample_treebank import sample_conllu
+from tests.text.corpora.test_coreference import CONLL2012, GUM
 
 WORD = "1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n"
 CONLLU = sample_conllu(3)
@@ -30,10 +29,10 @@ READERS: dict[str, tuple[str, Callable[[Path], Any], bytes]] = {
     "text.gz": (".txt.gz", lambda path: list(read_corpus(path)), gzip.compress(PLAIN.encode())),
     "jsonl": (".jsonl", lambda path: list(read_corpus(path)), b'"a text"\n{"text": "a", "pair": "b"}\n{"tokens": ["a", "b"]}\n'),
     "conllu": (".conllu", lambda path: list(read_corpus(path)), CONLLU.encode()),
-    "treebank": (".conllu", read_treebank, CONLLU.encode()),
-    "coreference conllu": (".conllu", read_coreference, GUM.encode()),
-    "coreference conll2012": (".conll", read_coreference, CONLL2012.encode()),
-    "coreference jsonl": (".jsonl", read_coreference, JSON.encode()),
+    "treebank": (".conllu", el.treebanks.read_treebank, CONLLU.encode()),
+    "coreference conllu": (".conllu", el.mentions.read_coreference, GUM.encode()),
+    "coreference conll2012": (".conll", el.mentions.read_coreference, CONLL2012.encode()),
+    "coreference jsonl": (".jsonl", el.mentions.read_coreference, JSON.encode()),
 }
 NASTY = [
     b"9" * 5000,
@@ -94,16 +93,16 @@ def test_numbers_of_thousands_of_digits_and_endless_lists_give_our_error(ending,
 def test_a_comment_cannot_rename_the_columns(tmp_path):
     path = tmp_path / "x.conllu"
     path.write_text(f"# global.columns = ID FORM\n{WORD}\n")
-    assert read_treebank(path)[0].words == ("a",)
+    assert el.treebanks.read_treebank(path)[0].words == ("a",)
 
 
 def test_a_range_of_a_hundred_million_words_takes_no_memory(tmp_path):
     path = tmp_path / "x.conllu"
     path.write_text(f"1-100000000\tab\t_\t_\t_\t_\t_\t_\t_\t_\n{WORD}\n")
-    assert read_treebank(path)[0].words == ("a",)
+    assert el.treebanks.read_treebank(path)[0].words == ("a",)
 
 
-@pytest.mark.parametrize("read", [read_corpus, read_treebank, read_coreference])
+@pytest.mark.parametrize("read", [read_corpus, el.treebanks.read_treebank, el.mentions.read_coreference])
 def test_names_with_nul_and_names_that_are_no_text_give_our_error(read, tmp_path):
     for name in ("a\x00b.txt", "x" * 5000 + ".txt"):
         with pytest.raises(TextError):
@@ -118,7 +117,7 @@ def test_a_file_whose_name_is_no_utf8_is_read_and_its_name_can_be_written(tmp_pa
 
 
 def test_a_line_without_an_end_is_refused_before_it_fills_the_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(lines, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(files, "LONGEST_LINE", 1000)
     path = tmp_path / "x.txt.gz"
     path.write_bytes(gzip.compress(b"a" * 10_000))
     with pytest.raises(TextError, match="longer than 1,000 bytes"):

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import eyeline as el
 from eyeline.errors import TextError
 from eyeline.text.encode import encode
-from eyeline.text.tokenized import TokenizedText
 from tests.text.sample_tokenisers import ALL, TRAINED, llama_like, minilm, roberta_like, smollm2, unigram, wordpiece
 
 TEXTS = [
@@ -29,7 +29,7 @@ characters = st.characters(exclude_categories=["Cs"]) | st.sampled_from(list(" \
 ordinary = st.text(characters, min_size=1, max_size=40)
 
 
-def check_promises(result: TokenizedText, whole_text: bool) -> None:
+def check_promises(result: el.traces.TokenizedText, whole_text: bool) -> None:
     for token, word, special, span in zip(result.tokens, result.words, result.special, result.spans, strict=True):
         assert token
         assert "\ufffd" not in token
@@ -39,7 +39,7 @@ def check_promises(result: TokenizedText, whole_text: bool) -> None:
     assert in_words == sorted(in_words)
     assert set(in_words) == set(range(len(result.word_texts)))
     assert all(result.word_texts)
-    assert TokenizedText.from_json(json.loads(json.dumps(result.to_json()))) == result
+    assert el.traces.TokenizedText.from_json(json.loads(json.dumps(result.to_json()))) == result
     if whole_text:
         inked = [text for text in result.word_texts if not set(text) <= set("▁⏎⇥␍␣")]
         assert "".join("".join(inked).split()) == "".join("".join(result.sources).split())

@@ -11,14 +11,13 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from eyeline.errors import TextError
-from eyeline.text import encode_many as module
+from eyeline.text import encode as module
 from eyeline.text import words as words_module
-from eyeline.text.encode import encode
-from eyeline.text.encode_many import encode_word_lists
+from eyeline.text.encode import encode, encode_word_lists
 from eyeline.text.words import covered, group_given
+from tests.text.corpora.treebanks import treebank
 from tests.text.sample_tokenisers import TRAINED, minilm
 from tests.text.test_word_lists import LISTS
-from tests.text.treebank.treebanks import treebank
 
 ODD: list[Any] = [
     *LISTS,

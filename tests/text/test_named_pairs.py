@@ -7,9 +7,7 @@ from functools import cache
 import pytest
 
 import eyeline as el
-from eyeline.errors import EyelineError
-from eyeline.plots.graph.attention_graph import attention_graph
-from eyeline.plots.space.head_pictures import red_rows
+from eyeline.measure.space.figures import red_rows
 from eyeline.text.named_pairs import NamedPair, named_pairs, positions_of
 
 
@@ -30,7 +28,7 @@ def test_a_pair_is_written_with_an_arrow_or_a_colon(written):
 
 @pytest.mark.parametrize("written", ["brown", "brown:", "→ cap", "a → b → c"])
 def test_what_is_no_pair_is_refused_with_an_example(written):
-    with pytest.raises(EyelineError, match="it → cat"):
+    with pytest.raises(el.EyelineError, match="it → cat"):
         named_pairs(written)
 
 
@@ -45,15 +43,15 @@ def test_a_name_is_a_piece_or_a_word_of_several_pieces_or_a_position(trace):
 
 
 def test_a_name_that_matches_nothing_is_named(trace):
-    with pytest.raises(EyelineError, match="No key 'capibara'"):
+    with pytest.raises(el.EyelineError, match="No key 'capibara'"):
         positions_of("capibara", trace.only.key_text, "key")
-    with pytest.raises(EyelineError, match="No query at position 40"):
+    with pytest.raises(el.EyelineError, match="No query at position 40"):
         positions_of(40, trace.only.key_text, "query")
 
 
 def test_the_graph_draws_every_piece_of_a_named_word_in_red(trace):
     text = trace.only.query_text
-    graph = attention_graph(trace, 0, 0, red=[("brown", "capybara"), ("brown", "cap")])
+    graph = el.figures.attention_graph(trace, 0, 0, red=[("brown", "capybara"), ("brown", "cap")])
     brown = text.tokens.index("brown")
     assert graph.red == tuple((brown, key) for key in positions_of("capybara", text, "key"))
 
@@ -66,7 +64,7 @@ def test_a_string_a_tuple_and_a_list_of_either_are_the_same_pair_everywhere(give
     assert named_pairs(given) == (NamedPair("brown", "cap"),)
     text = trace.only.query_text
     ends = (text.tokens.index("brown"), text.tokens.index("cap"))
-    assert attention_graph(trace, 0, 0, red=given).red == (ends,)
+    assert el.figures.attention_graph(trace, 0, 0, red=given).red == (ends,)
     space = el.space(trace_model(), ["The brown capybara is sleeping now"], layers=[0], heads=[0], project="pca", gauge="none")
     assert red_rows(space.only, given) == [ends]
     assert el.space_view(space, pairs=given).spec["state"]["pairs"] in ("brown → cap", given)
@@ -83,11 +81,11 @@ def test_several_pairs_may_stand_in_one_string_and_a_tuple_of_two_is_one_pair():
 
 @pytest.mark.parametrize("given", [3, [3], ("it", ""), ("it", "cat", "mat"), [("it",)]])
 def test_what_is_no_pair_in_python_is_refused(given):
-    with pytest.raises(EyelineError, match="it → cat"):
+    with pytest.raises(el.EyelineError, match="it → cat"):
         named_pairs(given)
 
 
 def test_a_pair_that_no_text_holds_is_named_by_the_space_view_too():
     space = el.space(trace_model(), ["The brown capybara is sleeping now"], layers=[0], heads=[0], project="pca", gauge="none")
-    with pytest.raises(EyelineError, match="No text holds the pair 'brown → zebra'"):
+    with pytest.raises(el.EyelineError, match="No text holds the pair 'brown → zebra'"):
         el.space_view(space, pairs=["brown:cap", ("brown", "zebra")])

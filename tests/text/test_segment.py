@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eyeline.text import segment as module
-from eyeline.text.segment import segment
-from tests.text.treebank.treebanks import treebank
+from eyeline.text import words as module
+from eyeline.text.words import segment
+from tests.text.corpora.treebanks import treebank
 
 
 def words(text: str) -> list[str]:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from eyeline.text.align import align
 from eyeline.text.encode import encode
+from eyeline.text.pieces import align
 from eyeline.text.words import group_by_marks
 from tests.text.sample_tokenisers import LINES, embedded
 from tests.text.test_encode import TEXTS, check_promises

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from eyeline.text.tokenized import TokenizedText, index_of
+import eyeline as el
+from eyeline.text.tokenized import index_of
 
-TEXT = TokenizedText.from_tokens(["[CLS]", "the", "cat", "[SEP]"], special=[True, False, False, True])
+TEXT = el.traces.TokenizedText.from_tokens(["[CLS]", "the", "cat", "[SEP]"], special=[True, False, False, True])
 
 
 def test_only_some_tokens_of_a_text_keep_what_they_are() -> None:

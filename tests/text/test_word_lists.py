@@ -11,8 +11,8 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 
 from eyeline.errors import TextError
 from eyeline.text.encode import encode
+from tests.text.corpora.treebanks import treebank
 from tests.text.sample_tokenisers import ALL, TRAINED, minilm, smollm2
-from tests.text.treebank.treebanks import treebank
 
 LISTS = [
     ["The", "cat", "did", "n't", "purr", "."],

@@ -9,8 +9,8 @@ import transformers as t
 
 import eyeline as el
 from eyeline.text.encode import encode
-from eyeline.text.written import describe, written_token
-from tests.capture.families import TINY, tiny_tokenizer
+from eyeline.text.words import describe, written_token
+from tests.models.families import TINY, tiny_tokenizer
 from tests.text.sample_tokenisers import ALL, TRAINED
 
 TEXT = "The cat sat on the mat, and it didn't purr."

@@ -22,7 +22,7 @@ def glossary() -> list[list[str]]:
 
 def messages(language: str) -> dict[str, str]:
     """Every message of a language by file and key."""
-    files = [*(SOURCE / "words" / language).glob("*.toml"), *(SOURCE / "hosts/app/messages" / language).glob("*.toml")]
+    files = [*(SOURCE / "words" / language).glob("*.toml")]
     assert len(files) > 10
     return {f"{file.name}: {key}": value for file in files for key, value in _flat(tomllib.loads(file.read_text(encoding="utf-8")))}
 

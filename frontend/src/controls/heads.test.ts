@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { example } from "../core/input/example";
 import { settle } from "../core/state/state";
-import { ENGLISH } from "../core/words/labels";
+import { ENGLISH } from "../generated/labels";
 import { leftOut, shownHeads } from "./heads";
 
 describe("heads on screen", () => {

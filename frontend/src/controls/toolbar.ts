@@ -258,6 +258,6 @@ function saveMenu({ labels, save }: ToolbarHost): Control {
     });
     return button;
   };
-  const whole = menu(labels.save, "save", [choice("svg"), choice("png"), choice("pdf")]);
+  const whole = menu(labels.save, "save", [choice("svg"), choice("png")]);
   return whole;
 }

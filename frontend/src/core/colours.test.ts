@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { inkOn } from "../controls/heads";
-import { attentionColour, headColour, layerColour, lifted, luminance, parse, pixel, signedColour } from "./colours";
+import { attentionColour, format, headColour, layerColour, lifted, luminance, parse, pixel, signedColour } from "./colours";
 
 const contrast = (a: string, b: string): number => {
   const [x, y] = [a, b].map((hex) => luminance(parse(hex)) + 0.05);
@@ -60,9 +60,9 @@ const FIRST_16 = 0.06;
 const NEIGHBOURS = 0.065;
 const FIRST_40 = 0.035;
 
-/** What tests/plots/test_palette.py holds the figures to. */
-const IN_FIGURES: Record<"heads" | "layers", Record<string, string>> = JSON.parse(
-  readFileSync(new URL("../../../tests/plots/colours.json", import.meta.url), "utf8"),
+/** What look/palette.py gives heads, layers and weights. */
+const IN_PYTHON: Record<"heads" | "layers" | "weights", Record<string, string[]>> = JSON.parse(
+  readFileSync(new URL("../generated/colours.json", import.meta.url), "utf8"),
 );
 
 describe("colours", () => {
@@ -82,10 +82,11 @@ describe("colours", () => {
         expect(Math.min(...all.slice(1).map((row, i) => row[i]))).toBeGreaterThan(NEIGHBOURS);
       });
 
-  it("gives heads and layers the colours that figures have", () => {
+  it("gives heads, layers and weights the colours that figures and still pictures have", () => {
     for (const [theme, dark] of Object.entries({ light: false, dark: true })) {
-      expect(Array.from({ length: 128 }, (_, h) => headColour(h, dark)).join(" ")).toBe(IN_FIGURES.heads[theme]);
-      expect(Array.from({ length: 12 }, (_, l) => layerColour(l, 12, dark)).join(" ")).toBe(IN_FIGURES.layers[theme]);
+      expect(Array.from({ length: 128 }, (_, h) => headColour(h, dark))).toEqual(IN_PYTHON.heads[theme]);
+      expect(Array.from({ length: 12 }, (_, l) => layerColour(l, 12, dark))).toEqual(IN_PYTHON.layers[theme]);
+      expect(Array.from({ length: 256 }, (_, step) => format(attentionColour(step / 255, dark)))).toEqual(IN_PYTHON.weights[theme]);
     }
   });
 

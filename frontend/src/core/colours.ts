@@ -1,61 +1,8 @@
-// Colours of LOOK: heads, layers, signed values, attention.
+// What follows from the palette: colours of heads, layers, signed values, attention. look/palette.py mixes and lifts them the same way.
+
+import { ATTENTION, ATTENTION_DARK, DARK_PAGE, HEAD_COLOURS, LIGHT_PAGE, VIRIDIS } from "../generated/colours";
 
 export type Rgb = [number, number, number];
-
-/**
- * The twelve colours of the palette, and 36 more that frontend/head_colours.py chose.
- * They stay apart for every kind of colour vision; neighbours are the farthest apart.
- */
-export const HEAD_PALETTE = [
-  "#9640ff",
-  "#ba6412",
-  "#07c7c6",
-  "#117068",
-  "#a79bff",
-  "#6f8a5c",
-  "#5b8eb2",
-  "#a7ba04",
-  "#b0042a",
-  "#e08995",
-  "#ea2695",
-  "#a00095",
-  "#9e79f3",
-  "#6d18c2",
-  "#b69231",
-  "#49aace",
-  "#e7aa79",
-  "#616dc2",
-  "#ce0079",
-  "#9eb6f3",
-  "#799e6d",
-  "#920ce7",
-  "#f355b6",
-  "#245518",
-  "#b649db",
-  "#aa5500",
-  "#6d6d86",
-  "#ceaaaa",
-  "#b63daa",
-  "#92aa61",
-  "#c261db",
-  "#db5549",
-  "#ce7992",
-  "#79c261",
-  "#aa61ff",
-  "#55863d",
-  "#559eb6",
-  "#ce86e7",
-  "#867992",
-  "#aaaa31",
-  "#aa8600",
-  "#92556d",
-  "#aa86ff",
-  "#ff92e7",
-  "#8624aa",
-  "#aa6d79",
-  "#49316d",
-  "#f361ce",
-] as const;
 
 export const parse = (hex: string): Rgb => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16)) as Rgb;
 export const format = (rgb: Rgb): string =>
@@ -75,8 +22,7 @@ const coded = (v: number): number => 255 * (v <= 0.0031308 ? v * 12.92 : 1.055 *
 /** Relative luminance, as WCAG defines it. */
 export const luminance = (rgb: Rgb): number => 0.2126 * linear(rgb[0]) + 0.7152 * linear(rgb[1]) + 0.0722 * linear(rgb[2]);
 
-const DARK_GROUND: Rgb = [0x0f, 0x11, 0x15];
-const ENOUGH = 3.05 * (luminance(DARK_GROUND) + 0.05) - 0.05; // a contrast of 3 with the dark ground, and a little for rounding
+const ENOUGH = 3.05 * (luminance(parse(DARK_PAGE.ground)) + 0.05) - 0.05; // a contrast of 3 with the dark ground, and a little for rounding
 
 /** A colour that can be seen as a line on the dark ground: the same hue, with as much white light added as that takes. */
 export function lifted(hex: string): string {
@@ -89,14 +35,14 @@ export function lifted(hex: string): string {
 
 /** The colour of a head. Past the end of the palette it begins again, mixed with grey further each time, so that no two share a colour. */
 export function headColour(head: number, dark = false): string {
-  const n = HEAD_PALETTE.length;
+  const n = HEAD_COLOURS.length;
   const round = Math.floor(head / n);
-  const colour = HEAD_PALETTE[head % n];
+  const colour = HEAD_COLOURS[head % n];
   const own = round ? format(mix(parse(colour), [128, 128, 128], 1 - 0.75 ** round)) : colour;
   return dark ? lifted(own) : own;
 }
 
-const VIRIDIS = ["#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725"].map(parse);
+const STOPS = VIRIDIS.map(parse);
 
 function along(stops: Rgb[], t: number): Rgb {
   const at = Math.min(1, Math.max(0, t)) * (stops.length - 1);
@@ -105,34 +51,28 @@ function along(stops: Rgb[], t: number): Rgb {
 }
 
 /** Viridis from 0 to 1; on the dark ground its dark end is lifted, on white the palest is left out. */
-export const viridis = (t: number, dark: boolean): Rgb => (dark ? parse(lifted(format(along(VIRIDIS, t)))) : along(VIRIDIS, 0.94 * t));
+export const viridis = (t: number, dark: boolean): Rgb => (dark ? parse(lifted(format(along(STOPS, t)))) : along(STOPS, 0.94 * t));
 
 /** Viridis from the first layer to the last. */
 export function layerColour(layer: number, count: number, dark = false): string {
-  const colour = format(along(VIRIDIS, count > 1 ? layer / (count - 1) : 0));
+  const colour = format(along(STOPS, count > 1 ? layer / (count - 1) : 0));
   return dark ? lifted(colour) : colour;
 }
 
-const BLUES_ON_WHITE = ["#ffffff", "#dbe7fd", "#a9c6fa", "#6f9df3", "#2f67e3", "#1d40a8", "#10225f"].map(parse);
-const BLUES_ON_BLACK = ["#0f1115", "#14264d", "#1d3f8f", "#2f66d8", "#6f9df3", "#b5cffb", "#f2f6ff"].map(parse);
+const BLUES_ON_WHITE = ATTENTION.map(parse);
+const BLUES_ON_BLACK = ATTENTION_DARK.map(parse);
 
 /** Attention from 0 to 1 on a heatmap: light to dark on white, dark to light on black. */
 export const attentionColour = (t: number, dark: boolean): Rgb => along(dark ? BLUES_ON_BLACK : BLUES_ON_WHITE, t);
-
-/** The two sides of signed numbers, everywhere (plots/palette.py: SIGNED). */
-const SIGNED_ON_WHITE = { negative: "#2563eb", positive: "#ea580c" };
-const SIGNED_ON_BLACK = { negative: "#6b9bff", positive: "#fb8a4c" };
-export const signedColours = (dark: boolean): typeof SIGNED_ON_WHITE => (dark ? SIGNED_ON_BLACK : SIGNED_ON_WHITE);
 
 /**
  * Signed values in [−1, 1]: blue negative, background zero, orange positive.
  * Small values rise fast, so that one large dimension does not hide the rest.
  */
 export function signedColour(value: number, dark: boolean): Rgb {
-  const ground = parse(dark ? "#0f1115" : "#ffffff");
+  const { ground, negative, positive } = dark ? DARK_PAGE : LIGHT_PAGE;
   const t = Math.min(1, Math.abs(value)) ** 0.65;
-  const { negative, positive } = signedColours(dark);
-  return mix(ground, parse(value < 0 ? negative : positive), t);
+  return mix(parse(ground), parse(value < 0 ? negative : positive), t);
 }
 
 /** A colour as one little-endian RGBA word, as ImageData holds it. */

@@ -1,45 +1,13 @@
 // Light or dark, for canvas and CSS alike.
 
+import { DARK_PAGE, LIGHT_PAGE, type PageColours } from "../generated/colours";
 import type { State } from "./input/contract";
 
-export interface Theme {
-  dark: boolean;
-  ground: string;
-  text: string;
-  muted: string;
-  faint: string;
-  hairline: string;
-  accent: string;
-  query: string;
-  key: string;
-  mark: string;
-}
+export type Theme = PageColours & { dark: boolean };
 
-export const LIGHT: Theme = {
-  dark: false,
-  ground: "#ffffff",
-  text: "#1a1d23",
-  muted: "#5b6472",
-  faint: "#f3f5f8",
-  hairline: "#d9dde3",
-  accent: "#2563eb",
-  query: "#2563eb",
-  key: "#ea580c",
-  mark: "#fde68a",
-};
+export const LIGHT: Theme = { dark: false, ...LIGHT_PAGE };
 
-export const DARK: Theme = {
-  dark: true,
-  ground: "#0f1115",
-  text: "#e6e8ec",
-  muted: "#9aa3b0",
-  faint: "#191d24",
-  hairline: "#2a2f37",
-  accent: "#6b9bff",
-  query: "#6b9bff",
-  key: "#fb8a4c",
-  mark: "#6b4e00",
-};
+export const DARK: Theme = { dark: true, ...DARK_PAGE };
 
 /** Notebooks mark their body as light or dark; where there is no mark, the setting of the system counts. */
 export function hostIsDark(): boolean {

@@ -1,6 +1,8 @@
 // The heads in a figure of the app: a click on one is sent to Python, and the chosen one has a ring around each of its points and cells.
 // The figure itself never changes for this: Plotly would take a fifth of a second to draw it again, and the reader waits for the answer.
 
+import { readHead } from "../generated/heads";
+
 type Head = [layer: number, head: number, stack: string];
 
 interface Component {
@@ -47,8 +49,6 @@ const ABOVE = 2;
 const RADIUS = 4;
 /** Pixels: a click this near to a dot is meant for it, also where a line lies over the dot. */
 const NEAR = 6;
-/** "L3·H7", "cross L3·H7" */
-const LABEL = /^(?:(.+) )?L(\d+)·H(\d+)$/;
 
 /** The head of a point; null where the point stands for none. */
 function headOf(customdata: unknown): Head | null {
@@ -59,8 +59,8 @@ function headOf(customdata: unknown): Head | null {
 
 function clickedHead({ customdata, text, data }: Clicked): Head | null {
   if (data?.type !== "heatmap") return headOf(customdata);
-  const label = LABEL.exec(String(text));
-  return label && [Number(label[2]), Number(label[3]), label[1] ?? ""];
+  const named = readHead(String(text));
+  return named && [named.layer, named.head, named.stack];
 }
 
 const isSame = (a: Head | null, b: Head | null): boolean => !!a && !!b && a.every((part, index) => part === b[index]);

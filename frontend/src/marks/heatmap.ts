@@ -101,13 +101,19 @@ export function shrink(weights: Float32Array, cols: number, size: number): { col
   const smallCols = Math.ceil(cols / step);
   const smallRows = Math.ceil(rows / step);
   const small = new Float32Array(smallCols * smallRows);
-  const into = Uint16Array.from({ length: cols }, (_, c) => Math.floor(c / step));
   for (let r = 0; r < rows; r++) {
     const to = Math.floor(r / step) * smallCols;
-    const from = r * cols;
-    for (let c = 0; c < cols; c++) {
-      const weight = weights[from + c];
-      if (Math.abs(weight) > Math.abs(small[to + into[c]])) small[to + into[c]] = weight;
+    let at = r * cols;
+    for (let c = 0, into = to; c < cols; into++) {
+      const end = Math.min(cols, c + step);
+      let most = small[into];
+      let size = most < 0 ? -most : most;
+      for (; c < end; c++) {
+        const weight = weights[at++];
+        if (weight > size) most = size = weight;
+        else if (-weight > size) size = -(most = weight);
+      }
+      small[into] = most;
     }
   }
   return { cols: smallCols, rows: smallRows, weights: small };

@@ -1,6 +1,7 @@
 // One head, small: a heatmap or a bundle of lines.
 
-import { mix, parse, pixel, signedColours, signedTable } from "../core/colours";
+import { mix, parse, pixel, signedTable } from "../core/colours";
+import { maximum } from "../core/reading/filters";
 import type { Theme } from "../core/theme";
 import { shades, shrink, signedShades } from "./heatmap";
 import { lineSet } from "./lines";
@@ -23,8 +24,22 @@ export interface Thumbnail {
   max: number;
 }
 
-export function thumbnailOf(weights: Float32Array, cols: number, max: number, size: number): Thumbnail {
-  return { ...shrink(weights, cols, size), max };
+export function thumbnailOf(weights: Float32Array, cols: number, size: number): Thumbnail {
+  const small = shrink(weights, cols, size); // keeps the largest
+  return { ...small, max: maximum(small.weights) };
+}
+
+const tables = new Map<string, Uint32Array>();
+
+/** 256 colours from the ground to a head's own; made once for each head, not for each thumbnail. */
+function shadesOf(ground: string, full: string): Uint32Array {
+  const key = ground + full;
+  let table = tables.get(key);
+  if (!table) {
+    const [low, high] = [parse(ground), parse(full)];
+    tables.set(key, (table = Uint32Array.from({ length: 256 }, (_, i) => pixel(mix(low, high, i / 255)))));
+  }
+  return table;
 }
 
 export function thumbnailItem(thumb: Thumbnail, how: ThumbnailLook, x: number, y: number, w: number, h: number): Item {
@@ -37,9 +52,7 @@ export function thumbnailItem(thumb: Thumbnail, how: ThumbnailLook, x: number, y
   }
   if (how.as === "heatmap") {
     const grid = shades(thumb.weights, thumb.cols, thumb.max, how.rescale, how.threshold);
-    const ground = parse(how.theme.ground);
-    const full = parse(how.colour);
-    const colours = Uint32Array.from({ length: 256 }, (_, i) => pixel(mix(ground, full, i / 255)));
+    const colours = shadesOf(how.theme.ground, how.colour);
     const pixels = new Uint32Array(grid.shade.length); // Uint32Array.from with a function takes ten times as long
     for (let i = 0; i < pixels.length; i++) pixels[i] = colours[grid.shade[i]];
     return { type: "bitmap", x, y, w, h, cols: thumb.cols, rows: thumb.rows, pixels };
@@ -49,7 +62,7 @@ export function thumbnailItem(thumb: Thumbnail, how: ThumbnailLook, x: number, y
     threshold: Math.max(how.threshold, how.rescale ? 0.04 * thumb.max : 0.02),
     rescale: how.rescale,
   });
-  const { positive, negative } = signedColours(how.theme.dark);
+  const { positive, negative } = how.theme;
   const ys = (n: number) => Float32Array.from({ length: n }, (_, i) => y + ((i + 0.5) * h) / n);
   return {
     type: "lines",

@@ -1,6 +1,6 @@
 // Vectors as strips: one cell a dimension, blue negative, orange positive.
 
-import { pixel, signedColour, signedColours } from "../core/colours";
+import { pixel, signedColour } from "../core/colours";
 import type { Theme } from "../core/theme";
 import type { Bitmap, Item } from "./scene";
 
@@ -26,7 +26,7 @@ export function signedBar(value: number, scale: number, x: number, y: number, w:
     y,
     w: length,
     h,
-    fill: signedColours(theme.dark)[value < 0 ? "negative" : "positive"],
+    fill: theme[value < 0 ? "negative" : "positive"],
     opacity: theme.dark ? 0.9 : 0.8,
   };
 }

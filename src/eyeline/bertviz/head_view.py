@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from eyeline.bertviz.deliver import check_action, deliver
-from eyeline.bertviz.traces import included_layers, trace_of
+from eyeline.bertviz.traces import check_action, deliver, included_layers, trace_of
 from eyeline.errors import TraceError
-from eyeline.views.head import head_view as our_head_view
+from eyeline.look.views.head import head_view as our_head_view
 
 
 def head_view(

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from eyeline.bertviz.deliver import check_action, check_mode, deliver, theme_of
-from eyeline.bertviz.traces import included_layers, trace_of
-from eyeline.views.model import model_view as our_model_view
+from eyeline.bertviz.traces import check_action, check_mode, deliver, included_layers, theme_of, trace_of
+from eyeline.look.views.model import model_view as our_model_view
 
 
 def model_view(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from eyeline.bertviz.deliver import check_action, check_mode, deliver, theme_of
+from eyeline.bertviz.traces import check_action, check_mode, deliver, theme_of
 from eyeline.errors import TextError
-from eyeline.models.wrap import wrap
-from eyeline.views.neuron import neuron_view as our_neuron_view
+from eyeline.look.views.neuron import neuron_view as our_neuron_view
+from eyeline.models.load import wrap
 
 
 def show(

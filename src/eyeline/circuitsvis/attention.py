@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from eyeline.capture.arrays import as_numpy, stack_from_arrays
-from eyeline.capture.sources.outputs import looks_back_only
-from eyeline.capture.sources.tokens import text_from
-from eyeline.capture.trace import Trace
 from eyeline.errors import TraceError
-from eyeline.views.head import head_view
-from eyeline.views.model import model_view
-from eyeline.views.view import View
+from eyeline.look.sources import looks_back_only, text_from
+from eyeline.look.stack import as_numpy, stack_from_arrays
+from eyeline.look.trace import Trace
+from eyeline.look.views.head import head_view
+from eyeline.look.views.model import model_view
+from eyeline.look.views.view import View
 
 
 def attention_patterns(tokens: Sequence[str], attention: Any) -> View:

@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from eyeline.models.embedded import EMBEDDED
+from eyeline.look.embedded import EMBEDDED
 
 INTERFACE = "ALL_ATTENTION_FUNCTIONS"
 

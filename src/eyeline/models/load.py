@@ -1,34 +1,43 @@
-"""Open a model by name: an embedded one, a local folder, or a hub id."""
+"""Open a model by name (an embedded one, a local folder, or a hub id), or look inside a transformers model that is already in memory."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
 import pickle
+import socket
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 import torch
+from huggingface_hub import constants, try_to_load_from_cache
 from transformers import AutoConfig, AutoTokenizer, PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
-from transformers.utils import logging as transformers_logging
 
 from eyeline.errors import Advice, EyelineError, ModelError, install_hint, nearest
-from eyeline.models.answer.head_class import classes_to_try
-from eyeline.models.embedded import EMBEDDED, Embedded, default_model, embedded
-from eyeline.models.hub import only_local
-from eyeline.models.low_rank import with_update
-from eyeline.models.model import Model, ModelSource, check_model
-from eyeline.models.trace_cache import TraceCache
-from eyeline.models.unpacking.onnx_archive import convert_archive
-from eyeline.models.unpacking.unpack import save_plain, unpack_once
-from eyeline.models.wrap import as_cache
+from eyeline.look.embedded import EMBEDDED, Embedded, default_model, embedded
+from eyeline.look.kept import KeptTraces, ModelFiles, TraceCache, as_cache, files_of, opened_with
+from eyeline.messages import Message
+from eyeline.models.claims import built_from, check_claims
+from eyeline.models.declared import classes_to_try
+from eyeline.models.evaluation import quiet_transformers
+from eyeline.models.model import Model, ModelSource, UnopenedModel, check_model
+from eyeline.models.unpack import convert_archive, save_plain, unpack_once, with_update
+
+# ---- By name
+
 
 Device = Literal["auto", "cpu", "cuda", "mps"] | str
 
-
 #: Parts of a model that attention does not pass through: checkpoints may lack them.
 UNUSED = ("pooler", "position_ids", "lm_head")
+
 LONGEST_NAME, LONGEST_PART = 1000, 255  # of a path, and of a part of it, which is in bytes
+
+GGUF = ".gguf"
+
 #: A folder with any of these has a tokeniser.
 TOKENIZER_FILES = ("tokenizer*", "vocab*", "merges*", "*.model", "spiece*", "*.spm")
 
@@ -44,38 +53,64 @@ def load(
 ) -> Model:
     """Open a model for looking inside.
 
-    name      an embedded model (`e5-small`, `minilm`, `smollm2` …), a local folder, or a hub id; without one, e5-small (or minilm)
+    name      an embedded model (`e5-small`, `minilm`, `smollm2` …), a local folder, a .gguf file or a hub id; e5-small by default
     device    "auto" takes a GPU where there is one
     dtype     the checkpoint's own on a GPU, float32 on a CPU, unless given
     revision  a hub id's branch, tag or commit
-    cache     True keeps traces on disk (EYELINE_CACHE, else the user's cache folder); or a folder, or a TraceCache of your own
+    cache     True keeps traces on disk (EYELINE_CACHE, else the user's cache folder); or a folder, or a TraceCache of your own. The model
+              is opened when it is needed: a text that was traced before is answered from the disk. From the moment `model.hf` or
+              `model.tokenizer` is used, no trace is kept or taken from there
     trust_remote_code  run Python code that came with the model: only for code that you have read
     """
     name = default_model() if name is None else name
     if not isinstance(name, str | Path):
         raise ModelError(f"A model named {name!r}.", _choices())
-    source, shown = _source(str(name))
+    opening = partial(_opened, str(name), device, dtype, revision, trust_remote_code)
+    kept_in, options = as_cache(cache), opened_with(device, dtype)
+    files = None if kept_in is None or trust_remote_code else files_of(str(name))
+    if kept_in is None or files is None:  # files of the hub, and those that are not unpacked yet, are known when the model is open
+        model = Model(**opening())
+        if kept_in is not None:
+            model.keep_traces(kept_in, options)
+        return model
+    torch_device(device)  # an unknown one is refused now
+    model_name = str(name) if embedded(str(name)) is not None else _source(str(name))[1]
+    return UnopenedModel(model_name, KeptTraces(kept_in, files, options), opening)
+
+
+def _opened(name: str, device: Device, dtype: torch.dtype | None, revision: str | None, trust_remote_code: bool) -> dict[str, Any]:
+    """The arguments of a `Model` that is opened by its name."""
+    source, model_name = _source(name)
     target = torch_device(device)
     options: dict[str, Any] = {"trust_remote_code": trust_remote_code, "local_files_only": only_local(source)}
     if revision is not None:
         options["revision"] = revision
     dtype = dtype or (torch.float32 if target.type == "cpu" else None)
-    verbosity, progress_bar = transformers_logging.get_verbosity(), transformers_logging.is_progress_bar_enabled()
-    transformers_logging.set_verbosity_error()
-    transformers_logging.disable_progress_bar()
-    try:
+    files = files_of(name)
+    with quiet_transformers():
         gguf = _gguf_file(source)
-        hf, tokenizer = _open(source, shown, options, dtype) if gguf is None else _open_gguf(source, gguf, shown, options, dtype)
-        known = embedded(str(name))
+        hf, tokenizer = _open(source, model_name, options, dtype) if gguf is None else _open_gguf(gguf, model_name, options, dtype)
+        known = embedded(name)
         if known is not None and known.update:
             hf = with_update(hf, known.update)
-        opened_from = ModelSource(_absolute_name(str(name)), device, str(hf.dtype).removeprefix("torch."), revision, trust_remote_code)
-        revision = getattr(hf.config, "_commit_hash", None)
-        return Model(hf.to(target).eval(), tokenizer, name=shown, revision=revision, cache=as_cache(cache), source=opened_from)
-    finally:
-        transformers_logging.set_verbosity(verbosity)
-        if progress_bar:
-            transformers_logging.enable_progress_bar()
+        opened_from = ModelSource(_absolute_name(name), device, str(hf.dtype).removeprefix("torch."), revision, trust_remote_code)
+        commit = getattr(hf.config, "_commit_hash", None)
+        now = files_of(name)
+        files = None if trust_remote_code or (files is not None and files != now) else now or _hub_files(source, commit)
+        return {
+            "hf": hf.to(target).eval(),
+            "tokenizer": tokenizer,
+            "name": model_name,
+            "revision": commit,
+            "source": opened_from,
+            "files": files,
+        }
+
+
+def _hub_files(source: str, commit: str | None) -> ModelFiles | None:
+    """The files of a model of the hub on this machine."""
+    config = try_to_load_from_cache(source, "config.json", revision=commit) if commit is not None and not Path(source).is_dir() else None
+    return files_of(str(Path(config).parent)) if isinstance(config, str) else None
 
 
 def as_model(model: Model | str | Path) -> Model:
@@ -86,7 +121,7 @@ def as_model(model: Model | str | Path) -> Model:
     return model
 
 
-def open_again(source: ModelSource, fingerprint: str) -> Model:
+def open_again(source: ModelSource, identity: str) -> Model:
     """Open a model a second time, in another process or on another machine; an error where it is not the same model."""
     model = load(
         source.name,
@@ -95,19 +130,39 @@ def open_again(source: ModelSource, fingerprint: str) -> Model:
         revision=source.revision,
         trust_remote_code=source.trust_remote_code,
     )
-    if str(model.fingerprint) != fingerprint:
-        raise ModelError(
-            f"Another {source.name} than the one that was opened first.",
-            "Its weights, its tokeniser or its configuration differ: a changed model, or other files of the same name.",
-            "Save the model (model.hf.save_pretrained, model.tokenizer.save_pretrained) where every machine sees it, and open it there.",
-        )
+    check_identity(model, identity)
     return model
 
 
+def check_identity(model: Model, identity: str) -> None:
+    """Refuse a model that was opened again if it is not the one that was opened first."""
+    if model.identity() != identity:
+        raise ModelError(
+            f"Another {model.name} than the one that was opened first.",
+            "Its weights, its tokeniser, its configuration or what is around it (hooks, autocast) differ: it was changed, or its files.",
+            "Save the model (model.hf.save_pretrained, model.tokenizer.save_pretrained) where every machine sees it, and open it there.",
+        )
+
+
+def torch_device(device: Device) -> torch.device:
+    """The device of this name; "auto": a GPU where there is one."""
+    if not isinstance(device, str):
+        raise ModelError(f"device={device!r}.", 'Use "auto", "cpu", "cuda" or "mps".')
+    if device == "auto":
+        if torch.cuda.is_available():
+            return torch.device("cuda")
+        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    try:
+        torch.empty(0, device=device)
+        return torch.device(device)
+    except (RuntimeError, AssertionError, TypeError) as error:
+        raise ModelError(f"No device {device!r} here ({str(error).splitlines()[0]}).", 'Use device="auto", or "cpu".') from error
+
+
 def _absolute_name(name: str) -> str:
-    """The name as every process understands it: of a folder the absolute path, which does not depend on the working folder."""
+    """The name as every process understands it: of a folder or file the absolute path, which does not depend on the working folder."""
     path = Path(os.path.expanduser(name))
-    return str(path.resolve()) if embedded(name) is None and path.is_dir() else name
+    return str(path.resolve()) if embedded(name) is None and path.exists() else name
 
 
 def _source(name: str) -> tuple[str, str]:
@@ -124,7 +179,9 @@ def _source(name: str) -> tuple[str, str]:
     if len(name) > LONGEST_NAME or max(len(part.encode(errors="replace")) for part in Path(name).parts or ("",)) > LONGEST_PART:
         raise ModelError(f"A model name of {len(name):,} characters: {name[:40]}…", _choices())
     if path.is_file():
-        raise ModelError(f"{name} is a file.", "Give the folder that holds config.json and the weights.")
+        if path.suffix.lower() != GGUF:
+            raise ModelError(f"{name} is a file.", "Give the folder that holds config.json and the weights, or a .gguf file.")
+        return str(path), path.stem
     if path.is_dir():
         if not (path / "config.json").is_file() and _gguf_file(str(path)) is None:
             raise ModelError(
@@ -155,67 +212,64 @@ def _choices() -> str:
     return f"Give an embedded model ({names}), the path of a local folder, or a hub id such as google-bert/bert-base-uncased."
 
 
-def _gguf_file(source: str) -> str | None:
-    folder = Path(source)
-    if not folder.is_dir() or (folder / "config.json").is_file():
+def _gguf_file(source: str) -> Path | None:
+    """The GGUF file that is meant: the file itself, or the only one of a folder without config.json."""
+    path = Path(source)
+    if path.is_file():
+        files = [path]
+    elif path.is_dir() and not (path / "config.json").is_file():
+        files = sorted(path.glob(f"*{GGUF}"))
+    else:
         return None
-    files = sorted(folder.glob("*.gguf"))
     if len(files) > 1:
-        raise ModelError(f"{len(files)} .gguf files in {source}.", "Leave one of them in the folder: " + ", ".join(f.name for f in files))
+        names = ", ".join(file.name for file in files)
+        raise ModelError(f"{len(files)} .gguf files in {source}.", f"Give one of them: {names}")
     if files and importlib.util.find_spec("gguf") is None:
         raise ModelError(f"{files[0].name} needs the package gguf.", install_hint("gguf"))
-    return files[0].name if files else None
-
-
-def torch_device(device: Device) -> torch.device:
-    """The device of this name; "auto": a GPU where there is one."""
-    if not isinstance(device, str):
-        raise ModelError(f"device={device!r}.", 'Use "auto", "cpu", "cuda" or "mps".')
-    if device == "auto":
-        if torch.cuda.is_available():
-            return torch.device("cuda")
-        return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
-    try:
-        torch.empty(0, device=device)
-        return torch.device(device)
-    except (RuntimeError, AssertionError, TypeError) as error:
-        raise ModelError(f"No device {device!r} here ({str(error).splitlines()[0]}).", 'Use device="auto", or "cpu".') from error
+    return files[0] if files else None
 
 
 def _open(
-    source: str, shown: str, options: dict[str, Any], dtype: torch.dtype | None
+    source: str, model_name: str, options: dict[str, Any], dtype: torch.dtype | None
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase | None]:
     try:
+        files = check_claims(source, model_name, options)
         config = AutoConfig.from_pretrained(source, **options)
-        hf, missing_names = _open_with_head(source, config, options, dtype)
+        with built_from(files, model_name):
+            hf, missing_names = _open_with_head(source, config, options, dtype)
     except EyelineError:
         raise
     except pickle.UnpicklingError as error:
         raise ModelError(
-            f"The weights of {shown} are a pickle that wants to run code, so they were not opened.",
+            f"The weights of {model_name} are a pickle that wants to run code, so they were not opened.",
             "Ask for a safetensors version of the model.",
         ) from error
     except Exception as error:  # transformers raises errors of nearly every type here: the user needs to know which case it is
-        raise _not_opened(source, shown, error) from error
+        raise _not_opened(source, model_name, options, error) from error
     missing = sorted(name for name in missing_names if not any(part in name for part in UNUSED))
     if missing:
+        first = f"{', '.join(missing[:3])}{' …' if len(missing) > 3 else ''}"
         raise ModelError(
-            f"{len(missing)} of the weights of {shown} are not in its files: {', '.join(missing[:3])}{' …' if len(missing) > 3 else ''}",
+            f"{len(missing)} of the weights of {model_name} are not in its files: {first}",
             "They would be random, and so would the attention. Is config.json that of another model?",
         )
-    with torch.no_grad():  # what is not in the files would be random: the same model would have another fingerprint each time
+    with torch.no_grad():  # what is not in the files would be random: the same model would have another identity each time
         for name, parameter in hf.named_parameters():
             if name in missing_names:
                 parameter.zero_()
-    return hf, _open_tokenizer(source, shown, options)
+    return hf, _open_tokenizer(source, model_name, options)
 
 
 def _open_with_head(
     source: str, config: PretrainedConfig, options: dict[str, Any], dtype: torch.dtype | None
 ) -> tuple[PreTrainedModel, list[str]]:
-    """The model with the head that its checkpoint holds, without one where the head's weights are not in the files; and what is missing."""
+    """The model with the head that its checkpoint holds, without one where the head's weights are not in the files; and what is missing.
+
+    The configuration is passed on as it was read: read again, its own `_attn_implementation` would win over ours.
+    """
     *with_head, bare = classes_to_try(config)
     arguments: dict[str, Any] = {"attn_implementation": "eager", "dtype": dtype or "auto", "output_loading_info": True, **options}
+    arguments["config"] = config
     for kind in with_head:
         hf, loading = kind.from_pretrained(source, **arguments)
         if not loading["missing_keys"]:
@@ -225,38 +279,22 @@ def _open_with_head(
 
 
 def _open_gguf(
-    source: str, gguf: str, shown: str, options: dict[str, Any], dtype: torch.dtype | None
+    gguf: Path, model_name: str, options: dict[str, Any], dtype: torch.dtype | None
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase | None]:
+    source, packed = str(gguf.parent), {**options, "gguf_file": gguf.name}
     opened: list[tuple[PreTrainedModel, PreTrainedTokenizerBase | None]] = []
 
     def unpack(folder: Path) -> None:
-        opened.append(_open(source, shown, {**options, "gguf_file": gguf}, torch.float32))
+        opened.append(_open(source, model_name, packed, torch.float32))
         save_plain(*opened[0], folder)
 
-    folder = unpack_once(Path(source, gguf), unpack)
+    folder = unpack_once(gguf, unpack)
     if folder is not None:
-        return _open(str(folder), shown, options, dtype)
-    return opened[0] if opened else _open(source, shown, {**options, "gguf_file": gguf}, dtype)
+        return _open(str(folder), model_name, options, dtype)
+    return opened[0] if opened else _open(source, model_name, packed, dtype)
 
 
-def _not_opened(source: str, shown: str, error: Exception) -> ModelError:
-    reason = _short(error)
-    if "trust_remote_code" in str(error):
-        trusted = "el.load(name, trust_remote_code=True)."
-        how = Advice(f"If you trust it: {trusted}", f"If you trust it, in Python: {trusted}", "Such models are not opened in the app.")
-        return ModelError(f"{shown} brings Python code of its own.", how)
-    if Path(source).is_dir():
-        return ModelError(f"The folder {shown} cannot be opened as a model.", f"{type(error).__name__}: {reason}")
-    return ModelError(
-        f"No embedded model, no folder and no model on the hub (or none within reach) is named {shown!r}.",
-        *(guess for guess in [nearest(shown, [m.name for m in EMBEDDED])] if guess.startswith("Did you mean")),
-        _choices(),
-        "Without a network only embedded models, local folders and models already in the hub cache can be opened.",
-        f"{type(error).__name__}: {reason}",
-    )
-
-
-def _open_tokenizer(source: str, shown: str, options: dict[str, Any]) -> PreTrainedTokenizerBase | None:
+def _open_tokenizer(source: str, model_name: str, options: dict[str, Any]) -> PreTrainedTokenizerBase | None:
     """The tokeniser, or None for models that come without one. A damaged one is an error; a missing one only when text is given."""
     folder = Path(source)
     has_files = folder.is_dir() and ("gguf_file" in options or any(any(folder.glob(pattern)) for pattern in TOKENIZER_FILES))
@@ -266,11 +304,96 @@ def _open_tokenizer(source: str, shown: str, options: dict[str, Any]) -> PreTrai
         tokenizer = AutoTokenizer.from_pretrained(source, **options)
     except Exception as error:  # as above: nearly everything may be raised
         if has_files:
-            raise ModelError(f"The tokeniser of {shown} cannot be opened.", f"{type(error).__name__}: {_short(error)}") from error
+            raise ModelError(f"The tokeniser of {model_name} cannot be opened.", f"{type(error).__name__}: {_short(error)}") from error
         return None
     return tokenizer if isinstance(tokenizer, PreTrainedTokenizerBase) else None
+
+
+def _not_opened(source: str, model_name: str, options: dict[str, Any], error: Exception) -> ModelError:
+    reason = _short(error)
+    if "trust_remote_code" in str(error):
+        trusted = "el.load(name, trust_remote_code=True)."
+        how = Advice(f"If you trust it: {trusted}", f"If you trust it, in Python: {trusted}", Message("refusal.advice.own_code"))
+        return ModelError(Message("refusal.brings_code", model=model_name), how)
+    if "gguf_file" in options:
+        return ModelError(f"{options['gguf_file']} cannot be opened as a model.", f"{type(error).__name__}: {reason}")
+    if Path(source).is_dir():
+        return ModelError(f"The folder {model_name} cannot be opened as a model.", f"{type(error).__name__}: {reason}")
+    return ModelError(
+        f"No embedded model, no folder and no model on the hub (or none within reach) is named {model_name!r}.",
+        *(guess for guess in [nearest(model_name, [m.name for m in EMBEDDED])] if guess.startswith("Did you mean")),
+        _choices(),
+        "Without a network only embedded models, local folders and models already in the hub cache can be opened.",
+        f"{type(error).__name__}: {reason}",
+    )
 
 
 def _short(error: Exception) -> str:
     reason = " ".join(str(error).split())
     return reason if len(reason) < 300 else reason[:300] + "…"
+
+
+# ---- In memory
+
+
+def wrap(
+    hf: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase | None = None,
+    *,
+    name: str | None = None,
+    cache: bool | str | Path | TraceCache = False,
+) -> Model:
+    """Look inside a transformers model that is already in memory, such as one that has just been fine-tuned.
+
+    From here on the model computes its attention through eyeline's function: the same numbers as its own eager attention. For that it gets
+    a copy of its configuration: other models that were built from the same one are not switched, and later changes go through
+    `hf.config`. Nothing else of it changes, and if it cannot be opened, nothing at all. Passes are made in evaluation mode, in any number
+    of threads and wraps; afterwards the model is in the mode it was in before.
+    PEFT models and models from `torch.compile` are opened as the transformers model within them, adapters included.
+    Its traces are never kept on disk, whatever `cache` is: whoever holds `hf` may change it, and nobody else can see that.
+    """
+    name = name or getattr(getattr(hf, "config", None), "name_or_path", None)
+    within = _transformers_model(hf)
+    model, kept_in = Model(within, tokenizer, name=name or type(within).__name__), as_cache(cache)
+    if kept_in is not None:
+        model.keep_traces(kept_in, {})
+    return model
+
+
+def _transformers_model(hf: Any) -> PreTrainedModel:
+    """The transformers model itself, of what PEFT or torch.compile has put around it."""
+    hf = getattr(hf, "_orig_mod", hf)  # torch.compile
+    if hasattr(hf, "get_base_model") and hasattr(hf, "peft_config"):
+        if getattr(hf.active_peft_config, "is_prompt_learning", False):
+            raise ModelError(
+                f"A PEFT model with {hf.active_peft_config.peft_type} adapters.",
+                "They put virtual tokens before the text: no words belong to them. Adapters within the layers (LoRA …) can be opened.",
+            )
+        hf = hf.get_base_model()
+    if not isinstance(hf, PreTrainedModel):
+        raise ModelError(f"A {type(hf).__name__} where a transformers model was expected.", "el.load opens a model by its name.")
+    return hf
+
+
+# ---- Whether the model hub can be reached: checked in seconds, where its client would retry for half a minute
+
+
+TIMEOUT = 3.0  # seconds
+
+
+def only_local(source: str) -> bool:
+    """Whether the network must not be used: for local files, when the user has set HF_HUB_OFFLINE, or when the hub does not answer."""
+    return Path(source).exists() or constants.HF_HUB_OFFLINE or not reachable(constants.ENDPOINT)
+
+
+def reachable(endpoint: str) -> bool:
+    """Whether the endpoint takes connections. Behind a proxy this cannot be checked, so the answer is yes."""
+    address = urlsplit(endpoint)
+    if getproxies().get(address.scheme):
+        return True
+    port = address.port or (443 if address.scheme == "https" else 80)
+    try:
+        socket.create_connection((address.hostname or "", port), timeout=TIMEOUT).close()
+    except OSError:
+        return False
+    return True

@@ -5,37 +5,32 @@ from __future__ import annotations
 import copy
 import logging
 import threading
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from eyeline.capture.answer.layer_effects import LayerEffects
-from eyeline.capture.answer.prediction import Prediction
-from eyeline.capture.collect import Sides
-from eyeline.capture.inputs import longest_input, longest_text
-from eyeline.capture.interventions.check import as_interventions
-from eyeline.capture.interventions.records import Intervention
-from eyeline.capture.interventions.same_model import check_same_model
-from eyeline.capture.layer import Receive, ReceiveScores
-from eyeline.capture.layout import Gives
-from eyeline.capture.model_state import EvaluationMode, restored_on_failure
-from eyeline.capture.opening.settle import settled
-from eyeline.capture.sides import SidesReader, Source, as_source, as_sources, as_words
-from eyeline.capture.trace import Trace
-from eyeline.capture.trace_file import KEEPABLE
 from eyeline.errors import ModelError
-from eyeline.measures.kernels.one_pass import KeySets
-from eyeline.models.answer.effects import head_effects, sides_of
-from eyeline.models.answer.predict import TOP, Answerer
-from eyeline.models.fingerprint import Fingerprint, WeightsName
+from eyeline.look.answer import AnswerKind, LayerEffects, Prediction
+from eyeline.look.interventions import Intervention, check_same_model
+from eyeline.look.kept import KeptTraces, ModelFiles, TraceCache
+from eyeline.look.trace import KEEPABLE, Trace
+from eyeline.messages import Message
+from eyeline.models.answer import TOP, Answerer, example_of_trace, head_effects
+from eyeline.models.attention import Receive
+from eyeline.models.changes import as_interventions
+from eyeline.models.context import context
+from eyeline.models.evaluation import evaluating, use_implementation
+from eyeline.models.identity import model_identity, weights_identity
+from eyeline.models.inputs import Example, ExampleReader, longest_input, longest_text
+from eyeline.models.layout import Capabilities
+from eyeline.models.opening import layout_and_body
 from eyeline.models.passes import Passes
-from eyeline.models.tracing import BATCH_TOKENS, Tracer
-
-if TYPE_CHECKING:
-    from eyeline.models.trace_cache import TraceCache
+from eyeline.models.tracing import Tracer, in_batches
+from eyeline.text.conversation import Messages, NamedParts
+from eyeline.text.source import Item, Source, as_source, as_sources, source_of
 
 log = logging.getLogger("eyeline")
 
@@ -58,8 +53,17 @@ class Model:
     """A Hugging Face model and its tokeniser, checked against the model's own attention when it was opened.
 
     `hf` is the transformers model itself, `layout` says which layers and heads it has, `max_tokens` how long a text may be, `source` how
-    it was opened by name (None: it was in memory already).
+    it was opened by name (None: it was in memory already), `cache` where its traces are kept.
+
+    Whoever takes `hf` or `tokenizer` may change them, in ways that nobody else can see. From then on no trace is kept on disk or taken from
+    there, and the identity of the weights is computed each time it is needed. So code of eyeline uses `_hf` and `_tokenizer`, and changes
+    neither.
     """
+
+    cache: TraceCache | None = None
+    _kept: KeptTraces | None = None
+    _handed_out = False
+    _known_weights: str | None = None
 
     def __init__(
         self,
@@ -68,40 +72,99 @@ class Model:
         *,
         name: str,
         revision: str | None = None,
-        cache: TraceCache | None = None,
         source: ModelSource | None = None,
+        files: ModelFiles | None = None,
     ) -> None:
+        """files: that it was opened from, where nothing else has touched it."""
         _check_weights_are_here(hf, name)
-        self.hf = hf
-        self.tokenizer = tokenizer
+        self._hf = hf
+        self._tokenizer = tokenizer
         self.name = name
         self.revision = revision
-        self.cache = cache
         self.source = source
-        evaluation = EvaluationMode(hf)
-        with restored_on_failure(hf), evaluation.for_a_pass():
-            self.layout, self._body = settled(hf, tokenizer)
+        self._files = files
+        with evaluating(hf, alone=True):
+            self.layout, self._body = layout_and_body(hf, tokenizer)
             self.max_tokens = longest_text(hf, tokenizer)
-        self._connect(evaluation)
+            use_implementation(hf, self.layout.implementation, force=self.layout.forced)
+        self._connect()
 
-    def _connect(self, evaluation: EvaluationMode) -> None:
+    def _connect(self) -> None:
         """What belongs to this process: locks, and what holds them."""
-        self.evaluation = evaluation
-        self.fingerprint = Fingerprint(self.hf, self.tokenizer)
-        self.passes = Passes(self.hf, self._body, self.tokenizer, self.name, self.layout, evaluation)
-        self._sides = SidesReader(self.hf, self.tokenizer, self.name, self.max_tokens, evaluation, threading.Lock())
-        self._answerer = Answerer(self.passes)
-        self._weights_name = WeightsName(self._body)
-        self._tracer = Tracer(self.passes, self._sides, self._answerer, self.revision, self._weights_name)
+        self._passes = Passes(self._hf, self._body, self._tokenizer, self.name, self.layout)
+        self._reader = ExampleReader(self._hf, self._tokenizer, self.name, self.max_tokens, threading.Lock())
+        self._answerer = Answerer(self._passes)
+        self._tracer = Tracer(self._passes, self._reader, self._answerer, self.revision, self.weights)
+
+    @property
+    def hf(self) -> PreTrainedModel:
+        """The transformers model itself."""
+        self._hand_out("hf")
+        return self._hf
+
+    @property
+    def tokenizer(self) -> PreTrainedTokenizerBase | None:
+        """Its tokeniser; None where it has none."""
+        self._hand_out("tokenizer")
+        return self._tokenizer
+
+    @property
+    def passes(self) -> Passes:
+        """Runs the model; it holds the transformers model too."""
+        self._hand_out("passes")
+        return self._passes
+
+    def keep_traces(self, cache: TraceCache, options: Mapping[str, Any]) -> None:
+        """Keep traces of this model on disk, if it is known which files it was opened from. options: how it was opened."""
+        self.cache = cache
+        if self._files is None or self._handed_out:
+            log.warning("Traces of %s are not kept on disk: whether it is still what its files hold cannot be known.", self.name)
+        else:
+            self._kept = KeptTraces(cache, self._files, options)
+
+    def _hand_out(self, what: str) -> None:
+        self._handed_out = True
+        if self._kept is not None:
+            log.warning(
+                "Traces of %s are no longer kept on disk: model.%s was used, and what is changed in it cannot be known.", self.name, what
+            )
+            self._kept = None
+
+    def weights(self) -> str:
+        """The identity of the weights that compute attention: a checksum over all their bytes.
+
+        A copy has the same, and so has a model with another head. It is remembered only as long as nobody else can have changed them:
+        the model was opened from files, which are as they were, and was handed to nobody.
+        """
+        if self._handed_out or self._files is None or not self._files.are_unchanged():
+            return weights_identity(self._body)
+        if self._known_weights is None:
+            self._known_weights = weights_identity(self._body)
+        return self._known_weights
+
+    def identity(self) -> str:
+        """A checksum over everything that decides the numbers of this model as it is now.
+
+        A run records it; resumed runs, workers and trained probes compare it."""
+        return model_identity(self._hf, self._tokenizer)
+
+    def __copy__(self) -> Model:
+        """A second model of the same transformers model. No traces of either are kept, since each can change it for the other."""
+        return self._second(self.hf, self.tokenizer, self._body)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Model:
-        """A model of its own, with weights of its own; it is not checked again."""
+        """A model of its own, with weights of its own; its traces are not kept."""
+        hf, tokenizer = copy.deepcopy(self._hf, memo), copy.deepcopy(self._tokenizer, memo)
+        return self._second(hf, tokenizer, copy.deepcopy(self._body, memo))
+
+    def _second(self, hf: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | None, body: PreTrainedModel) -> Model:
+        """A model like this one, of this transformers model. It is not checked again."""
         other = object.__new__(Model)
-        other.hf, other.tokenizer = copy.deepcopy(self.hf, memo), copy.deepcopy(self.tokenizer, memo)
-        other.name, other.revision, other.cache, other.source = self.name, self.revision, self.cache, self.source
+        other._hf, other._tokenizer, other._body = hf, tokenizer, body
+        other.name, other.revision, other.source = self.name, self.revision, self.source
         other.layout, other.max_tokens = self.layout, self.max_tokens
-        other._body = other.hf if self._body is self.hf else other.hf.base_model
-        other._connect(EvaluationMode(other.hf))
+        other._files = None
+        other._connect()
         return other
 
     def __reduce__(self) -> Any:
@@ -115,55 +178,81 @@ class Model:
         return f"<eyeline model {self.name}: {stacks}; gives {self.gives}>"
 
     @property
-    def gives(self) -> Gives:
-        layout = self.layout
-        stacks = {s: (layout.n_layers(s), layout.n_heads(s)[0], layout.n_key_heads(s)[0]) for s in layout.stacks}
-        plain = all(bool(layout.plain(s)) for s in layout.stacks)
-        return Gives(stacks, layout.recorded, plain, plain and bool(self.hf._supports_sdpa))
+    def gives(self) -> Capabilities:
+        """What it makes available."""
+        return self._passes.gives
 
     def trace(
         self,
-        text: str | None = None,
+        text: str | Messages | None = None,
         pair: str | None = None,
         *,
         words: Sequence[str] | None = None,
         pair_words: Sequence[str] | None = None,
+        parts: NamedParts | None = None,
         layers: Iterable[int] | None = None,
         keep: Collection[str] = KEEPABLE,
         truncate: bool = False,
         interventions: Intervention | Sequence[Intervention] = (),
     ) -> Trace:
-        """The attention of one text, or of a pair of texts.
+        """The attention of one text, of a pair of texts, or of a conversation.
 
         text, pair        the texts; an encoder-decoder model reads `text` and has written `pair` (left out
-                          or empty: it writes one itself)
+                          or empty: it writes one itself). A list of messages {"role": …, "content": …} is read as the model's chat
+                          template writes it; `trace.text.parts` names its parts
         words, pair_words the same as lists of words, where the words are known (treebanks)
+        parts             names for parts of the text, or for further parts of a conversation: characters (first, one after the last),
+                          or words that stand in it once
         layers            which layers to keep; all of them otherwise
         keep              any of weights, queries, keys, values: what is not kept is never copied
         truncate          cut a text that is longer than the model takes; otherwise that is an error
         interventions     what is changed inside the model for this pass alone: el.Ablate, el.Scale, el.KnockOut, el.ZeroValues,
                           el.Patch. The trace holds the queries, keys, values and weights of the changed pass; `about` names the changes
         """
-        source = Source(text, pair, as_words(words), as_words(pair_words))
+        source = source_of(text, pair, words, pair_words, parts)
         changes = self._changes(interventions)
         if changes:
             return self._tracer.changed_trace(source, changes, layers, keep, truncate)
-        return self._tracer.traces([source], layers, keep, truncate, self._usable_cache(), self.fingerprint)[0]
+        return self._kept_or_new([source], layers, keep, truncate)[0]
 
     def traces(
         self,
-        texts: Iterable[str | tuple[str, str] | list[str]],
+        texts: Iterable[Item],
         *,
         layers: Iterable[int] | None = None,
         keep: Collection[str] = KEEPABLE,
         truncate: bool = False,
     ) -> list[Trace]:
-        """A trace for each text, in order: a string, a pair of strings (a tuple) or a list of words. Padding never shows."""
-        return self._tracer.traces(as_sources(texts), layers, keep, truncate, self._usable_cache(), self.fingerprint)
+        """A trace for each text, in order: a string, a pair of strings (a tuple), a list of words or of messages. Padding never shows."""
+        return self._kept_or_new(as_sources(texts), layers, keep, truncate)
+
+    def _kept_or_new(self, sources: list[Source], layers: Iterable[int] | None, keep: Collection[str], truncate: bool) -> list[Trace]:
+        """From the disk where this model has traces there; else recorded."""
+        layers = list(layers) if isinstance(layers, Iterable) else layers
+        kept = self._kept if self._may_keep() else None
+        keys = None if kept is None else kept.keys(sources, layers, keep, truncate)
+        if kept is None or keys is None:
+            return self._tracer.traces(sources, layers, keep, truncate)
+
+        def record(indices: list[int]) -> list[Trace]:
+            return self._tracer.traces([sources[index] for index in indices], layers, keep, truncate)
+
+        return kept.traces(keys, self.name, record, self._may_keep)
+
+    def _may_keep(self) -> bool:
+        """Whether a pass that is made now gives the numbers that the model's files give, and so may be kept on disk or taken from there."""
+        kept = self._kept
+        if kept is None:
+            return False
+        if vars(self).get("_files", kept.files) != kept.files or not kept.files.are_unchanged():
+            log.warning("Traces of %s are no longer kept on disk: its files have changed. Open it again.", self.name)
+            self._kept = None
+            return False
+        return not context(vars(self).get("_hf"))
 
     def predict(
         self,
-        text: str | None = None,
+        text: str | Messages | None = None,
         pair: str | None = None,
         *,
         words: Sequence[str] | None = None,
@@ -178,69 +267,48 @@ class Model:
         interventions                 what is changed inside the model for this pass alone, as for `trace`
         top                           how many tokens, labels or spans to name
         """
-        sides = self._sides.read(Source(text, pair, as_words(words), as_words(pair_words)), truncate)
-        return self._answerer.predict(sides, self._changes(interventions), top)
+        example = self._reader.read(source_of(text, pair, words, pair_words), truncate)
+        return self._answerer.predict(example, self._changes(interventions), top)
 
     def predict_again(self, trace: Trace, interventions: Intervention | Sequence[Intervention] = (), top: int = TOP) -> Prediction:
         """What the model answers to the text of a trace, while it is changed: the same tokens, not read again."""
-        return self._answerer.predict(sides_of(trace), self._changes(interventions), top)
+        return self._answerer.predict(example_of_trace(trace), self._changes(interventions), top)
 
     @property
-    def answers_at_masks(self) -> bool:
-        """Whether it is a masked language model: it answers at the mask tokens of a text."""
-        return self._answerer.is_masked
-
-    def answer_to(self, sides: Sides) -> Prediction | None:
-        """What the model answers to a text that was read; None where it has no head, or the text no mask to answer at."""
-        return self._answerer.answer_to(sides)
+    def answers(self) -> AnswerKind | None:
+        """What it answers: "masked" tokens, the "next" one, a "label", "labels" of tokens, a "span" of the text, a "number"; or None."""
+        return self._answerer.kind
 
     def _changes(self, interventions: Intervention | Sequence[Intervention]) -> tuple[Intervention, ...]:
         changes = as_interventions(interventions)
-        if changes:  # the name of the weights walks through all of them
-            check_same_model(changes, str(self._weights_name), self.name)
+        check_same_model(changes, self.weights, self.name)
         return changes
 
     def head_effects(self, trace: Trace) -> list[LayerEffects]:
         """What becomes of the answer to the text of a trace when each head alone is switched off (z_h := 0): for each stack and layer,
         the probability of the most probable token or label, one number per head."""
-        return head_effects(self.passes, self._answerer, sides_of(trace))
+        return head_effects(self._passes, self._answerer, example_of_trace(trace))
 
     @property
     def mask_token(self) -> str | None:
         """What a masked language model completes, such as [MASK]; None for other models."""
-        return getattr(self.tokenizer, "mask_token", None) if self._answerer.is_masked else None
+        return getattr(self._tokenizer, "mask_token", None) if self.answers == "masked" else None
 
     def each_layer(
         self,
-        texts: Iterable[str | tuple[str, str] | list[str]],
+        texts: Iterable[Item],
         receive: Receive,
         *,
         truncate: bool = False,
     ) -> None:
         """Give every layer of every batch to `receive` as it comes, and keep none: memory does not grow with the layers."""
-        read = [self._sides.read(source, truncate) for source in as_sources(texts)]
-        for batch in self.in_batches(read):
-            self.stream_layers([read[i] for i in batch], receive)
+        read = [self._reader.read(source, truncate) for source in as_sources(texts)]
+        for batch in in_batches(self.layout, read):
+            self._passes.layers([read[i] for i in batch], receive)
 
-    def read(self, item: str | tuple[str, str] | list[str], *, truncate: bool = False) -> Sides:
-        """The tokens of a text, a pair or a list of words, as the model reads them."""
-        return self._sides.read(as_source(item), truncate)
-
-    def stream_layers(self, sides: Sequence[Sides], receive: Receive, *, rows: int | None = None) -> None:
-        """One forward pass over one batch of texts that were read; each layer goes to `receive` while it is there.
-
-        With `rows`, a layer with more queries comes this many rows at a time, and its map is never whole (models that can be recorded)."""
-        self.passes.layers(self.passes.inputs(sides), sides, receive, rows)
-
-    def stream_scores(self, sides: Sequence[Sides], receive: ReceiveScores, sets: Mapping[tuple[str, int], KeySets] | None = None) -> None:
-        """The same without ever forming a map: for models whose attention is plain softmax, and that transformers itself lets run through
-        a fused kernel (`model.gives.streamed`). sets: of keys, by stack and layer; those layers come with the numbers of their rows."""
-        if not self.gives.streamed:
-            why = (
-                f"transformers runs {self.name} through no fused kernel (SDPA)" if self.gives.plain else "it is more than a softmax of q·k"
-            )
-            raise ModelError(f"The attention of {self.name} cannot be streamed: {why}.", "Ask for its maps: model.stream_layers.")
-        self.passes.scores(sides, receive, sets)
+    def read(self, item: Item, *, truncate: bool = False) -> Example:
+        """The tokens of a text, a pair, a list of words or a conversation, as the model reads them."""
+        return self._reader.read(as_source(item), truncate)
 
     def trace_inputs(
         self,
@@ -256,26 +324,43 @@ class Model:
         """
         return self._tracer.trace_inputs(inputs, tokens, layers, keep)
 
-    def _usable_cache(self) -> TraceCache | None:
-        """The cache, unless code of the user takes part in a pass: a later pass without it would be answered with these traces."""
-        if self.cache is not None and self.fingerprint.has_hooks:
-            log.warning("%s has forward hooks. What they change cannot be known, so its traces are not cached.", self.name)
-            return None
-        return self.cache
-
-    def in_batches(self, read: Sequence[Sides], max_tokens: int = BATCH_TOKENS, max_texts: int | None = None) -> list[list[int]]:
-        """Indices of texts that may go through the model together: of similar length, or of one length where padding would show."""
-        return self._tracer.in_batches(read, max_tokens, max_texts)
-
     @property
     def longest_input(self) -> str:
         """The largest input that it reads, as a phrase: a text of 512 tokens, an image of 224 x 224 pixels."""
-        return longest_input(self.hf, self.max_tokens)
+        return longest_input(self._hf, self.max_tokens)
 
     @property
-    def notices(self) -> tuple[str, ...]:
+    def notices(self) -> tuple[Message, ...]:
         """What a user should know of this model's attention, such as maps that cannot be shown."""
         return self.layout.notices
+
+
+class UnopenedModel(Model):
+    """A model of `el.load(name, cache=True)`. Traces on disk answer for it; for anything else it is opened, once.
+
+    read_model   gives the arguments of `Model`
+    """
+
+    def __init__(self, name: str, kept: KeptTraces, read_model: Callable[[], dict[str, Any]]) -> None:
+        self.name, self.cache, self._kept = name, kept.cache, kept
+        self._read_model: Callable[[], dict[str, Any]] | None = read_model
+        self._opening = threading.RLock()
+
+    def __getattr__(self, attribute: str) -> Any:
+        """Called for what is not here yet: the attributes of an open model."""
+        if attribute.startswith("__"):  # asked by protocols of Python, not by somebody who wants the model
+            raise AttributeError(attribute)
+        with self._opening:
+            read_model, self._read_model = self._read_model, None
+            if read_model is not None:
+                try:
+                    super().__init__(**read_model())
+                except BaseException:
+                    self._read_model = read_model
+                    raise
+        if attribute not in vars(self):
+            raise AttributeError(f"A model has no attribute {attribute!r}.")
+        return vars(self)[attribute]
 
 
 def check_model(model: object) -> None:

@@ -1,27 +1,31 @@
-"""The loss that a model was trained with, where its head came with it: masked or next-token language modelling."""
+"""What a model computes from its attention, as one number that has a gradient: the loss it was trained with, or the logit of one answer."""
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Any
 
 import torch
-from transformers import PreTrainedModel
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from eyeline.capture.model_state import EvaluationMode
-from eyeline.capture.opening.tiny_pass import no_cache
-from eyeline.capture.recorder import Call, recording
-from eyeline.errors import Advice, ModelError
-from eyeline.models.embedded import TOKEN_ANSWERS, names_that_answer
+from eyeline.errors import Advice, EyelineError, ModelError, TextError, nearest
+from eyeline.look.answer import ONE_ANSWER, TOKEN_ANSWERS, AnswerKind
+from eyeline.look.embedded import names_that_answer
+from eyeline.messages import Message
+from eyeline.models.attention import AttentionCall, recording
+from eyeline.models.evaluation import evaluating, no_cache
+from eyeline.models.inputs import Example, batch_inputs
+from eyeline.models.layout import CallsOfPass
+from eyeline.models.model import Model
+from eyeline.models.passes import model_errors
+from eyeline.text.tokenized import TokenizedText
 
-if TYPE_CHECKING:
-    from eyeline.models.model import Model
-
-Kind = Literal["masked", "next", "label"]
-#: How the name of a class ends → what a model with that head does instead of giving one answer to a text.
-OTHER_ANSWERS = {
-    "ForTokenClassification": "gives a label to every token",
-    "ForQuestionAnswering": "answers with a part of the text, by two positions",
+#: What a model does instead of giving one token or label as its answer to a text (`refusal.no_answer`).
+OTHER_ANSWERS: dict[AnswerKind, str] = {
+    "labels": "many_labels",
+    "span": "part_of_text",
+    "number": "a_number",
 }
 
 
@@ -30,74 +34,230 @@ class Objective:
     """A model with its language-modelling head, and what that head predicts."""
 
     hf: PreTrainedModel
-    kind: Kind
+    kind: AnswerKind
     mask_id: int | None
 
 
 def objective_of(model: Model) -> Objective:
     """The model's own loss. A head that its checkpoint does not hold is an error, never initialised at random."""
-    if model.hf.config.is_encoder_decoder:
+    if model._hf.config.is_encoder_decoder:
         raise ModelError(
-            f"{model.name} reads one text and writes another.",
-            "Importance is measured for encoders with a masked language-modelling head and for decoders.",
+            Message("refusal.two_texts", model=model.name),
+            Message("refusal.two_texts_help"),
         )
     if not model.layout.recorded:  # first of all: another checkpoint of the same family would not help
-        raise ModelError(f"No importance of {model.name}: {model.layout.why_weights_only}.", "Its weights cannot be followed by gradients.")
-    mask_id = getattr(model.tokenizer, "mask_token_id", None)
-    if model.hf.get_output_embeddings() is not None:
-        kind: Kind = "masked" if "encoder" in model.layout.stacks else "next"
-        return _checked(model, model.hf, kind, mask_id)
-    named = ", ".join(model.hf.config.architectures or []) or type(model.hf).__name__
+        raise ModelError(
+            Message("refusal.no_vectors", model=model.name, reason=model.layout.why_weights_only), Message("refusal.no_vectors_help")
+        )
+    mask_id = getattr(model._tokenizer, "mask_token_id", None)
+    if model.answers in TOKEN_ANSWERS:
+        if model.answers == "masked" and mask_id is None:
+            raise ModelError(Message("refusal.no_mask", model=model.name), Message("refusal.no_mask_help"))
+        return Objective(model._hf, model.answers, mask_id)
+    named = ", ".join(model._hf.config.architectures or []) or type(model._hf).__name__
     check_one_answer(model)
     raise ModelError(
-        f"{model.name} has no language-modelling head, so it has no loss to take gradients of.",
-        f"Its checkpoint holds a {named}.",
-        "Use a checkpoint saved as …ForMaskedLM or …ForCausalLM.",
-        f"Embedded models with such a head: {names_that_answer(TOKEN_ANSWERS)}.",
+        Message("refusal.no_head", model=model.name),
+        Message("refusal.no_head_checkpoint", name=named),
+        Message("refusal.no_head_help"),
+        Message("refusal.embedded_help", names=names_that_answer(TOKEN_ANSWERS)),
     )
 
 
 def answer_objective_of(model: Model) -> Objective:
     """The model's own loss; of a classifier, whose texts have no labels here, the loss of its own answers."""
-    if type(model.hf).__name__.endswith("ForSequenceClassification") and model.layout.recorded:
+    if model.answers in ("label", "number") and model.layout.recorded:
         check_one_answer(model)
-        return Objective(model.hf, "label", None)
+        return Objective(model._hf, "label", None)
     return objective_of(model)
 
 
 def check_one_answer(model: Model) -> None:
     """Refuse a model whose head gives something other than the probability of one token or label for a text."""
-    kind = type(model.hf).__name__
-    answers = next((answers for ending, answers in OTHER_ANSWERS.items() if kind.endswith(ending)), None)
-    if kind.endswith("ForSequenceClassification") and model.hf.config.num_labels < 2:
-        answers = "answers with a number, not with a label"
-    if answers is None:
+    if model.answers is None or model.answers in ONE_ANSWER:
         return
     raise ModelError(
-        f"{model.name} {answers}, so there is no single answer whose probability or loss could be measured.",
-        "Use a masked or causal language model, or a classifier of whole texts with two or more labels.",
-        Advice("What it answers: model.predict(text).", "What it answers: eyeline trace TEXT.", "The page Look shows what it answers."),
+        Message(f"refusal.no_answer.{OTHER_ANSWERS[model.answers]}", model=model.name),
+        Message("refusal.single_answer_help"),
+        Advice(Message("refusal.answer_help"), "What it answers: eyeline trace TEXT.", Message("refusal.advice.answers")),
     )
-
-
-def _checked(model: Model, hf: PreTrainedModel, kind: Kind, mask_id: int | None) -> Objective:
-    if kind == "masked" and mask_id is None:
-        raise ModelError(f"The tokeniser of {model.name} has no mask token.", "Masked language modelling needs one.")
-    return Objective(hf, kind, mask_id)
 
 
 def logits_and_calls(
     objective: Objective, model: Model, inputs: dict[str, torch.Tensor]
-) -> tuple[torch.Tensor, dict[tuple[str, int], Call]]:
+) -> tuple[torch.Tensor, dict[tuple[str, int], AttentionCall]]:
     """Logits [text, token, vocabulary] and every layer's call: its weights [text, head, query, key] are of one graph with them."""
-    calls: dict[tuple[str, int], Call] = {}
-    slots = iter(model.layout.calls)
+    calls: dict[tuple[str, int], AttentionCall] = {}
+    counted = CallsOfPass(model.layout)
 
-    def keep(call: Call) -> None:
-        slot = next(slots, None)
+    def keep(call: AttentionCall) -> None:
+        slot = counted.next_slot()
         if slot is not None:
             calls[slot.stack, slot.layer] = call
 
-    with EvaluationMode(objective.hf).for_a_pass(), torch.enable_grad(), recording(keep):
+    with model_errors(objective.hf, model.name, inputs), evaluating(objective.hf), torch.enable_grad(), recording(keep):
         logits = objective.hf(**inputs, **no_cache(objective.hf)).logits
+    counted.check(model.name, inputs)
     return logits, calls
+
+
+def tokenizer_of(model: Model, advice: str) -> PreTrainedTokenizerBase:
+    """The tokeniser of a model; a model without one is an error. advice: what needs it, or what to give instead."""
+    if model._tokenizer is None:
+        raise ModelError(f"{model.name} has no tokeniser.", advice)
+    return model._tokenizer
+
+
+def check_takes_vectors(hf: PreTrainedModel, name: str) -> None:
+    """Refuse a model that cannot be given token embeddings in place of tokens."""
+    takes = inspect.signature(hf.forward).parameters
+    if "inputs_embeds" not in takes and not any(parameter.kind is parameter.VAR_KEYWORD for parameter in takes.values()):
+        raise ModelError(f"{name} reads numbers of tokens alone: it takes no embeddings (inputs_embeds), which this measurement changes.")
+
+
+# ---- The logit of a token or of a label, read at one position
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The logit that is explained.
+
+    kind      what it is: a token at a mask, the token after the text, or a label of the whole text
+    index     the row of the logits: a token id or a label number
+    position  the token at which the answer is read: the mask, the last token, the token that a classifier reads
+    name      the token or the label, as it is shown
+    """
+
+    kind: AnswerKind
+    index: int
+    position: int
+    name: str
+
+    def logit(self, logits: torch.Tensor) -> torch.Tensor:
+        """The answer's logit, of logits [text, token, vocabulary] or [text, label] → [text]"""
+        return self.row(logits)[:, self.index]
+
+    def row(self, logits: torch.Tensor) -> torch.Tensor:
+        """The logits at the position: [text, vocabulary or label]"""
+        return logits if self.kind == "label" else logits[:, self.position]
+
+    def at(self, n_texts: int) -> torch.Tensor | None:
+        """The one position at which a language model's head has to run, [text, 1]; None: a classifier's head reads the whole text."""
+        return None if self.kind == "label" else torch.full((n_texts, 1), self.position)
+
+    def row_at(self, logits: torch.Tensor) -> torch.Tensor:
+        """The same row, of logits that were computed at that position alone: [text, 1, vocabulary] or [text, label]"""
+        return logits if self.kind == "label" else logits[:, 0]
+
+    def probability(self, logits: torch.Tensor) -> torch.Tensor:
+        """[text]"""
+        return self.row(logits).float().softmax(-1)[:, self.index]
+
+
+@dataclass(frozen=True)
+class AnsweredText:
+    """A text, the model with its head, the tensors that it reads, and the answer that is explained."""
+
+    model: Model
+    hf: PreTrainedModel
+    example: Example
+    inputs: dict[str, torch.Tensor]
+    answer: Answer
+
+    @property
+    def text(self) -> TokenizedText:
+        return self.example.source
+
+
+def ask(model: Model, example: Example, answer: str | int | None = None) -> AnsweredText:
+    """Run a text and choose the answer to explain: the given token or label, or else the model's most likely one."""
+    check_one_tower(model)
+    hf = model_with_head(model)
+    inputs = text_inputs(model, example)
+    with model_errors(hf, model.name, inputs), evaluating(hf), torch.inference_mode():
+        logits: Any = getattr(hf(**inputs, **no_cache(hf)), "logits", None)
+    if logits is None:
+        raise ModelError(Message("refusal.no_logits", model=model.name), Message("refusal.no_logits_help"))
+    if not bool(torch.isfinite(logits).all()):
+        raise ModelError(Message("refusal.answer_not_finite", model=model.name), Message("refusal.damaged"))
+    if logits.ndim == 2:
+        return AnsweredText(model, hf, example, inputs, _label(model, hf, example, logits, answer))
+    masked = "encoder" in model.layout.stacks
+    position = mask_position(model, example.source) if masked else len(example.source) - 1
+    row = logits[0, position]
+    index = int(row.argmax()) if answer is None else token_id(model, answer)
+    shown = str(model._tokenizer.decode([index])) if model._tokenizer is not None else str(index)
+    return AnsweredText(model, hf, example, inputs, Answer("masked" if masked else "next", index, position, shown))
+
+
+def check_one_tower(model: Model) -> None:
+    """Refuse encoder-decoder models: their answer is a text, and their three stacks have no common map."""
+    if model._hf.config.is_encoder_decoder:
+        raise ModelError(Message("refusal.two_texts", model=model.name), Message("refusal.one_stack"))
+
+
+def text_inputs(model: Model, example: Example) -> dict[str, torch.Tensor]:
+    """The inputs of one text, as tensors on the device of the model."""
+    return batch_inputs(model._hf, [example], getattr(model._tokenizer, "pad_token_id", None) or 0)
+
+
+def model_with_head(model: Model) -> PreTrainedModel:
+    """The model with the head that its checkpoint holds; a checkpoint without one is an error."""
+    if model.answers in (*ONE_ANSWER, "number") and not model._hf.config.is_encoder_decoder:
+        return model._hf
+    check_one_answer(model)
+    if model.answers is None:
+        held = ", ".join(model._hf.config.architectures or []) or type(model._hf).__name__
+        raise ModelError(
+            Message("refusal.answers_nothing", model=model.name, held=held),
+            Message("refusal.answering_checkpoint"),
+            Message("refusal.embedded_that_answer", names=names_that_answer()),
+        )
+    return objective_of(model).hf
+
+
+def mask_position(model: Model, text: TokenizedText) -> int:
+    """The position of the first mask of a text."""
+    mask_id = getattr(model._tokenizer, "mask_token_id", None)
+    if mask_id is None or mask_id not in text.ids:
+        mask = getattr(model._tokenizer, "mask_token", None) or "[MASK]"
+        raise TextError(Message("refusal.no_mask_in_text", mask=str(mask), model=model.name), Message("refusal.write_mask", mask=str(mask)))
+    return text.ids.index(mask_id)
+
+
+def token_id(model: Model, answer: str | int) -> int:
+    """The id of an answer that is one token; anything else is an error that shows its pieces."""
+    if isinstance(answer, int) and not isinstance(answer, bool):
+        vocabulary_size = model._hf.get_input_embeddings().weight.shape[0]
+        if not 0 <= answer < vocabulary_size:
+            raise TextError(f"answer={answer}.", f"Token ids of {model.name} are from 0 to {vocabulary_size - 1}.")
+        return answer
+    if not isinstance(answer, str) or not answer:
+        raise TextError(f"answer={answer!r}.", Message("refusal.answer.one"))
+    tokenizer = tokenizer_of(model, "Give the id of the answer.")
+    ids = tokenizer.encode(answer, add_special_tokens=False)
+    unknown = getattr(tokenizer, "unk_token_id", None)
+    if unknown is not None and ids == [unknown]:
+        raise TextError(Message("refusal.answer.unknown", answer=repr(answer), model=model.name), Message("refusal.answer.known_or_id"))
+    if len(ids) != 1:
+        pieces = tokenizer.convert_ids_to_tokens(ids)
+        hint = Message("refusal.answer.space") if "decoder" in model.layout.stacks else Message("refusal.answer.known")
+        raise TextError(
+            Message("refusal.answer.pieces", answer=repr(answer), model=model.name, pieces=" ".join(map(str, pieces)) or "–"), hint
+        )
+    return int(ids[0])
+
+
+def _label(model: Model, hf: PreTrainedModel, example: Example, logits: torch.Tensor, answer: str | int | None) -> Answer:
+    names = {int(number): str(name) for number, name in (getattr(hf.config, "id2label", None) or {}).items()}
+    names = names if len(names) == logits.shape[1] else {i: str(i) for i in range(logits.shape[1])}
+    if answer is None:
+        index = int(logits[0].argmax())
+    elif isinstance(answer, str):
+        index = next((number for number, name in names.items() if name == answer), -1)
+    else:
+        index = -1 if isinstance(answer, bool) else answer
+    if index not in names:
+        raise EyelineError(f"{model.name} has no label {answer!r}.", nearest(str(answer), names.values()))
+    position = 0 if "encoder" in model.layout.stacks else len(example.source) - 1
+    return Answer("label", index, position, names[index])

@@ -18,8 +18,8 @@ def reinitialised(model: Model, seed: int = 0) -> Model:
     Embeddings are every part of the network outside its layers that holds an embedding table: of BERT the word, position and type
     tables and their layer norm, of GPT-2 the two tables. The same seed gives the same weights. The model itself is left as it is.
     """
-    device = model.hf.device
-    hf = copy.deepcopy(model.hf).cpu()  # the same weights on every device
+    device = model._hf.device
+    hf = copy.deepcopy(model._hf).cpu()  # the same weights on every device
     kept = {parameter for part in embedding_parts(hf) for parameter in part.parameters()}
     kept_buffers = {buffer for part in embedding_parts(hf) for buffer in part.buffers()}
     if not kept:
@@ -32,10 +32,10 @@ def reinitialised(model: Model, seed: int = 0) -> Model:
         torch.default_generator.manual_seed(seed)
         hf.initialize_weights()
     with torch.no_grad():
-        for parameter, trained in zip(hf.parameters(), model.hf.parameters(), strict=True):
+        for parameter, trained in zip(hf.parameters(), model._hf.parameters(), strict=True):
             if parameter in kept:  # the code of some families ignores the mark
                 parameter.copy_(trained)
-    return Model(hf.to(device), model.tokenizer, name=f"{model.name}, untrained")
+    return Model(hf.to(device), copy.deepcopy(model._tokenizer), name=f"{model.name}, untrained")
 
 
 def embedding_parts(hf: PreTrainedModel) -> list[nn.Module]:

@@ -8,6 +8,8 @@ import typing
 from collections.abc import Mapping
 from typing import Any
 
+from eyeline.messages import Message
+
 #: In the metadata of a field: its name in the file, where that is not the name of the field.
 NAME = "name in the file"
 
@@ -29,18 +31,20 @@ def to_json(record: Any) -> Any:
         return {str(key): to_json(value) for key, value in record.items()}
     if isinstance(record, tuple | list):
         return [to_json(value) for value in record]
-    return record
+    return record.to_json() if isinstance(record, Message) else record
 
 
 def from_json(kind: Any, data: Any, where: str = "record") -> Any:
     """The value of this type that the data describes. Wrong types and missing fields are a ValueError; unknown fields are ignored.
 
-    kind: a dataclass, str, int, float, bool, Any or object (as it is), tuple[T, ...], tuple[A, B], Mapping[str, T], or T | None.
+    kind: a dataclass, Message, str, int, float, bool, Any or object (as it is), tuple[T, ...], tuple[A, B], Mapping[str, T], or T | None.
     """
     if kind in (Any, object):
         return data
     if dataclasses.is_dataclass(kind):
         return _record(kind, data, where)
+    if kind is Message:
+        return Message.from_json(data)
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
         return _one_of(arguments, data, where)

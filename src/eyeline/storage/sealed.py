@@ -1,7 +1,8 @@
-"""Arrays and a JSON header in one safetensors file, sealed by checksums: written whole or not at all, read whole or refused by name."""
+"""Files that carry checksums of their own content, read whole or refused by name: arrays in safetensors, and JSON."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import zlib
 from collections.abc import Mapping
@@ -14,9 +15,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from eyeline.errors import Advice, StorageError
-from eyeline.storage.files import replacing
-from eyeline.storage.old_name import old_metadata
+from eyeline.storage.files import replacing, write_whole
 
+#: The entries of a safetensors file's metadata.
 HEADER, HEADER_CRC = "eyeline", "eyeline-crc32"
 
 
@@ -42,27 +43,39 @@ class FileKind:
 
 @dataclass(frozen=True)
 class Sealed:
-    """What a sealed file held. old: written before version 0.2, under another name."""
+    """What a sealed file held."""
 
     header: dict[str, Any]
     arrays: dict[str, np.ndarray]
-    old: bool = False
 
 
 def write_sealed(path: str | Path, kind: FileKind, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
-    """Write arrays and a header. A full disk or a missing folder is a StorageError, and leaves no file behind."""
-    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    """Write arrays and a header. A full disk or a missing folder is a StorageError, and leaves no file behind.
+
+    The same header and arrays give the same bytes, in whatever order the arrays come.
+    """
+    arrays = {name: np.ascontiguousarray(array) for name, array in sorted(arrays.items())}
     whole = {**header, "format": kind.format, "kind": kind.name, "arrays": {name: _seal(array) for name, array in arrays.items()}}
     text = json.dumps(whole, ensure_ascii=True)
     with replacing(path) as temporary:
         save_file(arrays, temporary, metadata={HEADER: text, HEADER_CRC: str(zlib.crc32(text.encode()))})
+        _sort_metadata(temporary)
+
+
+def _sort_metadata(path: Path) -> None:
+    """Put the metadata of a safetensors file in order: the library writes its entries in an order that differs from file to file."""
+    with path.open("r+b") as file:
+        length = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(length))
+        header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+        file.seek(8)
+        file.write(json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode().ljust(length))
 
 
 def read_sealed(path: Path, kind: FileKind) -> Sealed:
     """The header and the arrays of a file of this kind. A file that is not of this kind, or is damaged, is a StorageError."""
     metadata, arrays = _read(path, kind)
-    old = old_metadata(metadata)
-    text, header_crc = old if old is not None else (metadata.get(HEADER), metadata.get(HEADER_CRC))
+    text = metadata.get(HEADER)
     if text is None:
         raise StorageError(f"{path}: a safetensors file, but not a {kind.name} of eyeline.", kind.otherwise)
     try:
@@ -71,28 +84,23 @@ def read_sealed(path: Path, kind: FileKind) -> Sealed:
         raise kind.damaged(path, f"its header cannot be read: {str(error)[:200]}") from error
     if not isinstance(header, dict):
         raise kind.damaged(path, "its header is not a JSON object")
-    if header_crc is None:
-        raise kind.damaged(path, "its header has no checksum; sums of a run had none before version 0.2")
-    if header_crc != str(zlib.crc32(text.encode())):
+    if metadata.get(HEADER_CRC) != str(zlib.crc32(text.encode())):
         raise kind.damaged(path, "the checksum of its header does not match")
     held, form = header.get("kind", "file"), header.get("format")
-    if (held, form) != (kind.name, 1 if old is not None else kind.format):
+    if (held, form) != (kind.name, kind.format):
         raise StorageError(
             f"{path}: holds a {str(held)[:40]} in format {str(form)[:40]}; needed: a {kind.name} in format {kind.format}.",
             "Make it again, or use the version that wrote it.",
         )
-    _check_arrays(path, kind, header, arrays, old=old is not None)
-    return Sealed(header, arrays, old is not None)
+    _check_arrays(path, kind, header, arrays)
+    return Sealed(header, arrays)
 
 
 def kind_of(path: Path) -> str | None:
     """The kind that a sealed file says it is of; None where it is not a sealed file. Checks nothing else."""
     try:
         with safe_open(path, framework="numpy") as file:
-            metadata = file.metadata() or {}
-        old = old_metadata(metadata)
-        header = json.loads(old[0] if old is not None else metadata[HEADER])
-        return str(header["kind"])
+            return str(json.loads((file.metadata() or {})[HEADER])["kind"])
     except (SafetensorError, OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
@@ -122,11 +130,57 @@ def _read(path: Path, kind: FileKind) -> tuple[dict[str, str], dict[str, np.ndar
         ) from error
 
 
-def _check_arrays(path: Path, kind: FileKind, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], *, old: bool) -> None:
+def _check_arrays(path: Path, kind: FileKind, header: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
     """Every array that the header lists is there, unchanged, and no other is."""
-    seals = header.get("crc32" if old else "arrays")
+    seals = header.get("arrays")
     if not isinstance(seals, dict) or set(seals) != set(arrays):
         raise kind.damaged(path, "its arrays are not those that its header lists")
     for name, array in arrays.items():
-        if seals[name] != (checksum(array) if old else _seal(array)):
+        if seals[name] != _seal(array):
             raise kind.damaged(path, f"the checksum of the array {name!r} does not match")
+
+
+# ---- JSON files
+
+
+#: The entry that holds the checksum.
+SEAL = "sha256"
+
+
+def write_sealed_json(path: Path, data: Mapping[str, Any]) -> None:
+    """Write a mapping with its checksum as the last entry."""
+    sealed = {**data, SEAL: seal_of(data)}
+    write_whole(path, [json.dumps(sealed, indent=1, ensure_ascii=False).encode(), b"\n"])
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The mapping that `write_sealed_json` wrote, without its checksum, which must match. Problems are a ValueError or an OSError."""
+    try:
+        data = json.loads(path.read_bytes().decode("utf-8"))
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+    if not isinstance(data, dict):
+        raise ValueError(f"it holds a {type(data).__name__}, not a mapping")
+    if SEAL not in data:
+        raise ValueError("its checksum is missing")
+    if data.pop(SEAL) != seal_of(data):
+        raise ValueError("its checksum does not match")
+    return data
+
+
+def seal_of(data: Mapping[str, Any]) -> str:
+    """The checksum of what a JSON file says, whatever its spaces and the order of its entries.
+
+    >>> seal_of({"a": 1, "b": [2]}) == seal_of({"b": [2], "a": 1})
+    True
+    """
+    return hashlib.sha256(json.dumps(data, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
+
+
+def digest_of(path: Path) -> str:
+    """SHA-256 of a file's bytes."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise StorageError(f"{path}: cannot be read ({error.strerror or error}).", "Make the run again.") from error

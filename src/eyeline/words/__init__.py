@@ -1,16 +1,14 @@
-"""The words of figures, views and reports, in English, Japanese and Korean: one folder per language, one TOML file per subject."""
+"""All words that users read, in English, Japanese and Korean: one folder per language, one TOML file per subject or page of the app."""
 
 from __future__ import annotations
 
-import re
-import tomllib
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib.resources import files
 from typing import Any
 
 from eyeline.errors import TraceError
+from eyeline.messages import Message, Value, blanks, catalogue, in_lines
 
 LANGUAGES = {"en": "English", "ja": "日本語", "ko": "한국어"}
 
@@ -30,7 +28,7 @@ class Words:
 
     @property
     def messages(self) -> Mapping[str, str]:
-        return catalogue("eyeline.words", self.language)
+        return catalogue(self.language)
 
     def part(self, prefix: str) -> dict[str, str]:
         """All messages under a prefix, without the prefix."""
@@ -64,26 +62,26 @@ class Words:
         """
         return ("；" if self.language == "ja" else "; ").join(parts)
 
-    def translated(self, notice: str) -> str:
-        """An English notice in this language: the message of notice.toml whose English text matches it, or each of its lines.
+    def of(self, message: str) -> str:
+        """A message in this language; a plain string as it is, and so a message whose key or blanks are not those of this version.
 
-        What matches no message stays as it is; a name before a colon is kept (`minilm: …`).
+        >>> from eyeline.messages import Message
+        >>> print(Words("ja").of(Message("notice.unreadable_pieces", n="2")))
+        長い文書の一部（2 か所）は文章として読めないため、除かれています。
         """
-        if self.language == "en":
-            return notice
-        if (known := self._notice(notice)) is not None:
-            return known
-        if "\n" in notice:
-            return "\n".join(line[: len(line) - len(line.lstrip())] + self.translated(line.strip()) for line in notice.split("\n"))
-        name, colon, rest = notice.partition(": ")
-        after = self._notice(rest) if colon else None
-        return notice if after is None else f"{name}{colon}{after}"
+        if not isinstance(message, Message) or self.language == "en":
+            return str(message)
+        if not message.key:
+            return self._value("lines", message.values["lines"]) if message.values else str(message)
+        form = self.messages.get(message.key)
+        values = {blank: self._value(blank, value) for blank, value in message.values.items()}
+        return str(message) if form is None or not blanks(form) <= values.keys() else form.format_map(values)
 
-    def _notice(self, notice: str) -> str | None:
-        for key, pattern in notice_patterns():
-            if match := pattern.fullmatch(notice):
-                return self(key, **{blank: self.name(blank, value) for blank, value in match.groupdict().items()})
-        return None
+    def _value(self, blank: str, value: Value) -> str:
+        """What fills a blank: a message in this language, and of names in tables what the user reads for them."""
+        if isinstance(value, tuple):
+            return in_lines(tuple(map(self.of, value)))
+        return self.of(value) if isinstance(value, Message) else self.name(blank, str(value))
 
 
 def check_language(language: str) -> None:
@@ -92,14 +90,23 @@ def check_language(language: str) -> None:
         raise TraceError(f"language={language!r}.", f"Choices: {', '.join(LANGUAGES)}.")
 
 
-@lru_cache
-def notice_patterns() -> list[tuple[str, re.Pattern[str]]]:
-    """The English notices as patterns with a group for each blank (which is within one line and has no colon in it), the longest first."""
-    english = {key: text for key, text in catalogue("eyeline.words", "en").items() if key.startswith("notice.")}
-    return [
-        (key, re.compile(re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>(?:(?!: ).)+?)", re.escape(text))))
-        for key, text in sorted(english.items(), key=lambda item: -len(item[1]))
-    ]
+def language_of(locale: str | None) -> str:
+    """The language for a browser's locale; English where we have no messages in it.
+
+    >>> [language_of(locale) for locale in ("ja-JP", "ko", "en-GB", "fr", None)]
+    ['ja', 'ko', 'en', 'en', 'en']
+    """
+    language = (locale or "").lower().replace("_", "-").split("-")[0]
+    return language if language in LANGUAGES else "en"
+
+
+def percent(share: float, decimals: int = 0) -> str:
+    """A share from 0 to 1, as a reader sees it, in percent; a dash where it is not known.
+
+    >>> percent(0.923), percent(0.0519, 1), percent(float("nan"))
+    ('92 %', '5.2 %', '–')
+    """
+    return "–" if math.isnan(share) else f"{100 * share:.{decimals}f} %"
 
 
 def key_of(name: str) -> str:
@@ -109,25 +116,3 @@ def key_of(name: str) -> str:
     ('best_head_held_out', 'attention_only')
     """
     return name.replace(", ", "_").replace(" ", "_").replace("-", "_").replace(":", "_")
-
-
-@lru_cache
-def catalogue(package: str, language: str) -> Mapping[str, str]:
-    """The messages in the TOML files of one language of a package, by dotted key: `file.table.name`."""
-    messages: dict[str, str] = {}
-    for file in sorted(files(package).joinpath(language).iterdir(), key=lambda file: file.name):
-        if file.name.endswith(".toml"):
-            messages |= flat(tomllib.loads(file.read_text(encoding="utf-8")), file.name.removesuffix(".toml"))
-    return messages
-
-
-def flat(tree: Mapping[str, Any], prefix: str) -> dict[str, str]:
-    """
-    >>> flat({"a": {"b": "c"}}, "page")
-    {'page.a.b': 'c'}
-    """
-    messages: dict[str, str] = {}
-    for key, value in tree.items():
-        name = f"{prefix}.{key}"
-        messages |= flat(value, name) if isinstance(value, Mapping) else {name: str(value).strip("\n")}
-    return messages

@@ -8,19 +8,18 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from eyeline.capture.trace import Trace
-from eyeline.views import head_view
+import eyeline as el
 from tests.browser import made_up
 from tests.tiers import slow_but
 
 
 @pytest.fixture
 def head(show):
-    return show(head_view(trace(), layer=0))
+    return show(el.head_view(trace(), layer=0))
 
 
 @lru_cache(maxsize=1)
-def trace() -> Trace:
+def trace() -> el.Trace:
     return made_up.trace(12, layers=3, heads=4, pair=True)
 
 
@@ -249,7 +248,7 @@ def test_more_heads_than_colours_in_the_palette(show):
 
 @pytest.mark.parametrize("head", slow_but([5], [0, 5, 11]))
 def test_the_numbers_of_a_locked_token_are_those_of_the_model(show, cat, head):
-    shown = show(head_view(cat, layer=4, heads=[head]))
+    shown = show(el.head_view(cat, layer=4, heads=[head]))
     token = cat.text.tokens.index("cat")
     shown.tap("queries", token)
     shown.until(f"state.locked.join() === '{token}' && scene.numbers.length > 0")

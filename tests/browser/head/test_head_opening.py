@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from eyeline.views import head_view
+import eyeline as el
 from tests.browser import made_up
 
 
 def test_the_page_draws_before_the_browser_has_read_the_other_layers(show):
     trace = made_up.trace(12, layers=3, heads=4)
-    head = show(head_view(trace, layer=0))
+    head = show(el.head_view(trace, layer=0))
     read = head.page.evaluate("performance.getEntriesByType('navigation')[0].domInteractive")
     assert head.page.evaluate("performance.getEntriesByName('eyeline:drawn')[0].startTime") <= read
     assert head.page.locator("#eyeline-arrays").count() == 1

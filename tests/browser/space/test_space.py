@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eyeline.views import space_view
+import eyeline as el
 from tests.browser import made_up_space as made_up
+from tests.browser.space.space_on_screen import SCENE, canvas_box, opened, pixels, point_on_screen
 from tests.tiers import slow_but
-
-from .space_on_screen import SCENE, canvas_box, opened, pixels, point_on_screen
 
 
 def test_every_head_has_a_scatter_with_its_name_and_fidelity(show):
@@ -231,7 +230,7 @@ def test_values_have_one_kind_of_point(show):
 
 def test_two_spaces_stand_side_by_side_with_the_same_sentence(show):
     before, other = (made_up.space([12, 9, 14], seed=seed, model=f"model {seed}") for seed in (0, 1))
-    shown = show(space_view(before, other, layer=0, head=1), width=1400)
+    shown = show(el.space_view(before, other, layer=0, head=1), width=1400)
     assert [space["model"] for space in shown.scene["spaces"]] == ["model 0", "model 1"]
     shown.page.mouse.click(*point_on_screen(shown, 3))
     shown.until("scene.spaces.every((space) => space.sentence?.queries?.length > 0 && space.links.length > 0)")

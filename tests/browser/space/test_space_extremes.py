@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eyeline.views import space_view
+import eyeline as el
 from tests.browser import made_up_space as made_up
+from tests.browser.space.space_on_screen import SCENE, canvas_box, opened, pixels, pixels_of, point_on_screen
 from tests.tiers import slow_but
-
-from .space_on_screen import SCENE, canvas_box, opened, pixels, pixels_of, point_on_screen
 
 pytestmark = pytest.mark.slow
 
@@ -55,7 +54,7 @@ def test_one_token_and_a_dead_head_are_drawn(show):
     space = made_up.space([2, 2], layers=1, heads=1)
     space.only.keys[:] = 0
     space.only.queries[:] = 0
-    shown = show(space_view(space, layer=0, head=0))
+    shown = show(el.space_view(space, layer=0, head=0))
     assert shown.page.evaluate(f"{SCENE}.points") == 8
     assert shown.errors == []
 
@@ -73,7 +72,7 @@ def test_a_saved_picture_is_vector_and_holds_every_point(show):
 @pytest.mark.slow
 def test_144_heads_of_20000_points_are_drawn_and_one_is_opened(show):
     """How many seconds it takes, and how soon a pointer is answered, is measured in benchmarks/pages/space_view.py."""
-    shown = show(space_view(made_up.many(20_000)))
+    shown = show(el.space_view(made_up.many(20_000)))
     assert len(shown.scene["thumbnails"]) == 144
     box = canvas_box(shown)
     shown.page.mouse.click(box["x"] + 120, box["y"] + 60)
@@ -82,6 +81,6 @@ def test_144_heads_of_20000_points_are_drawn_and_one_is_opened(show):
 
 
 def test_a_page_of_144_heads_and_5000_points_is_small(tmp_path):
-    view = space_view(made_up.many(5_000))
+    view = el.space_view(made_up.many(5_000))
     view.save(tmp_path / "page.html")
     assert (tmp_path / "page.html").stat().st_size < 30e6

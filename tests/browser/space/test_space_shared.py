@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tests.browser import made_up_space as made_up
-
-from .space_on_screen import SCENE, canvas_box
+from tests.browser.space.space_on_screen import SCENE, canvas_box
 
 
 def test_a_chosen_token_has_a_path_through_the_layers(show):

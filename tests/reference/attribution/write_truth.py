@@ -16,7 +16,7 @@ from typing import Any
 import torch
 import transformers as t
 
-from tests.capture.families import tiny_tokenizer
+from tests.models.families import tiny_tokenizer
 from tests.reference.attribution.tiny_decoder import IDS, tiny_decoder
 
 PATH = Path(__file__).with_name("truth.json")

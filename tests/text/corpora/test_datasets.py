@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from eyeline.corpora import read_corpus
 from eyeline.errors import TextError
-from eyeline.text.corpora.read import read_corpus
 
 datasets = pytest.importorskip("datasets", reason="datasets is not installed (make setup)")
 

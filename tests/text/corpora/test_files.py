@@ -15,10 +15,12 @@ from pathlib import Path
 
 import pytest
 
+import eyeline as el
+from eyeline.corpora import read_corpus
 from eyeline.errors import EyelineError, TextError
 from eyeline.text.corpora import files as corpus_files
-from eyeline.text.corpora.files import import_zstd
-from eyeline.text.corpora.read import read_corpus
+from eyeline.text.corpora import tables
+from eyeline.text.corpora.files import file_hash, import_zstd
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed (make setup)")
 import pyarrow.parquet  # noqa: E402
@@ -214,3 +216,33 @@ def test_an_address_whose_package_is_missing_names_that_package(monkeypatch: pyt
     monkeypatch.setitem(sys.modules, "gcsfs", None)  # as where it is not installed
     with pytest.raises(EyelineError, match=r"(?s)gs://bucket/x.jsonl.*gcsfs.*install the package that is named here"):
         read_corpus("gs://bucket/x.jsonl")
+
+
+def test_a_parquet_file_that_grows_beyond_measure_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "LONGEST_LINE", 1 << 20)
+    texts = ["a" * (1 << 16) + str(i) for i in range(200)]
+    pa.parquet.write_table(pa.table({"text": texts}), tmp_path / "x.parquet", compression="zstd", use_dictionary=False)
+    with pytest.raises(TextError, match=r"would grow from [\d,]+ to 13,\d{3},\d{3} bytes"):
+        items(tmp_path / "x.parquet")
+    pa.parquet.write_table(pa.table({"text": texts}), tmp_path / "y.parquet", compression="none", use_dictionary=False)
+    assert items(tmp_path / "y.parquet") == texts
+
+
+def test_few_rows_of_long_texts_are_read_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "BYTES", 1 << 20)
+    texts = ["a" * (1 << 20)] * 50  # one text, stored once
+    pa.parquet.write_table(pa.table({"text": texts}), tmp_path / "x.parquet")
+    before = pa.total_allocated_bytes()
+    largest = max(pa.total_allocated_bytes() - before for _ in read_corpus(tmp_path / "x.parquet"))
+    assert largest < 40 << 20
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="only Linux has a file whose bytes cannot be read: /proc/self/mem")
+@pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.csv", "a.conllu", "a.txt.gz", "a.jsonl.zst", "a.parquet", "a.arrow", "a.conll"])
+def test_a_read_error_is_our_error(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).symlink_to("/proc/self/mem")
+    with pytest.raises(EyelineError, match="cannot be read"):
+        items(tmp_path / name)
+    for read in (el.treebanks.read_treebank, lambda path: list(el.mentions.read_coreference(path)), el.open, file_hash):
+        with pytest.raises(EyelineError):
+            read(tmp_path / name)

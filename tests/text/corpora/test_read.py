@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 import eyeline as el
+from eyeline.corpora import Document, read_corpus
 from eyeline.errors import TextError
-from eyeline.text.corpora.corpus import Document
 from eyeline.text.corpora.pairs import build_pairs, split_sentences
-from eyeline.text.corpora.read import read_corpus
-from tests.text.treebank.treebanks import treebank
+from tests.text.corpora.treebanks import treebank
 
 
 def write(folder: Path, name: str, text: str | bytes) -> Path:

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from eyeline.corpora import Corpus, read_corpus
 from eyeline.errors import TextError
-from eyeline.text.corpora.corpus import Corpus
-from eyeline.text.corpora.read import read_corpus
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed (make setup)")
 import pyarrow.feather  # noqa: E402

@@ -1,7 +1,7 @@
 // The types of docs/view-format.md: what Python writes, and what the reader did.
 
 import type { EffectSpec, PredictionSpec } from "../reading/prediction";
-import type { State } from "../state/state-schema";
+import type { State } from "../../generated/state";
 
 export interface TextSpec {
   tokens: string[];
@@ -112,7 +112,7 @@ export interface Spec {
   state?: Partial<State>;
 }
 
-export type { State } from "../state/state-schema";
+export type { State } from "../../generated/state";
 export type Zoom = State["zoom"];
 export type Turn = State["turn"];
 export type ColourPoints = State["colour_points"];

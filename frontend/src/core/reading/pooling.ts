@@ -1,4 +1,4 @@
-// Word-level attention from the attention between word pieces, as eyeline.measures.pooling does it.
+// Word-level attention from the attention between word pieces, as eyeline.mathematics does it.
 
 import type { TextSpec } from "../input/contract";
 

@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { lineSet } from "../../marks/lines";
 import { coarser, signedShades, ZERO } from "../../marks/heatmap";
 import type { QuantitySpec, Spec } from "../input/contract";
-import { ENGLISH, labelsWith } from "../words/labels";
+import { ENGLISH } from "../../generated/labels";
+import { labelsWith } from "../words/labels";
 import { arrayOf, drawnNote, drawnOf, drawnTitle, drawnWhole, quantityName, shownNumber, signedArray } from "./quantity";
 import { settle } from "../state/state";
 

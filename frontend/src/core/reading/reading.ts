@@ -3,6 +3,7 @@
 import type { Source } from "../input/arrays";
 import { axes, type Axis } from "./axes";
 import { headColour } from "../colours";
+import { headName } from "../../generated/heads";
 import type { QuantitySpec, Spec, State } from "../input/contract";
 import type { Decoded } from "../input/decode";
 import { Combined, maximum, mostAttended, renormalise, select } from "./filters";
@@ -29,8 +30,6 @@ export interface Reading {
 
 /** The head's own colour; several combined are drawn in the colour of queries. */
 export const mapColour = (map: HeadMap, theme: Theme): string => (map.head < 0 ? theme.query : headColour(map.head, theme.dark));
-
-export const headName = (layer: number, head: number): string => `L${layer}·H${head}`;
 
 const ROOM = 24_000_000; // floats of finished maps kept
 

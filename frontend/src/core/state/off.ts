@@ -1,6 +1,8 @@
 // What is switched off, as one string with ";" between its parts: heads "L3·H7", all heads of a layer "L3·H0-11", and edges of them,
 // "L3·H7 2,3>5"; "all 2>5" is an edge in every head of every layer.
 
+import { headName } from "../../generated/heads";
+
 export const offParts = (off: string): string[] =>
   off
     .split(";")
@@ -15,7 +17,7 @@ export function toggledOff(off: string, part: string): string {
 
 /** The name of a head: with its stack, where there are several. */
 export const headPart = (stacks: number, stack: string, layer: number, head: number): string =>
-  `${stacks > 1 ? `${stack} ` : ""}L${layer}·H${head}`;
+  headName(layer, head, stacks > 1 ? stack : "");
 
 /** All heads of a layer. */
 export const layerPart = (stacks: number, stack: string, layer: number, heads: number): string =>
@@ -26,7 +28,7 @@ export const allPart = (stacks: number, stack: string): string => (stacks > 1 ? 
 
 export const edgePart = (head: string, queries: number[], keys: number[]): string => `${head} ${queries.join(",")}>${keys.join(",")}`;
 
-const EDGE = /^(.*(?:H\d+(?:-\d+)?|all)) ([\d,]+)>([\d,]+)$/;
+const EDGE = /^(.+) ([\d,]+)>([\d,]+)$/;
 
 /** Whether a head is switched off, or what a query sees of a key in it. `stacks` is the number of stacks, `heads` of heads in the layer. */
 export function offIn(

@@ -1,7 +1,7 @@
 // The part of the state that only the space of queries and keys has.
 
 import type { Spec, State } from "../input/contract";
-import { BOUNDS, defaultValues } from "./state-schema";
+import { BOUNDS, defaultValues } from "../../generated/state";
 
 const validIndex = (value: unknown, n: number): number | null =>
   Number.isInteger(value) && (value as number) >= 0 && (value as number) < n ? (value as number) : null;

@@ -2,7 +2,7 @@
 
 import { axes } from "../reading/axes";
 import type { Kind, Spec, State } from "../input/contract";
-import { BOUNDS, CHOICES, defaultValues, NULLABLE } from "./state-schema";
+import { BOUNDS, CHOICES, defaultValues, NULLABLE } from "../../generated/state";
 import { fitSpace } from "./space-state";
 
 /** Above this many tokens a head opens as a heatmap. */

@@ -1,39 +1,25 @@
-// Saves a scene as a file, in the browser, without a server.
+// A scene as a picture: a file, made in the browser without a server, or an element that prints as sharp as paper is.
 
-import type { Bitmap, Scene, Text } from "../scene";
-import { bitmapCanvas, measure, paint, paintItem } from "./canvas";
-import { toPdf, type Letters } from "./pdf";
+import type { Bitmap, Scene } from "../scene";
+import { bitmapCanvas, paint } from "./canvas";
 import { toSvg } from "./svg";
 
-async function pngOf(bitmap: Bitmap): Promise<string> {
-  const blob = await bitmapCanvas(bitmap).convertToBlob({ type: "image/png" });
-  return new Promise((resolve, reject) => {
-    const reader = new FileReader();
-    reader.onload = () => resolve(reader.result as string);
-    reader.onerror = () => reject(reader.error);
-    reader.readAsDataURL(blob);
-  });
+function pngOf(bitmap: Bitmap): string {
+  const canvas = document.createElement("canvas");
+  [canvas.width, canvas.height] = [bitmap.cols, bitmap.rows];
+  canvas.getContext("2d")!.drawImage(bitmapCanvas(bitmap), 0, 0);
+  return canvas.toDataURL("image/png");
 }
 
-const FINE = 4; // pixels of a letter's picture to a px
-const letters: Letters = {
-  widthOf: (item) => measure(item.text, item),
-  pictureOf(item) {
-    const [w, h] = [Math.ceil(measure(item.text, item)) + 2, Math.ceil(1.6 * item.size)];
-    const [cols, rows] = [w * FINE, h * FINE];
-    const context = new OffscreenCanvas(cols, rows).getContext("2d")!;
-    context.scale(FINE, FINE);
-    const alone: Text = { ...item, x: w / 2, y: h / 2, anchor: "middle", rotate: 0, opacity: 1 };
-    paintItem(context, alone);
-    return { w, h, cols, rows, pixels: new Uint32Array(context.getImageData(0, 0, cols, rows).data.buffer) };
-  },
-};
+/** Tokens are text in it, as in the file: toSvg escapes them. */
+export function svgElement(scene: Scene): Element {
+  return document.importNode(new DOMParser().parseFromString(toSvg(scene, pngOf), "image/svg+xml").documentElement, true);
+}
 
-export type Format = "svg" | "png" | "pdf";
+export type Format = "svg" | "png";
 
-export async function picture(scene: Scene, format: Format): Promise<Blob> {
-  if (format === "svg") return new Blob([await toSvg(scene, pngOf)], { type: "image/svg+xml" });
-  if (format === "pdf") return toPdf(scene, letters);
+async function picture(scene: Scene, format: Format): Promise<Blob> {
+  if (format === "svg") return new Blob([toSvg(scene, pngOf)], { type: "image/svg+xml" });
   const canvas = document.createElement("canvas");
   paint(canvas, scene, 2);
   return new Promise((resolve, reject) =>

@@ -8,7 +8,7 @@ import { writeSegments } from "../scatter/segments";
 import type { Bitmap, Item, Lines, Scene, Text } from "../scene";
 
 /** Turns pixels into the address of a PNG; passed in, since only a browser can. */
-export type ToPng = (bitmap: Bitmap) => Promise<string>;
+export type ToPng = (bitmap: Bitmap) => string;
 
 export function escapeXml(text: string): string {
   return text
@@ -17,7 +17,7 @@ export function escapeXml(text: string): string {
 }
 
 /** More points than this are written as pixels: a file of millions of shapes opens nowhere. */
-export const MOST_SHAPES = 60_000;
+const MOST_SHAPES = 60_000;
 
 const n = (value: number): string => String(Math.round(value * 100) / 100);
 const box = ({ x, y, w, h }: { x: number; y: number; w: number; h: number }): string =>
@@ -28,9 +28,9 @@ const rounded = (radius: number | undefined): string => (radius ? ` rx="${n(radi
 const outlined = (stroke: string | undefined): string => (stroke ? ` stroke="${stroke}"` : "");
 const faded = (opacity: number | undefined): string => (opacity === undefined || opacity >= 1 ? "" : ` opacity="${n(opacity)}"`);
 
-export async function toSvg(scene: Scene, toPng: ToPng): Promise<string> {
+export function toSvg(scene: Scene, toPng: ToPng): string {
   let clips = 0;
-  const write = async (item: Item): Promise<string> => {
+  const write = (item: Item): string => {
     switch (item.type) {
       case "rect":
         return `<rect ${box(item)}${rounded(item.radius)} fill="${item.fill ?? "none"}"${outlined(item.stroke)}${faded(item.opacity)}/>`;
@@ -41,24 +41,22 @@ export async function toSvg(scene: Scene, toPng: ToPng): Promise<string> {
       case "lines":
         return writeLines(item);
       case "bitmap":
-        return `<image ${box(item)} preserveAspectRatio="none" style="image-rendering:pixelated" href="${await toPng(item)}"/>`;
+        return `<image ${box(item)} preserveAspectRatio="none" style="image-rendering:pixelated" href="${toPng(item)}"/>`;
       case "segments":
         return writeSegments(item);
       case "clouds":
         return pointsOf(item) > MOST_SHAPES ? write({ ...asBitmap(item, 2) }) : writeClouds(item);
       case "clip": {
         const id = `clip${clips++}`;
-        const inner = await Promise.all(item.items.map(write));
-        return `<clipPath id="${id}"><rect ${box(item)}/></clipPath><g clip-path="url(#${id})">${inner.join("")}</g>`;
+        return `<clipPath id="${id}"><rect ${box(item)}/></clipPath><g clip-path="url(#${id})">${item.items.map(write).join("")}</g>`;
       }
     }
   };
-  const body = await Promise.all(scene.items.map(write));
   const [width, height] = [n(scene.width), n(scene.height)];
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">`,
     `<rect width="100%" height="100%" fill="${scene.background}"/>`,
-    ...body,
+    ...scene.items.map(write),
     "</svg>",
   ].join("\n");
 }

@@ -40,24 +40,24 @@ export function asBitmap(item: Clouds, density: number): Bitmap {
 
 const n = (value: number): string => String(Math.round(value * 10) / 10);
 
-export interface Shape {
+interface Shape {
   x: number;
   y: number;
   radius: number;
   diamond: boolean;
 }
 /** Points of one colour. */
-export interface Shapes {
+interface Shapes {
   fill: string;
   opacity: number;
   shapes: Shape[];
 }
 
 /** Half the diagonal of a diamond that has the area of a disc of radius 1. */
-export const DIAMOND = 1.253;
+const DIAMOND = 1.253;
 
 /** Queries as circles, keys as diamonds, by colour, in the order in which they are drawn; only those inside the box. */
-export function shapesOf(item: Clouds): Shapes[] {
+function shapesOf(item: Clouds): Shapes[] {
   const parts: Shapes[] = [];
   for (const { cloud, camera, colours, size, x, y, w, h } of item.plots) {
     const at = placed(cloud, camera);

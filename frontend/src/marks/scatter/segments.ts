@@ -7,10 +7,7 @@ import type { Segments } from "../scene";
 const BINS = 10;
 
 /** Segments of nearly the same weight, light ones first. */
-export function bins({
-  weights,
-  opacity: most = 1,
-}: Segments): { width: (widest: number) => number; opacity: number; members: number[] }[] {
+function bins({ weights, opacity: most = 1 }: Segments): { width: (widest: number) => number; opacity: number; members: number[] }[] {
   const lists: number[][] = Array.from({ length: BINS }, () => []);
   weights.forEach((weight, i) => lists[Math.min(BINS - 1, Math.floor(Math.min(1, weight) * BINS))].push(i));
   return lists.flatMap((members, bin) => {
@@ -25,7 +22,7 @@ export function bins({
 const POINT = 7;
 
 /** The corners of the arrowhead of a segment. */
-export function arrowheadOf({ ends }: Segments, i: number, width: number): number[] {
+function arrowheadOf({ ends }: Segments, i: number, width: number): number[] {
   const [x1, y1, x2, y2] = ends.subarray(4 * i, 4 * i + 4);
   const distance = Math.hypot(x2 - x1, y2 - y1) || 1;
   const back = Math.min(POINT, distance / 3) / distance;

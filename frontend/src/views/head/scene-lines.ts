@@ -1,7 +1,6 @@
 // The head view as lines: two columns of tokens, and what is drawn between and beside them.
 
 import { matches, type Axis } from "../../core/reading/axes";
-import { signedColours } from "../../core/colours";
 import type { State } from "../../core/input/contract";
 import type { Labels } from "../../core/words/labels";
 import { shownNumber } from "../../core/reading/quantity";
@@ -38,7 +37,7 @@ export function linesItem({ reading, state, theme, layout, scroll }: LinesInput,
     seen: (r, c) => !((y1[r] < low && y2[c] < low) || (y1[r] > high && y2[c] > high)),
   });
   const { signed } = reading.quantity;
-  const { positive, negative } = signedColours(theme.dark);
+  const { positive, negative } = theme;
   const own = reading.maps.map((map) => (signed ? positive : mapColour(map, theme)));
   const colours = signed ? [...own, ...own.map(() => negative)] : own;
   return {
@@ -191,7 +190,7 @@ function beside(
         y: y - layout.row / 2 + 3,
         w: cell,
         h: layout.row - 6,
-        fill: signed ? signedColours(theme.dark)[sums[i] < 0 ? "negative" : "positive"] : mapColour(reading.maps[m], theme),
+        fill: signed ? theme[sums[i] < 0 ? "negative" : "positive"] : mapColour(reading.maps[m], theme),
         opacity,
       });
   });

@@ -6,7 +6,7 @@ import { maximum } from "../../core/reading/filters";
 import { counted } from "../../core/words/labels";
 import { withoutHead } from "../../core/reading/prediction";
 import { drawnOf, shownNumber } from "../../core/reading/quantity";
-import { headName } from "../../core/reading/reading";
+import { headName } from "../../generated/heads";
 import { visible } from "../../core/words/tokens";
 import { paint } from "../../marks/painters/canvas";
 import { thumbnailItem, thumbnailOf, type Thumbnail } from "../../marks/thumbnail";
@@ -49,7 +49,7 @@ export class Large {
     if (request !== this.lastRequest) return;
     const width = Math.max(1, cols.labels.length);
     const max = maximum(weights);
-    this.paint(thumbnailOf(weights, width, max, state.as === "heatmap" ? SIZE : 96), state, colour);
+    this.paint(thumbnailOf(weights, width, state.as === "heatmap" ? SIZE : 96), state, colour);
     const best = weights.findIndex((weight) => Math.abs(weight) === max);
     const token = (text: string | undefined) => el("bdi", {}, visible(text ?? ""));
     this.words.replaceChildren(

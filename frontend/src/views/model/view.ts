@@ -5,9 +5,8 @@ import { el, on } from "../../controls/dom";
 import { headColour, layerColour } from "../../core/colours";
 import { axes, matches } from "../../core/reading/axes";
 import type { State } from "../../core/input/contract";
-import { maximum } from "../../core/reading/filters";
 import { drawnOf, drawnTitle } from "../../core/reading/quantity";
-import { headName } from "../../core/reading/reading";
+import { headName } from "../../generated/heads";
 import { breathe } from "../../core/schedule";
 import { paint } from "../../marks/painters/canvas";
 import type { Item, Scene } from "../../marks/scene";
@@ -164,7 +163,7 @@ export function modelView(stage: Stage): ViewInstance {
     for (const head of state.columns) {
       if (head >= headCount(state, row) || into.has(`${row}.${head}`)) continue;
       const weights = await stage.reader.map({ ...state, layer: row }, row, head, rows, cols, "coarse");
-      into.set(`${row}.${head}`, thumbnailOf(weights, cols.labels.length, maximum(weights), state.as === "heatmap" ? DETAIL : STRANDS));
+      into.set(`${row}.${head}`, thumbnailOf(weights, cols.labels.length, state.as === "heatmap" ? DETAIL : STRANDS));
     }
   };
 

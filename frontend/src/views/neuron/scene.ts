@@ -275,7 +275,7 @@ function details({ layout, theme, query, keys, most, rows, scale }: NeuronInput,
       y: y - 5,
       w: 10,
       h: 10,
-      fill: value < 0 ? "#2563eb" : "#ea580c",
+      fill: value < 0 ? theme.negative : theme.positive,
       opacity: Math.min(1, Math.abs(value) / most.product),
     });
   });

@@ -7,7 +7,7 @@ import { stepped } from "../../core/reading/find";
 import { renormalise } from "../../core/reading/filters";
 import { keyHeadOf, largest, output, product, sum } from "../../core/reading/neuron";
 import { drawnOf, drawnTitle } from "../../core/reading/quantity";
-import { headName } from "../../core/reading/reading";
+import { headName } from "../../generated/heads";
 import { visible } from "../../core/words/tokens";
 import { paint } from "../../marks/painters/canvas";
 import type { Scene } from "../../marks/scene";

@@ -2,7 +2,7 @@
 
 import { el, on } from "../../controls/dom";
 import type { State } from "../../core/input/contract";
-import { headName } from "../../core/reading/reading";
+import { headName } from "../../generated/heads";
 import { breathe } from "../../core/schedule";
 import type { SpaceData } from "../../core/reading/space";
 import { paint, paintItem } from "../../marks/painters/canvas";
@@ -204,7 +204,7 @@ export class Matrix {
   /** The lines of one head of a sheet, and its pairs in red. */
   private async lines(row: number, col: number, plot: Plot, state: State, attention: Attention): Promise<Item[]> {
     const isIn = (i: number) => attention.isIn(i) && (!state.find.trim() || attention.isMatch(i));
-    const drawn = sheetLines(this.data, await this.data.tops(row, col), plot, state, isIn, this.stage.theme().dark);
+    const drawn = sheetLines(this.data, await this.data.tops(row, col), plot, state, isIn, this.stage.theme());
     this.linked.push({ head: this.name(row, col), links: drawn.links, red: drawn.red });
     return drawn.items;
   }

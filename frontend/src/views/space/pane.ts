@@ -3,7 +3,8 @@
 import { el } from "../../controls/dom";
 import type { State } from "../../core/input/contract";
 import type { SpaceData, Tops } from "../../core/reading/space";
-import { BOUNDS } from "../../core/state/state-schema";
+import { headName } from "../../generated/heads";
+import { BOUNDS } from "../../generated/state";
 import { paint } from "../../marks/painters/canvas";
 import { placed, type Camera, type Cloud } from "../../marks/scatter/cloud";
 import type { Clouds, Scene } from "../../marks/scene";
@@ -213,7 +214,7 @@ export class Pane {
       clouds: this.clouds!.item,
       at: this.at,
       facts,
-      heading: `L${data.layer(layer).layer}·H${data.stack.heads[head]}`,
+      heading: headName(data.layer(layer).layer, data.stack.heads[head]),
       width,
       height: this.height,
       box: this.box,
@@ -271,7 +272,7 @@ export class Pane {
     return {
       model: data.space.model,
       points: data.count,
-      head: `L${data.layer(state.layer).layer}·H${data.stack.heads[state.heads[0]]}`,
+      head: headName(data.layer(state.layer).layer, data.stack.heads[state.heads[0]]),
       facts: data.facts(state.layer, state.heads[0]),
       links: this.links,
       red: this.red,

@@ -4,7 +4,7 @@ import { amount } from "../../core/words/labels";
 import { el } from "../../controls/dom";
 import type { State } from "../../core/input/contract";
 import { stepped } from "../../core/reading/find";
-import { headName } from "../../core/reading/reading";
+import { headName } from "../../generated/heads";
 import { SpaceData } from "../../core/reading/space";
 import { moved, type Scene } from "../../marks/scene";
 import type { Stage, ViewInstance } from "../../registry";

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eyeline.errors import Advice, TextError, nearest
+from eyeline.messages import Message
 from eyeline.text.corpora.corpus import Item
 
 #: The columns that hold a text (or its words) in most files, best first; and the second text of a pair.
@@ -63,14 +64,16 @@ def choose(file: object, present: Iterable[str], texts: Iterable[str], chosen: T
     usual = [name for name in USUAL if name in readable]
     if not usual and len(readable) != 1:
         if not readable:
-            raise TextError(f"{file}: no column of text.", f"Its columns: {', '.join(columns) or 'none'}.")
+            raise TextError(
+                Message("refusal.no_text_column", file=str(file)), Message("refusal.its_columns", columns=", ".join(columns) or "–")
+            )
         choices = ", ".join(readable)
         which = Advice(
             f"Choose one with column=…: {choices}.",
             f"Choose one with --column: {choices}.",
-            f"Name one of them text: {choices}.",
+            Message("refusal.advice.column", choices=choices),
         )
-        raise TextError(f"{file}: which column holds the text?", which)
+        raise TextError(Message("refusal.column", file=str(file)), which)
     text = usual[0] if usual else readable[0]
     pair = chosen.pair or (USUAL_PAIR if text == "text" and USUAL_PAIR in readable else "")
     return TextColumns(text, pair)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from eyeline.errors import TextError
+from eyeline.messages import Message
 from eyeline.text.corpora.corpus import Document
-from eyeline.text.corpora.files import SourceFile
-from eyeline.text.corpora.lines import numbered_lines
+from eyeline.text.corpora.files import SourceFile, numbered_lines
 
 _RENAMES_COLUMNS = re.compile(r"#\s*global\.columns\b")
 
@@ -36,8 +36,8 @@ def conllu_blocks(path: Path | SourceFile | str, lines: Iterable[tuple[int, str]
             start = start if block else number
             if not line.startswith("#") and line.count("\t") != 9:
                 raise TextError(
-                    f"{path}, line {number}: not CoNLL-U ({line.count(chr(9)) + 1} columns).",
-                    "Each word has ten columns with tabs between them.",
+                    Message("refusal.not_conllu", file=str(path), line=str(number), why=f"{line.count(chr(9)) + 1} columns"),
+                    Message("refusal.ten_columns"),
                 )
             block.append(line)
         elif block:
@@ -57,7 +57,9 @@ def parse_conllu(path: Path | SourceFile | str, line: int, block: list[str]) -> 
     try:
         sentence = conllu.parse("\n".join(lines) + "\n\n")[0]
     except Exception as error:  # the library raises what its parts raise, such as ValueError for a number of thousands of digits
-        raise TextError(f"{path}, line {line}: not CoNLL-U ({error}).", "Each word has ten columns with tabs between them.") from error
+        raise TextError(
+            Message("refusal.not_conllu", file=str(path), line=str(line), why=str(error)), Message("refusal.ten_columns")
+        ) from error
     for token in sentence:  # a line that was cut off has fewer columns
         for column in conllu.parser.DEFAULT_FIELDS:
             token.setdefault(column, None)

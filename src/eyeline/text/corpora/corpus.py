@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from eyeline.errors import TextError
+from eyeline.text.conversation import Conversation, is_conversation
 
-Item = str | tuple[str, str] | list[str]
+Item = str | tuple[str, str] | list[str] | Conversation
+
+ITEMS = (
+    "Give a list of strings, of pairs (tuples of two strings), of lists of words or of conversations (lists of messages)."
+    " Images and sound are traced one at a time."
+)
 
 
 @dataclass(frozen=True)
 class Document:
-    """One document: a text, a pair of texts or a list of words, and where in the file it began (line, from 1).
+    """One document: a text, a pair of texts, a list of words or a conversation, and where in the file it began (line, from 1).
 
     sentences  its sentences, where the file says which they are; empty where it does not
     group      documents of one group follow on each other (the sentences of one article); empty: it stands alone
@@ -67,12 +74,22 @@ class Corpus:
             raise TextError(
                 f"One text in place of a corpus: {str(given)[:60]!r}.", "Give a list of texts, or open a file: el.corpora.read_corpus."
             )
+        if not isinstance(given, Iterable):
+            raise TextError(f"A {type(given).__name__} in place of a corpus.", ITEMS)
         return cls.from_texts(list(given))
 
     @classmethod
-    def from_texts(cls, texts: list[Item], name: str = "texts") -> Corpus:
-        """A corpus of texts in memory: strings, pairs (tuples) or lists of words."""
+    def from_texts(cls, texts: list[Any], name: str = "texts") -> Corpus:
+        """A corpus of texts in memory: strings, pairs (tuples), lists of words or conversations."""
         if not texts:
             raise TextError("An empty corpus: no texts.", "Give at least one.")
-        digest = hashlib.sha256(json.dumps(texts).encode()).hexdigest()
+        texts = [Conversation.of(item) if is_conversation(item) else item for item in texts]
+        for number, item in enumerate(texts):
+            if isinstance(item, Conversation):
+                continue
+            parts = item if isinstance(item, list | tuple) else [item]
+            if not all(isinstance(part, str) for part in parts):
+                kinds = ", ".join(dict.fromkeys(type(part).__name__ for part in parts if not isinstance(part, str)))
+                raise TextError(f"Text {number} of the corpus is not text: it holds {kinds}.", ITEMS)
+        digest = hashlib.sha256(json.dumps(texts, default=Conversation.to_json).encode()).hexdigest()
         return cls(name, digest, len(texts), lambda: (Document(item, i + 1) for i, item in enumerate(texts)))

@@ -8,22 +8,28 @@ import io
 import os
 import re
 import sys
-from collections.abc import Iterable
+import zlib
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
 from typing import IO, Any, cast
 
 from eyeline.errors import EyelineError, TextError, install_hint
-from eyeline.storage.names import as_path
+from eyeline.storage.files import as_path
 
 #: What begins an address. A Windows drive (C:) has one letter and no slashes.
 ADDRESS = re.compile(r"^[a-z][a-z0-9+.-]+://", re.IGNORECASE)
+
 #: Bytes that are read at a time.
 BUFFER = 1 << 20
+
 PACKED = (".gz", ".zst")
+
 WHAT = "Give a file, a folder, a pattern such as data/*.jsonl, or an address such as s3://bucket/texts.jsonl."
+
 REFUSED = "Check the address, whether its server runs, and the keys that it asks for (docs/how-to/corpus.md)."
+
 DAMAGED = "The file is damaged or not what its ending says."
 
 
@@ -99,8 +105,11 @@ class SourceFile:
     def identity(self) -> str:
         """A hash that another content would not have, without reading a remote file: its size and what its store says of it."""
         if self.system is None:
-            with Path(self.path).open("rb") as file:
-                return hashlib.file_digest(file, "sha256").hexdigest()
+            try:
+                with Path(self.path).open("rb") as file:
+                    return hashlib.file_digest(file, "sha256").hexdigest()
+            except OSError as error:
+                raise unreadable(self.name, error) from error
         try:
             described = f"{self.system.size(self.path)} {self.system.ukey(self.path)}"
         except Exception as error:
@@ -251,3 +260,35 @@ def shown_name(given: str | Path, files: tuple[SourceFile, ...]) -> str:
     if len(files) == 1:
         return file_name(Path(files[0].path))
     return f"{file_name(Path(without_password(str(given))))} ({len(files):,} files)"
+
+
+# ---- The lines of a text file, plain or packed, as UTF-8
+
+
+#: A longer line is refused before it fills the memory: a small packed file can hold one of any length.
+LONGEST_LINE = 1 << 27
+
+
+def numbered_lines(path: Path | SourceFile, longest: int | None = None) -> Generator[tuple[int, str], None, None]:
+    """Lines from 1; a line that is not UTF-8, or has more than `longest` bytes (LONGEST_LINE), is named."""
+    longest = LONGEST_LINE if longest is None else longest
+    source = path if isinstance(path, SourceFile) else SourceFile(str(path), str(path))
+    damaged: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error, *zstd_errors(source))
+    try:
+        with source.open() as file:
+            for number, line in enumerate(iter(lambda: file.readline(longest + 1), b""), 1):
+                if len(line) > longest:
+                    raise TextError(
+                        f"{path}, line {number}: longer than {longest:,} bytes.", "Is it a text file? Break its lines, or cut it."
+                    )
+                try:
+                    yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+                except UnicodeDecodeError as error:
+                    raise TextError(
+                        f"{path}, line {number}: not UTF-8 (byte {error.start + 1} of the line is 0x{line[error.start]:02x}).",
+                        "Save it as UTF-8, from the encoding that it has (latin1, utf-16, cp932 …): iconv -f ENCODING -t utf-8 FILE",
+                    ) from error
+    except damaged as error:
+        if isinstance(error, EyelineError):
+            raise
+        raise TextError(f"{path}: cannot be read ({error}).", DAMAGED) from error

@@ -1,4 +1,4 @@
-"""JSON lines: a document for each line, a string or an object with `text` (and `pair`), `tokens` or `words`, or the chosen column."""
+"""JSON lines: a document a line, a string or an object with `text` (and `pair`), `tokens`, `words` or `messages`, or the chosen column."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from eyeline.errors import TextError, nearest
+from eyeline.messages import Message
+from eyeline.text.conversation import Conversation
 from eyeline.text.corpora.columns import ANY_COLUMN, TextColumns, as_item
 from eyeline.text.corpora.corpus import Document, Item
-from eyeline.text.corpora.files import SourceFile
-from eyeline.text.corpora.lines import numbered_lines
+from eyeline.text.corpora.files import SourceFile, numbered_lines
 
 
 def read_json_lines(path: Path | SourceFile, columns: TextColumns = ANY_COLUMN) -> Iterator[Document]:
@@ -22,13 +23,18 @@ def read_json_lines(path: Path | SourceFile, columns: TextColumns = ANY_COLUMN) 
         try:
             data = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise TextError(f"{path}, line {number}: not JSON ({error}).", "Each line is a JSON string or object.") from error
-        item = _chosen(data, columns) if columns.text else _item(data)
+            raise TextError(
+                Message("refusal.not_json", file=str(path), line=str(number), why=str(error)), Message("refusal.json_lines")
+            ) from error
+        try:
+            item = _chosen(data, columns) if columns.text else _item(data)
+        except TextError as error:
+            raise TextError(f"{path}, line {number}: {error}") from error
         if item is None:
             shown = line if len(line) < 80 else line[:80] + "…"
-            needed = _needed(data, columns) if columns.text else "Give a string, or an object with text, tokens or words."
-            raise TextError(f"{path}, line {number}: no text in {shown}", needed)
-        if (item if isinstance(item, str) else "".join(item)).strip():
+            needed = _needed(data, columns) if columns.text else "Give a string, or an object with text, tokens, words or messages."
+            raise TextError(Message("refusal.no_text_in_line", file=str(path), line=str(number), text=shown), needed)
+        if isinstance(item, Conversation) or (item if isinstance(item, str) else "".join(item)).strip():
             yield Document(item, number)
 
 
@@ -52,5 +58,7 @@ def _item(data: Any) -> Item | None:
     text, pair = data.get("text"), data.get("pair")
     if isinstance(text, str):
         return (text, pair) if isinstance(pair, str) else text
+    if "messages" in data:
+        return Conversation.of(data["messages"], data.get("tools"))
     words = data.get("tokens", data.get("words"))
     return words if isinstance(words, list) and words and all(isinstance(word, str) for word in words) else None

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from itertools import groupby, islice, pairwise
 from typing import TYPE_CHECKING
 
+from eyeline.errors import TextError
+from eyeline.text.conversation import Conversation
 from eyeline.text.corpora.corpus import Document
 
 if TYPE_CHECKING:
@@ -111,6 +113,8 @@ def _sentences_of(document: Document) -> list[str]:
         return list(document.sentences)
     if isinstance(document.item, list):
         return [" ".join(document.item)]
+    if isinstance(document.item, Conversation):
+        raise TextError(f"Line {document.line} is a conversation.", "Segments of two parts are built of texts: leave out pairs.")
     return [
         sentence for text in ([document.item] if isinstance(document.item, str) else document.item) for sentence in split_sentences(text)
     ]

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from eyeline.text.corpora.corpus import Document
-from eyeline.text.corpora.files import SourceFile
-from eyeline.text.corpora.lines import numbered_lines
+from eyeline.text.corpora.files import SourceFile, numbered_lines
 
 
 def guess_paragraphs(path: Path | SourceFile) -> str:

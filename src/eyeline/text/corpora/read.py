@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from eyeline.errors import Advice, TextError, nearest
-from eyeline.storage.names import as_path
+from eyeline.storage.files import as_path
 from eyeline.text.corpora.columns import ANY_COLUMN, TextColumns
 from eyeline.text.corpora.conllu import read_sentences
 from eyeline.text.corpora.corpus import Corpus, Document

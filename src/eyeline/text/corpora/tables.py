@@ -9,13 +9,16 @@ from contextlib import closing
 from typing import Any
 
 from eyeline.errors import TextError
+from eyeline.messages import Message
 from eyeline.text.corpora.columns import TextColumns, as_item, choose
 from eyeline.text.corpora.corpus import Document
-from eyeline.text.corpora.files import DAMAGED, REFUSED, SourceFile, import_arrow, unreadable
-from eyeline.text.corpora.lines import LONGEST_LINE, numbered_lines
+from eyeline.text.corpora.files import DAMAGED, LONGEST_LINE, REFUSED, SourceFile, import_arrow, numbered_lines, unreadable
 
-#: Rows that are in memory at one time.
-ROWS = 1000
+#: Rows that are in memory at one time; fewer where so few bytes hold them all: a Parquet file stores a long text once for all rows.
+ROWS, FEWEST_ROWS, BYTES = 1000, 16, 1 << 28
+
+#: A column that grows this many times when it is unpacked, beyond the longest line, is no text.
+MOST_GROWTH = 1000
 #: The first bytes of an Arrow file that can be read from any position; other files are streams of batches.
 ARROW_FILE = b"ARROW1"
 
@@ -25,7 +28,7 @@ def table_columns(file: SourceFile, kind: str, chosen: TextColumns) -> TextColum
     if kind == "csv":
         header = next(_csv_rows(file), None)
         if header is None:
-            raise TextError(f"{file}: an empty table.", "Its first line names the columns.")
+            raise TextError(Message("refusal.empty_table", file=str(file)), Message("refusal.first_line_names"))
         return choose(file, header[1], header[1], chosen)
     with _opened(file, kind) as table:
         schema = table.schema_arrow if kind == "parquet" else table.schema
@@ -64,27 +67,38 @@ def _read_arrow(file: SourceFile, kind: str, columns: TextColumns) -> Iterator[t
     number = 0
     with _opened(file, kind) as table:
         try:
-            for batch in _batches(table, kind, columns):
+            for batch in _batches(file, table, kind, columns):
                 texts = batch.column(columns.text).to_pylist()
                 pairs = batch.column(columns.pair).to_pylist() if columns.pair else [None] * len(texts)
                 for text, pair in zip(texts, pairs, strict=True):
                     number += 1
                     yield number, text, pair
-        except (OSError, ValueError) as error:  # what pyarrow raises for a damaged file
+        except (OSError, ValueError, MemoryError) as error:  # what pyarrow raises for a damaged file
             if isinstance(error, TextError):
                 raise
             raise unreadable(f"{file}, after row {number:,}", error, _advice(file)) from error
 
 
-def _batches(table: Any, kind: str, columns: TextColumns) -> Iterator[Any]:
+def _batches(file: SourceFile, table: Any, kind: str, columns: TextColumns) -> Iterator[Any]:
     if kind == "parquet":
         for group in range(table.num_row_groups):  # one at a time: for all groups at once, pyarrow reads ahead without a limit
-            yield from table.iter_batches(batch_size=ROWS, row_groups=[group], columns=columns.names)
+            rows = _rows_at_once(file, table.metadata.row_group(group), columns)
+            yield from table.iter_batches(batch_size=rows, row_groups=[group], columns=columns.names)
         return
     batches = (table.get_batch(index) for index in range(table.num_record_batches)) if hasattr(table, "get_batch") else table
     for batch in batches:
         for start in range(0, batch.num_rows, ROWS):
             yield batch.select(columns.names).slice(start, ROWS)
+
+
+def _rows_at_once(file: SourceFile, group: Any, columns: TextColumns) -> int:
+    """How many rows of a Parquet file are read at once. No text is longer than all of its column, however often it is repeated."""
+    chunks = [group.column(index) for index in range(group.num_columns)]
+    chosen = [chunk for chunk in chunks if chunk.path_in_schema.split(".")[0] in columns.names]
+    stored, unpacked = (sum(getattr(chunk, f"total_{how}_size") for chunk in chosen) for how in ("compressed", "uncompressed"))
+    if unpacked > max(LONGEST_LINE, MOST_GROWTH * stored):
+        raise TextError(f"{file}: its texts would grow from {stored:,} to {unpacked:,} bytes when they are read.", DAMAGED)
+    return max(FEWEST_ROWS, min(ROWS, BYTES // max(1, int(unpacked))))
 
 
 def _opened(file: SourceFile, kind: str) -> Any:
@@ -122,8 +136,8 @@ def _read_csv(file: SourceFile, columns: TextColumns) -> Iterator[tuple[int, Any
         for number, row in rows:
             if len(row) != len(header):
                 raise TextError(
-                    f"{file}, line {number}: {len(row)} fields, but {len(header)} columns.",
-                    "Put a field that holds a comma or a quotation mark between quotation marks.",
+                    Message("refusal.fields", file=str(file), line=str(number), n=str(len(row)), columns=str(len(header))),
+                    Message("refusal.quote_fields"),
                 )
             values = [row[index] for index in wanted]
             yield number, values[0], values[1] if len(values) > 1 else None
@@ -140,4 +154,6 @@ def _csv_rows(file: SourceFile) -> Generator[tuple[int, list[str]], None, None]:
                 if row:
                     yield reader.line_num, row
         except csv.Error as error:
-            raise TextError(f"{file}, line {reader.line_num}: not CSV ({error}).", "Is a quotation mark left open?") from error
+            raise TextError(
+                Message("refusal.not_csv", file=str(file), line=str(reader.line_num), why=str(error)), Message("refusal.open_quote")
+            ) from error

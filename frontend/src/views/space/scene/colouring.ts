@@ -1,6 +1,6 @@
 // What colour each point has, and what the colours mean.
 
-import { HEAD_PALETTE, headColour, lifted, parse, pixel, viridis, type Rgb } from "../../../core/colours";
+import { headColour, parse, pixel, viridis, type Rgb } from "../../../core/colours";
 import type { ColourPoints, State } from "../../../core/input/contract";
 import type { Labels } from "../../../core/words/labels";
 import type { SpaceData } from "../../../core/reading/space";
@@ -81,7 +81,7 @@ export function colouring(
       return byNumber(data, (i) => position(i) / longest, labels.colour_position, ["0", String(longest)], dark);
     }
     case "position5": {
-      const colours = DISTINCT_HEADS.map((i) => (dark ? lifted(HEAD_PALETTE[i]) : HEAD_PALETTE[i]));
+      const colours = DISTINCT_HEADS.map((i) => headColour(i, dark));
       return {
         of: Uint8Array.from({ length: data.count }, (_, i) => position(i) % 5),
         colours: colours.map(parse),

@@ -43,9 +43,6 @@ export interface PlotInput {
 }
 
 const LINE = 16;
-/** The colour of gold arcs, and one that can be seen on the dark ground. */
-export const RED = "#d00000";
-export const RED_ON_DARK = "#ff5f57";
 
 /** Room for the head's name and facts above, for the legend below. */
 export function plotBox(
@@ -128,7 +125,6 @@ function cube(clouds: Clouds, box: PlotBox, theme: Theme): Item[] {
 
 export function plotScene(input: PlotInput): { scene: Scene; labelled: number[] } {
   const { data, theme, labels, colouring, clouds, at, box, width, height, facts, chosen, hovered, links, lasso, size } = input;
-  const lineColour = theme.dark ? "#c3cad6" : "#475063";
   const { items: names, labelled } = labelItems(data, wanted(input), at, box, size * 0.9 + 3, theme);
   const ring = (point: number, stroke: string): Item => {
     const r = size * 1.1 + 2;
@@ -138,7 +134,7 @@ export function plotScene(input: PlotInput): { scene: Scene; labelled: number[] 
   const lines = links.length
     ? [
         {
-          ...segments(links, at, box, lineColour, input.state.links === "chosen" ? 5 : many ? 1.6 : 3),
+          ...segments(links, at, box, theme.link, input.state.links === "chosen" ? 5 : many ? 1.6 : 3),
           opacity: many ? Math.max(0.25, (60 / links.length) ** 0.35) : 1,
         },
       ]
@@ -150,7 +146,7 @@ export function plotScene(input: PlotInput): { scene: Scene; labelled: number[] 
         input.red.map((link) => ({ ...link, weight: 0.5 + 0.5 * link.weight })),
         at,
         box,
-        theme.dark ? RED_ON_DARK : RED,
+        theme.pair,
         4,
       ),
     );

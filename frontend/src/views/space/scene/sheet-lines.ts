@@ -2,10 +2,11 @@
 
 import type { State } from "../../../core/input/contract";
 import type { SpaceData, Tops } from "../../../core/reading/space";
+import type { Theme } from "../../../core/theme";
 import { placed, type Plot } from "../../../marks/scatter/cloud";
 import type { Item } from "../../../marks/scene";
 import { linksFor, pairLinks, type Link } from "./links";
-import { RED, RED_ON_DARK, segments } from "./scene";
+import { segments } from "./scene";
 
 export function sheetLines(
   data: SpaceData,
@@ -13,7 +14,7 @@ export function sheetLines(
   plot: Plot,
   state: State,
   isIn: (point: number) => boolean,
-  dark: boolean,
+  theme: Theme,
 ): { items: Item[]; links: number; red: number } {
   const at = placed(plot.cloud, plot.camera);
   const links =
@@ -24,11 +25,10 @@ export function sheetLines(
   const items: Item[] = [];
   if (links.length)
     items.push({
-      ...segments(links, at, plot, dark ? "#c3cad6" : "#475063", 1.4),
+      ...segments(links, at, plot, theme.link, 1.4),
       opacity: Math.max(0.25, Math.min(1, (60 / links.length) ** 0.35)),
     });
-  const colour = dark ? RED_ON_DARK : RED;
-  if (red.length) items.push(segments(red, at, plot, colour, 3));
+  if (red.length) items.push(segments(red, at, plot, theme.pair, 3));
   for (const point of new Set(red.flatMap(({ from, to }) => [from, to])))
     items.push({
       type: "text",
@@ -37,7 +37,7 @@ export function sheetLines(
       text: data.tokenOf(point),
       size: 11,
       mono: true,
-      fill: colour,
+      fill: theme.pair,
     });
   return {
     items: items.length ? [{ type: "clip", x: plot.x, y: plot.y, w: plot.w, h: plot.h, items }] : [],

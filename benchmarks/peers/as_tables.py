@@ -1,0 +1,27 @@
+"""The sections of what was measured beside other libraries, as Markdown tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from benchmarks.output import markdown_table
+
+
+def causes(data: dict[str, Any]) -> str:
+    rows = []
+    for name, measured in data["models"].items():
+        line, circuit, effects, attribution = (measured[part] for part in ("integrated", "circuit", "effects", "attribution"))
+        about = f"{name}, {measured['tokens']} tokens: "
+        if "ratio" in line:
+            apart = f"integrated gradients in {data['steps']} steps, against captum's ({line['apart']:.0e} apart)"
+            rows.append([about + apart, f"{line['ratio']:.2f}", "1.1"])
+        rows += [
+            ["… steps until the sum is right, and how far it then is off", f"{line['steps']}, {line['gap']:.1%}", "2 %"],
+            [f"{about}{circuit['edges']:,} edges by EAP, against one forward and backward pass", f"{circuit['ratios']['eap']:.1f}", "4"],
+            ["… by EAP-IG in five steps", f"{circuit['ratios']['eap_ig']:.1f}", ""],
+            [f"{about}`el.causes` without its pruning curve, against `head_effects`", f"{effects['ratios']['without_pruning']:.2f}", "1.3"],
+            ["… with the pruning curve", f"{effects['ratios']['causes']:.2f}", ""],
+            [f"{about}rollout, against the plain forward pass", f"{attribution['ratios']['rollout']:.2f}", "1.4"],
+            ["… norms", f"{attribution['ratios']['norms']:.2f}", "1.4"],
+        ]
+    return markdown_table(["", "", "bar"], rows)

@@ -1,1 +1,0 @@
-"""Which tokens, heads and connections a model's answer depends on."""

@@ -1,1 +1,0 @@
-"""Every head of one model, measured in all ways that a page of the gallery shows."""

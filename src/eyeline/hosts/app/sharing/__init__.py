@@ -1,1 +1,0 @@
-"""What all visitors of an app share: computed values, turns to draw a page, and the cores."""

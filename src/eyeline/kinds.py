@@ -1,0 +1,49 @@
+"""What can be opened and run, and what each kind needs from its subject: names as strings, imported when they are used.
+
+So what reads runs need not import the subjects, and a subject is added by a line here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+
+def named(name: str) -> Any:
+    """What a name such as eyeline.measure.space.result:open_space stands for."""
+    module, _, attribute = name.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+@dataclass(frozen=True)
+class RunKind:
+    """facts: the record of its facts, with that of its options; page: the interactive page in its folder; opened: what a folder that
+    holds such a run alone is opened as, from the folder and the run."""
+
+    name: str
+    facts: str
+    page: str = ""
+    opened: str = ""
+
+
+#: The kinds of runs, in the order in which they are shown. One folder holds at most one run of each kind.
+RUNS = {
+    kind.name: kind
+    for kind in (
+        RunKind("analyse", "eyeline.measure.statistics.options:AnalyseFacts"),
+        RunKind("syntax", "eyeline.measure.grammar.options:SyntaxFacts"),
+        RunKind("coreference", "eyeline.measure.coreference.options:CoreferenceFacts"),
+        RunKind("probe", "eyeline.measure.probes.options:ProbeFacts"),
+        RunKind("space", "eyeline.measure.space.options:SpaceFacts", "space.html", "eyeline.measure.space.result:space_in"),
+        RunKind("compare", "eyeline.measure.compare.options:CompareFacts", "compare.html", "eyeline.measure.compare.result:comparison_in"),
+        RunKind("circuit", "eyeline.measure.causes.options:CircuitFacts"),
+    )
+}
+
+#: The kinds of files, and what opens each.
+FILES = {
+    "trace": "eyeline.look.trace:open_trace",
+    "space": "eyeline.measure.space.result:open_space",
+    "probes": "eyeline.measure.runs.trained:open_trained_probes",
+}

@@ -1,0 +1,1 @@
+"""One text: its trace, and the views of it. Nothing here needs torch."""

@@ -1,0 +1,159 @@
+"""The colours of pages, heads and layers, the same in figures, still pictures and live views.
+
+The tables are written here alone: scripts/generate.py copies them for the front end, whose code mixes and lifts colours as this file does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class PageColours:
+    """What is drawn on a light or a dark page, heads and layers aside.
+
+    faint      the ground of what stands apart
+    mark       behind tokens that were found
+    query, key      points of a space
+    link, pair      lines between them: by attention, and of named pairs
+    negative, positive      numbers of both signs, with the ground at zero
+    """
+
+    ground: str
+    text: str
+    muted: str
+    faint: str
+    hairline: str
+    accent: str
+    mark: str
+    query: str
+    key: str
+    link: str
+    pair: str
+    negative: str
+    positive: str
+
+
+LIGHT_PAGE = PageColours(
+    ground="#ffffff", text="#1a1d23", muted="#5b6472", faint="#f3f5f8", hairline="#d9dde3", accent="#2563eb", mark="#fde68a",
+    query="#2563eb", key="#ea580c", link="#475063", pair="#d00000", negative="#2563eb", positive="#ea580c",
+)  # fmt: skip
+DARK_PAGE = PageColours(
+    ground="#0f1115", text="#e6e8ec", muted="#9aa3b0", faint="#191d24", hairline="#2a2f37", accent="#6b9bff", mark="#6b4e00",
+    query="#6b9bff", key="#fb8a4c", link="#c3cad6", pair="#ff5f57", negative="#6b9bff", positive="#fb8a4c",
+)  # fmt: skip
+
+#: They stay apart for every kind of colour vision, neighbours the farthest; frontend/head_colours.py chose those after the first twelve.
+HEAD_COLOURS = (
+    *("#9640ff", "#ba6412", "#07c7c6", "#117068", "#a79bff", "#6f8a5c", "#5b8eb2", "#a7ba04"),
+    *("#b0042a", "#e08995", "#ea2695", "#a00095", "#9e79f3", "#6d18c2", "#b69231", "#49aace"),
+    *("#e7aa79", "#616dc2", "#ce0079", "#9eb6f3", "#799e6d", "#920ce7", "#f355b6", "#245518"),
+    *("#b649db", "#aa5500", "#6d6d86", "#ceaaaa", "#b63daa", "#92aa61", "#c261db", "#db5549"),
+    *("#ce7992", "#79c261", "#aa61ff", "#55863d", "#559eb6", "#ce86e7", "#867992", "#aaaa31"),
+    *("#aa8600", "#92556d", "#aa86ff", "#ff92e7", "#8624aa", "#aa6d79", "#49316d", "#f361ce"),
+)
+VIRIDIS = ("#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725")
+#: Attention from 0 to 1 on a heatmap, on a light and on a dark page: from the ground away.
+ATTENTION = ("#ffffff", "#dbe7fd", "#a9c6fa", "#6f9df3", "#2f67e3", "#1d40a8", "#10225f")
+ATTENTION_DARK = ("#0f1115", "#14264d", "#1d3f8f", "#2f66d8", "#6f9df3", "#b5cffb", "#f2f6ff")
+#: Numbers of both signs, from the lowest to the highest.
+SIGNED, SIGNED_DARK = ((page.negative, page.ground, page.positive) for page in (LIGHT_PAGE, DARK_PAGE))
+#: What a head does → its colour: a hue for each family of roles, a shade of it for each role. The order is that of legends.
+ROLE_COLOURS = {
+    "neighbours": {"previous": "#0a4a45", "next": "#0f766c", "self": "#2f9e44", "both_neighbours": "#2aa198"},
+    "grammar": {"subject": "#4c1d95", "object": "#7c22ce", "noun_phrase": "#a45cf0", "dependency": "#9a86c9"},
+    "reference": {"antecedent": "#be123c"},
+    "induction": {"induction": "#d45f0a"},
+    "special": {"cls": "#877a1e", "sep": "#5b4228", "punctuation": "#a98a70"},
+    "broad": {"broad": "#3b82c4"},
+}
+#: What red, green and blue add to the relative luminance (WCAG).
+LUMINANCE = (0.2126, 0.7152, 0.0722)
+
+
+def head_colour(head: int, *, dark: bool = False) -> str:
+    """The colour of a head in every view, picture and figure.
+
+    Past the end of the palette it begins again, mixed with grey further each time.
+
+    >>> head_colour(1), head_colour(49), head_colour(23), head_colour(23, dark=True)
+    ('#ba6412', '#ac6b2e', '#245518', '#4b6847')
+    """
+    times, index = divmod(head, len(HEAD_COLOURS))
+    colour = mixed(HEAD_COLOURS[index], "#808080", 1 - 0.75**times)
+    return lifted(colour) if dark else colour
+
+
+def role_colour(role: str, *, dark: bool = False) -> str:
+    """The colour of a role in every figure and on every page; a head without a role has that of hairlines.
+
+    On a dark page all are made lighter by the same share, so that the shades of a family stay apart.
+
+    >>> role_colour("object"), role_colour("object", dark=True), role_colour("none")
+    ('#7c22ce', '#964ed8', '#d9dde3')
+    """
+    colour = next((shades[role] for shades in ROLE_COLOURS.values() if role in shades), None)
+    if colour is None:
+        return (DARK_PAGE if dark else LIGHT_PAGE).hairline
+    return lifted(mixed(colour, "#ffffff", 0.2)) if dark else colour
+
+
+def layer_colour(layer: int, count: int, *, dark: bool = False) -> str:
+    """Viridis from the first layer to the last.
+
+    >>> layer_colour(0, 12), layer_colour(11, 12)
+    ('#440154', '#fde725')
+    """
+    colour = along(VIRIDIS, layer / (count - 1) if count > 1 else 0.0)
+    return lifted(colour) if dark else colour
+
+
+def attention_colour(weight: float, *, dark: bool = False) -> str:
+    """The colour of a cell of a heatmap: weight 0 is the ground, 1 the strongest.
+
+    >>> attention_colour(0), attention_colour(0.5), attention_colour(1), attention_colour(1, dark=True)
+    ('#ffffff', '#6f9df3', '#10225f', '#f2f6ff')
+    """
+    return along(ATTENTION_DARK if dark else ATTENTION, weight)
+
+
+def along(stops: Sequence[str], share: float) -> str:
+    """A colour of a ramp: share 0 is its first stop, 1 its last."""
+    at = share * (len(stops) - 1)
+    low = min(len(stops) - 2, int(at))
+    return mixed(stops[low], stops[low + 1], at - low)
+
+
+def lifted(colour: str) -> str:
+    """The same hue with as much white light added as it takes for a contrast of 3 with the dark ground.
+
+    >>> lifted("#49aace"), lifted("#245518")
+    ('#49aace', '#4b6847')
+    """
+    linear = _linear(colour)
+    light, enough = float(linear @ LUMINANCE), 3.05 * (float(_linear(DARK_PAGE.ground) @ LUMINANCE) + 0.05) - 0.05
+    if light >= enough:
+        return colour
+    linear = linear + (enough - light) / (1 - light) * (1 - linear)
+    coded = np.where(linear <= 0.0031308, linear * 12.92, 1.055 * linear ** (1 / 2.4) - 0.055)
+    return "#" + "".join(f"{int(255 * part + 0.5):02x}" for part in coded.tolist())
+
+
+def mixed(first: str, second: str, share: float) -> str:
+    """A colour between two others: share 0 is the first, 1 the second."""
+    both = [rgb(colour) for colour in (first, second)]
+    return "#" + "".join(f"{int(part + 0.5):02x}" for part in (both[0] + (both[1] - both[0]) * share).tolist())
+
+
+def rgb(colour: str) -> np.ndarray:
+    """Red, green and blue, from 0 to 255."""
+    return np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)])
+
+
+def _linear(colour: str) -> np.ndarray:
+    """The light of each channel, from 0 to 1."""
+    parts = rgb(colour) / 255
+    return np.asarray(np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4))

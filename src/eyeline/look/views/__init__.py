@@ -1,0 +1,1 @@
+"""Views of a trace: head, model, neuron and the graph of its attention; the page, the notebook cell and still pictures."""

@@ -1,0 +1,728 @@
+"""A view as one small SVG drawn in Python, for notebooks opened without a kernel and for saved pictures. Its size is bounded."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from xml.sax.saxutils import escape
+
+import numpy as np
+
+from eyeline.errors import EyelineError
+from eyeline.heads import HeadRef
+from eyeline.look.palette import DARK_PAGE, LIGHT_PAGE, SIGNED, SIGNED_DARK, head_colour, layer_colour, rgb
+from eyeline.look.views.data import LOWEST, ViewData
+from eyeline.look.views.drawing import (
+    PAGE,
+    ROW,
+    SIZE,
+    TOP,
+    HeadMap,
+    LineEnds,
+    LineSet,
+    Shown,
+    by_sign,
+    caption_of,
+    drawn_quantity,
+    head_maps,
+    heads_of,
+    image,
+    legend,
+    line_set,
+    locked_units,
+    on_dark,
+    paths,
+    png_bytes,
+    png_signed,
+    pooled,
+    pooled_signed,
+    quantity_title,
+    shown,
+    svg,
+    text_of,
+    width,
+)
+from eyeline.mathematics import head_outputs
+from eyeline.text.named_pairs import SEPARATOR, named_pairs
+from eyeline.text.tokenized import printable
+from eyeline.words import Words, percent
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """tokens: the most that are drawn as lines, not as a heatmap. lines: the most that are drawn. between: pixels between the columns."""
+
+    tokens: int
+    lines: int
+    between: int
+
+
+#: A preview in a notebook stays small; a saved picture shows what the page shows.
+PREVIEW, SAVED = Bounds(48, 700, 160), Bounds(256, 60_000, 320)
+
+
+def still(view: ViewData, bounds: Bounds = PREVIEW, language: str | None = None) -> str:
+    """An SVG of what the view's state shows: stack, layer and heads, what is hidden, held and combined, in its theme and language."""
+    words = Words(language or view.language)
+    state, caption = view.state, caption_of(view, words.language)
+    if view.kind == "space":
+        title, wide, high, body = space_picture(view, words)
+        drawn = svg(wide, high, title, body)
+    elif view.kind == "model" and not state.get("opened"):
+        drawn = model_picture(view, caption, words, saved=bounds is SAVED)
+    elif view.kind == "neuron":
+        drawn = neuron_picture(view, caption, words)
+    else:
+        drawn = head_picture(view, bounds, caption, words)
+    return on_dark(drawn) if state.get("theme") == "dark" else drawn
+
+
+# ---- Head views: lines, or a heatmap
+
+
+#: The side of a heatmap, in pixels; the most tokens with which a heatmap is labelled.
+MAP_SIDE, LABELLED = 512, 40
+
+
+def head_picture(view: ViewData, bounds: Bounds, caption: str, words: Words) -> str:
+    """The heads switched on: lines, or a heatmap of their mean."""
+    state, layer = view.state, view.state.get("layer", 0)
+    stack = view.spec["stacks"][state.get("stack", 0)]
+    number = stack["layers"][layer]["layer"]
+    seen = shown(view, layer)
+    heads, maps = heads_of(view, len(seen.weights)), head_maps(view, seen)
+    named = (
+        str(HeadRef("", number, heads[0]))
+        if len(heads) == 1
+        else words("figure.still.layer_heads", layer=number, heads=words.count("heads", len(heads)))
+    )
+    quantity = drawn_quantity(view)
+    signed = quantity is not None and quantity["signed"]
+    if quantity is not None and not (quantity["by_head"] and quantity["by_layer"]):
+        named = words("figure.still.layer", layer=number) if quantity["by_layer"] else words("figure.still.all_layers")
+    count, stack_name = words.count(f"{seen.unit}s", len(seen.queries)), words.name("stack", stack["name"])
+    title = f"{quantity_title(quantity, words)}{view.spec['model']} · {stack_name} · {named} · {count}"
+    if not seen.queries or not seen.keys:
+        return svg(0, TOP + 16, f"{title} · {words('figure.still.nothing')}", "", caption)
+    longest = max(len(seen.queries), len(seen.keys))
+    as_heatmap = state.get("as", "lines" if longest <= SAVED.tokens else "heatmap") == "heatmap"
+    if longest <= bounds.tokens and not as_heatmap:
+        return head_lines(view, seen, maps, (title, caption), bounds)
+    if as_heatmap and len(maps) > 1:  # a heatmap has one head, as on the page; a preview of many lines has their mean
+        maps, title = maps[:1], title.replace(named, str(HeadRef("", number, heads[0])))
+    elif len(maps) > 1:
+        title += f", {words('figure.still.mean')}"
+    mean = np.mean([each.weights for each in maps], axis=0) if maps else np.zeros_like(seen.weights[0])
+    strength = mean / max(float(np.abs(mean).max()), 1e-9) if state.get("rescale") else mean
+    rows, columns = window(state.get("zoom", {}), mean.shape)
+    return heatmap(
+        np.where(np.abs(mean) < state.get("threshold", 0.0), 0, strength)[rows, columns],
+        title,
+        caption,
+        dark=state.get("theme") == "dark",
+        labels=(seen.queries[rows], seen.keys[columns]),
+        signed=signed,
+        words=words,
+    )
+
+
+def window(zoom: Mapping[str, float], shape: tuple[int, ...]) -> tuple[slice, slice]:
+    """The rows and columns of a map that its zoom leaves in sight: x and y are fractions of the map, k is how much larger it is.
+
+    >>> window({"x": 0.5, "y": 0, "k": 2}, (8, 6))
+    (slice(0, 4, None), slice(3, 6, None))
+    """
+    share = 1 / max(1.0, zoom.get("k", 1.0))
+    starts = [min(max(0.0, zoom.get(corner, 0.0)), 1 - share) for corner in ("y", "x")]
+    rows, columns = (slice(int(start * count), math.ceil((start + share) * count)) for start, count in zip(starts, shape, strict=True))
+    return rows, columns
+
+
+def head_lines(view: ViewData, seen: Shown, maps: list[HeadMap], words: tuple[str, str], bounds: Bounds) -> str:
+    """Two columns of tokens and the lines between them, in the size of the zoom; of locked tokens only theirs, with arrows and sums."""
+    state, held, colours, quantity = view.state, locked_units(view, seen), colours_of(maps), drawn_quantity(view)
+    to, zoom = state.get("direction") == "to", min(4.0, max(1.0, state.get("zoom", {}).get("k", 1.0)))
+    row, size, room = ROW * zoom, SIZE * zoom, 52 if held else 0
+    left = 16 + zoom * max(map(width, seen.queries)) + (room if to else 0)
+    right = left + bounds.between
+    every, chosen = weights_of(maps, seen), chosen_lines(view, seen, maps, bounds.lines)
+    queries, keys = (TOP + row * (np.arange(len(side)) + 0.5) for side in (seen.queries, seen.keys))
+    at = LineEnds(left + 6, right - 6, queries, keys, spread=0.5 * row, dark=state.get("theme") == "dark")
+    if quantity is not None and quantity["signed"]:
+        chosen, colours, at = by_sign(chosen), [PAGE.negative, PAGE.positive], replace(at, spread=0)
+    parts = list(paths(chosen, colours, at, widest=4 if held else 3, arrows=bool(held)))
+    text = f'font-family="monospace" font-size="{size:.3g}"'
+    needle = state.get("find", "").strip().lower()
+    for tokens, x, anchor, side in ((seen.queries, left, "end", not to), (seen.keys, right, "start", to)):
+        for index, token in enumerate(tokens):
+            bold = ' font-weight="600"' if side and index in held else ""
+            y, wide = TOP + row * (index + 0.5), zoom * width(token)
+            if needle and needle in token.lower():
+                start = x - wide if anchor == "end" else x
+                parts.append(
+                    f'<rect x="{start:.0f}" y="{y - row / 2 + 1:.0f}" width="{wide:.0f}" height="{row - 2:.0f}" fill="{PAGE.mark}"/>'
+                )
+            parts.append(
+                f'<text x="{x:.0f}" y="{y + 0.33 * size:.1f}" text-anchor="{anchor}" {text}{bold}>{escape(printable(token))}</text>'
+            )
+    wide = right + zoom * max(map(width, seen.keys)) + 16 + (room if not to else 0)
+    if held and len(maps):
+        unit = 1.0 if quantity is None else quantity["largest"]
+        sums = unit * (every[:, :, held].sum(axis=2).mean(axis=0) if to else every[:, held].sum(axis=1).mean(axis=0))
+        x = 16 + room - 8 if to else wide - 16
+        parts += [
+            f'<text x="{x:.0f}" y="{TOP + row * (index + 0.5) + 4:.0f}" text-anchor="end" fill="{PAGE.muted}">{value:.3f}</text>'
+            for index, value in enumerate(sums)
+            if abs(value) >= state.get("threshold", 0.0)
+        ]
+    high = TOP + 16 + row * max(len(seen.queries), len(seen.keys))
+    if len(maps) > 1 and (quantity is None or not quantity["signed"]):
+        squares, rows = legend([f"H{each.head}" for each in maps], colours, 16, high - 4, wide - 32)
+        parts.append(squares)
+        high += rows
+    return svg(wide, high, words[0], "".join(parts), words[1])
+
+
+def chosen_lines(view: ViewData, seen: Shown, maps: list[HeadMap], most: int) -> LineSet:
+    """The lines that the state shows: all that can be seen, or those of the held tokens."""
+    held, to = locked_units(view, seen) or None, view.state.get("direction") == "to"
+    return line_set(weights_of(maps, seen), view.state, most=most, rows=None if to else held, columns=held if to else None)
+
+
+def weights_of(maps: list[HeadMap], seen: Shown) -> np.ndarray:
+    """[map, query, key]"""
+    return np.stack([each.weights for each in maps]) if maps else np.zeros((0, len(seen.queries), len(seen.keys)))
+
+
+def colours_of(maps: list[HeadMap]) -> list[str]:
+    """The colour of each map."""
+    return [PAGE.accent if each.head < 0 else head_colour(each.head) for each in maps]
+
+
+def heatmap(
+    weights: np.ndarray, title: str, caption: str, *, dark: bool, labels: tuple[list[str], list[str]], words: Words, signed: bool = False
+) -> str:
+    """weights: [query, key], as a picture with a pixel for each, or for the largest of a block; a short text with its tokens beside it."""
+    queries, keys = labels
+    if max(len(queries), len(keys)) <= LABELLED:
+        return labelled_heatmap(weights, queries, keys, title, caption, dark=dark, signed=signed)
+    small = pooled_signed(weights, MAP_SIDE) if signed else pooled(weights, MAP_SIDE)
+    side = min(MAP_SIDE, max(256, max(small.shape)))
+    picture = image(
+        small, 16, TOP, side * small.shape[1] / max(small.shape), side * small.shape[0] / max(small.shape), dark=dark, signed=signed
+    )
+    more = words(f"figure.still.{'signed' if signed else 'lighter' if dark else 'darker'}")
+    notes = f'<text x="16" y="{TOP + side + 16}" fill="{PAGE.muted}">{more}</text>'
+    return svg(side + 32, TOP + side + 28, title, picture + notes, caption)
+
+
+def labelled_heatmap(
+    weights: np.ndarray, queries: list[str], keys: list[str], title: str, caption: str, *, dark: bool, signed: bool = False
+) -> str:
+    """A heatmap with the queries at its left and the keys, turned, above it."""
+    left, above = 22 + max(map(width, queries)), TOP + 8 + max(map(width, keys))
+    parts = [image(weights, left, above, ROW * len(keys), ROW * len(queries), dark=dark, signed=signed)]
+    for row, token in enumerate(queries):
+        y = above + 12 + row * ROW
+        parts.append(f'<text x="{left - 6:.0f}" y="{y:.0f}" text-anchor="end" font-family="monospace">{escape(printable(token))}</text>')
+    for column, token in enumerate(keys):
+        x, y = round(left + 12 + column * ROW), round(above - 6)
+        parts.append(f'<text x="{x}" y="{y}" transform="rotate(-90 {x} {y})" font-family="monospace">{escape(printable(token))}</text>')
+    return svg(left + ROW * len(keys) + 16, above + ROW * len(queries) + 12, title, "".join(parts), caption)
+
+
+# ---- Model views: a thumbnail for each layer and head, in the colours that the page gives them
+
+
+#: Sides of a thumbnail in pixels, in a notebook's preview and in a saved picture; tokens a side of a bundle of lines, cells of a heatmap.
+SMALL_CELL, LARGE_CELL, STRANDS, CELLS = 28, 60, 40, 96
+
+#: Of longer texts thumbnails are heatmaps, also where the page has lines.
+LINES_UP_TO = 256
+
+
+def model_picture(view: ViewData, caption: str, words: Words, *, saved: bool) -> str:
+    """The layers and heads of the stack that the state shows, a row a layer.
+
+    saved   larger, and as lines where the page has lines; a preview always has heatmaps, which are small files
+    """
+    state, size = view.state, LARGE_CELL if saved else SMALL_CELL
+    dark = state.get("theme") == "dark"
+    stack = view.spec["stacks"][state.get("stack", 0)]
+    longest = max(len(text["tokens"]) for text in view.spec["texts"])
+    as_lines = saved and state.get("as", "lines" if longest <= LINES_UP_TO else "heatmap") == "lines"
+    rows, columns = state.get("rows"), state.get("columns")
+    rows = list(range(len(stack["layers"]))) if rows is None else rows
+    columns = list(range(max(layer["n_heads"] for layer in stack["layers"]))) if columns is None else columns
+    step, small = size + 4, ' font-size="10"'
+    parts = [f'<text x="{48 + at * step}" y="{TOP + 8}" fill="{PAGE.muted}"{small}>H{head}</text>' for at, head in enumerate(columns)]
+    count, unit, quantity = 0, "token", drawn_quantity(view)
+    signed = quantity is not None and quantity["signed"]
+    for row, index in enumerate(rows):
+        y = TOP + 14 + row * step
+        number = stack["layers"][index]["layer"]
+        parts.append(f'<text x="40" y="{y + size / 2 + 4:.0f}" text-anchor="end" fill="{PAGE.muted}"{small}>L{number}</text>')
+        seen = shown(view, index)
+        count, unit = len(seen.queries), seen.unit
+        if not seen.queries or not seen.keys:
+            continue
+        for at, head in enumerate(columns if len(seen.weights) > 1 else [0]):
+            if head >= len(seen.weights):
+                continue
+            by_head = state.get("colour_by", "head") == "head"
+            colour = head_colour(head, dark=dark) if by_head else layer_colour(index, len(stack["layers"]), dark=dark)
+            x = 46 + at * step
+            parts.append(f'<rect x="{x - 0.5}" y="{y - 0.5}" width="{size + 1}" height="{size + 1}" fill="none" stroke="{PAGE.hairline}"/>')
+            draw = bundle if as_lines else tile
+            parts.append(draw(seen.weights[head], state, [PAGE.negative, PAGE.positive] if signed else [colour], (x, y, size), dark=dark))
+    counts = f"{words.count('layers', len(rows))} · {words.count(f'{unit}s', count)}"
+    title = f"{quantity_title(quantity, words)}{view.spec['model']} · {words.name('stack', stack['name'])} · {counts}"
+    return svg(60 + len(columns) * step, TOP + 24 + len(rows) * step, title, "".join(parts), caption)
+
+
+def bundle(weights: np.ndarray, state: Mapping[str, Any], colours: list[str], box: tuple[int, int, int], *, dark: bool) -> str:
+    """One head as lines: weights [query, key]; one colour, or two for the numbers below and above zero."""
+    x, y, size = box
+    small = pooled_signed(weights, STRANDS) if len(colours) > 1 else pooled(weights, STRANDS)
+    lines = line_set(small[None], state, most=STRANDS**2, floor=0.04 if state.get("rescale") else 0.02)
+    queries, keys = (y + (np.arange(count) + 0.5) * size / count for count in small.shape)
+    at = LineEnds(x + 2, x + size - 2, queries, keys, curved=False, dark=dark)
+    return "".join(paths(by_sign(lines) if len(colours) > 1 else lines, colours, at, widest=1.5))
+
+
+def tile(weights: np.ndarray, state: Mapping[str, Any], colours: list[str], box: tuple[int, int, int], *, dark: bool) -> str:
+    """One head as a heatmap in its colour, or in two for the numbers below and above zero: weights [query, key]."""
+    x, y, size = box
+    side = CELLS if size == LARGE_CELL else SMALL_CELL
+    scale = max(float(np.abs(weights).max()), 1e-9) if state.get("rescale") else 1.0
+    parts = np.where(np.abs(weights) < state.get("threshold", 0.0), 0, weights / scale)
+    if len(colours) > 1:
+        png = png_signed(pooled_signed(parts, side), dark=dark)
+    else:
+        steps = np.clip(np.rint(255 * np.sqrt(np.clip(pooled(parts, side), 0, 1))), 0, 255).astype(np.uint8)
+        ground, full = rgb((DARK_PAGE if dark else LIGHT_PAGE).ground), [int(colours[0][at : at + 2], 16) for at in (1, 3, 5)]
+        png = png_bytes(steps, np.linspace(ground, full, 256).round().astype(np.uint8))
+    return (
+        f'<image x="{x}" y="{y}" width="{size}" height="{size}" preserveAspectRatio="none" '
+        f'style="image-rendering:pixelated" href="data:image/png;base64,{base64.b64encode(png).decode()}"/>'
+    )
+
+
+# ---- Neuron views: from query and key to the weight, and from the weights to the sum of values
+
+
+#: Keys drawn at most, and the widths of a strip, a number and a bar.
+MOST_KEYS, STRIP, NUMBER, BAR, GAP = 48, 150, 76, 60, 14
+
+#: Pixels from the headings of the columns to the first key: the query and the heading of the keys are between them.
+FIRST_KEY = 54
+
+
+@dataclass(frozen=True)
+class QueryDetail:
+    """Everything between one query and its keys. Arrays have a row a key that is shown.
+
+    weights         the attention, or the quantity that is drawn in its place
+    quantity        its method; empty for attention
+    bias            added to each score; None where the model adds nothing
+    masked          keys that the query may not look at
+    contributions   attention x value; None where values were not kept
+    output          their sum
+    """
+
+    query: str
+    vector: np.ndarray
+    tokens: list[str]
+    keys: np.ndarray
+    scores: np.ndarray
+    weights: np.ndarray
+    quantity: str
+    bias: np.ndarray | None
+    masked: np.ndarray
+    contributions: np.ndarray | None
+    output: np.ndarray | None
+    left_out: int
+
+
+def neuron_picture(view: ViewData, caption: str, words: Words) -> str:
+    """Strips of the key, of query x key and of weight x value in a row a key; the query and the output above them."""
+    state, at = view.state, view.state.get("layer", 0)
+    stack = view.spec["stacks"][state.get("stack", 0)]
+    layer, head = stack["layers"][at], (state.get("heads") or [0])[0]
+    step = read(view, stack, layer, at, head)
+    name = HeadRef("", layer["layer"], head)
+    title = f"{quantity_title(drawn_quantity(view), words)}{view.spec['model']} · {words.name('stack', stack['name'])} · {name}"
+    if step is None:
+        return svg(0, TOP + 16, f"{title} · {words('figure.still.nothing')}", "")
+    title += f" · {words('figure.still.query', query=step.query)}"
+    if step.left_out:
+        title += f", {words('figure.still.strongest', n=len(step.tokens), of=len(step.tokens) + step.left_out)}"
+    return query_picture(step, title, stack.get("why_no_values", ""), layer["scale"], caption, words, dark=state.get("theme") == "dark")
+
+
+def read(view: ViewData, stack: dict[str, Any], layer: dict[str, Any], at: int, head: int) -> QueryDetail | None:
+    """What the neuron view shows of one query; None where all its tokens are hidden."""
+    seen = shown(view, at, level="token")
+    if not seen.rows or not seen.columns:
+        return None
+    query = view.state.get("query", 0)
+    row = seen.rows.index(query) if query in seen.rows else 0
+    quantity = drawn_quantity(view)
+    method, unit = ("", 1.0) if quantity is None else (str(quantity["method"]), float(quantity["largest"]))
+    weights = seen.weights[min(head, len(seen.weights) - 1), row]  # [key]; a quantity without heads has one map
+    amounts = np.nan_to_num(abs(weights))
+    above = np.flatnonzero(amounts >= view.state.get("threshold", 0.0))
+    chosen = np.sort(above[np.argsort(-amounts[above], kind="stable")[:MOST_KEYS]])
+    columns = [seen.columns[index] for index in chosen]
+    queries, keys = (view.arrays[layer[what]].decode() for what in ("queries", "keys"))  # [head, token, dim]
+    vector = queries[head, seen.rows[row]]
+    kept = keys[head * len(keys) // len(queries)][columns]
+    query_index = seen.rows[row]
+    bias = view.arrays[layer["bias"]].decode()[head, query_index, columns] if layer.get("bias") else None
+    mask = view.arrays[layer["mask"]].decode()[query_index, columns] if layer.get("mask") else np.ones(len(columns))
+    contributions = output = None
+    if layer.get("values"):
+        values = view.arrays[layer["values"]].decode()
+        every = values[head * len(values) // len(queries)]  # [key, dim]
+        attention = weights if quantity is None else view.weights(view.state.get("stack", 0), at)[head, query_index, seen.columns]
+        contributions = attention[chosen][:, None] * every[columns]
+        output = head_outputs(attention[None, None], every[None, seen.columns])[0, 0]
+    return QueryDetail(
+        seen.queries[row], vector, [seen.keys[index] for index in chosen], kept, kept @ vector * layer["scale"], weights[chosen] * unit,
+        method, bias, mask == 0, contributions, output, len(above) - len(chosen),
+    )  # fmt: skip
+
+
+def query_picture(step: QueryDetail, title: str, why_no_values: str, scale: float, caption: str, words: Words, *, dark: bool) -> str:
+    """The picture of one query, step by step, as SVG."""
+    left = 16 + max(map(width, [*step.tokens, step.query]))
+    xs = {"key": left + GAP}
+    xs["product"] = xs["key"] + STRIP + GAP
+    xs["score"] = xs["product"] + STRIP + GAP
+    xs["bias"] = xs["score"] + NUMBER + GAP
+    xs["weight"] = xs["bias"] + (NUMBER + GAP if step.bias is not None else 0)
+    xs["value"] = xs["weight"] + NUMBER + BAR + GAP
+    right = xs["value"] + (STRIP if step.contributions is not None else 0)
+    products = step.keys * step.vector
+    most = {"key": largest(step.vector, step.keys), "product": largest(products)}
+    longest = 1.0 if not step.quantity else float(np.nan_to_num(abs(step.weights)).max(initial=0)) or 1.0
+    top = TOP + 4
+    body = [
+        quiet_text(xs["key"], top + 8, f"{words('view.query_vector')} · ±{most['key']:.1f}"),
+        quiet_text(xs["score"], top + 8, f"q·k × {scale:.4g}"),
+        quiet_text(xs["product"], top + 8, f"{words('view.product')} · ±{most['product']:.1f}"),
+        quiet_text(xs["weight"], top + 8, step.quantity or words("view.weight")),
+        *([quiet_text(xs["bias"], top + 8, words("view.bias"))] if step.bias is not None else []),
+        token_text(left, top + 28, step.query, bold=True),
+        quiet_text(xs["key"], top + 48, words("view.keys")),
+        vector_strip(step.vector, most["key"], xs["key"], top + 16, dark=dark),
+    ]
+    if step.contributions is not None and step.output is not None:
+        most["value"] = largest(step.contributions, step.output)
+        body.append(quiet_text(xs["value"], top + 8, f"{words('view.output')} · ±{most['value']:.1f}"))
+        body.append(vector_strip(step.output, most["value"], xs["value"], top + 16, dark=dark))
+        right = max(right, xs["value"] + width(f"{words('view.output')} · ±10.0"))
+    for row, text in enumerate(step.tokens):
+        y, masked = top + FIRST_KEY + row * ROW, bool(step.masked[row])
+        cells = [token_text(left, y + 12, text)]
+        cells.append(vector_strip(step.keys[row], most["key"], xs["key"], y, dark=dark))
+        cells.append(vector_strip(products[row], most["product"], xs["product"], y, dark=dark))
+        cells.append(quiet_text(xs["score"] + NUMBER, y + 12, written_number(step.scores[row]), end=True))
+        if step.bias is not None:
+            cells.append(quiet_text(xs["bias"] + NUMBER, y + 12, written_number(step.bias[row]), end=True))
+        weight = float(step.weights[row])
+        written = words("view.masked") if masked else "–" if np.isnan(weight) else f"{weight:.3f}".replace("-", "−")
+        cells.append(quiet_text(xs["weight"] + (46 if masked else 40), y + 12, written, end=True))
+        long, fill = BAR * abs(np.nan_to_num(weight)) / longest, PAGE.muted if not weight < 0 else PAGE.negative
+        cells.append(f'<rect x="{xs["weight"] + 46:.0f}" y="{y + 2:.0f}" width="{long:.1f}" height="10" fill="{fill}"/>')
+        if step.contributions is not None:
+            cells.append(vector_strip(step.contributions[row], most["value"], xs["value"], y, dark=dark))
+        body.append(f'<g opacity="0.35">{"".join(cells)}</g>' if masked else "".join(cells))
+    high = top + FIRST_KEY + ROW * len(step.tokens) + 8
+    if step.contributions is None and why_no_values:
+        why = words(f"view.values_{why_no_values}")
+        body.append(quiet_text(16, high + 10, why))
+        high, right = high + 20, max(right, 16 + width(why))
+    return svg(right + 16, high, title, "".join(body), caption)
+
+
+def written_number(value: float) -> str:
+    """A number with a true minus sign; −∞ for a bias of minus infinity."""
+    return "−∞" if value < LOWEST / 6 else f"{round(float(value), 2) + 0.0:.2f}".replace("-", "−")
+
+
+def token_text(x: float, y: float, text: str, *, bold: bool = False) -> str:
+    """A token as SVG text that ends at x."""
+    weight = ' font-weight="600"' if bold else ""
+    return f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="end" font-family="monospace"{weight}>{escape(printable(text))}</text>'
+
+
+def quiet_text(x: float, y: float, text: str, *, end: bool = False) -> str:
+    """A text in the colour of secondary information, as SVG."""
+    anchor = ' text-anchor="end"' if end else ""
+    return f'<text x="{x:.0f}" y="{y:.0f}"{anchor} fill="{PAGE.muted}">{escape(printable(text))}</text>'
+
+
+def vector_strip(values: np.ndarray, most: float, x: float, y: float, *, dark: bool) -> str:
+    """One cell a dimension: blue negative, orange positive, the ground at zero."""
+    data = base64.b64encode(png_bytes(signed_colours(values / most, dark=dark)[None])).decode()
+    return (
+        f'<image x="{x:.0f}" y="{y:.0f}" width="{STRIP}" height="{ROW - 3}" preserveAspectRatio="none" '
+        f'style="image-rendering:pixelated" href="data:image/png;base64,{data}"/>'
+    )
+
+
+def signed_colours(values: np.ndarray, *, dark: bool) -> np.ndarray:
+    """values from -1 to 1 → [..., 3] bytes, as signedColour of frontend/src/core/colours.ts.
+
+    >>> signed_colours(np.array([-1.0, 0.0, 1.0]), dark=False).tolist()
+    [[37, 99, 235], [255, 255, 255], [234, 88, 12]]
+    """
+    below, ground, above = (rgb(colour) for colour in (SIGNED_DARK if dark else SIGNED))
+    share = np.minimum(1, np.abs(values))[..., None] ** 0.65
+    ends = np.where((values < 0)[..., None], below, above)
+    return np.asarray(np.rint(ground + (ends - ground) * share).astype(np.uint8))
+
+
+def largest(*arrays: np.ndarray) -> float:
+    """The largest absolute value of all arrays; never 0."""
+    return max(1e-9, *(float(np.abs(array).max(initial=0)) for array in arrays))
+
+
+# ---- Spaces: all heads as pixels, with names and fidelity around them
+
+
+#: Sides of the square of one head in pixels: among all heads, and opened.
+SMALL_PANEL, LARGE_PANEL = 76, 440
+
+#: More heads than this are not drawn one by one.
+MOST_ROWS, MOST_COLUMNS = 32, 32
+
+
+def space_picture(view: ViewData, words: Words) -> tuple[str, float, float, str]:
+    """Title, width, height and body of the picture: what the state shows."""
+    state, space = view.state, view.spec["spaces"][0]
+    stack = space["stacks"][state.get("stack", 0)]
+    points = sum(len(view.spec["texts"][text]["tokens"]) for text in stack["key_texts"])
+    queries = 0 if space["of"] == "values" else sum(len(view.spec["texts"][text]["tokens"]) for text in stack["query_texts"])
+    title = f"{space['model']} · {words.name('space', space['of'].replace('-', ' and '))} · {space['project']}, {space['dims']}-D"
+    if state.get("opened"):
+        layer, head = state.get("layer", 0), (state.get("heads") or [0])[0]
+        body = panel(stack, layer, head, drawn_points(view, layer, head, (16, 52), LARGE_PANEL), (16, 52, LARGE_PANEL))
+        return f"{title} · {head_name(stack, layer, head)} · {words.count('tokens', points)}", LARGE_PANEL + 32, LARGE_PANEL + 76, body
+    rows, columns = stack["layers"][:MOST_ROWS], stack["heads"][:MOST_COLUMNS]
+    step, dark = SMALL_PANEL + 12, state.get("theme") == "dark"
+    parts = [
+        small_panel(stack, layer, head, points_of_head, queries, (16 + head * step, 52 + layer * (step + 12), SMALL_PANEL), dark=dark)
+        for layer in range(len(rows))
+        for head, points_of_head in enumerate(layer_points(view, stack, layer)[: len(columns)])
+    ]
+    return f"{title} · {words.count('tokens', points)}", 20 + len(columns) * step, 52 + len(rows) * (step + 12), "".join(parts)
+
+
+def head_name(stack: dict[str, Any], layer: int, head: int) -> str:
+    """The label of a head: L3·H7."""
+    return str(HeadRef("", stack["layers"][layer]["layer"], stack["heads"][head]))
+
+
+def layer_points(view: ViewData, stack: dict[str, Any], layer: int) -> np.ndarray:
+    """[head, point, 2]: the positions of a layer's points, from 0 to 1; a cube is seen from the front."""
+    return view.arrays[stack["layers"][layer]["points"]].decode()[..., :2] / 65535
+
+
+def small_panel(
+    stack: dict[str, Any], layer: int, head: int, points: np.ndarray, queries: int, box: tuple[int, int, int], *, dark: bool
+) -> str:
+    """One head of many: its points [point, 2] as pixels, queries first."""
+    x, y, size = box
+    data = base64.b64encode(png_bytes(shaded_points(points, queries, size, dark=dark))).decode()
+    image = f'<image x="{x}" y="{y}" width="{size}" height="{size}" href="data:image/png;base64,{data}"/>'
+    return panel(stack, layer, head, image, box)
+
+
+def panel(stack: dict[str, Any], layer: int, head: int, body: str, box: tuple[int, int, int]) -> str:
+    """The name of a head and how often the nearest key is the most attended one, above its drawing in a frame."""
+    x, y, size = box
+    facts = stack["layers"][layer]["facts"][head]
+    fidelity = next((facts[column] for column in ("top1_held_out", "top1_projected") if facts.get(column) is not None), None)
+    written = "" if fidelity is None else f'<text x="{x + size}" y="{y - 5}" text-anchor="end" opacity="0.7">{percent(fidelity)}</text>'
+    return (
+        f'<g font-size="{10 if size == SMALL_PANEL else 12}"><text x="{x}" y="{y - 5}">{head_name(stack, layer, head)}</text>{written}</g>'
+        f"{body}"
+        f'<rect x="{x}" y="{y}" width="{size}" height="{size}" fill="none" stroke="{PAGE.hairline}"/>'
+    )
+
+
+def shaded_points(points: np.ndarray, keys_from: int, size: int, *, dark: bool = False) -> np.ndarray:
+    """[row, column, 3]: the ground where nothing is; elsewhere the mean colour of the points there, the stronger the more there are.
+
+    points: [point, 2], from 0 to 1; from `keys_from` on they are keys.
+    """
+    at = np.clip((points * [1, -1] + [0, 1]) * size, 0, size - 1).astype(int)  # [point, (column, row)]
+    cells = at[:, 1] * size + at[:, 0]
+    queries = np.bincount(cells[:keys_from], minlength=size * size)
+    keys = np.bincount(cells[keys_from:], minlength=size * size)
+    both = np.maximum(queries + keys, 1)[:, None]
+    page = DARK_PAGE if dark else LIGHT_PAGE
+    colour = (queries[:, None] * rgb(page.query) + keys[:, None] * rgb(page.key)) / both
+    cover = (1 - np.exp(-0.8 * (queries + keys)))[:, None]
+    return np.asarray(np.rint(rgb(page.ground) * (1 - cover) + colour * cover).astype(np.uint8).reshape(size, size, 3))
+
+
+# ---- One head of a space, opened: its points, lines and red pairs as the state shows them (frontend/src/views/space/)
+
+
+#: The least weight of a line of the chosen point; the most points that are labelled with their token.
+FAINT, MOST_LABELS = 0.01, 60
+
+#: From the middle to the top, and around.
+DOT = "l0 -2.8l2 0.8l0.8 2l-0.8 2l-2 0.8l-2 -0.8l-0.8 -2l0.8 -2l2 -0.8Z"
+
+DIAMOND = "l0 -3.4l3 3.4l-3 3.4l-3 -3.4l3 -3.4Z"
+
+
+@dataclass(frozen=True)
+class SpaceLink:
+    """From the point of a query to the point of a key: indices of points, queries first."""
+
+    start: int
+    end: int
+    weight: float
+
+
+@dataclass(frozen=True)
+class OpenHead:
+    """The points of one head [point, dims], from 0 to 1; which text each query and key is of; each query's strongest keys [rank, query]."""
+
+    points: np.ndarray
+    query_texts: np.ndarray
+    key_texts: np.ndarray
+    tops: np.ndarray
+    weights: np.ndarray
+    tokens: list[str]
+
+    @property
+    def queries(self) -> int:
+        return len(self.query_texts)
+
+
+def open_head(view: ViewData, layer: int, head: int) -> OpenHead:
+    """One head of a space view: its points, lines and tokens as the picture shows them."""
+    space = view.spec["spaces"][0]
+    stack = space["stacks"][view.state.get("stack", 0)]
+    record, values = stack["layers"][layer], space["of"] == "values"
+    lengths = [[len(view.spec["texts"][text]["tokens"]) for text in stack[side]] for side in ("query_texts", "key_texts")]
+    query_texts, key_texts = (np.repeat(np.arange(len(each)), each) for each in lengths)
+    starts = np.concatenate([[0], np.cumsum(lengths[1])])
+    position = view.arrays[record["tops"]].decode()[head].astype(int)  # [rank, query], counted from 1 in the text
+    tops = np.where(position > 0, starts[query_texts][None] + position - 1, -1)
+    sides = ("key_texts",) if values else ("query_texts", "key_texts")
+    tokens = [token for side in sides for text in stack[side] for token in view.spec["texts"][text]["tokens"]]
+    points = view.arrays[record["points"]].decode()[head] / 65535
+    weights = view.arrays[record["top_weights"]].decode()[head]
+    return OpenHead(points, query_texts[:0] if values else query_texts, key_texts, tops, weights, tokens)
+
+
+def links_of(opened: OpenHead, state: Mapping[str, Any]) -> list[SpaceLink]:
+    """The lines that the state asks for, strongest first; of values there are none."""
+    kind, text, count = state.get("links", "chosen"), state.get("text"), opened.queries
+    if kind == "none" or not count:
+        return []
+    ranks = range(1) if kind == "best" else range(len(opened.tops))
+    links = [
+        SpaceLink(query, count + int(opened.tops[rank, query]), float(opened.weights[rank, query]))
+        for rank in ranks
+        for query in range(count)
+        if opened.tops[rank, query] >= 0 and text in (None, int(opened.query_texts[query]))
+    ]
+    links.sort(key=lambda link: -link.weight)
+    if kind == "best":
+        return links
+    if kind == "top":
+        return [link for link in links if link.weight > 0][: int(state.get("links_top", 20))]
+    return [link for link in links if state.get("point") in (link.start, link.end) and link.weight >= FAINT]
+
+
+def red_links(view: ViewData, opened: OpenHead) -> list[SpaceLink]:
+    """Every query of the first word of a pair with every key of the second in the same text."""
+    stack = view.spec["spaces"][0]["stacks"][view.state.get("stack", 0)]
+    links = []
+    for written in SEPARATOR.split(view.state.get("pairs", "")):
+        for index, numbers in enumerate(zip(stack["query_texts"], stack["key_texts"], strict=True)):
+            texts = [text_of({key: value for key, value in view.spec["texts"][at].items() if key != "tags"}) for at in numbers]
+            if not opened.queries or view.state.get("text") not in (None, index):
+                continue
+            try:
+                positions = [each for pair in named_pairs(written) for each in pair.positions(texts[0], texts[1])]
+            except EyelineError:  # half written, or not in this text
+                continue
+            starts = [int(np.flatnonzero(own == index)[0]) for own in (opened.query_texts, opened.key_texts)]
+            links += [SpaceLink(starts[0] + query, opened.queries + starts[1] + key, 1.0) for query, key in positions]
+    return links
+
+
+def placed(opened: OpenHead, state: Mapping[str, Any], size: float) -> np.ndarray:
+    """[point, (right, down)] in pixels of a square: the zoom's window fills it; three dimensions are turned first (camera.ts)."""
+    points = opened.points
+    if points.shape[1] == 3:
+        turn = {"yaw": 0.6, "pitch": 0.35, **state.get("turn", {})}
+        sine, cosine, down, up = math.sin(turn["yaw"]), math.cos(turn["yaw"]), math.sin(turn["pitch"]), math.cos(turn["pitch"])
+        rows = 1.1 / math.sqrt(3) * np.array([[cosine, 0, sine], [-sine * down, -up, cosine * down]])
+        flat = 0.5 + (points - 0.5) @ rows.T
+    else:
+        flat = points * [1, -1] + [0, 1]
+    zoom = {"x": 0.0, "y": 0.0, "k": 1.0, **state.get("zoom", {})}
+    return np.asarray((flat - [zoom["x"], zoom["y"]]) * zoom["k"] * size)
+
+
+def drawn_points(view: ViewData, layer: int, head: int, corner: tuple[int, int], size: int) -> str:
+    """The square with everything in it: lines beneath, queries as dots and keys as diamonds, red pairs and their tokens on top."""
+    state, opened = view.state, open_head(view, layer, head)
+    at = placed(opened, state, size)
+    inside = np.asarray(np.all((at >= 0) & (at <= size), axis=1))
+    at = at + corner
+    links, red = links_of(opened, state), red_links(view, opened)
+    parts = [
+        link_line(at, link, PAGE.link, 0.5 + 1.5 * link.weight, max(0.08, 0.7 * link.weight)) for link in links if both_inside(inside, link)
+    ]
+    texts = np.concatenate([opened.query_texts, opened.key_texts])
+    own = np.ones(len(at), bool) if state.get("text") is None else texts == state["text"]
+    for chosen, opacity in ((inside & ~own, 0.15), (inside & own, 0.8)):
+        for colour, shape, part in ((PAGE.query, DOT, slice(0, opened.queries)), (PAGE.key, DIAMOND, slice(opened.queries, None))):
+            marks = "".join(f"M{x:.1f} {y:.1f}{shape}" for x, y in at[part][chosen[part]])
+            parts.append(f'<path d="{marks}" fill="{colour}" opacity="{opacity}"/>' if marks else "")
+    parts += [link_line(at, link, PAGE.pair, 1.8, 1) for link in red if both_inside(inside, link)]
+    named = dict.fromkeys(point for link in (*red, *links) for point in (link.start, link.end))
+    few = [point for point in named or range(len(at)) if inside[point] and own[point]][:MOST_LABELS]
+    if named or len(at) <= MOST_LABELS:
+        parts += token_labels([opened.tokens[point] for point in few], at[few])
+    return "".join(parts)
+
+
+def link_line(at: np.ndarray, link: SpaceLink, colour: str, thick: float, opacity: float) -> str:
+    """A straight line between two points, as SVG."""
+    (x1, y1), (x2, y2) = at[link.start], at[link.end]
+    return (
+        f'<path d="M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}" fill="none" stroke="{colour}" stroke-width="{thick:.2f}" opacity="{opacity:.2f}"/>'
+    )
+
+
+def token_labels(tokens: Sequence[str], at: np.ndarray) -> list[str]:
+    """The tokens beside their points, without those that would lie on one before them."""
+    parts: list[str] = []
+    boxes: list[tuple[float, float, float]] = []  # left, right, foot
+    for token, (x, y) in zip(tokens, at, strict=True):
+        left, right, foot = x + 5, x + 5 + width(token) * 10 / SIZE, y - 4
+        if any(left < other[1] and other[0] < right and abs(foot - other[2]) < 11 for other in boxes):
+            continue
+        boxes.append((left, right, foot))
+        parts.append(f'<text x="{left:.0f}" y="{foot:.0f}" font-size="10">{escape(printable(token))}</text>')
+    return parts
+
+
+def both_inside(inside: np.ndarray, link: SpaceLink) -> bool:
+    """Whether both ends of a line are inside the picture."""
+    return bool(inside[link.start] and inside[link.end])

@@ -1,0 +1,1 @@
+"""Many texts: statistics of a corpus, and one folder for each subject."""

@@ -1,0 +1,1 @@
+"""What heads do to the answer of a model, and quantities beside attention."""

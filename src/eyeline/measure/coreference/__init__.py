@@ -1,0 +1,1 @@
+"""Which head finds the antecedent of a mention."""

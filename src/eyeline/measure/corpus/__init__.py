@@ -1,0 +1,1 @@
+"""Statistics of attention over a corpus: targets, entropy, distances, effects of heads."""

@@ -1,0 +1,1 @@
+"""What is known of one head, from all that was measured."""

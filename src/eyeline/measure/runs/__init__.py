@@ -1,0 +1,1 @@
+"""A run: its facts, tables and folder, and what all figures share. Read without torch."""

@@ -1,0 +1,1 @@
+"""Queries and keys as points of one space."""

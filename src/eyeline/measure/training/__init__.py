@@ -1,0 +1,1 @@
+"""Attention while a model trains."""

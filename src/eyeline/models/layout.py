@@ -1,0 +1,188 @@
+"""What a forward pass of a model gives: its layers and heads in order, and which parts of them to keep."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from eyeline.errors import ModelError, TraceError
+from eyeline.look.trace import KEEPABLE
+from eyeline.messages import Message
+
+#: What a mask adds to the score of a key that is hidden is below this, in every precision.
+HIDDEN_BELOW = -1e4
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One layer of one stack. `layer` is its number in the model, which counts layers without attention too (Jamba: 4, 12, …)."""
+
+    stack: str
+    layer: int
+    n_heads: int
+    n_key_heads: int
+    plain: bool
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The slots of a model, in the order in which its forward pass calls them.
+
+    calls    a slot for each attention call; None for a call whose map the model itself does not report
+    modules  for each attention call: the name of the module within the model that makes it; empty outside the attention interface
+    read     the names of the inputs in the tiny pass
+    causal   for each attention call: whether the mask that the model built for the tiny pass lets no query look ahead
+    recorded False for models outside the attention interface: only weights, through `output_attentions`
+    outputs  the names under which the model reports the maps of each stack
+    indices  for each stack: which of the maps under that name are its slots
+    padding_shows  whether padding changes the maps (convolutions, landmarks): then only texts of one length share a batch
+    notices  what a user should know of this model's attention, such as maps that cannot be shown
+    why_weights_only   why there are no queries, keys and values; empty where there are
+    implementation, forced  the attention implementation that the model is switched to, and whether against transformers' advice
+    parts    of a model that replaces parts of itself in a pass: the classes of its modules after the tiny pass
+    """
+
+    calls: tuple[Slot | None, ...]
+    recorded: bool
+    outputs: Mapping[str, str]
+    indices: Mapping[str, tuple[int, ...]]
+    padding_shows: bool = False
+    causal: tuple[bool, ...] = ()
+    notices: tuple[Message, ...] = ()
+    why_weights_only: str = ""
+    read: tuple[str, ...] = ()
+    implementation: str = "eager"
+    forced: bool = False
+    parts: tuple[str, ...] = ()
+    modules: tuple[str, ...] = ()
+
+    @property
+    def slots(self) -> tuple[Slot, ...]:
+        return tuple(slot for slot in self.calls if slot is not None)
+
+    @property
+    def stacks(self) -> tuple[str, ...]:
+        return tuple(self.outputs)
+
+    def n_layers(self, stack: str) -> int:
+        return sum(slot.stack == stack for slot in self.slots)
+
+    def layers(self, stack: str) -> tuple[int, ...]:
+        """The numbers that the model gives to the stack's layers, ascending."""
+        return tuple(slot.layer for slot in self.slots if slot.stack == stack)
+
+    def heads_by_layer(self, stack: str) -> dict[int, int]:
+        """Number of a layer → how many heads it has."""
+        return {slot.layer: slot.n_heads for slot in self.slots if slot.stack == stack}
+
+    def n_heads(self, stack: str) -> tuple[int, ...]:
+        return tuple(slot.n_heads for slot in self.slots if slot.stack == stack)
+
+    def n_key_heads(self, stack: str) -> tuple[int, ...]:
+        return tuple(slot.n_key_heads for slot in self.slots if slot.stack == stack)
+
+    def plain(self, stack: str) -> bool | None:
+        """Whether every layer of the stack is plain softmax attention; None where that cannot be known."""
+        return all(slot.plain for slot in self.slots if slot.stack == stack) if self.recorded else None
+
+
+@dataclass
+class CallsOfPass:
+    """The attention calls of one pass, counted: each belongs to the next slot of the layout."""
+
+    layout: Layout
+    n_calls: int = 0
+
+    def next_slot(self) -> Slot | None:
+        """The slot of the call that is made now; None where it has none, or where there are too many calls: `check` finds that out."""
+        self.n_calls += 1
+        return self.layout.calls[self.n_calls - 1] if self.n_calls <= len(self.layout.calls) else None
+
+    def check(self, name: str, inputs: Collection[str]) -> None:
+        """Refuse a pass with too many or too few calls: what was recorded would be of other layers. After the pass."""
+        check_calls(self.n_calls, self.layout, name, inputs)
+
+
+def check_calls(n_calls: int, layout: Layout, name: str, inputs: Collection[str]) -> None:
+    """Refuse a pass whose number of attention calls is not that of the tiny pass. inputs: the names of what the model has read."""
+    expected = len(layout.calls)
+    if n_calls == expected:
+        return
+    other = [key for key in inputs if key not in layout.read]
+    raise ModelError(
+        f"{name} made {n_calls} attention calls in this pass, and {expected} when it was opened: which call is which layer is not known.",
+        f"It was opened with {', '.join(layout.read)}. With {', '.join(other)} other parts of it compute attention too."
+        " Its parts can be opened by themselves: el.wrap(part)."
+        if other
+        else "Was its attention implementation or a part of it changed? Open it again: el.wrap(hf, tokenizer).",
+    )
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What a model makes available."""
+
+    stacks: Mapping[str, tuple[int, int, int]]  # stack → layers, heads, key heads (of the first layer)
+    recorded: bool
+    plain: bool
+    streamed: bool  # whether its attention can run through a fused kernel, so that no map is made
+
+    def __str__(self) -> str:
+        return "weights, queries, keys, values" if self.recorded else "weights only"
+
+
+# ---- What to keep, checked before a pass
+
+
+def check_layers(layout: Layout, layers: Iterable[int] | None) -> dict[str, tuple[int, ...]]:
+    """The layers to keep of each stack, ascending, by the model's own numbers. A number that only one stack has is left out of others."""
+    existing = {stack: layout.layers(stack) for stack in layout.stacks}
+    if layers is None:
+        return existing
+    wanted = _numbers(layers, tuple(sorted({number for numbers in existing.values() for number in numbers})), "model")
+    chosen = {stack: tuple(n for n in wanted if n in numbers) for stack, numbers in existing.items()}
+    empty = [stack for stack, numbers in chosen.items() if not numbers]
+    if empty:
+        raise TraceError(f"Layers {wanted} leave nothing of the {empty[0]}, which has layers {listed(existing[empty[0]])}.")
+    return chosen
+
+
+def check_layers_of(layout: Layout, stack: str, layers: Iterable[int] | None) -> tuple[int, ...]:
+    """The layers to keep of one stack, ascending, by the model's own numbers."""
+    what = "model" if len(layout.stacks) == 1 else f"model's {stack}"
+    return layout.layers(stack) if layers is None else tuple(_numbers(layers, layout.layers(stack), what))
+
+
+def _numbers(layers: Iterable[int], existing: tuple[int, ...], what: str) -> list[int]:
+    try:
+        wanted = sorted({operator.index(number) for number in layers})
+    except TypeError:
+        raise TraceError(f"layers={layers!r}.", "Give a list of layer numbers, such as layers=[0, 5].") from None
+    if not wanted or not set(wanted) <= set(existing):
+        hint = "Layers count from zero." if existing == tuple(range(len(existing))) else "Its other layers have no attention."
+        raise TraceError(f"Layers {wanted} of a {what} whose layers are {listed(existing)}.", hint)
+    return wanted
+
+
+def listed(numbers: tuple[int, ...]) -> str:
+    """Layer numbers for a message.
+
+    >>> listed((0, 1, 2)), listed((1, 3))
+    ('0…2', '1, 3')
+    """
+    without_gap = len(numbers) > 1 and numbers == tuple(range(numbers[0], numbers[-1] + 1))
+    return f"{numbers[0]}…{numbers[-1]}" if without_gap else ", ".join(map(str, numbers))
+
+
+def check_keep(keep: Collection[str], layout: Layout) -> tuple[str, ...]:
+    """What to keep, in a fixed order; outside the attention interface everything but weights falls away unless it was named alone."""
+    names = {keep} if isinstance(keep, str) else set(keep) if isinstance(keep, Iterable) else {keep}
+    if names - set(KEEPABLE) or not names:
+        raise TraceError(f"keep={keep!r}.", f"Name at least one of: {', '.join(KEEPABLE)}.")
+    if not layout.recorded and names != set(KEEPABLE) and names - {"weights"}:
+        raise ModelError(
+            Message("refusal.weights_only", what=", ".join(sorted(names - {"weights"})), why=layout.why_weights_only),
+            "Use keep={'weights'}.",
+        )
+    return tuple(name for name in KEEPABLE if name in names)

@@ -1,1 +1,0 @@
-"""What each head does to the model's answer."""

@@ -1,1 +1,0 @@
-"""Numbers that are read off one trace: for the summary in the terminal, and for the lesson."""

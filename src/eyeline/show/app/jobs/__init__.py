@@ -1,0 +1,1 @@
+"""Analyses that visitors start: they wait, run, stop, and are kept."""

@@ -1,0 +1,1 @@
+"""The command line: one command, or one subject, a file."""

@@ -1,0 +1,1 @@
+"""Every head of a model, as pages."""

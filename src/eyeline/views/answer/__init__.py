@@ -1,1 +1,0 @@
-"""The model behind a live view: what is switched off, and what it answers then."""

@@ -1,1 +1,0 @@
-"""Still pictures of a view, drawn in Python."""

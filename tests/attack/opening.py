@@ -1,0 +1,100 @@
+"""Models that answer differently when they are watched, change themselves, share configurations, or are trained while they are traced."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import logging
+import threading
+from pathlib import Path
+
+import numpy as np
+import torch
+import transformers as t
+
+import eyeline as el
+from tests.attack.family import Family
+from tests.models.families import TINY, tiny_tokenizer
+from tests.models.left import differences, facts
+from tests.models.unusual import FORMS, WITHOUT_BASE, OwnConfig, OwnModel, big_bird, falcon, loud, vision_and_text
+
+TEXTS = ("the cat sat on the mat .", "a dog ran home", "the cat " * 7)
+MODELS = {
+    **{f"falcon {name}": lambda form=form: falcon(**form) for name, form in FORMS.items()},
+    "falcon with alibi": lambda: falcon(alibi=True, multi_query=False),
+    "big bird": big_bird,
+    "code of others": lambda: loud(OwnModel(OwnConfig())),
+    "longformer": lambda: loud(t.LongformerModel(t.LongformerConfig(**{**TINY, "max_position_embeddings": 80}, attention_window=8))),
+    **{name: lambda make=make: loud(make()) for name, make in WITHOUT_BASE.items()},
+}
+
+
+def attack_opening(_folder: Path) -> list[Family]:
+    """Every odd model in both implementations and modes; pictures for a tower that was not opened; one model in many threads."""
+    logging.getLogger("transformers").setLevel(logging.ERROR)
+    odd = Family("models that are not what they seem when opened", "the maps and the answer of its own computation, or our error")
+    for (name, make), implementation, training in itertools.product(MODELS.items(), ("eager", "sdpa"), (False, True)):
+        if implementation == "sdpa" and not make()._supports_sdpa:
+            continue
+        what = f"{name}, {implementation}, {'training' if training else 'evaluation'}"
+        for text in TEXTS:
+            odd.check(f"{what}, {len(text)} characters", lambda: _wrong(make(), implementation, training, text))  # noqa: B023 - called at once
+    model = el.wrap(vision_and_text(), tiny_tokenizer())
+    for images in (1, 2, 3):
+        inputs = {"input_ids": torch.tensor([[1, *[40] * 17 * images, 5]]), "pixel_values": torch.randn(images, 3, 16, 16)}
+        odd.check(f"{images} pictures", lambda: f"a trace of {model.trace_inputs(inputs).weights.shape}")  # noqa: B023 - called at once
+    return [odd, _attack_threads()]
+
+
+def _wrong(hf: t.PreTrainedModel, implementation: str, training: bool, text: str) -> str | None:
+    """What is wrong with a model's trace; None: nothing."""
+    config = hf.config
+    config._attn_implementation = implementation
+    own = copy.deepcopy(hf)
+    own.config._attn_implementation = "eager"
+    hf.train(training)
+    before = facts(hf)
+    model = el.wrap(hf, tiny_tokenizer())
+    trace = model.trace(text)
+    if config._attn_implementation != implementation:
+        return "another model's configuration was switched"
+    if changed := [line for line in differences(before, facts(hf)) if "output_capturing" not in line]:
+        return f"the model was changed: {changed[0][:200]}"
+    ids = torch.tensor([trace.text.ids])
+    with torch.no_grad():
+        own(ids)  # some replace parts of themselves first
+        output = own(ids, output_attentions=True)
+    worst = max(float((torch.as_tensor(w) - o[0]).abs().max()) for w, o in zip(trace.weights, output.attentions, strict=True))
+    if worst > 1e-6:
+        return f"maps are off by {worst:.2g}"
+    if trace.prediction is not None and trace.prediction.kind == "next":
+        off = abs(trace.prediction.probabilities[0] - float(output.logits[0, -1].softmax(-1).max()))
+        return f"the answer is off by {off:.2g}" if off > 1e-5 else None
+    return None
+
+
+def _attack_threads() -> Family:
+    family = Family("one model in training mode, wrapped and traced in four threads", "attention without dropout, and training mode again")
+    hf = loud(t.BertModel(t.BertConfig(**TINY, hidden_dropout_prob=0.5, attention_probs_dropout_prob=0.5)))
+    expected = el.wrap(copy.deepcopy(hf), tiny_tokenizer()).trace(TEXTS[0]).weights
+    hf.train()
+
+    def passes(number: int) -> None:
+        model = el.wrap(hf, tiny_tokenizer())
+        for index in range(200):
+            if index % 50 == 49:
+                model = el.wrap(hf, tiny_tokenizer())
+            family.check(f"thread {number}, pass {index}", lambda: _differs(model.trace(TEXTS[0]).weights, expected))  # noqa: B023
+
+    threads = [threading.Thread(target=passes, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    family.check("training mode", lambda: None if all(module.training for module in hf.modules()) else "it is not restored")
+    return family
+
+
+def _differs(weights: np.ndarray, expected: np.ndarray) -> str | None:
+    worst = float(np.abs(weights - expected).max())
+    return f"off by {worst:.2g}" if worst > 1e-6 else None
