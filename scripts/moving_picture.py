@@ -54,7 +54,7 @@ class Film:
     def until(self, condition: str) -> None:
         """Wait for a condition on the view's state and scene. A page's own policy forbids the eval that Playwright's wait needs."""
         read = "const {eyeline} = document.getElementById('view'); const state = eyeline.state(), scene = eyeline.scene();"
-        while not self.page.evaluate(f"(() => {{ {read} return eyeline.settled() && ({condition}); }})()"):
+        while not self.page.evaluate(f"(() => {{ {read} return eyeline.upToDate() && ({condition}); }})()"):
             self.page.wait_for_timeout(20)
 
     def go(self, x: float, y: float, steps: int = 3) -> None:

@@ -139,10 +139,10 @@ def visit(page: Page, address: str, wait: str, height: int = HEIGHT) -> None:
     page.set_viewport_size({"width": WIDTH, "height": height})
     page.goto(address)
     page.wait_for_selector(wait, state="attached")
-    settled(page)
+    wait_for_script(page)
 
 
-def settled(page: Page) -> None:
+def wait_for_script(page: Page) -> None:
     page.wait_for_function("document.querySelector('.stApp')?.dataset.testScriptState === 'notRunning'")
 
 
@@ -176,7 +176,7 @@ def app_space(page: Page, address: str) -> None:
     page.locator(".eyeline-view canvas").first.click(position={"x": spot["x"] + 15, "y": spot["y"] + 15})
     page.wait_for_function(f"{scene}.state().opened")
     page.locator(".eyeline-view").first.scroll_into_view_if_needed()
-    settled(page)
+    wait_for_script(page)
     save(page, "app-space")
 
 

@@ -58,7 +58,7 @@ WATCH = f"""([figure, answer, name]) => {{
       const now = performance.now() - start;
       if (ring() !== before[0]) times.lit ??= now;
       if (head() && head() !== before[1] && inView(answer)) times.in_view ??= now;
-      const isDrawn = view()?.hasAttribute("data-drawn") && view().eyeline?.settled();
+      const isDrawn = view()?.hasAttribute("data-drawn") && view().eyeline?.upToDate();
       if (times.in_view && isDrawn && shown() !== before[2]) times.drawn ??= now;
       if (times.lit && times.drawn) window.answered = times;
       else requestAnimationFrame(look);

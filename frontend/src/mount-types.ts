@@ -22,6 +22,6 @@ export interface Inspectable {
   state(): State;
   scene(): Summary;
   /** Whether the scene shows the present state: after a change it follows a frame or two later. */
-  settled(): boolean;
+  upToDate(): boolean;
   ready: Promise<void>;
 }

@@ -14,7 +14,7 @@ import { labelsWith, type Labels } from "./core/words/labels";
 import { drawnNote } from "./core/reading/quantity";
 import { Reader } from "./core/reading/reading";
 import { Redraw } from "./core/schedule";
-import { change, settle, shownKind } from "./core/state/state";
+import { change, completeState, shownKind } from "./core/state/state";
 import { themeOf, watchTheme } from "./core/theme";
 import { type Format, savePicture, svgElement } from "./marks/painters/picture";
 import { framed, type Scene } from "./marks/scene";
@@ -76,7 +76,7 @@ class Frame {
     private options: MountOptions,
   ) {
     this.labels = labelsWith(options.labels);
-    this.state = settle(view.spec, { ...view.spec.state, ...view.state });
+    this.state = completeState(view.spec, { ...view.spec.state, ...view.state });
     this.reader = new Reader(view.spec, new Arrays(view.arrays, view.later));
     this.redraw = new Redraw((current) => this.draw(current));
     this.build();
@@ -84,7 +84,7 @@ class Frame {
     const inspect: Inspectable = {
       state: () => structuredClone(this.state),
       scene: () => this.instance.summary(),
-      settled: () => this.redraw.settled,
+      upToDate: () => this.redraw.upToDate,
       ready,
     };
     (element as HTMLElement & { eyeline?: Inspectable }).eyeline = inspect;

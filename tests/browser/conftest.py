@@ -39,7 +39,7 @@ class Shown:
     def until(self, condition: str) -> None:
         """Waits for a condition on `state` and `scene`, and for the drawing that belongs to this state."""
         read = "const {eyeline} = document.getElementById('view'); const state = eyeline.state(), scene = eyeline.scene();"
-        self.wait(f"(() => {{ {read} return eyeline.settled() && ({condition}); }})()")
+        self.wait(f"(() => {{ {read} return eyeline.upToDate() && ({condition}); }})()")
 
     def wait(self, condition: str, seconds: float = 20) -> None:
         """Asks again and again. Playwright's own way needs eval inside the page, which the page's policy rightly forbids."""

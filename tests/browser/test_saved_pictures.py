@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from eyeline.look.palette import head_colour, layer_colour, lifted
-from eyeline.look.views.drawing import head_maps, shown, text_of
+from eyeline.look.views.drawing import head_maps, text_of, visible_part
 from eyeline.look.views.still import SAVED, chosen_lines, links_of, open_head, placed, read, red_links, still
 from tests.browser import made_up, made_up_space
 from tests.browser.conftest import Shown
@@ -33,13 +33,13 @@ STATES: dict[str, dict[str, Any]] = {
 def test_a_picture_of_lines_has_the_labels_and_the_lines_of_the_page(show: Callable[..., Shown], name: str) -> None:
     view = made_up.view("head", 14, layers=2, heads=4, pair=True, state=STATES[name])
     scene = show(view, height=1400).scene
-    seen = shown(view, view.state.get("layer", 0))
-    maps = head_maps(view, seen)
-    lines = chosen_lines(view, seen, maps, SAVED.lines)
-    assert (seen.queries, seen.keys) == (scene["queries"], scene["keys"])
+    part = visible_part(view, view.state.get("layer", 0))
+    maps = head_maps(view, part)
+    lines = chosen_lines(view, part, maps, SAVED.lines)
+    assert (part.queries, part.keys) == (scene["queries"], scene["keys"])
     text = text_of(view.spec["texts"][0])
-    groups = text.word_groups if seen.unit == "word" else [(index,) for index in range(len(text))]
-    first = [[groups[unit][0] for unit in side] for side in (seen.rows, seen.columns)]  # the page names a line by its first tokens
+    groups = text.word_groups if part.unit == "word" else [(index,) for index in range(len(text))]
+    first = [[groups[unit][0] for unit in side] for side in (part.rows, part.columns)]  # the page names a line by its first tokens
     each = zip(lines.map, lines.query, lines.key, lines.weight, strict=True)
     drawn = {(maps[m].head, first[0][query], first[1][key]): weight for m, query, key, weight in each}
     on_page = {(line["head"], line["from"], line["to"]): line["weight"] for line in scene["lines"]}

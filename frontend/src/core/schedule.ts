@@ -21,7 +21,7 @@ export class Redraw {
   constructor(private draw: (current: () => boolean) => Promise<void>) {}
 
   /** Whether everything that was asked for has been drawn. */
-  get settled(): boolean {
+  get upToDate(): boolean {
     return !this.queued && this.drawing === 0;
   }
 

@@ -161,7 +161,7 @@ def batches(lengths: Sequence[int], max_batch: int, max_tokens: int) -> list[lis
 # ---- The layers of a batch become one trace for each text, without its padding
 
 
-class Sides(Protocol):
+class StackTexts(Protocol):
     """The tokens of one text, as an `Example` has them."""
 
     def of(self, stack: str, /) -> tuple[TokenizedText, TokenizedText]:
@@ -229,7 +229,7 @@ class Collector:
         masks.append(same)
         self._biases.setdefault((attention.stack, text), []).append(bias)
 
-    def stacks(self, text: int, example: Sides) -> dict[str, Stack]:
+    def stacks(self, text: int, example: StackTexts) -> dict[str, Stack]:
         """What was collected for one text of the batch, with its tokens; a stack that made no call is left out."""
         stacks = {}
         for stack in filter(self.sizes.__contains__, self.layout.stacks):

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { axes, isPair, matches, unitIndex } from "./axes";
 import { example } from "../input/example";
 import { Combined, maximum, mostAttended, renormalise, select } from "./filters";
-import { settle } from "../state/state";
+import { completeState } from "../state/state";
 
 describe("filters", () => {
   it("selects rows and columns", () => {
@@ -34,8 +34,8 @@ describe("filters", () => {
 
 describe("axes", () => {
   const spec = example();
-  const labels = (state: Parameters<typeof settle>[1], sink: number | null = null) => {
-    const { rows, cols } = axes(spec, settle(spec, state), sink);
+  const labels = (state: Parameters<typeof completeState>[1], sink: number | null = null) => {
+    const { rows, cols } = axes(spec, completeState(spec, state), sink);
     return [rows.labels, cols.labels];
   };
 
@@ -61,12 +61,12 @@ describe("axes", () => {
   });
 
   it("finds the word that holds a token, and −1 for one left out", () => {
-    const { rows } = axes(spec, settle(spec, { level: "word", hide_special: true }), null);
+    const { rows } = axes(spec, completeState(spec, { level: "word", hide_special: true }), null);
     expect([unitIndex(rows, 3), unitIndex(rows, 0)]).toEqual([1, -1]);
   });
 
   it("finds tokens whatever their case, and nothing for nothing", () => {
-    const { rows } = axes(spec, settle(spec), null);
+    const { rows } = axes(spec, completeState(spec), null);
     expect(matches(rows, " CAT ")).toEqual([false, false, true, false, false, false, false]);
     expect(matches(rows, " ")).not.toContain(true);
   });

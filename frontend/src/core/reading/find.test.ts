@@ -2,11 +2,11 @@ import { describe, expect, it } from "vitest";
 import { axes } from "./axes";
 import { example } from "../input/example";
 import { matchesInOrder, stepped } from "./find";
-import { settle } from "../state/state";
+import { completeState } from "../state/state";
 
 const walk = (patch: object) => {
   const spec = example();
-  const state = settle(spec, patch);
+  const state = completeState(spec, patch);
   const { rows, cols } = axes(spec, state, null);
   return matchesInOrder(spec, state, rows, cols).map(({ side, index }) => `${side}${index}`);
 };

@@ -5,7 +5,7 @@ import type { QuantitySpec, Spec } from "../input/contract";
 import { ENGLISH } from "../../generated/labels";
 import { labelsWith } from "../words/labels";
 import { arrayOf, drawnNote, drawnOf, drawnTitle, drawnWhole, quantityName, shownNumber, signedArray } from "./quantity";
-import { settle } from "../state/state";
+import { completeState } from "../state/state";
 
 const gradient: QuantitySpec = {
   method: "gradient",
@@ -38,8 +38,8 @@ describe("what is drawn", () => {
 
   it("is attention where a view says nothing", () => {
     expect(drawnOf({ ...spec, quantities: undefined }, { drawn: 3 }).method).toBe("attention");
-    expect(settle({ ...spec, quantities: undefined }, { drawn: 3 }).drawn).toBe(0);
-    expect(settle(spec, { drawn: 9 }).drawn).toBe(1);
+    expect(completeState({ ...spec, quantities: undefined }, { drawn: 3 }).drawn).toBe(0);
+    expect(completeState(spec, { drawn: 9 }).drawn).toBe(1);
   });
 
   it("names the array of each quantity, or none", () => {
@@ -48,8 +48,8 @@ describe("what is drawn", () => {
 
   it("is named in the title, with its answer, in the reader's words", () => {
     const labels = labelsWith({ drawn_gradient: "勾配 × アテンション" });
-    expect(drawnTitle(spec, settle(spec, { drawn: 1 }), labels, "Where")).toBe("勾配 × アテンション → mat");
-    expect(drawnTitle(spec, settle(spec, {}), labels, "Where")).toBe("Where");
+    expect(drawnTitle(spec, completeState(spec, { drawn: 1 }), labels, "Where")).toBe("勾配 × アテンション → mat");
+    expect(drawnTitle(spec, completeState(spec, {}), labels, "Where")).toBe("Where");
     expect(quantityName({ ...gradient, method: "of-another-version" }, ENGLISH)).toBe("Gradient × attention");
   });
 

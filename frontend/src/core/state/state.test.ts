@@ -1,26 +1,26 @@
 import { describe, expect, it } from "vitest";
 import { example } from "../input/example";
 import { keyChange } from "./keyboard";
-import { change, defaults, settle, shownKind } from "./state";
+import { change, defaults, completeState, shownKind } from "./state";
 
 const spec = example();
 
 describe("state", () => {
   it("starts with all heads of the first layer, as lines", () => {
-    expect(settle(spec)).toEqual(defaults(spec));
-    expect(settle(spec).heads).toEqual([0, 1, 2, 3]);
-    expect(settle(example("neuron")).heads).toEqual([0]);
+    expect(completeState(spec)).toEqual(defaults(spec));
+    expect(completeState(spec).heads).toEqual([0, 1, 2, 3]);
+    expect(completeState(example("neuron")).heads).toEqual([0]);
   });
 
   it("opens long texts as a heatmap, unless told otherwise", () => {
     const long = example();
     long.texts[0].tokens = Array.from({ length: 257 }, () => "x");
-    expect(settle(long).as).toBe("heatmap");
-    expect(settle(long, { as: "lines" }).as).toBe("lines");
+    expect(completeState(long).as).toBe("heatmap");
+    expect(completeState(long, { as: "lines" }).as).toBe("lines");
   });
 
   it("repairs what does not fit and drops what it does not know", () => {
-    const state = settle(spec, {
+    const state = completeState(spec, {
       layer: 99,
       heads: [1, 1, 9, -2],
       locked: [2, 40],
@@ -45,33 +45,33 @@ describe("state", () => {
   });
 
   it("keeps an empty choice of heads", () => {
-    expect(settle(spec, { heads: [] }).heads).toEqual([]);
+    expect(completeState(spec, { heads: [] }).heads).toEqual([]);
   });
 
   it("moves to another stack with that stack's heads, layers and no locks", () => {
-    const state = change(spec, settle(spec, { layer: 2, heads: [3], locked: [5] }), { stack: 1 });
+    const state = change(spec, completeState(spec, { layer: 2, heads: [3], locked: [5] }), { stack: 1 });
     expect(state).toMatchObject({ stack: 1, layer: 0, heads: [0, 1], locked: [], rows: [0] });
   });
 
   it("keeps tokens locked when the direction turns, where queries and keys are the same tokens", () => {
-    const state = settle(spec, { locked: [1] });
+    const state = completeState(spec, { locked: [1] });
     expect(change(spec, state, { direction: "to" }).locked).toEqual([1]);
     expect(change(spec, state, { direction: "to", locked: [2] }).locked).toEqual([2]);
     const { query_text, key_text, ...stack } = spec.stacks[0];
     const cross = { ...spec, texts: [...spec.texts, spec.texts[0]], stacks: [{ ...stack, query_text, key_text: spec.texts.length }] };
     expect(query_text).toBe(key_text);
-    expect(change(cross, settle(cross, { locked: [1] }), { direction: "to" }).locked).toEqual([]);
+    expect(change(cross, completeState(cross, { locked: [1] }), { direction: "to" }).locked).toEqual([]);
   });
 
   it("shows the head view while a head of the model view is opened", () => {
-    expect(shownKind("model", settle(spec, { opened: true }))).toBe("head");
-    expect(shownKind("neuron", settle(spec, { opened: true }))).toBe("neuron");
+    expect(shownKind("model", completeState(spec, { opened: true }))).toBe("head");
+    expect(shownKind("neuron", completeState(spec, { opened: true }))).toBe("neuron");
   });
 });
 
 describe("keys", () => {
-  const press = (key: string, state: Parameters<typeof settle>[1], kind: "head" | "model" = "head") =>
-    keyChange(key, kind, spec, settle(spec, state));
+  const press = (key: string, state: Parameters<typeof completeState>[1], kind: "head" | "model" = "head") =>
+    keyChange(key, kind, spec, completeState(spec, state));
 
   it("moves between heads with left and right, from the one shown alone", () => {
     expect(press("ArrowRight", { heads: [1] })).toEqual({ heads: [2] });

@@ -37,7 +37,7 @@ const clamp = (value: unknown, low: number, high: number, otherwise: number): nu
   typeof value === "number" && Number.isFinite(value) ? Math.min(high, Math.max(low, value)) : otherwise;
 
 /** The state with every key present and every value possible for this spec. Unknown keys are dropped. */
-export function settle(spec: Spec, given: Partial<State> = {}): State {
+export function completeState(spec: Spec, given: Partial<State> = {}): State {
   const stackIndex = Math.round(clamp(given.stack, 0, spec.stacks.length - 1, 0));
   const base = defaults(spec, stackIndex);
   const state = { ...base } as Record<string, unknown>;
@@ -115,7 +115,7 @@ export function change(spec: Spec, state: State, patch: Partial<State>): State {
   }
   const turned = patch.direction !== undefined && patch.direction !== state.direction;
   if (turned && patch.locked === undefined && !readsItself(spec, next.stack ?? 0)) next.locked = [];
-  return settle(spec, next);
+  return completeState(spec, next);
 }
 
 /** Which view stands on screen: the model view becomes the head view while a head is opened. */

@@ -15,7 +15,7 @@ export class OpeningQuery {
     this.drawn = isGiven ? stage.state().drawn : 0;
   }
 
-  async settle(live: () => boolean): Promise<void> {
+  async choose(live: () => boolean): Promise<void> {
     await this.underMask(live);
     if (live()) await this.ofQuantity(live);
   }

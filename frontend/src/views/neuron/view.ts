@@ -200,7 +200,7 @@ export function neuronView(stage: Stage): ViewInstance {
 
   return {
     async draw(live) {
-      await opening.settle(live);
+      await opening.choose(live);
       if (!live()) return;
       const next = await read();
       if (!live()) return;

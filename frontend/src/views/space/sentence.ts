@@ -6,7 +6,7 @@ import type { Source } from "../../core/input/arrays";
 import type { Spec, State } from "../../core/input/contract";
 import { Reader } from "../../core/reading/reading";
 import type { SpaceData } from "../../core/reading/space";
-import { change, settle } from "../../core/state/state";
+import { change, completeState } from "../../core/state/state";
 import type { Stage, Summary, ViewInstance } from "../../registry";
 import { headView } from "../head/view";
 
@@ -87,7 +87,7 @@ export class SentencePart {
     const shape = [number + 1, queries.tokens.length, keys.tokens.length];
     const source: Source = { get: async () => ({ shape, byteLength: weights.byteLength, block: () => weights.slice() }) };
     const spec = this.spec;
-    this.state = settle(spec, { heads: [number] });
+    this.state = completeState(spec, { heads: [number] });
     this.inner = headView({
       ...this.stage,
       spec,

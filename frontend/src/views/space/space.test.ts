@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Spec } from "../../core/input/contract";
 import { SpaceData, unmatched } from "../../core/reading/space";
 import { wordPairs } from "../../core/state/space-state";
-import { settle } from "../../core/state/state";
+import { completeState } from "../../core/state/state";
 import { LIGHT } from "../../core/theme";
 import { labelsWith } from "../../core/words/labels";
 import { drawingOrder } from "../../marks/scatter/cloud";
@@ -136,7 +136,7 @@ describe("lines", () => {
   it("are the strongest of all texts where no text is chosen", async () => {
     const d = data();
     const tops = await d.tops(0, 0);
-    const state = settle(spec(), { links: "top", links_top: 4 });
+    const state = completeState(spec(), { links: "top", links_top: 4 });
     const every = [...Array(d.queries.count).keys()].flatMap((query) => [0, 1].map((rank) => tops.weight(query, rank)));
     const drawn = linksFor(d, tops, state, null, () => true, []);
     expect(drawn.map(({ weight }) => weight)).toEqual(every.sort((a, b) => b - a).slice(0, 4));
@@ -145,7 +145,7 @@ describe("lines", () => {
 
   it("are none where the reader wants none", async () => {
     const d = data();
-    const state = settle(spec(), { links: "none", point: 2 });
+    const state = completeState(spec(), { links: "none", point: 2 });
     expect(linksFor(d, await d.tops(0, 0), state, 2, () => true, [])).toEqual([]);
   });
 
@@ -206,7 +206,7 @@ describe("colours", () => {
   });
 
   it("dim what the reader does not look at, and lift what was found", () => {
-    const state = settle(spec(), { text: 0, find: "cat" });
+    const state = completeState(spec(), { text: 0, find: "cat" });
     const words = pointColours(data(), colour("kind"), attentionOf(data(), state, true), state.find, 0.6);
     expect([...words].map((word) => word >>> 24)).toEqual([26, 26, 255, 26, 26, 26, 26, 255, 26, 26]);
   });
@@ -250,7 +250,7 @@ describe("a cloud", () => {
 
 describe("the state of a space", () => {
   it("is repaired where it does not fit", () => {
-    const state = settle(spec(), {
+    const state = completeState(spec(), {
       point: 10,
       text: 2,
       lasso: [1, 1, 99, -1],
@@ -270,7 +270,7 @@ describe("the state of a space", () => {
       state.colour_points,
       state.pairs,
     ]).toEqual([null, null, [1], 200, 1.5708, [0], "kind", ""]);
-    expect(settle(spec(), { point: 9, text: 1 })).toMatchObject({ point: 9, text: 1 });
+    expect(completeState(spec(), { point: 9, text: 1 })).toMatchObject({ point: 9, text: 1 });
   });
 });
 

@@ -27,7 +27,7 @@ SIDE = {"a": 0, "b": 1}
 
 
 @dataclass(frozen=True)
-class Shown:
+class VisiblePart:
     """weights [head, query, key] between the tokens or words that are left in; rows and columns are their indices in the text."""
 
     weights: np.ndarray
@@ -46,7 +46,7 @@ class HeadMap:
     weights: np.ndarray
 
 
-def shown(view: ViewData, layer: int, *, level: str | None = None, sink_layer: int | None = None) -> Shown:
+def visible_part(view: ViewData, layer: int, *, level: str | None = None, sink_layer: int | None = None) -> VisiblePart:
     """The part of the layer at this index that the view's state shows: words or tokens, without those that are hidden.
 
     level        token or word; None: that of the state
@@ -72,18 +72,20 @@ def shown(view: ViewData, layer: int, *, level: str | None = None, sink_layer: i
         sums = np.abs(weights).sum(axis=-1, keepdims=True)
         weights = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
     unit = "word" if state.get("level") == "word" else "token"
-    return Shown(weights, [query_text.tokens[row] for row in rows], [key_text.tokens[column] for column in columns], unit, rows, columns)
+    return VisiblePart(
+        weights, [query_text.tokens[row] for row in rows], [key_text.tokens[column] for column in columns], unit, rows, columns
+    )
 
 
-def head_maps(view: ViewData, seen: Shown) -> list[HeadMap]:
+def head_maps(view: ViewData, part: VisiblePart) -> list[HeadMap]:
     """The maps that the state shows of its layer: one for each head, or one for all of them and of other layers."""
     state, at = view.state, view.state.get("layer", 0)
-    heads = heads_of(view, len(seen.weights))
+    heads = heads_of(view, len(part.weights))
     if state.get("combine", "each") == "each" or not heads:
-        return [HeadMap(head, seen.weights[head]) for head in heads]
+        return [HeadMap(head, part.weights[head]) for head in heads]
     layers = sorted({at, *state.get("combine_layers", ())})
-    every = [seen if layer == at else shown(view, layer, sink_layer=at) for layer in layers]
-    chosen = np.concatenate([part.weights[[head for head in heads if head < len(part.weights)]] for part in every])
+    every = [part if layer == at else visible_part(view, layer, sink_layer=at) for layer in layers]
+    chosen = np.concatenate([each.weights[[head for head in heads if head < len(each.weights)]] for each in every])
     return [HeadMap(-1, chosen.mean(axis=0) if state["combine"] == "mean" else chosen.max(axis=0))]
 
 
@@ -108,14 +110,14 @@ def quantity_title(quantity: Mapping[str, Any] | None, words: Words) -> str:
     return f"{name} → {answer} · " if answer else f"{name} · "
 
 
-def locked_units(view: ViewData, seen: Shown) -> list[int]:
+def locked_units(view: ViewData, part: VisiblePart) -> list[int]:
     """Rows (direction "from") or columns (direction "to") of the map that hold a locked token."""
     state = view.state
     stack = view.spec["stacks"][state.get("stack", 0)]
     side = "key_text" if state.get("direction") == "to" else "query_text"
     text = text_of(view.spec["texts"][stack[side]])
-    groups = text.word_groups if seen.unit == "word" else [(index,) for index in range(len(text))]
-    units = seen.columns if state.get("direction") == "to" else seen.rows
+    groups = text.word_groups if part.unit == "word" else [(index,) for index in range(len(text))]
+    units = part.columns if state.get("direction") == "to" else part.rows
     return [index for index, unit in enumerate(units) if set(groups[unit]) & set(state.get("locked", ()))]
 
 
@@ -265,7 +267,7 @@ def paths(lines: LineSet, colours: Sequence[str], at: LineEnds, *, widest: float
         number = int(group) % len(colours)
         opacity = float(lines.opacity[chosen].mean())
         ends = [at.queries[lines.query[chosen]] + shift[number], at.keys[lines.key[chosen]] + shift[number]]
-        drawn = "".join(
+        path = "".join(
             f"M{at.left:.1f} {y1:.1f}C{at.left + bend:.1f} {y1:.1f} {at.right - bend:.1f} {y2:.1f} {at.right:.1f} {y2:.1f}"
             if at.curved
             else f"M{at.left:.1f} {y1:.1f}L{at.right:.1f} {y2:.1f}"
@@ -273,7 +275,7 @@ def paths(lines: LineSet, colours: Sequence[str], at: LineEnds, *, widest: float
         )
         width = 0.75 + (widest - 0.75) * opacity
         opacity = raised(opacity) if at.dark else opacity
-        yield f'<path d="{drawn}" fill="none" stroke="{colours[number]}" stroke-width="{width:.2f}" opacity="{opacity:.3f}"/>'
+        yield f'<path d="{path}" fill="none" stroke="{colours[number]}" stroke-width="{width:.2f}" opacity="{opacity:.3f}"/>'
         if arrows and opacity >= FAINT_ARROW:
             heads = "".join(f"M{at.right:.1f} {y:.1f}l-7 -3l0 6Z" for y in ends[1])
             yield f'<path d="{heads}" fill="{colours[number]}" opacity="{opacity:.3f}"/>'
@@ -326,10 +328,10 @@ def width(text: str) -> float:
     return CHAR * columns(printable(text))
 
 
-def on_dark(drawn: str) -> str:
+def on_dark(picture: str) -> str:
     """A picture in the colours of a dark page; heads keep their hue, as light as it takes to be seen."""
     colours = _on_dark_page()
-    return re.sub(r'(fill|stroke)="(#[0-9a-f]{6})"', lambda match: f'{match[1]}="{colours.get(match[2], match[2])}"', drawn)
+    return re.sub(r'(fill|stroke)="(#[0-9a-f]{6})"', lambda match: f'{match[1]}="{colours.get(match[2], match[2])}"', picture)
 
 
 @functools.cache

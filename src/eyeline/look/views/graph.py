@@ -353,7 +353,7 @@ def draw(graph: DrawnGraph, ending: str, pixels: int = PIXELS) -> bytes:
         "text.parse_math": False,  # a token may hold dollars
         "text.usetex": False,
     }
-    with matplotlib.rc_context(settings), warnings.catch_warnings(record=True) as seen:
+    with matplotlib.rc_context(settings), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         figure = Figure()
         canvas: Any = FigureCanvasAgg(figure)
@@ -392,7 +392,7 @@ def draw(graph: DrawnGraph, ending: str, pixels: int = PIXELS) -> bytes:
             metadata={**no_dates, maker: "eyeline", "Title": printable(graph.heading)},
         )
     if ending != "svg":
-        tell_missing([str(warning.message) for warning in seen])
+        tell_missing([str(warning.message) for warning in caught])
     return picture.getvalue()
 
 

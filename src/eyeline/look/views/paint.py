@@ -35,7 +35,7 @@ def painted(drawn: str, ending: str) -> bytes:
     root = ElementTree.fromstring(drawn)  # noqa: S314 - our own output
     wide, high = float(root.get("width", "1")), float(root.get("height", "1"))
     settings: Any = {"font.family": installed(FONTS), "pdf.fonttype": 42, "text.parse_math": False, "text.usetex": False}
-    with matplotlib.rc_context(settings), warnings.catch_warnings(record=True) as seen:
+    with matplotlib.rc_context(settings), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         figure = Figure(figsize=(wide / INCH, high / INCH))
         FigureCanvasAgg(figure)
@@ -50,7 +50,7 @@ def painted(drawn: str, ending: str) -> bytes:
         dates = {"CreationDate": None, "ModDate": None} if ending == "pdf" else {}
         about: dict[str, Any] = {**dates, "Creator" if ending == "pdf" else "Software": "eyeline", "Title": title}
         figure.savefig(written, format=ending, dpi=FINE, metadata=about)
-    tell_missing([str(warning.message) for warning in seen])
+    tell_missing([str(warning.message) for warning in caught])
     return written.getvalue()
 
 

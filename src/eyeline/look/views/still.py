@@ -23,7 +23,7 @@ from eyeline.look.views.drawing import (
     HeadMap,
     LineEnds,
     LineSet,
-    Shown,
+    VisiblePart,
     by_sign,
     caption_of,
     drawn_quantity,
@@ -40,9 +40,9 @@ from eyeline.look.views.drawing import (
     pooled,
     pooled_signed,
     quantity_title,
-    shown,
     svg,
     text_of,
+    visible_part,
     width,
 )
 from eyeline.mathematics import head_outputs
@@ -70,14 +70,14 @@ def still(view: ViewData, bounds: Bounds = PREVIEW, language: str | None = None)
     state, caption = view.state, caption_of(view, words.language)
     if view.kind == "space":
         title, wide, high, body = space_picture(view, words)
-        drawn = svg(wide, high, title, body)
+        picture = svg(wide, high, title, body)
     elif view.kind == "model" and not state.get("opened"):
-        drawn = model_picture(view, caption, words, saved=bounds is SAVED)
+        picture = model_picture(view, caption, words, saved=bounds is SAVED)
     elif view.kind == "neuron":
-        drawn = neuron_picture(view, caption, words)
+        picture = neuron_picture(view, caption, words)
     else:
-        drawn = head_picture(view, bounds, caption, words)
-    return on_dark(drawn) if state.get("theme") == "dark" else drawn
+        picture = head_picture(view, bounds, caption, words)
+    return on_dark(picture) if state.get("theme") == "dark" else picture
 
 
 # ---- Head views: lines, or a heatmap
@@ -92,8 +92,8 @@ def head_picture(view: ViewData, bounds: Bounds, caption: str, words: Words) -> 
     state, layer = view.state, view.state.get("layer", 0)
     stack = view.spec["stacks"][state.get("stack", 0)]
     number = stack["layers"][layer]["layer"]
-    seen = shown(view, layer)
-    heads, maps = heads_of(view, len(seen.weights)), head_maps(view, seen)
+    part = visible_part(view, layer)
+    heads, maps = heads_of(view, len(part.weights)), head_maps(view, part)
     named = (
         str(HeadRef("", number, heads[0]))
         if len(heads) == 1
@@ -103,19 +103,19 @@ def head_picture(view: ViewData, bounds: Bounds, caption: str, words: Words) -> 
     signed = quantity is not None and quantity["signed"]
     if quantity is not None and not (quantity["by_head"] and quantity["by_layer"]):
         named = words("figure.still.layer", layer=number) if quantity["by_layer"] else words("figure.still.all_layers")
-    count, stack_name = words.count(f"{seen.unit}s", len(seen.queries)), words.name("stack", stack["name"])
+    count, stack_name = words.count(f"{part.unit}s", len(part.queries)), words.name("stack", stack["name"])
     title = f"{quantity_title(quantity, words)}{view.spec['model']} · {stack_name} · {named} · {count}"
-    if not seen.queries or not seen.keys:
+    if not part.queries or not part.keys:
         return svg(0, TOP + 16, f"{title} · {words('figure.still.nothing')}", "", caption)
-    longest = max(len(seen.queries), len(seen.keys))
+    longest = max(len(part.queries), len(part.keys))
     as_heatmap = state.get("as", "lines" if longest <= SAVED.tokens else "heatmap") == "heatmap"
     if longest <= bounds.tokens and not as_heatmap:
-        return head_lines(view, seen, maps, (title, caption), bounds)
+        return head_lines(view, part, maps, (title, caption), bounds)
     if as_heatmap and len(maps) > 1:  # a heatmap has one head, as on the page; a preview of many lines has their mean
         maps, title = maps[:1], title.replace(named, str(HeadRef("", number, heads[0])))
     elif len(maps) > 1:
         title += f", {words('figure.still.mean')}"
-    mean = np.mean([each.weights for each in maps], axis=0) if maps else np.zeros_like(seen.weights[0])
+    mean = np.mean([each.weights for each in maps], axis=0) if maps else np.zeros_like(part.weights[0])
     strength = mean / max(float(np.abs(mean).max()), 1e-9) if state.get("rescale") else mean
     rows, columns = window(state.get("zoom", {}), mean.shape)
     return heatmap(
@@ -123,7 +123,7 @@ def head_picture(view: ViewData, bounds: Bounds, caption: str, words: Words) -> 
         title,
         caption,
         dark=state.get("theme") == "dark",
-        labels=(seen.queries[rows], seen.keys[columns]),
+        labels=(part.queries[rows], part.keys[columns]),
         signed=signed,
         words=words,
     )
@@ -141,22 +141,22 @@ def window(zoom: Mapping[str, float], shape: tuple[int, ...]) -> tuple[slice, sl
     return rows, columns
 
 
-def head_lines(view: ViewData, seen: Shown, maps: list[HeadMap], words: tuple[str, str], bounds: Bounds) -> str:
+def head_lines(view: ViewData, part: VisiblePart, maps: list[HeadMap], words: tuple[str, str], bounds: Bounds) -> str:
     """Two columns of tokens and the lines between them, in the size of the zoom; of locked tokens only theirs, with arrows and sums."""
-    state, held, colours, quantity = view.state, locked_units(view, seen), colours_of(maps), drawn_quantity(view)
+    state, held, colours, quantity = view.state, locked_units(view, part), colours_of(maps), drawn_quantity(view)
     to, zoom = state.get("direction") == "to", min(4.0, max(1.0, state.get("zoom", {}).get("k", 1.0)))
     row, size, room = ROW * zoom, SIZE * zoom, 52 if held else 0
-    left = 16 + zoom * max(map(width, seen.queries)) + (room if to else 0)
+    left = 16 + zoom * max(map(width, part.queries)) + (room if to else 0)
     right = left + bounds.between
-    every, chosen = weights_of(maps, seen), chosen_lines(view, seen, maps, bounds.lines)
-    queries, keys = (TOP + row * (np.arange(len(side)) + 0.5) for side in (seen.queries, seen.keys))
+    every, chosen = weights_of(maps, part), chosen_lines(view, part, maps, bounds.lines)
+    queries, keys = (TOP + row * (np.arange(len(side)) + 0.5) for side in (part.queries, part.keys))
     at = LineEnds(left + 6, right - 6, queries, keys, spread=0.5 * row, dark=state.get("theme") == "dark")
     if quantity is not None and quantity["signed"]:
         chosen, colours, at = by_sign(chosen), [PAGE.negative, PAGE.positive], replace(at, spread=0)
     parts = list(paths(chosen, colours, at, widest=4 if held else 3, arrows=bool(held)))
     text = f'font-family="monospace" font-size="{size:.3g}"'
     needle = state.get("find", "").strip().lower()
-    for tokens, x, anchor, side in ((seen.queries, left, "end", not to), (seen.keys, right, "start", to)):
+    for tokens, x, anchor, side in ((part.queries, left, "end", not to), (part.keys, right, "start", to)):
         for index, token in enumerate(tokens):
             bold = ' font-weight="600"' if side and index in held else ""
             y, wide = TOP + row * (index + 0.5), zoom * width(token)
@@ -168,7 +168,7 @@ def head_lines(view: ViewData, seen: Shown, maps: list[HeadMap], words: tuple[st
             parts.append(
                 f'<text x="{x:.0f}" y="{y + 0.33 * size:.1f}" text-anchor="{anchor}" {text}{bold}>{escape(printable(token))}</text>'
             )
-    wide = right + zoom * max(map(width, seen.keys)) + 16 + (room if not to else 0)
+    wide = right + zoom * max(map(width, part.keys)) + 16 + (room if not to else 0)
     if held and len(maps):
         unit = 1.0 if quantity is None else quantity["largest"]
         sums = unit * (every[:, :, held].sum(axis=2).mean(axis=0) if to else every[:, held].sum(axis=1).mean(axis=0))
@@ -178,7 +178,7 @@ def head_lines(view: ViewData, seen: Shown, maps: list[HeadMap], words: tuple[st
             for index, value in enumerate(sums)
             if abs(value) >= state.get("threshold", 0.0)
         ]
-    high = TOP + 16 + row * max(len(seen.queries), len(seen.keys))
+    high = TOP + 16 + row * max(len(part.queries), len(part.keys))
     if len(maps) > 1 and (quantity is None or not quantity["signed"]):
         squares, rows = legend([f"H{each.head}" for each in maps], colours, 16, high - 4, wide - 32)
         parts.append(squares)
@@ -186,15 +186,15 @@ def head_lines(view: ViewData, seen: Shown, maps: list[HeadMap], words: tuple[st
     return svg(wide, high, words[0], "".join(parts), words[1])
 
 
-def chosen_lines(view: ViewData, seen: Shown, maps: list[HeadMap], most: int) -> LineSet:
+def chosen_lines(view: ViewData, part: VisiblePart, maps: list[HeadMap], most: int) -> LineSet:
     """The lines that the state shows: all that can be seen, or those of the held tokens."""
-    held, to = locked_units(view, seen) or None, view.state.get("direction") == "to"
-    return line_set(weights_of(maps, seen), view.state, most=most, rows=None if to else held, columns=held if to else None)
+    held, to = locked_units(view, part) or None, view.state.get("direction") == "to"
+    return line_set(weights_of(maps, part), view.state, most=most, rows=None if to else held, columns=held if to else None)
 
 
-def weights_of(maps: list[HeadMap], seen: Shown) -> np.ndarray:
+def weights_of(maps: list[HeadMap], part: VisiblePart) -> np.ndarray:
     """[map, query, key]"""
-    return np.stack([each.weights for each in maps]) if maps else np.zeros((0, len(seen.queries), len(seen.keys)))
+    return np.stack([each.weights for each in maps]) if maps else np.zeros((0, len(part.queries), len(part.keys)))
 
 
 def colours_of(maps: list[HeadMap]) -> list[str]:
@@ -265,19 +265,19 @@ def model_picture(view: ViewData, caption: str, words: Words, *, saved: bool) ->
         y = TOP + 14 + row * step
         number = stack["layers"][index]["layer"]
         parts.append(f'<text x="40" y="{y + size / 2 + 4:.0f}" text-anchor="end" fill="{PAGE.muted}"{small}>L{number}</text>')
-        seen = shown(view, index)
-        count, unit = len(seen.queries), seen.unit
-        if not seen.queries or not seen.keys:
+        part = visible_part(view, index)
+        count, unit = len(part.queries), part.unit
+        if not part.queries or not part.keys:
             continue
-        for at, head in enumerate(columns if len(seen.weights) > 1 else [0]):
-            if head >= len(seen.weights):
+        for at, head in enumerate(columns if len(part.weights) > 1 else [0]):
+            if head >= len(part.weights):
                 continue
             by_head = state.get("colour_by", "head") == "head"
             colour = head_colour(head, dark=dark) if by_head else layer_colour(index, len(stack["layers"]), dark=dark)
             x = 46 + at * step
             parts.append(f'<rect x="{x - 0.5}" y="{y - 0.5}" width="{size + 1}" height="{size + 1}" fill="none" stroke="{PAGE.hairline}"/>')
             draw = bundle if as_lines else tile
-            parts.append(draw(seen.weights[head], state, [PAGE.negative, PAGE.positive] if signed else [colour], (x, y, size), dark=dark))
+            parts.append(draw(part.weights[head], state, [PAGE.negative, PAGE.positive] if signed else [colour], (x, y, size), dark=dark))
     counts = f"{words.count('layers', len(rows))} · {words.count(f'{unit}s', count)}"
     title = f"{quantity_title(quantity, words)}{view.spec['model']} · {words.name('stack', stack['name'])} · {counts}"
     return svg(60 + len(columns) * step, TOP + 24 + len(rows) * step, title, "".join(parts), caption)
@@ -365,33 +365,33 @@ def neuron_picture(view: ViewData, caption: str, words: Words) -> str:
 
 def read(view: ViewData, stack: dict[str, Any], layer: dict[str, Any], at: int, head: int) -> QueryDetail | None:
     """What the neuron view shows of one query; None where all its tokens are hidden."""
-    seen = shown(view, at, level="token")
-    if not seen.rows or not seen.columns:
+    part = visible_part(view, at, level="token")
+    if not part.rows or not part.columns:
         return None
     query = view.state.get("query", 0)
-    row = seen.rows.index(query) if query in seen.rows else 0
+    row = part.rows.index(query) if query in part.rows else 0
     quantity = drawn_quantity(view)
     method, unit = ("", 1.0) if quantity is None else (str(quantity["method"]), float(quantity["largest"]))
-    weights = seen.weights[min(head, len(seen.weights) - 1), row]  # [key]; a quantity without heads has one map
+    weights = part.weights[min(head, len(part.weights) - 1), row]  # [key]; a quantity without heads has one map
     amounts = np.nan_to_num(abs(weights))
     above = np.flatnonzero(amounts >= view.state.get("threshold", 0.0))
     chosen = np.sort(above[np.argsort(-amounts[above], kind="stable")[:MOST_KEYS]])
-    columns = [seen.columns[index] for index in chosen]
+    columns = [part.columns[index] for index in chosen]
     queries, keys = (view.arrays[layer[what]].decode() for what in ("queries", "keys"))  # [head, token, dim]
-    vector = queries[head, seen.rows[row]]
+    vector = queries[head, part.rows[row]]
     kept = keys[head * len(keys) // len(queries)][columns]
-    query_index = seen.rows[row]
+    query_index = part.rows[row]
     bias = view.arrays[layer["bias"]].decode()[head, query_index, columns] if layer.get("bias") else None
     mask = view.arrays[layer["mask"]].decode()[query_index, columns] if layer.get("mask") else np.ones(len(columns))
     contributions = output = None
     if layer.get("values"):
         values = view.arrays[layer["values"]].decode()
         every = values[head * len(values) // len(queries)]  # [key, dim]
-        attention = weights if quantity is None else view.weights(view.state.get("stack", 0), at)[head, query_index, seen.columns]
+        attention = weights if quantity is None else view.weights(view.state.get("stack", 0), at)[head, query_index, part.columns]
         contributions = attention[chosen][:, None] * every[columns]
-        output = head_outputs(attention[None, None], every[None, seen.columns])[0, 0]
+        output = head_outputs(attention[None, None], every[None, part.columns])[0, 0]
     return QueryDetail(
-        seen.queries[row], vector, [seen.keys[index] for index in chosen], kept, kept @ vector * layer["scale"], weights[chosen] * unit,
+        part.queries[row], vector, [part.keys[index] for index in chosen], kept, kept @ vector * layer["scale"], weights[chosen] * unit,
         method, bias, mask == 0, contributions, output, len(above) - len(chosen),
     )  # fmt: skip
 

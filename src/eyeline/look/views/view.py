@@ -228,8 +228,8 @@ def mask_of(stack: Stack, index: int) -> np.ndarray | None:
     """
     if stack.mask_by_layer:
         return stack.mask_by_layer[index]
-    seen = np.max(np.nan_to_num(stack.weights_by_layer[index]), axis=0) > 0  # [query, key]
-    return None if bool(np.all(seen)) else np.asarray(seen)
+    allowed = np.max(np.nan_to_num(stack.weights_by_layer[index]), axis=0) > 0  # [query, key]
+    return None if bool(np.all(allowed)) else np.asarray(allowed)
 
 
 def named_mask(mask: np.ndarray | None, prefix: str, arrays: dict[str, Encoded]) -> str | None:

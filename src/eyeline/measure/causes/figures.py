@@ -159,7 +159,7 @@ def circuit_layout(edges: Sequence[Connection]) -> CircuitLayout:
     rows: list[list[_Spot]] = [[] for _ in levels]
     for spot in [*spots.values(), *(spot for chain in chains for spot in chain[1:-1])]:
         rows[spot.row].append(spot)
-    _settle(rows)
+    _place_rows(rows)
     nodes = {name: (spot.x, spot.row * ROW) for name, spot in spots.items()}
     paths = [_path(edge, chain) for edge, chain in zip(edges, chains, strict=True)]
     layers: dict[float, int] = {}
@@ -195,7 +195,7 @@ def _chain(sender: _Spot, receiver: _Spot) -> list[_Spot]:
     return chain
 
 
-def _settle(rows: list[list[_Spot]]) -> None:
+def _place_rows(rows: list[list[_Spot]]) -> None:
     for row in rows:
         _push_apart(row, [0.0] * len(row))
     for sweep in range(SWEEPS):
@@ -208,8 +208,8 @@ def _settle(rows: list[list[_Spot]]) -> None:
 
 def _wanted(spot: _Spot, upward: bool, *, every: bool) -> float:
     """The mean position of the neighbours on the side that was laid out last; of all of them, in the later sweeps."""
-    seen = [other.x for other in spot.neighbours if every or (other.row < spot.row) == upward]
-    return sum(seen) / len(seen) if seen else spot.x
+    positions = [other.x for other in spot.neighbours if every or (other.row < spot.row) == upward]
+    return sum(positions) / len(positions) if positions else spot.x
 
 
 def _push_apart(row: list[_Spot], wanted: Sequence[float]) -> None:
