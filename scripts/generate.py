@@ -33,10 +33,11 @@ from eyeline.look.palette import (
     layer_colour,
 )
 from eyeline.look.views.state import SCHEMA
-from eyeline.measure.causes.options import CausesOptions, CircuitOptions
+from eyeline.measure.causes.options import AttributeOptions, CausesOptions, CircuitOptions
 from eyeline.measure.compare.options import CompareOptions
 from eyeline.measure.coreference.options import CoreferenceOptions
 from eyeline.measure.grammar.options import SyntaxOptions
+from eyeline.measure.heads.options import GalleryOptions
 from eyeline.measure.probes.options import ProbeOptions
 from eyeline.measure.runs.options import Options, descriptions, signature_lines
 from eyeline.measure.space.options import SpaceOptions
@@ -302,10 +303,12 @@ ANALYSES: dict[str, tuple[str, type[Options]]] = {
     "src/eyeline/measure/compare/run.py": ("compare", CompareOptions),
     "src/eyeline/measure/causes/run.py": ("causes", CausesOptions),
     "src/eyeline/measure/causes/circuit.py": ("circuit", CircuitOptions),
+    "src/eyeline/measure/causes/attribute.py": ("attribute", AttributeOptions),
+    "src/eyeline/measure/gallery.py": ("measure_heads", GalleryOptions),
 }
 
 #: Keyword arguments that are no options: what is read, where it is computed and written, and what is told of it.
-OTHERS = ("train", "glove", "answer", "against", "folder", "resume", "overwrite", "engine", "progress")
+OTHERS = ("folder", "resume", "overwrite", "engine", "progress", "examples", "truncate")
 
 ENTRY = re.compile(r"    (\w+(?:, \w+)*)  +(\S.*)")
 

@@ -32,8 +32,14 @@ def lay_out(texts: Path, folder: Path) -> Path:
 
 
 def keep(golden: Path) -> int:
-    """Put the texts of this golden in the place of the committed ones."""
-    lay_out(golden / "texts", KEPT)
+    """Put the texts of this golden in the place of the committed ones of the same parts."""
+    written = lay_out(golden / "texts", golden / "kept")
+    if not (written / "app").exists():
+        (written / HASHES).unlink()
+    for path in written.iterdir():
+        shutil.rmtree(KEPT / path.name) if path.is_dir() else (KEPT / path.name).unlink(missing_ok=True)
+        path.rename(KEPT / path.name)
+    shutil.rmtree(written)
     return 0
 
 

@@ -25,7 +25,9 @@ from eyeline.measure.corpus.entropy import Entropy
 from eyeline.measure.corpus.position_alone import PositionAlone
 from eyeline.measure.corpus.run import analyse
 from eyeline.measure.grammar.run import syntax
+from eyeline.measure.heads.options import GalleryOptions
 from eyeline.measure.heads.profile import EXAMPLES_TABLE, LEAST_LOOK, ExampleLook, MeasuredHeads
+from eyeline.measure.runs.options import chosen
 from eyeline.measure.runs.progress import ReportProgress, ReportStep, Steps
 from eyeline.measure.runs.run import Run
 from eyeline.measure.runs.table import Table
@@ -53,19 +55,23 @@ SHOWN = 2
 def measure_heads(
     model: Model,
     *,
+    # from GalleryOptions, as the docstring's lines on them: make generated
     texts: int = 16,
     sentences: int = 500,
     min_count: int = 50,
-    examples: Sequence[str] = TEXTS,
     seed: int = 0,
+    examples: Sequence[str] = TEXTS,
     progress: ReportProgress | None = None,
 ) -> MeasuredHeads:
     """Measure every head of a model with one kind of attention, on the built-in text and the built-in treebank.
 
     texts      paragraphs of the built-in text, for statistics and effects
-    sentences  of the built-in treebank, for grammar and reference; relations with fewer than min_count words are left out
+    sentences  sentences of the built-in treebank, for grammar and reference
+    min_count  relations with fewer words are left out
+    seed       for everything that is drawn at random
     examples   texts to see the heads on
     """
+    chosen(GalleryOptions, locals())
     if len(model.layout.stacks) > 1:
         raise ModelError(f"{model.name} has {len(model.layout.stacks)} kinds of attention.", "The gallery shows models with one.")
     paragraphs, bank = sample_text().split("\n\n"), sample_treebank(sentences, seed)

@@ -1,4 +1,7 @@
-"""An option is declared once: what is added to a record is found in the signature, the command, the form, the recipe and the facts."""
+"""An option is declared once: what is added to a record is found in the signature, the command, the recipe and the facts.
+
+In the forms of the app: tests/show/app/test_forms.py.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,8 @@ from typing import Any, get_type_hints
 import pytest
 import typer
 from scripts.generate import ANALYSES, with_options
-from streamlit.testing.v1 import AppTest
 from typer.testing import CliRunner
 
-import eyeline as el
 from eyeline.errors import TraceError
 from eyeline.kinds import RUNS, named
 from eyeline.measure.runs.facts import CorpusFacts, ModelFacts, facts_to_json
@@ -25,7 +26,16 @@ from eyeline.show.cli import options as cli
 from eyeline.storage.records import from_json, to_json
 
 EVERY = {function: (path, record) for path, (function, record) in ANALYSES.items()}
-COMMANDS = {"analyse": "corpus", "syntax": "grammar", "probe": "probes", "circuit": "causes"}
+#: Where a command is, and its name where that is not the name of the Python function.
+MODULES = {
+    "analyse": "corpus",
+    "syntax": "grammar",
+    "probe": "probes",
+    "circuit": "causes",
+    "attribute": "causes",
+    "measure_heads": "gallery",
+}
+COMMANDS = {"measure_heads": "gallery"}
 
 
 def with_one_more(record: type[Any]) -> type[Any]:
@@ -51,31 +61,12 @@ def test_an_option_that_is_added_to_a_record_is_in_the_python_signature_and_its_
 
 @pytest.mark.parametrize("function", EVERY)
 def test_an_option_that_is_added_to_a_record_is_in_the_command(function: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    module = importlib.import_module(f"eyeline.show.cli.{COMMANDS.get(function, function)}")
+    module = importlib.import_module(f"eyeline.show.cli.{MODULES.get(function, function)}")
     _, record = EVERY[function]
     monkeypatch.setattr(module, record.__name__, with_one_more(record))
     app = typer.Typer()
-    app.command()(cli.with_options(getattr(module, function)))
+    app.command()(cli.with_options(getattr(module, COMMANDS.get(function, function))))
     assert "--sharpness" in CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
-
-
-def form() -> None:
-    import streamlit as st
-
-    from eyeline.measure.space.options import SpaceOptions
-    from eyeline.show.app.kit.form import ask
-    from eyeline.words import Words
-    from tests.measure.runs.test_options import with_one_more
-
-    st.session_state["chosen"] = ask(Words(), with_one_more(SpaceOptions)(limit=2), "form")
-
-
-def test_an_option_that_is_added_to_a_record_is_in_the_form_of_the_app() -> None:
-    at = AppTest.from_function(form).run()
-    assert not at.exception
-    at.number_input(key="form-sharpness").set_value(7).run()
-    assert at.session_state["chosen"].sharpness == 7
-    assert at.session_state["chosen"].limit == 2
 
 
 @pytest.mark.parametrize("function", EVERY)
@@ -100,7 +91,9 @@ def test_an_option_that_is_added_to_a_record_is_in_the_facts_of_a_run(kind: str)
 
 @pytest.mark.parametrize("function", EVERY)
 def test_the_arguments_of_a_call_are_its_options(function: str) -> None:
-    parameters = inspect.signature(getattr(el, function)).parameters
+    path, _ = EVERY[function]
+    module = importlib.import_module(path.removeprefix("src/").removesuffix(".py").replace("/", "."))
+    parameters = inspect.signature(getattr(module, function)).parameters
     for name, argument in arguments_of(EVERY[function][1]).items():
         assert parameters[name].kind is inspect.Parameter.KEYWORD_ONLY
         assert parameters[name].default == argument.default

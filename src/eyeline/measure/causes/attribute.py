@@ -9,7 +9,9 @@ import numpy as np
 from eyeline.errors import EyelineError, ModelError, nearest
 from eyeline.look.stack import Stack
 from eyeline.look.trace import KEY, Quantity, Trace, TraceFacts
+from eyeline.measure.causes.options import AttributeOptions
 from eyeline.measure.causes.quantities import METHODS, Method, Outcome, Subject
+from eyeline.measure.runs.options import chosen
 from eyeline.messages import Message
 from eyeline.models.inputs import Example
 from eyeline.models.model import Model, check_model
@@ -21,6 +23,7 @@ def attribute(
     text: str,
     pair: str | None = None,
     *,
+    # from AttributeOptions, as the docstring's lines on them: make generated
     method: str = "norms",
     answer: str | int | None = None,
     steps: int | None = None,
@@ -28,40 +31,32 @@ def attribute(
 ) -> Trace:
     """A quantity between tokens other than attention, as a trace: views, pictures and files take it as they take attention.
 
-    method   attention, norms, norms-summed, n-resout, rollout, flow, value-zeroing, value-zeroing-rollout, gradient, relevance,
-             integrated-gradients, globenc, alti, decompx, logits (docs/how-to/causes.md says what each means)
-    answer   for methods that are about an answer: a token (a masked or causal language model) or a label (a classifier), by name or
-             number; the model's own first choice unless given
-    steps    for integrated-gradients: at how many points gradients are taken; unless given, as many as their sum needs to be right to 2 %
+    method  attention, norms, norms-summed, n-resout, rollout, flow, value-zeroing, value-zeroing-rollout, gradient, relevance,
+            integrated-gradients, globenc, alti, decompx, logits (docs/how-to/causes.md says what each means)
+    answer  for methods that are about an answer: a token (a masked or causal language model) or a label (a classifier), by name or number;
+            the model's own first choice unless given
+    steps   for integrated-gradients: at how many points gradients are taken; unless given, as many as their sum needs to be right to 2 %
 
     `trace.weights` is [layer, head, query, key]; one head where the method has no separate heads, one layer where it has no
     separate layers. `trace.quantity` names the quantity, and its `scores` are one number for each token.
     """
     check_model(model)
-    known = chosen_method(method)
-    check_steps(steps, method, known)
+    known = chosen_method(chosen(AttributeOptions, locals()))
     check_one_tower(model)
     example = model.read(text if pair is None else (text, pair), truncate=truncate)
     return attribute_example(model, example, method, known, answer, steps)
 
 
-def chosen_method(method: str) -> Method:
-    """The record of a method, or an error with the nearest name."""
-    if not isinstance(method, str) or method not in METHODS:
-        close, every = nearest(str(method), METHODS), f"Choices: {', '.join(METHODS)}."
-        raise EyelineError(f"method={method!r}.", *dict.fromkeys((close, every)))
-    return METHODS[method]
-
-
-def check_steps(steps: int | None, name: str, method: Method) -> None:
-    """Refuse a number of steps that is none, or that the method cannot take."""
-    if steps is None:
-        return
-    if not method.in_steps:
+def chosen_method(options: AttributeOptions) -> Method:
+    """The record of the method, or an error with the nearest name; steps of a method that has none are refused."""
+    name, steps = options.method, options.steps
+    if name not in METHODS:
+        close, every = nearest(name, METHODS), f"Choices: {', '.join(METHODS)}."
+        raise EyelineError(f"method={name!r}.", *dict.fromkeys((close, every)))
+    if steps is not None and not METHODS[name].in_steps:
         several = ", ".join(known for known, record in METHODS.items() if record.in_steps)
         raise EyelineError(f"steps={steps} for {name}.", f"Only {several} goes in steps.")
-    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
-        raise EyelineError(f"steps={steps!r}.", "Use at least one step.")
+    return METHODS[name]
 
 
 def attribute_example(

@@ -39,9 +39,9 @@ def circuit(
     clean: str,
     corrupt: str,
     *,
+    # from CircuitOptions, as the docstring's lines on them: make generated
     answer: str | int | None = None,
     against: str | int | None = None,
-    # from CircuitOptions, as the docstring's lines on them: make generated
     method: EdgeMethod = "eap-ig",
     steps: int = 5,
     positions: bool = True,
@@ -49,13 +49,14 @@ def circuit(
 ) -> Run:
     """Which heads carry the answer, and which heads and feed-forward blocks feed which.
 
-    clean, corrupt   two texts with the same number of tokens, which differ in what the answer depends on
-    answer, against  the answer that belongs to each: a token, or a label of a classifier; the model's own choices unless given. The metric
-                     is logit(answer) − logit(against)
-    method           how edges are scored: "eap", or "eap-ig" with `steps` inputs between the two texts. Heads and feed-forward blocks
-                     (MLPs) are nodes; with "eap-through-mlps" and "eap-ig-through-mlps" heads alone: an edge may then pass through MLPs
-    steps            of eap-ig: inputs between the two texts at which gradients are taken
-    positions        also patch every head at every token: heads × tokens passes
+    clean, corrupt  two texts with the same number of tokens, which differ in what the answer depends on
+    answer          the clean text's answer: a token, or a label of a classifier; the model's own first choice unless given. The metric is
+                    logit(answer) − logit(against)
+    against         the same of the corrupt text
+    method          how edges are scored: "eap", or "eap-ig" with `steps` inputs between the two texts. Heads and feed-forward blocks (MLPs)
+                    are nodes; with "eap-through-mlps" and "eap-ig-through-mlps" heads alone: an edge may then pass through MLPs
+    steps           of eap-ig: inputs between the two texts at which gradients are taken
+    positions       also patch every head at every token: heads × tokens passes
 
     Tables: `patching` (a head patched from the clean text into the corrupt one: the share of the answer that comes back),
     `patching_positions` (the same at one token), `circuit` (edges by estimate, strongest first).

@@ -12,6 +12,7 @@ import torch
 
 from eyeline.errors import ModelError, TextError
 from eyeline.measure.causes.attribute import chosen_method, subject_of, trace_of
+from eyeline.measure.causes.options import AttributeOptions
 from eyeline.measure.causes.quantities import METHODS, IncompleteError, Subject
 from eyeline.measure.runs.table import Table
 from eyeline.measure.statistics.rows import Rows
@@ -57,7 +58,7 @@ class Faithfulness(Statistic):
         super().__init__()
         self.methods = None if methods is None else tuple(methods)
         for method in self.methods or ():
-            chosen_method(method)
+            chosen_method(AttributeOptions(method))
         self.longest = longest
         #: Method → why this model refuses it: filled by `prepare`, shared with copies.
         self.refused: dict[str, Message] = {}

@@ -1,10 +1,11 @@
-"""The options of `el.causes`, `el.circuit` and `eyeline faithfulness`, and the facts of a circuit."""
+"""The options of `el.attribute`, `el.causes`, `el.circuit` and `eyeline faithfulness`, and the facts of a circuit."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
 
+from eyeline.errors import EyelineError
 from eyeline.measure.runs.facts import RunFacts
 from eyeline.measure.runs.options import Options, layers_option, limit_option, option, seed_option
 from eyeline.measure.statistics.options import MAX_TOKENS
@@ -36,6 +37,34 @@ class CausesOptions(Options):
 
 
 @dataclass(frozen=True)
+class AttributeOptions(Options):
+    """The options of `attribute`."""
+
+    error: ClassVar[type[EyelineError]] = EyelineError
+
+    method: str = option(
+        "norms",
+        "norms, rollout, value-zeroing, gradient, integrated-gradients, alti, decompx …",
+        about="attention, norms, norms-summed, n-resout, rollout, flow, value-zeroing, value-zeroing-rollout, gradient, relevance, "
+        "integrated-gradients, globenc, alti, decompx, logits (docs/how-to/causes.md says what each means)",
+    )
+    answer: str | int | None = option(
+        None,
+        "The token or label that it is about. Default: the model's own first choice.",
+        about="for methods that are about an answer: a token (a masked or causal language model) or a label (a classifier), by name or "
+        "number; the model's own first choice unless given",
+        python="str | int | None",
+    )
+    steps: int | None = option(
+        None,
+        "For integrated-gradients: how many points. Default: as many as the sum needs.",
+        about="for integrated-gradients: at how many points gradients are taken; unless given, as many as their sum needs to be right to "
+        "2 %",
+        least=1,
+    )
+
+
+@dataclass(frozen=True)
 class FaithfulnessOptions(Options):
     """The options of a run of `analyse` with the statistic `Faithfulness`."""
 
@@ -52,8 +81,14 @@ class CircuitOptions(Options):
 
     clean: str = ""
     corrupt: str = ""
-    answer: str = ""
-    against: str = ""
+    answer: str | int | None = option(
+        None,
+        "The clean text's answer: one token, such as ' Mary'.",
+        about="the clean text's answer: a token, or a label of a classifier; the model's own first choice unless given. The metric is "
+        "logit(answer) − logit(against)",
+        python="str | int | None",
+    )
+    against: str | int | None = option(None, "The corrupt text's answer.", about="the same of the corrupt text", python="str | int | None")
     method: str = option(
         "eap-ig",
         "How edges are scored: eap-ig or eap; …-through-mlps: between heads alone.",

@@ -18,11 +18,23 @@ MOST_SEED = 2**32 - 1
 
 @dataclass(frozen=True)
 class ProbeOptions(Options):
-    """The options of `probe`; words: the name of the word vectors."""
+    """The options of `probe`; words: the name of the word vectors. The files that were read have facts of their own."""
 
     run_kind: ClassVar[str] = "probe"
     error: ClassVar[type[EyelineError]] = TextError
 
+    train: object = option(
+        None,
+        "The treebank to train on. Without it: one half of TREEBANK, and the other is scored.",
+        about="the one to learn from; without it, one half of `treebank`, drawn with the seed, and the other half is scored",
+        python="Treebank | Sequence[Sentence] | str | Path | None",
+    )
+    glove: object = option(
+        None,
+        "Word vectors: a folder or GloVe's text file. Without them: the model's own embeddings.",
+        about="word vectors (a folder or GloVe's text file); without it the words are the model's own input embeddings",
+        python="str | Path | None",
+    )
     limit: int | None = limit_option(
         "training sentences", "this many training sentences, chosen at random", least=1, message="grammar.limit"
     )

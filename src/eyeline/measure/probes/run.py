@@ -63,9 +63,9 @@ def probe(
     model: Model,
     treebank: Treebank | Sequence[Sentence] | str | Path,
     *,
+    # from ProbeOptions, as the docstring's lines on them: make generated
     train: Treebank | Sequence[Sentence] | str | Path | None = None,
     glove: str | Path | None = None,
-    # from ProbeOptions, as the docstring's lines on them: make generated
     limit: int | None = None,
     max_tokens: int = 128,
     layers: Iterable[int] | None = None,
@@ -79,6 +79,7 @@ def probe(
 
     treebank    the one to score on: what `read_treebank` read, or the file itself, or a list of Sentence
     train       the one to learn from; without it, one half of `treebank`, drawn with the seed, and the other half is scored
+    glove       word vectors (a folder or GloVe's text file); without it the words are the model's own input embeddings
     limit       this many training sentences, chosen at random
     max_tokens  longer sentences are left out and counted, as in the paper
     layers      only the heads of these layers
@@ -86,7 +87,6 @@ def probe(
     epochs      how often each sentence is seen at most; once in the paper. A tenth of the training sentences is held out: training ends
                 where the loss on them has not fallen by one per cent in five epochs, and the weights of the best epoch are kept
     seed        for everything that is drawn at random
-    glove       word vectors (a folder or GloVe's text file); without it the words are the model's own input embeddings
     engine      where attention is recorded: "local" (this process), "processes", "ray", or el.Ray(workers=8, …); the numbers are the same.
                 Probes are trained in this process
 
@@ -116,7 +116,8 @@ def probe(
         golds, vectors, heads_of(model, options.layers), seeds, epochs, seed, Steps(progress, N_STEPS), engine, held_out
     )
     results = experiment.run(model)
-    options = replace(options, layers=None if layers is None else tuple(sorted(set(experiment.heads.layers))), words=vectors.name)
+    used = None if layers is None else tuple(sorted(set(experiment.heads.layers)))
+    options = replace(options, layers=used, words=vectors.name, train=None, glove=None)
     facts = replace(
         provenance(ProbeFacts, model, CorpusFacts(score.name, score.sha256, sentences=len(score), synthetic=score.synthetic), options),
         train=TrainingFacts(

@@ -27,7 +27,8 @@ class Option:
     default_help  what the help of the command shows as its default
     refused       what the error says of a value that is none of the choices
     message       the key of its messages in the app: its label; with _help: more about it; with _CHOICE: the label of a choice
-    python        its type in the Python function, where that is not the type of the field
+    python        its type in the Python function, where that is not the type of the field; of a field of type object, which takes
+                  a file's path or what was read from it
     """
 
     help: str
@@ -144,14 +145,15 @@ def _typed(argument: Argument, value: Any) -> Any:
         if argument.may_be_none:
             return None
         raise _wrong(argument, value)
+    if argument.type is object:
+        return value
     kinds = [kind for kind in (get_args(argument.type) or (argument.type,)) if isinstance(kind, type)]
     try:
         if argument.is_list and not isinstance(value, str):
             return tuple(operator.index(number) for number in value)
-        if bool in kinds or str in kinds:
-            if isinstance(value, bool if bool in kinds else str):
-                return value
-        elif int in kinds and not isinstance(value, bool):
+        if isinstance(value, bool | str) and type(value) in kinds:
+            return value
+        if int in kinds and not isinstance(value, bool):
             return operator.index(value)
     except TypeError:
         pass

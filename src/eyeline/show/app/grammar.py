@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -32,6 +32,9 @@ ENDINGS = ("conllu", "conllu.gz", "conll", "conll.gz", "v4_gold_conll", "v4_gold
 OFFERED = ("conllu", "conll", "v4_gold_conll", "jsonl", "gz")
 
 SENTENCES, MIN_COUNT = 300, 30
+
+#: Options that all analyses of the page share.
+SHARED = ("limit",)
 
 
 @dataclass(frozen=True)
@@ -81,11 +84,13 @@ def _form(say: Words) -> GrammarForm:
         )  # fmt: skip
         most = limits.documents
         syntax = SyntaxOptions(limit=min(SENTENCES, most), min_count=MIN_COUNT)
-        syntax = ask(say, syntax, "grammar", ("limit",), limits={"limit": (2, most)})
-        with st.expander(say("grammar.more")):
-            syntax = ask(say, syntax, "grammar", ("labels", "min_count"), limits={"min_count": (1, 10_000)})
+        syntax = ask(say, syntax, "grammar", only=SHARED, limits={"limit": (2, most)})
         chosen = tuple(name for name in ANALYSES if name in (selected or ()))
-        request = request_of(chosen or ANALYSES[:1], syntax)
+        with st.expander(say("grammar.more")):
+            syntax = ask(say, syntax, "grammar", without=SHARED, limits={"min_count": (1, 10_000)})
+            request = request_of(chosen or ANALYSES[:1], syntax)
+            coreference = ask(say, request.coreference, "grammar-coreference", without=SHARED)
+            request = replace(request, coreference=coreference, probe=ask(say, request.probe, "grammar-probe", without=SHARED))
         form = GrammarForm(source or "sample", upload, model, request)
         disabled = panel.is_running("grammar") or not chosen
         if st.button(say("grammar.run"), type="primary", width="stretch", disabled=disabled, key="grammar-run"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,21 +12,20 @@ from rich.markup import escape
 from rich.table import Table
 
 from eyeline.heads import HeadRef
-from eyeline.measure.causes.options import CausesOptions, CircuitFacts, CircuitOptions, FaithfulnessOptions
-from eyeline.measure.runs.options import given_options
+from eyeline.measure.causes.options import AttributeOptions, CausesOptions, CircuitFacts, CircuitOptions, FaithfulnessOptions
+from eyeline.measure.runs.options import arguments_of, chosen, given_options
 from eyeline.show.cli.options import (
     ANSWERING_DEFAULT,
     AnsweringModel,
-    Computing,
     CorpusPath,
     Language,
+    MeasuringCorpus,
     Output,
     Overwrite,
     PageLanguage,
-    Reading,
-    Resume,
+    Truncate,
 )
-from eyeline.show.cli.terminal import console, print_notices, progress_bars, resumable
+from eyeline.show.cli.terminal import console, print_notices, progress_bars
 
 if TYPE_CHECKING:
     from eyeline.look.trace import Trace
@@ -34,28 +35,24 @@ if TYPE_CHECKING:
 # ---- `eyeline attribute`: a quantity beside attention, printed token by token, or written as a page, a picture or a trace
 
 
+METHOD = arguments_of(AttributeOptions)["method"]
+
+
 def attribute(
     text: Annotated[str, typer.Argument(help="The text to look at; [MASK] where a masked model is to answer.", show_default=False)],
     model: AnsweringModel = ANSWERING_DEFAULT,
     method: Annotated[
         list[str] | None,
-        typer.Option(
-            help="norms, rollout, value-zeroing, gradient, integrated-gradients, alti, decompx …; may be repeated. Default: norms."
-        ),
+        typer.Option(help=f"{METHOD.option.help}; may be repeated. Default: {METHOD.default}."),
     ] = None,
     pair: Annotated[str | None, typer.Option(help="A second text.")] = None,
-    answer: Annotated[
-        str | None, typer.Option(help="The token or label that it is about. Default: the model's own first choice.", show_default=False)
-    ] = None,
-    steps: Annotated[
-        int | None,
-        typer.Option(help="For integrated-gradients: how many points. Default: as many as the sum needs.", min=1, show_default=False),
-    ] = None,
+    *,
+    options: AttributeOptions,
+    truncate: Truncate = False,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", help="x.html: a page; x.svg, x.pdf, x.png: a picture; x.safetensors: a trace.", show_default=False),
     ] = None,
-    truncate: Annotated[bool, typer.Option("--truncate", help="Cut a text that is longer than the model takes.")] = False,
     language: PageLanguage = "en",
 ) -> None:
     """What counts for what, beside attention: one number a token, and the maps on a page with a switch "what is drawn".
@@ -63,14 +60,14 @@ def attribute(
     [dim]eyeline attribute "The cat sat on the [MASK]." --model e5-small-mlm --method decompx -o cat.html[/dim]
     """
     from eyeline.measure.causes.attribute import attribute as compute
-    from eyeline.measure.causes.attribute import check_steps, chosen_method
+    from eyeline.measure.causes.attribute import chosen_method
     from eyeline.models.load import load
 
-    names = method or ["norms"]
-    for name in names:
-        check_steps(steps, name, chosen_method(name))
+    each = [chosen(AttributeOptions, given_options(replace(options, method=name))) for name in method or [options.method]]
+    for one in each:
+        chosen_method(one)  # refused before the model is opened
     loaded = load(model)
-    traces = [compute(loaded, text, pair, method=name, answer=answer, steps=steps, truncate=truncate) for name in names]
+    traces = [compute(loaded, text, pair, **given_options(one), truncate=truncate) for one in each]
     console.print(score_table(traces))
     if traces[0].prediction is not None:
         console.print(f"The model answers: {escape(str(traces[0].prediction))}", highlight=False)
@@ -116,8 +113,6 @@ def circuit(
     ],
     output: Output,
     model: AnsweringModel = ANSWERING_DEFAULT,
-    answer: Annotated[str | None, typer.Option(help="The clean text's answer: one token, such as ' Mary'.", show_default=False)] = None,
-    against: Annotated[str | None, typer.Option(help="The corrupt text's answer.", show_default=False)] = None,
     options: CircuitOptions,
     overwrite: Overwrite = False,
     language: Language = "en",
@@ -135,8 +130,12 @@ def circuit(
     loaded = load(model)
     with progress_bars() as report_progress, writing_run(output, "circuit", overwrite=overwrite):
         run = run_circuit(
-            loaded, clean, corrupt, answer=answer, against=against, **given_options(options), progress=report_progress,
-        )  # fmt: skip
+            loaded,
+            clean,
+            corrupt,
+            **given_options(options),
+            progress=report_progress,
+        )
         report = write_report(run.save(output), language)
     known = run.facts.of_kind(CircuitFacts).options
     console.print(
@@ -166,10 +165,7 @@ def faithfulness(
         list[str] | None, typer.Option(help="Only this quantity; may be repeated. Default: all that the model allows, except flow.")
     ] = None,
     options: FaithfulnessOptions,
-    reading: Reading,
-    resume: Resume = False,
-    overwrite: Overwrite = False,
-    computing: Computing,
+    measuring: MeasuringCorpus,
     language: Language = "en",
 ) -> None:
     """How faithful each quantity is to the model's answers: the tokens that it ranks first are erased, or left alone.
@@ -180,20 +176,10 @@ def faithfulness(
     """
     from eyeline.measure.causes.faithfulness import Faithfulness
     from eyeline.measure.corpus.run import analyse
-    from eyeline.measure.runs.run import writing_run
-    from eyeline.models.load import load
-    from eyeline.show.report import write_report
 
     statistic = Faithfulness(method, longest=options.max_tokens)
-    engine = computing.chosen()
-    opened = reading.read(corpus)
-    loaded = load(model)
-    with resumable(output), progress_bars() as report_progress, writing_run(output, "analyse", overwrite=resume or overwrite):
-        run = analyse(
-            loaded, opened, [statistic], **given_options(options), folder=output, resume=resume, overwrite=overwrite, engine=engine,
-            progress=report_progress,
-        )  # fmt: skip
-        report = write_report(run.save(output), language)
+    engine, opened, loaded = measuring.open(corpus, model)
+    run, report = measuring.write(output, language, partial(analyse, loaded, opened, [statistic], **given_options(options), engine=engine))
     console.print(printed(run))
     for name, reason in statistic.refused.items():
         console.print(f"[bold]Left out[/bold] {escape(name)}: {escape(reason.splitlines()[0])}", highlight=False)
@@ -224,10 +210,7 @@ def causes(
     model: AnsweringModel = ANSWERING_DEFAULT,
     *,
     options: CausesOptions,
-    reading: Reading,
-    resume: Resume = False,
-    overwrite: Overwrite = False,
-    computing: Computing,
+    measuring: MeasuringCorpus,
     language: Language = "en",
 ) -> None:
     """What each head does to the model's answers: ablated one at a time, estimated by gradients, and pruned together.
@@ -235,19 +218,10 @@ def causes(
     [dim]eyeline causes corpus.txt --model e5-small-mlm --limit 100 -o run[/dim]
     """
     from eyeline.measure.causes.run import causes as run_causes
-    from eyeline.measure.runs.run import amounts, writing_run
-    from eyeline.models.load import load
-    from eyeline.show.report import write_report
+    from eyeline.measure.runs.run import amounts
 
-    engine = computing.chosen()
-    opened = reading.read(corpus)
-    loaded = load(model)
-    with resumable(output), progress_bars() as report_progress, writing_run(output, "analyse", overwrite=resume or overwrite):
-        run = run_causes(
-            loaded, opened, **given_options(options), folder=output, resume=resume, overwrite=overwrite, engine=engine,
-            progress=report_progress,
-        )  # fmt: skip
-        report = write_report(run.save(output), language)
+    engine, opened, loaded = measuring.open(corpus, model)
+    run, report = measuring.write(output, language, partial(run_causes, loaded, opened, **given_options(options), engine=engine))
     _print(run)
     console.print(f"{amounts(run)}. Report: {escape(str(report))}", highlight=False)
 

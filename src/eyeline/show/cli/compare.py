@@ -11,7 +11,7 @@ from rich.markup import escape
 from eyeline.measure.compare.options import CompareOptions
 from eyeline.measure.runs.options import given_options
 from eyeline.measure.space.options import SpaceOptions
-from eyeline.show.cli.options import CorpusPath, Language, ModelName, Output, Reading
+from eyeline.show.cli.options import CorpusPath, Language, ModelName, Output, Overwrite, Reading
 from eyeline.show.cli.space import Pictures, Red, _save_pictures
 from eyeline.show.cli.terminal import console, print_notices, progress_bars
 from eyeline.text.named_pairs import named_pairs
@@ -33,7 +33,7 @@ def compare(
     reading: Reading,
     pictures: Pictures = None,
     red: Red = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the comparison that the folder holds.")] = False,
+    overwrite: Overwrite = False,
     language: Language = "en",
 ) -> None:
     """How far the attention of two models lies apart, head by head: for example before and after fine-tuning.

@@ -13,7 +13,7 @@ from rich.table import Table
 from eyeline.heads import HeadRef
 from eyeline.measure.coreference.options import CoreferenceOptions
 from eyeline.measure.runs.options import given_options
-from eyeline.show.cli.options import Computing, Language, ModelName, Output
+from eyeline.show.cli.options import Computing, Language, ModelName, Output, Overwrite
 from eyeline.show.cli.terminal import console, progress_bars
 from eyeline.text.corpora.mentions import GROUPS
 
@@ -29,7 +29,7 @@ def coreference(
     kind: Annotated[
         str | None, typer.Option(help="conll2012, conllu or jsonl, where the file's first lines do not say.", show_default=False)
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the coreference run that the folder holds.")] = False,
+    overwrite: Overwrite = False,
     computing: Computing,
     language: Language = "en",
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,8 +12,8 @@ from rich.markup import escape
 from eyeline.measure.corpus.result import BY_NAME, USUAL
 from eyeline.measure.runs.options import given_options
 from eyeline.measure.statistics.options import AnalyseOptions
-from eyeline.show.cli.options import Computing, CorpusPath, Language, ModelName, Output, Overwrite, Reading, Resume
-from eyeline.show.cli.terminal import console, progress_bars, resumable
+from eyeline.show.cli.options import CorpusPath, Language, MeasuringCorpus, ModelName, Output, Overwrite
+from eyeline.show.cli.terminal import console
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,13 +39,10 @@ def analyse(
     target: Annotated[
         list[str] | None, typer.Option(help="NAME=REGEX: also measure attention to tokens that match; may be repeated.")
     ] = None,
-    reading: Reading,
+    measuring: MeasuringCorpus,
     pictures: Annotated[
         list[str] | None, typer.Option(help="Also draw the figures as png, svg or pdf; may be repeated. Needs a Chromium.")
     ] = None,
-    resume: Resume = False,
-    overwrite: Overwrite = False,
-    computing: Computing,
     language: Language = "en",
 ) -> None:
     """Where a model's heads look, how broadly, and which are alike, over a corpus.
@@ -58,22 +56,15 @@ def analyse(
         check_kind(picture, f"--pictures {picture}")
     from eyeline.measure.corpus.catalogue import statistics_named
     from eyeline.measure.corpus.run import analyse as run_analysis
-    from eyeline.measure.runs.run import amounts, writing_run
-    from eyeline.models.load import load
-    from eyeline.show.report import write_report
+    from eyeline.measure.runs.run import amounts
 
     statistics = statistics_named(only or USUAL, targets)
-    engine = computing.chosen()
-    opened = reading.read(corpus)
-    loaded = load(model)
-    if engine == "local" and not resume:
+    engine, opened, loaded = measuring.open(corpus, model)
+    if engine == "local" and not measuring.resume:
         _say_costs(loaded, opened, statistics, options)
-    with resumable(output), progress_bars() as report_progress, writing_run(output, "analyse", overwrite=resume or overwrite):
-        run = run_analysis(
-            loaded, opened, statistics, **given_options(options), folder=output, resume=resume, overwrite=overwrite, engine=engine,
-            progress=report_progress,
-        )  # fmt: skip
-        report = write_report(run.save(output), language)
+    run, report = measuring.write(
+        output, language, partial(run_analysis, loaded, opened, statistics, **given_options(options), engine=engine)
+    )
     if pictures:
         _draw(run, output, pictures, language)
     counts = run.facts.counts

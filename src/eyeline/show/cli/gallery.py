@@ -8,6 +8,8 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from eyeline.measure.heads.options import GalleryOptions
+from eyeline.measure.runs.options import given_options
 from eyeline.show.cli.options import Language
 from eyeline.show.cli.terminal import console, progress_bars
 
@@ -15,9 +17,8 @@ from eyeline.show.cli.terminal import console, progress_bars
 def gallery(
     models: Annotated[list[str], typer.Argument(help="Embedded models, local folders or hub ids; `all`: every embedded model.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="The gallery's folder, created where it is missing.", show_default=False)],
-    texts: Annotated[int, typer.Option(help="Paragraphs of the built-in text, for statistics and effects.")] = 16,
-    sentences: Annotated[int, typer.Option(help="Sentences of the built-in treebank, for grammar and reference.")] = 500,
-    min_count: Annotated[int, typer.Option(help="Leave out relations with fewer words.")] = 50,
+    *,
+    options: GalleryOptions,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Measure models again that the folder holds.")] = False,
     language: Language = "en",
 ) -> None:
@@ -38,7 +39,7 @@ def gallery(
             console.print(f"{escape(name)}: measured before; --overwrite measures it again.", highlight=False)
             continue
         with progress_bars() as report_progress:
-            measured = measure_heads(load(name), texts=texts, sentences=sentences, min_count=min_count, progress=report_progress)
+            measured = measure_heads(load(name), **given_options(options), progress=report_progress)
         make_folder(folder)
         measured.save(folder)
     page = write_gallery(output, about, language)

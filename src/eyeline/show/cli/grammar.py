@@ -13,7 +13,7 @@ from rich.table import Table as Printed
 from eyeline.heads import HeadRef
 from eyeline.measure.grammar.options import SyntaxOptions
 from eyeline.measure.runs.options import given_options
-from eyeline.show.cli.options import Computing, Language, ModelName, Output
+from eyeline.show.cli.options import Computing, Language, ModelName, Output, Overwrite
 from eyeline.show.cli.terminal import console, progress_bars
 from eyeline.words import Words
 
@@ -28,7 +28,7 @@ def syntax(
     *,
     options: SyntaxOptions,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at a sentence that is not a tree, instead of skipping it.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the syntax run that the folder holds.")] = False,
+    overwrite: Overwrite = False,
     computing: Computing,
     language: Language = "en",
 ) -> None:

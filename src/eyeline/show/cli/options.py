@@ -6,17 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_type_hints
 
 import typer
 
 from eyeline.errors import EyelineError
 from eyeline.look.embedded import DEFAULTS, default_model
-from eyeline.measure.runs.options import Argument, Options, arguments_of, given_options, option
+from eyeline.measure.runs.options import Argument, Options, arguments_of, option
 from eyeline.words import LANGUAGES
 
 if TYPE_CHECKING:
     from eyeline.measure.engines.processes import Engine
+    from eyeline.measure.runs.run import Run
+    from eyeline.models.model import Model
     from eyeline.text.corpora.corpus import Corpus
 
 
@@ -33,6 +35,12 @@ ModelName = Annotated[
 AnsweringModel = Annotated[str, typer.Option("--model", help="An embedded model, a local folder, or a hub id; one that answers.")]
 
 ANSWERING_DEFAULT = "e5-small-mlm"
+
+
+# ---- The text
+
+
+Truncate = Annotated[bool, typer.Option("--truncate", help="Cut a text that is longer than the model takes.")]
 
 
 # ---- The corpus
@@ -63,7 +71,7 @@ class Reading(Options):
         """Open the corpus."""
         from eyeline.text.corpora.read import read_corpus
 
-        return read_corpus(corpus, **given_options(self))
+        return read_corpus(corpus, **{name: getattr(self, name) for name in arguments_of(Reading)})
 
 
 # ---- The run's folder
@@ -71,9 +79,9 @@ class Reading(Options):
 
 Output = Annotated[Path, typer.Option("-o", "--output", help="The run's folder, created where it is missing.", show_default=False)]
 
-Resume = Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")]
+OVERWRITE = "Replace a run of this kind that the folder holds."
 
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace a run that the folder holds.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help=OVERWRITE)]
 
 
 # ---- Where it is computed
@@ -114,6 +122,35 @@ def engine_of_options(name: str, workers: int | None, address: str | None, gpus_
     return Processes(workers) if isinstance(engine, Processes) else engine
 
 
+# ---- A corpus measured into a folder that holds what was measured so far
+
+
+@dataclass(frozen=True)
+class MeasuringCorpus(Computing, Reading):
+    """How a corpus is read, where it is computed, and what becomes of a run that the folder holds."""
+
+    resume: bool = option(False, "Go on with a run that was interrupted.")
+    overwrite: bool = option(False, OVERWRITE)
+
+    def open(self, corpus: str, model: str) -> tuple[Engine | str, Corpus, Model]:
+        """The engine, the corpus and the model; an engine that cannot run here is refused first."""
+        from eyeline.models.load import load
+
+        engine = self.chosen()
+        return engine, self.read(corpus), load(model)
+
+    def write(self, output: Path, language: str, measure: Callable[..., Run]) -> tuple[Run, Path]:
+        """Measure into the folder and write the run there; gives the run and its report. measure: takes the folder and how it is used."""
+        from eyeline.measure.runs.run import writing_run
+        from eyeline.show.cli.terminal import progress_bars, resumable
+        from eyeline.show.report import write_report
+
+        replaces = self.resume or self.overwrite
+        with resumable(output), progress_bars() as report_progress, writing_run(output, "analyse", overwrite=replaces):
+            run = measure(folder=output, resume=self.resume, overwrite=self.overwrite, progress=report_progress)
+            return run, write_report(run.save(output), language)
+
+
 # ---- The language of reports, pages and pictures
 
 
@@ -144,20 +181,23 @@ def numbers(text: str | None) -> tuple[int, ...] | None:
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
-    """A command as typer takes it: a parameter that is a record of options becomes an option for each of them."""
+    """A command as typer takes it: a parameter that is a record of options becomes an option for each of them that the command has not."""
     hints = get_type_hints(command, include_extras=True)
     records = {name: hint for name, hint in hints.items() if isinstance(hint, type) and issubclass(hint, Options)}
+    options = {
+        name: [argument for argument in arguments_of(record).values() if argument.name not in hints] for name, record in records.items()
+    }
     parameters: list[Parameter] = []
     for name, parameter in signature(command).parameters.items():
         if name in records:
-            parameters += map(_parameter, arguments_of(records[name]).values())
+            parameters += map(_parameter, options[name])
         else:
             parameters.append(parameter.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY))
 
     def run(**values: Any) -> None:
         for name, record in records.items():
-            given = {argument: values.pop(argument) for argument in arguments_of(record)}
-            lists = [argument.name for argument in arguments_of(record).values() if argument.is_list]
+            given = {argument.name: values.pop(argument.name) for argument in options[name]}
+            lists = [argument.name for argument in options[name] if argument.is_list]
             values[name] = record(**given | {argument: numbers(given[argument]) for argument in lists})
         command(**values)
 
@@ -170,7 +210,8 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 def _parameter(argument: Argument) -> Parameter:
     """An option as typer takes it."""
     about, default = argument.option, argument.default
-    kind: Any = str | None if argument.is_list else argument.type | None if default is None else argument.type
+    kind: Any = str if argument.is_list or str in get_args(argument.type) else Path if argument.type is object else argument.type
+    kind = kind | None if default is None else kind
     names = [argument.command_name] if default is False else []  # else also --no-…
     shown = about.default_help or default is not None
     annotation: Any = Annotated[kind, typer.Option(*names, help=about.help, show_default=shown)]

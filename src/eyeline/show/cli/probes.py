@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,7 @@ from rich.table import Table
 
 from eyeline.measure.probes.options import ProbeOptions
 from eyeline.measure.runs.options import given_options
-from eyeline.show.cli.options import Computing, Language, ModelName, Output
+from eyeline.show.cli.options import Computing, Language, ModelName, Output, Overwrite
 from eyeline.show.cli.terminal import console, progress_bars
 from eyeline.words import Words, percent
 
@@ -23,17 +24,9 @@ def probe(
     output: Output,
     model: ModelName,
     *,
-    train: Annotated[
-        Path | None,
-        typer.Option(help="The treebank to train on. Without it: one half of TREEBANK, and the other is scored.", show_default=False),
-    ] = None,
-    glove: Annotated[
-        Path | None,
-        typer.Option(help="Word vectors: a folder or GloVe's text file. Without them: the model's own embeddings.", show_default=False),
-    ] = None,
     options: ProbeOptions,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at a sentence that is not a tree, instead of skipping it.")] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the probe run that the folder holds.")] = False,
+    overwrite: Overwrite = False,
     computing: Computing,
     language: Language = "en",
 ) -> None:
@@ -52,10 +45,10 @@ def probe(
     engine = computing.chosen()
     check_free(output, "probe", overwrite=overwrite)
     scored = read_treebank(treebank, strict=strict)
-    learnt = None if train is None else read_treebank(train, strict=strict)
+    options = options if options.train is None else replace(options, train=read_treebank(str(options.train), strict=strict))
     loaded = load(model)
     with progress_bars() as report_progress, writing_run(output, "probe", overwrite=overwrite):
-        run = run_probe(loaded, scored, train=learnt, glove=glove, **given_options(options), engine=engine, progress=report_progress)
+        run = run_probe(loaded, scored, **given_options(options), engine=engine, progress=report_progress)
         report = write_report(run.save(output), language)
     table = Table("probe", "governors found", "95 %", "with punctuation", "epochs")
     for row in run.table("probes").rows():

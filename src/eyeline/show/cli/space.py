@@ -13,7 +13,7 @@ from rich.table import Table
 
 from eyeline.measure.runs.options import given_options
 from eyeline.measure.space.options import SpaceOptions
-from eyeline.show.cli.options import Computing, CorpusPath, Language, ModelName, Output, Reading
+from eyeline.show.cli.options import Computing, CorpusPath, Language, ModelName, Output, Overwrite, Reading
 from eyeline.show.cli.terminal import console, print_notices, progress_bars
 from eyeline.text.named_pairs import NamedPair, named_pairs
 from eyeline.words import Words, percent
@@ -44,7 +44,7 @@ def space(
     vectors: Annotated[bool, typer.Option(help="Keep the vectors too, for search and other projections (large).")] = True,
     pictures: Pictures = None,
     red: Red = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the space that the folder holds.")] = False,
+    overwrite: Overwrite = False,
     computing: Computing,
     language: Language = "en",
 ) -> None:

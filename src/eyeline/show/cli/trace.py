@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from eyeline.show.cli.options import ModelName, numbers
+from eyeline.show.cli.options import ModelName, Truncate, numbers
 from eyeline.show.cli.terminal import console, print_notices
 from eyeline.text.tokenized import printable
 from eyeline.words import percent
@@ -25,7 +25,7 @@ def trace(
     pair: Annotated[str | None, typer.Option(help="A second text (or what an encoder-decoder model has written).")] = None,
     layers: Annotated[str | None, typer.Option(help="Layers to keep, from 0, such as 0,5. Default: all.")] = None,
     words: Annotated[bool, typer.Option("--words", help="Attention between words rather than tokens.")] = False,
-    truncate: Annotated[bool, typer.Option("--truncate", help="Cut a text that is longer than the model takes.")] = False,
+    truncate: Truncate = False,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Save the trace: FILE.safetensors", show_default=False)] = None,
     cache: Annotated[bool, typer.Option(help="Keep traces on disk, and take them from there.")] = True,
 ) -> None:

@@ -12,7 +12,7 @@ import typer
 from rich.markup import escape
 
 from eyeline.errors import EyelineError
-from eyeline.show.cli.options import ModelName, PageLanguage
+from eyeline.show.cli.options import ModelName, PageLanguage, Truncate
 from eyeline.show.cli.terminal import console, print_notices
 from eyeline.text.named_pairs import named_pairs
 
@@ -78,7 +78,7 @@ def view(
     effects: Annotated[
         bool, typer.Option("--effects", help="Also what the answer becomes without each head alone (models that answer).")
     ] = False,
-    truncate: Annotated[bool, typer.Option("--truncate", help="Cut a text that is longer than the model takes.")] = False,
+    truncate: Truncate = False,
     language: PageLanguage = "en",
     open_file: Annotated[bool, typer.Option("--open", help="Open the file when it is written.")] = False,
 ) -> None:

@@ -18,8 +18,9 @@ def ask(
     say: Words,
     options: Record,
     key: str,
-    names: tuple[str, ...] = (),
     *,
+    only: tuple[str, ...] = (),
+    without: tuple[str, ...] = (),
     limits: Mapping[str, tuple[int, int]] | None = None,
     narrowed: Mapping[str, Callable[[Any], tuple[Any, ...]]] | None = None,
     explained: tuple[str, ...] = (),
@@ -28,14 +29,15 @@ def ask(
 
     options   what the form is set to when it is opened
     key       how the keys of the widgets begin
-    names     the options that are asked for; unless given, all with words for the app
+    only      the options that are asked for; unless given, all with words for the app
+    without   options that are asked for elsewhere
     limits    option → the smallest and the largest number that are offered here
     narrowed  option → a function of the options before it: the choices that are offered here
     explained the options whose explanation stands below them; that of others opens beside their label
     """
     chosen = options
     for name, argument in arguments_of(type(options)).items():
-        if name in names or (not names and argument.option.message):
+        if argument.option.message and name in (only or (name,)) and name not in without:
             choices = (narrowed or {}).get(name, argument.choices)(chosen)
             offered = (limits or {}).get(name, (argument.option.least, argument.option.most))
             widget = f"{key}-{name.replace('_', '-')}"
