@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections.abc import Callable, Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -21,14 +20,6 @@ from tests.show.app.browser.serving import Served, serving
 ENTRY = str(files("eyeline.show.app").joinpath("entry", "eyeline_app.py"))
 #: A name that would be a picture, bold, an icon, a formula and a link, if it were read as markup.
 MARKUP = "<img src=x onerror=alert(1)> **bold** :material/star: $x^2$ [a](javascript:alert(2)) <b>b</b>"
-
-
-@pytest.fixture(autouse=True)
-def main_module() -> Iterator[None]:
-    """Streamlit puts the page that it runs in the place of the main module, which processes read that later tests start."""
-    main = sys.modules["__main__"]
-    yield
-    sys.modules["__main__"] = main
 
 
 def small_run(model: el.Model, folder: Path) -> None:
