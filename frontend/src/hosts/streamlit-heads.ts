@@ -144,6 +144,8 @@ function light(plot: HTMLElement, [lit, ground, ink]: Component["data"]): void {
 /** One figure of the page: it may be drawn anew, in another theme or with another choice, so that its element is looked for again. */
 class Heads {
   plot: Plot | null = null;
+  /** The listeners that were joined: Plotly drops them, and makes `on` anew, where it draws another figure into the same element. */
+  on: Plot["on"] | null = null;
   readonly observer = new MutationObserver(() => this.find());
 
   constructor(
@@ -155,8 +157,8 @@ class Heads {
 
   find(): void {
     const plot = this.box.querySelector<Plot>(".js-plotly-plot");
-    if (!plot?.on || plot === this.plot) return;
-    this.plot = plot;
+    if (!plot?.on || plot.on === this.on) return;
+    [this.plot, this.on] = [plot, plot.on];
     plot.on("plotly_afterplot", () => light(plot, this.component.data));
     plot.on("plotly_click", (event) => {
       const lit = event?.points.map(clickedHead).find(Boolean) ?? (event?.event && nearest(plot, event.event));
