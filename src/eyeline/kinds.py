@@ -1,6 +1,6 @@
-"""What can be opened and run, and what each kind needs from its subject: names as strings, imported when they are used.
+"""What can be opened, run and drawn, and what each kind needs from its subject: names as strings, imported when they are used.
 
-So what reads runs need not import the subjects, and a subject is added by a line here.
+So what reads runs and draws views need not import the subjects, and a subject or a view is added by a line here.
 """
 
 from __future__ import annotations
@@ -38,6 +38,29 @@ RUNS = {
         RunKind("space", "eyeline.measure.space.options:SpaceFacts", "space.html", "eyeline.measure.space.result:space_in"),
         RunKind("compare", "eyeline.measure.compare.options:CompareFacts", "compare.html", "eyeline.measure.compare.result:comparison_in"),
         RunKind("circuit", "eyeline.measure.causes.options:CircuitFacts"),
+    )
+}
+
+
+@dataclass(frozen=True)
+class ViewKind:
+    """still: draws the picture of what its state shows, from the view, the bounds, the caption and the words; code: the built files of the
+    front end that it needs beside the core; by_layer: whether its first drawing needs one layer alone."""
+
+    name: str
+    still: str
+    code: tuple[str, ...] = ()
+    by_layer: bool = False
+
+
+#: The kinds of views.
+VIEWS = {
+    kind.name: kind
+    for kind in (
+        ViewKind("head", "eyeline.look.views.still:head_picture", by_layer=True),
+        ViewKind("model", "eyeline.look.views.still:model_picture", ("model",)),
+        ViewKind("neuron", "eyeline.look.views.still:neuron_picture", ("neuron",), by_layer=True),
+        ViewKind("space", "eyeline.measure.space.still:space_picture", ("space",)),
     )
 }
 

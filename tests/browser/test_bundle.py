@@ -8,7 +8,8 @@ import subprocess
 
 import pytest
 
-from eyeline.look.views.page import FURTHER, built, code_of
+from eyeline.kinds import VIEWS
+from eyeline.look.views.page import built, code_of
 from tests.browser.conftest import ROOT
 
 STATIC = ROOT / "src/eyeline/look/views/static"
@@ -38,10 +39,10 @@ def test_the_core_and_each_further_view_are_small():
 
 
 def test_a_page_carries_only_the_code_of_the_view_it_shows():
-    for kind, further in FURTHER.items():
-        page = code_of(kind, "page")
+    for kind in VIEWS.values():
+        page = code_of(kind.name, "page")
         for name in ("model", "neuron", "space"):
-            assert (built(name) in page) == (name in further), (kind, name)
+            assert (built(name) in page) == (name in kind.code), (kind, name)
 
 
 @pytest.mark.parametrize("name", FILES)

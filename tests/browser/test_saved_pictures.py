@@ -10,7 +10,8 @@ import pytest
 
 from eyeline.look.palette import head_colour, layer_colour, lifted
 from eyeline.look.views.drawing import head_maps, text_of, visible_part
-from eyeline.look.views.still import SAVED, chosen_lines, links_of, open_head, placed, read, red_links, still
+from eyeline.look.views.still import SAVED, chosen_lines, read, still
+from eyeline.measure.space.still import links_of, open_head, placed, red_links
 from tests.browser import made_up, made_up_space
 from tests.browser.conftest import Shown
 from tests.tiers import slow_but

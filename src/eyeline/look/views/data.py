@@ -14,6 +14,7 @@ from typing import Any, Self, Unpack
 import numpy as np
 
 from eyeline.errors import TraceError
+from eyeline.kinds import VIEWS
 from eyeline.look.stack import Stack
 from eyeline.look.trace import Trace
 from eyeline.look.views.options import StateOptions
@@ -21,9 +22,6 @@ from eyeline.look.views.state import checked
 from eyeline.words import check_language
 
 # ---- A view's data
-
-
-KINDS = ("head", "model", "neuron", "space")
 
 
 @dataclass(frozen=True)
@@ -39,8 +37,8 @@ class ViewData:
     _live: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise TraceError(f"A view of kind {self.kind!r}.", f"Choices: {', '.join(KINDS)}.")
+        if self.kind not in VIEWS:
+            raise TraceError(f"A view of kind {self.kind!r}.", f"Choices: {', '.join(VIEWS)}.")
         check_language(self.language)
 
     def __repr__(self) -> str:

@@ -156,8 +156,6 @@ def caption_of(view: ViewData, language: str = "en") -> str:
     """
     words, state = Words(language), view.state
     parts: list[str] = []
-    if view.kind == "space":
-        return ""
     between = view.kind != "neuron"
     if between and state.get("level") == "word":
         parts.append(words("figure.caption.word"))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from eyeline.errors import StorageError
+from eyeline.kinds import VIEWS
 from eyeline.look.palette import DARK_PAGE, LIGHT_PAGE
 from eyeline.look.views.data import Encoded, ViewData
 from eyeline.look.views.paint import painted
@@ -24,13 +25,9 @@ from eyeline.words import Words, check_language
 # ---- The front end's code: files built from frontend/, which are joined end to end (frontend/build.mjs says how)
 
 
-#: The code that each kind of view needs beside the core.
-FURTHER = {"head": (), "model": ("model",), "neuron": ("neuron",), "space": ("space",)}
-
-
 def code_of(kind: str, host: str) -> str:
     """Everything that one view needs in a host of its own: the core, the view and the host."""
-    return joined("core", *FURTHER[kind], host)
+    return joined("core", *VIEWS[kind].code, host)
 
 
 def joined(*names: str) -> str:
@@ -127,7 +124,7 @@ def chunks(view: ViewData, language: str) -> Iterator[bytes]:
 
 def first_arrays(view: ViewData) -> set[str]:
     """Names of the arrays that the first drawing needs: the browser draws it before it has read the others."""
-    if view.kind not in ("head", "neuron"):
+    if not VIEWS[view.kind].by_layer:
         return set(view.arrays)
     state = view.spec["state"]
     layers = [layer for stack in view.spec["stacks"] for layer in stack["layers"]]

@@ -12,13 +12,14 @@ from typing import Any
 
 import streamlit as st
 
+from eyeline import kinds
 from eyeline.errors import TraceError
 from eyeline.heads import HeadRef
 from eyeline.look.trace import Trace
 from eyeline.look.views.head import head_view
 from eyeline.look.views.model import model_view
 from eyeline.look.views.neuron import at_query_of_strongest_look, neuron_view
-from eyeline.look.views.page import FURTHER, joined
+from eyeline.look.views.page import joined
 from eyeline.look.views.view import View, first_layer
 from eyeline.measure.runs.figure import Theme, head_data, head_from
 
@@ -83,9 +84,10 @@ def front(language: str, visitor: str) -> None:
 def send_code(kind: str) -> None:
     """The code of a further view, once a page."""
     sent = st.session_state.setdefault(SENT, set())
-    if FURTHER[kind] and kind not in sent:
+    code = kinds.VIEWS[kind].code
+    if code and kind not in sent:
         sent.add(kind)
-        _component(kind, "streamlit-part", *FURTHER[kind])(key=f"eyeline-code-{kind}", height=1)
+        _component(kind, "streamlit-part", *code)(key=f"eyeline-code-{kind}", height=1)
 
 
 def packed(view: View, labels: Mapping[str, str], answers: bool = False) -> bytes:
