@@ -23,7 +23,8 @@ class Stack:
 
     layers       the layer numbers in the model, zero-based
     *_by_layer   weights [head, query, key] · queries [head, query, dim] · keys, values [key head, key, dim];
-                 mask [query, key], True where a query may look (None: everywhere) · bias [head, query, key] or None.
+                 mask [query, key], True where a query may look (None: everywhere) · bias [head, query, key] or None ·
+                 gates [head, query, dim], which the model multiplies what heads write with, or None (few models have them).
                  An empty tuple: not kept.
     scales       what q·k is multiplied with, one number per layer
     why_missing  why there are no other arrays, with {name} for the name of what is missing; empty: they were not kept
@@ -40,6 +41,7 @@ class Stack:
     values_by_layer: Layers = ()
     mask_by_layer: tuple[np.ndarray | None, ...] = ()
     bias_by_layer: tuple[np.ndarray | None, ...] = ()
+    gates_by_layer: tuple[np.ndarray | None, ...] = ()
     scales: tuple[float, ...] = ()
     plain: bool | None = None
     level: str = "token"
@@ -105,10 +107,27 @@ class Stack:
 
     @property
     def outputs(self) -> np.ndarray:
-        """[layer, head, query, dim]: o_i = Σ_j a_ij · v_j, what each head writes, before the output projection"""
+        """[layer, head, query, dim]: o_i = g_i · Σ_j a_ij · v_j, what each head writes, as the output projection reads it
+
+        g are the gates of models that have some (Qwen3-Next), and 1 in all others."""
         self.check_has("weights")
         self.check_has("values")
-        return np.stack([head_outputs(*pair) for pair in zip(self.weights_by_layer, self.values_by_layer, strict=True)])
+        outputs = self.outputs_by_layer
+        if len({output.shape for output in outputs}) > 1:
+            raise TraceError(
+                f"What heads write differs in shape from layer to layer: {', '.join(str(list(output.shape)) for output in outputs)}.",
+                "Read it layer by layer: stack.outputs_by_layer.",
+            )
+        return np.stack(outputs)
+
+    @property
+    def outputs_by_layer(self) -> Layers:
+        """The same, an array [head, query, dim] for each layer."""
+        self.check_has("weights")
+        self.check_has("values")
+        outputs = [head_outputs(*pair) for pair in zip(self.weights_by_layer, self.values_by_layer, strict=True)]
+        gates = self.gates_by_layer or (None,) * len(outputs)
+        return tuple(output if gate is None else output * gate for output, gate in zip(outputs, gates, strict=True))
 
     def output_of(self, layer: int, head: int) -> np.ndarray:
         """[query, dim]: what one head writes. `layer` is the model's own number of it."""
@@ -119,7 +138,8 @@ class Stack:
         if head >= len(weights):
             raise TraceError(f"This trace has no head {head} in layer {layer}.", f"It has {len(weights)} heads there.")
         output: np.ndarray = weights[head] @ values[head * len(values) // len(weights)]
-        return output
+        gates = self.gates_by_layer[index] if self.gates_by_layer else None  # [head, query, dim]
+        return output if gates is None else output * gates[head]
 
     @property
     def n_heads(self) -> int:

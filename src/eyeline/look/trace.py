@@ -117,7 +117,7 @@ TRACE = FileKind(
 #: What a trace can keep. With queries or keys come the mask and the bias, since the weights are made of all four.
 KEEPABLE = ("weights", "queries", "keys", "values")
 
-ARRAYS = (*KEEPABLE, "mask", "bias")
+ARRAYS = (*KEEPABLE, "mask", "bias", "gates")
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ class Trace:
 
     @property
     def outputs(self) -> np.ndarray:
-        """[layer, head, query, dim]: o_i = Σ_j a_ij · v_j, what each head writes, before the output projection"""
+        """[layer, head, query, dim]: what each head writes, as the output projection reads it (`Stack.outputs`)"""
         return self.only.outputs
 
     @property

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -19,6 +20,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import torch
+from torch.utils.hooks import RemovableHandle
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import eager_mask, sdpa_mask
@@ -43,6 +45,8 @@ class AttentionCall:
     maps              [batch, head, query, key]; None in a pass that forms no map
     numbers           of every row, where they were requested and came with the output
     output            [batch, query, head, dim], in a pass that forms no map
+    gates             what the model multiplies the heads' outputs with, number by number, before its output projection (Qwen3-Next):
+                      [batch, query, head, dim]; None where it has none, or where nobody reads them (`reading_gates`)
     masks             the masks of such a pass, some of which are left out
     blind             queries from which a change has hidden every key: [batch, head, query]
     first, in_blocks  the first of the queries, where those of a long text come in blocks
@@ -58,6 +62,7 @@ class AttentionCall:
     maps: torch.Tensor | None = None
     numbers: RowNumbers | None = None
     output: torch.Tensor | None = None
+    gates: torch.Tensor | None = None
     masks: MasksOfPass | None = None
     blind: torch.Tensor | None = None
     first: int = 0
@@ -92,7 +97,8 @@ class AttentionCall:
     def head_outputs(self) -> torch.Tensor:
         """What each head writes: [batch, head, query, dim]"""
         values = self.values_by_head()
-        return self.weights.to(values.dtype) @ values
+        outputs = self.weights.to(values.dtype) @ values
+        return outputs if self.gates is None else outputs * self.gates.transpose(1, 2)
 
     def mask_as_numbers(self) -> torch.Tensor | None:
         """The mask as numbers that are added to the scores; None where every key is seen."""
@@ -306,6 +312,12 @@ class Change(Protocol):
     def after(self, output: torch.Tensor, weights: torch.Tensor | None, call: AttentionCall, /) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Outputs [batch, query, head, dim] and weights as they leave the attention function."""
 
+    def gated(self, gates: torch.Tensor, /) -> torch.Tensor:
+        """The gates [batch, query, head, dim] that these outputs are multiplied with, where the model has some."""
+
+    def written(self, output: torch.Tensor, /) -> torch.Tensor:
+        """What the heads write [batch, query, head, dim], gates included, as the output projection reads it."""
+
 
 class Changes(Protocol):
     """What one pass changes, call after call, and how many calls it has made."""
@@ -332,6 +344,72 @@ def next_change() -> Change | None:
     """What is changed in the attention call that is made now; None: nothing."""
     changes = _changes.get()
     return None if changes is None else changes.next_change()
+
+
+# ---- Gates between the attention function and the output projection (Qwen3-Next): what heads write is what passes them
+#
+# Which module reads the gated outputs is found when a model is opened. In a pass that needs the gates the attention function gives ones
+# back: what reaches that module is then the gates themselves, and the outputs are multiplied with them there.
+
+
+#: Is given the attention module of each call in order (None: the call is skipped) → the name, within it, of the module that reads the
+#: gated outputs; empty: it has no gates.
+ReaderOf = Callable[[torch.nn.Module | None], str]
+
+
+@dataclass
+class _Gates:
+    reader_of: ReaderOf
+    _waiting: list[RemovableHandle] = field(default_factory=list)
+
+    def hold(
+        self, reader: torch.nn.Module, output: torch.Tensor, change: Change | None, receive: Callable[[torch.Tensor], None]
+    ) -> torch.Tensor:
+        """Ones in place of the outputs [batch, query, head, dim], which the reader gets with their gates, as the change leaves them."""
+        thread = threading.get_ident()
+
+        def read(_module: torch.nn.Module, args: tuple[Any, ...]) -> Any:
+            if threading.get_ident() != thread:
+                return None
+            handle.remove()
+            self._waiting.remove(handle)
+            gates = args[0].reshape(output.shape)
+            gates = gates if change is None else change.gated(gates)
+            written = output * gates
+            written = written if change is None else change.written(written)
+            receive(gates)
+            return written.reshape(args[0].shape).to(args[0].dtype), *args[1:]
+
+        handle = reader.register_forward_pre_hook(read, prepend=True)  # other hooks see what it makes
+        self._waiting.append(handle)
+        return torch.ones_like(output)
+
+    def close(self) -> None:
+        """Of a pass that has failed: nothing is left in the model."""
+        for handle in self._waiting:
+            handle.remove()
+
+
+_gates: ContextVar[_Gates | None] = ContextVar("eyeline_gates", default=None)
+
+
+@contextmanager
+def reading_gates(readers: ReaderOf | Sequence[str]) -> Iterator[None]:
+    """Within this block, and this thread alone, calls come with their gates, and changes of what heads write are made behind these.
+
+    readers   for each call in order, or for each attention module: see `ReaderOf`
+    """
+    if not callable(readers) and not any(readers):
+        yield
+        return
+    of_calls = iter(() if callable(readers) else readers)
+    gates = _Gates(readers if callable(readers) else lambda _module: next(of_calls, ""))
+    token = _gates.set(gates)
+    try:
+        yield
+    finally:
+        _gates.reset(token)
+        gates.close()
 
 
 # ---- The recording of a pass, and the function that is recorded
@@ -411,9 +489,11 @@ def streaming(
 
 def skip_calls(n: int) -> None:
     """Skip `n` attention calls of this pass, whose results were stored before."""
-    stream = _streaming.get()
+    stream, gates = _streaming.get(), _gates.get()
     for _ in range(n):
         next_change()
+        if gates is not None:
+            gates.reader_of(None)
         if stream is not None:
             next(stream.causal, None)
             next(stream.sets, None)
@@ -432,19 +512,27 @@ def attention_function(
     While it is recorded the model gets no weights back, as from a fused kernel: it would hold them through its feed-forward block.
     """
     call = AttentionCall(module, query, key, value, attention_mask, kwargs)
-    change, stream, record = next_change(), _streaming.get(), _recording.get()
+    change, stream, record, gates = next_change(), _streaming.get(), _recording.get(), _gates.get()
+    reader = "" if gates is None else gates.reader_of(module)
     if stream is not None:
-        return _streamed(call, change, stream), None
+        return _streamed(call, change, stream, gates, reader), None
     if record is not None and record.rows is not None and query.shape[2] > record.rows and change is None:
         return _in_blocks(call, record.receive, record.rows), None
     output, weights, values = (*call.own(), value) if change is None else _changed(call, change)
-    if record is None:
-        return output, weights
-    record.receive(replace(call, values=values, maps=weights))
-    return output, weights if record.passes_on else None
+
+    def receive(gates: torch.Tensor | None) -> None:
+        if record is not None:
+            record.receive(replace(call, values=values, maps=weights, gates=gates))
+
+    if gates is not None and reader and (change is not None or record is not None):
+        output = gates.hold(module.get_submodule(reader), output, change, receive)
+    else:
+        output = output if change is None else change.written(output)
+        receive(None)
+    return output, weights if record is None or record.passes_on else None
 
 
-def _streamed(call: AttentionCall, change: Change | None, stream: _Streaming) -> torch.Tensor:
+def _streamed(call: AttentionCall, change: Change | None, stream: _Streaming, gates: _Gates | None, reader: str) -> torch.Tensor:
     """The output of a call without a map, and its numbers where they are requested; `receive` is given what went in."""
     causal, sets = next(stream.causal, False), next(stream.sets, None)
     call = replace(call, causal=causal and call.mask is None and call.queries.shape[2] > 1)
@@ -452,6 +540,10 @@ def _streamed(call: AttentionCall, change: Change | None, stream: _Streaming) ->
     numbers = None
     if change is not None:
         output = _changed(call, change, fused=not change.needs_weights)[0]
+        if gates is not None and reader:
+            output = gates.hold(call.module.get_submodule(reader), output, change, lambda _gates: None)
+        else:
+            output = change.written(output)
     elif sets is not None and call.bias is None and kernels.applies(*ingredients):
         output, numbers = kernels.attention(*ingredients, sets)
     else:

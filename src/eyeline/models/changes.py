@@ -280,10 +280,19 @@ class CallChange:
         if blind is not None and bool(blind.any()):
             output = output.masked_fill(blind.transpose(1, 2)[..., None], 0)
             weights = None if weights is None else weights.masked_fill(blind[..., None], 0)
+        if weights is not None and self.needs_weights:
+            output = output.clone()
+            weights = self._zero_weights(output, weights, call.values)
+        return output, weights
+
+    def gated(self, gates: torch.Tensor) -> torch.Tensor:
+        """The model's own gates: no intervention changes them."""
+        return gates
+
+    def written(self, output: torch.Tensor) -> torch.Tensor:
+        """What the heads write, [text, query, head, dim], as the interventions leave it."""
         if self.changes:
             output = output.clone()  # the model's own result, and the graph behind it, stay as they are
-        if weights is not None and self.needs_weights:
-            weights = self._zero_weights(output, weights, call.values)
         for change in self.changes:
             self._change_output(output, change)
         if self.gate is not None:
@@ -291,7 +300,7 @@ class CallChange:
             output = output * (gate[:, None, :, None] if gate.ndim == 2 else gate[None, None, :, None])
         if self.receive is not None:
             self.receive(self.slot, output)
-        return output, weights
+        return output
 
     def _zero_weights(self, output: torch.Tensor, weights: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
         """Set weights to 0 and compute the outputs of these heads again, in place. Returns the remaining weights."""

@@ -16,13 +16,18 @@ HIDDEN_BELOW = -1e4
 
 @dataclass(frozen=True)
 class Slot:
-    """One layer of one stack. `layer` is its number in the model, which counts layers without attention too (Jamba: 4, 12, …)."""
+    """One layer of one stack.
+
+    layer    its number in the model, which counts layers without attention too (Jamba: 4, 12, …)
+    reader   where the heads' outputs pass gates: the name, within the attention module, of the module that reads them behind the gates
+    """
 
     stack: str
     layer: int
     n_heads: int
     n_key_heads: int
     plain: bool
+    reader: str = ""
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,11 @@ class Layout:
     @property
     def stacks(self) -> tuple[str, ...]:
         return tuple(self.outputs)
+
+    @property
+    def readers(self) -> tuple[str, ...]:
+        """For each attention call, what `models.attention.reading_gates` needs."""
+        return tuple("" if slot is None else slot.reader for slot in self.calls)
 
     def n_layers(self, stack: str) -> int:
         return sum(slot.stack == stack for slot in self.slots)

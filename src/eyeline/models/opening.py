@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -17,7 +17,7 @@ from transformers import PreTrainedConfig, PretrainedConfig, PreTrainedModel, Pr
 
 from eyeline.errors import ModelError
 from eyeline.messages import Message
-from eyeline.models.attention import IMPLEMENTATION, AttentionCall, recording
+from eyeline.models.attention import IMPLEMENTATION, AttentionCall, changing, recording
 from eyeline.models.evaluation import (
     can_set,
     configs_of,
@@ -83,11 +83,13 @@ TEST_QUERIES = 64
 
 @dataclass(frozen=True)
 class _RecordedCall:
-    """An attention call of the tiny pass: whether it is plain softmax attention, and which layer of the model was running."""
+    """An attention call of the tiny pass: whether it is plain softmax attention, which layer of the model was running, and which module
+    reads its outputs behind gates (`Slot.reader`)."""
 
     call: AttentionCall
     plain: bool
     layer: int | None
+    reader: str = ""
 
 
 def find_layout(model: PreTrainedModel, tiny: Mapping[str, torch.Tensor]) -> tuple[Layout, Any, list[torch.Tensor]]:
@@ -174,13 +176,131 @@ def _recorded_calls(model: PreTrainedModel, tiny: Mapping[str, torch.Tensor], re
 
 def _record(model: PreTrainedModel, tiny: Mapping[str, torch.Tensor], calls: list[_RecordedCall]) -> Any:
     """The model's output while it is recorded; its attention calls are added to `calls`, in order."""
-    with watching_layers(model) as watch:
+    with watching_layers(model) as watch, _watching_readers(model) as readers:
 
         def keep(call: AttentionCall) -> None:
             calls.append(_RecordedCall(call, is_plain(call), watch.current))
+            readers.begin(call)
 
         with torch.no_grad(), recording(keep):
-            return model(**tiny, **no_cache(model))
+            output = model(**tiny, **no_cache(model))
+    calls[:] = [replace(known, reader=reader) for known, reader in zip(calls, readers.names(), strict=True)]
+    return output
+
+
+# ---- Gates: which module reads what heads write, where that is not the outputs of the attention function themselves
+
+
+#: How far a product of outputs and gates may lie from what the module reads, as a part of the largest number.
+GATES_WITHIN, GATES_STEPS = 1e-5, 8
+
+
+@dataclass
+class _Readers:
+    """The calls of a tiny pass, and for each what its attention module was given and whether its outputs were read as they are."""
+
+    entered: dict[int, tuple[tuple[Any, ...], dict[str, Any]]] = field(default_factory=dict)
+    calls: list[AttentionCall] = field(default_factory=list)
+    given: list[tuple[tuple[Any, ...], dict[str, Any]] | None] = field(default_factory=list)
+    as_they_are: list[bool] = field(default_factory=list)
+    _outputs: torch.Tensor | None = None
+
+    def begin(self, call: AttentionCall) -> None:
+        """A call was made; the modules that run from now on may read its outputs."""
+        self.calls.append(call)
+        self.given.append(self.entered.get(id(call.module)))
+        self.as_they_are.append(False)
+        self._outputs = call.head_outputs().transpose(1, 2).flatten()
+
+    def enter(self, module: nn.Module, args: tuple[Any, ...], options: dict[str, Any]) -> None:
+        """A module is about to run."""
+        self.entered[id(module)] = args, options
+        if self._outputs is not None and args and _equal_numbers(args[0], self._outputs):
+            self.as_they_are[-1], self._outputs = True, None
+
+    def names(self) -> list[str]:
+        """The reader of each call; empty where it has no gates."""
+        calls = zip(self.calls, self.given, self.as_they_are, strict=True)
+        return ["" if plain or given is None else _reader(call, *given) for call, given, plain in calls]
+
+
+@contextmanager
+def _watching_readers(model: nn.Module) -> Iterator[_Readers]:
+    readers = _Readers()
+    handles = [module.register_forward_pre_hook(readers.enter, with_kwargs=True) for module in model.modules()]
+    try:
+        yield readers
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _reader(call: AttentionCall, args: tuple[Any, ...], options: dict[str, Any]) -> str:
+    """The first module within an attention module that reads its outputs multiplied with numbers that do not depend on them.
+
+    The attention module runs again, once with ones for outputs: what the module reads then are the gates."""
+    outputs = call.head_outputs().transpose(1, 2).flatten()
+    try:
+        own, gates = (dict(_read_within(call.module, args, options, change)) for change in (None, _Ones()))
+    except Exception as error:  # noqa: BLE001 - any model's code runs here, on its own; without an answer nothing is said of gates
+        log.debug("%s does not run again by itself: %s", type(call.module).__name__, error)
+        return ""
+    for name, gate in gates.items():
+        if gate.numel() == outputs.numel() and name in own and _equal_numbers(own[name], outputs * gate.flatten()):
+            return name
+    return ""
+
+
+class _Ones:
+    """A change (`models.attention.Changes`) of one pass: every call gives ones."""
+
+    calls_made, needs_weights = 0, False
+
+    def next_change(self) -> _Ones:
+        return self
+
+    def before(self, call: AttentionCall) -> AttentionCall:
+        return call
+
+    def after(self, output: torch.Tensor, weights: torch.Tensor | None, _call: AttentionCall) -> tuple[torch.Tensor, torch.Tensor | None]:
+        return torch.ones_like(output), weights
+
+    def gated(self, gates: torch.Tensor) -> torch.Tensor:
+        return gates
+
+    def written(self, output: torch.Tensor) -> torch.Tensor:
+        return output
+
+
+def _read_within(module: nn.Module, args: tuple[Any, ...], options: dict[str, Any], change: _Ones | None) -> list[tuple[str, torch.Tensor]]:
+    """What each module within an attention module reads after the attention call, when the attention module runs again."""
+    read: list[tuple[str, torch.Tensor]] = []
+    called: list[bool] = []
+
+    def enter(name: str) -> Any:
+        def hook(_module: nn.Module, args: tuple[Any, ...]) -> None:
+            if called and args and isinstance(args[0], torch.Tensor) and name not in dict(read):
+                read.append((name, args[0]))
+
+        return hook
+
+    handles = [part.register_forward_pre_hook(enter(name)) for name, part in module.named_modules() if name]
+    try:
+        with torch.no_grad(), recording(lambda _call: called.append(True)), changing(change) if change else nullcontext():
+            module(*args, **options)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return read
+
+
+def _equal_numbers(read: Any, expected: torch.Tensor) -> bool:
+    """Whether a tensor of any shape holds these numbers, to the precision that it is in."""
+    if not isinstance(read, torch.Tensor) or read.numel() != expected.numel() or not read.is_floating_point():
+        return False
+    within = max(GATES_WITHIN, GATES_STEPS * torch.finfo(read.dtype).eps)
+    expected = expected.float()
+    return bool((read.flatten().float() - expected).abs().max() <= within * expected.abs().max().clamp_min(1e-30))
 
 
 def is_causal(mask: torch.Tensor | None) -> bool:
@@ -227,7 +347,7 @@ def _match(own: Mapping[str, OwnMaps], calls: list[_RecordedCall]) -> tuple[Slot
         numbers = layer_numbers([calls[index].layer for index in indices], maps.layers)
         for index, layer in zip(indices, numbers, strict=True):
             call = calls[index].call
-            slots[index] = Slot(stack, layer, call.weights.shape[1], call.keys.shape[1], calls[index].plain)
+            slots[index] = Slot(stack, layer, call.weights.shape[1], call.keys.shape[1], calls[index].plain, calls[index].reader)
     return tuple(slots)
 
 

@@ -23,6 +23,7 @@ from eyeline.models.attention import (
     Receive,
     ReceiveStreamed,
     changing,
+    reading_gates,
     recording,
     skip_calls,
     streaming,
@@ -113,7 +114,7 @@ class Passes:
             except Exception as error:  # noqa: BLE001 - raised after the pass, unless the calls were not those of the layers
                 failed = error
 
-        with recording(receive_call, rows):
+        with recording(receive_call, rows), reading_gates(self.layout.readers):
             output = self.body(**arguments)
         calls.check(self.name, _tensors(arguments))
         if failed is not None:
@@ -230,7 +231,7 @@ class Passes:
     def _answering(self, gradients: bool, fused: bool) -> Iterator[None]:
         """A pass whose output is read. Not in inference mode: what is stored may meet gradients later."""
         fused_pass = streaming(lambda _call: None, self.layout.causal) if fused else nullcontext()
-        with evaluating(self.hf), torch.set_grad_enabled(gradients), fused_pass:
+        with evaluating(self.hf), torch.set_grad_enabled(gradients), fused_pass, reading_gates(self.layout.readers):
             yield
 
     def layers_without_maps(

@@ -23,7 +23,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from eyeline.errors import ModelError
 from eyeline.messages import Message
-from eyeline.models.attention import AttentionCall, LayerAttention, recording
+from eyeline.models.attention import AttentionCall, LayerAttention, reading_gates, recording
 from eyeline.models.evaluation import evaluating, lean_pass
 from eyeline.models.layout import CallsOfPass, Layout
 from eyeline.models.model import Model
@@ -145,7 +145,8 @@ def find_projections(model: PreTrainedModel, layout: Layout, inputs: Mapping[str
     inputs   several short texts with different first tokens, without padding (`varied_inputs`)
     """
     finder = _Finder(layout)
-    with torch.inference_mode(), watching_modules(model, finder.receive_module), recording(finder.receive_attention):
+    followed = watching_modules(model, finder.receive_module), recording(finder.receive_attention), reading_gates(layout.readers)
+    with torch.inference_mode(), followed[0], followed[1], followed[2]:
         model(**inputs, **lean_pass(model))
         finder.close()
     finder.calls.check(type(model).__name__, inputs)

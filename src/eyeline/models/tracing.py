@@ -180,6 +180,7 @@ class Collector:
     _blocks: dict[tuple[str, int, str], np.ndarray] = field(default_factory=dict)
     _masks: dict[tuple[str, int], list[np.ndarray | None]] = field(default_factory=dict)
     _biases: dict[tuple[str, int], list[np.ndarray | None]] = field(default_factory=dict)
+    _gates: dict[tuple[str, int], list[np.ndarray | None]] = field(default_factory=dict)
     _scales: dict[str, list[float]] = field(default_factory=dict)
 
     def receive(self, attention: LayerAttention) -> None:
@@ -198,6 +199,9 @@ class Collector:
             for what, n in (("queries", n_queries), ("keys", n_keys), ("values", n_keys)):
                 if what in self.keep:
                     self._take(attention.stack, text, what, getattr(call, what)[text, :, :n])
+            if "values" in self.keep:
+                gates = None if call.gates is None else call.gates[text, :n_queries].transpose(0, 1).float().cpu().numpy()
+                self._gates.setdefault((attention.stack, text), []).append(gates)
             if {"queries", "keys"} & set(self.keep):
                 self._take_mask_and_bias(attention, call, text)
 
@@ -235,6 +239,7 @@ class Collector:
         for stack in filter(self.sizes.__contains__, self.layout.stacks):
             arrays = {f"{what}_by_layer": tuple(self._arrays.get((stack, text, what), ())) for what in KEEPABLE}
             query_text, key_text = example.of(stack)
+            gates = tuple(self._gates.get((stack, text), ()))
             collected = Stack(
                 name=stack,
                 query_text=query_text,
@@ -242,6 +247,7 @@ class Collector:
                 layers=self.layers[stack],
                 mask_by_layer=tuple(self._masks.get((stack, text), ())),
                 bias_by_layer=tuple(self._biases.get((stack, text), ())),
+                gates_by_layer=() if all(layer is None for layer in gates) else gates,
                 scales=tuple(self._scales.get(stack, ())),
                 plain=self.layout.plain(stack),
                 **arrays,  # type: ignore[arg-type]

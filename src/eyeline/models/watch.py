@@ -20,7 +20,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from eyeline.errors import EyelineError, ModelError, TraceError
 from eyeline.look.trace import Trace, TraceFacts
 from eyeline.messages import Message
-from eyeline.models.attention import AttentionCall, LayerAttention, recording, recording_now
+from eyeline.models.attention import AttentionCall, LayerAttention, reading_gates, recording, recording_now
 from eyeline.models.context import context, context_notices
 from eyeline.models.evaluation import borrowed_implementation, evaluating
 from eyeline.models.layout import Layout, Slot, check_keep, check_layers
@@ -281,6 +281,12 @@ class _Watcher:
         token = _running.set({**_running.get(), id(self): new_pass})
         new_pass.stop.callback(_running.reset, token)
         new_pass.stop.enter_context(recording(receive_call, passes_on=True))
+        if any(self.layout.readers):
+            new_pass.stop.enter_context(reading_gates(self._reader_of))
+
+    def _reader_of(self, module: nn.Module | None) -> str:
+        """Which module reads the outputs of this attention module behind their gates; empty where it has none."""
+        return next((slot.reader for slot in self.slots.get(id(module), ()) if slot is not None), "")
 
     def end(self, module: nn.Module, args: tuple[Any, ...], output: Any) -> None:
         """After it, also where it has failed: the pass of the outermost part becomes traces."""
@@ -340,6 +346,7 @@ class _Watcher:
                 mask=None if mask is None else _at(mask, own_columns, offset, torch.finfo(mask.dtype).min)[None],
                 options={"scaling": call.scale, "position_bias": None if bias is None else _at(bias, own_columns, offset, 0.0)[None]},
                 maps=_at(call.weights[text, :, own_rows], own_columns, offset, 0.0)[None],
+                gates=None if call.gates is None else call.gates[text, own_rows][None],
             )
             collector.receive(LayerAttention(slot.stack, slot.layer, (len(own_rows),), (len(own_columns),), recorded=part))
 

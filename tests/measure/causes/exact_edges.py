@@ -15,7 +15,6 @@ from typing import Any
 import torch
 
 from eyeline import HeadRef
-from eyeline.measure.causes.circuit import INPUTS
 from eyeline.measure.causes.result import ANSWER, EMBEDDINGS, FeedForward
 
 #: What of the fused projection is replaced: the columns → their values [token, column].
@@ -139,7 +138,7 @@ def exact_edges(
         edges[sender, ANSWER, "logits"] = (metric(heard) - metric(corrupt)) / whole
         above = 0 if sender == EMBEDDINGS else sender.layer + 1
         for layer in range(above, layers):
-            for number, reads in enumerate(INPUTS):
+            for number, reads in enumerate(("queries", "keys", "values")):
                 for head in range(heads):
                     columns = slice(number * width + head * size, number * width + (head + 1) * size)
                     outcome = run(hf, corrupt_start, Changed(replaced={layer: (columns, heard.read[layer][:, columns])}))

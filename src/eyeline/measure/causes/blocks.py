@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Any, Literal
 
 import torch
@@ -15,7 +16,7 @@ from torch.nn.modules.module import register_module_forward_hook
 
 from eyeline.errors import ModelError
 from eyeline.messages import Message
-from eyeline.models.attention import AttentionCall, recording
+from eyeline.models.attention import AttentionCall, reading_gates, recording
 from eyeline.models.evaluation import evaluating, no_cache
 from eyeline.models.layout import CallsOfPass, Layout, Slot
 from eyeline.models.passes import model_errors
@@ -23,23 +24,40 @@ from eyeline.models.single_precision import in_single_precision
 
 
 @dataclass(frozen=True)
-class Norms:
-    """Where the norms of a block are.
+class Residual:
+    """How a block adds to its residual stream, and where its norms are.
 
-    form     "post": norm(x + attention), then norm(… + feed-forward); "pre": the norms are before the two parts, outside the residual
-    first    the norm after attention (post); None (pre)
-    second   the norm after the feed-forward part (post), or before it (pre)
-    middle   the residual to which the feed-forward part adds: [token, dim]
+        middle = entered + factor · branch(attention)          left = scale · (middle + forward)
+
+    form     "post": norm(x + attention), then norm(… + feed-forward), and `left` is behind that norm; "pre": no norm is on the stream
+    first    the norm after the sum with attention (post); None (pre)
+    second   the norm after the feed-forward part (post), or the first that reads `middle` (pre); None where there is none
+    middle   the residual stream between the two parts, behind its norm where there is one: [token, dim]
     forward  what the feed-forward part adds: [token, dim]
     forward_input  what the feed-forward part reads: [token, dim]
+    branch   what attention passes behind its output projection before it is added: norms (Gemma 2, OLMo 2), linear modules (layer scales)
+    factor   what it is multiplied with then (Granite)
+    scale    what the whole stream is multiplied with at the end of the layer (Gemma 4)
     """
 
     form: Literal["post", "pre"]
     first: FrozenNorm | None
-    second: FrozenNorm
+    second: FrozenNorm | None
     middle: torch.Tensor
     forward: torch.Tensor
     forward_input: torch.Tensor
+    branch: tuple[FrozenNorm | ModulePass, ...] = ()
+    factor: float = 1.0
+    scale: float = 1.0
+
+    def added(self, parts: torch.Tensor, token: int | None = None) -> torch.Tensor:
+        """What parts of the attention's output add to the stream, biases left out: [token, part, dim] → the same; [1, …] of one token."""
+        for link in self.branch:
+            if isinstance(link, FrozenNorm):
+                parts = (link if token is None else link.at(token)).of_parts(parts)
+            else:
+                parts = linear_parts(link, parts)
+        return parts * self.factor
 
 
 @dataclass(frozen=True)
@@ -49,6 +67,8 @@ class Block:
     layer    the call of the layer's module, from what enters to what leaves
     weights  [head, query, key]
     values   [head, key, dim], repeated where heads share them
+    gates    [head, query, dim], which the heads' outputs are multiplied with; None where the model has none. Held as they are in the pass,
+             like the weights
     output   the call of the output projection: what the heads wrote side by side, [token, head · dim] → [token, hidden]
     watched  the layer with every module call within it
     """
@@ -57,6 +77,7 @@ class Block:
     layer: ModulePass
     weights: torch.Tensor
     values: torch.Tensor
+    gates: torch.Tensor | None
     output: ModulePass
     watched: WatchedLayer
     name: str
@@ -74,57 +95,139 @@ class Block:
 
     @cached_property
     def written(self) -> torch.Tensor:
-        """f_h(x_j): what each head would write of each token at a weight of 1: [head, key, hidden]"""
-        heads, keys, dim = self.values.shape
+        """f_h(x_j): what each head would write of each token at a weight of 1, where it has no gates: [head, key, hidden]"""
+        return self._through_output(self.values)
+
+    def written_at(self, query: int) -> torch.Tensor:
+        """The same for one query, through its gates: [head, key, hidden]"""
+        return self.written if self.gates is None else self._through_output(self.values * self.gates[:, query, None])
+
+    def _through_output(self, vectors: torch.Tensor) -> torch.Tensor:
+        """What each head's vectors become behind the output projection, without its bias: [head, row, dim] → [head, row, hidden]"""
+        heads, rows, dim = vectors.shape
         if type(self.output.module) is nn.Linear:  # its columns by head, without the zeros of the other heads
-            columns: torch.Tensor = (
-                self.output.module.weight.detach().to(self.values.dtype).T.reshape(heads, dim, -1)
-            )  # [head, dim, hidden]
-            return self.values @ columns
-        apart = self.values.new_zeros(heads, keys, heads, dim)
+            columns: torch.Tensor = self.output.module.weight.detach().to(vectors.dtype).T.reshape(heads, dim, -1)  # [head, dim, hidden]
+            return vectors @ columns
+        apart = vectors.new_zeros(heads, rows, heads, dim)
         each = torch.arange(heads)
-        apart[each, :, each] = self.values
-        return linear_parts(self.output, apart.reshape(heads, keys, heads * dim))
+        apart[each, :, each] = vectors
+        return linear_parts(self.output, apart.reshape(heads, rows, heads * dim))
 
     @cached_property
     def parts(self) -> torch.Tensor:
-        """What each key adds to each query: [query, key, hidden]"""
-        return attention_parts(self.weights, self.written)
+        """What each key adds to each query behind the output projection: [query, key, hidden]"""
+        if self.gates is None:
+            return attention_parts(self.weights, self.written)
+        gated = torch.einsum("hqk,hqd,hkd->qkhd", self.weights, self.gates, self.values)
+        return linear_parts(self.output, gated.flatten(2))
 
     @cached_property
-    def norms(self) -> Norms:
-        """Where the norms are, found by comparing sums; a block of another form is an error."""
-        entered, left, attended = self.layer.entered, self.layer.left, self.output.left
-        middle = entered + attended
-        after_sum = [step for step in self.steps if same(step.entered, middle)]
-        first = next((norm for step in after_sum if (norm := frozen_norm(step)) is not None), None)
-        if first is None:
-            raise self._other_form()
-        normed = next(step for step in after_sum if frozen_norm(step) is not None).left
-        for step in self.steps:
-            if same(step.left, left) and not same(step.entered, entered) and (second := frozen_norm(step)) is not None:
-                return Norms("post", first, second, normed, step.entered - normed, normed)
+    def norm_maps(self) -> torch.Tensor:
+        """Norm-weighted attention, for each head: [head, query, key]"""
+        if self.gates is None:
+            return norms_by_head(self.weights, self.written)
+        queries = range(self.weights.shape[1])
+        return torch.stack([norms_by_head(self.weights[:, q, None], self.written_at(q))[:, 0] for q in queries], 1)
+
+    @cached_property
+    def residual(self) -> Residual:
+        """What is added to the residual stream and where the norms are, found by comparing sums; a block of another form is an error."""
+        for branch, attended in self._branches():
+            residual = self._residual_after(branch, attended)
+            if residual is not None:
+                return residual
+        raise self._other_form()
+
+    @cached_property
+    def _inside(self) -> list[ModulePass]:
+        """The steps after the output projection that give vectors of the stream's size, in order, the layer itself left out."""
+        index = next(i for i, step in enumerate(self.steps) if step is self.output)
+        return [step for step in self.steps[index + 1 : -1] if step.left.shape == self.layer.left.shape]
+
+    def _branches(self) -> Iterator[tuple[tuple[FrozenNorm | ModulePass, ...], torch.Tensor]]:
+        """What attention may have passed before it is added, and what came of it: nothing, one norm or linear module, several in a row."""
+        branch: tuple[FrozenNorm | ModulePass, ...] = ()
+        current = self.output.left
+        yield branch, current
+        for step in self._inside:
+            if same(step.entered, current) and not same(step.left, current):
+                link = frozen_norm(step) or (step if is_linear(step) else None)
+                if link is not None:
+                    branch, current = (*branch, link), step.left
+                    yield branch, current
+
+    def _residual_after(self, branch: tuple[FrozenNorm | ModulePass, ...], attended: torch.Tensor) -> Residual | None:
+        """The form of this block, if this is what its attention adds."""
+        entered, left = self.layer.entered, self.layer.left
+        for factor, after_sum in self._sums(attended):
+            middle = entered + factor * attended
+            reader = next((step for step in after_sum if frozen_norm(step) is not None), None)
+            normed = middle if reader is None else reader.left
+            first = None if reader is None else frozen_norm(reader)
+            for step in self.steps if reader is not None else ():
+                if same(step.left, left) and not same(step.entered, entered) and (second := frozen_norm(step)) is not None:
+                    return Residual("post", first, second, normed, step.entered - normed, normed, branch, factor)
+            scale = self._scale(middle)
+            if scale is not None:
+                return Residual("pre", None, first, middle, left / scale - middle, normed, branch, factor, scale)
+        attention_and_forward = left - entered - attended  # both read the layer's input (GPT-NeoX, Cohere): nothing reads the sum of two
+        if any(same(step.left, attention_and_forward, 1e-3) for step in self._inside):
+            return Residual("pre", None, None, entered + attended, attention_and_forward, entered, branch)
+        return None
+
+    def _sums(self, attended: torch.Tensor) -> Iterator[tuple[float, list[ModulePass]]]:
+        """The factors with which attention may be added to what entered, and the steps that read each sum."""
+        entered = self.layer.entered
+        plain = [step for step in self.steps if same(step.entered, entered + attended)]
+        factors = []
+        if plain:
+            factors.append(1.0)
+            yield 1.0, plain
+        size = (attended * attended).sum().clamp_min(1e-30)
+        for step in self._inside_readers:
+            difference = step.entered - entered
+            factor = float((difference * attended).sum() / size)
+            known = any(abs(factor - other) < 1e-3 * abs(other) for other in factors)
+            if not known and abs(factor) > LEAST_FACTOR and same(difference, factor * attended, 1e-3):
+                factors.append(factor)
+                yield factor, [other for other in self.steps if same(other.entered, entered + factor * attended)]
+
+    @property
+    def _inside_readers(self) -> list[ModulePass]:
+        index = next(i for i, step in enumerate(self.steps) if step is self.output)
+        return [step for step in self.steps[index + 1 : -1] if step.entered.shape == self.layer.entered.shape]
+
+    def _scale(self, middle: torch.Tensor) -> float | None:
+        """What the stream is multiplied with in the end, where only outputs of modules, times a number, were added after the middle."""
+        left = self.layer.left
         forward = left - middle
         if any(same(step.left, forward, 1e-3) for step in self.steps):
-            return Norms("pre", None, first, middle, forward, normed)
-        raise self._other_form()
+            return 1.0
+        outputs = [step.left for step in self._inside if not same(step.left, middle)]
+        for n in (1, 2):
+            for added in combinations(outputs, n):
+                factors = fitted(left, [middle, *added])
+                if factors is not None and all(abs(factor) > LEAST_FACTOR for factor in factors):
+                    return 1.0 if abs(factors[0] - 1) < WITHIN else factors[0]
+        return None
 
     def _other_form(self) -> ModelError:
         return ModelError(
-            f"Layer {self.slot.layer} of {self.name} is neither norm(x + attention) nor x + attention(norm(x)).",
+            f"Layer {self.slot.layer} of {self.name} is neither of the form norm(x + attention) nor x + c · norm(attention(…)).",
             "Residual and norm cannot be taken apart. Quantities that need neither: norms, rollout, flow, value-zeroing, gradient.",
         )
 
     @cached_property
     def block_parts(self) -> torch.Tensor:
         """What each token adds to the attention block's output, residual and norm included: [query, key, hidden]"""
-        together = with_residual_parts(self.parts, self.layer.entered)
-        return together if self.norms.first is None else self.norms.first.of_parts(together)
+        residual = self.residual
+        together = with_residual_parts(residual.added(self.parts), self.layer.entered)
+        return together if residual.first is None else residual.first.of_parts(together)
 
     @property
     def block_output(self) -> torch.Tensor:
         """The output of the attention block: [token, hidden]"""
-        return self.norms.middle
+        return self.residual.middle
 
 
 @dataclass(frozen=True)
@@ -170,7 +273,14 @@ def watched_layers(
         if slot is not None:
             events.append((slot, call))
 
-    with model_errors(hf, name, inputs), evaluating(hf), torch.no_grad(), recording(receive), watching_steps(events.append):
+    with (
+        model_errors(hf, name, inputs),
+        evaluating(hf),
+        torch.no_grad(),
+        recording(receive),
+        reading_gates(layout.readers),
+        watching_steps(events.append),
+    ):
         output = hf(**inputs, **no_cache(hf))
     counted.check(name, inputs)
     parents = _layer_of(hf)
@@ -229,7 +339,8 @@ def _block(watched: WatchedLayer, name: str) -> Block:
             f"No linear module of layer {watched.slot.layer} of {name} takes what the heads write, side by side.",
             "What each head adds to the residual stream is not known.",
         )
-    return Block(watched.slot, watched.layer, call.weights[0], call.values_by_head()[0], output, watched, name)
+    gates = None if call.gates is None else call.gates[0].transpose(0, 1)
+    return Block(watched.slot, watched.layer, call.weights[0], call.values_by_head()[0], gates, output, watched, name)
 
 
 def _holds_columns(wide: torch.Tensor, columns: torch.Tensor) -> bool:
@@ -244,6 +355,9 @@ def _holds_columns(wide: torch.Tensor, columns: torch.Tensor) -> bool:
 
 #: How far two tensors may differ, as a part of the largest number, and still count as equal.
 WITHIN = 1e-4
+
+#: A factor below this adds nothing that could be told from rounding.
+LEAST_FACTOR = 1e-3
 
 #: Size of the test vectors for norms: large, so that the epsilon under the root does not matter.
 TEST_VECTOR_SIZE = 1000.0
@@ -318,6 +432,17 @@ def same(first: torch.Tensor, second: torch.Tensor, within: float = WITHIN) -> b
     return bool((first - second).abs().max() <= within * size)
 
 
+def fitted(target: torch.Tensor, parts: Sequence[torch.Tensor]) -> list[float] | None:
+    """The numbers with which parts add up to the target; None where they do not.
+
+    >>> [round(factor, 3) for factor in fitted(torch.tensor([[3.0, 4.0, 7.0]]), [torch.eye(3)[:1], torch.tensor([[0.0, 4.0, 7.0]])])]
+    [3.0, 1.0]
+    """
+    columns = torch.stack([part.double().flatten() for part in parts], 1)
+    factors = torch.linalg.lstsq(columns, target.double().flatten()[:, None]).solution
+    return factors[:, 0].tolist() if same((columns @ factors)[:, 0], target.double().flatten()) else None
+
+
 def is_linear(step: ModulePass) -> bool:
     """Whether the module is linear, apart from a bias: f(2x) − f(x) = f(x) − f(0), and it changes something."""
     if step.entered.data_ptr() == step.left.data_ptr() or (step.entered.shape == step.left.shape and torch.equal(step.entered, step.left)):
@@ -390,6 +515,10 @@ class FrozenNorm:
     bias: torch.Tensor
     scale: torch.Tensor
     centre: bool
+
+    def at(self, token: int) -> FrozenNorm:
+        """The same of one token."""
+        return replace(self, scale=self.scale[token : token + 1])
 
     def of_parts(self, parts: torch.Tensor) -> torch.Tensor:
         """Each part through the norm without its bias: [token, part, dim] → the same. The sum of the results is the norm, less its bias."""

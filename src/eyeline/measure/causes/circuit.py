@@ -274,10 +274,10 @@ def patch_path(contrast: Contrast, sender: Head, receiver: Head) -> float:
 # ---- Edge attribution
 
 
-Input = Literal["queries", "keys", "values", "input", "logits"]
+Input = Literal["queries", "keys", "values", "gates", "input", "logits"]
 
 #: What a head reads, in the order in which its attention is given them.
-INPUTS: tuple[Input, ...] = ("queries", "keys", "values")
+INPUTS: tuple[Input, ...] = ("queries", "keys", "values", "gates")
 
 EDGE_METHODS = get_args(EdgeMethod)
 #: With this ending, feed-forward blocks are no nodes: they belong to the connections between heads.
@@ -289,7 +289,8 @@ class Edge(NamedTuple):
 
     sender     a head, a feed-forward block, or "embeddings"
     receiver   a head, a feed-forward block, or "answer"; where heads share keys and values, the first head of those that share them
-    reads      what of the receiver: a head's queries, keys or values; the "input" of a feed-forward block; "logits" for the answer
+    reads      what of the receiver: a head's queries, keys, values or gates (of models that have some); the "input" of a feed-forward
+               block; "logits" for the answer
     """
 
     sender: Node

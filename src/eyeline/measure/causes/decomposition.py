@@ -9,6 +9,7 @@ import torch
 
 from eyeline.errors import ModelError
 from eyeline.measure.causes.blocks import (
+    WITHIN,
     Block,
     FrozenNorm,
     ModulePass,
@@ -51,17 +52,27 @@ def to_logit(parts: torch.Tensor, position: int, links: Sequence[Link], index: i
 
 
 def _through_block(block: Block, parts: torch.Tensor) -> torch.Tensor:
-    norms = block.norms
+    norms = block.residual
+    if norms.branch or (norms.form == "pre" and norms.second is None) or norms.scale != 1:
+        raise ModelError(
+            f"DecompX is not exact for {block.name}: its layers are neither norm(x + attention) nor x + attention(norm(x)).",
+            "Use globenc, alti, integrated-gradients or value-zeroing.",
+        )
+    if block.gates is not None:
+        raise ModelError(
+            f"DecompX is not exact for {block.name}: what its heads write passes gates (two projections are multiplied).",
+            "Use globenc, alti, integrated-gradients or value-zeroing.",
+        )
     entered = parts
     if norms.form == "pre":
         entered = _through_first_norm(block, parts)
     attended = _through_attention(block, entered)
-    middle = share_bias(parts + attended, bias_of(block.output))
+    middle = share_bias(parts + norms.factor * attended, norms.factor * bias_of(block.output))
     if norms.first is not None:
         middle = share_bias(norms.first.of_parts(middle), norms.first.bias)
         out = middle + _through_forward(block, middle)
-        return share_bias(norms.second.of_parts(out), norms.second.bias)
-    normed = share_bias(norms.second.of_parts(middle), norms.second.bias)
+        return out if norms.second is None else share_bias(norms.second.of_parts(out), norms.second.bias)
+    normed = middle if norms.second is None else share_bias(norms.second.of_parts(middle), norms.second.bias)
     return middle + _through_forward(block, normed)
 
 
@@ -101,7 +112,7 @@ def _through_forward(block: Block, parts: torch.Tensor) -> torch.Tensor:
 
 def forward_modules(block: Block) -> tuple[ModulePass, ModulePass]:
     """The two linear modules of the feed-forward part. A gated one has three, and is refused: a product of two sums is no sum of parts."""
-    norms = block.norms
+    norms = block.residual
     linear = [step for step in block.steps if is_linear(step)]
     into = [step for step in linear if same(step.entered, norms.forward_input) and step is not block.value and step.left.shape[-1] > 1]
     after = [step for step in into if _index(block, step) > _index(block, block.output)]
@@ -128,7 +139,11 @@ def _index(block: Block, step: ModulePass) -> int:
 
 @dataclass(frozen=True)
 class Link:
-    """One part of the head: a linear module, a norm with its deviation held, or an elementwise activation."""
+    """One part of the head.
+
+    kind   linear; norm, with its deviation held; activation, number by number; factor: what a model does to its logits in the end, which
+           keeps their order (division by a number, a softcap): each logit is multiplied with what it was in the pass
+    """
 
     kind: str
     step: ModulePass
@@ -151,14 +166,18 @@ def onto_answer(links: Sequence[Link], parts: torch.Tensor, index: int) -> torch
     The last module is not run for every token of the vocabulary: the gradient of one logit is its column.
     """
     *before, last = links
+    factor = torch.ones(())
+    if last.kind == "factor":
+        factor = last.step.left[0, index] / last.step.entered[0, index]
+        *before, last = before
     for link in before:
         parts = link.of_parts(parts, biases=False)
     if last.kind != "linear":
-        return last.of_parts(parts, biases=False)[0, :, index]
+        return factor * last.of_parts(parts, biases=False)[0, :, index]
     with torch.enable_grad():
         entered = last.step.entered.detach().requires_grad_()
         (column,) = torch.autograd.grad(last.step.module(entered)[0, index], entered)  # [1, dim]
-    return parts[0] @ column[0]
+    return factor * (parts[0] @ column[0])
 
 
 def find_chain(last: torch.Tensor, behind: Sequence[ModulePass], logits: torch.Tensor, position: int, name: str) -> tuple[Link, ...]:
@@ -188,9 +207,17 @@ def find_chain(last: torch.Tensor, behind: Sequence[ModulePass], logits: torch.T
         current = step.left
         if same(current[0], logits):
             return tuple(links)
+        if current.shape[-1] == len(logits) and is_linear(step) and _grow_together(current[0], logits):
+            return (*links, Link("factor", ModulePass(step.module, current, logits[None])))
     raise ModelError(
         f"The head of {name} is not a chain of linear modules, norms and activations.", "Its logits cannot be divided among the tokens."
     )
+
+
+def _grow_together(first: torch.Tensor, second: torch.Tensor) -> bool:
+    """Whether the second numbers are a growing function of the first, number by number: a factor (Granite), a softcap (Gemma 2)."""
+    rounding = WITHIN * float(second.abs().max())
+    return bool((second[first.argsort()].diff() > -rounding).all())
 
 
 def _at(step: ModulePass, current: torch.Tensor, position: int) -> ModulePass | None:

@@ -115,8 +115,8 @@ NODE_WIDTH, NODE_HEIGHT, SLOT, GAP, ROW = 60.0, 26.0, 8.0, 12.0, 74.0
 #: How often the rows are ordered, upward and downward in turn.
 SWEEPS = 24
 
-#: Where an edge enters its receiver, as a part of the node's width: queries, keys and values have a point each.
-PORTS = {"queries": -0.3, "keys": 0.0, "values": 0.3}
+#: Where an edge enters its receiver, as a part of the node's width: queries, keys, values and gates have a point each.
+PORTS = {"queries": -0.3, "keys": 0.0, "values": 0.3, "gates": 0.45}
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from eyeline.heads import HeadRef
 from eyeline.measure.causes.blocks import ModulePass, WatchedLayer, output_projection, watched_layers
 from eyeline.measure.causes.result import FeedForward
 from eyeline.messages import Message
-from eyeline.models.attention import AttentionCall, changing
+from eyeline.models.attention import AttentionCall, changing, reading_gates
 from eyeline.models.evaluation import evaluating, no_cache
 from eyeline.models.layout import Slot, check_calls
 from eyeline.models.model import Model
@@ -84,8 +84,8 @@ class Piece:
     """The heads of one layer, or its feed-forward block, on a batch of texts.
 
     names    who writes: the heads in order, or the feed-forward block
-    sources  what the piece reads, of one graph with what lower pieces wrote: queries [text, head, token, dim], keys and values; or what
-             enters the block [text, token, hidden]
+    sources  what the piece reads, of one graph with what lower pieces wrote: queries [text, head, token, dim], keys, values, and gates of
+             models that have some; or what enters the block [text, token, hidden]
     reads    the same numbers as leaves
     heads    what the heads write, side by side: [text, token, head, dim]
     written  what the piece adds, of one graph with `reads`
@@ -172,7 +172,7 @@ def run_in_pieces(
     others = {name: tensor.expand(len(embeddings), *tensor.shape[1:]) for name, tensor in inputs.items()}
     tensors = {"inputs_embeds": leaf, **{name: tensor for name, tensor in others.items() if name != "input_ids"}}
     with model_errors(hf, model.name, tensors), evaluating(hf), torch.enable_grad():
-        with changing(cuts), _hooked(cuts, ends, mlps=mlps):
+        with changing(cuts), reading_gates(model.layout.readers), _hooked(cuts, ends, mlps=mlps):
             result = model._body(**tensors, **no_cache(model._body))
         at = None if answer is None else answer.at(len(leaf))
         row = None if answer is None else answer.row_at(model._passes.head(result, tensors, at).logits)
@@ -219,9 +219,19 @@ class _Cut:
         return replace(call, queries=queries, keys=keys, values=values)
 
     def after(self, output: torch.Tensor, weights: torch.Tensor | None, call: AttentionCall) -> tuple[torch.Tensor, torch.Tensor | None]:
+        return output, weights
+
+    def gated(self, gates: torch.Tensor) -> torch.Tensor:
+        piece = self.cuts.pieces[-1]
+        by_head = gates.transpose(1, 2)  # [text, head, token, dim], as queries are
+        read = _leaf(by_head)
+        piece.sources, piece.reads = (*piece.sources, by_head), (*piece.reads, read)
+        return read.transpose(1, 2)
+
+    def written(self, output: torch.Tensor) -> torch.Tensor:
         piece = self.cuts.pieces[-1]
         piece.heads = output
-        return (output if piece.output is not None else piece.close(output, self.cuts.n_texts)), weights
+        return output if piece.output is not None else piece.close(output, self.cuts.n_texts)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from scipy.sparse.csgraph import maximum_flow
 
 from eyeline.errors import Advice, ModelError
 from eyeline.look.answer import Prediction
-from eyeline.measure.causes.blocks import Block, Pass, alti_contributions, cosine_distances, norms_by_head, record_blocks, unwatched
+from eyeline.measure.causes.blocks import Block, Pass, alti_contributions, cosine_distances, record_blocks, unwatched
 from eyeline.measure.causes.decomposition import decomposed_layers, find_chain, onto_answer, to_logit
 from eyeline.measure.causes.gradients import integrated_gradients, weight_gradients
 from eyeline.messages import Message
@@ -152,7 +152,7 @@ def _attention(subject: Subject) -> Outcome:
 
 
 def _norms(subject: Subject) -> Outcome:
-    return Outcome(_stacked([norms_by_head(block.weights, block.written) for block in subject.blocks]))
+    return Outcome(_stacked([block.norm_maps for block in subject.blocks]))
 
 
 def _summed_norms(subject: Subject) -> Outcome:
@@ -191,8 +191,8 @@ def _relevance(subject: Subject) -> Outcome:
 
 def globenc_maps(block: Block) -> torch.Tensor:
     """‖contribution of j to the layer's output i‖, the feed-forward part left out except for the norm after it: [query, key]"""
-    norms = block.norms
-    parts = norms.second.of_parts(block.block_parts) if norms.form == "post" else block.block_parts
+    norms = block.residual
+    parts = norms.second.of_parts(block.block_parts) if norms.form == "post" and norms.second is not None else block.block_parts
     lengths: torch.Tensor = torch.linalg.vector_norm(parts, dim=-1)
     return lengths
 
@@ -250,7 +250,7 @@ def _direct_logits(subject: Subject) -> Outcome:
     """What each head writes of each key at the answer's position, through the final norm onto the answer: [layer, head, query, key]"""
     question = subject.answered
     answer = question.answer
-    if any(block.norms.form != "pre" for block in subject.blocks):
+    if any(block.residual.form != "pre" for block in subject.blocks):
         raise ModelError(
             f"The layers of {subject.model.name} put a norm on the residual stream, so no head writes to the logits directly.",
             "Direct logit attribution is for pre-norm models (GPT-2, Llama …). Use decompx, integrated-gradients or gradient.",
@@ -260,13 +260,16 @@ def _direct_logits(subject: Subject) -> Outcome:
     if any(link.kind == "activation" for link in links):
         raise ModelError(f"The head of {subject.model.name} is not linear, so no attention head writes to the logits directly.")
     maps = []
-    for block in subject.blocks:
-        heads, n, hidden = block.written.shape
-        parts = block.weights[:, answer.position, :, None] * block.written  # [head, key, hidden]
+    later = 1.0  # what the stream is multiplied with between a layer and the last one
+    for block in reversed(subject.blocks):
+        later *= block.residual.scale
+        parts = block.weights[:, answer.position, :, None] * block.written_at(answer.position)  # [head, key, hidden]
+        heads, n, hidden = parts.shape
+        added = later * block.residual.added(parts.reshape(1, heads * n, hidden), answer.position)
         whole = parts.new_zeros(heads, n, n)
-        whole[:, answer.position] = onto_answer(links, parts.reshape(1, heads * n, hidden), answer.index).reshape(heads, n)
+        whole[:, answer.position] = onto_answer(links, added, answer.index).reshape(heads, n)
         maps.append(whole)
-    stacked = _stacked(maps)
+    stacked = _stacked(maps[::-1])
     return Outcome(stacked, stacked[:, :, answer.position].sum(axis=(0, 1)))
 
 
@@ -402,7 +405,8 @@ def _run_without(block: Block, keys: list[int]) -> torch.Tensor:
     heads, n, dim = block.values.shape
     copies = block.values[None].repeat(len(keys), 1, 1, 1)  # [copy, head, key, dim]
     copies[torch.arange(len(keys)), :, keys] = 0
-    written = torch.einsum("hqk,chkd->cqhd", block.weights.to(copies.dtype), copies).reshape(len(keys), n, heads * dim)
+    outputs = torch.einsum("hqk,chkd->cqhd", block.weights.to(copies.dtype), copies)
+    written = (outputs if block.gates is None else outputs * block.gates.transpose(0, 1)).reshape(len(keys), n, heads * dim)
     args = tuple(_repeated(value, block.layer.entered, len(keys)) for value in block.layer.args)
     options = {name: _repeated(value, block.layer.entered, len(keys)) for name, value in block.layer.options.items()}
     with _replaced_input(block, written), unwatched(), torch.no_grad():
