@@ -16,6 +16,8 @@ from . import treebanks as treebanks
 from .errors import EyelineError as EyelineError
 from .figures import figure as figure
 from .heads import HeadRef as HeadRef
+from .look.generation import Generation as Generation
+from .look.generation import heads_that_changed as heads_that_changed
 from .look.interventions import Ablate as Ablate
 from .look.interventions import KnockOut as KnockOut
 from .look.interventions import Patch as Patch

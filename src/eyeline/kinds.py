@@ -67,6 +67,7 @@ VIEWS = {
 #: The kinds of files, and what opens each.
 FILES = {
     "trace": "eyeline.look.trace:open_trace",
+    "generation": "eyeline.look.generation:open_generation",
     "space": "eyeline.measure.space.result:open_space",
     "probes": "eyeline.measure.runs.trained:open_trained_probes",
 }

@@ -12,16 +12,17 @@ from eyeline.storage.files import as_path
 from eyeline.storage.sealed import kind_of
 
 if TYPE_CHECKING:
+    from eyeline.look.generation import Generation
     from eyeline.look.trace import Trace
     from eyeline.measure.compare.result import Comparison
     from eyeline.measure.runs.trained import TrainedProbes
     from eyeline.measure.space.result import Space
 
 
-def open(path: str | Path) -> Trace | Space | Run | Comparison | TrainedProbes:
-    """Open a trace, a space, trained probes, a run or a comparison, without torch.
+def open(path: str | Path) -> Trace | Generation | Space | Run | Comparison | TrainedProbes:
+    """Open a trace, a generation, a space, trained probes, a run or a comparison, without torch.
 
-    A file is a trace, a space or a set of trained probes.
+    A file is a trace, a generation, a space or a set of trained probes.
     A folder is the space or comparison that it holds alone, else a run: its tables, of all kinds.
     """
     path = as_path(path)

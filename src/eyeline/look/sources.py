@@ -63,6 +63,17 @@ def _joined(steps: list[np.ndarray], layer: int) -> np.ndarray:
     return np.concatenate([np.pad(step, [(0, 0)] * 3 + [(0, n_keys - step.shape[-1])]) for step in steps], axis=2)
 
 
+def first_key(end: int, n_keys: int) -> int:
+    """The position of the first key of a step that ends at token `end`, whose cache gives `n_keys` keys.
+
+    A window holds the last keys: key j of k stands at position end − k + j. A static cache holds all and, after them, room for later ones.
+
+    >>> first_key(20, 5), first_key(20, 20), first_key(20, 32)
+    (15, 0, 0)
+    """
+    return max(0, end - n_keys)
+
+
 def looks_back_only(layers: Any) -> bool:
     """Whether no query of any layer looks at a later key: the attention of a decoder."""
     maps = [as_numpy(layer) for layer in layers if layer is not None]

@@ -6,14 +6,15 @@ import copy
 import logging
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from eyeline.errors import ModelError
+from eyeline.errors import ModelError, TextError, TraceError
 from eyeline.look.answer import AnswerKind, LayerEffects, Prediction
+from eyeline.look.generation import Generation
 from eyeline.look.interventions import Intervention, check_same_model
 from eyeline.look.kept import KeptTraces, ModelFiles, TraceCache
 from eyeline.look.trace import KEEPABLE, Trace
@@ -23,13 +24,14 @@ from eyeline.models.attention import Receive
 from eyeline.models.changes import as_interventions
 from eyeline.models.context import context
 from eyeline.models.evaluation import evaluating, use_implementation
+from eyeline.models.generate import NEW_TOKENS, Writer, what_to_keep
 from eyeline.models.identity import model_identity, weights_identity
 from eyeline.models.inputs import Example, ExampleReader, longest_input, longest_text
 from eyeline.models.layout import Capabilities
 from eyeline.models.opening import layout_and_body
 from eyeline.models.passes import Passes
 from eyeline.models.tracing import Tracer, in_batches
-from eyeline.text.conversation import Messages, NamedParts
+from eyeline.text.conversation import Messages, NamedParts, is_conversation
 from eyeline.text.source import Item, Source, as_source, as_sources, source_of
 
 log = logging.getLogger("eyeline")
@@ -94,6 +96,7 @@ class Model:
         self._passes = Passes(self._hf, self._body, self._tokenizer, self.name, self.layout)
         self._reader = ExampleReader(self._hf, self._tokenizer, self.name, self.max_tokens, threading.Lock())
         self._answerer = Answerer(self._passes)
+        self._writer = Writer(self._passes, self._reader)
         self._tracer = Tracer(self._passes, self._reader, self._answerer, self.revision, self.weights)
 
     @property
@@ -249,6 +252,81 @@ class Model:
             self._kept = None
             return False
         return not context(vars(self).get("_hf"))
+
+    def generate(
+        self,
+        prompt: str | Messages,
+        *,
+        max_new_tokens: int = NEW_TOKENS,
+        parts: NamedParts | None = None,
+        keep: str = "shares",
+        layers: Iterable[int] | None = None,
+        heads: Iterable[Any] | None = None,
+        seed: int | None = None,
+        thinking: str | None = None,
+        **options: Any,
+    ) -> Generation:
+        """Let the model write, and record what it looked at while it wrote each token.
+
+        prompt          a text, or a list of messages {"role": …, "content": …}, read as the model's chat template writes them
+        max_new_tokens  how many tokens to write at most. Ctrl-C stops writing, and gives what was written
+        parts           names for parts of the prompt, as for `trace`
+        keep            "shares": the share of every part in every head, and the mean row of each layer; "rows": whole rows of all heads too
+        layers, heads   which layers to record; of which heads, (layer, head), to keep whole rows
+        seed            of sampling; otherwise one is drawn, and kept in `about`
+        thinking        a regular expression that finds thoughts in what is written; otherwise the marks of Qwen 3, R1 and gpt-oss
+        options         of transformers' `generate`: do_sample, temperature, num_beams, stop_strings, cache_implementation …
+        """
+        if (options.get("num_return_sequences") or 1) > 1:
+            raise TraceError(f"num_return_sequences={options['num_return_sequences']}.", "Several texts: model.generations([prompt], …).")
+        kept = what_to_keep(self.layout, self.name, keep, layers, heads, thinking)
+        return self._writer.generate([replace(as_source(prompt), parts=parts)], max_new_tokens, kept, seed, options)[0]
+
+    def generations(
+        self,
+        prompts: Iterable[str | Messages],
+        *,
+        max_new_tokens: int = NEW_TOKENS,
+        parts: NamedParts | None = None,
+        keep: str = "shares",
+        layers: Iterable[int] | None = None,
+        heads: Iterable[Any] | None = None,
+        seed: int | None = None,
+        thinking: str | None = None,
+        **options: Any,
+    ) -> list[Generation]:
+        """A generation for each prompt, in order, written in one batch; with num_return_sequences=n, n for each prompt. As `generate`."""
+        if isinstance(prompts, str | bytes) or is_conversation(prompts):
+            raise TextError("One prompt where several were expected.", "Give a list of prompts, or use model.generate(prompt).")
+        kept = what_to_keep(self.layout, self.name, keep, layers, heads, thinking)
+        sources = [replace(as_source(prompt), parts=parts) for prompt in prompts]
+        if not sources:
+            return []
+        return self._writer.generate(sources, max_new_tokens, kept, seed, options)
+
+    def replay(
+        self,
+        prompt: str | Messages,
+        completion: str | None = None,
+        *,
+        completion_ids: Sequence[int] | None = None,
+        parts: NamedParts | None = None,
+        keep: str = "shares",
+        layers: Iterable[int] | None = None,
+        heads: Iterable[Any] | None = None,
+        thinking: str | None = None,
+    ) -> Generation:
+        """What the model looks at while it writes a text that is there already: of vLLM, of an API, or of a colleague.
+
+        completion      what was written, as a text
+        completion_ids  the same as token ids, where they are known: they need not be those that the tokeniser would write
+        the rest        as for `generate`
+        """
+        if (completion is None) == (completion_ids is None):
+            raise TextError("A replay needs what was written.", "Give completion=…, or completion_ids=…, and not both.")
+        kept = what_to_keep(self.layout, self.name, keep, layers, heads, thinking)
+        given = completion if completion_ids is None else completion_ids
+        return self._writer.replay(replace(as_source(prompt), parts=parts), given or "", kept)
 
     def predict(
         self,

@@ -235,8 +235,13 @@ class Passes:
             yield
 
     def layers_without_maps(
-        self, examples: Sequence[Example], receive: ReceiveStreamed, sets: Mapping[tuple[str, int], KeySets] | None = None
-    ) -> None:
+        self,
+        examples: Sequence[Example],
+        receive: ReceiveStreamed,
+        sets: Mapping[tuple[str, int], KeySets] | None = None,
+        *,
+        answered: bool = False,
+    ) -> Any:
         """The same without ever forming a map: for models whose attention is plain softmax, and that transformers itself lets run through
         a fused kernel (`gives.streamed`). sets: of keys, by stack and layer; those layers come with the numbers of their rows."""
         if not self.gives.streamed:
@@ -260,8 +265,9 @@ class Passes:
             torch.inference_mode(),
             streaming(receive_call, self.layout.causal, sets_of_calls),
         ):
-            self.body(**inputs, **lean_pass(self.body))
+            output = self.body(**inputs, **(no_cache if answered and self.body is self.hf else lean_pass)(self.body))
             calls.check(self.name, inputs)
+            return output
 
 
 @contextmanager

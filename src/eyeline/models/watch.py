@@ -11,21 +11,22 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from eyeline.errors import EyelineError, ModelError, TraceError
+from eyeline.look.sources import first_key
 from eyeline.look.trace import Trace, TraceFacts
 from eyeline.messages import Message
 from eyeline.models.attention import AttentionCall, LayerAttention, reading_gates, recording, recording_now
 from eyeline.models.context import context, context_notices
 from eyeline.models.evaluation import borrowed_implementation, evaluating
 from eyeline.models.layout import Layout, Slot, check_keep, check_layers
-from eyeline.models.model import Model
 from eyeline.models.opening import layout_and_body, opening
+from eyeline.models.passes import Passes
 from eyeline.models.tracing import Collector
 from eyeline.text.tokenized import TokenizedText
 from eyeline.text.words import describe
@@ -35,6 +36,12 @@ log = logging.getLogger("eyeline")
 
 #: How many traces are kept, the newest, where nobody says how many.
 LAST = 32
+
+
+class OpenModel(Protocol):
+    """A model of `el.load` or `el.wrap`, as it is needed here."""
+
+    _passes: Passes
 
 
 @dataclass(eq=False)
@@ -63,7 +70,7 @@ class Watched:
 
 @contextmanager
 def watch(
-    model: Model | PreTrainedModel,
+    model: OpenModel | PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase | None = None,
     *,
     layers: Iterable[int] | None = None,
@@ -88,7 +95,39 @@ def watch(
     """
     if last < 1:
         raise TraceError(f"last={last}.", "Keep at least one trace, or pass receive=function.")
-    watcher = _watcher(model, tokenizer, layers, keep, receive, last)
+    with _watching(_watcher(model, tokenizer, layers, keep, receive, last)) as seen:
+        yield seen
+
+
+@dataclass(frozen=True)
+class PlacedRows:
+    """Rows of one text in one attention call, with every key at its place.
+
+    text      of the batch
+    first     the position of the first row among the tokens of the text, padding left out
+    weights   [head, row, key]: the keys are the tokens of the text so far, also where the cache holds a window of them, or more
+    """
+
+    stack: str
+    layer: int
+    text: int
+    first: int
+    weights: torch.Tensor
+
+
+@contextmanager
+def watch_rows(passes: Passes, receive: Callable[[PlacedRows], object]) -> Iterator[Watched]:
+    """The same, where nothing is kept: every row is given to `receive` as it comes, and no trace is made.
+
+    A call that cannot be recorded is named in `left_out` of what this gives."""
+    watcher = _watcher(passes, None, None, ("weights",), None, 1)
+    watcher.receive_rows = receive
+    with _watching(watcher) as seen:
+        yield seen
+
+
+@contextmanager
+def _watching(watcher: _Watcher) -> Iterator[Watched]:
     with ExitStack() as block:
         block.enter_context(_as_recorded(watcher.hf, watcher.layout))
         for module in watcher.beginnings:
@@ -100,16 +139,17 @@ def watch(
 
 
 def _watcher(
-    model: Model | PreTrainedModel,
+    model: OpenModel | Passes | PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase | None,
     layers: Iterable[int] | None,
     keep: Collection[str],
     receive: Callable[[Trace], object] | None,
     last: int,
 ) -> _Watcher:
-    if isinstance(model, Model):
-        hf, layout, body, name = model._hf, model.layout, model._body, model.name
-        tokenizer = tokenizer or model._tokenizer
+    passes = model if isinstance(model, Passes) else getattr(model, "_passes", None)
+    if isinstance(passes, Passes):
+        hf, layout, body, name = passes.hf, passes.layout, passes.body, passes.name
+        tokenizer = tokenizer or passes.tokenizer
     elif isinstance(model, PreTrainedModel):
         hf, name = model, model.name_or_path or type(model).__name__
         with evaluating(hf, alone=True):
@@ -257,6 +297,7 @@ class _Watcher:
     seen: Watched
     histories: weakref.WeakKeyDictionary[Any, tuple[Ids, torch.Tensor | None]] = field(default_factory=weakref.WeakKeyDictionary)
     lock: threading.Lock = field(default_factory=threading.Lock)
+    receive_rows: Callable[[PlacedRows], object] | None = None
 
     def begin(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Before the forward of a part: the outermost begins a pass."""
@@ -298,6 +339,9 @@ class _Watcher:
             return
         with self.lock:
             self.seen.n_passes += 1
+            if self.receive_rows is not None:
+                self.seen.left_out += [f"Pass {self.seen.n_passes}: {done.problem}"] if done.problem else []
+                return
             traces = self._traces(done, output)
             if self.receive is None:
                 self.seen.traces.extend(traces)
@@ -327,7 +371,14 @@ class _Watcher:
             columns = running.source
             columns.n_new = n_keys
         total = columns.before + columns.n_new
-        offset = max(0, total - n_keys)  # in a window, key j of k stands at position total − k + j; a static cache holds more than total
+        offset = first_key(total, n_keys)
+        if self.receive_rows is not None:
+            for text in range(n_texts):
+                own_rows, own_columns = rows.rows(text), columns.columns(text)
+                weights = _at(call.weights[text, :, own_rows], own_columns, offset, 0.0)
+                before = sum(position < rows.before for position in rows.columns(text))
+                self.receive_rows(PlacedRows(slot.stack, slot.layer, text, before, weights))
+            return
         if slot.stack != "cross":
             at = [position - offset for position in (columns.before - 1, total - 1)]
             first, last = (call.keys[:, :, position].flatten(1).clone() if 0 <= position < n_keys else None for position in at)
