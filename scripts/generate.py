@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from eyeline.heads import FORM, PATTERN_OF_PAGES
+from eyeline.kinds import VIEWS
 from eyeline.look.palette import (
     ATTENTION,
     ATTENTION_DARK,
@@ -230,7 +231,7 @@ def options() -> str:
     lines += [f'{base} = TypedDict("{base}", {{"{key}": {types[key]}}}, total=False)' for base, (key,) in bases.items()]
     classes = {
         f"{view.title()}ViewOptions": (f"Options of `{view}_view`", {row["key"] for row in SCHEMA if view in row["views"]} - PARAMETERS)
-        for view in ("head", "model", "neuron", "space")
+        for view in VIEWS
     }
     classes["StateOptions"] = ("Every key of a state, as `view.starting(…)` and `view.update(…)` take them", set(types))
     for name, (meaning, keys) in classes.items():
@@ -263,7 +264,7 @@ def documented() -> str:
     """The table of docs/view-format.md."""
     lines = ["| key | values (default first) | views | meaning |", "|---|---|---|---|"]
     for row in SCHEMA:
-        views = "all" if len(row["views"]) == 4 else ", ".join(row["views"])
+        views = "all" if len(row["views"]) == len(VIEWS) else ", ".join(row["views"])
         lines.append(f"| `{row['key']}` | {values_of(row)} | {views} | {row['meaning']} |")
     return "\n".join(lines)
 

@@ -9,6 +9,8 @@ export interface MountOptions {
   labels?: Partial<Labels>;
   /** Whether a model stands behind the view: it answers to a changed `off` with an event "eyeline:answer" on the element. */
   answers?: boolean;
+  /** The picture alone, without title, controls and notes: its host has them. */
+  bare?: boolean;
   /** Listen for keys on the whole page, where the view has it to itself. */
   wholePage?: boolean;
 }

@@ -42,6 +42,7 @@ function open(element: HTMLElement, view: View, options: MountOptions): Mounted 
   return reason === null ? new Frame(element, view, options) : refuse(element, reason, labelsWith(options.labels));
 }
 
+const NARROW = 560; // px
 const RETRIES = 5;
 const RETRY_AFTER = 100; // ms
 
@@ -49,7 +50,7 @@ class Frame {
   private host = el("div", { "data-lm-suppress-shortcuts": "true" }); // JupyterLab would take the arrow keys
   private box = el("div", { class: "view", tabindex: "-1" });
   private heading = el("h2", { class: "title" });
-  private slot = el("div");
+  private slot = el("div", { class: "slot" });
   private stageElement = el("div", { class: "stage" });
   private printed = el("div", { class: "printed" });
   private live = el("div", { class: "sr", "aria-live": "polite" });
@@ -128,6 +129,7 @@ class Frame {
       this.live,
       this.note.dialog,
     );
+    this.box.toggleAttribute("data-bare", this.options.bare === true);
     this.box.addEventListener("keydown", this.onKey);
     root.append(this.box);
     this.element.append(this.host);
@@ -195,9 +197,18 @@ class Frame {
         model: this.labels.keyboard_help_model + (this.answer?.switchOff ? ` · ${this.labels.keyboard_off}` : ""),
         neuron: this.labels.keyboard_help_neuron,
         space: this.labels.keyboard_help_space,
+        sentence: this.labels.keyboard_help_sentence,
       }[kind],
     );
     this.shown = kind;
+  }
+
+  /** Controls above the picture; where there is no room beside each other, some views begin with the picture. */
+  private order(): void {
+    const first = viewKind(this.shown!).pictureFirst && this.host.clientWidth < NARROW;
+    if (first === (this.stageElement.nextElementSibling === this.slot)) return;
+    if (first) this.stageElement.after(this.slot, ...(this.answer ? [this.answer.element] : []));
+    else this.stageElement.before(...(this.answer ? [this.answer.element] : []), this.slot);
   }
 
   private room(from: HTMLElement): number | null {
@@ -229,6 +240,7 @@ class Frame {
       this.corner.sync(this.state);
       this.answer?.sync(this.state);
       this.titles();
+      this.order();
       if (this.isHidden()) return; // after the controls: one layout for all of them
       await this.instance.draw(current);
       if (!current()) return;

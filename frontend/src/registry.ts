@@ -107,6 +107,8 @@ export interface Summary {
   pointed?: { row: number; col: number } | null;
   thumbnails?: DrawnThumbnail[];
   sheet?: DrawnLines[];
+  /** Lines of text. */
+  rows?: number;
   keys_shown?: DrawnKey[];
   spaces?: DrawnSpace[];
   /** Σ softmax × value over the keys shown. */
@@ -134,6 +136,8 @@ export interface ViewInstance {
 export interface ViewKind {
   create(stage: Stage): ViewInstance;
   toolbar?(host: ToolbarHost): Toolbar;
+  /** On a phone the picture stands above its controls. */
+  pictureFirst?: boolean;
 }
 
 /** The head view comes with the core; the others are added by code of their own, which only pages that show them carry. */

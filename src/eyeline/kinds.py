@@ -60,6 +60,7 @@ VIEWS = {
         ViewKind("head", "eyeline.look.views.still:head_picture", by_layer=True),
         ViewKind("model", "eyeline.look.views.still:model_picture", ("model",)),
         ViewKind("neuron", "eyeline.look.views.still:neuron_picture", ("neuron",), by_layer=True),
+        ViewKind("sentence", "eyeline.look.views.running_text:sentence_picture", ("sentence",), by_layer=True),
         ViewKind("space", "eyeline.measure.space.still:space_picture", ("space",)),
     )
 }

@@ -98,7 +98,7 @@ def view(kind: str, n: int, state: dict[str, Any] | None = None, **options: Any)
     return shown.starting(**state or {})
 
 
-def crossed(kind: str = "head") -> View:
+def crossed_trace() -> el.Trace:
     """Encoder, decoder and cross attention of unequal depths and lengths."""
     rng = np.random.default_rng(1)
     source, target = text(14), text(9)
@@ -106,7 +106,11 @@ def crossed(kind: str = "head") -> View:
     for name, query, key, depth in (("encoder", source, source, 6), ("decoder", target, target, 3), ("cross", target, source, 3)):
         weights = tuple(made_up(8, len(query), len(key), rng, name == "decoder") for _ in range(depth))
         stacks[name] = el.traces.Stack(name, query, key, tuple(range(depth)), weights)
-    return VIEWS[kind](el.Trace("made up", stacks))
+    return el.Trace("made up", stacks)
+
+
+def crossed(kind: str = "head") -> View:
+    return VIEWS[kind](crossed_trace())
 
 
 def neuron_trace(
@@ -149,6 +153,12 @@ def neurons(n: int, state: dict[str, Any] | None = None, **given: Any) -> View:
     return el.neuron_view(neuron_trace(n, **given), layer=0, head=0).starting(**state or {})
 
 
+def sentence(n: int, state: dict[str, Any] | None = None, **given: Any) -> View:
+    """A sentence view of two layers, at the first head of the first, with no word chosen."""
+    small = trace(n, **{"layers": 2, "heads": 4, **given})
+    return el.sentence_view(small, layer=0, head=0, locked=[]).starting(**state or {})
+
+
 SENTENCE = "The keys that the old librarian had forgotten on the table were found by the cleaner, who gave them back."
 PAGES: dict[str, Callable[[], View]] = {
     **{f"{kind}-{n}": partial(view, kind, n) for kind in VIEWS for n in (8, 30, 128, 512)},
@@ -158,6 +168,8 @@ PAGES: dict[str, Callable[[], View]] = {
     "head-4096": lambda: view("head", 4096, layers=1, heads=1),
     "cross": crossed,
     "model-cross": lambda: crossed("model"),
+    "sentence-14": lambda: sentence(14, state={"locked": [5]}),
+    "sentence-120": lambda: sentence(120, state={"locked": [50]}),
     "neuron-8": lambda: neurons(8),
     "neuron-30-grouped-causal": lambda: neurons(30, key_heads=2, causal=True, state={"query": 20, "expanded": 3}),
     "neuron-30-bias": lambda: neurons(30, bias=True, state={"query": 5}),

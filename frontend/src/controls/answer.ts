@@ -90,7 +90,8 @@ function controlOf(host: AnswerHost, prediction: PredictionSpec): AnswerControl 
     const effect = head === null ? null : withoutHead(spec, state.stack, state.layer, state.heads[0]);
     tools.replaceChildren();
     if (host.answers) {
-      if (head !== null && !off.includes(head))
+      if (head !== null && !off.includes(head) && spec.kind !== "sentence")
+        // a sentence has this button below it
         tools.append(button("switch-off", counted(labels.switch_off, head), () => host.set({ off: toggledOff(state.off, head) })));
       for (const part of off) {
         const name = partName(part, queries, keys, labels.all_layers);

@@ -4,8 +4,10 @@ import type { Kind, State } from "../core/input/contract";
 import { type Control, checkbox, menu, numbers, segmented, slider } from "./controls";
 import type { ToolbarHost } from "./toolbar";
 
-export function readingMenu({ spec, labels, set }: ToolbarHost, kind: Kind): Control {
-  const controls: Control[] = [
+export function readingMenu(host: ToolbarHost, kind: Kind, first: Control[] = []): Control {
+  const { spec, labels, set } = host;
+  const controls: Control[] = [...first];
+  controls.push(
     checkbox(
       "hide_special",
       labels.hide_special,
@@ -36,7 +38,7 @@ export function readingMenu({ spec, labels, set }: ToolbarHost, kind: Kind): Con
       (s) => s.rescale,
       (v) => set({ rescale: v }),
     ),
-  ];
+  );
   if (kind === "head") {
     controls.push(
       segmented(

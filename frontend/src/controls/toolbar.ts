@@ -60,32 +60,8 @@ export function toolbar(host: ToolbarHost, kind: Kind, inside: Kind): Toolbar {
       ),
     );
   if (kind === "model") bar.push(colourBy(host), chooseRows(host));
-  if (kind !== "neuron")
-    bar.push(
-      segmented(
-        "level",
-        labels.level,
-        [
-          { value: "token", label: labels.token },
-          { value: "word", label: labels.word },
-        ],
-        (s) => s.level,
-        (v) => set({ level: v as State["level"], zoom: { x: 0, y: 0, k: 1 } }),
-      ),
-    );
-  if (kind === "head")
-    bar.push(
-      segmented(
-        "direction",
-        labels.direction,
-        [
-          { value: "from", label: labels.from },
-          { value: "to", label: labels.to },
-        ],
-        (s) => s.direction,
-        (v) => set({ direction: v as State["direction"] }),
-      ),
-    );
+  if (kind !== "neuron") bar.push(levelChoice(host));
+  if (kind === "head") bar.push(directionChoice(host));
   if (host.spec.stacks.some((_, i) => isPair(host.spec, i))) bar.push(pairMenu(host));
   bar.push(readingMenu(host, kind));
   bar.push(
@@ -112,8 +88,32 @@ export function toolbar(host: ToolbarHost, kind: Kind, inside: Kind): Toolbar {
   };
 }
 
+export const levelChoice = ({ labels, set }: ToolbarHost): Control =>
+  segmented(
+    "level",
+    labels.level,
+    [
+      { value: "token", label: labels.token },
+      { value: "word", label: labels.word },
+    ],
+    (s) => s.level,
+    (v) => set({ level: v as State["level"], zoom: { x: 0, y: 0, k: 1 } }),
+  );
+
+export const directionChoice = ({ labels, set }: ToolbarHost): Control =>
+  segmented(
+    "direction",
+    labels.direction,
+    [
+      { value: "from", label: labels.from },
+      { value: "to", label: labels.to },
+    ],
+    (s) => s.direction,
+    (v) => set({ direction: v as State["direction"] }),
+  );
+
 /** Whether any token (or word) that is left in matches. */
-function isMatch(spec: Spec, state: State, kind: Kind): boolean {
+export function isMatch(spec: Spec, state: State, kind: Kind): boolean {
   const { rows, cols } = axes(spec, kind === "neuron" ? { ...state, level: "token" } : state, null);
   return [rows, cols].some((side) => matches(side, state.find).includes(true));
 }
@@ -134,7 +134,7 @@ export function backButton({ labels, set }: ToolbarHost): Control {
 }
 
 /** What is drawn: attention, or a quantity beside it. */
-const drawnMenu = ({ spec, labels, set }: ToolbarHost): Control =>
+export const drawnMenu = ({ spec, labels, set }: ToolbarHost): Control =>
   select(
     "drawn",
     labels.drawn,
@@ -223,7 +223,7 @@ function chooseRows({ spec, labels, set }: ToolbarHost): Control {
   ]);
 }
 
-function pairMenu({ labels, set }: ToolbarHost): Control {
+export function pairMenu({ labels, set }: ToolbarHost): Control {
   const options = [
     ["all", labels.all_pairs],
     ["aa", "A→A"],

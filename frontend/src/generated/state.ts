@@ -5,7 +5,7 @@ export interface State {
   stack: number;
   /** The layer shown: its index in the stack's list of layers. */
   layer: number;
-  /** Heads switched on (neuron view and space: the first is the head; in a space its index in `heads`). */
+  /** Heads switched on (neuron and sentence view and space: the first is the head; in a space its index in `heads`). */
   heads: number[];
   /** What is drawn: attention (0), or one of the quantities beside it. */
   drawn: number;
@@ -21,6 +21,8 @@ export interface State {
   hide_special: boolean;
   /** Leave out, as a key, the token that the layer's heads together attend to most. */
   hide_sink: boolean;
+  /** The arcs to a token that gets half or more of the attention shown are left out; its share is said. */
+  mute_sinks: boolean;
   /** Rows sum to 1 again over the keys that are left. */
   renormalise: boolean;
   /** Weights below it are not drawn. */
@@ -110,6 +112,7 @@ export const defaultValues = (): Omit<State, "heads" | "rows" | "columns"> => ({
   segments: "all",
   hide_special: false,
   hide_sink: false,
+  mute_sinks: true,
   renormalise: false,
   threshold: 0,
   rescale: false,

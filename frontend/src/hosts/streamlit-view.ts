@@ -12,6 +12,7 @@ interface Packed {
   arrays: Record<string, ArrayEntry & { size: number }>;
   labels: Partial<Labels>;
   answers: boolean;
+  bare?: boolean;
 }
 
 interface Component {
@@ -63,6 +64,7 @@ async function draw(target: Mounted, view: Packed): Promise<void> {
   target.handle = core.mount(target.box, view, {
     labels: view.labels,
     answers: view.answers,
+    bare: view.bare,
     onState(state: State) {
       clearTimeout(target.waiting);
       // with the time: Streamlit sends only what has changed, and a reader may come back to an old state

@@ -38,6 +38,15 @@ export interface Stroke {
   width: number;
   opacity?: number;
 }
+/** A cubic curve: its start, its two handles and its end, x before y. */
+export interface Curve {
+  type: "curve";
+  d: [number, number, number, number, number, number, number, number];
+  stroke: string;
+  width: number;
+  dash?: number[];
+  opacity?: number;
+}
 /** Attention lines between two columns: row r of the left side is at y1(r), column c of the right side at y2(c). */
 export interface Lines {
   type: "lines";
@@ -97,7 +106,7 @@ export interface Clip {
   items: Item[];
 }
 
-export type Item = Rect | Text | Stroke | Lines | Bitmap | Clouds | Segments | Clip;
+export type Item = Rect | Text | Stroke | Curve | Lines | Bitmap | Clouds | Segments | Clip;
 
 export interface Scene {
   width: number;
@@ -158,6 +167,8 @@ export function moved(item: Item, dx: number, dy: number): Item {
   switch (item.type) {
     case "stroke":
       return { ...item, x1: item.x1 + dx, x2: item.x2 + dx, y1: item.y1 + dy, y2: item.y2 + dy };
+    case "curve":
+      return { ...item, d: item.d.map((at, i) => at + (i % 2 ? dy : dx)) as Curve["d"] };
     case "lines":
       return { ...item, x1: item.x1 + dx, x2: item.x2 + dx, y1: item.y1.map((y) => y + dy), y2: item.y2.map((y) => y + dy) };
     case "segments":

@@ -22,6 +22,8 @@ export class TokenOptions {
   constructor(
     label: string,
     private act: { move(index: number): void; choose(index: number): void; leave(): void },
+    /** Tokens stand side by side: left and right go from one to the next, up and down are left to the view. */
+    private beside = false,
   ) {
     this.element = el("div", { class: "tokens", role: "listbox", tabindex: "0", "aria-label": label, "aria-multiselectable": "true" });
     on(this.element, "keydown", (event) => this.key(event));
@@ -31,8 +33,8 @@ export class TokenOptions {
 
   private key(event: KeyboardEvent): void {
     const moves: Record<string, number> = {
-      ArrowDown: this.active + 1,
-      ArrowUp: this.active - 1,
+      [this.beside ? "ArrowRight" : "ArrowDown"]: this.active + 1,
+      [this.beside ? "ArrowLeft" : "ArrowUp"]: this.active - 1,
       Home: 0,
       End: this.count - 1,
       PageDown: this.active + 10,

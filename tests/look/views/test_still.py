@@ -298,3 +298,31 @@ def test_a_character_that_no_font_has_is_named_once(tmp_path: Path) -> None:
     with pytest.warns(UserWarning, match="No installed font has") as warned:
         el.head_view(trace(["\U0001341f", "a"])).save(tmp_path / "sign.png")
     assert len(warned) == 1
+
+
+@pytest.mark.parametrize("tokens", [60, 700])
+def test_the_picture_of_a_sentence_is_bounded_at_any_length(tokens: int) -> None:
+    assert len(still(el.sentence_view(trace([f"t{i}" for i in range(tokens)], heads=3)))) < 400_000
+
+
+def arcs_in(view: View) -> list[float]:
+    """Widths of the arcs in the still picture of a sentence view."""
+    return [float(wide) for wide in re.findall(r'C[^"]*" fill="none" stroke="#[0-9a-f]{6}" stroke-width="([0-9.]+)"', still(view))]
+
+
+def test_a_sentence_has_an_arc_for_each_weight_of_its_word_as_wide_as_the_weight() -> None:
+    weights = np.array([[[0.7, 0.2, 0.096, 0.004], [0.1, 0.9, 0, 0], [0.25] * 4, [0.3, 0.3, 0.2, 0.2]]])
+    view = el.sentence_view(el.Trace.from_arrays([weights], ["the", "old", "cat", "sat"]), locked=[0])
+    assert arcs_in(view) == pytest.approx([0.75 + 11.25 * weight for weight in (0.096, 0.2, 0.7)], abs=0.02)
+    assert len(arcs_in(view.starting(locked=[]))) == 13  # those of all words, without the weakest
+    drawn = still(view)
+    assert [text in drawn for text in (">0.700<", ">0.200<", ">0.004<")] == [True, True, False]
+
+
+def test_a_sentence_leaves_out_the_lines_to_a_sink_and_says_so() -> None:
+    weights = np.full((1, 5, 5), 0.1)
+    weights[:, :, 0] = 0.6
+    view = el.sentence_view(el.Trace.from_arrays([weights], ["[CLS]", "a", "b", "c", "d"]), locked=[2])
+    assert len(arcs_in(view)) == 4
+    assert "“[CLS]” gets 60 % of this head’s attention" in still(view)
+    assert len(arcs_in(view.starting(mute_sinks=False))) == 5

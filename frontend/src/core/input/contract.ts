@@ -50,7 +50,7 @@ export interface StackSpec {
   why_no_values?: "not_kept" | "not_given";
 }
 
-export type Kind = "head" | "model" | "neuron" | "space";
+export type Kind = "head" | "model" | "neuron" | "space" | "sentence";
 
 export type Facts = Record<string, number | null>;
 

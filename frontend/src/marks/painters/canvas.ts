@@ -44,6 +44,16 @@ export function paintItem(context: Context, item: Item): void {
       context.lineTo(item.x2, item.y2);
       context.stroke();
       break;
+    case "curve":
+      context.strokeStyle = item.stroke;
+      context.lineWidth = item.width;
+      context.setLineDash(item.dash ?? []);
+      context.beginPath();
+      context.moveTo(item.d[0], item.d[1]);
+      context.bezierCurveTo(item.d[2], item.d[3], item.d[4], item.d[5], item.d[6], item.d[7]);
+      context.stroke();
+      context.setLineDash([]);
+      break;
     case "lines":
       if (item.set.count > MANY) paintManyLines(context, item);
       else paintLines(context, item);

@@ -5,7 +5,7 @@ import { asBitmap, pointsOf, writeClouds } from "../scatter/clouds";
 import { arrowhead, writeArrowhead } from "../arrows";
 import { batches, ends, FAINT_ARROW } from "../lines";
 import { writeSegments } from "../scatter/segments";
-import type { Bitmap, Item, Lines, Scene, Text } from "../scene";
+import type { Bitmap, Curve, Item, Lines, Scene, Text } from "../scene";
 
 /** Turns pixels into the address of a PNG; passed in, since only a browser can. */
 export type ToPng = (bitmap: Bitmap) => string;
@@ -38,6 +38,8 @@ export function toSvg(scene: Scene, toPng: ToPng): string {
         return writeText(item);
       case "stroke":
         return `<line ${between(item)} stroke="${item.stroke}" stroke-width="${n(item.width)}"${faded(item.opacity)}/>`;
+      case "curve":
+        return writeCurve(item);
       case "lines":
         return writeLines(item);
       case "bitmap":
@@ -59,6 +61,12 @@ export function toSvg(scene: Scene, toPng: ToPng): string {
     ...scene.items.map(write),
     "</svg>",
   ].join("\n");
+}
+
+function writeCurve({ d, stroke, width, dash, opacity }: Curve): string {
+  const [x1, y1, ...rest] = d.map(n);
+  const dashed = dash ? ` stroke-dasharray="${dash.map(n).join(" ")}"` : "";
+  return `<path d="M${x1} ${y1}C${rest.join(" ")}" fill="none" stroke="${stroke}" stroke-width="${n(width)}"${dashed}${faded(opacity)}/>`;
 }
 
 function writeText(item: Text): string {

@@ -12,7 +12,7 @@ from eyeline.look.trace import Trace, check_trace
 from eyeline.look.views.live import AnswersAgain
 from eyeline.look.views.options import NeuronViewOptions
 from eyeline.look.views.view import View, is_word, lay_out, telling_head
-from eyeline.mathematics import strongest_look
+from eyeline.mathematics import StrongestLook, strongest_look
 from eyeline.messages import Message
 
 #: Signed numbers are stored in 65,535 steps from −1 to 1, none of which is exactly 0: smaller ones count as 0.
@@ -79,13 +79,20 @@ def at_query_of_strongest_look(view: View) -> View:
     """The neuron view, opened at the query with the strongest look at another word; of a quantity that only some queries have, at the
     query that has most of it."""
     state = view.state
-    stack = view.spec["stacks"][state["stack"]]
     weights = np.abs(view.weights(state["stack"], state["layer"], state.get("drawn", 0)))  # [head, query, key]
     head = min(state["heads"][0], len(weights) - 1)
     rows = np.where(weights[head] > NOTHING, weights[head], 0).sum(axis=-1)
     if not rows.all() and rows.any():
         return view.starting(query=int(rows.argmax()))
+    return view.starting(query=query_of_strongest_look(view).query)
+
+
+def query_of_strongest_look(view: View) -> StrongestLook:
+    """The strongest look from one word to another in the head that the view shows."""
+    state = view.state
+    stack = view.spec["stacks"][state["stack"]]
+    weights = np.abs(view.weights(state["stack"], state["layer"], state.get("drawn", 0)))  # [head, query, key]
     texts = [view.spec["texts"][stack[side]] for side in ("query_text", "key_text")]
     sides = [np.array([is_word(*pair) for pair in zip(text["tokens"], text["special"], strict=True)]) for text in texts]
     one_text = stack["query_text"] == stack["key_text"]
-    return view.starting(query=strongest_look([weights], *sides, one_text=one_text, heads=[head]).query)
+    return strongest_look([weights], *sides, one_text=one_text, heads=[min(state["heads"][0], len(weights) - 1)])

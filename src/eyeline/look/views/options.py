@@ -77,6 +77,25 @@ class NeuronViewOptions(TypedDict, total=False):
     theme: Literal["system", "light", "dark"]
 
 
+class SentenceViewOptions(TypedDict, total=False):
+    """Options of `sentence_view`."""
+
+    drawn: int
+    level: Literal["token", "word"]
+    direction: Literal["from", "to"]
+    segments: Literal["all", "aa", "ab", "ba", "bb"]
+    hide_special: bool
+    hide_sink: bool
+    mute_sinks: bool
+    renormalise: bool
+    threshold: float
+    rescale: bool
+    locked: Sequence[int] | int
+    off: str
+    find: str
+    theme: Literal["system", "light", "dark"]
+
+
 class SpaceViewOptions(TypedDict, total=False):
     """Options of `space_view`."""
 
@@ -102,6 +121,7 @@ class StateOptions(ModelViewOptions, total=False):
     stack: int
     layer: int
     heads: Sequence[int] | int
+    mute_sinks: bool
     query: int
     expanded: int | None
     colour_points: Literal["kind", "position", "position5", "token", "tag", "text", "norm"]

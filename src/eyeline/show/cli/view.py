@@ -26,11 +26,12 @@ PAGES = (".html", ".htm")
 
 
 class Kind(StrEnum):
-    """The three views."""
+    """The views of one text."""
 
     head = "head"
     model = "model"
     neuron = "neuron"
+    sentence = "sentence"
 
 
 class TokenLayout(StrEnum):
@@ -155,14 +156,20 @@ def _save_view(
     from eyeline.look.views.head import head_view
     from eyeline.look.views.model import model_view
     from eyeline.look.views.neuron import neuron_view
+    from eyeline.look.views.sentence import sentence_view
     from eyeline.look.views.view import first_layer, opening_head
 
-    opens_itself = kind is Kind.model or (kind is Kind.head and model is not None)  # the latter at the head that the answer needs most
+    opens_itself = kind is Kind.model or (
+        kind in (Kind.head, Kind.sentence) and model is not None
+    )  # the latter at the head that the answer needs most
     if layer is None and head is None and not opens_itself:
         layer, head = (first_layer(trace, stack), None) if {"layer", "heads"} & state.keys() else opening_head(trace, stack)
     heads = None if head is None else [head]
     if kind is Kind.neuron:
         shown = neuron_view(trace, layer=layer, head=head, stack=stack, model=model, effects=model is not None, language=language)
+    elif kind is Kind.sentence:
+        held = {key: state[key] for key in ("locked", "direction") if key in state}
+        shown = sentence_view(trace, layer=layer, head=head, stack=stack, model=model, effects=model is not None, language=language, **held)
     elif kind is Kind.model:
         shown = model_view(trace, layer=layer, head=head, stack=stack, model=model, effects=model is not None, language=language)
     else:

@@ -90,15 +90,16 @@ def send_code(kind: str) -> None:
         _component(kind, "streamlit-part", *code)(key=f"eyeline-code-{kind}", height=1)
 
 
-def packed(view: View, labels: Mapping[str, str], answers: bool = False) -> bytes:
+def packed(view: View, labels: Mapping[str, str], answers: bool = False, *, bare: bool = False) -> bytes:
     """A view as bytes: the length of a JSON header (4 bytes, little-endian), the header, and the arrays one after the other.
 
     answers   whether the page answers when the reader switches something off (`send_answer`)
+    bare      the picture alone, without title, controls and notes: the page has them
     """
     arrays = {name: {**array.header(), "size": len(array.data)} for name, array in view.arrays.items()}
     body = b"".join(array.data for array in view.arrays.values())
     header: dict[str, Any] = {"kind": view.kind, "spec": dict(view.spec), "arrays": arrays, "labels": dict(labels)}
-    header["answers"] = answers
+    header["answers"], header["bare"] = answers, bare
     header["digest"] = hashlib.sha256(json.dumps(header).encode() + body).hexdigest()[:16]
     text = json.dumps(header, separators=(",", ":")).encode()
     return len(text).to_bytes(4, "little") + text + body

@@ -1,0 +1,57 @@
+// The controls above a sentence: few, since the sentence itself is the control.
+
+import {
+  directionChoice,
+  drawnMenu,
+  headStepper,
+  isMatch,
+  layerStepper,
+  levelChoice,
+  pairMenu,
+  stackMenu,
+  type Toolbar,
+  type ToolbarHost,
+} from "../../controls/toolbar";
+import { checkbox, search, type Control } from "../../controls/controls";
+import { el } from "../../controls/dom";
+import { readingMenu } from "../../controls/reading-menu";
+import { isPair } from "../../core/reading/axes";
+import { quantitiesOf } from "../../core/reading/quantity";
+
+export function sentenceToolbar(host: ToolbarHost): Toolbar {
+  const { spec, labels, set } = host;
+  const bar: Control[] = [];
+  if (spec.stacks.length > 1) bar.push(stackMenu(host));
+  if (quantitiesOf(spec).length > 1) bar.push(drawnMenu(host));
+  bar.push(layerStepper(host), headStepper(host));
+  if (spec.stacks.some((_, i) => isPair(spec, i))) bar.push(pairMenu(host));
+  const reading = [levelChoice(host), directionChoice(host), muteSinks(host)];
+  bar.push(readingMenu(host, "sentence", reading));
+  bar.push(
+    search(
+      "find",
+      labels.find,
+      labels.no_match,
+      (s) => s.find,
+      (find) => set({ find }),
+      host.find,
+      (s) => isMatch(spec, s, "sentence"),
+    ),
+  );
+  return {
+    element: el(
+      "div",
+      { class: "controls", role: "toolbar", "aria-label": labels.reading },
+      el("div", { class: "bar" }, ...bar.map((c) => c.element)),
+    ),
+    sync: (state) => bar.forEach((control) => control.sync(state)),
+  };
+}
+
+const muteSinks = ({ labels, set }: ToolbarHost): Control =>
+  checkbox(
+    "mute_sinks",
+    labels.mute_sinks,
+    (s) => s.mute_sinks,
+    (mute_sinks) => set({ mute_sinks }),
+  );
