@@ -13,10 +13,24 @@ import IPython.display
 import numpy as np
 import pytest
 import torch
-from transformers import BartConfig, BartModel, BertConfig, BertModel, GPT2Config, GPT2Model
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
+from transformers import (
+    AutoModel,
+    AutoTokenizer,
+    BartConfig,
+    BartModel,
+    BertConfig,
+    BertModel,
+    GPT2Config,
+    GPT2Model,
+    PreTrainedTokenizerFast,
+    RobertaConfig,
+    RobertaModel,
+)
 
 import eyeline.bertviz
 from eyeline.bertviz import head_view, model_view, neuron_view
+from eyeline.bertviz.neuron_view import get_attention
 from eyeline.bertviz.neuron_view import show as show_neurons
 from eyeline.look.views.view import View
 from tests.laws.statistics import new_tiny_model
@@ -253,6 +267,149 @@ def test_the_neuron_view_shows_the_sum_of_values_and_no_folder_of_the_machine(sh
     assert shown[0].spec["stacks"][0]["layers"][0]["values"]
 
 
-def test_the_models_of_bertviz_are_answered_with_what_to_import_instead() -> None:
-    with pytest.raises(ImportError, match=r"from eyeline\.bertviz\.neuron_view import show"):
-        from eyeline.bertviz.transformers_neuron_view import BertModel  # noqa: F401
+def test_the_models_of_the_neuron_view_are_those_of_transformers() -> None:
+    from eyeline.bertviz.transformers_neuron_view import BertModel as Bert
+    from eyeline.bertviz.transformers_neuron_view import GPT2Tokenizer, RobertaModel
+
+    assert (Bert, GPT2Tokenizer.__name__, RobertaModel.__module__.split(".")[0]) == (BertModel, "GPT2Tokenizer", "transformers")
+    with pytest.raises(ImportError, match=r"TransfoXLModel: transformers .* has no class of this name(?s:.*)neuron_view import show"):
+        from eyeline.bertviz.transformers_neuron_view import TransfoXLModel  # noqa: F401
+
+
+@pytest.fixture(scope="module")
+def models_by_name(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with small models under the names by which BertViz' notebooks load them."""
+    home = tmp_path_factory.mktemp("models")
+    tiny = new_tiny_model()
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16}
+    for name, model in {
+        "bert-base-uncased": BertModel(BertConfig(**sizes, vocab_size=len(tiny.tokenizer))),
+        "roberta-base": RobertaModel(RobertaConfig(**sizes, vocab_size=300, pad_token_id=1, max_position_embeddings=70)),
+        "gpt2": GPT2Model(GPT2Config(n_embd=16, n_layer=2, n_head=2, vocab_size=300, bos_token_id=0, eos_token_id=2)),
+        "facebook/bart-base": BartModel(
+            BartConfig(
+                d_model=16,
+                encoder_layers=2,
+                decoder_layers=1,
+                encoder_attention_heads=2,
+                decoder_attention_heads=4,
+                encoder_ffn_dim=16,
+                decoder_ffn_dim=16,
+                vocab_size=300,
+            )
+        ),
+    }.items():
+        model.save_pretrained(home / name)
+        (tiny.tokenizer if name.startswith("bert") else byte_tokenizer(added=name != "gpt2")).save_pretrained(home / name)
+    return home
+
+
+def byte_tokenizer(added: bool) -> PreTrainedTokenizerFast:
+    """A byte-level tokeniser; added: with <s> and </s> around a text, two between the texts of a pair, as RoBERTa's."""
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    specials = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    tokenizer = Tokenizer(models.BPE(vocab={token: i for i, token in enumerate([*specials, *letters])}, merges=[]))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    if added:
+        tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
+    named = {"bos_token": "<s>", "cls_token": "<s>", "sep_token": "</s>", "eos_token": "</s>"} if added else {"eos_token": "</s>"}
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="<pad>", unk_token="<unk>", mask_token="<mask>", **named)
+
+
+#: What BertViz' eight notebooks call, with their names of models, and sentences of ours. They say `model(…)[-1]` and `encode_plus`,
+#: which transformers 5 has changed: this says `.attentions` and the tokeniser itself.
+NOTEBOOKS = {
+    "head_view_bert": """
+from transformers import AutoTokenizer, AutoModel, utils
+from eyeline.bertviz import head_view
+utils.logging.set_verbosity_error()
+model = AutoModel.from_pretrained("bert-base-uncased", output_attentions=True)
+tokenizer = AutoTokenizer.from_pretrained("bert-base-uncased")
+inputs = tokenizer("the cat sat", "a dog ran", return_tensors="pt", return_token_type_ids=True)
+attention = model(inputs["input_ids"], token_type_ids=inputs["token_type_ids"]).attentions
+sentence_b_start = inputs["token_type_ids"][0].tolist().index(1)
+tokens = tokenizer.convert_ids_to_tokens(inputs["input_ids"][0].tolist())
+head_view(attention, tokens, sentence_b_start)
+""",
+    "model_view_bert": """
+from transformers import AutoTokenizer, AutoModel
+from eyeline.bertviz import model_view
+model = AutoModel.from_pretrained("bert-base-uncased", output_attentions=True)
+tokenizer = AutoTokenizer.from_pretrained("bert-base-uncased")
+inputs = tokenizer.encode("the cat sat", return_tensors="pt")
+outputs = model(inputs)
+model_view(outputs.attentions, tokenizer.convert_ids_to_tokens(inputs[0]), display_mode="light")
+""",
+    "model_view_gpt2": """
+from transformers import AutoTokenizer, AutoModel
+from eyeline.bertviz import model_view
+model = AutoModel.from_pretrained("gpt2", output_attentions=True)
+tokenizer = AutoTokenizer.from_pretrained("gpt2")
+inputs = tokenizer.encode("the cat sat", return_tensors="pt")
+attention = model(inputs).attentions
+model_view(attention, tokenizer.convert_ids_to_tokens(inputs[0]))
+""",
+    **{
+        f"{kind}_view_encoder_decoder": f"""
+from transformers import AutoTokenizer, AutoModel
+from eyeline.bertviz import {kind}_view
+tokenizer = AutoTokenizer.from_pretrained("facebook/bart-base")
+model = AutoModel.from_pretrained("facebook/bart-base", output_attentions=True)
+encoder_input_ids = tokenizer("the cat", return_tensors="pt", add_special_tokens=True).input_ids
+decoder_input_ids = tokenizer("a dog", return_tensors="pt", add_special_tokens=True).input_ids
+outputs = model(input_ids=encoder_input_ids, decoder_input_ids=decoder_input_ids)
+{kind}_view(
+    encoder_attention=outputs.encoder_attentions,
+    decoder_attention=outputs.decoder_attentions,
+    cross_attention=outputs.cross_attentions,
+    encoder_tokens=tokenizer.convert_ids_to_tokens(encoder_input_ids[0]),
+    decoder_tokens=tokenizer.convert_ids_to_tokens(decoder_input_ids[0]),
+)
+"""
+        for kind in ("head", "model")
+    },
+    **{
+        f"neuron_view_{model_type}": f"""
+from eyeline.bertviz.transformers_neuron_view import {name}Model, {name}Tokenizer
+from eyeline.bertviz.neuron_view import show
+model = {name}Model.from_pretrained("{version}", output_attentions=True)
+tokenizer = {name}Tokenizer.from_pretrained("{version}", do_lower_case=True)
+show(model, "{model_type}", tokenizer, "the cat sat", {second}, layer=1, head=0)
+"""
+        for name, model_type, version, second in (
+            ("Bert", "bert", "bert-base-uncased", '"a dog ran"'),
+            ("Roberta", "roberta", "roberta-base", '"a dog ran"'),
+            ("GPT2", "gpt2", "gpt2", "None"),
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("name", NOTEBOOKS)
+def test_the_calls_of_bertviz_notebooks_run(name: str, models_by_name: Path, shown: list[View], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(models_by_name)
+    exec(compile(NOTEBOOKS[name], name, "exec"), {})  # noqa: S102 - the text stands above
+    assert [view.kind for view in shown] == [name.partition("_")[0]]
+
+
+@pytest.mark.parametrize("model_type", ["bert", "roberta"])
+def test_the_arrays_behind_the_neuron_view_are_bertviz_dictionary(model_type: str, models_by_name: Path) -> None:
+    folder = models_by_name / {"bert": "bert-base-uncased", "roberta": "roberta-base"}[model_type]
+    model, tokenizer = AutoModel.from_pretrained(folder, attn_implementation="eager"), AutoTokenizer.from_pretrained(folder)
+    found = get_attention(model, model_type, tokenizer, "the cat", "a dog", include_queries_and_keys=True)
+    inputs = tokenizer("the cat", "a dog", return_tensors="pt")
+    ids = inputs.input_ids[0].tolist()
+    first = ids.index(tokenizer.sep_token_id) + 1  # BertViz: what closes the first sentence belongs to it, the rest to the second
+    expected = torch.stack(model(**inputs, output_attentions=True).attentions)[:, 0].detach().numpy()  # [layer, head, query, key]
+    parts = {"all": (slice(None), slice(None)), "ab": (slice(first), slice(first, None)), "ba": (slice(first, None), slice(first))}
+    for name, (queries, keys) in parts.items():
+        np.testing.assert_allclose(found[name]["attn"], expected[:, :, queries, keys], atol=1e-6)
+    assert set(found) == {"all", "aa", "ab", "ba", "bb"}
+    assert found["all"]["left_text"] == found["aa"]["left_text"] + found["bb"]["right_text"]
+    assert (found["all"]["left_text"][0], found["bb"]["left_text"][-1]) == ("[CLS]", "[SEP]")
+    scores = np.array(found["ab"]["queries"]) @ np.array(found["ab"]["keys"]).swapaxes(-1, -2) / np.sqrt(8)  # [layer, head, query, key]
+    ratios = np.log(np.array(found["ab"]["attn"])) - scores  # the same for all keys of a query
+    np.testing.assert_allclose(ratios, np.broadcast_to(ratios.mean(-1, keepdims=True), ratios.shape), atol=1e-4)
+    assert set(get_attention(model, model_type, tokenizer, "the cat")) == {"all"}
+    assert set(get_attention(model, model_type, tokenizer, "the cat")["all"]) == {"attn", "left_text", "right_text"}

@@ -1,4 +1,7 @@
-"""Instead of BertViz' copies of BERT, GPT-2 and RoBERTa: a message that says what to import instead."""
+"""The models and tokenisers that BertViz' neuron view has copies of: here transformers' own, under the same names.
+
+from eyeline.bertviz.transformers_neuron_view import BertModel, BertTokenizer      # was: from bertviz.transformers_neuron_view import …
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,16 @@ from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    if not name[0].isupper():  # BertViz' module has only model classes
+    if not name[0].isupper():  # a class: transformers' modules and functions are not meant
         raise AttributeError(name)
-    raise ImportError(
-        f"{name}: eyeline has no model classes of its own, it reads queries and keys from any model of transformers.\n"
-        "  from transformers import AutoModel, AutoTokenizer\n"
-        "  from eyeline.bertviz.neuron_view import show"
-    )
+    import transformers
+
+    try:
+        return getattr(transformers, name)
+    except AttributeError:
+        raise ImportError(
+            f"{name}: transformers {transformers.__version__} has no class of this name.\n"
+            "  Any other of its models works with the neuron view:\n"
+            "  from transformers import AutoModel, AutoTokenizer\n"
+            "  from eyeline.bertviz.neuron_view import show"
+        ) from None
