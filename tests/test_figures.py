@@ -202,6 +202,29 @@ def test_the_head_map_shows_the_role_by_colour_and_the_papers_rule_by_marker_at_
     assert not drawing.layout.updatemenus
 
 
+@pytest.mark.parametrize("color", ["layer", "entropy", "cls"])
+def test_the_head_map_is_coloured_by_the_layer_or_by_a_number_of_the_tables(color: str, runs: list[el.Run]) -> None:
+    run = with_figure(runs, "head_map")
+    drawing = el.figure(run, "head_map", color=color)
+    shares = run.table("average_attention").where(target="cls")
+    table, column = {"layer": (run.table("head_map"), "layer"), "entropy": (run.table("entropy"), "all"), "cls": (shares, "mean")}[color]
+    expected = {(row["layer"], row["head"]): row[column] for row in table.rows()}
+    points = [trace for trace in drawing.data if trace.customdata is not None]
+    assert {
+        (layer, head): colour for trace in points for (layer, head, _), colour in zip(trace.customdata, trace.marker.color, strict=True)
+    } == expected
+    assert drawing.layout.coloraxis.colorbar.title.text
+    assert {trace.marker.symbol for trace in points} == {MARKERS[str(rule)] for rule in run.table("head_map")["behaviour"]}
+
+
+def test_a_colour_that_a_figure_cannot_show_is_refused(runs: list[el.Run]) -> None:
+    run = with_figure(runs, "head_map")
+    with pytest.raises(el.EyelineError, match=r"(?s)color='entropi'.*entropy"):
+        el.figure(run, "head_map", color="entropi")
+    with pytest.raises(el.EyelineError, match="head_map alone"):
+        el.figure(run, "entropy", color="layer")
+
+
 def test_correlations_of_a_space_are_labelled(runs: list[el.Run]) -> None:
     titles = [note.text for note in el.figure(with_figure(runs, "space_pairs"), "space_pairs").layout.annotations if "→" in note.text]
     assert titles

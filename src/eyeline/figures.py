@@ -5,6 +5,7 @@ Which figures exist, which a run has tables for, and drawing one by its name.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -89,24 +90,36 @@ def record_of(name: str) -> tuple[Figure, str]:
     return FIGURES[name], ""
 
 
-def figure(run: Run, name: str, style: Style | None = None, language: str = "en") -> go.Figure:
+def figure(run: Run, name: str, style: Style | None = None, language: str = "en", color: str = "") -> go.Figure:
     """Draw one figure of a run; in a run of several kinds, from the part that has its table, so that its provenance is right.
 
     Of an encoder-decoder model `head_map_cross` is the map of one stack, `head_map` that of the first.
 
     language   of its titles and labels, where no style is given: en, ja or ko
+    color      what the colour of a head means in `head_map`: role (the default), layer, entropy, position, or a target of
+               average attention (cls, sep …)
     """
     check_run(run)
     check_language(language)
     style = style or Style(Words(language))
+    style = replace(style, colour=color) if color else style
     record, stack = record_of(name)
     tables = tables_of(run, record.table)
     if not tables or (stack and stack not in tables):
         run.table(record.table + (f"_{stack}" if stack else ""))
         raise TraceError(f"The table {record.table} of this run is empty.", "There is nothing to draw.")
     part = next(part for part in run.parts.values() if tables_of(part, record.table))
+    check_colour(record, part, style.colour)
     drawing = record.draw(part, style, stack)
     return with_clickable_cells(drawing) if style.clickable and record.clickable == "cells" else drawing
+
+
+def check_colour(record: Figure, run: Run, colour: str) -> None:
+    """Refuse a colour that a figure cannot show of this run."""
+    if colour and record.colours is None:
+        raise TraceError(f"color={colour!r} for the figure {record.name}.", "The colours of head_map alone can be chosen.")
+    if colour and record.colours is not None and colour not in (choices := record.colours(run)):
+        raise TraceError(f"color={colour!r}: this run does not measure it.", nearest(colour, choices))
 
 
 def save_figure(run: Run, name: str, path: str | Path, style: Style | None = None) -> None:

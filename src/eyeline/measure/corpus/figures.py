@@ -9,7 +9,8 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from eyeline.heads import HeadRef
-from eyeline.measure.heads.profile import profiles
+from eyeline.look.palette import layer_colour
+from eyeline.measure.heads.profile import HeadProfile, profiles
 from eyeline.measure.heads.roles import FAMILY, NONE
 from eyeline.measure.runs.figure import SERIES, Figure, Style, colour_bar, finish, head_data, layer_step, part_of, stacks_in, table_of
 from eyeline.measure.runs.run import Run
@@ -199,7 +200,7 @@ def by_cluster(square: np.ndarray) -> list[int]:
 DISTANCES_FIGURE = Figure(
     "distances",
     "distances",
-    "D(h, h′) = ⟨ JS( α_h(q, ·), α_{h′}(q, ·) ) ⟩,  JS(p, r) = H((p + r) / 2) − H(p) / 2 − H(r) / 2",
+    "D(h, h′) = ⟨ JS( α̃_h(q, ·), α̃_{h′}(q, ·) ) ⟩,  JS(p, r) = H((p + r) / 2) − H(p) / 2 − H(r) / 2,  α̃ = (1 − ε) · α + ε / n",
     draw_distances,
 )
 
@@ -221,38 +222,87 @@ MARKERS = {
 }
 
 
+def head_map_colours(run: Run) -> list[str]:
+    """What the colour of a head can mean: its role, its layer, or a number that the run has of every head."""
+    every = profiles(run)
+    numbers = {"entropy": "entropy", "position": "position_alone"}
+    measured = [name for name, field in numbers.items() if any(getattr(profile, field) is not None for profile in every)]
+    targets = dict.fromkeys(target for profile in every for target in profile.shares or {})
+    return ["role", "layer", *measured, *targets]
+
+
+def _number(profile: HeadProfile, colour: str) -> float | None:
+    """The number of a head that its colour shows."""
+    if colour == "layer":
+        return float(profile.head.layer)
+    if colour in ("entropy", "position"):
+        return profile.entropy if colour == "entropy" else profile.position_alone
+    return (profile.shares or {}).get(colour)
+
+
+def _colour_label(style: Style) -> str:
+    """What the colour of a head means, in words."""
+    if style.colour == "layer":
+        return style.label("layer")
+    if style.colour in ("entropy", "position"):
+        return style.words(f"figure.head_map.colour_{style.colour}")
+    return style.words.name("to", style.colour)
+
+
+def _colour_scale(style: Style, table: Table) -> list[list[float | str]]:
+    """Layers have the colours that they have in every figure; numbers go from the ground to the strongest colour."""
+    if style.colour != "layer":
+        return [[share, colour] for share, colour in style.theme.sequential]
+    count = int(table["layer"].astype(int).max()) + 1
+    return [[layer / max(count - 1, 1), layer_colour(layer, count, dark=style.dark)] for layer in range(count)]
+
+
 def draw_head_map(run: Run, style: Style, stack: str) -> go.Figure:
-    """One point for each head: the colour is its role, the marker what it does by the paper's thresholds. Of several stacks the one that is
-    named, or the first."""
-    words, theme = style.words, style.theme
+    """One point for each head: the colour is its role (or what `style.colour` names), the marker what it does by the paper's thresholds. Of
+    several stacks the one that is named, or the first."""
+    words, theme, by_role = style.words, style.theme, style.colour in ("", "role")
     stack, table = table_of(run, "head_map", stack)
-    roles = {profile.head: profile.role.name for profile in profiles(run)}
+    of_head = {profile.head: profile for profile in profiles(run)}
+    roles = {head: profile.role.name for head, profile in of_head.items()}
     points = [(roles.get(head, NONE), head, row) for row in table.rows() for head in [HeadRef.of_row(row, stack)]]
     counts = Counter(role for role, _, _ in points)
     points.sort(key=lambda point: -counts[point[0]])  # rare roles lie above frequent ones
+    numbers = {} if by_role else {head: _number(of_head[head], style.colour) for _, head, _ in points if head in of_head}
+    label = "" if by_role else _colour_label(style)
     figure = go.Figure()
-    for without_role in (True, False):  # heads without a role lie under the others
+    for below in (True, False) if by_role else (False,):  # heads without a role lie under the others
         for behaviour, symbol in MARKERS.items():
-            chosen = [point for point in points if point[2]["behaviour"] == behaviour and (point[0] == NONE) == without_role]
+            chosen = [point for point in points if point[2]["behaviour"] == behaviour and (not by_role or (point[0] == NONE) == below)]
             if not chosen:
                 continue
             paper_rule = words("corpus.paper_rule", rule=words.name("behaviour", behaviour))
+            values = [numbers.get(head) for _, head, _ in chosen]
+            colours = [style.role_colour(role) for role, _, _ in chosen] if by_role else values
+            shown = ["" if by_role or value is None else f"<br>{label}: {value:.4g}" for value in values]
             figure.add_scatter(
                 x=[row["x"] for _, _, row in chosen],
                 y=[row["y"] for _, _, row in chosen],
                 mode="markers",
                 marker={
-                    "color": [style.role_colour(role) for role, _, _ in chosen], "symbol": symbol, "size": 11,
-                    "line": {"color": theme.quiet if without_role else theme.ground, "width": 1},
+                    "color": colours, "symbol": symbol, "size": 11, "coloraxis": None if by_role else "coloraxis",
+                    "line": {"color": theme.ground if by_role and not below else theme.quiet, "width": 1},
                 },
                 customdata=[head_data(head) for _, head, _ in chosen],
-                text=[f"{head} · {words(f'role.name.{role}')}<br>{paper_rule}" for role, head, _ in chosen],
+                text=[
+                    f"{head} · {words(f'role.name.{role}')}{number}<br>{paper_rule}"
+                    for (role, head, _), number in zip(chosen, shown, strict=True)
+                ],
                 hovertemplate="%{text}<extra></extra>",
                 showlegend=False,
             )  # fmt: skip
-    for role in (*FAMILY, NONE):
-        if role in roles.values():
-            add_key(figure, words(f"role.name.{role}"), "circle", style.role_colour(role), "legend", theme.quiet if role == NONE else "")
+    if by_role:
+        for role in (*FAMILY, NONE):
+            if role in roles.values():
+                add_key(
+                    figure, words(f"role.name.{role}"), "circle", style.role_colour(role), "legend", theme.quiet if role == NONE else ""
+                )
+    else:
+        figure.update_layout(coloraxis={"colorscale": _colour_scale(style, table), "colorbar": colour_bar(label)})
     for behaviour, symbol in MARKERS.items():
         if behaviour in table["behaviour"]:
             add_key(figure, words.name("behaviour", behaviour), symbol, theme.quiet, "legend2")
@@ -280,7 +330,9 @@ def add_key(figure: go.Figure, label: str, symbol: str, colour: str, legend: str
     figure.add_scatter(x=[None], y=[None], mode="markers", marker=marker, name=label, legend=legend)
 
 
-HEAD_MAP_FIGURE = Figure("head_map", "head_map", "stress = √( Σ (d − D)² / Σ d² )", draw_head_map, clickable="points")
+HEAD_MAP_FIGURE = Figure(
+    "head_map", "head_map", "stress = √( Σ (d − D)² / Σ d² )", draw_head_map, clickable="points", colours=head_map_colours
+)
 
 
 # ---- Importance

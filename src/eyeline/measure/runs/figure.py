@@ -28,6 +28,7 @@ class Figure:
     formula     what is drawn, in symbols; `_x` and `_{xyz}` are subscripts. `symbols` explains the letters
     draw        (run, style, stack) → Plotly figure; the stack is empty for models with one stack
     clickable   what a reader can click to choose a head: single points, cells of a grid, or nothing
+    colours     what the colour of a head can mean in this figure, the default first; nothing: one meaning that is not chosen
     """
 
     name: str
@@ -35,6 +36,7 @@ class Figure:
     formula: str
     draw: Callable[[Run, Style, str], go.Figure]
     clickable: Literal["points", "cells", ""] = ""
+    colours: Callable[[Run], list[str]] | None = None
 
     def title(self, words: Words, stack: str = "") -> str:
         """The title above the figure on a page.
@@ -136,12 +138,14 @@ class Style:
     dark        whether the page is dark
     titled      whether the figure carries its own heading; False where the page has one already
     clickable   whether cells of grids get points on top that can be clicked, which Streamlit needs
+    colour      what the colour of a head means, of the `colours` of the figure; empty: the figure's default
     """
 
     words: Words = ENGLISH
     dark: bool = False
     titled: bool = True
     clickable: bool = False
+    colour: str = ""
 
     @property
     def theme(self) -> Theme:
