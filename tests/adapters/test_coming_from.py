@@ -20,7 +20,7 @@ from tests.models.families import GPT, tiny_tokenizer
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "coming-from.md"
 BLOCKS = re.findall(r"^```py\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-LIBRARIES = ("bertviz", "circuitsvis", "transformer_lens", "nnsight")
+LIBRARIES = ("bertviz", "circuitsvis", "transformer_lens", "nnsight", "tensorflow", "jax")
 
 
 def test_every_library_has_a_block_with_its_own_code():
