@@ -270,9 +270,11 @@ def draw_head_map(run: Run, style: Style, stack: str) -> go.Figure:
     numbers = {} if by_role else {head: _number(of_head[head], style.colour) for _, head, _ in points if head in of_head}
     label = "" if by_role else _colour_label(style)
     figure = go.Figure()
-    for below in (True, False) if by_role else (False,):  # heads without a role lie under the others
+    for without_role in (True, False) if by_role else (False,):  # heads without a role lie under the others
         for behaviour, symbol in MARKERS.items():
-            chosen = [point for point in points if point[2]["behaviour"] == behaviour and (not by_role or (point[0] == NONE) == below)]
+            chosen = [
+                point for point in points if point[2]["behaviour"] == behaviour and (not by_role or (point[0] == NONE) == without_role)
+            ]
             if not chosen:
                 continue
             paper_rule = words("corpus.paper_rule", rule=words.name("behaviour", behaviour))
@@ -285,7 +287,7 @@ def draw_head_map(run: Run, style: Style, stack: str) -> go.Figure:
                 mode="markers",
                 marker={
                     "color": colours, "symbol": symbol, "size": 11, "coloraxis": None if by_role else "coloraxis",
-                    "line": {"color": theme.ground if by_role and not below else theme.quiet, "width": 1},
+                    "line": {"color": theme.ground if by_role and not without_role else theme.quiet, "width": 1},
                 },
                 customdata=[head_data(head) for _, head, _ in chosen],
                 text=[
