@@ -96,7 +96,7 @@ class Film:
 
 
 def record(page: Page) -> Film:
-    trace = el.load().trace(TEXT)
+    trace = el.load("e5-small").trace(TEXT)
     position = trace.text.tokens.index
     with TemporaryDirectory() as folder:
         el.head_view(trace, layer=2).save(Path(folder) / "view.html")

@@ -39,7 +39,7 @@ WIDTH, HEIGHT = 1200, 1000
 
 @cache
 def model() -> el.Model:
-    return el.load()
+    return el.load("e5-small")
 
 
 @cache

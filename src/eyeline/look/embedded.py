@@ -114,7 +114,7 @@ EMBEDDED = (
     ),
 )  # fmt: skip
 #: Encoders that serve as the default model, best first.
-DEFAULTS = ("e5-small", "minilm")
+DEFAULTS = ("e5-small-mlm", "minilm")
 
 
 def embedded(name: str) -> Embedded | None:

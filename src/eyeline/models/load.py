@@ -53,7 +53,7 @@ def load(
 ) -> Model:
     """Open a model for looking inside.
 
-    name      an embedded model (`e5-small`, `minilm`, `smollm2` …), a local folder, a .gguf file or a hub id; e5-small by default
+    name      an embedded model (`e5-small-mlm`, `minilm`, `smollm2` …), a local folder, a .gguf file or a hub id; e5-small-mlm by default
     device    "auto" takes a GPU where there is one
     dtype     the checkpoint's own on a GPU, float32 on a CPU, unless given
     revision  a hub id's branch, tag or commit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import logging
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from eyeline.look.interventions import Intervention, check_same_model
 from eyeline.look.kept import KeptTraces, ModelFiles, TraceCache
 from eyeline.look.trace import KEEPABLE, Trace
 from eyeline.messages import Message
-from eyeline.models.answer import TOP, Answerer, example_of_trace, head_effects
+from eyeline.models.answer import TOP, Answerer, estimated_effects, example_of_trace, head_effects
 from eyeline.models.attention import Receive
 from eyeline.models.changes import as_interventions
 from eyeline.models.context import context
@@ -365,7 +365,15 @@ class Model:
     def head_effects(self, trace: Trace) -> list[LayerEffects]:
         """What becomes of the answer to the text of a trace when each head alone is switched off (z_h := 0): for each stack and layer,
         the probability of the most probable token or label, one number per head."""
+        return list(self.head_effects_by_layer(trace))
+
+    def head_effects_by_layer(self, trace: Trace) -> Iterator[LayerEffects]:
+        """The same, a layer at a time as it is measured."""
         return head_effects(self._passes, self._answerer, example_of_trace(trace))
+
+    def estimated_effects(self, trace: Trace) -> list[LayerEffects]:
+        """An estimate of `head_effects` from one pass with a gradient: the first order of it, in the log odds of the answer."""
+        return estimated_effects(self._passes, self._answerer, example_of_trace(trace))
 
     @property
     def mask_token(self) -> str | None:

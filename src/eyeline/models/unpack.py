@@ -14,7 +14,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import filelock
 import numpy as np
@@ -40,6 +40,9 @@ CHECKSUMS = {
     "e5-small-mlm": "4c54a61588d83652e3636f5aebe3f8ace0b202ff4edc7fb40705ac581862ff40",
     "e5-small-sentiment": "3650e7b323ae281f411c129bca0a949277e868536fd171c2d65b224447b39d59",
 }
+
+
+_Kind = TypeVar("_Kind", BertForMaskedLM, BertForSequenceClassification)
 
 
 def with_update(encoder: BertModel, update: str) -> BertForMaskedLM | BertForSequenceClassification:
@@ -77,7 +80,7 @@ def _add(arrays: dict[str, torch.Tensor], encoder: BertModel) -> None:
 
 
 def _masked_lm(encoder: BertModel, arrays: dict[str, torch.Tensor]) -> BertForMaskedLM:
-    hf = BertForMaskedLM(_config(encoder, architectures=["BertForMaskedLM"]))
+    hf = _unfilled(BertForMaskedLM, _config(encoder, architectures=["BertForMaskedLM"]))
     _copy_encoder(encoder, hf.bert)
     head = hf.cls.predictions
     with torch.no_grad():
@@ -97,7 +100,7 @@ def _classifier(encoder: BertModel, arrays: dict[str, torch.Tensor], labels: lis
         id2label=names,
         label2id={label: i for i, label in names.items()},
     )
-    hf = BertForSequenceClassification(config)
+    hf = _unfilled(BertForSequenceClassification, config)
     _copy_encoder(encoder, hf.bert)
     with torch.no_grad():
         hf.bert.pooler.dense.weight.copy_(arrays["head.pooler.weight"])
@@ -105,6 +108,13 @@ def _classifier(encoder: BertModel, arrays: dict[str, torch.Tensor], labels: lis
         hf.classifier.weight.copy_(arrays["head.classifier.weight"])
         hf.classifier.bias.copy_(arrays["head.classifier.bias"])
     return hf
+
+
+def _unfilled(kind: type[_Kind], config: BertConfig) -> _Kind:
+    """A model whose weights have no values yet: drawing random ones takes longer than reading those that replace them."""
+    with torch.device("meta"):
+        hf = kind(config)
+    return hf.to_empty(device="cpu")
 
 
 def _config(encoder: BertModel, **changes: object) -> BertConfig:
@@ -117,6 +127,9 @@ def _copy_encoder(encoder: BertModel, target: BertModel) -> None:
     """Copy the encoder's weights without its pooler, which belongs to the head."""
     weights = {name: tensor for name, tensor in encoder.state_dict().items() if not name.startswith("pooler.")}
     target.load_state_dict(weights, strict=False)
+    buffers = dict(encoder.named_buffers())
+    for name, buffer in target.named_buffers():
+        buffer.copy_(buffers[name])
 
 
 def _read(path: Path) -> tuple[dict[str, torch.Tensor], list[str]]:

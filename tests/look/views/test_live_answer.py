@@ -82,6 +82,31 @@ def test_effects_exist_for_every_kind_of_answer(name):
     assert all(np.isfinite(effect["probabilities"]).all() for effect in effects)
 
 
+@pytest.mark.parametrize(
+    "name", ["BertForMaskedLM", "BertForSequenceClassification", "BertForQuestionAnswering", "T5ForConditionalGeneration"]
+)
+def test_an_estimated_effect_is_the_slope_of_the_answer_as_a_head_is_turned_down(name):
+    """Against what the model itself says with each head scaled a little up and a little down."""
+    model = el.wrap(headed(name), masking_tokenizer(), name="m")
+    trace = model.trace(TEXT, "it ran .")
+    step = 0.004
+
+    def odds(layer, head, factor):
+        changed = model.predict_again(trace, el.Scale([(layer["stack"], layer["layer"], head)], factor), top=200)
+        p = dict(zip(changed.ids, changed.probabilities, strict=True))[trace.prediction.ids[0]]
+        if name == "BertForQuestionAnswering":
+            spans = zip(zip(changed.ids, changed.choices[0].ends, strict=True), changed.probabilities, strict=True)
+            p = dict(spans)[trace.prediction.span]
+        return np.log(p / (1 - p))
+
+    before = trace.prediction.probabilities[0]
+    for layer in model.estimated_effects(trace):
+        for head in (0, 3):
+            slope = (odds(layer, head, 1 + step) - odds(layer, head, 1 - step)) / (2 * step)
+            expected = 1 / (1 + np.exp(-(np.log(before / (1 - before)) - slope)))
+            assert layer["probabilities"][head] == pytest.approx(expected, abs=2e-3)
+
+
 def test_every_choice_of_the_answer_before_has_its_number_though_it_is_no_longer_among_the_first(model):
     trace = model.trace(TEXT)
     off = "; ".join(f"L{layer}·H0-3" for layer in range(2))

@@ -60,8 +60,8 @@ def test_a_head_view_and_a_neuron_view_open_at_the_head_with_a_strong_look() -> 
     assert (opened["layer"], opened["heads"]) == ((best.layer, [best.head]) if best.weight >= 0.5 else (0, [0]))
 
 
-def test_the_default_model_opens_a_pronoun_on_its_antecedent(e5_small: el.Model) -> None:
-    trace = e5_small.trace("Birds sing because they are happy.")
+def test_the_default_model_opens_a_pronoun_on_its_antecedent(e5_small_mlm: el.Model) -> None:
+    trace = e5_small_mlm.trace("Birds sing because they are happy.")
     best = look_of_stack(trace.encoder)
     row = trace.weights[best.layer, best.head, best.query]
     assert (trace.text.tokens[best.query], trace.text.tokens[int(row.argmax())]) == ("they", "birds")

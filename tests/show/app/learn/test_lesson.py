@@ -13,6 +13,8 @@ from eyeline.mathematics import mass_at_offset
 from eyeline.show.app.learn.lesson import (
     ACROSS,
     CAT,
+    FRESH,
+    HUNGRY,
     LONG,
     MIDDLE,
     PREVIOUS,
@@ -32,12 +34,12 @@ from eyeline.words import LANGUAGES, Words
 
 
 @pytest.fixture(scope="module")
-def trace(e5_small):
+def trace(e5_small_mlm):
     kept = {}
 
     def record(text, pair=""):
         if (text, pair) not in kept:
-            kept[text, pair] = e5_small.trace(text, pair or None)
+            kept[text, pair] = e5_small_mlm.trace(text, pair or None)
         return kept[text, pair]
 
     return record
@@ -66,7 +68,7 @@ def test_step_2_sat_looks_at_cat_other_words_do_not_and_shares_add_up_to_1(trace
     cat = trace(CAT).text.tokens.index("cat")
     assert shown[SAT, cat] > 0.99
     assert np.delete(shown[:, cat], SAT).max() < 0.2
-    assert mass_at_offset(shown, -1)[1:].mean() > 0.95, "it is the head of the previous token, as the text says"
+    assert mass_at_offset(shown, -1)[1:].mean() > 0.9, "it is the head of the previous token, as the text says"
     np.testing.assert_allclose(trace(CAT).weights.sum(-1), 1, atol=1e-5)
 
 
@@ -136,7 +138,9 @@ def test_step_9_one_head_does_not_follow_the_meaning_and_another_does(trace):
     tired, soft = (pair_weight(trace(text), *PRONOUN, "it", "cat") for text in (TIRED, SOFT))
     assert tired > 0.8
     assert soft > 0.5
-    assert pair_weight(trace(TIRED), *REACTING, "it", "cat") - pair_weight(trace(SOFT), *REACTING, "it", "cat") > 0.3
+    hungry, fresh = (pair_weight(trace(text), *REACTING, "it", "cat") for text in (HUNGRY, FRESH))
+    assert hungry > 0.4 > 4 * fresh
+    assert pair_weight(trace(FRESH), *REACTING, "it", "fish") > 0.7
 
 
 def test_the_sentences_of_the_exercise_have_the_length_that_it_asks_for():

@@ -17,9 +17,9 @@ def role(name):
 
 
 @pytest.mark.slow
-def test_the_grammar_of_one_layer_measured_again(e5_small):
+def test_the_grammar_of_one_layer_measured_again(e5_small_mlm):
     layer = HeadRef.parse(role("subject").head).layer
-    run = el.syntax(e5_small, el.treebanks.sample_treebank(measured().sentences), min_count=20, layers=[layer])
+    run = el.syntax(e5_small_mlm, el.treebanks.sample_treebank(measured().sentences), min_count=20, layers=[layer])
     again = {str(head): profile for head, profile in ((profile.head, profile) for profile in profiles(run))}
     for entry in measured().roles:
         if entry.role.family == "grammar" and entry.head in again:
@@ -27,8 +27,8 @@ def test_the_grammar_of_one_layer_measured_again(e5_small):
             assert relation.accuracy == pytest.approx(entry.role.value, abs=0.5)
 
 
-def test_the_shares_of_some_paragraphs_are_near_those_of_all(e5_small):
-    run = el.analyse(e5_small, el.corpora.sample_text().split("\n\n")[:6], [el.statistics.AverageAttention()])
+def test_the_shares_of_some_paragraphs_are_near_those_of_all(e5_small_mlm):
+    run = el.analyse(e5_small_mlm, el.corpora.sample_text().split("\n\n")[:6], [el.statistics.AverageAttention()])
     for name in ("previous", "next", "cls"):
         part = run.table("average_attention").where(target=name)
         best = int(np.nanargmax(part["mean"].astype(float)))

@@ -10,8 +10,8 @@ from tests.show.app.test_pages import errors
 
 
 @pytest.fixture(autouse=True)
-def the_model_of_the_lesson(e5_small):
-    """The lesson opens e5-small: without it these tests are skipped."""
+def the_model_of_the_lesson(e5_small_mlm):
+    """The lesson opens e5-small-mlm: without it these tests are skipped."""
 
 
 @pytest.mark.slow

@@ -42,10 +42,10 @@ def test_a_corpus_is_measured_in_pairs(script):
     assert '"pairs": true' in (job.folder / "run.json").read_text()
 
 
-def test_the_first_picture_of_e5_small_is_a_head_that_leads_from_it_to_cat(script, e5_small):
-    at = script("look", model="e5-small").run()
+def test_the_first_picture_of_the_default_model_is_a_head_that_leads_from_it_to_cat(script, e5_small_mlm):
+    at = script("look", model="e5-small-mlm").run()
     assert errors(at) == []
     looking = at.session_state["looking"]
-    shown = e5_small.trace(looking.text)
+    shown = e5_small_mlm.trace(looking.text)
     tokens = shown.text.tokens
     assert shown.weights[looking.state["layer"], looking.state["heads"][0], tokens.index("it"), tokens.index("cat")] > 0.85

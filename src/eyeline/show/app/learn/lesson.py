@@ -17,9 +17,11 @@ from eyeline.measure.heads.roles import Role
 from eyeline.words import Words, percent
 
 #: The lesson is written for this model; every number in its texts is read from it, or from `measured.json`.
-MODEL = "e5-small"
+MODEL = "e5-small-mlm"
 
 CAT, TIRED, SOFT = "The cat sat on the mat.", "The cat sat on the mat because it was tired.", "The cat sat on the mat because it was soft."
+
+HUNGRY, FRESH = "The cat ate the fish because it was hungry.", "The cat ate the fish because it was fresh."
 
 RARE = "The capybara dozed on the mat."
 
@@ -27,10 +29,10 @@ LONG = (
     "The old cat sat on the warm mat in the kitchen because it was tired after a long day of chasing mice in the garden."
 )  # fmt: skip
 
-#: Heads of e5-small that the texts name: the previous word, resting, *it* → *cat* whatever *it* is, and a head that reacts to the meaning.
-PREVIOUS, RESTING, PRONOUN, REACTING = (2, 2), (7, 9), (9, 7), (5, 6)
+#: Heads of this model that the texts name: the previous word, resting, *it* → *cat* whatever *it* is, and one that reacts to the meaning.
+PREVIOUS, RESTING, PRONOUN, REACTING = (2, 2), (11, 6), (5, 6), (8, 0)
 
-ACROSS = (11, 6)
+ACROSS = (5, 6)
 
 SAT = 3  # the index of *sat* in CAT
 
@@ -197,14 +199,15 @@ def depth_facts(trace: Tracer) -> Facts:
         "grammar": f"{grammar.grammar:.0f} %",
         "grammar_0": f"{layers[0].grammar:.0f} %",
         "grammar_last": f"{deepest.grammar:.0f} %",
+        "special_last": percent(deepest.special),
     }
 
 
 def limit_facts(trace: Tracer) -> Facts:
-    pairs = {"tired": TIRED, "soft": SOFT}
-    same = {name: share(pair_weight(trace(text), *PRONOUN, "it", "cat")) for name, text in pairs.items()}
-    reacting = {f"{name}_reacting": share(pair_weight(trace(text), *REACTING, "it", "cat")) for name, text in pairs.items()}
-    return {**same, **reacting, **resting_facts(trace)}
+    same = {name: share(pair_weight(trace(text), *PRONOUN, "it", "cat")) for name, text in {"tired": TIRED, "soft": SOFT}.items()}
+    pairs = {"hungry": HUNGRY, "fresh": FRESH}
+    reacting = {f"{name}_cat": share(pair_weight(trace(text), *REACTING, "it", "cat")) for name, text in pairs.items()}
+    return {**same, **reacting, "fresh_fish": share(pair_weight(trace(FRESH), *REACTING, "it", "fish")), **resting_facts(trace)}
 
 
 # ---- The steps, and sentences for the exercise
@@ -225,14 +228,14 @@ STEPS = (
         Choice("previous", TIRED, showing(PREVIOUS)),
         Choice("next", TIRED, showing((0, 7))),
         Choice("determiner", TIRED, showing((4, 4))),
-        Choice("subject", TIRED, showing((4, 10))),
+        Choice("subject", TIRED, showing((5, 2))),
         Choice("rest", TIRED, showing(RESTING)),
     ), right=1),
     Step("depth", TIRED, depth_facts, view="model", state={"colour_by": "layer"}, right=1),
     Step("limits", TIRED, limit_facts, choices=(
         Choice("tired", TIRED, showing(PRONOUN)),
         Choice("soft", SOFT, showing(PRONOUN)),
-        Choice("reacting", SOFT, showing(REACTING)),
+        Choice("reacting", FRESH, showing(REACTING)),
     ), right=2),
 )  # fmt: skip
 
