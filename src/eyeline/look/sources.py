@@ -27,9 +27,15 @@ HOW = "Load the model with attn_implementation='eager' and call it with output_a
 
 
 def stacks_of_outputs(
-    outputs: Any, tokens: Sequence[str] | None, decoder_tokens: Sequence[str] | None = None, second_from: int | None = None
+    outputs: Any,
+    tokens: Sequence[str] | None,
+    decoder_tokens: Sequence[str] | None = None,
+    second_from: int | None = None,
+    row: int | None = None,
+    padding: int = 0,
 ) -> dict[str, Stack]:
-    """The stacks of a model's output, or of the tuple of its attentions."""
+    """The stacks of a model's output, or of the tuple of its attentions. row: which text of a batch, or of those that `generate` returned;
+    padding: how many tokens stand before it."""
     two = {name: attention for name in TWO_TOWERS if (attention := _field(outputs, name))}
     if "encoder_attentions" in two or "decoder_attentions" in two:
         texts = {"encoder": (tokens, "tokens"), "decoder": (decoder_tokens, "decoder_tokens")}
@@ -37,30 +43,71 @@ def stacks_of_outputs(
         for name, attention in two.items():
             stack, query_side, key_side = TWO_TOWERS[name]
             query_text, key_text = text_from(*texts[query_side]), text_from(*texts[key_side])
-            stacks[stack] = stack_from_arrays(layers_of(attention), query_text, key_text, name=stack)
+            before = padding if stack == "encoder" else 0
+            layers = layers_of(attention, outputs, (len(query_text), len(key_text)), row, before, cross=stack == "cross")
+            stacks[stack] = stack_from_arrays(layers, query_text, key_text, name=stack)
         return stacks
     attention = _field(outputs, "attentions") if _has_fields(outputs) else outputs
     if attention is None or len(attention) == 0:
         raise TraceError("No attention in this output.", HOW)
-    layers = layers_of(attention)
     text = text_from(tokens, "tokens", second_from)
+    layers = layers_of(attention, outputs, (len(text), len(text)), row, padding)
     name = "decoder" if looks_back_only(layers) else "encoder"
     return {name: stack_from_arrays(layers, text, name=name)}
 
 
-def layers_of(attention: Any) -> Any:
-    """An array for each layer. What `generate` returns has the layers of each step inside a step: they are joined to whole maps."""
-    if isinstance(attention, tuple | list) and attention and isinstance(attention[0], tuple | list):
-        return [_joined([as_numpy(step[layer]) for step in attention], layer) for layer in range(len(attention[0]))]
-    return attention
+def layers_of(attention: Any, outputs: Any, size: tuple[int, int], row: int | None, padding: int, *, cross: bool = False) -> Any:
+    """An array for each layer, of one text. What `generate` returns has the layers of each step inside a step: they are joined.
+
+    size   how many queries and keys the text has
+    cross  the keys are not what was written
+    """
+    if not (isinstance(attention, tuple | list) and attention and isinstance(attention[0], tuple | list)):
+        if row is None and not padding:
+            return attention
+        prompts = len(sequences) if (sequences := _field(outputs, "sequences")) is not None else len(attention[0])
+        own = (row or 0) * len(attention[0]) // prompts  # of an encoder, which reads every prompt once
+        _check_row(own, len(attention[0]))
+        rows, columns = (slice(padding, padding + n) for n in size)
+        return [None if layer is None else as_numpy(layer)[own : own + 1, :, rows, columns] for layer in attention]
+    beams = _field(outputs, "beam_indices")
+    sequences = _field(outputs, "sequences")
+    returned = len(attention[0][0]) if sequences is None else len(sequences)
+    if row is None and returned > 1:
+        raise TraceError(f"{returned} texts in this output.", f"Say which: row=0…{returned - 1}, and how many tokens of padding it has.")
+    _check_row(row or 0, returned)
+    of_step = [row or 0] * len(attention) if beams is None else [int(number) for number in as_numpy(beams)[row or 0]]
+    return [
+        _joined([as_numpy(step[layer])[[max(0, of)]] for step, of in zip(attention, of_step, strict=False)], layer, size, padding, cross)
+        for layer in range(len(attention[0]))
+    ]
 
 
-def _joined(steps: list[np.ndarray], layer: int) -> np.ndarray:
-    """[batch, head, query, key] from the steps of one layer, each with its new queries and all keys so far."""
-    n_keys = max(step.shape[-1] for step in steps)
+def _check_row(row: int, n: int) -> None:
+    if not 0 <= row < n:
+        raise TraceError(f"row={row} of an output of {n} texts.", f"Rows are 0…{n - 1}.")
+
+
+def _joined(steps: list[np.ndarray], layer: int, size: tuple[int, int], padding: int, cross: bool) -> np.ndarray:
+    """[1, head, query, key] from the steps of one layer, each with its new queries and the keys that its cache held."""
     if any(step.ndim != 4 for step in steps):
         raise TraceError(f"Layer {layer}: a step of shape {list(steps[0].shape)}.", "A step of generate is [batch, head, query, key].")
-    return np.concatenate([np.pad(step, [(0, 0)] * 3 + [(0, n_keys - step.shape[-1])]) for step in steps], axis=2)
+    n_queries, n_keys = size
+    whole = np.zeros((1, steps[0].shape[1], padding + n_queries, padding + n_keys), np.float32)
+    end = 0
+    for step in steps:
+        rows = slice(end, end + step.shape[2])
+        end += step.shape[2]
+        if end > whole.shape[2]:
+            break
+        first = 0 if cross else first_key(end, step.shape[3])
+        last = min(whole.shape[3], first + step.shape[3])
+        whole[:, :, rows, first:last] = step[..., : last - first]
+    if end < whole.shape[2]:
+        raise TraceError(
+            f"{n_queries} tokens, but the steps have read {end - padding}.", "Give the tokens without the last one, which was never read."
+        )
+    return whole[:, :, padding:, padding:]
 
 
 def first_key(end: int, n_keys: int) -> int:

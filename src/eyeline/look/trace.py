@@ -279,6 +279,8 @@ class Trace:
         *,
         decoder_tokens: Sequence[str] | None = None,
         second_from: int | None = None,
+        row: int | None = None,
+        padding: int = 0,
         model: str = "transformers",
     ) -> Trace:
         """A trace from what a model of transformers returned with `output_attentions=True`, or from its attentions alone.
@@ -287,10 +289,12 @@ class Trace:
         tokens          of the text (of the encoder): tokenizer.convert_ids_to_tokens(input_ids[0]); of `generate`: without the last token
         decoder_tokens  of the decoder, in a model with two towers
         second_from     where the second text of a pair begins
+        row, padding    of a batch, or of several texts that `generate` returned (beams too): which of them, and how many tokens of padding
+                        stand before it
 
         `el.wrap(model, tokenizer).trace(text)` records more: words, queries, keys and values, and the model's answer.
         """
-        return cls(model=model, stacks=stacks_of_outputs(outputs, tokens, decoder_tokens, second_from))
+        return cls(model=model, stacks=stacks_of_outputs(outputs, tokens, decoder_tokens, second_from, row, padding))
 
     @classmethod
     def from_transformer_lens(

@@ -10,7 +10,7 @@ import torch
 import transformers as t
 
 import eyeline as el
-from tests.models.families import GPT, SEQ2SEQ, tiny_tokenizer
+from tests.models.families import GPT, GROUPED, SEQ2SEQ, tiny_tokenizer
 
 IDS = torch.tensor([[1, 4, 5, 6, 2]])
 TOKENS = ["[CLS]", "the", "cat", "sat", "[SEP]"]
@@ -45,6 +45,44 @@ def test_the_steps_of_generate_are_joined_to_the_maps_of_the_whole_text(gpt2):
     tokens = tiny_tokenizer().convert_ids_to_tokens(read[0].tolist())
     trace = el.Trace.from_transformers(written, tokens)
     np.testing.assert_allclose(trace.weights, torch.cat(gpt2(read, output_attentions=True).attentions).detach(), atol=1e-6)
+
+
+def test_windows_beams_and_padded_batches_of_generate_stand_at_their_places():
+    torch.manual_seed(0)
+    model = t.MistralForCausalLM(t.MistralConfig(**GROUPED, sliding_window=4)).eval()
+    model.set_attn_implementation("eager")
+    model.generation_config.update(eos_token_id=None, pad_token_id=0)
+    batch = torch.tensor([[1, 4, 5, 6, 2, 7], [0, 0, 1, 8, 9, 2]])
+    mask = (batch != 0).long()
+    options = {"max_new_tokens": 5, "do_sample": False, "output_attentions": True, "return_dict_in_generate": True}
+    for further in ({}, {"cache_implementation": "static"}, {"num_beams": 3, "num_return_sequences": 2}):
+        written = model.generate(batch, attention_mask=mask, **options, **further)
+        copies = len(written.sequences) // 2
+        for row, sequence in enumerate(written.sequences):
+            padding = 0 if row < copies else 2
+            ids = sequence[None, padding:-1]
+            names = [str(number) for number in ids[0].tolist()]
+            trace = el.Trace.from_transformers(written, names, row=row, padding=padding)
+            np.testing.assert_allclose(trace.weights, torch.cat(model(ids, output_attentions=True).attentions).detach(), atol=1e-5)
+    with pytest.raises(el.EyelineError, match="4 texts in this output"):
+        el.Trace.from_transformers(written, names)
+    with pytest.raises(el.EyelineError, match="row=7 of an output of 4"):
+        el.Trace.from_transformers(written, names, row=7)
+
+
+def test_what_an_encoder_decoder_model_generates_with_beams_has_three_stacks():
+    torch.manual_seed(0)
+    model = t.BartForConditionalGeneration(t.BartConfig(**SEQ2SEQ)).eval()
+    model.set_attn_implementation("eager")
+    options = {"max_new_tokens": 4, "min_new_tokens": 4, "num_beams": 3, "num_return_sequences": 2, "do_sample": False}
+    written = model.generate(IDS, **options, output_attentions=True, return_dict_in_generate=True)
+    for row in (0, 1):
+        ids = written.sequences[row : row + 1, :-1]
+        names = [str(number) for number in ids[0].tolist()]
+        trace = el.Trace.from_transformers(written, TOKENS, decoder_tokens=names, row=row)
+        whole = model(input_ids=IDS, decoder_input_ids=ids, output_attentions=True)
+        for stack, name in (("encoder", "encoder_attentions"), ("decoder", "decoder_attentions"), ("cross", "cross_attentions")):
+            np.testing.assert_allclose(trace.stacks[stack].weights, torch.cat(whole[name]).detach(), atol=1e-5)
 
 
 def test_a_model_with_two_towers_gives_three_stacks():
