@@ -30,6 +30,7 @@ from .look.views.neuron import neuron_view as neuron_view
 from .look.views.sentence import sentence_view as sentence_view
 from .measure.causes.attribute import attribute as attribute
 from .measure.causes.circuit import circuit as circuit
+from .measure.causes.parts import part_effects as part_effects
 from .measure.causes.run import causes as causes
 from .measure.compare.run import compare as compare
 from .measure.coreference.run import coreference as coreference

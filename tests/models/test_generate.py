@@ -20,6 +20,7 @@ from eyeline.errors import ModelError, TextError, TraceError
 from eyeline.look.generation import Generation, heads_that_changed
 from eyeline.look.sources import first_key
 from eyeline.models.generate import what_to_keep
+from eyeline.models.inputs import Example
 from eyeline.text.source import as_source
 from tests.models.families import GROUPED, ROPE, TINY, WORDS, tiny_tokenizer
 from tests.models.test_watch import state, t5, tiny
@@ -137,7 +138,7 @@ def test_positions_that_depend_on_the_length_are_recorded_in_steps(n_prompt: int
     model = el.wrap(dynamic(), tokenizer)
     writer = replace(model._writer, reader=replace(model._reader, max_tokens=None))
     keep = what_to_keep(model.layout, model.name, "rows", None, None, None)
-    (generation,) = writer.generate([as_source(long_prompt(n_prompt))], 9, keep, None, {})
+    (generation,) = writer.generate([writer.prompt(as_source(long_prompt(n_prompt)))], 9, keep, None, {})
     ids, steps = steps_of(dynamic(), list(generation.text.ids[:n_prompt]), 9)
     assert (generation.n_prompt, list(generation.written_ids)) == (n_prompt, ids)
     for ours, theirs in zip(generation.main.rows_by_layer, steps, strict=True):
@@ -427,3 +428,49 @@ def test_the_shares_of_a_conversation_of_smollm2(smollm2: el.Model) -> None:
     mean = generation.mean_rows.mean((0, 1))  # [key]
     rough = [mean[0], mean[1:9].sum(), mean[9:21].sum(), mean[21:25].sum(), mean[25:].sum()]
     np.testing.assert_allclose(rough, [0.40, 0.05, 0.28, 0.08, 0.19], atol=0.006)
+
+
+def test_heads_that_are_off_are_off_in_every_step_and_in_what_is_recorded() -> None:
+    model = opened("llama")
+    off = el.Ablate([(0, 1), (2, 3)])
+    generation = model.generate(PROMPT, max_new_tokens=6, keep="rows", interventions=off)
+    assert generation.about["recorded"] == "cache"
+    for step, token in enumerate(generation.written_ids):  # the plain way: a whole changed pass for each token
+        example = Example(generation.text.only(range(12 + step)))
+        answer = model._answerer.predict(example, [off], 1)
+        assert answer.ids[0] == token
+        assert answer.probabilities[0] == pytest.approx(generation.probabilities[step], abs=1e-6)
+    assert generation.written_ids != written().written_ids or not np.allclose(generation.probabilities, written().probabilities, atol=1e-4)
+    replayed = model.replay(PROMPT, completion_ids=generation.written_ids, keep="rows", interventions=off)
+    np.testing.assert_allclose(replayed.rows, generation.rows, atol=1e-5)
+
+
+def test_edges_that_are_cut_while_it_writes_have_no_weight() -> None:
+    model = opened("llama")
+    cut = el.KnockOut(None, [2, 3, 4])
+    generation = model.generate(PROMPT, max_new_tokens=5, keep="rows", interventions=cut)
+    assert not generation.rows[..., 2:5].any()
+    np.testing.assert_allclose(generation.rows.sum(-1), 1, atol=1e-5)
+    replayed = model.replay(PROMPT, completion_ids=generation.written_ids, keep="rows", interventions=cut)
+    np.testing.assert_allclose(replayed.rows, generation.rows, atol=1e-5)
+    later = model.generate(PROMPT, max_new_tokens=5, keep="rows", interventions=el.KnockOut([13, 14], [1]))
+    assert [bool(later.rows[:, :, t, 1].any()) for t in range(5)] == [True, True, False, False, True]
+    with pytest.raises(TraceError, match="sees a window"):
+        opened("mistral, window of 5").generate(PROMPT, max_new_tokens=5, interventions=cut)
+    with pytest.raises(TraceError, match="not there yet"):
+        model.generate(PROMPT, interventions=el.Ablate([(0, 1)], by="mean"))
+
+
+def test_a_text_goes_on_from_a_written_token_without_some_heads() -> None:
+    model, first = opened("llama"), written()
+    same = model.continue_from(first, 2, max_new_tokens=4, keep="rows")
+    assert (same.n_prompt, same.text.ids) == (14, first.text.ids)
+    np.testing.assert_allclose(same.rows, first.rows[:, :, 2:], atol=1e-5)
+    off = model.continue_from(
+        first, 2, max_new_tokens=4, interventions=el.Ablate([(layer, head) for layer in range(3) for head in range(4)])
+    )
+    assert off.text.ids[:14] == first.text.ids[:14]
+    assert not np.allclose(off.probabilities, same.probabilities, atol=1e-3)
+    assert off.about["interventions"]
+    with pytest.raises(TraceError, match="from 0 to 6"):
+        model.continue_from(first, 7)

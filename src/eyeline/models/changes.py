@@ -54,7 +54,7 @@ def as_interventions(given: Any) -> tuple[Intervention, ...]:
     return tuple(several)
 
 
-def check_intervention(intervention: Intervention, layout: Layout, example: Example, name: str) -> Checked:
+def check_intervention(intervention: Intervention, layout: Layout, example: Example | StepSize, name: str) -> Checked:
     """The intervention with every number checked against the model `name` and the text."""
     if not layout.recorded:
         raise ModelError(Message("refusal.nothing_changed", model=name, why=layout.why_weights_only))
@@ -356,7 +356,7 @@ class PassChanges:
 
 def changes_of(
     each: Sequence[Sequence[Intervention]],
-    examples: Sequence[Example],
+    examples: Sequence[Example | StepSize],
     layout: Layout,
     name: str,
     gates: Gates | None = None,
@@ -382,6 +382,121 @@ def changes_of(
             for key, slot in touched.items()
         },
     )
+
+
+# ---- The same while a text is written: every step is a pass, whose queries are the new tokens and whose keys are all tokens so far
+
+
+@dataclass(frozen=True)
+class StepSize:
+    """The tokens of one step, counted."""
+
+    n_new: int
+    n_so_far: int
+
+    def of(self, stack: str) -> tuple[range, range]:
+        """Queries and keys."""
+        return range(self.n_new), range(self.n_so_far)
+
+
+@dataclass
+class ChangesOfSteps:
+    """What every pass changes while one text is written. Positions are those of the whole text.
+
+    begin, end   the positions of the queries of the pass that is running
+    """
+
+    interventions: tuple[Intervention, ...]
+    layout: Layout
+    name: str
+    end: int = 0
+    begin: int = 0
+    calls_made: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        for intervention in self.interventions:
+            by_query = isinstance(intervention, Patch) or (isinstance(intervention, Ablate) and intervention.by != "zero")
+            if by_query and not (isinstance(intervention, Ablate) and intervention.by == "mean" and intervention.source is not None):
+                raise TraceError(
+                    f"{intervention} while a text is written.",
+                    "It needs the tokens of the whole text, which is not there yet. Use el.Ablate by zero or by the mean of other traces,"
+                    " el.Scale, el.KnockOut or el.ZeroValues.",
+                )
+            if isinstance(intervention, Ablate) and intervention.by == "mean" and any(self.layout.readers):
+                raise TraceError(
+                    f"{intervention} while a text is written.",
+                    f"{self.name} multiplies what its heads write with gates, and means are taken behind them. Ablate by zero, or use"
+                    " model.trace(…, interventions=…).",
+                )
+
+    def next_change(self) -> ChangeOfStep | None:
+        """What is changed in the next attention call."""
+        number = self.calls_made % len(self.layout.calls)
+        first = next(index for index, slot in enumerate(self.layout.calls) if slot is not None)
+        self.calls_made += 1
+        slot = self.layout.calls[number]
+        return None if slot is None else ChangeOfStep(self, slot, number == first)
+
+    @property
+    def names_positions(self) -> bool:
+        return any(getattr(each, name, None) is not None for each in self.interventions for name in ("queries", "keys"))
+
+    def of_call(self, slot: Slot, n_texts: int) -> CallChange | None:
+        """The changes of one call of the pass that is running."""
+        here: list[Intervention] = []
+        for each in self.interventions:
+            if isinstance(each, KnockOut) and each.queries is not None:
+                asked = [each.queries] if isinstance(each.queries, int) else each.queries
+                queries = [position - self.begin for position in asked if self.begin <= position < self.end]
+                here += [replace(each, queries=queries)] if queries else []
+            elif isinstance(each, KnockOut | ZeroValues) and each.keys is not None:
+                keys = [key for key in ([each.keys] if isinstance(each.keys, int) else each.keys) if key < self.end]
+                here += [replace(each, keys=keys)] if keys else []
+            else:
+                here.append(each)
+        size = StepSize(self.end - self.begin, self.end)
+        changes = changes_of([here] * n_texts, [size] * n_texts, self.layout, self.name)
+        return changes.by_slot.get((slot.stack, slot.layer))
+
+
+@dataclass
+class ChangeOfStep:
+    """What is changed in one call of one step: known when the call is made, which says how many tokens it has."""
+
+    steps: ChangesOfSteps
+    slot: Slot
+    begins_pass: bool
+    _change: CallChange | None = None
+
+    @property
+    def needs_weights(self) -> bool:
+        """Whether weights are needed, which a fused kernel does not give."""
+        return any(isinstance(e, ZeroValues) or (isinstance(e, KnockOut) and not e.renormalise) for e in self.steps.interventions)
+
+    def before(self, call: AttentionCall) -> AttentionCall:
+        """Values and mask as they go into the softmax."""
+        steps = self.steps
+        if self.begins_pass:
+            steps.begin, steps.end = steps.end, steps.end + call.queries.shape[2]
+        if steps.names_positions and call.keys.shape[2] < steps.end:
+            raise TraceError(
+                f"Layer {self.slot.layer} of {steps.name} sees a window of {call.keys.shape[2]} tokens: positions in it are others.",
+                "Cut edges in a replay: model.replay(prompt, completion, interventions=…).",
+            )
+        self._change = steps.of_call(self.slot, call.queries.shape[0])
+        return call if self._change is None else self._change.before(call)
+
+    def after(self, output: torch.Tensor, weights: torch.Tensor | None, call: AttentionCall) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """Outputs and weights as the interventions leave them."""
+        return (output, weights) if self._change is None else self._change.after(output, weights, call)
+
+    def gated(self, gates: torch.Tensor) -> torch.Tensor:
+        """The model's own gates: no intervention changes them."""
+        return gates
+
+    def written(self, output: torch.Tensor) -> torch.Tensor:
+        """What the heads write, as the interventions leave it."""
+        return output if self._change is None else self._change.written(output)
 
 
 def _zeroes_weights(change: TextChange) -> bool:

@@ -15,7 +15,7 @@ import re
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -28,11 +28,10 @@ from transformers.cache_utils import DynamicCache, DynamicLayer
 from eyeline.errors import ModelError, TextError, TraceError
 from eyeline.look.answer import Choices
 from eyeline.look.generation import WRITTEN, Generation, GenerationFacts, WrittenAttention
-from eyeline.look.interventions import several_heads
+from eyeline.look.interventions import Intervention, several_heads
 from eyeline.messages import Message
-from eyeline.models.attention import LayerAttention, UncheckedMaskError, streaming
-from eyeline.models.changes import full_name
-from eyeline.models.context import context_notices
+from eyeline.models.attention import LayerAttention, UncheckedMaskError, changing, streaming
+from eyeline.models.changes import ChangesOfSteps, full_name
 from eyeline.models.evaluation import evaluating, no_cache, restored
 from eyeline.models.inputs import WRITES_AT_MOST, Example, ExampleReader, decoder_start, filled, free_memory, vocabulary_size
 from eyeline.models.layout import Layout, check_layers
@@ -77,15 +76,23 @@ KEEP = ("shares", "rows")
 
 @dataclass(frozen=True)
 class WhatToKeep:
-    """Which whole rows of which layers and heads to keep, beside the shares of the parts; by what thoughts are known."""
+    """Which whole rows of which layers and heads to keep, beside the shares of the parts; by what thoughts are known; what is changed
+    inside the model while it writes and while it is recorded."""
 
     layers: Mapping[str, tuple[int, ...]]
     heads: Mapping[tuple[str, int], tuple[int, ...]]
     thinking: re.Pattern[str]
+    changes: tuple[Intervention, ...] = ()
 
 
 def what_to_keep(
-    layout: Layout, name: str, keep: str, layers: Iterable[int] | None, heads: Iterable[Any] | None, thinking: str | None
+    layout: Layout,
+    name: str,
+    keep: str,
+    layers: Iterable[int] | None,
+    heads: Iterable[Any] | None,
+    thinking: str | None,
+    changes: tuple[Intervention, ...] = (),
 ) -> WhatToKeep:
     """Checked against the model."""
     if keep not in KEEP:
@@ -103,7 +110,7 @@ def what_to_keep(
         pattern = THOUGHT if thinking is None else re.compile(thinking, re.DOTALL)
     except re.error as error:
         raise TextError(f"thinking={thinking!r} is no regular expression: {error}.", r'Such as thinking=r"<think>.*?</think>".') from None
-    return WhatToKeep(chosen, rows, pattern)
+    return WhatToKeep(chosen, rows, pattern, changes)
 
 
 @dataclass(frozen=True)
@@ -122,7 +129,7 @@ class Writer:
     # ---- What users ask for
 
     def generate(
-        self, sources: Sequence[Source], max_new_tokens: int, keep: WhatToKeep, seed: int | None, options: Mapping[str, Any]
+        self, examples: Sequence[Example], max_new_tokens: int, keep: WhatToKeep, seed: int | None, options: Mapping[str, Any]
     ) -> list[Generation]:
         """A generation for each text that is written, in the order of the prompts."""
         self._check_can_write()
@@ -131,15 +138,16 @@ class Writer:
                 raise TraceError(f"{name}={str(options[name])[:40]} in model.generate.", why)
         if not isinstance(max_new_tokens, int) or isinstance(max_new_tokens, bool) or max_new_tokens < 1:
             raise TraceError(f"max_new_tokens={max_new_tokens!r}.", "Give a whole number from 1 on.")
-        examples = [self._prompt(source) for source in sources]
         two_towers = self.passes.hf.config.is_encoder_decoder
-        apart = two_towers or self.passes.layout.padding_shows or options.get("stop_strings") is not None
+        if two_towers and keep.changes:
+            raise ModelError(f"{self.passes.name} has an encoder and a decoder.", "Change it in a pass over its texts: model.trace(…).")
+        apart = two_towers or self.passes.layout.padding_shows or options.get("stop_strings") is not None or bool(keep.changes)
         batches = [[example] for example in examples] if apart else [examples]
         return [each for batch in batches for each in self._generate_batch(batch, max_new_tokens, keep, seed, options)]
 
     def replay(self, source: Source, completion: str | Sequence[int], keep: WhatToKeep) -> Generation:
         """The record of a text that is there already."""
-        prompt = self._prompt(source)
+        prompt = self.prompt(source)
         self._check_can_write()
         ids, notices = self._completion(source, prompt, completion)
         written = Written(prompt, tuple(ids), {"recorded": "text"}, notices)
@@ -171,7 +179,7 @@ class Writer:
         further = {**options, "stopping_criteria": criteria}
         if options.get("stop_strings") is not None:
             further["tokenizer"] = self.tokenizer
-        with self._writing(inputs, seed if samples else None), stop.on_interrupt():
+        with self._writing(inputs, keep, seed if samples else None), stop.on_interrupt():
             out = hf.generate(
                 **inputs,
                 **further,
@@ -217,22 +225,35 @@ class Writer:
         return generations
 
     @contextmanager
-    def _writing(self, inputs: Mapping[str, torch.Tensor], seed: int | None = None) -> Iterator[None]:
+    def _writing(self, inputs: Mapping[str, torch.Tensor], keep: WhatToKeep, seed: int | None = None) -> Iterator[None]:
         """A block in which the model writes: in evaluation mode, left as it was, attention in its fused kernel where it has one."""
         passes, hf = self.passes, self.passes.hf
         devices = [hf.device] if hf.device.type == "cuda" else []
         fused = streaming(lambda _call: None, passes.layout.causal) if passes.gives.streamed else nullcontext()
         own_numbers = torch.random.fork_rng(devices, enabled=seed is not None)
-        with model_errors(hf, passes.name, inputs), evaluating(hf), restored(hf), torch.inference_mode(), own_numbers, fused:
+        with (
+            model_errors(hf, passes.name, inputs),
+            evaluating(hf),
+            restored(hf),
+            torch.inference_mode(),
+            own_numbers,
+            fused,
+            self._changed(keep),
+        ):
             if seed is not None:
                 torch.manual_seed(seed)
             yield
 
+    def _changed(self, keep: WhatToKeep, n_before: int = 0) -> AbstractContextManager[None]:
+        """A block in which every pass over one text is changed. n_before: tokens of it that are in the cache already."""
+        steps = ChangesOfSteps(keep.changes, self.passes.layout, self.passes.name, n_before)
+        return changing(steps) if keep.changes else nullcontext()
+
     @contextmanager
-    def _watched(self, inputs: Mapping[str, torch.Tensor], keeper: _Keeper) -> Iterator[Watched]:
+    def _watched(self, inputs: Mapping[str, torch.Tensor], keeper: _Keeper, n_before: int = 0) -> Iterator[Watched]:
         """A block in which the rows of every pass are kept."""
-        hf, watching = self.passes.hf, watch_rows(self.passes, keeper.receive)
-        with model_errors(hf, self.passes.name, inputs), evaluating(hf), restored(hf), torch.inference_mode(), watching as seen:
+        hf, watching, changed = self.passes.hf, watch_rows(self.passes, keeper.receive), self._changed(keeper.keep, n_before)
+        with model_errors(hf, self.passes.name, inputs), evaluating(hf), restored(hf), torch.inference_mode(), watching as seen, changed:
             yield seen
 
     def _padded(self, examples: Sequence[Example]) -> dict[str, torch.Tensor]:
@@ -280,7 +301,7 @@ class Writer:
             if logits is None or not keeper.whole:
                 continue
             difference = float((logits - of_steps).abs().max())
-            allowed = self._allowed(of_steps, text, n)
+            allowed = self._allowed(of_steps, text, n, keep)
             if difference <= allowed:
                 facts: GenerationFacts = {**written.facts, "recorded": way, "difference": difference, "allowed": allowed}
                 notices = list(written.notices)
@@ -292,21 +313,21 @@ class Writer:
         raise ModelError(
             f"What {self.passes.name} looked at while it wrote cannot be computed:"
             " its logits are not the same when its text is read again.",
-            f"largest difference: {found}; allowed: {self._allowed(of_steps, text, n):.2g}",
+            f"largest difference: {found}; allowed: {self._allowed(of_steps, text, n, keep):.2g}",
             f"It wrote: {self._decoded(written.ids)[:200]!r}",
             "Caches that lose keys (quantised, evicting) and options that change attention cannot be recorded.",
         )
 
-    def _allowed(self, logits: torch.Tensor, text: TokenizedText, n: int) -> float:
+    def _allowed(self, logits: torch.Tensor, text: TokenizedText, n: int, keep: WhatToKeep) -> float:
         """How far the logits of a pass may be from those of the steps: 1e-3; in half precision twice the largest difference between a pass
         over the text and the same pass made in two pieces, and at least one unit in the last place of the largest logit."""
         dtype = self.passes.hf.dtype
         if dtype not in (torch.float16, torch.bfloat16):
             return AGREE
         unit = float(logits.abs().max()) * torch.finfo(dtype).eps
-        return max(unit, 2 * self._difference_of_pieces(text, n))
+        return max(unit, 2 * self._difference_of_pieces(text, n, keep))
 
-    def _difference_of_pieces(self, text: TokenizedText, n: int) -> float:
+    def _difference_of_pieces(self, text: TokenizedText, n: int, keep: WhatToKeep) -> float:
         """The largest difference between the logits of the written tokens in one pass and in two pieces."""
         hf = self.passes.hf
         if hf.config.is_encoder_decoder:
@@ -316,9 +337,9 @@ class Writer:
         cut = first + max(1, n // 2) if n > 1 else max(1, first)
         if cut >= ids.shape[1]:
             return 0.0
-        with self._writing({"input_ids": ids}):
+        with self._writing({"input_ids": ids}, keep):
             whole = hf(input_ids=ids, **no_cache(hf)).logits[0, first:].float()
-        with self._writing({"input_ids": ids}):
+        with self._writing({"input_ids": ids}, keep):
             begun = hf(input_ids=ids[:, :cut], use_cache=True)
             rest = hf(input_ids=ids[:, cut:], past_key_values=begun.past_key_values, use_cache=True)
         pieces = torch.cat([begun.logits[0, first:], rest.logits[0]])[-n:].float()
@@ -364,7 +385,7 @@ class Writer:
         inputs = {"input_ids": ids, "attention_mask": mask}
         if "position_ids" in takes:
             inputs["position_ids"] = torch.arange(n_prompt - 1, n_prompt + n - 1, device=hf.device)[None]
-        with self._watched(inputs, keeper) as seen:
+        with self._watched(inputs, keeper, n_prompt - 1) as seen:
             output = hf(**inputs, past_key_values=own, use_cache=True)
         return None if seen.left_out else output.logits[0].float()
 
@@ -378,7 +399,7 @@ class Writer:
         inputs = passes.inputs([whole])
         at = torch.arange(first, first + n)[None]
         with restored(passes.hf):
-            if passes.gives.streamed:
+            if passes.gives.streamed and not keeper.keep.changes:
 
                 def take_streamed(attention: LayerAttention) -> None:
                     if keeper.wants(attention.stack, attention.layer):
@@ -402,7 +423,7 @@ class Writer:
                 if end > first:
                     keeper.take(attention.stack, attention.layer, max(0, begin - first), attention.weights[0, :, max(0, first - begin) :])
 
-            result = passes.layers([whole], take, inputs=inputs, rows=ROWS, answered=True)
+            result = passes.layers([whole], take, inputs=inputs, rows=ROWS, interventions=keeper.keep.changes, answered=True)
             with torch.inference_mode():
                 return passes.head(result, inputs, at)["logits"][0].float()  # type: ignore[no-any-return]
 
@@ -434,7 +455,7 @@ class Writer:
 
     # ---- What is read and written, as texts
 
-    def _prompt(self, source: Source) -> Example:
+    def prompt(self, source: Source) -> Example:
         """The tokens of a prompt, with parts: those of its messages, those that were named, or one for the whole."""
         if source.pair is not None or source.pair_words is not None:
             raise TextError("A second text in a prompt.", "Give one text, or messages.")
@@ -518,6 +539,19 @@ class Writer:
 
     # ---- Refused before anything runs
 
+    def go_on_from(self, generation: Generation, at: int) -> Example:
+        """The prompt that ends before written token `at` of a generation."""
+        if generation.model != self.passes.name or "cross" in generation.stacks:
+            raise TraceError(
+                f"A generation of {generation.model} cannot go on in {self.passes.name}.",
+                "Give the model that wrote it; of an encoder-decoder model, write again.",
+            )
+        if isinstance(at, bool) or not isinstance(at, int) or not 0 <= at <= generation.n_written:
+            raise TraceError(f"at={at!r} of {generation.n_written} written tokens.", f"Give a number from 0 to {generation.n_written}.")
+        text = generation.text.only(range(generation.n_prompt + at))
+        used = sorted(set(text.part_of))
+        return Example(text.with_parts([text.parts[part] for part in used], [used.index(part) for part in text.part_of]))
+
     def _check_can_write(self) -> None:
         if not self.passes.hf.can_generate():
             raise ModelError(
@@ -596,13 +630,15 @@ class Writer:
             Choices(n_prompt + t - 1, tuple(names[i] for i in ids), tuple(ids), tuple(values))
             for t, (ids, values) in enumerate(zip(best.indices.tolist(), best.values.exp().tolist(), strict=True))
         )
+        changed = [Message("notice.changed", change=str(change)) for change in keeper.keep.changes]
         about: GenerationFacts = {
             "class": type(hf).__name__,
             "dtype": str(hf.dtype).removeprefix("torch."),
             "device": hf.device.type,
             "eyeline": __version__,
             **written.facts,
-            "notices": [*self.passes.layout.notices, *context_notices({}), *written.notices],
+            **({"interventions": list(map(str, changes))} if (changes := keeper.keep.changes) else {}),
+            "notices": [*self.passes.layout.notices, *changed, *written.notices],
         }
         return Generation(
             model=self.passes.name,

@@ -264,6 +264,7 @@ class Model:
         heads: Iterable[Any] | None = None,
         seed: int | None = None,
         thinking: str | None = None,
+        interventions: Intervention | Sequence[Intervention] = (),
         **options: Any,
     ) -> Generation:
         """Let the model write, and record what it looked at while it wrote each token.
@@ -275,12 +276,37 @@ class Model:
         layers, heads   which layers to record; of which heads, (layer, head), to keep whole rows
         seed            of sampling; otherwise one is drawn, and kept in `about`
         thinking        a regular expression that finds thoughts in what is written; otherwise the marks of Qwen 3, R1 and gpt-oss
+        interventions   what is changed inside the model while it writes: el.Ablate, el.Scale, el.KnockOut, el.ZeroValues
         options         of transformers' `generate`: do_sample, temperature, num_beams, stop_strings, cache_implementation …
         """
         if (options.get("num_return_sequences") or 1) > 1:
             raise TraceError(f"num_return_sequences={options['num_return_sequences']}.", "Several texts: model.generations([prompt], …).")
-        kept = what_to_keep(self.layout, self.name, keep, layers, heads, thinking)
-        return self._writer.generate([replace(as_source(prompt), parts=parts)], max_new_tokens, kept, seed, options)[0]
+        kept = what_to_keep(self.layout, self.name, keep, layers, heads, thinking, self._changes(interventions))
+        read = self._writer.prompt(replace(as_source(prompt), parts=parts))
+        return self._writer.generate([read], max_new_tokens, kept, seed, options)[0]
+
+    def continue_from(
+        self,
+        generation: Generation,
+        at: int,
+        *,
+        max_new_tokens: int = NEW_TOKENS,
+        keep: str = "shares",
+        layers: Iterable[int] | None = None,
+        heads: Iterable[Any] | None = None,
+        seed: int | None = None,
+        thinking: str | None = None,
+        interventions: Intervention | Sequence[Intervention] = (),
+        **options: Any,
+    ) -> Generation:
+        """Write again from a written token on, with the tokens before it as they are: what becomes of the text without some heads?
+
+        at         the first token that is written anew: 0, all; n, none of the n that were written
+        the rest   as for `generate`
+        """
+        kept = what_to_keep(self.layout, self.name, keep, layers, heads, thinking, self._changes(interventions))
+        read = self._writer.go_on_from(generation, at)
+        return self._writer.generate([read], max_new_tokens, kept, seed, options)[0]
 
     def generations(
         self,
@@ -299,10 +325,8 @@ class Model:
         if isinstance(prompts, str | bytes) or is_conversation(prompts):
             raise TextError("One prompt where several were expected.", "Give a list of prompts, or use model.generate(prompt).")
         kept = what_to_keep(self.layout, self.name, keep, layers, heads, thinking)
-        sources = [replace(as_source(prompt), parts=parts) for prompt in prompts]
-        if not sources:
-            return []
-        return self._writer.generate(sources, max_new_tokens, kept, seed, options)
+        read = [self._writer.prompt(replace(as_source(prompt), parts=parts)) for prompt in prompts]
+        return self._writer.generate(read, max_new_tokens, kept, seed, options) if read else []
 
     def replay(
         self,
@@ -315,6 +339,7 @@ class Model:
         layers: Iterable[int] | None = None,
         heads: Iterable[Any] | None = None,
         thinking: str | None = None,
+        interventions: Intervention | Sequence[Intervention] = (),
     ) -> Generation:
         """What the model looks at while it writes a text that is there already: of vLLM, of an API, or of a colleague.
 
@@ -324,7 +349,7 @@ class Model:
         """
         if (completion is None) == (completion_ids is None):
             raise TextError("A replay needs what was written.", "Give completion=…, or completion_ids=…, and not both.")
-        kept = what_to_keep(self.layout, self.name, keep, layers, heads, thinking)
+        kept = what_to_keep(self.layout, self.name, keep, layers, heads, thinking, self._changes(interventions))
         given = completion if completion_ids is None else completion_ids
         return self._writer.replay(replace(as_source(prompt), parts=parts), given or "", kept)
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from eyeline.errors import EyelineError, ModelError, nearest
+from eyeline.look.generation import Generation
 from eyeline.look.stack import Stack
 from eyeline.look.trace import KEY, Quantity, Trace, TraceFacts
 from eyeline.measure.causes.options import AttributeOptions
@@ -20,8 +21,9 @@ from eyeline.models.objective import ask, check_one_tower, mask_position, text_i
 
 def attribute(
     model: Model,
-    text: str,
+    text: str | Generation,
     pair: str | None = None,
+    written: int | None = None,
     *,
     # from AttributeOptions, as the docstring's lines on them: make generated
     method: str = "norms",
@@ -37,14 +39,28 @@ def attribute(
             the model's own first choice unless given
     steps   for integrated-gradients: at how many points gradients are taken; unless given, as many as their sum needs to be right to 2 %
 
+    Of a generation (`model.generate`) with `written`, the number of a written token from 0: why was it chosen? The text ends before it.
+
     `trace.weights` is [layer, head, query, key]; one head where the method has no separate heads, one layer where it has no
     separate layers. `trace.quantity` names the quantity, and its `scores` are one number for each token.
     """
     check_model(model)
     known = chosen_method(chosen(AttributeOptions, locals()))
     check_one_tower(model)
-    example = model.read(text if pair is None else (text, pair), truncate=truncate)
+    if isinstance(text, Generation) or written is not None:
+        example, answer = _before_written(text, written, answer)
+    else:
+        example = model.read(text if pair is None else (text, pair), truncate=truncate)
     return attribute_example(model, example, method, known, answer, steps)
+
+
+def _before_written(text: str | Generation, written: int | None, answer: str | int | None) -> tuple[Example, str | int]:
+    """The text that ends before a written token, and that token as the answer, unless another is given."""
+    if not isinstance(text, Generation) or written is None:
+        raise EyelineError("A written token is asked for in a generation.", "el.attribute(model, generation, written=0)")
+    if not 0 <= written < text.n_written:
+        raise EyelineError(f"written={written} of {text.n_written} written tokens.", f"Give a number from 0 to {text.n_written - 1}.")
+    return Example(text.text.only(range(text.n_prompt + written))), text.written_ids[written] if answer is None else answer
 
 
 def chosen_method(options: AttributeOptions) -> Method:
