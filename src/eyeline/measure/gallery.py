@@ -11,8 +11,6 @@ import numpy as np
 import torch
 
 from eyeline.errors import ModelError
-from eyeline.heads import HeadRef
-from eyeline.look.interventions import Ablate
 from eyeline.look.trace import Trace
 from eyeline.mathematics import strongest_look
 from eyeline.measure.causes.head_scores import STACK as DECODER
@@ -155,11 +153,9 @@ def embedding_changes(model: Model, texts: Sequence[str], report: ReportStep) ->
         side = model.read(text, truncate=True)
         whole, stored = model._passes.store([side])
         vector = whole.last_hidden_state.double().mean(1)  # [1, dim]
-        for slot in model.layout.slots:
-            each = [[Ablate([HeadRef(slot.stack, slot.layer, head)])] for head in range(slot.n_heads)]
-            changed = model._passes.output([side] * slot.n_heads, each, stored=stored).last_hidden_state.double().mean(1)  # [head, dim]
-            turned = 1 - torch.nn.functional.cosine_similarity(changed, vector)
-            for head, change in enumerate(turned.cpu().tolist()):
+        for slot, heads, output in model._passes.without_each_head([side], model.layout.slots, stored=stored):
+            turned = 1 - torch.nn.functional.cosine_similarity(output.last_hidden_state.double().mean(1), vector)  # [head]
+            for head, change in enumerate(turned.cpu().tolist(), heads.start):
                 changes.setdefault((slot.layer, head), []).append(change)
         report(number + 1, len(texts))
     rows = [

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import torch
@@ -12,12 +14,12 @@ import torch
 from eyeline.errors import ModelError, TextError, TraceError
 from eyeline.look.answer import TOKEN_ANSWERS, AnswerKind, Choices, LayerEffects, Prediction
 from eyeline.look.embedded import names_that_answer
-from eyeline.look.interventions import Ablate, Intervention
+from eyeline.look.interventions import Intervention
 from eyeline.look.trace import Trace
 from eyeline.messages import Message
 from eyeline.models.declared import answers_of_class
 from eyeline.models.inputs import Example
-from eyeline.models.passes import Passes, StoredPass
+from eyeline.models.passes import Passes
 from eyeline.text.tokenized import TokenizedText
 from eyeline.text.words import written_token
 
@@ -73,7 +75,7 @@ class Answerer:
 
     def answer_to(self, example: Example, interventions: Sequence[Intervention] = (), top: int = TOP) -> Prediction | None:
         """The answer to one text; None where there is none."""
-        at = self._at(example)
+        at = self.positions_of(example)
         if self.is_masked and at is None:
             return None
         output = self.passes.output([example], [list(interventions)], at=at)
@@ -83,15 +85,7 @@ class Answerer:
             )
         return self._read(output, example, at, top)
 
-    def probabilities(
-        self, example: Example, answer: Prediction, variants: Sequence[Sequence[Intervention]], stored: StoredPass | None = None
-    ) -> list[float]:
-        """The probability of the first choice of an answer to one text, under each list of interventions."""
-        at = self._at(example)
-        outputs = (output for _, output in self.passes.variants([example], variants, stored=stored, at=at))
-        return [probability for output in outputs for probability in self._first_choice(output, answer, example.source).tolist()]
-
-    def _first_choice(self, output: Any, answer: Prediction, text: TokenizedText) -> torch.Tensor:
+    def probabilities(self, output: Any, answer: Prediction, text: TokenizedText) -> torch.Tensor:
         """The probability of the first choice of an answer, for copies of one text; of a number the number itself: [copy]."""
         if answer.kind == "span":
             first, last = answer.span or (0, 0)
@@ -110,8 +104,8 @@ class Answerer:
         """The probability p of the first choice, and ∂p/∂ξ_h for every head of each layer; ξ_h = 1 multiplies what a head writes."""
         slots = self.passes.layout.slots
         gates = {(slot.stack, slot.layer): torch.ones(slot.n_heads, device=self.passes.hf.device, requires_grad=True) for slot in slots}
-        output = self.passes.output([example], gates=gates, at=self._at(example), gradients=True)
-        (probability,) = self._first_choice(output, answer, example.source)
+        output = self.passes.output([example], gates=gates, at=self.positions_of(example), gradients=True)
+        (probability,) = self.probabilities(output, answer, example.source)
         return float(probability.detach()), list(torch.autograd.grad(probability, list(gates.values())))
 
     def answers(self, result: Any, inputs: Mapping[str, torch.Tensor], examples: Sequence[Example]) -> list[Prediction | None]:
@@ -128,7 +122,7 @@ class Answerer:
         ]
 
     def _answer(self, result: Any, inputs: Mapping[str, torch.Tensor], example: Example) -> Prediction | None:
-        at = self._at(example)
+        at = self.positions_of(example)
         if self.is_masked and at is None:
             return None
         with torch.inference_mode():
@@ -141,7 +135,7 @@ class Answerer:
         mask = getattr(self.passes.tokenizer, "mask_token_id", None)
         return [i for i, number in enumerate(example.source.ids) if number == mask]
 
-    def _at(self, example: Example) -> torch.Tensor | None:
+    def positions_of(self, example: Example) -> torch.Tensor | None:
         positions = self.positions(example) if self.kind in TOKEN_ANSWERS else []
         return torch.tensor([positions]) if positions else None
 
@@ -237,11 +231,12 @@ def example_of_trace(trace: Trace) -> Example:
 
 def head_effects(passes: Passes, answerer: Answerer, example: Example) -> Iterator[LayerEffects]:
     """The probability of the answer without each head, layer by layer. Layers below the head that is switched off are computed once."""
+    at = answerer.positions_of(example)
     answer = answerer.predict(example, top=1)
-    _, stored = passes.store([example])
-    for slot in passes.layout.slots:
-        without = [[Ablate([(slot.stack, slot.layer, head)])] for head in range(slot.n_heads)]
-        changed = answerer.probabilities(example, answer, without, stored)
+    _, stored = passes.store([example], at=at)
+    ablated = passes.without_each_head([example], passes.layout.slots, stored=stored, at=at)
+    for slot, parts in itertools.groupby(ablated, itemgetter(0)):
+        changed = [p for _, _, output in parts for p in answerer.probabilities(output, answer, example.source).tolist()]
         yield {"stack": slot.stack, "layer": slot.layer, "probabilities": [round(p, 5) for p in changed]}
 
 

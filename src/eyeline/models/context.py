@@ -7,9 +7,9 @@ import functools
 import operator
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -38,7 +38,9 @@ def context(model: nn.Module | None) -> dict[str, str]:
 
     model   None: it is not open yet, and every model that transformers has imported is looked at
     """
-    devices = {"cpu", "cuda", *(parameter.device.type for parameter in (model.parameters() if model is not None else ()))}
+    modules = {} if model is None else dict(model.named_modules())
+    tensors = (parameter for module in modules.values() for parameter in module._parameters.values() if parameter is not None)
+    devices = {"cpu", "cuda", *(parameter.device.type for parameter in tensors)}
     autocast = [device for device in sorted(devices) if torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)]
     around = {
         "autocast": ", ".join(f"{device} {_name(torch.get_autocast_dtype(device))}" for device in autocast),
@@ -49,8 +51,8 @@ def context(model: nn.Module | None) -> dict[str, str]:
             type(mode).__name__
             for mode in (*torch.overrides._get_current_function_mode_stack(), *_get_current_dispatch_mode_stack())  # type: ignore[no-untyped-call]
         ),
-        "hooks": ", ".join(_hooks(model)),
-        "replaced": ", ".join(_replaced(model)),
+        "hooks": ", ".join(_hooks(modules)),
+        "replaced": ", ".join(_replaced(modules)),
     }
     return {name: value for name, value in around.items() if value}
 
@@ -81,25 +83,24 @@ def _precisions() -> Iterator[str]:
             yield f"{name or 'all'} {precision}"
 
 
-def _hooks(model: nn.Module | None) -> Iterator[str]:
-    """Forward hooks on all modules, and on those of this model."""
+def _hooks(modules: Mapping[str, nn.Module]) -> Iterator[str]:
+    """Forward hooks on every module there is, and on these of one model."""
     for hook in (*torch_module._global_forward_pre_hooks.values(), *torch_module._global_forward_hooks.values()):
         yield f"{_qualified(hook)} on every module"
-    for name, module in model.named_modules() if model is not None else ():
+    for name, module in modules.items():
         for hook in (*module._forward_pre_hooks.values(), *module._forward_hooks.values()):
             if getattr(hook, "__module__", "") not in OWN_HOOKS:
                 yield f"{_qualified(hook)} on {name or type(module).__name__}"
 
 
-def _replaced(model: nn.Module | None) -> Iterator[str]:
+def _replaced(modules: Mapping[str, nn.Module]) -> Iterator[str]:
     """Functions of the model's code, and of torch, that other code has put there; `forward` of single modules."""
-    if model is None:
+    own = {type(module).__module__ for module in modules.values()}
+    if not modules:
         own = {name for name in tuple(sys.modules) if name.startswith("transformers.models.") and ".modeling_" in name}
-    else:
-        own = {type(module).__module__ for module in model.modules()}
-        for name, module in model.named_modules():
-            if "forward" in vars(module):
-                yield f"forward of {name or type(module).__name__}"
+    for name, module in modules.items():
+        if "forward" in vars(module):
+            yield f"forward of {name or type(module).__name__}"
     layers = {name for name in tuple(sys.modules) if name.startswith("torch.nn.modules.")}
     for name in sorted((own | layers | {"torch", "torch.nn.functional", *SHARED_CODE}) - {"builtins"}):
         code = sys.modules.get(name)
@@ -109,26 +110,37 @@ def _replaced(model: nn.Module | None) -> Iterator[str]:
 
 def _foreign_functions(code: types.ModuleType) -> Iterator[str]:
     """The functions and methods of a module that are neither those of its file nor of a package that it may import."""
-    yield from _foreign_members(code.__name__, code, code)
-    for name, value in tuple(vars(code).items()):
-        if isinstance(value, type) and value.__module__ == code.__name__:
-            yield from _foreign_members(f"{code.__name__}.{name}", value, code)
+    members = _members_of(code.__name__, code, code)
+    yield from members.foreign
+    for name, value in members.classes:
+        yield from _members_of(f"{code.__name__}.{name}", value, code).foreign
 
 
-#: What a module or class held when it was last looked at, and which of it was foreign: reading all of torch for each trace would take long.
-_LOOKED_AT: dict[str, tuple[tuple[Any, ...], tuple[str, ...]]] = {}
+class _Members(NamedTuple):
+    """What a module or class held when it was last looked at: all of it, what was foreign, and the classes of the module's own code."""
+
+    values: tuple[Any, ...]
+    foreign: tuple[str, ...]
+    classes: tuple[tuple[str, type], ...]
 
 
-def _foreign_members(label: str, holder: types.ModuleType | type, code: types.ModuleType) -> tuple[str, ...]:
+#: By name. Reading all of torch for each trace would take long.
+_LOOKED_AT: dict[str, _Members] = {}
+
+
+def _members_of(label: str, holder: types.ModuleType | type, code: types.ModuleType) -> _Members:
     """Those of a module or of a class in it."""
     values = tuple(vars(holder).values())
-    seen, foreign = _LOOKED_AT.get(label, ((), ()))
-    if len(seen) != len(values) or not all(map(operator.is_, seen, values)):
-        allowed = LIBRARIES | {code.__name__.partition(".")[0]}
-        origins = {name: rest for name, value in tuple(vars(holder).items()) if (rest := _origins(value) - allowed)}
-        foreign = tuple(f"{label}.{name}" for name, rest in origins.items() if rest - _imported(getattr(code, "__file__", None)))
-        _LOOKED_AT[label] = values, foreign
-    return foreign
+    known = _LOOKED_AT.get(label)
+    if known is not None and len(known.values) == len(values) and all(map(operator.is_, known.values, values)):
+        return known
+    items = tuple(vars(holder).items())
+    allowed = LIBRARIES | {code.__name__.partition(".")[0]}
+    origins = {name: rest for name, value in items if (rest := _origins(value) - allowed)}
+    foreign = tuple(f"{label}.{name}" for name, rest in origins.items() if rest - _imported(getattr(code, "__file__", None)))
+    classes = tuple((name, value) for name, value in items if isinstance(value, type) and value.__module__ == code.__name__)
+    _LOOKED_AT[label] = _Members(values, foreign, classes if holder is code else ())
+    return _LOOKED_AT[label]
 
 
 @functools.cache

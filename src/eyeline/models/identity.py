@@ -176,6 +176,12 @@ def _tokenizer_text(tokenizer: PreTrainedTokenizerBase | None) -> str:
     if tokenizer is None:
         return ""
     backend = getattr(tokenizer, "backend_tokenizer", None)
-    rules = tokenizer.get_vocab() if backend is None else json.loads(backend.to_str()) | {"truncation": None, "padding": None}
+    rules = json.dumps(tokenizer.get_vocab(), sort_keys=True, default=str) if backend is None else _sorted_rules(backend.to_str())
     own = [tokenizer.special_tokens_map, tokenizer.model_max_length, tokenizer.model_input_names]
-    return f"{type(tokenizer).__name__} {json.dumps([rules, own], sort_keys=True, default=str)}"
+    return f"{type(tokenizer).__name__} [{rules}, {json.dumps(own, sort_keys=True, default=str)}]"
+
+
+@functools.lru_cache(maxsize=4)
+def _sorted_rules(text: str) -> str:
+    """The rules of a tokeniser in a fixed order, kept by the whole text: to sort a vocabulary takes longer than to write it."""
+    return json.dumps(json.loads(text) | {"truncation": None, "padding": None}, sort_keys=True)

@@ -84,9 +84,10 @@ def check_one_answer(model: Model) -> None:
 
 
 def logits_and_calls(
-    objective: Objective, model: Model, inputs: dict[str, torch.Tensor]
+    model: Model, inputs: dict[str, torch.Tensor], at: torch.Tensor | None
 ) -> tuple[torch.Tensor, dict[tuple[str, int], AttentionCall]]:
-    """Logits [text, token, vocabulary] and every layer's call: its weights [text, head, query, key] are of one graph with them."""
+    """Logits at these positions [text, position, vocabulary] and every layer's call: its weights [text, head, query, key] are of one graph
+    with them."""
     calls: dict[tuple[str, int], AttentionCall] = {}
     counted = CallsOfPass(model.layout)
 
@@ -95,8 +96,10 @@ def logits_and_calls(
         if slot is not None:
             calls[slot.stack, slot.layer] = call
 
-    with model_errors(objective.hf, model.name, inputs), evaluating(objective.hf), torch.enable_grad(), recording(keep):
-        logits = objective.hf(**inputs, **no_cache(objective.hf)).logits
+    with model_errors(model._hf, model.name, inputs), evaluating(model._hf), torch.enable_grad():
+        with recording(keep):
+            result = model._body(**inputs, **no_cache(model._body))
+        logits = model._passes.head(result, inputs, at).logits
     counted.check(model.name, inputs)
     return logits, calls
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from types import MethodType
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import torch
 from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from eyeline.errors import EyelineError, ModelError, nearest
-from eyeline.look.interventions import Intervention
+from eyeline.heads import HeadRef
+from eyeline.look.interventions import Ablate, Intervention
 from eyeline.models.attention import (
     AttentionCall,
     Changes,
@@ -207,21 +208,46 @@ class Passes:
                 ),
             )
 
+    def without_each_head(
+        self,
+        examples: Sequence[Example],
+        slots: Iterable[Slot],
+        *,
+        by: Literal["zero", "mean"] = "zero",
+        inputs: Mapping[str, torch.Tensor] | None = None,
+        stored: StoredPass | None = None,
+        at: torch.Tensor | None = None,
+    ) -> Iterator[tuple[Slot, slice, Any]]:
+        """What the model returns for a batch of texts with one head of these layers ablated, and then the next.
+
+        Gives the layer, which of its heads, and the output of [head · text, …]. The rest is as in `variants`.
+        """
+        for slot in slots:
+            ablated = [[Ablate([HeadRef(slot.stack, slot.layer, head)], by=by)] for head in range(slot.n_heads)]
+            for heads, output in self.variants(examples, ablated, inputs=inputs, stored=stored, at=at):
+                yield slot, heads, output
+
     def head(self, result: Any, inputs: Mapping[str, torch.Tensor], at: torch.Tensor | None = None) -> Any:
         """The model's output, from the output of its body: only the head is computed, `at` some positions or at all."""
         with model_errors(self.hf, self.name, inputs), evaluating(self.hf):
             return run_head(self.hf, self.body, result, {**inputs, **no_cache(self.hf)}, at)
 
     def store(
-        self, examples: Sequence[Example], *, inputs: Mapping[str, torch.Tensor] | None = None, fused: bool = False
+        self,
+        examples: Sequence[Example],
+        *,
+        inputs: Mapping[str, torch.Tensor] | None = None,
+        at: torch.Tensor | None = None,
+        fused: bool = False,
     ) -> tuple[Any, StoredPass]:
-        """What the model returns for one batch of texts, and the results of its layers, from which other passes begin."""
+        """What the model returns for one batch of texts (at: as in `output`), and the results of its layers, from which passes begin."""
         tensors = dict(self.inputs(examples) if inputs is None else inputs)
         changes = changes_of([()] * len(examples), examples, self.layout, self.name)
         with model_errors(self.hf, self.name, tensors), self._answering(False, fused), changing(changes):
-            output, stored = run_and_store(self.hf, {**tensors, **no_cache(self.hf)}, changes)
+            part = self.hf if at is None else self.body
+            output, stored = run_and_store(part, {**tensors, **no_cache(part)}, changes)
             self._check_calls(changes, tensors)
-            return output, stored
+            return (output if at is None else self.head(output, tensors, at)), stored
 
     def _check_calls(self, changes: Changes, inputs: Mapping[str, torch.Tensor]) -> None:
         if self.layout.recorded:

@@ -428,6 +428,8 @@ def same(first: torch.Tensor, second: torch.Tensor, within: float = WITHIN) -> b
     """Whether two tensors hold the same numbers, except for rounding."""
     if first.shape != second.shape:
         return False
+    if first.data_ptr() == second.data_ptr() and first.stride() == second.stride():
+        return True
     size = max(float(first.abs().max()), float(second.abs().max()), 1e-12) if first.numel() else 1.0
     return bool((first - second).abs().max() <= within * size)
 
@@ -447,6 +449,9 @@ def is_linear(step: ModulePass) -> bool:
     """Whether the module is linear, apart from a bias: f(2x) − f(x) = f(x) − f(0), and it changes something."""
     if step.entered.data_ptr() == step.left.data_ptr() or (step.entered.shape == step.left.shape and torch.equal(step.entered, step.left)):
         return False
+    module = step.module
+    if type(module) is nn.Linear and not {"forward"} & vars(module).keys() and not (module._forward_pre_hooks or module._forward_hooks):
+        return True  # by its own code: no need to run it again
     n = len(step.entered)
     try:
         both = step.of(torch.cat([torch.zeros_like(step.entered[:1]), 2 * step.entered, step.entered]))  # [row, dim]: one call, not three

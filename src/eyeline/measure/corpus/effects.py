@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import ClassVar, Literal
 
@@ -22,7 +22,7 @@ from eyeline.models.inputs import Example
 from eyeline.models.layout import Slot
 from eyeline.models.model import Model
 from eyeline.models.objective import Objective, answer_objective_of
-from eyeline.models.passes import Passes, StoredPass
+from eyeline.models.passes import Passes
 
 #: Longer texts are left out.
 LONGEST = 512
@@ -100,27 +100,27 @@ class HeadEffects(AnswerStatistic):
 
     def measure(self, model: Model, batch: Batch, task: TokenTask) -> None:
         passes = model._passes
-        output, stored = passes.store(batch.examples, inputs=task.inputs)
-        answers = Answers.of(task.at_positions(output.logits), task.labels)
+        output, stored = passes.store(batch.examples, inputs=task.inputs, at=task.positions)
+        answers = Answers.of(task.rows(output.logits), task.labels)
         if not bool(torch.isfinite(answers.losses).all()):
             raise ModelError(f"The loss of {model.name} is not a number.", "Open the model in float32: el.load(name, dtype=torch.float32).")
         estimates = estimates_of(passes, batch.examples, task, self.by)
-        for slot in model.layout.slots:
-            if batch.layers is not None and slot.layer not in batch.layers[slot.stack]:
-                continue
-            without = [[Ablate([HeadRef(slot.stack, slot.layer, head)], by=self.by)] for head in range(slot.n_heads)]
-            changes = np.zeros((slot.n_heads, len(batch.examples), 2))  # [head, text, (loss, answer)]
-            for heads, logits in variant_logits(passes, batch, task, without, stored):
-                changes[heads] = answers.changes(logits)
-                if not self._is_checked:
-                    self._check(passes, batch, task, without[0], changes[0, :, 0])
-            self._add_changes(slot, changes, estimates[slot.stack, slot.layer])
+        slots = [slot for slot in model.layout.slots if batch.layers is None or slot.layer in batch.layers[slot.stack]]
+        changes = {slot: np.zeros((slot.n_heads, len(batch.examples), 2)) for slot in slots}  # [head, text, (loss, answer)]
+        ablated = passes.without_each_head(batch.examples, slots, by=self.by, inputs=task.inputs, stored=stored, at=task.positions)
+        for slot, heads, output in ablated:
+            changes[slot][heads] = answers.changes(task.of_variants(output.logits))
+            if not self._is_checked:
+                self._check(passes, batch, task, [Ablate([HeadRef(slot.stack, slot.layer, 0)], by=self.by)], changes[slot][0, :, 0])
+        for slot in slots:
+            self._add_changes(slot, changes[slot], estimates[slot.stack, slot.layer])
 
     def _check(self, passes: Passes, batch: Batch, task: TokenTask, ablate: list[Ablate], change: np.ndarray) -> None:
         """Check the first ablation of a run against a pass through the whole model: every layer, every position."""
         self._is_checked = True
-        each = [ablate] * len(batch.examples)
-        ablated, whole = (task.at_positions(passes.output(batch.examples, e, inputs=task.inputs).logits) for e in (each, None))
+        outputs = passes.variants(batch.examples, [ablate, []], inputs=task.inputs)
+        copies = (copy for _, output in outputs for copy in output.logits.split(len(batch.examples)))
+        ablated, whole = map(task.at_positions, copies)
         losses = text_losses(whole, task.labels)
         difference = float(np.abs((text_losses(ablated, task.labels) - losses).cpu().numpy() - change).max())
         tolerance = HALF if whole.dtype in (torch.float16, torch.bfloat16) else SINGLE
@@ -150,15 +150,6 @@ class HeadEffects(AnswerStatistic):
                 error = float(np.sqrt(spread / (n - 1))) if n > 1 else float("nan")
                 records.append((layer_sum.stack, layer_sum.layer, head, *means, error))
         return {self.name: head_table(records, EFFECT_COLUMNS)}
-
-
-def variant_logits(
-    passes: Passes, batch: Batch, task: TokenTask, variants: Sequence[Sequence[Ablate]], stored: StoredPass
-) -> Iterator[tuple[slice, torch.Tensor]]:
-    """The logits of a batch under each ablation: which ablations, and [ablation, text, token, choice]."""
-    for part, output in passes.variants(batch.examples, variants, inputs=task.inputs, stored=stored, at=task.positions):
-        logits = task.rows(output.logits)
-        yield part, logits.reshape(-1, len(batch.examples), *logits.shape[1:])
 
 
 def estimates_of(passes: Passes, examples: Sequence[Example], task: TokenTask, by: By) -> dict[tuple[str, int], np.ndarray]:
@@ -227,12 +218,13 @@ class Pruning(AnswerStatistic):
 
     def measure(self, model: Model, batch: Batch, task: TokenTask) -> None:
         passes = model._passes
-        output, stored = passes.store(batch.examples, inputs=task.inputs)
-        answers = Answers.of(task.at_positions(output.logits), task.labels)
+        output, stored = passes.store(batch.examples, inputs=task.inputs, at=task.positions)
+        answers = Answers.of(task.rows(output.logits), task.labels)
         for name, heads in self.orders.items():
             rows = [[float(answers.losses.sum()), float(len(batch.examples)), float(len(batch.examples))]]
             without = [[Ablate(heads[:size], by=self.by)] for size in self.sizes()[1:]]
-            for _, logits in variant_logits(passes, batch, task, without, stored):
+            for _, output in passes.variants(batch.examples, without, inputs=task.inputs, stored=stored, at=task.positions):
+                logits = task.of_variants(output.logits)
                 losses = np.nan_to_num(answers.losses.double().cpu().numpy() + answers.changes(logits)[..., 0]).sum(-1)
                 kept = answers.kept(logits).sum(-1)
                 rows += [[float(loss), float(same), float(len(batch.examples))] for loss, same in zip(losses, kept, strict=True)]

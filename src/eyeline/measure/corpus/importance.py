@@ -11,7 +11,7 @@ import torch
 from eyeline.errors import Advice, ModelError
 from eyeline.measure.corpus.average_attention import check_targets, columns_of
 from eyeline.measure.runs.table import Table, head_table
-from eyeline.measure.statistics.model_statistic import ModelStatistic, text_losses, token_labels
+from eyeline.measure.statistics.model_statistic import ModelStatistic, text_losses, token_task
 from eyeline.measure.statistics.rows import keys_seen
 from eyeline.measure.statistics.statistic import Batch, SumKey
 from eyeline.messages import Message
@@ -44,11 +44,11 @@ class Importance(ModelStatistic):
     def measure_batch(self, model: Model, objective: Objective, batch: Batch) -> None:
         pad = getattr(model._tokenizer, "pad_token_id", None) or 0
         inputs = batch_inputs(model._hf, batch.examples, pad)
-        labels = token_labels(objective, batch.examples, inputs, self._seed, self.rate)  # [text, token], -100 where nothing is predicted
-        logits, calls = logits_and_calls(objective, model, inputs)
+        task = token_task(objective, inputs, batch.examples, self._seed, self.rate)
+        logits, calls = logits_and_calls(model, inputs, task.positions)
         # texts do not see each other, so the gradient of the sum holds each text's own gradient
         gradients = torch.autograd.grad(
-            text_losses(logits, labels).sum(), [call.weights for call in calls.values()], allow_unused=True
+            text_losses(logits, task.labels).sum(), [call.weights for call in calls.values()], allow_unused=True
         )  # of each layer [text, head, query, key]
         for ((stack, layer), call), gradient in zip(calls.items(), gradients, strict=True):
             if gradient is not None and (batch.layers is None or layer in batch.layers[stack]):

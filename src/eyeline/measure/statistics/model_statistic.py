@@ -89,6 +89,11 @@ class TokenTask:
         """Logits as [text, token, choice]; a classifier's [text, label] are one row a text."""
         return logits[:, None] if logits.ndim == 2 else logits
 
+    def of_variants(self, logits: torch.Tensor) -> torch.Tensor:
+        """The same of copies of the batch that went through the model together: [copy, text, token, choice]."""
+        rows = self.rows(logits)
+        return rows.view(-1, len(self.labels), *rows.shape[1:])
+
     def at_positions(self, logits: torch.Tensor) -> torch.Tensor:
         """Logits of every token [text, token, vocabulary] at the positions alone."""
         logits = self.rows(logits)
@@ -98,8 +103,6 @@ class TokenTask:
 def token_task(objective: Objective, inputs: dict[str, torch.Tensor], examples: Sequence[Example], seed: int, rate: float) -> TokenTask:
     """The predictions of a batch; `inputs` get their masks."""
     labels = token_labels(objective, examples, inputs, seed, rate)
-    if objective.kind == "next":
-        return TokenTask(inputs, labels, None)
     positions, at_positions = predicted_positions(labels)
     return TokenTask(inputs, at_positions, positions)
 
