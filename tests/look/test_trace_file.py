@@ -95,7 +95,7 @@ def test_another_version_is_named(cat, tmp_path):
     cat.save(path)
     header = json.dumps({"format": 99, "kind": "trace"})
     save_file(load_file(path), path, metadata={"eyeline": header, "eyeline-crc32": str(zlib.crc32(header.encode()))})
-    with pytest.raises(StorageError, match="format 99; needed: a trace in format 2"):
+    with pytest.raises(StorageError, match="format 99; needed: a trace in format 3"):
         el.traces.open_trace(path)
 
 

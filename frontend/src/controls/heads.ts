@@ -1,7 +1,7 @@
 // The row of head boxes: click switches, double click leaves this one alone.
 
 import { headColour, luminance, parse } from "../core/colours";
-import type { Spec, State } from "../core/input/contract";
+import { headNumber, type Spec, type State } from "../core/input/contract";
 import type { Labels } from "../core/words/labels";
 import { headPart, offParts } from "../core/state/off";
 import { themeOf } from "../core/theme";
@@ -57,7 +57,7 @@ export function headBoxes(
     else set({ heads: heads.includes(head) ? heads.filter((h) => h !== head) : [...heads, head].sort((a, b) => a - b) });
   };
   const box = (head: number) => {
-    const button = el("button", { type: "button", class: "head", "data-head": head }, String(head));
+    const button = el("button", { type: "button", class: "head", "data-head": head }, "");
     on(button, "click", () => toggle(head));
     on(button, "dblclick", () => set({ heads: [head] }));
     if (switchOff)
@@ -87,9 +87,11 @@ export function headBoxes(
         button.style.setProperty("--colour", headColour(h, dark));
         button.style.setProperty("--ink", inkOn(headColour(h, dark)));
         button.setAttribute("aria-pressed", String(shown.has(h)));
+        const number = headNumber(stack.layers[now.layer], h);
+        button.textContent = String(number);
         const isOff = off.has(headPart(spec.stacks.length, stack.name, stack.layers[now.layer].layer, h));
         button.toggleAttribute("data-off", isOff);
-        button.setAttribute("aria-label", `${labels.head} ${h}${isOff ? `, ${labels.switched_off}` : ""}`);
+        button.setAttribute("aria-label", `${labels.head} ${number}${isOff ? `, ${labels.switched_off}` : ""}`);
       });
       all.hidden = none.hidden = oneAtATime(now);
       unlock.hidden = !now.locked.length;

@@ -1,7 +1,7 @@
 // Which controls stand above which view.
 
 import { axes, isPair, matches } from "../core/reading/axes";
-import type { Kind, Spec, State } from "../core/input/contract";
+import { headNumber, type Kind, type Spec, type State } from "../core/input/contract";
 import type { Labels } from "../core/words/labels";
 import { quantitiesOf, quantityName } from "../core/reading/quantity";
 import { menu, numbers, search, segmented, select, stepper, type Control } from "./controls";
@@ -175,7 +175,10 @@ export function headStepper({ spec, labels, state, set }: ToolbarHost): Control 
     "head",
     labels.head,
     (s) =>
-      Array.from({ length: count(s) }, (_, h) => ({ value: String(h), label: String(spec.spaces?.[0]?.stacks[s.stack].heads[h] ?? h) })),
+      Array.from({ length: count(s) }, (_, h) => {
+        const number = headNumber(spec.stacks[s.stack].layers[s.layer], h);
+        return { value: String(h), label: String(spec.spaces?.[0]?.stacks[s.stack].heads[h] ?? number) };
+      }),
     (s) => String(s.heads[0]),
     (v) => set({ heads: [Number(v)] }),
   );
@@ -216,7 +219,7 @@ function chooseRows({ spec, labels, set }: ToolbarHost): Control {
       labels.columns,
       labels,
       most,
-      (_, i) => String(i),
+      (s, i) => String(headNumber(spec.stacks[s.stack].layers[0], i)),
       (s) => s.columns,
       (columns) => set({ columns }),
     ),

@@ -11,7 +11,7 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -23,7 +23,7 @@ import platformdirs
 
 from eyeline.errors import StorageError
 from eyeline.look.embedded import embedded
-from eyeline.look.trace import KEEPABLE, Trace, open_trace
+from eyeline.look.trace import EVERYTHING, Selection, Trace, open_trace
 from eyeline.storage.checksums import FileFacts, checksum_of, facts_of
 from eyeline.storage.files import sweep
 from eyeline.text.source import Source
@@ -219,11 +219,14 @@ class KeptTraces:
     files: ModelFiles
     options: Mapping[str, Any]
 
-    def keys(self, sources: Sequence[Source], layers: Iterable[int] | None, keep: Collection[str], truncate: bool) -> list[str] | None:
+    def keys(self, sources: Sequence[Source], wanted: Selection, truncate: bool) -> list[str] | None:
         """The names of the entries, one for each text: hashes of all that decides the trace. None where the arguments will be refused."""
         try:
-            chosen = None if layers is None else sorted({operator.index(layer) for layer in layers})
-            request = {"layers": chosen, "keep": sorted({keep} if isinstance(keep, str) else set(keep)), "truncate": truncate}
+            request: dict[str, Any] = {"truncate": truncate, "precision": wanted.precision}
+            for name in ("layers", "heads", "rows"):
+                numbers = getattr(wanted, name)
+                request[name] = None if numbers is None else sorted({operator.index(number) for number in numbers})
+            request["keep"] = sorted({wanted.keep} if isinstance(wanted.keep, str) else set(wanted.keep))
             same = [self.files.checksums(), dict(self.options), request, _versions(), _machine(), CONTENT]
         except (TypeError, StorageError):
             return None
@@ -252,9 +255,13 @@ class KeptTraces:
 
 
 def kept_trace(
-    model: str, text: str, pair: str | None = None, *, layers: Iterable[int] | None = None, truncate: bool = False
+    model: str,
+    source: Source,
+    wanted: Selection = EVERYTHING,
+    *,
+    truncate: bool = False,
 ) -> Trace | None:
-    """The trace that `el.load(model, cache=True).trace(text, pair)` takes from the disk, without torch; None where it would record one.
+    """The trace that `el.load(model, cache=True).trace(…)` takes from the disk, without torch; None where it would record one.
 
     Where torch is imported already, something around the pass may be switched on: then only the model can tell.
     """
@@ -262,7 +269,7 @@ def kept_trace(
     if files is None:
         return None
     kept = KeptTraces(TraceCache(), files, opened_with("auto", None))
-    keys = kept.keys([Source(text, pair)], layers, KEEPABLE, truncate)
+    keys = kept.keys([source], wanted, truncate)
     trace = None if keys is None else kept.cache.get(keys[0])
     return None if trace is None else renamed(trace, shown_name(model))
 

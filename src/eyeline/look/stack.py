@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,51 @@ from eyeline.mathematics import head_outputs, pool_to_words
 from eyeline.messages import Message
 from eyeline.text.tokenized import TokenizedText
 
-Layers = tuple[np.ndarray, ...]
+Layers = Sequence[np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class HalfLayers(Sequence[np.ndarray]):
+    """The arrays of a stack in 16 bits, one for each layer. A layer is raised to single precision when it is read, which changes no number.
+
+    kept   of float16, or of uint16: the bits of bfloat16, which NumPy does not have
+    """
+
+    kept: tuple[np.ndarray, ...]
+
+    def __post_init__(self) -> None:
+        kinds = {array.dtype for array in self.kept}
+        if len(kinds) > 1 or not kinds <= {np.dtype(np.float16), np.dtype(np.uint16)}:
+            raise TraceError(
+                f"Layers in 16 bits, of {', '.join(sorted(map(str, kinds)))}.", "All float16, or all the bits of bfloat16 as uint16."
+            )
+
+    def __len__(self) -> int:
+        return len(self.kept)
+
+    def __getitem__(self, index: Any) -> Any:
+        return HalfLayers(self.kept[index]) if isinstance(index, slice) else single_precision(self.kept[index])
+
+    @property
+    def precision(self) -> str:
+        """float16 or bfloat16."""
+        return "bfloat16" if self.kept and self.kept[0].dtype == np.uint16 else "float16"
+
+
+def single_precision(kept: np.ndarray) -> np.ndarray:
+    """An array as it is kept, as numbers: float16, and the bits of bfloat16 (uint16), become float32; others stay.
+
+    >>> single_precision(np.array([0x3F80, 0xC020], dtype=np.uint16))
+    array([ 1. , -2.5], dtype=float32)
+    """
+    if kept.dtype == np.uint16:
+        return (kept.astype(np.uint32) << 16).view(np.float32)
+    return kept.astype(np.float32) if kept.dtype == np.float16 else kept
+
+
+def as_kept(layers: Layers) -> tuple[np.ndarray, ...]:
+    """The arrays in memory, in 16 bits or not."""
+    return layers.kept if isinstance(layers, HalfLayers) else tuple(layers)
 
 
 @dataclass(frozen=True)
@@ -22,10 +67,13 @@ class Stack:
     """One tower of attention (encoder, decoder or cross), a NumPy array for each layer that was kept.
 
     layers       the layer numbers in the model, zero-based
+    heads        the numbers of the heads that were kept, the same in every layer; empty: all. Each has keys and values of its own then
+    rows         the positions of the queries that were kept, in the text of the keys; empty: all. `query_text` has their tokens alone
     *_by_layer   weights [head, query, key] · queries [head, query, dim] · keys, values [key head, key, dim];
                  mask [query, key], True where a query may look (None: everywhere) · bias [head, query, key] or None ·
                  gates [head, query, dim], which the model multiplies what heads write with, or None (few models have them).
-                 An empty tuple: not kept.
+                 An empty tuple: not kept. In 16 bits (`HalfLayers`) where the model computes in half precision: a layer is raised
+                 to single precision when it is read
     scales       what q·k is multiplied with, one number per layer
     why_missing  why there are no other arrays, with {name} for the name of what is missing; empty: they were not kept
     plain        whether softmax(q·kᵀ·scale + mask + bias) is all that is computed (no softcap, no sink)
@@ -46,6 +94,8 @@ class Stack:
     plain: bool | None = None
     level: str = "token"
     why_missing: str = ""
+    heads: tuple[int, ...] = ()
+    rows: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.name not in STACKS:
@@ -55,7 +105,7 @@ class Stack:
             arrays: Layers = getattr(self, f"{what}_by_layer")
             if arrays and len(arrays) != len(self.layers):
                 raise TraceError(f"{len(self.layers)} layers, but {what} of {len(arrays)}.", "Give an array for each layer.")
-            for layer, array in zip(self.layers, arrays, strict=False):
+            for layer, array in zip(self.layers, as_kept(arrays), strict=False):
                 if array.ndim != 3 or array.shape[1] != rows:
                     self._misfit(what, layer, array, self.query_text if rows == n_query else self.key_text)
                 if what == "weights" and array.shape[2] != n_key:
@@ -72,18 +122,28 @@ class Stack:
     def _stacked(self, what: str) -> np.ndarray:
         arrays: Layers = getattr(self, f"{what}_by_layer")
         self.check_has(what)
-        base = arrays[0].base
-        if isinstance(base, np.ndarray) and base.shape == (len(arrays), *arrays[0].shape) and all(a.base is base for a in arrays):
-            return base
-        if len({array.shape for array in arrays}) > 1:
-            raise TraceError(
-                f"The {what} differ in shape from layer to layer: {', '.join(str(list(a.shape)) for a in arrays)}.",
-                f"Read them layer by layer: stack.{what}_by_layer.",
-            )
-        stacked = np.stack(arrays)
+        if isinstance(arrays, HalfLayers):
+            return self._raised(what, arrays)
+        check_same_shape(what, arrays)
+        block = stacked(arrays)
         # From here on the layers are views of the one block, so that the next question costs nothing and nothing is held twice.
-        object.__setattr__(self, f"{what}_by_layer", tuple(stacked))
-        return stacked
+        if arrays[0].base is not block:
+            object.__setattr__(self, f"{what}_by_layer", tuple(block))
+        return block
+
+    def _raised(self, what: str, arrays: HalfLayers) -> np.ndarray:
+        """All layers in single precision, twice the memory of what is kept."""
+        need, free = 2 * sum(array.nbytes for array in arrays.kept), free_memory()
+        if free is not None and need > free:
+            raise TraceError(
+                f"The {what} of all layers need {need / 1e9:.1f} GB in single precision, and {free / 1e9:.1f} GB are free.",
+                f"Read one layer at a time: stack.{what}_by_layer[0].",
+            )
+        check_same_shape(what, arrays.kept)
+        raised = np.empty((len(arrays), *arrays.kept[0].shape), dtype=np.float32)
+        for layer, array in zip(raised, arrays.kept, strict=True):
+            layer[...] = single_precision(array)
+        return raised
 
     @property
     def weights(self) -> np.ndarray:
@@ -133,24 +193,37 @@ class Stack:
         """[query, dim]: what one head writes. `layer` is the model's own number of it."""
         self.check_has("weights")
         self.check_has("values")
-        index = self.layers.index(layer)
-        weights, values = self.weights_by_layer[index], self.values_by_layer[index]
-        if head >= len(weights):
-            raise TraceError(f"This trace has no head {head} in layer {layer}.", f"It has {len(weights)} heads there.")
-        output: np.ndarray = weights[head] @ values[head * len(values) // len(weights)]
-        gates = self.gates_by_layer[index] if self.gates_by_layer else None  # [head, query, dim]
-        return output if gates is None else output * gates[head]
+        if self.rows:
+            raise TraceError(
+                f"This trace holds {len(self.rows)} of {len(self.key_text)} queries: what a head writes at the others is not known.",
+                "Record it without rows=….",
+            )
+        layer_index = self.layers.index(layer)
+        weights, values = (as_kept(arrays)[layer_index] for arrays in (self.weights_by_layer, self.values_by_layer))
+        index = self.index_of_head(head, len(weights), layer)
+        key_head = index * len(values) // len(weights)
+        output: np.ndarray = single_precision(weights[index]) @ single_precision(values[key_head])
+        gates = self.gates_by_layer[layer_index] if self.gates_by_layer else None  # [head, query, dim]
+        return output if gates is None else output * gates[index]
+
+    def index_of_head(self, head: int, count: int, layer: int) -> int:
+        """Where the arrays of a layer, of `count` heads, have the head of this number."""
+        kept = self.heads or range(count)
+        if head not in kept:
+            which = f"heads {', '.join(map(str, self.heads))}" if self.heads else f"{count} heads, 0 to {count - 1}"
+            raise TraceError(f"Head {head} is not in layer {layer}.", f"It has {which}.")
+        return kept.index(head)
 
     @property
     def n_heads(self) -> int:
         """Query heads in a layer (of the first, where layers differ)."""
-        return next(len(arrays[0]) for arrays in (self.weights_by_layer, self.queries_by_layer) if arrays)
+        return next(len(as_kept(arrays)[0]) for arrays in (self.weights_by_layer, self.queries_by_layer) if arrays)
 
     @property
     def n_key_heads(self) -> int:
         """Key heads in a layer: as many as heads, or fewer where queries share keys."""
         arrays = self.keys_by_layer or self.values_by_layer
-        return len(arrays[0]) if arrays else self.n_heads
+        return len(as_kept(arrays)[0]) if arrays else self.n_heads
 
     def has(self, what: str) -> bool:
         """Whether weights, queries, keys or values were kept."""
@@ -162,7 +235,7 @@ class Stack:
             return self
         self.check_has("weights")
         query_groups, key_groups = self.query_text.word_groups, self.key_text.word_groups
-        pooled = np.stack([pool_to_words(w, query_groups, key_groups) for w in self.weights_by_layer])
+        pooled = np.stack([pool_to_words(w, query_groups, key_groups) for w in self.weights_by_layer])  # one layer is raised at a time
         return Stack(
             name=self.name,
             query_text=self.query_text.at_word_level(),
@@ -171,6 +244,7 @@ class Stack:
             weights_by_layer=tuple(pooled),
             level="word",
             why_missing=Message("notice.missing.word_level"),
+            heads=self.heads,
         )
 
     def why(self, what: str) -> Message:
@@ -183,6 +257,31 @@ class Stack:
         """Refuse a question about arrays that were not kept."""
         if not self.has(what):
             raise TraceError(Message("refusal.nothing_kept", what=what, why=self.why(what)))
+
+
+def free_memory() -> int | None:
+    """Bytes of memory that are available, on Linux; None elsewhere."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable")), None)
+
+
+def stacked(arrays: Sequence[Any]) -> np.ndarray:
+    """Arrays of one shape as one: the block that all of them are views of, where there is one."""
+    base = arrays[0].base
+    one_block = isinstance(base, np.ndarray) and base.shape == (len(arrays), *arrays[0].shape) and base.dtype == arrays[0].dtype
+    return base if one_block and all(array.base is base for array in arrays) else np.stack(arrays)
+
+
+def check_same_shape(what: str, arrays: Layers) -> None:
+    """Refuse layers that cannot be one array."""
+    if len({array.shape for array in arrays}) > 1:
+        raise TraceError(
+            f"The {what} differ in shape from layer to layer: {', '.join(str(list(a.shape)) for a in arrays)}.",
+            f"Read them layer by layer: stack.{what}_by_layer.",
+        )
 
 
 # ---- From arrays of NumPy, torch, JAX or TensorFlow

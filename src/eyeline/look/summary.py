@@ -47,7 +47,7 @@ def _targets(stack: Stack) -> dict[str, Measure]:
     """Neighbours where queries and keys are the same text, the first token, and special tokens if there are any."""
     special = np.array(stack.key_text.special)
     targets: dict[str, Measure] = {}
-    if stack.name != "cross":
+    if stack.query_text == stack.key_text:
         for name, offset in (("previous", -1), ("self", 0), ("next", 1)):
             if name != "next" or stack.name == "encoder":
                 targets[name] = partial(mass_at_offset, offset=offset)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypedDict
@@ -12,7 +12,7 @@ import numpy as np
 from eyeline.errors import Advice, TraceError
 from eyeline.look.answer import Prediction
 from eyeline.look.sources import name_in, saved_attention, stacks_of_cache, stacks_of_outputs
-from eyeline.look.stack import Stack, stack_from_arrays
+from eyeline.look.stack import HalfLayers, Stack, as_kept, stack_from_arrays, stacked
 from eyeline.messages import Message
 from eyeline.storage.files import as_path
 from eyeline.storage.records import to_json
@@ -82,6 +82,7 @@ class Quantity:
 #: context                  what was around the pass that changes numbers (autocast, hooks …): name → value; missing: nothing
 #: eyeline                  the version that recorded it
 #: notices                  what a reader should know
+#: rounded                  weights were kept in float16: the largest change of one by it
 #: interventions            how the model was changed for this pass, a sentence each
 #: quantity                 what the numbers are, where they are not attention (`Quantity.to_json`)
 TraceFacts = TypedDict(
@@ -97,6 +98,7 @@ TraceFacts = TypedDict(
         "context": dict[str, str],
         "eyeline": str,
         "notices": list[Message],
+        "rounded": float,
         "interventions": list[str],
         "quantity": dict[str, Any],
     },
@@ -109,7 +111,8 @@ TraceFacts = TypedDict(
 
 TRACE = FileKind(
     "trace",
-    format=2,
+    format=3,
+    reads=(2,),
     written_by="Traces are written by trace.save(path) or: eyeline trace TEXT -o FILE.safetensors",
     otherwise="Does it hold a model's weights? el.load opens those.",
 )
@@ -118,6 +121,29 @@ TRACE = FileKind(
 KEEPABLE = ("weights", "queries", "keys", "values")
 
 ARRAYS = (*KEEPABLE, "mask", "bias", "gates")
+
+#: How precisely weights are kept. auto: as the model computes them (those of bfloat16 in float16, which holds them within 3e-8).
+PRECISIONS = ("auto", "float16", "float32")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What of a pass a trace keeps, as a user asks for it: see `model.trace`."""
+
+    layers: Iterable[int] | None = None
+    heads: Iterable[int] | None = None
+    rows: Iterable[int] | None = None
+    keep: Collection[str] = KEEPABLE
+    precision: str = "auto"
+
+    def __post_init__(self) -> None:
+        for name in ("layers", "heads", "rows"):  # they are read more than once
+            given = getattr(self, name)
+            object.__setattr__(self, name, list(given) if isinstance(given, Iterable) else given)
+
+
+#: Where a user chooses nothing.
+EVERYTHING: Final = Selection()
 
 
 @dataclass(frozen=True)
@@ -356,12 +382,16 @@ def write_trace(path: str | Path, model: str, stacks: Mapping[str, Stack], about
 def _describe(stack: Stack, texts: list[TokenizedText], arrays: dict[str, np.ndarray]) -> dict[str, Any]:
     """The header entry of a stack; its arrays are added to `arrays`, whole where every layer has one shape, else layer by layer."""
     kept: dict[str, list[int] | str] = {}
+    halves: dict[str, str] = {}  # of arrays in 16 bits, what the bits are
     for what in ARRAYS:
-        layers: tuple[np.ndarray | None, ...] = getattr(stack, f"{what}_by_layer")
-        if not layers:
+        given = getattr(stack, f"{what}_by_layer")
+        if not given:
             continue
+        if isinstance(given, HalfLayers):
+            halves[what] = given.precision
+        layers: tuple[np.ndarray | None, ...] = as_kept(given)
         if what in KEEPABLE and len({array.shape for array in layers if array is not None}) == 1:
-            arrays[f"{stack.name}.{what}"] = stack._stacked(what)
+            arrays[f"{stack.name}.{what}"] = stacked(layers) if what in halves else stack._stacked(what)
             kept[what] = "stacked"
             continue
         indices: list[int] = []
@@ -384,8 +414,11 @@ def _describe(stack: Stack, texts: list[TokenizedText], arrays: dict[str, np.nda
         "scales": list(stack.scales),
         "plain": stack.plain,
         "level": stack.level,
+        "heads": list(stack.heads),
+        "rows": list(stack.rows),
         "why_missing": to_json(stack.why_missing),
         "kept": kept,
+        "halves": halves,
     }
 
 
@@ -406,7 +439,8 @@ def open_trace(path: str | Path) -> Trace:
 
 
 def _restore(name: str, data: dict[str, Any], texts: list[TokenizedText], arrays: dict[str, np.ndarray]) -> Stack:
-    by_layer: dict[str, tuple[np.ndarray | None, ...]] = {}
+    by_layer: dict[str, Any] = {}
+    halves = data.get("halves", {})  # since format 3, as heads and rows
     for what, indices in data["kept"].items():
         if what not in ARRAYS:
             raise ValueError(f"unknown array {what!r}")
@@ -414,6 +448,10 @@ def _restore(name: str, data: dict[str, Any], texts: list[TokenizedText], arrays
             by_layer[f"{what}_by_layer"] = tuple(arrays[f"{name}.{what}"])
         else:
             by_layer[f"{what}_by_layer"] = tuple(None if i < 0 else arrays[f"{name}.{what}.{i}"] for i in indices)
+        if what in halves:
+            by_layer[f"{what}_by_layer"] = HalfLayers(by_layer[f"{what}_by_layer"])
+            if by_layer[f"{what}_by_layer"].precision != halves[what]:
+                raise ValueError(f"{what} in {halves[what]}, and arrays of another type")
     return Stack(
         name=name,
         query_text=texts[data["query_text"]],
@@ -422,6 +460,8 @@ def _restore(name: str, data: dict[str, Any], texts: list[TokenizedText], arrays
         scales=tuple(data["scales"]),
         plain=data["plain"],
         level=data["level"],
+        heads=tuple(data.get("heads", ())),
+        rows=tuple(data.get("rows", ())),
         why_missing=Message.from_json(data["why_missing"]),
-        **by_layer,  # type: ignore[arg-type]
+        **by_layer,
     )

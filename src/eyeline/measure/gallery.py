@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from eyeline.errors import ModelError
+from eyeline.look.stack import as_kept
 from eyeline.look.trace import Trace
 from eyeline.mathematics import strongest_look
 from eyeline.measure.causes.head_scores import STACK as DECODER
@@ -103,7 +104,7 @@ def examples_table(traces: Sequence[Trace]) -> Table:
     rows = []
     first = traces[0].only
     for index, layer in enumerate(first.layers):
-        for head in range(len(first.weights_by_layer[index])):
+        for head in range(len(as_kept(first.weights_by_layer)[index])):
             looks = [_look(trace, number, index, head) for number, trace in enumerate(traces)]
             for rank, look in enumerate(sorted(looks, key=lambda look: (-look.distant, -look.weight, look.text))[:SHOWN]):
                 rows.append({"layer": layer, "head": head, "rank": rank, **asdict(look), "distant": int(look.distant)})

@@ -225,8 +225,8 @@ def _text_of(tensors: Any, index: int, n_texts: int) -> Any:
 def example_of_trace(trace: Trace) -> Example:
     """The tokens of a trace, as the model read them."""
     if "encoder" in trace.stacks and "decoder" in trace.stacks:
-        return Example(trace.encoder.query_text, trace.decoder.query_text)
-    return Example(next(iter(trace.stacks.values())).query_text)
+        return Example(trace.encoder.key_text, trace.decoder.key_text)
+    return Example(next(iter(trace.stacks.values())).key_text)
 
 
 def head_effects(passes: Passes, answerer: Answerer, example: Example) -> Iterator[LayerEffects]:

@@ -29,11 +29,12 @@ from eyeline.errors import ModelError, TextError, TraceError
 from eyeline.look.answer import Choices
 from eyeline.look.generation import WRITTEN, Generation, GenerationFacts, WrittenAttention
 from eyeline.look.interventions import Intervention, several_heads
+from eyeline.look.stack import free_memory
 from eyeline.messages import Message
 from eyeline.models.attention import LayerAttention, UncheckedMaskError, changing, streaming
 from eyeline.models.changes import ChangesOfSteps, full_name
 from eyeline.models.evaluation import evaluating, no_cache, restored
-from eyeline.models.inputs import WRITES_AT_MOST, Example, ExampleReader, decoder_start, filled, free_memory, vocabulary_size
+from eyeline.models.inputs import WRITES_AT_MOST, Example, ExampleReader, decoder_start, filled, vocabulary_size
 from eyeline.models.layout import Layout, check_layers
 from eyeline.models.passes import Passes, model_errors
 from eyeline.models.watch import PlacedRows, Watched, watch_rows

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,10 @@ import torch
 from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 from eyeline.errors import Advice, ModelError, TextError, TraceError
+from eyeline.look.stack import free_memory
 from eyeline.messages import Message
 from eyeline.models.evaluation import evaluating
-from eyeline.models.layout import Layout
+from eyeline.models.layout import Kept, Layout
 from eyeline.text.conversation import encode_conversation, with_parts
 from eyeline.text.encode import encode
 from eyeline.text.source import Source
@@ -248,33 +248,38 @@ def vocabulary_size(model: PreTrainedModel) -> int | None:
     return size if isinstance(size, int) else getattr(model.config.get_text_config(), "vocab_size", None)
 
 
-def check_memory(layout: Layout, layers: Mapping[str, tuple[int, ...]], keep: Collection[str], examples: Iterable[Example]) -> None:
-    """Refuse texts that do not fit in memory: the maps that are kept, and the three that one layer needs while it is computed."""
+def check_memory(layout: Layout, kept: Kept, examples: Iterable[Example], bytes_each: int) -> None:
+    """Refuse texts that do not fit in memory: the maps that are kept, and the three that one layer needs while it is computed.
+
+    bytes_each   of a number, as the model computes it
+    """
     free = free_memory()
+    size = 2 if kept.precision == "float16" or (kept.precision == "auto" and bytes_each == 2) else max(4, bytes_each)
     for example in examples:
         need = 0
         for stack in layout.stacks:
             query, key = (len(text) for text in example.of(stack))
-            kept = len(layers[stack]) if "weights" in keep else 0
-            need += (kept + 3) * layout.n_heads(stack)[0] * query * key * 4
+            n_heads = layout.n_heads(stack)[0]
+            if "weights" in kept.what:
+                need += (
+                    len(kept.layers[stack])
+                    * len(kept.heads.get(stack) or range(n_heads))
+                    * len(kept.rows_of(query) or range(query))
+                    * key
+                    * size
+                )
+            need += 3 * n_heads * min(query, kept.block(layout) or query) * key * 4
         if free is not None and need > free:
             raise TraceError(
                 Message("refusal.memory", n=f"{len(example.source):,}", need=f"{need / 1e9:.1f}", free=f"{free / 1e9:.1f}"),
                 Advice(
-                    "Choose fewer layers (layers=[…]) or a shorter text; model.each_layer keeps none.",
-                    "Choose fewer layers (--layers) or a shorter text.",
+                    "Keep less: layers=[…], heads=[…], rows=[…] (chosen queries: no map is then made whole), keep={'queries', 'keys'}, or"
+                    " precision='float16'. Or take a shorter text; model.each_layer keeps none.",
+                    "Keep less: --layers, --heads, --rows (chosen queries: no map is then made whole) or --precision float16."
+                    " Or take a shorter text.",
                     Message("refusal.advice.shorten"),
                 ),
             )
-
-
-def free_memory() -> int | None:
-    """Bytes of memory that are available, on Linux; None elsewhere."""
-    try:
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-    except OSError:
-        return None
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable")), None)
 
 
 # ---- Tensors: padded batches of texts

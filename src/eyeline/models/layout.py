@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from eyeline.errors import ModelError, TraceError
-from eyeline.look.trace import KEEPABLE
+from eyeline.look.trace import KEEPABLE, PRECISIONS, Selection
 from eyeline.messages import Message
 
 #: What a mask adds to the score of a key that is hidden is below this, in every precision.
@@ -143,6 +143,82 @@ class Capabilities:
 
 
 # ---- What to keep, checked before a pass
+
+
+#: Queries whose maps are computed at once where single queries are kept.
+QUERIES_AT_ONCE = 512
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What of a pass is kept, checked.
+
+    what        some of `KEEPABLE`, in a fixed order
+    layers      of each stack, ascending, by the model's own numbers
+    heads       of each stack, the same in every layer; missing: all
+    rows        positions of the queries, from the end where negative; empty: all
+    precision   of the weights: "auto", "float16" or "float32"
+    """
+
+    what: tuple[str, ...]
+    layers: dict[str, tuple[int, ...]]
+    heads: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    rows: tuple[int, ...] = ()
+    precision: str = "auto"
+
+    @classmethod
+    def of(cls, layout: Layout, wanted: Selection) -> Kept:
+        """Refuses what the model does not have."""
+        layers = check_layers(layout, wanted.layers)
+        heads = {} if wanted.heads is None else check_heads(layout, layers, wanted.heads)
+        if wanted.precision not in PRECISIONS:
+            raise TraceError(f"precision={wanted.precision!r}.", f"Choices: {', '.join(PRECISIONS)}.")
+        rows: tuple[int, ...] = () if wanted.rows is None else _positions(wanted.rows)
+        if rows and len(layout.stacks) > 1:
+            raise TraceError(
+                f"rows={list(rows)} of a model with {len(layout.stacks)} kinds of attention: {', '.join(layout.stacks)}.",
+                "Which text they count is not known. Choose layers=[…] and heads=[…] instead.",
+            )
+        return cls(check_keep(wanted.keep, layout), layers, heads, rows, wanted.precision)
+
+    def rows_of(self, n_queries: int) -> tuple[int, ...]:
+        """The positions that are kept of a text with so many queries, ascending; empty: all."""
+        wrong = next((row for row in self.rows if not -n_queries <= row < n_queries), None)
+        if wrong is not None:
+            raise TraceError(
+                f"Row {wrong} of a text with {n_queries} tokens.", f"Rows count from 0 to {n_queries - 1}, or from the end: -1."
+            )
+        return tuple(sorted({row % n_queries for row in self.rows}))
+
+    def block(self, layout: Layout) -> int | None:
+        """How many queries' maps are computed at once; None: all of a layer. Gates are known of a whole layer alone."""
+        return QUERIES_AT_ONCE if self.rows and layout.recorded and not any(layout.readers) else None
+
+
+def check_heads(layout: Layout, layers: Mapping[str, tuple[int, ...]], heads: Iterable[int]) -> dict[str, tuple[int, ...]]:
+    """The heads to keep of each stack, ascending; each chosen layer must have them."""
+    try:
+        wanted = tuple(sorted({operator.index(number) for number in heads}))
+    except TypeError:
+        raise TraceError(f"heads={heads!r}.", "Give a list of head numbers, such as heads=[0, 5].") from None
+    for stack, numbers in layers.items():
+        for slot in layout.slots:
+            if slot.stack == stack and slot.layer in numbers and not (wanted and wanted[0] >= 0 and wanted[-1] < slot.n_heads):
+                raise TraceError(
+                    f"Heads {list(wanted)} of layer {slot.layer} ({stack}), which has {slot.n_heads}.",
+                    f"Heads count from 0 to {slot.n_heads - 1}.",
+                )
+    return dict.fromkeys(layers, wanted)
+
+
+def _positions(rows: Iterable[int]) -> tuple[int, ...]:
+    try:
+        wanted = tuple(sorted({operator.index(number) for number in rows}))
+    except TypeError:
+        raise TraceError(f"rows={rows!r}.", "Give a list of positions of tokens, such as rows=[0, 5]; from the end: [-1].") from None
+    if not wanted:
+        raise TraceError("rows=[]: no query.", "Name at least one position, or leave rows out.")
+    return wanted
 
 
 def check_layers(layout: Layout, layers: Iterable[int] | None) -> dict[str, tuple[int, ...]]:

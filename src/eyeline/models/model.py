@@ -17,7 +17,7 @@ from eyeline.look.answer import AnswerKind, LayerEffects, Prediction
 from eyeline.look.generation import Generation
 from eyeline.look.interventions import Intervention, check_same_model
 from eyeline.look.kept import KeptTraces, ModelFiles, TraceCache
-from eyeline.look.trace import KEEPABLE, Trace
+from eyeline.look.trace import EVERYTHING, KEEPABLE, Selection, Trace
 from eyeline.messages import Message
 from eyeline.models.answer import TOP, Answerer, estimated_effects, example_of_trace, head_effects
 from eyeline.models.attention import Receive
@@ -194,7 +194,10 @@ class Model:
         pair_words: Sequence[str] | None = None,
         parts: NamedParts | None = None,
         layers: Iterable[int] | None = None,
+        heads: Iterable[int] | None = None,
+        rows: Iterable[int] | None = None,
         keep: Collection[str] = KEEPABLE,
+        precision: str = "auto",
         truncate: bool = False,
         interventions: Intervention | Sequence[Intervention] = (),
     ) -> Trace:
@@ -207,7 +210,12 @@ class Model:
         parts             names for parts of the text, or for further parts of a conversation: characters (first, one after the last),
                           or words that stand in it once
         layers            which layers to keep; all of them otherwise
+        heads             which heads of them to keep, the same in each; all of them otherwise
+        rows              which queries to keep, by their positions in the text ([-1]: the last token); all of them otherwise. Maps are then
+                          never made whole, so that a long text fits
         keep              any of weights, queries, keys, values: what is not kept is never copied
+        precision         of the weights that are kept. "auto": as the model computes them, in 16 bits if it computes in half precision;
+                          "float16": always in 16 bits, half of the memory (`about["rounded"]` is the largest change by it); "float32"
         truncate          cut a text that is longer than the model takes; otherwise that is an error
         interventions     what is changed inside the model for this pass alone: el.Ablate, el.Scale, el.KnockOut, el.ZeroValues,
                           el.Patch. The trace holds the queries, keys, values and weights of the changed pass; `about` names the changes
@@ -215,30 +223,38 @@ class Model:
         source = source_of(text, pair, words, pair_words, parts)
         changes = self._changes(interventions)
         if changes:
-            return self._tracer.changed_trace(source, changes, layers, keep, truncate)
-        return self._kept_or_new([source], layers, keep, truncate)[0]
+            return self._tracer.changed_trace(source, changes, Selection(layers, heads, rows, keep, precision), truncate)
+        return self._kept_or_new([source], Selection(layers, heads, rows, keep, precision), truncate)[0]
 
     def traces(
         self,
         texts: Iterable[Item],
         *,
         layers: Iterable[int] | None = None,
+        heads: Iterable[int] | None = None,
+        rows: Iterable[int] | None = None,
         keep: Collection[str] = KEEPABLE,
+        precision: str = "auto",
         truncate: bool = False,
     ) -> list[Trace]:
-        """A trace for each text, in order: a string, a pair of strings (a tuple), a list of words or of messages. Padding never shows."""
-        return self._kept_or_new(as_sources(texts), layers, keep, truncate)
+        """A trace for each text, in order: a string, a pair of strings (a tuple), a list of words or of messages. Padding never shows.
 
-    def _kept_or_new(self, sources: list[Source], layers: Iterable[int] | None, keep: Collection[str], truncate: bool) -> list[Trace]:
+        The options are those of `trace`."""
+        return self._kept_or_new(as_sources(texts), Selection(layers, heads, rows, keep, precision), truncate)
+
+    def trace_source(self, source: Source, wanted: Selection = EVERYTHING, *, truncate: bool = False) -> Trace:
+        """The same as `trace`, for code that has read what a text and its options are."""
+        return self._kept_or_new([source], wanted, truncate)[0]
+
+    def _kept_or_new(self, sources: list[Source], wanted: Selection, truncate: bool) -> list[Trace]:
         """From the disk where this model has traces there; else recorded."""
-        layers = list(layers) if isinstance(layers, Iterable) else layers
         kept = self._kept if self._may_keep() else None
-        keys = None if kept is None else kept.keys(sources, layers, keep, truncate)
+        keys = None if kept is None else kept.keys(sources, wanted, truncate)
         if kept is None or keys is None:
-            return self._tracer.traces(sources, layers, keep, truncate)
+            return self._tracer.traces(sources, wanted, truncate)
 
         def record(indices: list[int]) -> list[Trace]:
-            return self._tracer.traces([sources[index] for index in indices], layers, keep, truncate)
+            return self._tracer.traces([sources[index] for index in indices], wanted, truncate)
 
         return kept.traces(keys, self.name, record, self._may_keep)
 
@@ -427,13 +443,16 @@ class Model:
         *,
         tokens: Sequence[str] | None = None,
         layers: Iterable[int] | None = None,
+        heads: Iterable[int] | None = None,
+        rows: Iterable[int] | None = None,
         keep: Collection[str] = KEEPABLE,
+        precision: str = "auto",
     ) -> Trace:
         """The attention on one input given as tensors (images, sound, ids), batch size 1, without padding.
 
         `tokens` names the positions that the encoder reads; positions are numbered where there are no names and no ids.
         """
-        return self._tracer.trace_inputs(inputs, tokens, layers, keep)
+        return self._tracer.trace_inputs(inputs, tokens, Selection(layers, heads, rows, keep, precision))
 
     @property
     def longest_input(self) -> str:

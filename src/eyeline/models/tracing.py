@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 
 from eyeline.errors import TraceError
 from eyeline.look.interventions import WEIGHTS, Intervention
-from eyeline.look.stack import Stack
-from eyeline.look.trace import KEEPABLE, Trace, TraceFacts
+from eyeline.look.stack import HalfLayers, Layers, Stack, single_precision
+from eyeline.look.trace import KEEPABLE, Selection, Trace, TraceFacts
 from eyeline.messages import Message
 from eyeline.models.answer import Answerer
-from eyeline.models.attention import AttentionCall, LayerAttention
+from eyeline.models.attention import LayerAttention
 from eyeline.models.context import context, context_notices
 from eyeline.models.inputs import Example, ExampleReader, check_memory, check_tensors, label_positions
-from eyeline.models.layout import Layout, check_keep, check_layers
+from eyeline.models.layout import Kept, Layout
 from eyeline.models.passes import Passes
+from eyeline.models.single_precision import HALVES
 from eyeline.text.encode import unknown_notices
 from eyeline.text.source import Source
 from eyeline.text.tokenized import TokenizedText
@@ -39,61 +40,52 @@ class Tracer:
     revision: str | None
     weights: Callable[[], str]
 
-    def traces(self, sources: Sequence[Source], layers: Iterable[int] | None, keep: Collection[str], truncate: bool) -> list[Trace]:
+    def traces(self, sources: Sequence[Source], wanted: Selection, truncate: bool) -> list[Trace]:
         """A trace for each text, in order."""
         layout = self.passes.layout
-        chosen, keep = check_layers(layout, layers), check_keep(keep, layout)
+        kept = Kept.of(layout, wanted)
         read = [self.reader.read(source, truncate) for source in sources]
-        check_memory(layout, chosen, keep, read)
+        check_memory(layout, kept, read, self.passes.hf.dtype.itemsize)
         traces: dict[int, Trace] = {}
         about = self.about()
         for batch in in_batches(layout, read):
-            traces |= zip(batch, self._trace_batch([read[i] for i in batch], chosen, keep, about), strict=True)
+            traces |= zip(batch, self._trace_batch([read[i] for i in batch], kept, about), strict=True)
         return [traces[i] for i in range(len(sources))]
 
     def _trace_batch(
-        self,
-        examples: Sequence[Example],
-        chosen: dict[str, tuple[int, ...]],
-        keep: Collection[str],
-        about: TraceFacts,
-        changes: tuple[Intervention, ...] = (),
+        self, examples: Sequence[Example], kept: Kept, about: TraceFacts, changes: tuple[Intervention, ...] = ()
     ) -> list[Trace]:
-        collector = Collector(self.passes.layout, chosen, keep)
+        collector = Collector(self.passes.layout, kept)
         inputs = self.passes.inputs(examples)
-        result = self.passes.layers(examples, collector.receive, inputs=inputs, interventions=changes, answered=True)
+        rows = kept.block(self.passes.layout)
+        result = self.passes.layers(examples, collector.receive, inputs=inputs, rows=rows, interventions=changes, answered=True)
         answers = self.answerer.answers(result, inputs, examples)
         return [
-            Trace(self.passes.name, collector.stacks(i, example), self._of_text(about, example), answer)
+            Trace(self.passes.name, collector.stacks(i, example), self._of_text(about, example, collector, i), answer)
             for i, (example, answer) in enumerate(zip(examples, answers, strict=True))
         ]
 
-    def changed_trace(
-        self, source: Source, changes: tuple[Intervention, ...], layers: Iterable[int] | None, keep: Collection[str], truncate: bool
-    ) -> Trace:
+    def changed_trace(self, source: Source, changes: tuple[Intervention, ...], wanted: Selection, truncate: bool) -> Trace:
         """The attention of one text while the model is changed: never from the cache, and never kept there."""
         layout = self.passes.layout
-        chosen, keep = check_layers(layout, layers), check_keep(keep, layout)
+        kept = Kept.of(layout, wanted)
         example = self.reader.read(source, truncate)
-        check_memory(layout, chosen, keep, [example])
-        trace = self._trace_batch([example], chosen, keep, self.about(), changes)[0]
+        check_memory(layout, kept, [example], self.passes.hf.dtype.itemsize)
+        trace = self._trace_batch([example], kept, self.about(), changes)[0]
         names = [str(change) for change in changes]
         if not all(np.isfinite(weights).all() for stack in trace.stacks.values() for weights in stack.weights_by_layer):
             raise TraceError(f"With {'; '.join(names)} the model computes nan or infinite.", "Scale by a smaller number.")
         notices = [*trace.notices, *(Message("notice.changed", change=change) for change in names)]
         return replace(trace, about={**trace.about, "interventions": names, "notices": notices})
 
-    def trace_inputs(
-        self, inputs: Mapping[str, torch.Tensor], tokens: Sequence[str] | None, layers: Iterable[int] | None, keep: Collection[str]
-    ) -> Trace:
+    def trace_inputs(self, inputs: Mapping[str, torch.Tensor], tokens: Sequence[str] | None, wanted: Selection) -> Trace:
         """The attention on one input given as tensors."""
         layout, hf, name = self.passes.layout, self.passes.hf, self.passes.name
-        chosen, keep = check_layers(layout, layers), check_keep(keep, layout)
-        collector = Collector(layout, chosen, keep)
+        collector = Collector(layout, Kept.of(layout, wanted))
         tensors = {key: tensor.to(hf.device) for key, tensor in check_tensors(inputs).items()}
         result = self.passes.layers(None, collector.receive, inputs=tensors, answered=True)
         example = label_positions(collector.sizes, inputs, tokens, self.passes.tokenizer)
-        about = self._of_text(self.about(), example)
+        about = self._of_text(self.about(), example, collector, 0)
         return Trace(name, collector.stacks(0, example), about, self.answerer.answers(result, tensors, [example])[0])
 
     def about(self) -> TraceFacts:
@@ -111,10 +103,12 @@ class Tracer:
         }
         return {**about, "context": around} if around else about
 
-    def _of_text(self, about: TraceFacts, example: Example) -> TraceFacts:
+    def _of_text(self, about: TraceFacts, example: Example, collector: Collector, text: int) -> TraceFacts:
         texts = [example.source, *([] if example.target is None else [example.target])]
         notices = [*about["notices"], *example.notices, *unknown_notices(texts, self.passes.tokenizer)]
-        return {**about, "tokens": sum(map(len, texts)), "notices": notices}
+        whole: TraceFacts = {**about, "tokens": sum(map(len, texts)), "notices": notices}
+        rounded = collector.rounded.get(text)
+        return whole if rounded is None else {**whole, "rounded": rounded}
 
 
 # ---- Batches
@@ -170,97 +164,198 @@ class StackTexts(Protocol):
 
 @dataclass
 class Collector:
-    """Keeps the chosen tensors of each layer as it is received, without a copy or in one block for each stack and text."""
+    """Keeps what is chosen of each layer as it is received, without a copy or in one block for each stack and text.
+
+    rounded   of each text whose weights were kept in float16: the largest change of one by it
+    """
 
     layout: Layout
-    layers: dict[str, tuple[int, ...]]
-    keep: Collection[str]
+    kept: Kept
     sizes: dict[str, tuple[int, int]] = field(default_factory=dict)  # stack → queries and keys, padding included
+    rounded: dict[int, float] = field(default_factory=dict)
     _arrays: dict[tuple[str, int, str], list[np.ndarray]] = field(default_factory=dict)
     _blocks: dict[tuple[str, int, str], np.ndarray] = field(default_factory=dict)
     _masks: dict[tuple[str, int], list[np.ndarray | None]] = field(default_factory=dict)
     _biases: dict[tuple[str, int], list[np.ndarray | None]] = field(default_factory=dict)
     _gates: dict[tuple[str, int], list[np.ndarray | None]] = field(default_factory=dict)
     _scales: dict[str, list[float]] = field(default_factory=dict)
+    _parts: dict[int, list[_Part]] = field(default_factory=dict)
 
     def receive(self, attention: LayerAttention) -> None:
-        """Take one layer of the batch."""
-        self.sizes[attention.stack] = (attention.weights.shape[2], attention.weights.shape[3])
-        if attention.layer not in self.layers[attention.stack]:
+        """Take one layer of the batch, or the next queries of one whose map is not made whole."""
+        stack, call = attention.stack, attention.recorded
+        longest = max(attention.n_queries)
+        self.sizes[stack] = (longest, max(attention.n_keys))
+        if attention.layer not in self.kept.layers[stack]:
             return
-        call = attention.recorded
-        if call is not None:
-            self._scales.setdefault(attention.stack, []).append(call.scale)
-        for text, (n_queries, n_keys) in enumerate(zip(attention.n_queries, attention.n_keys, strict=True)):
-            if "weights" in self.keep:
-                self._take(attention.stack, text, "weights", attention.weights[text, :, :n_queries, :n_keys])
-            if call is None:
-                continue
-            for what, n in (("queries", n_queries), ("keys", n_keys), ("values", n_keys)):
-                if what in self.keep:
-                    self._take(attention.stack, text, what, getattr(call, what)[text, :, :n])
-            if "values" in self.keep:
-                gates = None if call.gates is None else call.gates[text, :n_queries].transpose(0, 1).float().cpu().numpy()
-                self._gates.setdefault((attention.stack, text), []).append(gates)
-            if {"queries", "keys"} & set(self.keep):
-                self._take_mask_and_bias(attention, call, text)
+        first = 0 if call is None else call.first
+        if call is not None and first == 0:
+            self._scales.setdefault(stack, []).append(call.scale)
+        ends = first + attention.weights.shape[2] >= longest
+        for text in range(len(attention.n_queries)):
+            part = _Part.of(attention, text, self.kept)
+            if first or not ends:
+                parts = self._parts.setdefault(text, [])
+                parts.append(part.copied())
+                if not ends:
+                    continue
+                part = _Part.joined(self._parts.pop(text))
+            self._keep(stack, text, part)
+
+    def _keep(self, stack: str, text: int, part: _Part) -> None:
+        if "weights" in self.kept.what:
+            self._take(stack, text, "weights", part.weights)
+        if part.queries is None:
+            return
+        for what in ("queries", "keys", "values"):
+            if what in self.kept.what:
+                self._take(stack, text, what, getattr(part, what))
+        if "values" in self.kept.what:
+            gates = None if part.gates is None else part.gates.float().cpu().numpy()
+            self._gates.setdefault((stack, text), []).append(gates)
+        if {"queries", "keys"} & set(self.kept.what):
+            mask, bias = visible_and_bias(part.mask, part.bias)
+            masks = self._masks.setdefault((stack, text), [])
+            masks.append(next((m for m in masks if m is not None and mask is not None and np.array_equal(m, mask)), mask))
+            self._biases.setdefault((stack, text), []).append(bias)
 
     def _take(self, stack: str, text: int, what: str, tensor: torch.Tensor) -> None:
-        key, n_layers = (stack, text, what), len(self.layers[stack])
+        """Copy one array, where its memory is not ours alone: in single precision or, of halves, in 16 bits."""
+        half = tensor.dtype in HALVES and self.kept.precision != "float32"
+        dtype: Any = np.float16 if half else np.float64 if tensor.dtype == torch.float64 else np.float32
+        bits = half and tensor.dtype == torch.bfloat16 and what != "weights"
+        if bits:
+            tensor, dtype = tensor.view(torch.int16), np.int16
+        elif what == "weights" and (half or self.kept.precision == "float16"):
+            self._note_rounding(text, tensor)
+            dtype = np.float16
+        key, n_layers = (stack, text, what), len(self.kept.layers[stack])
         arrays = self._arrays.setdefault(key, [])
-        if _is_ours_alone(tensor):
-            arrays.append(tensor.numpy())
-            return
-        dtype = np.float64 if tensor.dtype == torch.float64 else np.float32
-        shape = tuple(tensor.shape)
-        if key not in self._blocks:
-            self._blocks[key] = np.empty((n_layers, *shape), dtype=dtype)  # [layer, …]; pages are touched only as layers come
-        block = self._blocks[key]
-        copy = block[len(arrays)] if block.shape[1:] == shape and block.dtype == dtype else np.empty(shape, dtype=dtype)
-        torch.from_numpy(copy).copy_(tensor)
-        arrays.append(copy)
+        if _is_ours_alone(tensor, dtype):
+            copy = tensor.numpy()
+        else:
+            shape = tuple(tensor.shape)
+            if key not in self._blocks:
+                self._blocks[key] = np.empty((n_layers, *shape), dtype=dtype)  # [layer, …]; pages are touched only as layers come
+            block = self._blocks[key]
+            copy = block[len(arrays)] if block.shape[1:] == shape and block.dtype == dtype else np.empty(shape, dtype=dtype)
+            torch.from_numpy(copy).copy_(tensor)
+        arrays.append(copy.view(np.uint16) if bits else copy)
 
-    def _take_mask_and_bias(self, attention: LayerAttention, call: AttentionCall, text: int) -> None:
-        rows, columns = slice(attention.n_queries[text]), slice(attention.n_keys[text])
-        mask, bias = visible_and_bias(
-            None if call.mask is None else call.mask[text, :, rows, columns],
-            None if call.bias is None else call.bias[text if len(call.bias) > 1 else 0],
-        )
-        if bias is not None:
-            bias = bias[:, rows, columns]
-        masks = self._masks.setdefault((attention.stack, text), [])
-        same = next((m for m in masks if m is not None and mask is not None and np.array_equal(m, mask)), mask)
-        masks.append(same)
-        self._biases.setdefault((attention.stack, text), []).append(bias)
+    def _note_rounding(self, text: int, weights: torch.Tensor) -> None:
+        """The largest change of a weight by float16; a few heads at a time, so that no second map is held. weights: [head, query, key]"""
+        largest = 0.0
+        if weights.dtype != torch.float16 and weights.numel():
+            parts = torch.split(weights, max(1, ROUNDED_AT_ONCE // weights[0].numel()))
+            wide = torch.promote_types(weights.dtype, torch.float32)
+            largest = float(torch.stack([(part.half().to(wide) - part).abs().amax() for part in parts]).amax())
+        self.rounded[text] = max(self.rounded.get(text, 0.0), largest)
 
     def stacks(self, text: int, example: StackTexts) -> dict[str, Stack]:
         """What was collected for one text of the batch, with its tokens; a stack that made no call is left out."""
         stacks = {}
         for stack in filter(self.sizes.__contains__, self.layout.stacks):
-            arrays = {f"{what}_by_layer": tuple(self._arrays.get((stack, text, what), ())) for what in KEEPABLE}
+            arrays: dict[str, Any] = {f"{what}_by_layer": _as_layers(self._arrays.get((stack, text, what), ())) for what in KEEPABLE}
             query_text, key_text = example.of(stack)
             gates = tuple(self._gates.get((stack, text), ()))
+            rows = self.kept.rows_of(len(query_text))
             collected = Stack(
                 name=stack,
-                query_text=query_text,
+                query_text=query_text.only(rows) if rows else query_text,
                 key_text=key_text,
-                layers=self.layers[stack],
+                layers=self.kept.layers[stack],
                 mask_by_layer=tuple(self._masks.get((stack, text), ())),
                 bias_by_layer=tuple(self._biases.get((stack, text), ())),
                 gates_by_layer=() if all(layer is None for layer in gates) else gates,
                 scales=tuple(self._scales.get(stack, ())),
                 plain=self.layout.plain(stack),
-                **arrays,  # type: ignore[arg-type]
+                heads=self.kept.heads.get(stack, ()),
+                rows=rows,
+                **arrays,
             )
             stacks[stack] = collected if self.layout.recorded else replace(collected, why_missing=self.layout.why_weights_only)
         return stacks
 
 
-def _is_ours_alone(tensor: torch.Tensor) -> bool:
+#: Weights that are looked at together for what float16 changes.
+ROUNDED_AT_ONCE = 1 << 24
+
+
+#: The tensors of a part that have an axis of queries.
+BY_ROW = ("weights", "queries", "mask", "bias", "gates")
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What of one layer is kept for one text, without padding: heads and queries that were chosen. Of a call that is not recorded,
+    the weights alone.
+
+    weights [head, query, key] · queries [head, query, dim] · keys, values [key head, key, dim] · mask [1 or head, query, key] ·
+    bias [head, query, key] · gates [head, query, dim]
+    """
+
+    weights: torch.Tensor
+    queries: torch.Tensor | None = None
+    keys: torch.Tensor | None = None
+    values: torch.Tensor | None = None
+    mask: torch.Tensor | None = None
+    bias: torch.Tensor | None = None
+    gates: torch.Tensor | None = None
+
+    @classmethod
+    def of(cls, attention: LayerAttention, text: int, kept: Kept) -> _Part:
+        call, weights = attention.recorded, attention.weights[text]
+        n_heads, n_now, _ = weights.shape
+        n_queries, keys = attention.n_queries[text], slice(attention.n_keys[text])
+        first = 0 if call is None else call.first
+        wanted = kept.rows_of(n_queries)
+        rows = [row - first for row in wanted if first <= row < first + n_now] if wanted else slice(max(0, n_queries - first))
+        chosen = list(kept.heads.get(attention.stack, ()))
+        heads = chosen or slice(None)
+        weights = weights[heads][:, rows, keys]
+        if call is None:
+            return cls(weights)
+        shared = [head * call.keys.shape[1] // n_heads for head in chosen] or slice(None)  # of each head
+        mask = None if call.mask is None else call.mask[text if len(call.mask) > 1 else 0].expand(-1, n_now, -1)
+        bias = None if call.bias is None else call.bias[text if len(call.bias) > 1 else 0].expand(-1, n_now, -1)
+        return cls(
+            weights,
+            call.queries[text][heads][:, rows],
+            call.keys[text][shared][:, keys],
+            call.values[text][shared][:, keys],
+            None if mask is None else mask[heads if len(mask) > 1 else slice(None)][:, rows, keys],
+            None if bias is None else bias[heads][:, rows, keys],
+            None if call.gates is None else call.gates[text].transpose(0, 1)[heads][:, rows],
+        )
+
+    def copied(self) -> _Part:
+        """The same with memory of its own, but for keys and values, which all queries of a layer share."""
+        by_row: dict[str, Any] = {name: None if (each := getattr(self, name)) is None else each.clone() for name in BY_ROW}
+        return replace(self, **by_row)
+
+    @classmethod
+    def joined(cls, parts: Sequence[_Part]) -> _Part:
+        """The queries of all parts, one after the other."""
+        by_row: dict[str, Any] = {}
+        for name in BY_ROW:
+            tensors = [getattr(part, name) for part in parts]
+            by_row[name] = None if tensors[0] is None else torch.cat(tensors, 1)
+        return replace(parts[0], **by_row)
+
+
+def _as_layers(arrays: Sequence[np.ndarray]) -> Layers:
+    """One array for each layer, in 16 bits if all of them are in the same ones."""
+    kinds = {array.dtype for array in arrays}
+    if len(kinds) == 1 and kinds <= {np.dtype(np.float16), np.dtype(np.uint16)}:
+        return HalfLayers(tuple(arrays))
+    return tuple(map(single_precision, arrays))
+
+
+def _is_ours_alone(tensor: torch.Tensor, dtype: Any) -> bool:
     """Whether we keep all of a tensor's memory (one text, no padding, on the CPU): then it is used as it is, not copied."""
     return (
         tensor.device.type == "cpu"
-        and tensor.dtype in (torch.float32, torch.float64)
+        and tensor.dtype == torch.from_numpy(np.empty(0, dtype)).dtype
         and tensor.is_contiguous()
         and tensor.untyped_storage().nbytes() == tensor.numel() * tensor.element_size()
     )

@@ -19,12 +19,12 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from eyeline.errors import EyelineError, ModelError, TraceError
 from eyeline.look.sources import first_key
-from eyeline.look.trace import Trace, TraceFacts
+from eyeline.look.trace import Selection, Trace, TraceFacts
 from eyeline.messages import Message
 from eyeline.models.attention import AttentionCall, LayerAttention, reading_gates, recording, recording_now
 from eyeline.models.context import context, context_notices
 from eyeline.models.evaluation import borrowed_implementation, evaluating
-from eyeline.models.layout import Layout, Slot, check_keep, check_layers
+from eyeline.models.layout import Kept, Layout, Slot
 from eyeline.models.opening import layout_and_body, opening
 from eyeline.models.passes import Passes
 from eyeline.models.tracing import Collector
@@ -158,7 +158,7 @@ def _watcher(
         raise ModelError(f"A {type(model).__name__} where a model was expected.", "Give a model of transformers, or one of el.load.")
     if not layout.recorded:
         raise ModelError(f"Passes of {name} cannot be watched: {layout.why_weights_only}.", "model.trace(text) gives its weights.")
-    kept = check_keep(keep, layout)
+    kept = Kept.of(layout, Selection(layers=layers, keep=keep))
     names = dict(hf.named_modules())
     slots: dict[int, list[Slot | None]] = {}
     for path, slot in zip(layout.modules, layout.calls, strict=True):
@@ -167,7 +167,7 @@ def _watcher(
     parts: list[nn.Module] = [hf, body, *([] if encoder is None else [encoder])]
     beginnings = [part for index, part in enumerate(parts) if not any(part is other for other in parts[:index])]
     seen = Watched(deque(maxlen=last))
-    return _Watcher(hf, encoder, layout, name, tokenizer, check_layers(layout, layers), kept, receive, slots, beginnings, seen)
+    return _Watcher(hf, encoder, layout, name, tokenizer, kept, receive, slots, beginnings, seen)
 
 
 # ---- The attention implementation of a watched model: borrowed by the first block, given back by the last
@@ -289,8 +289,7 @@ class _Watcher:
     layout: Layout
     name: str
     tokenizer: PreTrainedTokenizerBase | None
-    layers: dict[str, tuple[int, ...]]
-    keep: tuple[str, ...]
+    kept: Kept
     receive: Callable[[Trace], object] | None
     slots: Mapping[int, list[Slot | None]]
     beginnings: list[nn.Module]
@@ -384,7 +383,7 @@ class _Watcher:
             first, last = (call.keys[:, :, position].flatten(1).clone() if 0 <= position < n_keys else None for position in at)
             running.marks = first, last
         if not running.collectors:
-            running.collectors = [Collector(self.layout, self.layers, self.keep) for _ in range(n_texts)]
+            running.collectors = [Collector(self.layout, self.kept) for _ in range(n_texts)]
         for text, collector in enumerate(running.collectors):
             own_rows, own_columns = rows.rows(text), columns.columns(text)
             mask = None if call.mask is None else call.mask[text if len(call.mask) > 1 else 0, :, own_rows]

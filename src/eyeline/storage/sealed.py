@@ -27,6 +27,7 @@ class FileKind:
 
     name        "trace", "space", "state"
     format      increased when the content of the header changes; a file of another format is refused by name
+    reads       older formats that are read too
     written_by  how such a file is written
     otherwise   what may open a safetensors file of other programs
     """
@@ -35,6 +36,7 @@ class FileKind:
     format: int
     written_by: str
     otherwise: str | Advice
+    reads: tuple[int, ...] = ()
 
     def damaged(self, path: Path, reason: object) -> StorageError:
         """The error for a file that is of this kind but cannot be trusted."""
@@ -87,7 +89,7 @@ def read_sealed(path: Path, kind: FileKind) -> Sealed:
     if metadata.get(HEADER_CRC) != str(zlib.crc32(text.encode())):
         raise kind.damaged(path, "the checksum of its header does not match")
     held, form = header.get("kind", "file"), header.get("format")
-    if (held, form) != (kind.name, kind.format):
+    if held != kind.name or form not in (kind.format, *kind.reads):
         raise StorageError(
             f"{path}: holds a {str(held)[:40]} in format {str(form)[:40]}; needed: a {kind.name} in format {kind.format}.",
             "Make it again, or use the version that wrote it.",

@@ -68,7 +68,7 @@ def test_models_show_says_what_a_model_gives(eyeline):
         (["trace", "cat", "--model", "minilmm"], "minilm"),
         (["trace", "cat", "--model", "/no/such/folder"], "There is no folder"),
         (["trace", "cat", "--model", "minilm", "--layers", "9"], "0…5"),
-        (["trace", "cat", "--layers", "x"], "layer numbers"),
+        (["trace", "cat", "--layers", "x"], "give numbers"),
         (["trace", "cat", "-o", "/no/such/folder/x.safetensors"], "cannot be written"),
         (["models", "get", "gpt5"], "minilm, smollm2"),
     ],

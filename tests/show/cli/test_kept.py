@@ -12,6 +12,8 @@ import pytest
 
 import eyeline as el
 from eyeline.look.kept import kept_trace
+from eyeline.look.trace import Selection
+from eyeline.text.source import Source
 from tests.models.families import BY_NAME, tiny_tokenizer
 
 TEXT = "the cat sat on the mat"
@@ -53,10 +55,13 @@ def test_a_text_seen_before_needs_no_torch_and_another_does(model: Path, tmp_pat
 def test_another_text_or_option_is_not_answered(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     el.load(model, cache=True).trace(TEXT)
     monkeypatch.setitem(sys.modules, "torch", None)
-    assert kept_trace(str(model), TEXT) is not None
-    assert kept_trace(str(model), TEXT, "") is not None
-    for text, pair, options in ((TEXT + " .", None, {}), (TEXT, TEXT, {}), (TEXT, None, {"layers": [0]}), (TEXT, None, {"truncate": True})):
-        assert kept_trace(str(model), text, pair, **options) is None
+    assert kept_trace(str(model), Source(TEXT)) is not None
+    assert kept_trace(str(model), Source(TEXT, "")) is not None
+    for text, pair in ((TEXT + " .", None), (TEXT, TEXT)):
+        assert kept_trace(str(model), Source(text, pair)) is None
+    for options in ({"layers": [0]}, {"heads": [0]}, {"rows": [0]}, {"precision": "float16"}, {"keep": ["weights"]}):
+        assert kept_trace(str(model), Source(TEXT), Selection(**options)) is None
+    assert kept_trace(str(model), Source(TEXT), truncate=True) is None
 
 
 def test_changed_files_are_not_answered(model: Path) -> None:

@@ -17,6 +17,8 @@ export interface LayerSpec {
   layer: number;
   n_heads: number;
   n_key_heads: number;
+  /** The numbers of the heads, where only some of the model's were recorded; absent: they count from 0. */
+  heads?: number[];
   weights: string;
   /** Arrays of the further quantities, in their order; null where one has nothing in this layer. */
   also?: (string | null)[];
@@ -136,3 +138,6 @@ export interface View {
   later?: () => Promise<Record<string, ArrayEntry>>;
   state?: Partial<State>;
 }
+
+/** The number that the model gives to the head at an index of this layer. */
+export const headNumber = (layer: LayerSpec, index: number): number => layer.heads?.[index] ?? index;

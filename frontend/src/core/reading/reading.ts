@@ -4,7 +4,7 @@ import type { Source } from "../input/arrays";
 import { axes, type Axis } from "./axes";
 import { headColour } from "../colours";
 import { headName } from "../../generated/heads";
-import type { QuantitySpec, Spec, State } from "../input/contract";
+import { headNumber, type QuantitySpec, type Spec, type State } from "../input/contract";
 import type { Decoded } from "../input/decode";
 import { Combined, maximum, mostAttended, renormalise, select } from "./filters";
 import { groupsOf, poolToWords } from "./pooling";
@@ -154,7 +154,12 @@ export class Reader {
     const maps: HeadMap[] = [];
     for (const head of heads) {
       const weights = await this.map(state, state.layer, head, rows, cols);
-      maps.push({ head, name: headName(layers[state.layer].layer, head), weights, max: maximum(weights) });
+      maps.push({
+        head,
+        name: headName(layers[state.layer].layer, headNumber(layers[state.layer], head)),
+        weights,
+        max: maximum(weights),
+      });
     }
     return { rows, cols, sink, quantity, maps };
   }
@@ -162,8 +167,8 @@ export class Reader {
 
 /** “mean · L3,5 · 12 heads” */
 export function combinedName(spec: Spec, state: State, heads: number[]): string {
-  const layers = [...new Set([state.layer, ...state.combine_layers])]
-    .sort((a, b) => a - b)
-    .map((i) => spec.stacks[state.stack].layers[i].layer);
-  return `${state.combine} · L${layers.join(",")} · ${heads.length === 1 ? `H${heads[0]}` : `${heads.length} heads`}`;
+  const { layers } = spec.stacks[state.stack];
+  const chosen = [...new Set([state.layer, ...state.combine_layers])].sort((a, b) => a - b).map((i) => layers[i].layer);
+  const which = heads.length === 1 ? `H${headNumber(layers[state.layer], heads[0])}` : `${heads.length} heads`;
+  return `${state.combine} · L${chosen.join(",")} · ${which}`;
 }

@@ -9,8 +9,10 @@ export function headInAddress(spec: Spec, hash: string): Partial<State> | null {
   if (!named) return null;
   const stack = named.stack ? spec.stacks.findIndex(({ name }) => name === named.stack) : 0;
   const layer = spec.stacks[stack]?.layers.findIndex((each) => each.layer === named.layer) ?? -1;
-  const { head } = named;
-  if (layer < 0 || head >= spec.stacks[stack].layers[layer].n_heads) return null;
+  if (layer < 0) return null;
+  const { heads, n_heads } = spec.stacks[stack].layers[layer];
+  const head = heads ? heads.indexOf(named.head) : named.head;
+  if (head < 0 || head >= n_heads) return null;
   return { stack, layer, heads: [head], ...(spec.kind === "model" ? { opened: true } : {}) };
 }
 

@@ -4,6 +4,7 @@ import { amount, stackName } from "../../core/words/labels";
 import { el } from "../../controls/dom";
 import { sinkOffer } from "./sink";
 import { leftOut, shownHeads } from "../../controls/heads";
+import { headNumber } from "../../core/input/contract";
 import { drawnOf, drawnTitle, drawnWhole } from "../../core/reading/quantity";
 import { combinedName } from "../../core/reading/reading";
 import { headName } from "../../generated/heads";
@@ -68,7 +69,8 @@ export function headView(stage: Stage): ViewInstance {
     caption() {
       const state = stage.state();
       const stack = stage.spec.stacks[state.stack];
-      const { layer } = stack.layers[state.layer];
+      const chosen = stack.layers[state.layer];
+      const { layer } = chosen;
       const heads = shownHeads(stage.spec, state);
       const combined = state.combine === "each" ? null : combinedName(stage.spec, state, heads);
       const quantity = drawnOf(stage.spec, state);
@@ -76,7 +78,7 @@ export function headView(stage: Stage): ViewInstance {
         combined ??
         drawnWhole(quantity, `${stage.labels.layer} ${layer}`, stage.labels.all_layers) ??
         (heads.length === 1
-          ? headName(layer, heads[0])
+          ? headName(layer, headNumber(chosen, heads[0]))
           : `${stage.labels.layer} ${layer} · ${heads.length} ${stage.labels.heads.toLowerCase()}`);
       const [nq, nk] = [stack.query_text, stack.key_text].map((i) => stage.spec.texts[i].tokens.length);
       const size = stack.query_text === stack.key_text ? `${nq}` : `${nq} × ${nk}`;

@@ -1,7 +1,7 @@
 // A thumbnail, grown: the same head at reading size, beside the one under the pointer.
 
 import { el } from "../../controls/dom";
-import type { State } from "../../core/input/contract";
+import { headNumber, type LayerSpec, type State } from "../../core/input/contract";
 import { maximum } from "../../core/reading/filters";
 import { counted } from "../../core/words/labels";
 import { withoutHead } from "../../core/reading/prediction";
@@ -11,6 +11,8 @@ import { visible } from "../../core/words/tokens";
 import { paint } from "../../marks/painters/canvas";
 import { thumbnailItem, thumbnailOf, type Thumbnail } from "../../marks/thumbnail";
 import type { Stage } from "../../registry";
+
+const nameOf = (layer: LayerSpec, head: number): string => headName(layer.layer, headNumber(layer, head));
 
 const SIZE = 224;
 const REST = 60; // ms
@@ -36,7 +38,7 @@ export class Large {
   ): Promise<void> {
     const request = ++this.lastRequest;
     const { reader, spec, labels } = this.stage;
-    const name = headName(spec.stacks[state.stack].layers[row].layer, head);
+    const name = nameOf(spec.stacks[state.stack].layers[row], head);
     if (thumb) {
       this.paint(thumb, state, colour);
       this.words.replaceChildren(el("strong", {}, name));
@@ -68,7 +70,7 @@ export class Large {
     const { spec, labels } = this.stage;
     const without = withoutHead(spec, state.stack, row, head);
     if (without === null || !drawnOf(spec, state).by_head) return [];
-    const name = headName(spec.stacks[state.stack].layers[row].layer, head);
+    const name = nameOf(spec.stacks[state.stack].layers[row], head);
     return [el("div", { class: "effect" }, counted(labels.without, name), " ", without)];
   }
 

@@ -4,7 +4,7 @@ import { amount, stackName } from "../../core/words/labels";
 import { el, on } from "../../controls/dom";
 import { headColour, layerColour } from "../../core/colours";
 import { axes, matches } from "../../core/reading/axes";
-import type { State } from "../../core/input/contract";
+import { headNumber, type State } from "../../core/input/contract";
 import { drawnOf, drawnTitle } from "../../core/reading/quantity";
 import { headName } from "../../generated/heads";
 import { breathe } from "../../core/schedule";
@@ -87,7 +87,7 @@ export function modelView(stage: Stage): ViewInstance {
         type: "text",
         x: cornerOf(grid, 0, c)[0] + grid.size / 2,
         y: 12,
-        text: grid.size > 48 ? `H${head}` : String(head),
+        text: `${grid.size > 48 ? "H" : ""}${headNumber(stage.spec.stacks[state.stack].layers[0], head)}`,
         size: 12,
         mono: true,
         fill: theme.muted,
@@ -106,7 +106,8 @@ export function modelView(stage: Stage): ViewInstance {
     const [rowMatches, colMatches] = [matches(sides.rows, state.find), matches(sides.cols, state.find)];
     state.rows.forEach((row, r) =>
       state.columns.forEach((head, c) => {
-        const { layer } = stage.spec.stacks[state.stack].layers[row];
+        const record = stage.spec.stacks[state.stack].layers[row];
+        const { layer } = record;
         if (head >= headCount(state, row)) return;
         const [x, y] = cornerOf(grid, r, c);
         const thumb = thumbnails.get(`${row}.${head}`);
@@ -127,7 +128,17 @@ export function modelView(stage: Stage): ViewInstance {
         list.push(...matchTicks(rowMatches, colMatches, state.as, x, y, grid.size, theme.accent));
         const off = isHeadOff(stage, row, head);
         if (off) list.push(...crossedOut(x, y, grid.size, theme));
-        drawn.push({ layer, head, name: headName(layer, head), x, y, width: grid.size, height: grid.size, colour, off });
+        drawn.push({
+          layer,
+          head,
+          name: headName(layer, headNumber(record, head)),
+          x,
+          y,
+          width: grid.size,
+          height: grid.size,
+          colour,
+          off,
+        });
       }),
     );
     return list;
@@ -261,7 +272,8 @@ export function modelView(stage: Stage): ViewInstance {
         point(at ? { row: hold(at.row + dr, state.rows.length), col: hold(at.col + dc, state.columns.length) } : { row: 0, col: 0 });
         ring.scrollIntoView({ block: "nearest", inline: "nearest" });
         const head = headIn(at);
-        if (head) stage.announce(headName(stage.spec.stacks[state.stack].layers[head.row].layer, head.head));
+        const layer = head && stage.spec.stacks[state.stack].layers[head.row];
+        if (head && layer) stage.announce(headName(layer.layer, headNumber(layer, head.head)));
         return true;
       }
       if ((event.key === "Enter" || event.key === " ") && at) {

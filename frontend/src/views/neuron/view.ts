@@ -2,6 +2,7 @@
 
 import { amount, stackName } from "../../core/words/labels";
 import { el, on } from "../../controls/dom";
+import { headNumber } from "../../core/input/contract";
 import { axes, axis as axisFor, matches, unitIndex, type Axis } from "../../core/reading/axes";
 import { stepped } from "../../core/reading/find";
 import { renormalise } from "../../core/reading/filters";
@@ -258,7 +259,7 @@ export function neuronView(stage: Stage): ViewInstance {
           : "";
       const name = stage.spec.stacks.length > 1 ? `${stackName(stage.labels, stack.name)} · ` : "";
       const size = amount(stage.labels, "tokens", stage.spec.texts[stack.key_text].tokens.length);
-      return `${stage.spec.model} · ${name}${headName(layer.layer, state.heads[0])}${grouped} · ${size}`;
+      return `${stage.spec.model} · ${name}${headName(layer.layer, headNumber(layer, state.heads[0]))}${grouped} · ${size}`;
     },
     find(by) {
       if (!input) return;

@@ -143,6 +143,11 @@ def heads_of(view: ViewData, count: int) -> list[int]:
     return list(range(count)) if heads is None else [head for head in heads if head < count]
 
 
+def head_number(layer: Mapping[str, Any], index: int) -> int:
+    """The number that the model gives to the head at an index of a layer of the spec."""
+    return int(layer["heads"][index]) if "heads" in layer else index
+
+
 # ---- The line under a picture: what the state left out or changed
 
 

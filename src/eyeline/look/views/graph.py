@@ -16,7 +16,7 @@ import numpy as np
 from eyeline.errors import Advice, EyelineError, StorageError, TraceError, install_hint, nearest
 from eyeline.heads import HeadRef
 from eyeline.look.palette import LIGHT_PAGE
-from eyeline.look.stack import Stack
+from eyeline.look.stack import Stack, as_kept, single_precision
 from eyeline.look.trace import Trace, check_trace
 from eyeline.mathematics import NEIGHBOURS, project
 from eyeline.messages import Message
@@ -179,10 +179,8 @@ def index_of_layer(stack: Stack, layer: int) -> int:
 def weights_of_head(stack: Stack, index: int, ref: HeadRef) -> np.ndarray:
     """The weights of one head: [query, key]."""
     stack.check_has("weights")
-    weights: np.ndarray = stack.weights_by_layer[index]
-    if not 0 <= ref.head < len(weights):
-        raise TraceError(f"Head {ref.head} is not in layer {ref.layer}.", f"It has {len(weights)} heads, 0 to {len(weights) - 1}.")
-    return np.asarray(weights[ref.head])  # [query, key]
+    weights: np.ndarray = as_kept(stack.weights_by_layer)[index]
+    return np.asarray(single_precision(weights[stack.index_of_head(ref.head, len(weights), ref.layer)]))  # [query, key]
 
 
 def red_pairs(given: PairsGiven, stack: Stack) -> tuple[tuple[int, int], ...]:
@@ -195,8 +193,10 @@ def own_values(stack: Stack, index: int, head: int) -> np.ndarray:
     """[key, dim]: the values of this head; heads in a group share theirs."""
     if not stack.has("values"):
         raise TraceError(Message("refusal.value_layout", why=stack.why("values")))
-    values = stack.values_by_layer[index]  # [key head, key, dim]
-    return np.asarray(values[head * len(values) // len(stack.weights_by_layer[index])], dtype=np.float64)
+    values = as_kept(stack.values_by_layer)[index]  # [key head, key, dim]
+    count = len(as_kept(stack.weights_by_layer)[index])
+    position = stack.index_of_head(head, count, stack.layers[index])
+    return np.asarray(single_precision(values[position * len(values) // count]), dtype=np.float64)
 
 
 def value_plane(stack: Stack, index: int, head: int) -> tuple[np.ndarray, tuple[float, float]]:

@@ -48,6 +48,11 @@ def check_answers(trace: Trace, model: AnswersAgain | None, effects: bool) -> No
         )
     if model is not None and model.name != trace.model:
         raise TraceError(f"A trace of {trace.model}, and the model {model.name}.", "Give the model that made the trace.")
+    if model is not None and any(stack.heads or stack.rows for stack in trace.stacks.values()):
+        raise TraceError(
+            "This trace holds chosen heads or queries alone: what is switched off in a view would be named wrongly.",
+            "Give a trace of all of them, or leave out model=.",
+        )
     if model is not None and (changes := trace.about.get("interventions")):
         raise TraceError(
             f"The trace was recorded with {'; '.join(changes)}: what is switched off in a view would be compared with another model.",

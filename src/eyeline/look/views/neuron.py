@@ -65,7 +65,7 @@ def neuron_view(
         stack=stack,
         layers=layers,
         start=layer,
-        heads=[head or 0],
+        heads=[((trace.stacks.get(stack or "") or next(iter(trace.stacks.values()))).heads or (0,))[0] if head is None else head],
         state=dict(options),
         also=also,
         model=model,

@@ -28,6 +28,7 @@ from eyeline.look.views.drawing import (
     caption_of,
     drawn_quantity,
     head_maps,
+    head_number,
     heads_of,
     image,
     legend,
@@ -80,11 +81,12 @@ def head_picture(view: ViewData, bounds: Bounds, caption: str, words: Words) -> 
     """The heads switched on: lines, or a heatmap of their mean."""
     state, layer = view.state, view.state.get("layer", 0)
     stack = view.spec["stacks"][state.get("stack", 0)]
-    number = stack["layers"][layer]["layer"]
+    record = stack["layers"][layer]
+    number = record["layer"]
     part = visible_part(view, layer)
     heads, maps = heads_of(view, len(part.weights)), head_maps(view, part)
     named = (
-        str(HeadRef("", number, heads[0]))
+        str(HeadRef("", number, head_number(record, heads[0])))
         if len(heads) == 1
         else words("figure.still.layer_heads", layer=number, heads=words.count("heads", len(heads)))
     )
@@ -101,7 +103,7 @@ def head_picture(view: ViewData, bounds: Bounds, caption: str, words: Words) -> 
     if longest <= bounds.tokens and not as_heatmap:
         return head_lines(view, part, maps, (title, caption), bounds)
     if as_heatmap and len(maps) > 1:  # a heatmap has one head, as on the page; a preview of many lines has their mean
-        maps, title = maps[:1], title.replace(named, str(HeadRef("", number, heads[0])))
+        maps, title = maps[:1], title.replace(named, str(HeadRef("", number, head_number(record, heads[0]))))
     elif len(maps) > 1:
         title += f", {words('figure.still.mean')}"
     mean = np.mean([each.weights for each in maps], axis=0) if maps else np.zeros_like(part.weights[0])
@@ -168,8 +170,9 @@ def head_lines(view: ViewData, part: VisiblePart, maps: list[HeadMap], words: tu
             if abs(value) >= state.get("threshold", 0.0)
         ]
     high = TOP + 16 + row * max(len(part.queries), len(part.keys))
+    record = view.spec["stacks"][state.get("stack", 0)]["layers"][state.get("layer", 0)]
     if len(maps) > 1 and (quantity is None or not quantity["signed"]):
-        squares, rows = legend([f"H{each.head}" for each in maps], colours, 16, high - 4, wide - 32)
+        squares, rows = legend([f"H{head_number(record, each.head)}" for each in maps], colours, 16, high - 4, wide - 32)
         parts.append(squares)
         high += rows
     return svg(wide, high, words[0], "".join(parts), words[1])
@@ -250,7 +253,10 @@ def model_picture(view: ViewData, bounds: Bounds, caption: str, words: Words) ->
     rows = list(range(len(stack["layers"]))) if rows is None else rows
     columns = list(range(max(layer["n_heads"] for layer in stack["layers"]))) if columns is None else columns
     step, small = size + 4, ' font-size="10"'
-    parts = [f'<text x="{48 + at * step}" y="{TOP + 8}" fill="{PAGE.muted}"{small}>H{head}</text>' for at, head in enumerate(columns)]
+    parts = [
+        f'<text x="{48 + at * step}" y="{TOP + 8}" fill="{PAGE.muted}"{small}>H{head_number(stack["layers"][0], head)}</text>'
+        for at, head in enumerate(columns)
+    ]
     count, unit, quantity = 0, "token", drawn_quantity(view)
     signed = quantity is not None and quantity["signed"]
     for row, index in enumerate(rows):
@@ -345,7 +351,7 @@ def neuron_picture(view: ViewData, bounds: Bounds, caption: str, words: Words) -
     stack = view.spec["stacks"][state.get("stack", 0)]
     layer, head = stack["layers"][at], (state.get("heads") or [0])[0]
     step = read(view, stack, layer, at, head)
-    name = HeadRef("", layer["layer"], head)
+    name = HeadRef("", layer["layer"], head_number(layer, head))
     title = f"{quantity_title(drawn_quantity(view), words)}{view.spec['model']} · {words.name('stack', stack['name'])} · {name}"
     if step is None:
         return svg(0, TOP + 16, f"{title} · {words('figure.still.nothing')}", "")

@@ -12,7 +12,7 @@ import numpy as np
 
 from eyeline.errors import TraceError, nearest
 from eyeline.heads import HeadRef
-from eyeline.look.stack import Stack
+from eyeline.look.stack import Stack, as_kept
 from eyeline.look.trace import Trace, check_trace
 from eyeline.look.views.data import (
     NEAREST,
@@ -181,17 +181,19 @@ def position(stack: Stack, chosen: Sequence[int], start: int | None, heads: Iter
         if isinstance(heads, str | bytes) or not isinstance(heads, Iterable | Integral):
             raise TraceError(f"heads={heads!r}.", "Give a list of head numbers, such as [0, 3].")
         each = list(heads) if isinstance(heads, Iterable) else [heads]
-        wrong = [head for head in each if isinstance(head, bool) or not isinstance(head, Integral) or not 0 <= head < count]
+        known = list(stack.heads or range(count))
+        wrong = [head for head in each if isinstance(head, bool) or not isinstance(head, Integral) or head not in known]
         if wrong:
-            raise TraceError(f"Head {wrong[0]} is not in layer {numbers[at]}.", f"It has {count} heads, 0 to {count - 1}.")
-        begins["heads"] = [int(head) for head in each]
+            which = f"It has {count} heads, 0 to {count - 1}." if not stack.heads else f"This trace holds {', '.join(map(str, known))}."
+            raise TraceError(f"Head {wrong[0]} is not in layer {numbers[at]}.", which)
+        begins["heads"] = [known.index(int(head)) for head in each]
     return begins
 
 
 def n_heads(stack: Stack, index: int) -> int:
     """How many heads the layer at this index has."""
     stack.check_has("weights")
-    return len(stack.weights_by_layer[index])
+    return len(as_kept(stack.weights_by_layer)[index])
 
 
 def layer_record(stack: Stack, index: int, arrays: dict[str, Encoded], quantity: dict[str, Any], *, vectors: bool) -> dict[str, Any]:
@@ -199,6 +201,8 @@ def layer_record(stack: Stack, index: int, arrays: dict[str, Encoded], quantity:
     prefix = f"{stack.name}.{stack.layers[index]}"
     count = n_heads(stack, index)
     record: dict[str, Any] = {"layer": stack.layers[index], "n_heads": count, "n_key_heads": count, "weights": f"{prefix}.weights"}
+    if stack.heads:
+        record["heads"] = list(stack.heads)
     weights = stack.weights_by_layer[index]
     attention = quantity["method"] == "attention"
     near = NEAREST if vectors else None
@@ -211,7 +215,7 @@ def layer_record(stack: Stack, index: int, arrays: dict[str, Encoded], quantity:
     record["values"] = f"{prefix}.values" if stack.has("values") else None
     if record["values"] is not None:
         arrays[record["values"]] = encode_vectors(stack.values_by_layer[index])
-    record["n_key_heads"] = len(stack.keys_by_layer[index])
+    record["n_key_heads"] = len(as_kept(stack.keys_by_layer)[index])
     record["scale"] = stack.scales[index]
     bias = stack.bias_by_layer[index] if stack.bias_by_layer else None
     record["bias"] = None if bias is None else f"{prefix}.bias"
@@ -263,7 +267,7 @@ def opening_head(trace: Trace, stack: str | None = None) -> tuple[int | None, in
     if opened is None or not opened.has("weights"):
         return None, None
     best = look_of_stack(opened)
-    return opened.layers[best.layer], best.head
+    return opened.layers[best.layer], opened.heads[best.head] if opened.heads else best.head
 
 
 def telling_head(trace: Trace, stack: str | None, layers: Sequence[int] | None, state: Mapping[str, Any]) -> HeadRef | None:
@@ -277,7 +281,8 @@ def telling_head(trace: Trace, stack: str | None, layers: Sequence[int] | None, 
     if opened is None or other or not opened.has("weights") or opened.level == "word":
         return None
     best = look_of_stack(opened, chosen_layers(opened, layers))
-    return HeadRef(opened.name, opened.layers[best.layer], best.head) if best.weight >= STRONG else None
+    number = opened.heads[best.head] if opened.heads else best.head
+    return HeadRef(opened.name, opened.layers[best.layer], number) if best.weight >= STRONG else None
 
 
 def first_layer(trace: Trace, stack: str | None = None) -> int:

@@ -30,7 +30,7 @@ from eyeline.measure.space.run import space as joint_space
 from eyeline.measure.statistics.prepare import Preparation, corpus_facts, documents_of, model_facts, provenance
 from eyeline.messages import Message
 from eyeline.models.inputs import Example
-from eyeline.models.layout import check_layers, listed
+from eyeline.models.layout import Kept, check_layers, listed
 from eyeline.models.model import Model, check_model
 from eyeline.models.tracing import Collector, in_batches
 from eyeline.text.corpora.corpus import Corpus, Document, Item
@@ -282,7 +282,7 @@ def weights_of(model: Model, examples: Sequence[Example], chosen: dict[str, tupl
     layers = {name: chosen.get(name, ()) for name in check_layers(model.layout, None)}
     stacks: dict[int, dict[str, Stack]] = {}
     for batch in in_batches(model.layout, examples):
-        collector = Collector(model.layout, layers, ("weights",))
+        collector = Collector(model.layout, Kept(("weights",), layers))
         model._passes.layers([examples[i] for i in batch], collector.receive)
         for position, i in enumerate(batch):
             stacks[i] = collector.stacks(position, examples[i])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from inspect import Parameter, signature
 from typing import Any
 
@@ -35,11 +35,11 @@ def statistic_with(name: str, options: Mapping[str, Any], own: Iterable[type[Sta
     return known[name](**options)
 
 
-def statistics_named(names: Iterable[str], targets: Mapping[str, str] | None = None) -> list[Statistic]:
-    """The statistics of these names, average attention with these custom targets."""
+def statistics_named(names: Iterable[str], targets: Mapping[str, str] | None = None, parts: Sequence[str] = ()) -> list[Statistic]:
+    """The statistics of these names, average attention with these custom targets and parts of conversations."""
     statistics: list[Statistic] = []
     for name in dict.fromkeys(names):
         if name not in STATISTICS:
             raise TraceError(f"No analysis is named {name!r}.", nearest(name, STATISTICS))
-        statistics.append(AverageAttention(targets) if name == AverageAttention.name else STATISTICS[name]())
+        statistics.append(AverageAttention(targets, parts) if name == AverageAttention.name else STATISTICS[name]())
     return statistics

@@ -35,7 +35,7 @@ from eyeline.measure.statistics.prepare import Preparation, documents_of
 from eyeline.messages import Message
 from eyeline.models.attention import LayerAttention, Receive
 from eyeline.models.inputs import Example
-from eyeline.models.layout import check_layers
+from eyeline.models.layout import Kept, check_layers
 from eyeline.models.model import Model
 from eyeline.models.projections import LayerKey, Projection, projections, watching_layer_inputs
 from eyeline.models.tracing import Collector, in_batches
@@ -104,7 +104,7 @@ class CaptureWork(Work[Part[Example], tuple[CapturedText, ...]]):
         keeper = InputKeeper(model, self.layers) if self.shared else None
 
         def compute(part: Part[Example]) -> ShardResult[tuple[CapturedText, ...]]:
-            collector = Collector(model.layout, self.layers, self.keep)
+            collector = Collector(model.layout, Kept(self.keep, self.layers))
             inputs: list[dict[LayerKey, np.ndarray]] = [{} for _ in part.items]
             if keeper is None:
                 model._passes.layers(part.items, collector.receive)
@@ -223,7 +223,7 @@ def _check_room(read: Sequence[Example], numbers: dict[str, tuple[int, ...]], mo
 
 def _few_heads(stack: Stack, heads: tuple[int, ...]) -> Stack:
     """The stack with these heads alone, each with keys and values of its own (where queries share keys, the shared ones)."""
-    count = len(stack.weights_by_layer[0])
+    count = stack.n_heads
     if stack.n_key_heads == count and len(heads) == count:
         return stack
     shared = [head * stack.n_key_heads // count for head in heads]

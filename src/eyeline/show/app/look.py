@@ -16,7 +16,7 @@ from eyeline.errors import EyelineError
 from eyeline.figures import available, record_of
 from eyeline.heads import HeadRef
 from eyeline.look.embedded import EMBEDDED
-from eyeline.look.stack import Stack
+from eyeline.look.stack import Stack, as_kept
 from eyeline.look.trace import Trace
 from eyeline.look.views.view import View, look_of_stack
 from eyeline.measure.heads.profile import notable_heads
@@ -230,7 +230,8 @@ def _stack(trace: Trace, state: Mapping[str, Any]) -> Stack:
 def _picture(say: Words, looking: Looking, shown: Stack, quantities: tuple[str, ...]) -> None:
     """One head as a graph, and the files to save."""
     state, stack = looking.state, shown.name
-    heads, layers, n_heads = list(state.get("heads") or []), list(shown.layers), [len(weights) for weights in shown.weights_by_layer]
+    heads, layers = list(state.get("heads") or []), list(shown.layers)
+    n_heads = [len(weights) for weights in as_kept(shown.weights_by_layer)]
     layer = layers[min(int(state.get("layer", 0)), len(layers) - 1)]
 
     def as_seen() -> View:

@@ -39,6 +39,10 @@ def analyse(
     target: Annotated[
         list[str] | None, typer.Option(help="NAME=REGEX: also measure attention to tokens that match; may be repeated.")
     ] = None,
+    part: Annotated[
+        list[str] | None,
+        typer.Option(help="Of conversations: also measure attention to this part, such as system, user or 'user 1'; may be repeated."),
+    ] = None,
     measuring: MeasuringCorpus,
     pictures: Annotated[
         list[str] | None, typer.Option(help="Also draw the figures as png, svg or pdf; may be repeated. Needs a Chromium.")
@@ -58,7 +62,7 @@ def analyse(
     from eyeline.measure.corpus.run import analyse as run_analysis
     from eyeline.measure.runs.run import amounts
 
-    statistics = statistics_named(only or USUAL, targets)
+    statistics = statistics_named(only or USUAL, targets, part or ())
     engine, opened, loaded = measuring.open(corpus, model)
     if engine == "local" and not measuring.resume:
         _say_costs(loaded, opened, statistics, options)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from inspect import Parameter, Signature, signature
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from eyeline.measure.runs.run import Run
     from eyeline.models.model import Model
     from eyeline.text.corpora.corpus import Corpus
+    from eyeline.text.source import Source
 
 
 # ---- The model
@@ -37,10 +40,67 @@ AnsweringModel = Annotated[str, typer.Option("--model", help="An embedded model,
 ANSWERING_DEFAULT = "e5-small-mlm"
 
 
-# ---- The text
+# ---- One text
 
 
 Truncate = Annotated[bool, typer.Option("--truncate", help="Cut a text that is longer than the model takes.")]
+
+
+@dataclass(frozen=True)
+class GivenText(Options):
+    """A text that is looked at, beside its words on the command line."""
+
+    pair: str | None = option(None, "A second text (or what an encoder-decoder model has written).")
+    messages: str | None = option(
+        None,
+        'In place of the text, a conversation: a JSON file with [{"role": …, "content": …}, …], or with messages and tools.',
+    )
+    truncate: bool = option(False, "Cut a text that is longer than the model takes.")
+
+    def source(self, text: str | None, parts: list[str] | None = None) -> Source:
+        """The text, the pair or the conversation, with the parts that a user names."""
+        from eyeline.text.conversation import Conversation
+        from eyeline.text.source import Source
+
+        named = dict(map(_named_part, parts or ()))
+        if self.messages is None:
+            if text is None:
+                raise EyelineError("No text.", 'Give one: "The cat sat on the mat." Or a conversation: --messages chat.json.')
+            return Source(text, self.pair, parts=named or None)
+        if text is not None:
+            raise EyelineError("A text and --messages.", "Give one of them.")
+        try:
+            given = json.loads(Path(self.messages).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise EyelineError(f"{self.messages}: cannot be read ({error.strerror or error}).") from error
+        except (ValueError, RecursionError) as error:
+            raise EyelineError(f"{self.messages}: no JSON ({error}).", 'Needed: [{"role": "user", "content": "Hello."}].') from error
+        holds_messages = isinstance(given, dict) and "messages" in given
+        chat = Conversation.of(given["messages"], given.get("tools")) if holds_messages else Conversation.of(given)
+        return Source(None, self.pair, conversation=chat, parts=named or None)
+
+
+#: Names for parts of the text; a list, which records of options do not have.
+NamedPart = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--part",
+        help="NAME=WORDS: names a part of the text, by words that stand in it once, or by characters (NAME=3:10); repeatable.",
+    ),
+]
+
+
+def _named_part(given: str) -> tuple[str, tuple[int, int] | str]:
+    """NAME=WORDS, or NAME=FIRST:END.
+
+    >>> _named_part("question=Who sat?"), _named_part("start=0:7")
+    (('question', 'Who sat?'), ('start', (0, 7)))
+    """
+    name, equals, words = given.partition("=")
+    if not (equals and name and words):
+        raise EyelineError(f"--part {given}.", 'Give NAME=WORDS, such as --part "question=Who sat?", or NAME=FIRST:END in characters.')
+    span = re.fullmatch(r"(\d+):(\d+)", words)
+    return name, (words if span is None else (int(span[1]), int(span[2])))
 
 
 # ---- The corpus
@@ -170,11 +230,11 @@ PageLanguage = Annotated[str, typer.Option(help=f"Language of the page or the pi
 
 
 def numbers(text: str | None) -> tuple[int, ...] | None:
-    """Layer numbers from the command line."""
+    """Numbers of layers, of heads or of tokens from the command line."""
     try:
         return None if text is None else tuple(int(part) for part in text.replace(",", " ").split())
     except ValueError:
-        raise typer.BadParameter(f"{text!r}: give layer numbers with commas between them, such as 0,5.") from None
+        raise typer.BadParameter(f"{text!r}: give numbers with commas between them, such as 0,5.") from None
 
 
 # ---- Records of options as options of a command

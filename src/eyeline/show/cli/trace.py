@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from eyeline.show.cli.options import ModelName, Truncate, numbers
+from eyeline.show.cli.options import GivenText, ModelName, NamedPart, numbers
 from eyeline.show.cli.terminal import console, print_notices
 from eyeline.text.tokenized import printable
 from eyeline.words import percent
@@ -20,12 +20,20 @@ if TYPE_CHECKING:
 
 
 def trace(
-    text: Annotated[str, typer.Argument(help="The text to look at.", show_default=False)],
+    text: Annotated[str | None, typer.Argument(help="The text to look at.", show_default=False)] = None,
+    *,
     model: ModelName,
-    pair: Annotated[str | None, typer.Option(help="A second text (or what an encoder-decoder model has written).")] = None,
+    given: GivenText,
+    part: NamedPart = None,
     layers: Annotated[str | None, typer.Option(help="Layers to keep, from 0, such as 0,5. Default: all.")] = None,
+    heads: Annotated[str | None, typer.Option(help="Heads to keep of each layer, such as 0,5. Default: all.")] = None,
+    rows: Annotated[
+        str | None, typer.Option(help="Queries to keep, by their positions: 0,5, or =-1 for the last token. Default: all.")
+    ] = None,
+    precision: Annotated[
+        str, typer.Option(help="Of the weights kept: auto (as the model computes them), float16 (half of the memory) or float32.")
+    ] = "auto",
     words: Annotated[bool, typer.Option("--words", help="Attention between words rather than tokens.")] = False,
-    truncate: Truncate = False,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="Save the trace: FILE.safetensors", show_default=False)] = None,
     cache: Annotated[bool, typer.Option(help="Keep traces on disk, and take them from there.")] = True,
 ) -> None:
@@ -33,14 +41,16 @@ def trace(
 
     [dim]eyeline trace "The cat sat on the mat." --pair "It purred." -o cat.safetensors[/dim]
     """
-    chosen = numbers(layers)
     from eyeline.look.kept import kept_trace
+    from eyeline.look.trace import Selection
 
-    traced = kept_trace(model, text, pair, layers=chosen, truncate=truncate) if cache else None
+    wanted = Selection(numbers(layers), numbers(heads), numbers(rows), precision=precision)
+    source = given.source(text, part)
+    traced = kept_trace(model, source, wanted, truncate=given.truncate) if cache else None
     if traced is None:
         from eyeline.models.load import load
 
-        traced = load(model, cache=cache).trace(text, pair, layers=chosen, truncate=truncate)
+        traced = load(model, cache=cache).trace_source(source, wanted, truncate=given.truncate)
     traced = traced.words() if words else traced
     if output is not None:
         traced.save(output)
@@ -64,7 +74,7 @@ def _table(model: str, stack: Stack) -> Table:
     from eyeline.look.summary import summarise
 
     queries, keys = len(stack.query_text), len(stack.key_text)
-    size = f"{queries} {stack.level}s" if stack.name != "cross" else f"{queries} queries, {keys} keys"
+    size = f"{queries} {stack.level}s" if stack.query_text == stack.key_text else f"{queries} queries, {keys} keys"
     layers = f"{len(stack.layers)} layer{'s' if len(stack.layers) != 1 else ''}"
     title = escape(f"{printable(model)} · {stack.name} attention · {layers} x {stack.n_heads} heads · {size}")
     table = Table(title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0))

@@ -12,7 +12,7 @@ import typer
 from rich.markup import escape
 
 from eyeline.errors import EyelineError
-from eyeline.show.cli.options import ModelName, PageLanguage, Truncate
+from eyeline.show.cli.options import GivenText, ModelName, NamedPart, PageLanguage
 from eyeline.show.cli.terminal import console, print_notices
 from eyeline.text.named_pairs import named_pairs
 
@@ -46,10 +46,12 @@ class TokenLayout(StrEnum):
 
 
 def view(
-    text: Annotated[str, typer.Argument(help="The text to look at.", show_default=False)],
+    text: Annotated[str | None, typer.Argument(help="The text to look at.", show_default=False)] = None,
+    *,
     output: Annotated[Path, typer.Option("-o", "--output", help="x.html: a page; x.svg, x.pdf or x.png: the view as a picture.")],
     model: ModelName,
-    pair: Annotated[str | None, typer.Option(help="A second text (or what an encoder-decoder model has written).")] = None,
+    given: GivenText,
+    part: NamedPart = None,
     kind: Annotated[Kind, typer.Option("--view", help="Which view is written.")] = Kind.head,
     layer: Annotated[
         int | None,
@@ -79,7 +81,6 @@ def view(
     effects: Annotated[
         bool, typer.Option("--effects", help="Also what the answer becomes without each head alone (models that answer).")
     ] = False,
-    truncate: Truncate = False,
     language: PageLanguage = "en",
     open_file: Annotated[bool, typer.Option("--open", help="Open the file when it is written.")] = False,
 ) -> None:
@@ -94,12 +95,13 @@ def view(
     named_pairs(red or [])  # what is no pair is refused before a model is loaded
     from eyeline.look.kept import kept_trace
 
-    trace, opened = kept_trace(model, text, pair, truncate=truncate), None
+    source = given.source(text, part)
+    trace, opened = kept_trace(model, source, truncate=given.truncate), None
     if trace is None or effects:  # only then a model is needed, and torch is imported
         from eyeline.models.load import load
 
         opened = load(model, cache=True)
-        trace = trace or opened.trace(text, pair, truncate=truncate)
+        trace = trace or opened.trace_source(source, truncate=given.truncate)
     if red or layout is not TokenLayout.columns:
         _save_graph(trace, output, layer or 0, head or 0, stack, words, red or [], layout, language)
     else:

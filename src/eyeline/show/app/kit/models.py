@@ -16,6 +16,7 @@ from eyeline.errors import ModelError
 from eyeline.look.answer import LayerEffects
 from eyeline.look.embedded import EMBEDDED
 from eyeline.look.kept import TraceCache, files_of
+from eyeline.look.stack import as_kept
 from eyeline.look.trace import Trace
 from eyeline.models.declared import Declared, declared
 from eyeline.show.app.kit.settings import Settings, current
@@ -208,4 +209,4 @@ def token_count(name: str, text: str, pair: str | None) -> int:
 def trace_bytes(trace: Trace) -> int:
     """Bytes of a trace's arrays."""
     kinds = ("weights", "queries", "keys", "values")
-    return sum(array.nbytes for stack in trace.stacks.values() for kind in kinds for array in getattr(stack, f"{kind}_by_layer"))
+    return sum(array.nbytes for stack in trace.stacks.values() for kind in kinds for array in as_kept(getattr(stack, f"{kind}_by_layer")))
