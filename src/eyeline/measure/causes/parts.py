@@ -11,7 +11,8 @@ import torch
 from eyeline.errors import EyelineError, TraceError
 from eyeline.look.generation import Generation, PartEffects
 from eyeline.look.interventions import Intervention, KnockOut
-from eyeline.models.inputs import Example, free_memory
+from eyeline.look.stack import free_memory
+from eyeline.models.inputs import Example
 from eyeline.models.model import Model, check_model
 from eyeline.text.conversation import FIRST, TEMPLATE
 from eyeline.text.tokenized import TokenizedText
