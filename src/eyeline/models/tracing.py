@@ -179,7 +179,7 @@ class Collector:
     _biases: dict[tuple[str, int], list[np.ndarray | None]] = field(default_factory=dict)
     _gates: dict[tuple[str, int], list[np.ndarray | None]] = field(default_factory=dict)
     _scales: dict[str, list[float]] = field(default_factory=dict)
-    _parts: dict[int, list[_Part]] = field(default_factory=dict)
+    _parts: dict[int, list[_KeptOfText]] = field(default_factory=dict)
 
     def receive(self, attention: LayerAttention) -> None:
         """Take one layer of the batch, or the next queries of one whose map is not made whole."""
@@ -193,16 +193,16 @@ class Collector:
             self._scales.setdefault(stack, []).append(call.scale)
         ends = first + attention.weights.shape[2] >= longest
         for text in range(len(attention.n_queries)):
-            part = _Part.of(attention, text, self.kept)
+            part = _KeptOfText.of(attention, text, self.kept)
             if first or not ends:
                 parts = self._parts.setdefault(text, [])
                 parts.append(part.copied())
                 if not ends:
                     continue
-                part = _Part.joined(self._parts.pop(text))
+                part = _KeptOfText.joined(self._parts.pop(text))
             self._keep(stack, text, part)
 
-    def _keep(self, stack: str, text: int, part: _Part) -> None:
+    def _keep(self, stack: str, text: int, part: _KeptOfText) -> None:
         if "weights" in self.kept.what:
             self._take(stack, text, "weights", part.weights)
         if part.queries is None:
@@ -286,7 +286,7 @@ BY_ROW = ("weights", "queries", "mask", "bias", "gates")
 
 
 @dataclass(frozen=True)
-class _Part:
+class _KeptOfText:
     """What of one layer is kept for one text, without padding: heads and queries that were chosen. Of a call that is not recorded,
     the weights alone.
 
@@ -303,7 +303,7 @@ class _Part:
     gates: torch.Tensor | None = None
 
     @classmethod
-    def of(cls, attention: LayerAttention, text: int, kept: Kept) -> _Part:
+    def of(cls, attention: LayerAttention, text: int, kept: Kept) -> _KeptOfText:
         call, weights = attention.recorded, attention.weights[text]
         n_heads, n_now, _ = weights.shape
         n_queries, keys = attention.n_queries[text], slice(attention.n_keys[text])
@@ -328,13 +328,13 @@ class _Part:
             None if call.gates is None else call.gates[text].transpose(0, 1)[heads][:, rows],
         )
 
-    def copied(self) -> _Part:
+    def copied(self) -> _KeptOfText:
         """The same with memory of its own, but for keys and values, which all queries of a layer share."""
         by_row: dict[str, Any] = {name: None if (each := getattr(self, name)) is None else each.clone() for name in BY_ROW}
         return replace(self, **by_row)
 
     @classmethod
-    def joined(cls, parts: Sequence[_Part]) -> _Part:
+    def joined(cls, parts: Sequence[_KeptOfText]) -> _KeptOfText:
         """The queries of all parts, one after the other."""
         by_row: dict[str, Any] = {}
         for name in BY_ROW:
