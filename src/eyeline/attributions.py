@@ -2,7 +2,7 @@
 
 from eyeline.measure.causes.circuit import contrast, patch_path
 from eyeline.measure.causes.faithfulness import Faithfulness
-from eyeline.measure.causes.head_scores import head_scores
 from eyeline.measure.causes.quantities import METHODS
+from eyeline.measure.corpus.head_scores import head_scores
 
 __all__ = ["METHODS", "Faithfulness", "contrast", "head_scores", "patch_path"]

@@ -4,6 +4,7 @@ from eyeline.measure.corpus.average_attention import AverageAttention
 from eyeline.measure.corpus.distances import HeadDistances, js_between_heads
 from eyeline.measure.corpus.effects import HeadEffects, Pruning
 from eyeline.measure.corpus.entropy import Entropy
+from eyeline.measure.corpus.head_scores import HeadScores
 from eyeline.measure.corpus.importance import Importance
 from eyeline.measure.corpus.max_logit import MaxLogit
 from eyeline.measure.corpus.position_alone import PositionAlone
@@ -19,6 +20,7 @@ __all__ = [
     "Entropy",
     "HeadDistances",
     "HeadEffects",
+    "HeadScores",
     "Importance",
     "MaxLogit",
     "PositionAlone",

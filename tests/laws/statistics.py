@@ -49,11 +49,28 @@ def new_tiny_model(dtype: torch.dtype = torch.float32) -> el.Model:
     return el.wrap(hf.to(dtype), tokenizer, name="tiny")
 
 
+@cache
+def tiny_decoder(dtype: torch.dtype = torch.float32) -> el.Model:
+    """For statistics of decoders alone: shared, and none may change it."""
+    return guarded(new_tiny_decoder(dtype))
+
+
+def new_tiny_decoder(dtype: torch.dtype = torch.float32) -> el.Model:
+    torch.manual_seed(0)
+    config = t.GPT2Config(vocab_size=VOCAB, n_embd=24, n_layer=3, n_head=4, n_positions=48, bos_token_id=None, eos_token_id=None)
+    hf = t.GPT2LMHeadModel._from_config(config, attn_implementation="eager").eval()
+    return el.wrap(hf.to(dtype), tiny_tokenizer(), name="tiny")
+
+
+def model_for(statistic: Statistic, dtype: torch.dtype = torch.float32) -> el.Model:
+    return tiny_decoder(dtype) if statistic.name == "head_scores" else tiny_model(dtype)
+
+
 def summed(
     statistic: Statistic, numbers: Sequence[int], *, size: int = 3, streamed: bool = True, model: el.Model | None = None
 ) -> Statistic:
     """A fresh statistic that has seen these texts, `size` of them at a time."""
-    model = model or tiny_model()
+    model = model or model_for(statistic)
     fresh = statistic.fresh()
     fresh.prepare(model, 0)
     layers = check_layers(model.layout, None)

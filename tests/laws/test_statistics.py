@@ -17,7 +17,7 @@ from eyeline.measure.runs.facts import CorpusFacts, ModelFacts
 from eyeline.measure.statistics.loop import Position, load_state, save_state
 from eyeline.measure.statistics.options import AnalyseFacts, AnalyseOptions
 from eyeline.statistics import AverageAttention, Entropy, Statistic
-from tests.laws.statistics import TEXTS, summed, tiny_model
+from tests.laws.statistics import TEXTS, model_for, summed
 
 #: Options of statistics that need some, or are tested with more than their defaults.
 OPTIONS: dict[str, list[dict[str, Any]]] = {
@@ -72,7 +72,7 @@ def test_the_order_of_parts_does_not_matter(statistic: Statistic) -> None:
 @given(st.permutations(list(ALL)), st.integers(1, 7))
 @pytest.mark.parametrize("statistic", EVERY, ids=label)
 def test_neither_batch_size_nor_padding_nor_order_matters(statistic: Statistic, order: list[int], size: int) -> None:
-    model = tiny_model(torch.float64)  # so that what is left is ours, not the rounding of the model's own layers
+    model = model_for(statistic, torch.float64)  # so that what is left is ours, not the rounding of the model's own layers
     assert_same(summed(statistic, order, size=size, model=model), summed(statistic, ALL, size=1, model=model), rtol=1e-6, atol=1e-6)
 
 

@@ -14,13 +14,13 @@ from eyeline.errors import ModelError
 from eyeline.look.stack import as_kept
 from eyeline.look.trace import Trace
 from eyeline.mathematics import strongest_look
-from eyeline.measure.causes.head_scores import STACK as DECODER
-from eyeline.measure.causes.head_scores import head_scores
 from eyeline.measure.coreference.run import coreference
 from eyeline.measure.corpus.average_attention import AverageAttention
 from eyeline.measure.corpus.distances import HeadDistances
 from eyeline.measure.corpus.effects import HeadEffects
 from eyeline.measure.corpus.entropy import Entropy
+from eyeline.measure.corpus.head_scores import STACK as DECODER
+from eyeline.measure.corpus.head_scores import HeadScores
 from eyeline.measure.corpus.position_alone import PositionAlone
 from eyeline.measure.corpus.run import analyse
 from eyeline.measure.grammar.run import syntax
@@ -76,7 +76,8 @@ def measure_heads(
     paragraphs, bank = sample_text().split("\n\n"), sample_treebank(sentences, seed)
     steps = Steps(progress, 5)
     effects = [HeadEffects()] if _answers(model) else []
-    statistics = [AverageAttention(), Entropy(), PositionAlone(), HeadDistances(), *effects]
+    scores = [HeadScores()] if model.layout.stacks == (DECODER,) else []
+    statistics = [AverageAttention(), Entropy(), PositionAlone(), HeadDistances(), *scores, *effects]
     corpus = analyse(model, paragraphs, statistics, limit=texts, seed=seed, progress=steps.nested("statistics"))
     grammar = syntax(model, bank, min_count=min_count, seed=seed, progress=steps.nested("grammar"))
     with TemporaryDirectory() as folder:
@@ -86,8 +87,6 @@ def measure_heads(
     tables = dict(corpus.tables)
     if not effects:
         tables |= embedding_changes(model, paragraphs[: max(2, texts // 2)], report)
-    if model.layout.stacks == (DECODER,):
-        tables["head_scores"] = head_scores(model, seed=seed)
     traces = [model.trace(text) for text in examples]
     steps.begin("examples")(len(traces), len(traces))
     tables[EXAMPLES_TABLE] = examples_table(traces)

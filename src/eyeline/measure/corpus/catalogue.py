@@ -11,12 +11,15 @@ from eyeline.measure.corpus.average_attention import AverageAttention
 from eyeline.measure.corpus.distances import HeadDistances
 from eyeline.measure.corpus.effects import HeadEffects, Pruning
 from eyeline.measure.corpus.entropy import Entropy
+from eyeline.measure.corpus.head_scores import HeadScores
 from eyeline.measure.corpus.importance import Importance
 from eyeline.measure.corpus.max_logit import MaxLogit
 from eyeline.measure.corpus.position_alone import PositionAlone
 from eyeline.measure.statistics.statistic import Statistic
 
-KINDS: tuple[type[Statistic], ...] = (AverageAttention, Entropy, PositionAlone, HeadDistances, Importance, MaxLogit, HeadEffects, Pruning)
+KINDS: tuple[type[Statistic], ...] = (
+    AverageAttention, Entropy, PositionAlone, HeadDistances, Importance, MaxLogit, HeadScores, HeadEffects, Pruning,
+)  # fmt: skip
 STATISTICS = {kind.name: kind for kind in KINDS}
 
 

@@ -31,7 +31,8 @@ ALL = "all"
 
 #: Tables with a row for each head, or for some of them.
 TABLES_OF_HEADS = (
-    "average_attention", "entropy", "head_map", "causes", "patching", "position_alone", "syntax_heads", "coreference_heads",
+    "average_attention", "entropy", "head_map", "causes", "patching", "position_alone", "head_scores", "syntax_heads",
+    "coreference_heads",
 )  # fmt: skip
 
 

@@ -14,9 +14,9 @@ from transformers import PrinterCallback, TrainerCallback
 from transformers.trainer_callback import CallbackHandler, ProgressCallback
 
 from eyeline.errors import EyelineError
-from eyeline.measure.causes.head_scores import induction_pattern, pattern_score, random_twice
 from eyeline.measure.corpus.average_attention import AverageAttention
 from eyeline.measure.corpus.entropy import Entropy
+from eyeline.measure.corpus.head_scores import HeadScores
 from eyeline.measure.corpus.max_logit import MaxLogit
 from eyeline.measure.corpus.run import analyse
 from eyeline.measure.runs.run import Run, open_run
@@ -63,7 +63,7 @@ class AttentionCallback(TrainerCallback):  # type: ignore[misc]  # transformers 
             raise EyelineError(f"every={every}.", "Measure every step (1) or less often.")
         self.corpus = Corpus.of(texts)
         self.every, self.folder, self.tokenizer = every, None if folder is None else Path(folder), tokenizer
-        self.statistics = [AverageAttention(), Entropy(), MaxLogit(), *statistics]
+        self.statistics = [AverageAttention(), Entropy(), MaxLogit(), HeadScores(), *statistics]
         self.rows: list[dict[str, Any]] = []
         self.seconds = 0.0
         self.run: Run | None = None
@@ -141,8 +141,10 @@ def _scores(model: Model, run: Run) -> list[dict[str, Any]]:
 
     entropies = {key_of(row): row["all"] for row in run.table("entropy").rows()}
     shares = {(*key_of(row), row["target"]): row["mean"] for row in run.table("average_attention").rows()}
-    largest = {key_of(row): row["max_logit"] for row in run.table("max_logit").rows()} if "max_logit" in run.tables else {}
-    inductions = _inductions(model)
+    largest, inductions = (
+        {key_of(row): row[column] for row in run.table(name).rows()} if name in run.tables else {}
+        for name, column in (("max_logit", "max_logit"), ("head_scores", "induction"))
+    )
     rows = []
     for key, entropy in entropies.items():
         stack, layer, head = key
@@ -150,21 +152,11 @@ def _scores(model: Model, run: Run) -> list[dict[str, Any]]:
             "entropy": float(entropy),
             "first": float(shares.get((*key, "first"), np.nan)),
             "previous": float(shares.get((*key, "previous"), np.nan)),
-            "induction": float(inductions[layer, head]) if (layer, head) in inductions else float("nan"),
+            "induction": float(inductions.get(key, np.nan)),
             "max_logit": float(largest.get(key, np.nan)),
         }
         rows.append({"stack": stack, "layer": layer, "head": head, **measures})
     return rows
-
-
-def _inductions(model: Model) -> dict[tuple[int, int], float]:
-    """(layer, head) → the share of its attention on the tokens after earlier copies; of decoders alone."""
-    if model.layout.stacks != ("decoder",):
-        return {}
-    ids = random_twice(model, length=min(50, (model.max_tokens or 100) // 2), seed=0)
-    trace = model.trace_inputs({"input_ids": torch.from_numpy(ids)[None]}, keep={"weights"})
-    scores = pattern_score(trace.weights.astype(np.float64), induction_pattern(ids))  # [layer, head]
-    return {(layer, head): score for index, layer in enumerate(trace.layers) for head, score in enumerate(scores[index])}
 
 
 def course_of(folder: str | Path) -> Run:

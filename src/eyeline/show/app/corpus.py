@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import streamlit as st
 
 from eyeline.measure.corpus.catalogue import STATISTICS
 from eyeline.measure.runs.options import as_command, as_python
+from eyeline.models.declared import Declared
 from eyeline.show.app.jobs import panel
 from eyeline.show.app.jobs.corpus import FIRST, CorpusPageWork, CorpusRequest, analyses, first_request
 from eyeline.show.app.jobs.job import request_key
@@ -57,12 +59,18 @@ def _form(say: Words) -> CorpusForm:
     return form
 
 
+#: Analyses that not every model can give → whether what a model declares is enough.
+NEEDS: dict[str, Callable[[Declared], bool]] = {
+    "importance": lambda known: known.has_loss,
+    "causes": lambda known: known.has_one_answer,
+    "head_scores": lambda known: known.stacks == ("decoder",),
+}
+
+
 def _analyses(say: Words, model: str) -> list[str]:
     """What the visitor chose to measure. What this model cannot do is not offered, and the page says why."""
     known = declared_by(model)
-    left_out: list[str] = []
-    if known is not None:
-        left_out = [name for name, can in (("importance", known.has_loss), ("causes", known.has_one_answer)) if not can]
+    left_out = [name for name, can in NEEDS.items() if known is not None and not can(known)]
     offered = [name for name in analyses() if name not in left_out]
     kept = [name for name in st.session_state.get("corpus-analyses", FIRST) if name in offered]
     st.session_state["corpus-analyses"] = kept
@@ -72,15 +80,10 @@ def _analyses(say: Words, model: str) -> list[str]:
     )  # fmt: skip
     if left_out:
         names = say.listed(say(f"corpus.analysis_{name}") for name in left_out)
-        answering = say.listed(name for name in choices(current()) if _answers(name, left_out))
-        st.caption(say("corpus.not_offered", model=escaped(model), names=names, others=escaped(answering or "–")))
+        known_others = {name: declared_by(name) for name in choices(current())}
+        others = say.listed(name for name, other in known_others.items() if other and all(NEEDS[each](other) for each in left_out))
+        st.caption(say("corpus.not_offered", model=escaped(model), names=names, others=escaped(others or "–")))
     return list(chosen)
-
-
-def _answers(name: str, analyses: list[str]) -> bool:
-    """Whether a model has what these analyses need."""
-    known = declared_by(name)
-    return known is not None and (known.has_loss if "importance" in analyses else known.has_one_answer)
 
 
 def _submit(say: Words, form: CorpusForm) -> None:

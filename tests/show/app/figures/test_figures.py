@@ -52,7 +52,7 @@ def test_the_card_of_a_head_holds_its_numbers_role_and_nearest_heads(run):
 
 
 def test_analyses_and_figures_are_in_the_order_that_users_know(run):
-    assert analyses() == ("average_attention", "entropy", "position_alone", "distances", "importance", "max_logit", "causes")
+    assert analyses() == ("average_attention", "entropy", "position_alone", "distances", "importance", "max_logit", "head_scores", "causes")
     assert analyses()[:4] == FIRST
     tables = {record.table: run.table("entropy") for name, record in FIGURES.items() if name in CORPUS}
     assert corpus_run.in_order(el.Run(run.facts, tables)) == list(CORPUS)

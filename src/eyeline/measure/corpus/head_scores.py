@@ -2,18 +2,105 @@
 
 from __future__ import annotations
 
+import random
+from collections import defaultdict
 from collections.abc import Sequence
+from typing import ClassVar, Self
 
 import numpy as np
 import torch
 
 from eyeline.errors import ModelError, TextError
 from eyeline.measure.runs.table import Cell, Table, head_table
-from eyeline.models.inputs import vocabulary_size
+from eyeline.measure.statistics.rows import Rows
+from eyeline.measure.statistics.statistic import Batch, Statistic, SumKey
+from eyeline.models.attention import LayerAttention
+from eyeline.models.inputs import Example, vocabulary_size
 from eyeline.models.model import Model
 from eyeline.models.projections import projections
+from eyeline.text.tokenized import TokenizedText
 
 STACK = "decoder"
+
+#: Scores that are shares of attention on a pattern, in the order of the table.
+PATTERNS = ("previous", "duplicate", "induction")
+
+
+class HeadScores(Statistic):
+    """For each head of a decoder, the share of its attention on the token before (previous), on earlier copies of the token (duplicate) and
+    on the tokens after such copies (induction), on random tokens that come twice:  Σ A ⊙ D / Σ A.
+
+    For each text it draws as many tokens as the text has, by seed and text: what a head knows of the words is not in it, and a part of a
+    corpus has the same tokens as the whole. Half of the tokens have no earlier copy: duplicate and induction reach 0.5.
+    longest: tokens that are drawn at most. Source: Olsson et al. 2022.
+    """
+
+    name: ClassVar[str] = "head_scores"
+    from_rows: ClassVar[bool] = False
+
+    def __init__(self, longest: int = 50) -> None:
+        super().__init__()
+        self.longest = longest
+        self._model: Model | None = None
+        self._plain: list[int] = []
+        self._seed = 0
+
+    def options(self) -> dict[str, object]:
+        return {"longest": self.longest}
+
+    def fresh(self) -> Self:
+        fresh = super().fresh()
+        fresh._model, fresh._plain, fresh._seed = self._model, self._plain, self._seed
+        return fresh
+
+    def prepare(self, model: Model, seed: int) -> None:
+        check_decoder(model)
+        self._model, self._plain, self._seed = model, plain_ids(model), seed
+
+    def update(self, rows: Rows, batch: Batch) -> None:
+        """Rows are not used: `finish` runs the model on tokens of its own."""
+
+    def finish(self, batch: Batch) -> None:
+        if self._model is None:
+            raise RuntimeError("HeadScores runs within el.analyse, which gives it the model.")
+        by_length: dict[int, list[list[int]]] = defaultdict(list)
+        for example in batch.examples:
+            length = min(len(example.source), self.longest, (self._model.max_tokens or 2 * self.longest) // 2)
+            draw = random.Random(f"{self._seed} {example.source.ids}")  # noqa: S311 - seeded, not a secret
+            by_length[length].append(2 * draw.choices(self._plain, k=length))
+        for length, drawn in by_length.items():
+            if length < 2:
+                self.leave_out(len(drawn))
+            else:
+                self._measure(self._model, drawn, batch)
+
+    def _measure(self, model: Model, drawn: list[list[int]], batch: Batch) -> None:
+        """Run the model on tokens [text, token] and add the attention on each pattern, and all of it."""
+        everywhere = np.ones((len(drawn[0]), len(drawn[0])))
+        patterns = torch.from_numpy(np.array([[*patterns_of(np.array(ids)), everywhere] for ids in drawn]))  # [text, pattern, query, key]
+
+        def receive(attention: LayerAttention) -> None:
+            if batch.layers is None or attention.layer in batch.layers[attention.stack]:
+                weights = attention.weights.double()  # [text, head, query, key]
+                sums = torch.einsum("thqk,tpqk->hp", weights, patterns.to(weights.device))
+                self.add(SumKey(attention.stack, attention.layer, "on_pattern"), sums, range(len(sums)))
+
+        examples = [Example(TokenizedText.from_tokens([str(number) for number in ids])) for ids in drawn]
+        model._passes.layers(examples, receive, inputs={"input_ids": torch.tensor(drawn, device=model._hf.device)})
+
+    def result(self) -> dict[str, Table]:
+        records: list[tuple[Cell, ...]] = [
+            (layer_sum.stack, layer_sum.layer, head, *(float(value / values[-1]) for value in values[:-1]))
+            for layer_sum in self.by_layer("on_pattern")
+            for head, values in enumerate(layer_sum.values)
+        ]
+        return {self.name: head_table(records, PATTERNS)}
+
+
+def check_decoder(model: Model) -> None:
+    """Refuse a model in which tokens look ahead."""
+    if model.layout.stacks != (STACK,):
+        raise ModelError(f"{model.name} is not a decoder.", "Head scores are for models in which no token looks ahead.")
 
 
 def head_scores(model: Model, ids: Sequence[int] | None = None, *, length: int = 50, seed: int = 0) -> Table:
@@ -27,32 +114,37 @@ def head_scores(model: Model, ids: Sequence[int] | None = None, *, length: int =
     ids      the tokens to read; unless given, `length` random tokens, twice
     Sources: Olsson et al. 2022; Elhage et al. 2021.
     """
-    if model.layout.stacks != (STACK,):
-        raise ModelError(f"{model.name} is not a decoder.", "Head scores are for models in which no token looks ahead.")
+    check_decoder(model)
     read = random_twice(model, length, seed) if ids is None else np.asarray(list(ids))
     if read.ndim != 1 or len(read) < 2:
         raise TextError(f"{read.size} token ids.", "Give a list of at least two.")
     trace = model.trace_inputs({"input_ids": torch.from_numpy(read)[None]}, keep={"weights"})
-    patterns = (previous_pattern(len(read)), duplicate_pattern(read), induction_pattern(read))
-    by_pattern = [pattern_score(trace.weights.astype(np.float64), pattern) for pattern in patterns]  # three of [layer, head]
+    by_pattern = [pattern_score(trace.weights.astype(np.float64), pattern) for pattern in patterns_of(read)]  # three of [layer, head]
     copying = _copying(model)
     records: list[tuple[Cell, ...]] = [
         (STACK, layer, head, *(float(scores[i, head]) for scores in by_pattern), copying.get((layer, head), float("nan")))
         for i, layer in enumerate(trace.layers)
         for head in range(trace.weights.shape[1])
     ]
-    return head_table(records, ("previous", "duplicate", "induction", "copying"))
+    return head_table(records, (*PATTERNS, "copying"))
 
 
 def random_twice(model: Model, length: int, seed: int) -> np.ndarray:
     """The ids of `length` random tokens that are not special, and of the same again."""
-    size = vocabulary_size(model._hf)
-    if size is None or length < 2 or (model.max_tokens is not None and 2 * length > model.max_tokens):
+    if length < 2 or (model.max_tokens is not None and 2 * length > model.max_tokens):
         raise TextError(f"length={length}.", f"Twice the length must fit into the model: 2 to {(model.max_tokens or 0) // 2}.")
-    special = set(getattr(model._tokenizer, "all_special_ids", ()))
-    plain = [i for i in range(size) if i not in special]
+    plain = plain_ids(model)
     chosen = np.random.default_rng(seed).choice(plain, size=length, replace=length > len(plain)).tolist()
     return np.array([*chosen, *chosen])
+
+
+def plain_ids(model: Model) -> list[int]:
+    """The ids of all tokens that are not special."""
+    size = vocabulary_size(model._hf)
+    if size is None:
+        raise ModelError(f"{model.name} has no vocabulary.", "Head scores are measured on random tokens.")
+    special = set(getattr(model._tokenizer, "all_special_ids", ()))
+    return [i for i in range(size) if i not in special]
 
 
 def _copying(model: Model) -> dict[tuple[int, int], float]:
@@ -89,6 +181,11 @@ def pattern_score(weights: np.ndarray, pattern: np.ndarray) -> np.ndarray:
     0.375
     """
     return np.asarray((weights * pattern).sum(axis=(-2, -1)) / weights.sum(axis=(-2, -1)))
+
+
+def patterns_of(ids: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The patterns of PATTERNS for these tokens, each [query, key]."""
+    return previous_pattern(len(ids)), duplicate_pattern(ids), induction_pattern(ids)
 
 
 def previous_pattern(n: int) -> np.ndarray:
