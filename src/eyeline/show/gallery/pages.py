@@ -239,15 +239,13 @@ def examples(head: HeadProfile, measured: MeasuredHeads, words: Words) -> Iterat
     yield f"<h2>{words('gallery.examples')}</h2>\n<p>{words('gallery.examples_about')}</p>\n"
     for look in head.examples:
         stack = measured.examples[look.text].only
-        strong = look.weight >= LEAST_LOOK
         query, key = (stack.query_text.tokens[position] for position in (look.query, look.key))
-        about = [words("gallery.look", query=query, to=key, weight=f"{look.weight:.3f}")] if strong else []
-        alone = strong and look.distant  # else the lines of all tokens show what the head does
-        if not alone:
-            about.append(words("gallery.no_look"))
+        alone = look.weight >= LEAST_LOOK and look.distant  # else the lines of all tokens show what the head does
+        kind = "no_look" if look.weight < LEAST_LOOK else "look" if look.distant else "look_near"
+        about = words(f"gallery.{kind}", query=query, to=key, weight=f"{look.weight:.3f}")
         state = {"layer": stack.layers.index(head.head.layer), "heads": [head.head.head], "locked": [look.query] if alone else []}
         data = html.escape(json.dumps(state, separators=(",", ":")))
-        yield f'<p>{_plain(" ".join(about))}</p>\n<div class=example data-example="{look.text}" data-state="{data}"></div>\n'
+        yield f'<p>{_plain(about)}</p>\n<div class=example data-example="{look.text}" data-state="{data}"></div>\n'
 
 
 def shares(head: HeadProfile, words: Words) -> Iterator[str]:
