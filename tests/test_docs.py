@@ -74,7 +74,7 @@ def test_console_examples_run(block, tmp_path, monkeypatch, capfd):
 
 def test_examples_and_recipes_import_public_modules_alone():
     """What is taught keeps its address when a file of the package moves."""
-    adapters = {"eyeline.bertviz", "eyeline.bertviz.neuron_view", "eyeline.circuitsvis"}
+    adapters = {"eyeline.bertviz", "eyeline.bertviz.neuron_view", "eyeline.bertviz.transformers_neuron_view", "eyeline.circuitsvis"}
     taught = [*PAGES, *(ROOT / "notebooks").glob("*.ipynb"), *(ROOT / "scripts" / "notebook_cells").glob("*.py")]
     texts = [page.read_text(encoding="utf-8") for page in taught]
     texts += strings_of(ROOT / "src" / "eyeline" / "show" / "app")

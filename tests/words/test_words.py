@@ -28,7 +28,8 @@ SAME = {"names.target.cls", "names.behaviour.cls", "figure.label.percent", "figu
 } | {
     "names.gauge.attentionviz", "figure.coreference_example.hover", "figure.label.in_stack", "figure.probe_weights.panel",
     "figure.circuit.hover", "names.quantity.globenc", "names.quantity.alti", "names.quantity.decompx",
-    "view.drawn_globenc", "view.drawn_alti", "view.drawn_decompx", "view.png", "role.short.cls", "role.short.sep", "role.short.none",
+    "view.drawn_globenc", "view.drawn_alti", "view.drawn_decompx", "view.png", "paper.kind.sep",
+    "paper.column.interval", "role.short.cls", "role.short.sep", "role.short.none",
 }  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from eyeline.show.cli.gallery import gallery
 from eyeline.show.cli.grammar import sample_treebank, syntax
 from eyeline.show.cli.models import app as models_commands
 from eyeline.show.cli.options import with_options
+from eyeline.show.cli.paper import paper
 from eyeline.show.cli.probes import parse, probe
 from eyeline.show.cli.space import space
 from eyeline.show.cli.terminal import PlainCommand, PlainGroup, new_console
@@ -41,7 +42,7 @@ GROUPS: dict[str, tuple[Callable[..., None], ...]] = {
     "One text": (view, attribute, trace),
     "A corpus": (analyse, merge, space, compare, gallery),
     "Causes": (causes, circuit, faithfulness),
-    "Grammar and coreference": (syntax, coreference, probe, parse),
+    "Grammar and coreference": (syntax, coreference, probe, parse, paper),
     "Texts to start with": (sample_text, sample_treebank),
 }
 for group, commands in GROUPS.items():

@@ -147,13 +147,15 @@ def as_treebank(given: Treebank | Sequence[Sentence] | str | Path) -> Treebank:
 
 
 def read_treebank(path: str | Path, *, strict: bool = False) -> Treebank:
-    """Read a treebank: .conllu, plain or .gz, in the basic dependencies of Universal Dependencies.
+    """Read a treebank: .conllu, plain or .gz, in the basic dependencies of Universal Dependencies; or CoNLL-X, which has the same columns.
 
     Multi-word tokens give their parts, empty nodes and enhanced dependencies are skipped. A sentence with two roots, none, a cycle, or
     a governor that does not exist is skipped and named in `skipped`; with `strict` it is an error.
     """
     path = as_path(path)
     check_is_file(path, Message("refusal.kinds.treebank"))
+    if ".mrg" in path.suffixes:
+        raise TextError(Message("refusal.phrase_trees", file=str(path)), Message("refusal.phrase_trees_advice", file=str(path)))
     return _collect(path, file_name(path), file_hash(path), numbered_lines(path), strict=strict)
 
 
