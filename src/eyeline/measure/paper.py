@@ -208,6 +208,20 @@ def _check_same_model(part: Run, model: Model, folder: Path) -> None:
         )
 
 
+# ---- Figure 1: heads that do one thing
+
+
+def figure_1(run: Run) -> dict[str, HeadRef]:
+    """The four kinds of heads of figure 1 → the head of this model that is most of that kind: broad, next, sep, punctuation."""
+    heads: dict[str, HeadRef] = {}
+    entropy = run.table("entropy")
+    for kind in ("broad", "next", "sep", "punctuation"):
+        table, column = (entropy, "all") if kind == "broad" else (run.table("average_attention").where(target=kind), "mean")
+        if len(table):
+            heads[kind] = HeadRef.of_row(list(table.rows())[int(np.argmax(table[column].astype(float)))])
+    return heads
+
+
 # ---- What the paper states of figures 2 to 6, and what this model does
 
 

@@ -7,12 +7,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from eyeline.figures import available, figure, record_of
 from eyeline.heads import HeadRef
 from eyeline.look.views.graph import attention_graph
-from eyeline.measure.paper import ENTROPY_SMOOTHING, KINDS, PaperTable, Statement, statements, tables
+from eyeline.measure.paper import ENTROPY_SMOOTHING, KINDS, PaperTable, Statement, figure_1, statements, tables
 from eyeline.measure.runs.figure import Style, formula_html, provenance
 from eyeline.measure.runs.pictures import save_pictures
 from eyeline.measure.runs.run import Run, left_out
@@ -60,17 +58,6 @@ def write_paper(run: Run, folder: Path, *, pictures: Sequence[str] = (), languag
 
 
 # ---- Figure 1: heads that do one thing, on one text
-
-
-def figure_1(run: Run) -> dict[str, HeadRef]:
-    """The four kinds of heads of figure 1 → the head of this model that is most of that kind: broad, next, sep, punctuation."""
-    heads: dict[str, HeadRef] = {}
-    entropy = run.table("entropy")
-    for kind in ("broad", "next", "sep", "punctuation"):
-        table, column = (entropy, "all") if kind == "broad" else (run.table("average_attention").where(target=kind), "mean")
-        if len(table):
-            heads[kind] = HeadRef.of_row(list(table.rows())[int(np.argmax(table[column].astype(float)))])
-    return heads
 
 
 def _save_figure_1(run: Run, folder: Path, language: str) -> dict[str, tuple[HeadRef, str]]:
