@@ -15,7 +15,7 @@ from eyeline.errors import ModelError, TraceError
 from eyeline.heads import HeadRef
 from eyeline.look.interventions import Ablate
 from eyeline.measure.runs.table import Table, head_table, heads_of_rows
-from eyeline.measure.statistics.model_statistic import Answers, ModelStatistic, TokenTask, text_losses, token_task
+from eyeline.measure.statistics.model_statistic import ModelStatistic, TokenTask, UnchangedAnswers, text_losses, token_task
 from eyeline.measure.statistics.statistic import Batch, SumKey
 from eyeline.messages import Message
 from eyeline.models.inputs import Example
@@ -101,7 +101,7 @@ class HeadEffects(AnswerStatistic):
     def measure(self, model: Model, batch: Batch, task: TokenTask) -> None:
         passes = model._passes
         output, stored = passes.store(batch.examples, inputs=task.inputs, at=task.positions)
-        answers = Answers.of(task.rows(output.logits), task.labels)
+        answers = UnchangedAnswers.of(task.rows(output.logits), task.labels)
         if not bool(torch.isfinite(answers.losses).all()):
             raise ModelError(f"The loss of {model.name} is not a number.", "Open the model in float32: el.load(name, dtype=torch.float32).")
         estimates = estimates_of(passes, batch.examples, task, self.by)
@@ -219,7 +219,7 @@ class Pruning(AnswerStatistic):
     def measure(self, model: Model, batch: Batch, task: TokenTask) -> None:
         passes = model._passes
         output, stored = passes.store(batch.examples, inputs=task.inputs, at=task.positions)
-        answers = Answers.of(task.rows(output.logits), task.labels)
+        answers = UnchangedAnswers.of(task.rows(output.logits), task.labels)
         for name, heads in self.orders.items():
             rows = [[float(answers.losses.sum()), float(len(batch.examples)), float(len(batch.examples))]]
             without = [[Ablate(heads[:size], by=self.by)] for size in self.sizes()[1:]]

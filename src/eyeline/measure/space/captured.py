@@ -30,7 +30,7 @@ from eyeline.measure.space.gauges import (
     shift_keys,
 )
 from eyeline.measure.space.options import DISTANCES, WHERE
-from eyeline.measure.space.stack import LEVELS, TOP, GaugeRow, SpaceTokens, Vectors
+from eyeline.measure.space.stack import LEVELS, TOP, GaugeRow, SpaceTokens, StackHeads, Vectors
 from eyeline.measure.statistics.prepare import Preparation, documents_of
 from eyeline.messages import Message
 from eyeline.models.attention import LayerAttention, Receive
@@ -47,7 +47,7 @@ MOST_MAP_BYTES = 6 << 30
 
 
 @dataclass(frozen=True)
-class CapturedStack:
+class CapturedStack(StackHeads):
     """One stack of every text. Head h of `vectors` is head `heads[h]` of the model; keys and values are as many as heads.
 
     weights   for each text [layer, head, query, key]
@@ -56,21 +56,11 @@ class CapturedStack:
     plain     whether attention is the softmax of scale · q·k over the visible keys, and nothing else
     """
 
-    name: str
-    layers: tuple[int, ...]
-    heads: tuple[int, ...]
-    query_tokens: SpaceTokens
-    key_tokens: SpaceTokens
     vectors: Vectors
     weights: tuple[np.ndarray, ...]
     visible: tuple[np.ndarray | None, ...]
     plain: bool
     shared: SharedInputs | None = None
-
-    def rows(self, text: int) -> tuple[slice, slice]:
-        """The rows of this text among the queries and among the keys."""
-        q, k = self.query_tokens.starts, self.key_tokens.starts
-        return slice(int(q[text]), int(q[text + 1])), slice(int(k[text]), int(k[text + 1]))
 
 
 @dataclass(frozen=True)

@@ -290,11 +290,7 @@ def _space_stack(
     queries, vectors = points.queries, points.query_vectors
     top_keys, top_weights = most_attended(stack)
     return SpaceStack(
-        name=stack.name,
-        layers=stack.layers,
-        heads=stack.heads,
-        query_tokens=stack.query_tokens,
-        key_tokens=stack.key_tokens,
+        **stack.same_heads,
         queries=None if queries is None else np.ascontiguousarray(queries, dtype=np.float32),
         keys=np.ascontiguousarray(points.keys, dtype=np.float32),
         query_norms=None if vectors is None else np.linalg.norm(vectors, axis=-1).astype(np.float32),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -53,11 +54,36 @@ class Vectors:
 
 
 @dataclass(frozen=True)
-class SpaceStack:
+class StackHeads:
+    """Which heads of one stack, and the tokens of all texts.
+
+    layers, heads   their numbers in the model
+    query_tokens    what queries are of; key_tokens what keys are of (the same object but in cross attention)
+    """
+
+    name: str
+    layers: tuple[int, ...]
+    heads: tuple[int, ...]
+    query_tokens: SpaceTokens
+    key_tokens: SpaceTokens
+
+    @property
+    def same_heads(self) -> dict[str, Any]:
+        """What another record of these heads begins with."""
+        return {name: getattr(self, name) for name in StackHeads.__dataclass_fields__}
+
+    def rows(self, text: int) -> tuple[slice, slice]:
+        """The rows of this text among the queries and among the keys."""
+        q, k = self.query_tokens.starts, self.key_tokens.starts
+        return slice(int(q[text]), int(q[text + 1])), slice(int(k[text]), int(k[text + 1]))
+
+
+@dataclass(frozen=True)
+class SpaceStack(StackHeads):
     """One tower of attention (encoder, decoder or cross): a picture for every head.
 
-    layers, heads   their numbers in the model; every array below begins [layer, head], in this order
-    query_tokens    what the rows of `queries` are; key_tokens what the rows of `keys` are (the same object but in cross attention)
+    Every array begins [layer, head], in the order of `layers` and `heads`; rows are in the order of the tokens.
+
     queries         [layer, head, query, dims], float32; None where the points are values
     keys            [layer, head, key, dims], float32; where the points are values: the values
     query_norms     [layer, head, query], float32: the length of the vector behind the point; None where the points are values
@@ -74,11 +100,6 @@ class SpaceStack:
     pairs_distance  which distance they have, and where it is measured (as in GaugeRow)
     """
 
-    name: str
-    layers: tuple[int, ...]
-    heads: tuple[int, ...]
-    query_tokens: SpaceTokens
-    key_tokens: SpaceTokens
     queries: np.ndarray | None = field(repr=False)
     keys: np.ndarray = field(repr=False)
     query_norms: np.ndarray | None = field(repr=False)

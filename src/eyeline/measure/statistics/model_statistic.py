@@ -151,8 +151,8 @@ def text_losses(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 
 
 @dataclass(frozen=True)
-class Answers:
-    """What the whole model answers: its loss [text], and the most likely token at every predicted position [text, token]."""
+class UnchangedAnswers:
+    """What the model answers while nothing is changed: its loss [text], and the most likely token of each prediction [text, token]."""
 
     labels: torch.Tensor
     losses: torch.Tensor
@@ -160,7 +160,7 @@ class Answers:
     shares: torch.Tensor  # [text]: the mean probability of these tokens
 
     @classmethod
-    def of(cls, logits: torch.Tensor, labels: torch.Tensor) -> Answers:
+    def of(cls, logits: torch.Tensor, labels: torch.Tensor) -> UnchangedAnswers:
         tokens = logits.argmax(-1)
         return cls(labels, text_losses(logits, labels), tokens, _mean_share(logits, tokens, labels))
 
