@@ -8,6 +8,7 @@ import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
+import numpy as np
 import pytest
 import torch
 import transformers
@@ -18,7 +19,13 @@ from eyeline.look import embedded
 from eyeline.models import load
 from eyeline.models import load as load_module
 from eyeline.models.declared import declared
-from tests.models.families import BY_NAME, tiny_tokenizer
+from eyeline.models.load import open_again
+from tests.models.families import BY_NAME, GROUPED, tiny_tokenizer
+
+
+def small_llama() -> transformers.PreTrainedModel:
+    torch.manual_seed(0)
+    return transformers.LlamaForCausalLM(transformers.LlamaConfig(**GROUPED)).eval()
 
 
 def save(folder, name: str):
@@ -397,3 +404,85 @@ def test_a_model_built_elsewhere_meanwhile_is_not_counted(tmp_path):
         with pytest.raises(ModelError, match="describes a model of more than 1,003 tensors"):
             torch.nn.ModuleList(torch.nn.Linear(1, 1) for _ in range(2000))
     torch.nn.ModuleList(torch.nn.Linear(1, 1) for _ in range(2000))
+
+
+def test_further_options_go_to_transformers(tmp_path):
+    small_llama().bfloat16().save_pretrained(tmp_path / "all" / "inner", max_shard_size="20KB")
+    tiny_tokenizer().save_pretrained(tmp_path / "all" / "inner")
+    model = el.load(tmp_path / "all", subfolder="inner", dtype="auto", device_map={"": "cpu"})
+    assert model.hf.dtype == torch.bfloat16
+    plain = el.load(tmp_path / "all" / "inner", dtype=torch.bfloat16)
+    assert np.array_equal(model.trace("the cat sat").weights, plain.trace("the cat sat").weights)
+    again = open_again(pickle.loads(pickle.dumps(model.source)), model.identity())
+    assert again.hf.dtype == torch.bfloat16
+    with pytest.raises(ModelError, match="has no folder other"):
+        el.load(tmp_path / "all", subfolder="other")
+    with pytest.raises(ModelError, match=r'Give a type of torch, such as torch.bfloat16, or "auto"'):
+        el.load(tmp_path / "all", subfolder="inner", dtype="bfloat16")
+    with pytest.raises(ModelError, match="unexpected keyword argument 'devise_map'"):
+        el.load(tmp_path / "all", subfolder="inner", devise_map="auto")
+
+
+def test_a_model_with_options_keeps_no_traces(tmp_path, caplog):
+    small_llama().save_pretrained(tmp_path / "m")
+    tiny_tokenizer().save_pretrained(tmp_path / "m")
+    model = el.load(tmp_path / "m", device_map={"": "cpu"}, cache=tmp_path / "cache")
+    assert "are not kept on disk" in caplog.text
+    model.trace("the cat sat")
+    assert not list((tmp_path / "cache").rglob("*.safetensors"))
+
+
+def test_an_adapter_is_opened_with_its_model(tmp_path):
+    peft = pytest.importorskip("peft")
+    base = small_llama()
+    base.save_pretrained(tmp_path / "base")
+    tiny_tokenizer().save_pretrained(tmp_path / "base")
+    adapted = peft.get_peft_model(base, peft.LoraConfig(target_modules=["q_proj", "v_proj"], r=4, init_lora_weights=False))
+    adapted.save_pretrained(tmp_path / "adapter")
+    model = el.load(tmp_path / "base", adapter=tmp_path / "adapter")
+    expected = el.wrap(adapted.eval(), tiny_tokenizer()).trace("the cat sat")
+    assert np.abs(model.trace("the cat sat").weights - expected.weights).max() < 1e-6
+    assert np.abs(model.trace("the cat sat").weights - el.load(tmp_path / "base").trace("the cat sat").weights).max() > 1e-3
+    assert open_again(model.source, model.identity()).weights() == model.weights()
+    with pytest.raises(ModelError, match="cannot be opened as an adapter of base"):
+        el.load(tmp_path / "base", adapter=tmp_path / "base")
+
+
+@pytest.mark.parametrize("second", ["cpu", "cuda:0"])
+def test_a_model_over_several_devices_is_recorded_where_its_layers_lie(second):
+    """With accelerate's hooks, which replace the forward of every module. Without a GPU both devices are the processor."""
+    accelerate = pytest.importorskip("accelerate")
+    if second != "cpu" and not torch.cuda.is_available():
+        pytest.skip("no GPU: a model that lies on the processor and on a GPU was not tried")
+    placed = {"model.embed_tokens": "cpu", "model.rotary_emb": "cpu", "model.layers.0": "cpu", "model.layers.1": second}
+    placed |= {"model.layers.2": second, "model.norm": second, "lm_head": second}
+    hf = accelerate.dispatch_model(small_llama(), placed, main_device="cpu", force_hooks=True)
+    model, plain = el.wrap(hf, tiny_tokenizer(), name="m"), el.wrap(small_llama(), tiny_tokenizer(), name="m")
+    texts = ["the cat sat on the mat", "the dog ran home and sat down"]
+    for ours, theirs in zip(model.traces(texts), plain.traces(texts), strict=True):
+        assert np.abs(ours.weights - theirs.weights).max() < 1e-5
+        assert ours.notices == theirs.notices
+    assert model.weights() == plain.weights()
+    assert model.identity() == plain.identity()
+    off = [el.Ablate([(1, 2)])]
+    assert torch.allclose(*(m.passes.output([m.read(texts[0])], [off]).logits.cpu() for m in (model, plain)), atol=1e-4)
+    runs = [el.analyse(m, texts, statistics=[el.statistics.Entropy(), el.statistics.AverageAttention()]) for m in (model, plain)]
+    for name in ("entropy", "average_attention"):
+        values = [[value for row in run.table(name).rows() for value in row.values() if isinstance(value, float)] for run in runs]
+        assert values[0]
+        assert np.allclose(*values, atol=1e-5, equal_nan=True)
+    for method in ("norms", "alti", "logits", "gradient", "integrated-gradients"):
+        maps = [el.attribute(m, texts[0], method=method).weights for m in (model, plain)]
+        assert np.abs(maps[0] - maps[1]).max() < 1e-4, method
+    circuits = [el.circuit(m, "the cat sat", "the dog sat", answer=10, against=11).table("patching")["restored"] for m in (model, plain)]
+    assert np.allclose(*circuits, atol=1e-4)
+    half = [el.wrap(m.to(torch.bfloat16), tiny_tokenizer(), name="m") for m in (hf, plain.hf)] if second == "cpu" else []
+    norms = [el.attribute(m, texts[0], method="norms").weights for m in half]
+    assert not norms or np.abs(norms[0] - norms[1]).max() < 1e-4
+
+
+def test_a_model_that_is_offloaded_to_disk_is_refused_with_the_way_out(tmp_path):
+    accelerate = pytest.importorskip("accelerate")
+    hf = accelerate.disk_offload(small_llama(), tmp_path, execution_device=torch.device("cpu"))
+    with pytest.raises(ModelError, match=r"offloaded \(device meta\)[\s\S]*device_map without disk"):
+        el.wrap(hf, tiny_tokenizer())

@@ -123,6 +123,17 @@ class AttentionCall:
         mask = None if self.mask is None else self.mask.float()
         return replace(self, queries=self.queries.float(), keys=self.keys.float(), values=self.values.float(), mask=mask, options=options)
 
+    def on(self, device: torch.device) -> AttentionCall:
+        """The same call on the device of the texts, of a layer that lies on another one. Not one with numbers of rows."""
+        if self.queries.device == device:
+            return self
+        moved = {
+            name: value.to(device) for name in ("queries", "keys", "values", "mask", "maps", "output", "gates", "blind")
+            if (value := getattr(self, name)) is not None
+        }  # fmt: skip
+        options = {name: value.to(device) if isinstance(value, torch.Tensor) else value for name, value in self.options.items()}
+        return replace(self, options=options, **moved)
+
     def own(self) -> tuple[torch.Tensor, torch.Tensor]:
         """Outputs [batch, query, head, dim] and weights, by the model's own eager function."""
         return own_eager(type(self.module))(self.module, self.queries, self.keys, self.values, self.mask, **self.options)

@@ -17,9 +17,10 @@ from torch.nn.modules import module as torch_module
 from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
 from eyeline.messages import Message
+from eyeline.models.evaluation import is_placed
 
 #: Modules whose hooks only observe: transformers' own, to report attention, and those of a pass that another thread follows.
-OWN_HOOKS = ("transformers.utils.output_capturing", "eyeline.models.projections", "eyeline.models.watch")
+OWN_HOOKS = ("transformers.utils.output_capturing", "eyeline.models.attention", "eyeline.models.projections", "eyeline.models.watch")
 
 #: Packages whose functions may stand in a model's code, beside those of the package that the code is in and those that its file imports.
 LIBRARIES = frozenset(
@@ -99,7 +100,7 @@ def _replaced(modules: Mapping[str, nn.Module]) -> Iterator[str]:
     if not modules:
         own = {name for name in tuple(sys.modules) if name.startswith("transformers.models.") and ".modeling_" in name}
     for name, module in modules.items():
-        if "forward" in vars(module):
+        if "forward" in vars(module) and not is_placed(module):
             yield f"forward of {name or type(module).__name__}"
     layers = {name for name in tuple(sys.modules) if name.startswith("torch.nn.modules.")}
     for name in sorted((own | layers | {"torch", "torch.nn.functional", *SHARED_CODE}) - {"builtins"}):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 import threading
 import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from types import MethodType
 from typing import Any
 
 import torch
@@ -118,7 +120,10 @@ _stance: Any = None
 def _uncompiled(new_pass: _Pass) -> Iterator[None]:
     """A block in which what `compile()` was called on runs as it was written. How torch runs compiled code is one state of the process."""
     global _uncompiled_passes, _stance
-    if not any(module._compiled_call_impl is not None or "forward" in vars(module) for module in new_pass.modules.values()):
+    if not any(
+        module._compiled_call_impl is not None or ("forward" in vars(module) and not is_placed(module))
+        for module in new_pass.modules.values()
+    ):
         yield
         return
     with _turn:
@@ -133,6 +138,22 @@ def _uncompiled(new_pass: _Pass) -> Iterator[None]:
             if _uncompiled_passes == 0:
                 _stance.__exit__(None, None, None)
                 _stance = None
+
+
+# ---- Modules whose `forward` accelerate has replaced, to bring what enters to the device of their weights (device_map)
+
+
+def is_placed(module: nn.Module) -> bool:
+    """Whether the `forward` of this module is accelerate's, which calls the module's own on the module's device."""
+    forward = vars(module).get("forward")
+    return isinstance(forward, functools.partial) and forward.func.__module__ == "accelerate.hooks" and "_old_forward" in vars(module)
+
+
+def rebind_placed(copied: nn.Module) -> None:
+    """Let a copy of such a module run its own parts, not those of the module it was copied from."""
+    forward, own = vars(copied)["forward"], vars(copied)["_old_forward"]
+    vars(copied)["_old_forward"] = MethodType(own.__func__, copied) if isinstance(own, MethodType) else own
+    vars(copied)["forward"] = functools.partial(forward.func, copied)
 
 
 # ---- A model that is left as it was

@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 import torch
 from torch import nn
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from eyeline.models.context import context
+from eyeline.models.evaluation import is_placed
 
 # ---- Weights
 
@@ -95,7 +97,17 @@ def _tensors(module: nn.Module) -> dict[str, torch.Tensor]:
     for name, value in module.state_dict(keep_vars=True).items():
         if name not in tensors:
             tensors |= dict(_tensors_within(name, value))
-    return tensors
+    return {inner: part for name, tensor in tensors.items() for inner, part in _stored(name, tensor)}
+
+
+def _stored(name: str, tensor: torch.Tensor) -> Iterator[tuple[str, torch.Tensor]]:
+    """The tensors that a tensor is made of: of a quantised one (torchao) its packed numbers and its scales."""
+    if is_traceable_wrapper_subclass(tensor):
+        parts, _ = tensor.__tensor_flatten__()
+        for part in parts:
+            yield from _stored(f"{name}.{part}", getattr(tensor, part))
+    else:
+        yield name, tensor
 
 
 def _tensors_within(name: str, value: Any) -> Iterator[tuple[str, torch.Tensor]]:
@@ -111,7 +123,12 @@ def _tensors_within(name: str, value: Any) -> Iterator[tuple[str, torch.Tensor]]
 
 #: Attributes of modules that PyTorch and transformers keep for themselves: they do not change what a pass computes. Among them
 #: is the path: another machine, or another working folder, has the same model elsewhere.
-BOOKKEEPING = frozenset(vars(nn.Module())) | {"_is_hf_initialized", "_is_hooked", "_compiled_call_impl", "name_or_path"}
+BOOKKEEPING = frozenset(vars(nn.Module())) | {
+    "_is_hf_initialized", "_is_hooked", "_compiled_call_impl", "_output_capturing_hooks_installed", "name_or_path",
+}  # fmt: skip
+
+#: What accelerate adds where a model lies on several devices.
+PLACEMENT = {"forward", "_old_forward", "_hf_hook", "hf_device_map", "to", "cuda", "npu", "xpu", "mlu", "sdaa", "musa"}
 
 #: What can be written as text that is the same in every process.
 PLAIN = (bool, int, float, complex, str, bytes, type(None), torch.dtype)
@@ -135,7 +152,8 @@ def model_identity(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase | 
 def _structure(model: nn.Module) -> Iterator[str]:
     """A line for each module: its class and its plain attributes; and one for each extra state that is not a tensor."""
     for name, module in model.named_modules():
-        plain = {key: value for key, value in vars(module).items() if key not in BOOKKEEPING and isinstance(value, DESCRIBED)}
+        left_out = BOOKKEEPING | PLACEMENT if is_placed(module) or "hf_device_map" in vars(module) else BOOKKEEPING
+        plain = {key: value for key, value in vars(module).items() if key not in left_out and isinstance(value, DESCRIBED)}
         yield f"{name} {type(module).__module__}.{type(module).__qualname__} {_text(plain)}"
     for name, value in model.state_dict(keep_vars=True).items():
         if isinstance(value, DESCRIBED):

@@ -6,6 +6,7 @@ import importlib.util
 import os
 import pickle
 import socket
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -38,6 +39,19 @@ LONGEST_NAME, LONGEST_PART = 1000, 255  # of a path, and of a part of it, which 
 
 GGUF = ".gguf"
 
+#: The options that say where files are; the others are for the model alone.
+OF_FILES = (
+    "trust_remote_code",
+    "local_files_only",
+    "revision",
+    "subfolder",
+    "token",
+    "cache_dir",
+    "proxies",
+    "force_download",
+    "gguf_file",
+)
+
 #: A folder with any of these has a tokeniser.
 TOKENIZER_FILES = ("tokenizer*", "vocab*", "merges*", "*.model", "spiece*", "*.spm")
 
@@ -46,65 +60,110 @@ def load(
     name: str | Path | None = None,
     *,
     device: Device = "auto",
-    dtype: torch.dtype | None = None,
+    dtype: torch.dtype | Literal["auto"] | None = None,
     revision: str | None = None,
     cache: bool | str | Path | TraceCache = False,
     trust_remote_code: bool = False,
+    adapter: str | Path | None = None,
+    **options: Any,
 ) -> Model:
     """Open a model for looking inside.
 
     name      an embedded model (`e5-small-mlm`, `minilm`, `smollm2` …), a local folder, a .gguf file or a hub id; e5-small-mlm by default
     device    "auto" takes a GPU where there is one
-    dtype     the checkpoint's own on a GPU, float32 on a CPU, unless given
+    dtype     the checkpoint's own ("auto") on a GPU, float32 on a CPU, unless given
     revision  a hub id's branch, tag or commit
     cache     True keeps traces on disk (EYELINE_CACHE, else the user's cache folder); or a folder, or a TraceCache of your own. The model
               is opened when it is needed: a text that was traced before is answered from the disk. From the moment `model.hf` or
               `model.tokenizer` is used, no trace is kept or taken from there
     trust_remote_code  run Python code that came with the model: only for code that you have read
+    adapter   a folder or hub id with a PEFT adapter (LoRA …) for this model
+    options   anything else goes to transformers' from_pretrained as it is: device_map, max_memory, quantization_config, subfolder, token …
+              With device_map, or quantised, the model stays where transformers put it (device is not used then)
     """
     name = default_model() if name is None else name
     if not isinstance(name, str | Path):
         raise ModelError(f"A model named {name!r}.", _choices())
-    opening = partial(_opened, str(name), device, dtype, revision, trust_remote_code)
-    kept_in, options = as_cache(cache), opened_with(device, dtype)
-    files = None if kept_in is None or trust_remote_code else files_of(str(name))
+    if dtype is not None and dtype != "auto" and not isinstance(dtype, torch.dtype):
+        raise ModelError(f"dtype={dtype!r}.", 'Give a type of torch, such as torch.bfloat16, or "auto": that of the checkpoint.')
+    adapter = None if adapter is None else _absolute_name(str(adapter))
+    opening = partial(_opened, str(name), device, dtype, revision, trust_remote_code, adapter, options)
+    kept_in, kept_options = as_cache(cache), opened_with(device, dtype)
+    own_files = not (trust_remote_code or adapter or options)
+    files = None if kept_in is None or not own_files else files_of(str(name))
     if kept_in is None or files is None:  # files of the hub, and those that are not unpacked yet, are known when the model is open
         model = Model(**opening())
         if kept_in is not None:
-            model.keep_traces(kept_in, options)
+            model.keep_traces(kept_in, kept_options)
         return model
     torch_device(device)  # an unknown one is refused now
     model_name = str(name) if embedded(str(name)) is not None else _source(str(name))[1]
-    return UnopenedModel(model_name, KeptTraces(kept_in, files, options), opening)
+    return UnopenedModel(model_name, KeptTraces(kept_in, files, kept_options), opening)
 
 
-def _opened(name: str, device: Device, dtype: torch.dtype | None, revision: str | None, trust_remote_code: bool) -> dict[str, Any]:
+def _opened(
+    name: str,
+    device: Device,
+    dtype: torch.dtype | Literal["auto"] | None,
+    revision: str | None,
+    trust_remote_code: bool,
+    adapter: str | None,
+    further: Mapping[str, Any],
+) -> dict[str, Any]:
     """The arguments of a `Model` that is opened by its name."""
-    source, model_name = _source(name)
+    source, model_name = _source(name, str(further.get("subfolder", "")))
     target = torch_device(device)
-    options: dict[str, Any] = {"trust_remote_code": trust_remote_code, "local_files_only": only_local(source)}
+    options: dict[str, Any] = {"trust_remote_code": trust_remote_code, "local_files_only": only_local(source), **further}
+    if Path(source).is_dir():
+        options.pop("subfolder", None)  # it is part of the path
     if revision is not None:
         options["revision"] = revision
-    dtype = dtype or (torch.float32 if target.type == "cpu" else None)
+    if dtype is None and target.type == "cpu" and "device_map" not in further:
+        dtype = torch.float32
+    own_files = not (trust_remote_code or adapter or further)
     files = files_of(name)
     with quiet_transformers():
         gguf = _gguf_file(source)
-        hf, tokenizer = _open(source, model_name, options, dtype) if gguf is None else _open_gguf(gguf, model_name, options, dtype)
+        wanted = None if dtype == "auto" else dtype
+        hf, tokenizer = _open(source, model_name, options, wanted) if gguf is None else _open_gguf(gguf, model_name, options, wanted)
         known = embedded(name)
         if known is not None and known.update:
             hf = with_update(hf, known.update)
-        opened_from = ModelSource(_absolute_name(name), device, str(hf.dtype).removeprefix("torch."), revision, trust_remote_code)
+        if adapter is not None:
+            hf = _with_adapter(hf, adapter, model_name)
+        opened_from = ModelSource(
+            _absolute_name(name), device, str(hf.dtype).removeprefix("torch."), revision, trust_remote_code, adapter, further
+        )
         commit = getattr(hf.config, "_commit_hash", None)
         now = files_of(name)
-        files = None if trust_remote_code or (files is not None and files != now) else now or _hub_files(source, commit)
+        files = (now or _hub_files(source, commit)) if own_files and (files is None or files == now) else None
+        placed = "device_map" in further or getattr(hf, "is_quantized", False)
         return {
-            "hf": hf.to(target).eval(),
+            "hf": (hf if placed else hf.to(target)).eval(),
             "tokenizer": tokenizer,
             "name": model_name,
             "revision": commit,
             "source": opened_from,
             "files": files,
         }
+
+
+def _with_adapter(hf: PreTrainedModel, adapter: str, model_name: str) -> PreTrainedModel:
+    """The model with the adapter of a folder, or of the hub, within its layers."""
+    if importlib.util.find_spec("peft") is None:
+        raise ModelError(f"{adapter} is an adapter, which needs the package peft.", install_hint("peft"))
+    from peft import PeftModel
+
+    try:
+        return _transformers_model(PeftModel.from_pretrained(hf, adapter, local_files_only=only_local(adapter)))
+    except EyelineError:
+        raise
+    except Exception as error:  # as in `_open`: the user needs to know which of the two folders it is
+        raise ModelError(
+            f"{adapter} cannot be opened as an adapter of {model_name}.",
+            f"{type(error).__name__}: {_short(error)}",
+            "Give the folder that holds adapter_config.json and the adapter's weights, trained on this model.",
+        ) from error
 
 
 def _hub_files(source: str, commit: str | None) -> ModelFiles | None:
@@ -129,6 +188,8 @@ def open_again(source: ModelSource, identity: str) -> Model:
         dtype=getattr(torch, source.dtype),
         revision=source.revision,
         trust_remote_code=source.trust_remote_code,
+        adapter=source.adapter,
+        **source.options,
     )
     check_identity(model, identity)
     return model
@@ -165,8 +226,8 @@ def _absolute_name(name: str) -> str:
     return str(path.resolve()) if embedded(name) is None and path.exists() else name
 
 
-def _source(name: str) -> tuple[str, str]:
-    """Where the weights are, and the name to show for them."""
+def _source(name: str, subfolder: str = "") -> tuple[str, str]:
+    """Where the weights are, and the name to show for them. subfolder: of a folder with several models."""
     if not name.strip():
         raise ModelError("A model without a name.", _choices())
     known = embedded(name)
@@ -183,6 +244,9 @@ def _source(name: str) -> tuple[str, str]:
             raise ModelError(f"{name} is a file.", "Give the folder that holds config.json and the weights, or a .gguf file.")
         return str(path), path.stem
     if path.is_dir():
+        path = path / subfolder
+        if not path.is_dir():
+            raise ModelError(f"The folder {name} has no folder {subfolder}.")
         if not (path / "config.json").is_file() and _gguf_file(str(path)) is None:
             raise ModelError(
                 f"The folder {name} has no config.json.",
@@ -233,8 +297,9 @@ def _open(
     source: str, model_name: str, options: dict[str, Any], dtype: torch.dtype | None
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase | None]:
     try:
-        files = check_claims(source, model_name, options)
-        config = AutoConfig.from_pretrained(source, **options)
+        of_files = {key: value for key, value in options.items() if key in OF_FILES}
+        files = check_claims(source, model_name, of_files)
+        config = AutoConfig.from_pretrained(source, **of_files)
         with built_from(files, model_name):
             hf, missing_names = _open_with_head(source, config, options, dtype)
     except EyelineError:
@@ -257,7 +322,7 @@ def _open(
         for name, parameter in hf.named_parameters():
             if name in missing_names:
                 parameter.zero_()
-    return hf, _open_tokenizer(source, model_name, options)
+    return hf, _open_tokenizer(source, model_name, of_files)
 
 
 def _open_with_head(

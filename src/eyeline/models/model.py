@@ -6,7 +6,7 @@ import copy
 import logging
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -42,6 +42,7 @@ class ModelSource:
     """How a model was opened by name, so that another process can open the same one: the arguments of `load`.
 
     dtype   of the weights as they were opened, such as float32
+    adapter, options   as for `load`
     """
 
     name: str
@@ -49,6 +50,8 @@ class ModelSource:
     dtype: str
     revision: str | None = None
     trust_remote_code: bool = False
+    adapter: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Model:
@@ -79,6 +82,7 @@ class Model:
     ) -> None:
         """files: that it was opened from, where nothing else has touched it."""
         _check_weights_are_here(hf, name)
+        _keep_unpacked(hf, name)
         self._hf = hf
         self._tokenizer = tokenizer
         self.name = name
@@ -505,5 +509,22 @@ def _check_weights_are_here(hf: PreTrainedModel, name: str) -> None:
     if away is not None:
         raise ModelError(
             f"The weights of {name} are not in memory: {away} is offloaded (device meta).",
-            "Load the model whole, without offloading: el.load(name), or from_pretrained without device_map.",
+            "They would be fetched for each pass, and could not be compared. Use a device_map without disk (and, beside a GPU, cpu).",
+            'Where they do not fit, a smaller dtype or fewer bits: el.load(name, dtype="auto", quantization_config=…).',
         )
+
+
+def _keep_unpacked(hf: PreTrainedModel, name: str) -> None:
+    """Let 4-bit layers of bitsandbytes compute from their weights as they were loaded.
+
+    On some processors a pass packs them anew, in place. In that form they have no gradients, and their numbers cannot be read back
+    (`state_dict` unpacks them, with other scales), so that a model would not be the same before and after its identity is computed.
+    """
+    for module in hf.modules():
+        if getattr(module, "support_avx512bf16_for_cpu", False):
+            if getattr(getattr(module.weight, "quant_state", None), "packing_format_for_cpu", False):
+                raise ModelError(
+                    f"bitsandbytes has packed the weights of {name} for this processor, in a pass that was made before.",
+                    "They cannot be read back exactly. Open the model anew: el.load(name, quantization_config=…).",
+                )
+            module.support_avx512bf16_for_cpu = False

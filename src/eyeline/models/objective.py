@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from eyeline.errors import Advice, EyelineError, ModelError, TextError, nearest
@@ -18,6 +19,7 @@ from eyeline.models.evaluation import evaluating, no_cache
 from eyeline.models.inputs import Example, batch_inputs
 from eyeline.models.layout import CallsOfPass
 from eyeline.models.model import Model
+from eyeline.models.opening import tiny_inputs
 from eyeline.models.passes import model_errors
 from eyeline.text.tokenized import TokenizedText
 
@@ -88,6 +90,7 @@ def logits_and_calls(
 ) -> tuple[torch.Tensor, dict[tuple[str, int], AttentionCall]]:
     """Logits at these positions [text, position, vocabulary] and every layer's call: its weights [text, head, query, key] are of one graph
     with them."""
+    check_gradients(objective.hf, model.name)
     calls: dict[tuple[str, int], AttentionCall] = {}
     counted = CallsOfPass(model.layout)
 
@@ -111,8 +114,37 @@ def tokenizer_of(model: Model, advice: str) -> PreTrainedTokenizerBase:
     return model._tokenizer
 
 
+def check_gradients(hf: PreTrainedModel, name: str) -> None:
+    """Refuse a quantised model some of whose modules stop gradients: what came out would be the gradient of another model."""
+    if not getattr(hf, "is_quantized", False) and not any(map(is_traceable_wrapper_subclass, hf.parameters())):
+        return
+    stopping: set[str] = set()
+
+    def follow(module: torch.nn.Module, args: tuple[Any, ...], output: Any) -> None:
+        entered = any(isinstance(value, torch.Tensor) and value.requires_grad for value in args)
+        if entered and isinstance(output, torch.Tensor) and output.is_floating_point() and not output.requires_grad:
+            stopping.add(type(module).__name__)
+
+    inputs = tiny_inputs(hf, None)
+    table = hf.get_input_embeddings()
+    handles = [table.register_forward_hook(lambda _module, _args, output: output.detach().requires_grad_())]
+    handles += [module.register_forward_hook(follow) for module in hf.modules() if next(module.parameters(recurse=False), None) is not None]
+    try:
+        with model_errors(hf, name, inputs), evaluating(hf), torch.enable_grad():
+            hf(**inputs, **no_cache(hf))
+    finally:
+        for handle in handles:
+            handle.remove()
+    if stopping:
+        raise ModelError(
+            f"Gradients do not pass through {', '.join(sorted(stopping))}, the quantised layers of {name}.",
+            "What needs gradients cannot be computed for it: open the model in bf16, or quantised in another way.",
+        )
+
+
 def check_takes_vectors(hf: PreTrainedModel, name: str) -> None:
-    """Refuse a model that cannot be given token embeddings in place of tokens."""
+    """Refuse a model that cannot be given token embeddings in place of tokens, or has no gradients for them."""
+    check_gradients(hf, name)
     takes = inspect.signature(hf.forward).parameters
     if "inputs_embeds" not in takes and not any(parameter.kind is parameter.VAR_KEYWORD for parameter in takes.values()):
         raise ModelError(f"{name} reads numbers of tokens alone: it takes no embeddings (inputs_embeds), which this measurement changes.")

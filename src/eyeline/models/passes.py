@@ -30,7 +30,7 @@ from eyeline.models.attention import (
     streaming,
 )
 from eyeline.models.changes import Gates, ReceiveOutputs, changes_of
-from eyeline.models.evaluation import evaluating, lean_pass, no_cache
+from eyeline.models.evaluation import evaluating, is_placed, lean_pass, no_cache, rebind_placed
 from eyeline.models.inputs import Example, batch_inputs
 from eyeline.models.kernels import KeySets
 from eyeline.models.layout import CallsOfPass, Capabilities, Layout, Slot, check_calls
@@ -111,7 +111,7 @@ class Passes:
                 return
             try:
                 sizes = lengths.get(slot.stack) or _sizes(call.weights)
-                receive(LayerAttention(slot.stack, slot.layer, *sizes, recorded=call))
+                receive(LayerAttention(slot.stack, slot.layer, *sizes, recorded=call.on(self.hf.device)))
             except Exception as error:  # noqa: BLE001 - raised after the pass, unless the calls were not those of the layers
                 failed = error
 
@@ -137,7 +137,7 @@ class Passes:
             maps = [output[name][index] for index in self.layout.indices[stack]]
             lengths = None if examples is None else _lengths(examples, stack)
             for slot, weights in zip(slots, maps, strict=True):
-                receive(LayerAttention(slot.stack, slot.layer, *(lengths or _sizes(weights)), reported=weights))
+                receive(LayerAttention(slot.stack, slot.layer, *(lengths or _sizes(weights)), reported=weights.to(self.hf.device)))
         return output
 
     def output(
@@ -281,9 +281,15 @@ class Passes:
 
         def receive_call(call: AttentionCall) -> torch.Tensor | None:
             slot = calls.next_slot()
-            return None if slot is None else marked_receive(LayerAttention(slot.stack, slot.layer, *lengths[slot.stack], recorded=call))
+            if slot is None:
+                return None
+            attention = LayerAttention(slot.stack, slot.layer, *lengths[slot.stack], recorded=call.on(self.hf.device))
+            other = marked_receive(attention)
+            return None if other is None else other.to(call.queries.device)
 
         inputs = self.inputs(examples)
+        if len({parameter.device for parameter in self.hf.parameters()}) > 1:
+            sets = None  # the one-pass kernel reads sets where its layer lies
         sets_of_calls = [sets.get((slot.stack, slot.layer)) if slot is not None else None for slot in self.layout.calls] if sets else None
         with (
             model_errors(self.hf, self.name, inputs),
@@ -441,7 +447,7 @@ def _with_stand_in(module: nn.Module, part: nn.Module, stand_in: nn.Module) -> n
         return stand_in
     if not any(inner is part for inner in module.modules()):
         return module
-    if "forward" in vars(module) and _own_forward(module) is None:
+    if "forward" in vars(module) and _own_forward(module) is None and not is_placed(module):
         raise ModelError(
             f"The forward of {type(module).__name__} was replaced by code that is not its own: its head cannot be run alone.",
             "Open it again: el.wrap(hf, tokenizer).",
@@ -463,7 +469,9 @@ def _own_forward(module: nn.Module) -> Callable[..., Any] | None:
 def _copied(module: nn.Module) -> nn.Module:
     """A shallow copy that runs its own parts."""
     twin = copy.copy(module)
-    if "forward" in vars(module) and (function := _own_forward(module)) is not None:
+    if is_placed(twin):
+        rebind_placed(twin)
+    elif "forward" in vars(module) and (function := _own_forward(module)) is not None:
         twin.__dict__["forward"] = MethodType(function, twin)
     return twin
 

@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from eyeline.models.evaluation import is_placed, rebind_placed
+
 HALVES = (torch.float16, torch.bfloat16)
 
 #: The attribute of a copied module that names the module it was copied from.
@@ -44,6 +46,8 @@ def _shallow_copy(module: nn.Module) -> nn.Module:
     for name, value in vars(module).items():
         if isinstance(value, dict):
             vars(copied)[name] = value.copy()
+    if is_placed(copied):
+        rebind_placed(copied)
     return copied
 
 

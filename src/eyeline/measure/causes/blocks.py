@@ -13,6 +13,7 @@ from typing import Any, Literal
 import torch
 from torch import nn
 from torch.nn.modules.module import register_module_forward_hook
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from eyeline.errors import ModelError
 from eyeline.messages import Message
@@ -105,9 +106,9 @@ class Block:
     def _through_output(self, vectors: torch.Tensor) -> torch.Tensor:
         """What each head's vectors become behind the output projection, without its bias: [head, row, dim] → [head, row, hidden]"""
         heads, rows, dim = vectors.shape
-        if type(self.output.module) is nn.Linear:  # its columns by head, without the zeros of the other heads
-            columns: torch.Tensor = self.output.module.weight.detach().to(vectors.dtype).T.reshape(heads, dim, -1)  # [head, dim, hidden]
-            return vectors @ columns
+        columns = columns_by_head(self.output.module, heads)
+        if columns is not None:
+            return vectors @ columns.to(vectors.dtype)
         apart = vectors.new_zeros(heads, rows, heads, dim)
         each = torch.arange(heads)
         apart[each, :, each] = vectors
@@ -335,12 +336,27 @@ def _block(watched: WatchedLayer, name: str) -> Block:
     call = watched.call
     output = output_projection(watched)
     if output is None:
+        written = call.head_outputs()[0].transpose(0, 1).flatten(1)
+        reader = next((type(step.module).__name__ for step in watched.after if same(step.entered, written)), "")
         raise ModelError(
             f"No linear module of layer {watched.slot.layer} of {name} takes what the heads write, side by side.",
+            *(
+                [f"A {reader} takes it, which is not linear. If it rounds what it reads (8 bits), open the model in bf16."]
+                if reader
+                else ()
+            ),
             "What each head adds to the residual stream is not known.",
         )
     gates = None if call.gates is None else call.gates[0].transpose(0, 1)
     return Block(watched.slot, watched.layer, call.weights[0], call.values_by_head()[0], gates, output, watched, name)
+
+
+def columns_by_head(module: nn.Module | None, heads: int) -> torch.Tensor | None:
+    """The columns of a plain output projection by head, [head, dim, hidden], without the zeros of the other heads; None where its weights
+    are quantised, or it is another module."""
+    if type(module) is not nn.Linear or is_traceable_wrapper_subclass(module.weight):
+        return None
+    return module.weight.detach().T.reshape(heads, -1, len(module.weight))
 
 
 def _holds_columns(wide: torch.Tensor, columns: torch.Tensor) -> bool:
@@ -446,7 +462,8 @@ def fitted(target: torch.Tensor, parts: Sequence[torch.Tensor]) -> list[float] |
 
 
 def is_linear(step: ModulePass) -> bool:
-    """Whether the module is linear, apart from a bias: f(2x) − f(x) = f(x) − f(0), and it changes something."""
+    """Whether the module is linear, apart from a bias: f(2x) − f(x) = f(x) − f(0) and f(x + y) − f(x) = f(y) − f(0), y being the rows of x
+    one further; and it changes something. A module that rounds what it reads (int8) fails the second."""
     if step.entered.data_ptr() == step.left.data_ptr() or (step.entered.shape == step.left.shape and torch.equal(step.entered, step.left)):
         return False
     module = step.module
@@ -454,13 +471,15 @@ def is_linear(step: ModulePass) -> bool:
         return True  # by its own code: no need to run it again
     n = len(step.entered)
     try:
-        both = step.of(torch.cat([torch.zeros_like(step.entered[:1]), 2 * step.entered, step.entered]))  # [row, dim]: one call, not three
+        zeros, summed = torch.zeros_like(step.entered[:1]), step.entered + step.entered.roll(1, 0)
+        both = step.of(torch.cat([zeros, 2 * step.entered, step.entered, summed]))  # [row, dim]: one call, not four
     except Exception:  # noqa: BLE001 - any model's code runs here; a module that takes no plain matrix is not linear for us
         return False
-    if len(both) != 2 * n + 1:
+    if len(both) != 3 * n + 1:
         return False
-    zero, twice, again = both[:1], both[1 : n + 1], both[n + 1 :]
-    return same(twice - step.left, step.left - zero, 1e-3) and same(again, step.left)
+    zero, twice, again, summed = both[:1], both[1 : n + 1], both[n + 1 : 2 * n + 1], both[2 * n + 1 :]
+    doubles = same(twice - step.left, step.left - zero, 1e-3) and same(again, step.left)
+    return doubles and same(summed - step.left, step.left.roll(1, 0) - zero, 1e-3)
 
 
 def linear_parts(step: ModulePass, parts: torch.Tensor) -> torch.Tensor:

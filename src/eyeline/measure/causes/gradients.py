@@ -14,7 +14,7 @@ from eyeline.messages import Message
 from eyeline.models.attention import AttentionCall, recording
 from eyeline.models.evaluation import evaluating, no_cache
 from eyeline.models.layout import CallsOfPass
-from eyeline.models.objective import AnsweredText, check_takes_vectors
+from eyeline.models.objective import AnsweredText, check_gradients, check_takes_vectors
 from eyeline.models.passes import model_errors
 
 #: Parts of the line at first, how many of them are halved together, and at most how many points gradients are taken at.
@@ -38,6 +38,7 @@ def weight_gradients(question: AnsweredText) -> WeightGradients:
     model = question.model
     if not model.layout.recorded:
         raise ModelError(Message("refusal.no_weight_gradients", model=model.name, why=model.layout.why_weights_only))
+    check_gradients(question.hf, model.name)
     calls: list[AttentionCall] = []
     counted = CallsOfPass(model.layout)
 
@@ -52,9 +53,9 @@ def weight_gradients(question: AnsweredText) -> WeightGradients:
         if not all(tensor.requires_grad for tensor in weights):
             raise ModelError(f"The weights of {model.name} are frozen, so there are no gradients.", "Call requires_grad_() on it.")
         gradients = torch.autograd.grad(question.answer.logit(logits).sum(), weights)
-    stacked = torch.stack([gradient[0] for gradient in gradients])
+    stacked = torch.stack([gradient[0].cpu() for gradient in gradients])  # layers may lie on several devices
     _check_finite(stacked, question)
-    return WeightGradients(_numpy(torch.stack([tensor[0].detach() for tensor in weights])), _numpy(stacked))
+    return WeightGradients(_numpy(torch.stack([tensor[0].detach().cpu() for tensor in weights])), _numpy(stacked))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from torch import nn
 
 from eyeline.errors import ModelError
 from eyeline.heads import HeadRef
-from eyeline.measure.causes.blocks import ModulePass, WatchedLayer, output_projection, watched_layers
+from eyeline.measure.causes.blocks import ModulePass, WatchedLayer, columns_by_head, output_projection, watched_layers
 from eyeline.measure.causes.result import FeedForward
 from eyeline.messages import Message
 from eyeline.models.attention import AttentionCall, changing, reading_gates
@@ -111,8 +111,8 @@ class Piece:
         if heads is None:
             return change[None]
         n, n_heads, dim = heads.shape
-        if type(self.output) is nn.Linear:  # its columns by head, without the zeros of the other heads
-            columns = self.output.weight.detach().T.reshape(n_heads, dim, -1)  # [head, dim, hidden]
+        columns = columns_by_head(self.output, n_heads)
+        if columns is not None:
             return heads.transpose(0, 1) @ columns
         apart = heads.new_zeros(n_heads, n, n_heads, dim)
         each = torch.arange(n_heads)

@@ -138,7 +138,7 @@ class Method:
 
 
 def _stacked(tensors: Sequence[torch.Tensor]) -> np.ndarray:
-    array: np.ndarray = torch.stack(list(tensors)).float().cpu().numpy()
+    array: np.ndarray = torch.stack([tensor.float().cpu() for tensor in tensors]).numpy()  # layers may lie on several devices
     return array
 
 

@@ -21,7 +21,7 @@ from eyeline.messages import Message
 from eyeline.models.inputs import Example
 from eyeline.models.layout import Slot
 from eyeline.models.model import Model
-from eyeline.models.objective import Objective, answer_objective_of
+from eyeline.models.objective import Objective, answer_objective_of, check_gradients
 from eyeline.models.passes import Passes
 
 #: Longer texts are left out.
@@ -154,6 +154,7 @@ class HeadEffects(AnswerStatistic):
 
 def estimates_of(passes: Passes, examples: Sequence[Example], task: TokenTask, by: By) -> dict[tuple[str, int], np.ndarray]:
     """(∂L/∂ξ, attribution) of every head for every text, from one pass and its gradients: (stack, layer) → [head, text, 2]."""
+    check_gradients(passes.hf, passes.name)
     written: dict[tuple[str, int], torch.Tensor] = {}
 
     def receive(slot: Slot, output: torch.Tensor) -> None:
