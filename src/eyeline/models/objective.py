@@ -90,7 +90,7 @@ def logits_and_calls(
 ) -> tuple[torch.Tensor, dict[tuple[str, int], AttentionCall]]:
     """Logits at these positions [text, position, vocabulary] and every layer's call: its weights [text, head, query, key] are of one graph
     with them."""
-    check_gradients(objective.hf, model.name)
+    check_gradients(model._hf, model.name)
     calls: dict[tuple[str, int], AttentionCall] = {}
     counted = CallsOfPass(model.layout)
 
