@@ -23,6 +23,7 @@ const MODULES = {
   "streamlit-seen": "hosts/streamlit-seen.ts",
   "streamlit-steer": "hosts/streamlit-steer.ts",
   "streamlit-heads": "hosts/streamlit-heads.ts",
+  "streamlit-grid": "hosts/streamlit-grid.ts",
   notes: "hosts/notes.ts",
 };
 
@@ -68,11 +69,19 @@ const fromCore = (held, used) => ({
   },
 });
 
-async function part(entry, format, held, used) {
+/** Modules of the app that take parts of the core: they wait until its component has put it on the page. */
+const AFTER_CORE = new Set(["streamlit-grid"]);
+const WAIT = [
+  'const loaded = () => new Promise((done) => addEventListener("eyeline:core", () => done(globalThis.eyeline), { once: true }));',
+  "const eyeline = globalThis.eyeline ?? (await loaded());",
+].join("\n");
+
+async function part(entry, format, held, used, banner = "") {
   const { outputFiles } = await build({
     ...common,
     entryPoints: [join("src", entry)],
     format,
+    banner: { js: banner },
     plugins: [css, fromCore(held, used)],
   });
   return outputFiles[0].text;
@@ -84,7 +93,8 @@ const used = new Set();
 const files = new Map();
 for (const view of VIEWS) files.set(view, await part(`views/${view}/index.ts`, "iife", held, used));
 for (const [name, entry] of Object.entries(SCRIPTS)) files.set(name, await part(entry, "iife", held, used));
-for (const [name, entry] of Object.entries(MODULES)) files.set(name, await part(entry, "esm", held, used));
+for (const [name, entry] of Object.entries(MODULES))
+  files.set(name, await part(entry, "esm", held, used, AFTER_CORE.has(name) ? WAIT : ""));
 
 // The name `eyeline` has to stay as it is written: the views that follow read it.
 const partHead = await build({ ...common, entryPoints: ["src/hosts/streamlit-part.ts"], format: "esm", minify: false });

@@ -1,15 +1,15 @@
-"""Chooses the colours of heads beyond the twelve of the palette: prints the table of look/palette.py.
+"""Chooses the colours of heads: prints the table of look/palette.py.
 
-Greedy: each further colour is the one farthest (Oklab) from all before it, as people with normal sight, protanopia, deuteranopia and
-tritanopia see them (Machado et al. 2009, severity 1), on white and, lifted, on black. The one just before it counts as half as far
-away as it is, since neighbours are compared most.
+Greedy, from the first on: of all colours with a contrast of 3 with white, each is the one farthest (Oklab) from all before
+it, as people with normal sight, protanopia, deuteranopia and tritanopia see them (Machado et al. 2009, severity 1), on
+white and, lifted, on black. The one just before it counts as half as far away as it is, since neighbours are compared most.
 """
 
 import numpy as np
 
 from eyeline.look.palette import DARK_PAGE, HEAD_COLOURS, rgb
 
-FIRST = HEAD_COLOURS[:12]
+FIRST = HEAD_COLOURS[:1]
 COUNT = 48
 SIGHT = np.array(
     [
@@ -61,11 +61,11 @@ def seen(light):
 
 
 def main():
-    steps = np.linspace(0, 1, 22)
+    steps = np.linspace(0, 1, 24)
     grid = np.stack(np.meshgrid(steps, steps, steps), -1).reshape(-1, 3)
     light = linear(grid)
     lab = oklab(light)
-    fit = (contrast(light, np.ones(3)) > 2) & (lab[:, 0] > 0.3) & (np.hypot(lab[:, 1], lab[:, 2]) > 0.025)
+    fit = (contrast(light, np.ones(3)) > 3.06) & (lab[:, 0] > 0.25) & (np.hypot(lab[:, 1], lab[:, 2]) > 0.02)
     grid, light = grid[fit], light[fit]
     candidates = seen(light)
     chosen = [rgb(colour) / 255 for colour in FIRST]

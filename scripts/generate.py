@@ -29,6 +29,8 @@ from eyeline.look.palette import (
     LIGHT_PAGE,
     ROLE_COLOURS,
     VIRIDIS,
+    VIRIDIS_ON_BLACK,
+    VIRIDIS_ON_WHITE,
     attention_colour,
     head_colour,
     layer_colour,
@@ -121,8 +123,15 @@ def colours() -> str:
     lines = ["export interface PageColours {", *(f"  {name}: string;" for name in asdict(LIGHT_PAGE)), "}"]
     for name, page in {"LIGHT_PAGE": LIGHT_PAGE, "DARK_PAGE": DARK_PAGE}.items():
         lines += ["", f"export const {name}: PageColours = {{", *(f'  {key}: "{colour}",' for key, colour in asdict(page).items()), "};"]
-    for name, table in {"HEAD_COLOURS": HEAD_COLOURS, "VIRIDIS": VIRIDIS, "ATTENTION": ATTENTION, "ATTENTION_DARK": ATTENTION_DARK}.items():
+    for name, table in {
+        "HEAD_COLOURS": HEAD_COLOURS,
+        "VIRIDIS": VIRIDIS,
+        "ATTENTION": ATTENTION,
+        "ATTENTION_DARK": ATTENTION_DARK,
+    }.items():
         lines += ["", f"export const {name} = [", *(f'  "{colour}",' for colour in table), "];"]
+    for name, ends in {"VIRIDIS_ON_WHITE": VIRIDIS_ON_WHITE, "VIRIDIS_ON_BLACK": VIRIDIS_ON_BLACK}.items():
+        lines += ["", f"export const {name} = [{ends[0]}, {ends[1]}] as const;"]
     lines += ["", "export const ROLE_COLOURS = {"]
     for family, shades in ROLE_COLOURS.items():
         lines.append(f"  {family}: {{ {', '.join(f'{role}: {json.dumps(colour)}' for role, colour in shades.items())} }},")

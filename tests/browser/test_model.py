@@ -26,7 +26,7 @@ def test_rows_and_columns_can_be_chosen(show):
 
 
 def test_colour_by_head_or_layer(show):
-    shown = show(made_up.view("model", 8, layers=3, heads=4))
+    shown = show(made_up.view("model", 8, layers=3, heads=4, state={"colour_by": "head"}))
     assert len({t["colour"] for t in shown.scene["thumbnails"]}) == 4
     shown.page.locator("select[name=colour_by]").select_option("layer")
     shown.until("new Set(scene.thumbnails.map((t) => t.colour)).size === 3")
@@ -92,7 +92,7 @@ def test_the_pointer_is_answered_within_its_event_also_the_first_time(show, toke
 
 
 def test_the_layers_numbers_stay_when_a_phone_scrolls_sideways(show):
-    shown = show(made_up.view("model", 12, layers=3, heads=12), width=360, height=740, has_touch=True, is_mobile=True)
+    shown = show(made_up.view("model", 12, layers=3, heads=24), width=360, height=740, has_touch=True, is_mobile=True)
     numbers = shown.page.locator(".sides span:not(.word)")
     assert numbers.all_inner_texts() == ["0", "1", "2"]
     before = numbers.nth(1).bounding_box()

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eyeline.look.palette import head_colour, layer_colour, lifted
 from eyeline.look.views.drawing import head_maps, text_of, visible_part
-from eyeline.look.views.still import SAVED, chosen_lines, read, still
+from eyeline.look.views.still import SAVED, chosen_lines, read, still, thumbnail_colour
 from eyeline.measure.space.still import links_of, open_head, placed, red_links
 from tests.browser import made_up, made_up_space
 from tests.browser.conftest import Shown
@@ -48,16 +47,21 @@ def test_a_picture_of_lines_has_the_labels_and_the_lines_of_the_page(show: Calla
     np.testing.assert_allclose([drawn[key] for key in on_page], list(on_page.values()), atol=1e-5)
 
 
-THUMBNAILS: list[dict[str, Any]] = [{}, {"colour_by": "layer"}, {"colour_by": "layer", "theme": "dark"}, {"rows": [1], "columns": [2, 0]}]
+THUMBNAILS: list[dict[str, Any]] = [
+    {"colour_by": "head"},
+    {"colour_by": "layer"},
+    {"colour_by": "layer", "theme": "dark"},
+    {"colour_by": "entropy", "theme": "dark"},
+    {"colour_by": "special", "rows": [1], "columns": [2, 0]},
+]
 
 
-@pytest.mark.parametrize("state", slow_but(THUMBNAILS[2:], THUMBNAILS))
+@pytest.mark.parametrize("state", slow_but(THUMBNAILS[3:], THUMBNAILS))
 def test_thumbnails_have_the_order_and_the_colours_of_the_page(show: Callable[..., Shown], state: dict[str, Any]) -> None:
     view = made_up.view("model", 12, layers=3, heads=4, state=state)
     picture = still(view, SAVED)
     for thumbnail in show(view).scene["thumbnails"]:
-        plain = layer_colour(thumbnail["layer"], 3) if state.get("colour_by") == "layer" else head_colour(thumbnail["head"])
-        colour = lifted(plain) if state.get("theme") == "dark" else plain
+        colour = thumbnail_colour(view, thumbnail["layer"], thumbnail["head"], dark=state.get("theme") == "dark")
         channels = [[int(hue[at : at + 2], 16) for at in (1, 3, 5)] for hue in (colour, thumbnail["colour"])]
         np.testing.assert_allclose(*channels, atol=1)  # lifted colours are rounded
         assert f'stroke="{colour}"' in picture

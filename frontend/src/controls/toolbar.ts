@@ -1,7 +1,7 @@
 // Which controls stand above which view.
 
 import { axes, isPair, matches } from "../core/reading/axes";
-import { headNumber, type Kind, type Spec, type State } from "../core/input/contract";
+import { type HeadGrid, headNumber, type Kind, type Spec, type State } from "../core/input/contract";
 import type { Labels } from "../core/words/labels";
 import { quantitiesOf, quantityName } from "../core/reading/quantity";
 import { menu, numbers, search, segmented, select, stepper, type Control } from "./controls";
@@ -190,15 +190,23 @@ export function headStepper({ spec, labels, state, set }: ToolbarHost): Control 
   );
 }
 
-const colourBy = ({ labels, set }: ToolbarHost): Control =>
+/** The grid that gives the colours; undefined where heads or layers do. */
+export const gridBy = (spec: Spec, state: State): HeadGrid | undefined =>
+  gridsOf(spec, state).find((grid) => grid.quantity === state.colour_by);
+
+const gridsOf = (spec: Spec, state: State): HeadGrid[] =>
+  (spec.grids ?? []).filter((grid) => grid.stack === undefined || grid.stack === spec.stacks[state.stack].name);
+
+const colourBy = ({ spec, labels, set }: ToolbarHost): Control =>
   select(
     "colour_by",
     labels.colour_by,
-    () => [
-      { value: "head", label: labels.head },
+    (s) => [
+      ...gridsOf(spec, s).map(({ quantity }) => ({ value: quantity, label: labels[quantity as "effect"] ?? quantity })),
       { value: "layer", label: labels.layer },
+      { value: "head", label: labels.head },
     ],
-    (s) => s.colour_by,
+    (s) => (gridBy(spec, s) || s.colour_by === "layer" ? s.colour_by : "head"),
     (v) => set({ colour_by: v as State["colour_by"] }),
   );
 

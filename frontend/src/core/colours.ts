@@ -1,6 +1,15 @@
 // What follows from the palette: colours of heads, layers, signed values, attention. look/palette.py mixes and lifts them the same way.
 
-import { ATTENTION, ATTENTION_DARK, DARK_PAGE, HEAD_COLOURS, LIGHT_PAGE, VIRIDIS } from "../generated/colours";
+import {
+  ATTENTION,
+  ATTENTION_DARK,
+  DARK_PAGE,
+  HEAD_COLOURS,
+  LIGHT_PAGE,
+  VIRIDIS,
+  VIRIDIS_ON_BLACK,
+  VIRIDIS_ON_WHITE,
+} from "../generated/colours";
 
 export type Rgb = [number, number, number];
 
@@ -38,7 +47,7 @@ export function headColour(head: number, dark = false): string {
   const n = HEAD_COLOURS.length;
   const round = Math.floor(head / n);
   const colour = HEAD_COLOURS[head % n];
-  const own = round ? format(mix(parse(colour), [128, 128, 128], 1 - 0.75 ** round)) : colour;
+  const own = round ? format(mix(parse(colour), [119, 119, 119], 1 - 0.75 ** round)) : colour;
   return dark ? lifted(own) : own;
 }
 
@@ -53,11 +62,14 @@ function along(stops: Rgb[], t: number): Rgb {
 /** Viridis from 0 to 1; on the dark ground its dark end is lifted, on white the palest is left out. */
 export const viridis = (t: number, dark: boolean): Rgb => (dark ? parse(lifted(format(along(STOPS, t)))) : along(STOPS, 0.94 * t));
 
-/** Viridis from the first layer to the last. */
-export function layerColour(layer: number, count: number, dark = false): string {
-  const colour = format(along(STOPS, count > 1 ? layer / (count - 1) : 0));
-  return dark ? lifted(colour) : colour;
+/** Viridis from 0 to 1 for lines: the part that can be seen on the ground. */
+export function layerShade(t: number, dark: boolean): string {
+  const [low, high] = dark ? VIRIDIS_ON_BLACK : VIRIDIS_ON_WHITE;
+  return format(along(STOPS, low + (high - low) * t));
 }
+
+/** Viridis from the first layer to the last. */
+export const layerColour = (layer: number, count: number, dark = false): string => layerShade(count > 1 ? layer / (count - 1) : 0, dark);
 
 const BLUES_ON_WHITE = ATTENTION.map(parse);
 const BLUES_ON_BLACK = ATTENTION_DARK.map(parse);

@@ -45,8 +45,8 @@ export interface State {
   rows: number[];
   /** Heads shown. */
   columns: number[];
-  /** What the colour of a thumbnail says. */
-  colour_by: "head" | "layer";
+  /** What the colour of a thumbnail says; of the last four, those that the view has a grid of (`grids`). */
+  colour_by: "head" | "layer" | "effect" | "role" | "entropy" | "special";
   /** A head (`layer`, `heads`) is open. */
   opened: boolean;
   /** Tokens that match are marked. */
@@ -81,7 +81,7 @@ export const CHOICES: { [K in keyof State]?: readonly State[K][] } = {
   direction: ["from", "to"],
   segments: ["all", "aa", "ab", "ba", "bb"],
   combine: ["each", "mean", "max"],
-  colour_by: ["head", "layer"],
+  colour_by: ["head", "layer", "effect", "role", "entropy", "special"],
   theme: ["system", "light", "dark"],
   colour_points: ["kind", "position", "position5", "token", "tag", "text", "norm"],
   links: ["chosen", "best", "top", "none"],

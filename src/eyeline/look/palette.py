@@ -46,16 +46,19 @@ DARK_PAGE = PageColours(
     query="#6b9bff", key="#fb8a4c", link="#c3cad6", pair="#ff5f57", negative="#6b9bff", positive="#fb8a4c",
 )  # fmt: skip
 
-#: They stay apart for every kind of colour vision, neighbours the farthest; frontend/head_colours.py chose those after the first twelve.
+#: They stay apart for every kind of colour vision, neighbours the farthest, with a contrast of 3 with white; frontend/head_colours.py chose
+#: them.
 HEAD_COLOURS = (
-    *("#9640ff", "#ba6412", "#07c7c6", "#117068", "#a79bff", "#6f8a5c", "#5b8eb2", "#a7ba04"),
-    *("#b0042a", "#e08995", "#ea2695", "#a00095", "#9e79f3", "#6d18c2", "#b69231", "#49aace"),
-    *("#e7aa79", "#616dc2", "#ce0079", "#9eb6f3", "#799e6d", "#920ce7", "#f355b6", "#245518"),
-    *("#b649db", "#aa5500", "#6d6d86", "#ceaaaa", "#b63daa", "#92aa61", "#c261db", "#db5549"),
-    *("#ce7992", "#79c261", "#aa61ff", "#55863d", "#559eb6", "#ce86e7", "#867992", "#aaaa31"),
-    *("#aa8600", "#92556d", "#aa86ff", "#ff92e7", "#8624aa", "#aa6d79", "#49316d", "#f361ce"),
+    *("#9640ff", "#e90000", "#0b9bd3", "#bc164e", "#2c6fbc", "#a6906f", "#0b1664", "#e96f21"),
+    *("#7a859b", "#c864ff", "#b137a6", "#de64c8", "#907a64", "#3716d3", "#7a6f00", "#f4379b"),
+    *("#006f4e", "#7a64de", "#9b647a", "#4ea62c", "#a6376f", "#8500f4", "#d32c43", "#6485e9"),
+    *("#b16f85", "#d300bc", "#64642c", "#c80090", "#9085bc", "#9b21a6", "#d35964", "#a64ec8"),
+    *("#d37a59", "#9b5964", "#439b37", "#f44eb1", "#4e854e", "#9064f4", "#1664b1", "#850b2c"),
+    *("#003785", "#8543e9", "#a62100", "#7a85ff", "#217ac8", "#c8649b", "#de6400", "#e94ede"),
 )
 VIRIDIS = ("#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725")
+#: The parts of viridis that are used for lines, on a white and on a dark page.
+VIRIDIS_ON_WHITE, VIRIDIS_ON_BLACK = (0.0, 0.59), (0.33, 1.0)
 #: Attention from 0 to 1 on a heatmap, on a light and on a dark page: from the ground away.
 ATTENTION = ("#ffffff", "#dbe7fd", "#a9c6fa", "#6f9df3", "#2f67e3", "#1d40a8", "#10225f")
 ATTENTION_DARK = ("#0f1115", "#14264d", "#1d3f8f", "#2f66d8", "#6f9df3", "#b5cffb", "#f2f6ff")
@@ -79,11 +82,11 @@ def head_colour(head: int, *, dark: bool = False) -> str:
 
     Past the end of the palette it begins again, mixed with grey further each time.
 
-    >>> head_colour(1), head_colour(49), head_colour(23), head_colour(23, dark=True)
-    ('#ba6412', '#ac6b2e', '#245518', '#4b6847')
+    >>> head_colour(1), head_colour(49), head_colour(5), head_colour(5, dark=True)
+    ('#e90000', '#cd1e1e', '#a6906f', '#a6906f')
     """
     times, index = divmod(head, len(HEAD_COLOURS))
-    colour = mixed(HEAD_COLOURS[index], "#808080", 1 - 0.75**times)
+    colour = mixed(HEAD_COLOURS[index], "#777777", 1 - 0.75**times)
     return lifted(colour) if dark else colour
 
 
@@ -102,13 +105,18 @@ def role_colour(role: str, *, dark: bool = False) -> str:
 
 
 def layer_colour(layer: int, count: int, *, dark: bool = False) -> str:
-    """Viridis from the first layer to the last.
+    """Viridis from the first layer to the last, as far as it can be seen on the page.
 
-    >>> layer_colour(0, 12), layer_colour(11, 12)
-    ('#440154', '#fde725')
+    >>> layer_colour(0, 12), layer_colour(11, 12), layer_colour(0, 12, dark=True)
+    ('#440154', '#26a684', '#31678e')
     """
-    colour = along(VIRIDIS, layer / (count - 1) if count > 1 else 0.0)
-    return lifted(colour) if dark else colour
+    return layer_shade(layer / (count - 1) if count > 1 else 0.0, dark=dark)
+
+
+def layer_shade(share: float, *, dark: bool = False) -> str:
+    """Viridis from 0 to 1 without its palest part on white and its darkest on black: every line has a contrast of 3 with its ground."""
+    low, high = VIRIDIS_ON_BLACK if dark else VIRIDIS_ON_WHITE
+    return along(VIRIDIS, low + (high - low) * share)
 
 
 def attention_colour(weight: float, *, dark: bool = False) -> str:
@@ -130,8 +138,8 @@ def along(stops: Sequence[str], share: float) -> str:
 def lifted(colour: str) -> str:
     """The same hue with as much white light added as it takes for a contrast of 3 with the dark ground.
 
-    >>> lifted("#49aace"), lifted("#245518")
-    ('#49aace', '#4b6847')
+    >>> lifted("#0b9bd3"), lifted("#0b1664")
+    ('#0b9bd3', '#5d5e81')
     """
     linear = _linear(colour)
     light, enough = float(linear @ LUMINANCE), 3.05 * (float(_linear(DARK_PAGE.ground) @ LUMINANCE) + 0.05) - 0.05

@@ -93,6 +93,30 @@ export interface TableSpec {
   rows: string[][];
 }
 
+/** A number, or a role, for each head. */
+export interface HeadGrid {
+  /** What the colour says: "effect", "role", "entropy" …; its name, and the words at both ends of its scale. */
+  quantity: string;
+  title: string;
+  low?: string;
+  high?: string;
+  /** signed: blue below zero, orange above; share: from nothing to much; nats: viridis; role: names. */
+  scale: "signed" | "share" | "nats" | "role";
+  stack?: string;
+  /** Numbers of the layers, and heads in each of them. */
+  layers: number[];
+  heads: number[];
+  /** [layer][head]: numbers, or of roles indices into `names`; null: unknown. */
+  values: (number | null)[][];
+  /** [layer][head]: 1 measured, 0 an estimate; absent: all are measured. */
+  measured?: number[][];
+  /** The size of the number that has the full colour; absent: the largest size there is. */
+  largest?: number;
+  decimals?: number;
+  unit?: string;
+  names?: { name: string; light: string; dark: string }[];
+}
+
 export interface Spec {
   format: number;
   kind: Kind;
@@ -109,6 +133,8 @@ export interface Spec {
   prediction?: PredictionSpec;
   /** What the answer becomes without each head, where that was computed. */
   effects?: EffectSpec[];
+  /** What the colours of a model view may say beside heads and layers. */
+  grids?: HeadGrid[];
   /** Kind "space" only: one space, or two to be compared. */
   spaces?: SpaceSpec[];
   state?: Partial<State>;

@@ -13,9 +13,16 @@ const LEFT = 44;
 const TOP = 28;
 const GAP = 6;
 
-export function gridLayout(width: number, rows: number, cols: number, coarse = false): GridLayout {
-  const cell = Math.max(coarse ? 44 + GAP : 34, Math.min(96, Math.floor((width - LEFT - 4) / Math.max(1, cols))));
-  return { width: LEFT + cols * cell, height: TOP + rows * cell, left: LEFT, top: TOP, cell, size: cell - GAP };
+const LEAST = 22;
+const LEAST_FOR_FINGERS = 26;
+const MOST = 96;
+
+/** As large as the width and the height of the window allow; a grid with more heads than that goes on to the side or downwards. */
+export function gridLayout(width: number, rows: number, cols: number, coarse = false, height = Infinity): GridLayout {
+  const [across, down] = [(width - LEFT - 4) / Math.max(1, cols), (height - TOP) / Math.max(1, rows)];
+  const cell = Math.max(coarse ? LEAST_FOR_FINGERS : LEAST, Math.floor(Math.min(MOST, across, down)));
+  const gap = cell < 34 ? 3 : GAP;
+  return { width: LEFT + cols * cell, height: TOP + rows * cell, left: LEFT, top: TOP, cell, size: cell - gap };
 }
 
 export const cornerOf = (grid: GridLayout, row: number, col: number): [number, number] => [

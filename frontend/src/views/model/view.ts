@@ -14,6 +14,9 @@ import { matchTicks, thumbnailItem, thumbnailOf, type Thumbnail, type ThumbnailL
 import type { DrawnThumbnail, Stage, ViewInstance } from "../../registry";
 import { isCoarse } from "../pointer";
 import { cellAt, cornerOf, gridLayout, type GridLayout } from "./grid";
+import { gridBy } from "../../controls/toolbar";
+import { legendOf } from "../../controls/legend";
+import { largestOf, legendEntries, lineColour, valueAt, valueText } from "../../marks/heads-grid";
 import { Large } from "./large";
 import { crossedOut, isHeadOff, switchedHead } from "./switch-off";
 
@@ -31,7 +34,8 @@ export function modelView(stage: Stage): ViewInstance {
   const more = el("div", { class: "more", hidden: true, title: stage.labels.more_heads, "aria-hidden": "true" }, "›");
   const showMore = () => (more.hidden = scroll.scrollLeft + scroll.clientWidth >= scroll.scrollWidth - 2);
   on(scroll, "scroll", showMore, { passive: true });
-  stage.element.append(scroll, more, large.element);
+  const legend = el("div", { class: "legend" });
+  stage.element.append(scroll, legend, more, large.element);
   let grid: GridLayout = gridLayout(0, 0, 0);
   let current: Scene | null = null;
   let drawn: DrawnThumbnail[] = [];
@@ -41,10 +45,13 @@ export function modelView(stage: Stage): ViewInstance {
   let at: { row: number; col: number } | null = null;
   let message: HTMLElement | null = null;
 
-  const colourOf = (state: State, row: number, head: number) =>
-    state.colour_by === "head"
-      ? headColour(head, stage.theme().dark)
-      : layerColour(row, stage.spec.stacks[state.stack].layers.length, stage.theme().dark);
+  const colourOf = (state: State, row: number, head: number) => {
+    const grid = gridBy(stage.spec, state);
+    if (grid) return lineColour(grid, valueAt(grid, { row, col: head }), largestOf(grid), stage.theme());
+    return state.colour_by === "layer"
+      ? layerColour(row, stage.spec.stacks[state.stack].layers.length, stage.theme().dark)
+      : headColour(head, stage.theme().dark);
+  };
 
   /** Heads of a layer; of a quantity that does not tell heads apart, the first column alone. */
   const headCount = (state: State, row: number) =>
@@ -96,6 +103,9 @@ export function modelView(stage: Stage): ViewInstance {
     );
     return items;
   };
+
+  /** All heads on one screen, as far as thumbnails can be seen at that size. */
+  const height = () => stage.room(scroll) ?? 0.84 * innerHeight;
 
   const cells = (state: State): Item[] => {
     const theme = stage.theme();
@@ -231,9 +241,12 @@ export function modelView(stage: Stage): ViewInstance {
       }
       if (thumbnailsFor !== key(state)) thumbnails = new Map();
       thumbnailsFor = key(state);
-      grid = gridLayout(stage.element.clientWidth, state.rows.length, state.columns.length, isCoarse());
+      grid = gridLayout(stage.element.clientWidth, state.rows.length, state.columns.length, isCoarse(), height());
       point(null);
       placeSides(state);
+      const by = gridBy(stage.spec, state);
+      legend.replaceChildren(...(by ? [el("strong", {}, by.title), ...legendOf(by, stage.theme(), stage.labels)] : []));
+      legend.hidden = !by;
       render();
       showMore();
       let last = performance.now();
@@ -251,6 +264,10 @@ export function modelView(stage: Stage): ViewInstance {
       render();
     },
     scene: () => current,
+    legend() {
+      const by = gridBy(stage.spec, stage.state());
+      return by ? legendEntries(by, stage.theme()) : [];
+    },
     summary: () => ({ kind: "model", as: stage.state().as, thumbnails: drawn }),
     title: () => drawnTitle(stage.spec, stage.state(), stage.labels, stage.labels.model_title),
     caption() {
@@ -273,7 +290,9 @@ export function modelView(stage: Stage): ViewInstance {
         ring.scrollIntoView({ block: "nearest", inline: "nearest" });
         const head = headIn(at);
         const layer = head && stage.spec.stacks[state.stack].layers[head.row];
-        if (head && layer) stage.announce(headName(layer.layer, headNumber(layer, head.head)));
+        const by = gridBy(stage.spec, state);
+        const number = head && by ? ` ${by.title}: ${valueText(by, valueAt(by, { row: head.row, col: head.head }))}` : "";
+        if (head && layer) stage.announce(headName(layer.layer, headNumber(layer, head.head)) + number);
         return true;
       }
       if ((event.key === "Enter" || event.key === " ") && at) {
@@ -290,6 +309,7 @@ export function modelView(stage: Stage): ViewInstance {
     },
     destroy() {
       scroll.remove();
+      legend.remove();
       more.remove();
       large.element.remove();
     },

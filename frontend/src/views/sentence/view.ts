@@ -2,6 +2,7 @@
 
 import { shownPart } from "../../controls/answer";
 import { el, on } from "../../controls/dom";
+import { headNumber } from "../../core/input/contract";
 import { headName } from "../../generated/heads";
 import type { Axis } from "../../core/reading/axes";
 import { stepped } from "../../core/reading/find";
@@ -392,9 +393,10 @@ export function sentenceView(stage: Stage): ViewInstance {
     caption() {
       const state = stage.state();
       const stack = stage.spec.stacks[state.stack];
-      const { layer } = stack.layers[state.layer];
+      const record = stack.layers[state.layer];
       const quantity = reading?.quantity;
-      const what = (quantity && drawnWhole(quantity, `${labels.layer} ${layer}`, labels.all_layers)) ?? headName(layer, state.heads[0]);
+      const whole = quantity && drawnWhole(quantity, `${labels.layer} ${record.layer}`, labels.all_layers);
+      const what = whole ?? headName(record.layer, headNumber(record, state.heads[0]));
       const name = stage.spec.stacks.length > 1 ? `${stackName(labels, stack.name)} · ` : "";
       const [nq, nk] = [stack.query_text, stack.key_text].map((i) => stage.spec.texts[i].tokens.length);
       const count = stack.query_text === stack.key_text ? `${nq}` : `${nq} × ${nk}`;

@@ -11,7 +11,7 @@ from eyeline.errors import TraceError
 from eyeline.look.trace import Trace, check_trace
 from eyeline.look.views.live import AnswersAgain
 from eyeline.look.views.options import NeuronViewOptions
-from eyeline.look.views.view import View, is_word, lay_out, telling_head
+from eyeline.look.views.view import View, first_head, is_word, lay_out, telling_head
 from eyeline.mathematics import StrongestLook, strongest_look
 from eyeline.messages import Message
 
@@ -65,7 +65,7 @@ def neuron_view(
         stack=stack,
         layers=layers,
         start=layer,
-        heads=[((trace.stacks.get(stack or "") or next(iter(trace.stacks.values()))).heads or (0,))[0] if head is None else head],
+        heads=[first_head(trace, stack) if head is None else head],
         state=dict(options),
         also=also,
         model=model,

@@ -56,7 +56,7 @@ class ModelViewOptions(HeadViewOptions, total=False):
 
     rows: Sequence[int] | int
     columns: Sequence[int] | int
-    colour_by: Literal["head", "layer"]
+    colour_by: Literal["head", "layer", "effect", "role", "entropy", "special"]
     opened: bool
 
 

@@ -21,6 +21,7 @@ from eyeline.look.views.drawing import (
     TOP,
     drawn_quantity,
     head_maps,
+    head_number,
     locked_units,
     quantity_title,
     svg,
@@ -108,12 +109,16 @@ def words_of(text: TokenizedText, units: Sequence[int], level: str) -> list[Word
 def letters_wide(text: str) -> float:
     """About how wide the text is, in sizes of its letters: this code has no fonts to measure.
 
-    >>> letters_wide("will") < letters_wide("mama") < letters_wide("日本")
-    True
+    >>> letters_wide("will") < letters_wide("mama"), letters_wide("日本")
+    (True, 2.0)
     """
-    return sum(
-        NARROW if char in "iljtfrI.,:;!'|()[]" else BROAD if char in "mwMW@%" or char.isupper() else LETTER * columns(char) for char in text
-    )
+
+    def wide(char: str) -> float:
+        if columns(char) == 2:
+            return 1.0
+        return NARROW if char in "iljtfrI.,:;!'|()[]" else BROAD if char in "mwMW@%" or char.isupper() else LETTER
+
+    return sum(map(wide, text))
 
 
 def laid_out(words: Sequence[Word], top: float, arcs: float, arcs_of_lines: float) -> tuple[list[Word], int, float, float]:
@@ -153,7 +158,8 @@ def sentence_picture(view: ViewData, bounds: Bounds, caption: str, words: Words)
     part = visible_part(view, layer)
     maps = head_maps(view, part)[:1]
     quantity = drawn_quantity(view)
-    named = str(HeadRef("", stack["layers"][layer]["layer"], state.get("heads", [0])[0]))
+    record = stack["layers"][layer]
+    named = str(HeadRef("", record["layer"], head_number(record, state.get("heads", [0])[0])))
     count = words.count(f"{part.unit}s", len(part.queries))
     title = f"{quantity_title(quantity, words)}{view.spec['model']} · {words.name('stack', stack['name'])} · {named} · {count}"
     if not part.queries or not part.keys or not maps:

@@ -10,7 +10,7 @@ from eyeline.look.views.head import at_largest_effect
 from eyeline.look.views.live import AnswersAgain
 from eyeline.look.views.neuron import query_of_strongest_look
 from eyeline.look.views.options import SentenceViewOptions
-from eyeline.look.views.view import View, lay_out, telling_head
+from eyeline.look.views.view import View, first_head, lay_out, telling_head
 
 
 def sentence_view(
@@ -53,7 +53,7 @@ def sentence_view(
         stack=stack,
         layers=layers,
         start=layer,
-        heads=[head or 0],
+        heads=[first_head(trace, stack) if head is None else head],
         state=dict(options),
         also=also,
         model=model,

@@ -45,6 +45,7 @@ from eyeline.look.views.drawing import (
     visible_part,
     width,
 )
+from eyeline.look.views.heads_grid import line_colour
 from eyeline.mathematics import head_outputs
 from eyeline.text.tokenized import printable
 from eyeline.words import Words
@@ -270,8 +271,7 @@ def model_picture(view: ViewData, bounds: Bounds, caption: str, words: Words) ->
         for at, head in enumerate(columns if len(part.weights) > 1 else [0]):
             if head >= len(part.weights):
                 continue
-            by_head = state.get("colour_by", "head") == "head"
-            colour = head_colour(head, dark=dark) if by_head else layer_colour(index, len(stack["layers"]), dark=dark)
+            colour = thumbnail_colour(view, index, head, dark=dark)
             x = 46 + at * step
             parts.append(f'<rect x="{x - 0.5}" y="{y - 0.5}" width="{size + 1}" height="{size + 1}" fill="none" stroke="{PAGE.hairline}"/>')
             draw = bundle if as_lines else tile
@@ -279,6 +279,17 @@ def model_picture(view: ViewData, bounds: Bounds, caption: str, words: Words) ->
     counts = f"{words.count('layers', len(rows))} · {words.count(f'{unit}s', count)}"
     title = f"{quantity_title(quantity, words)}{view.spec['model']} · {words.name('stack', stack['name'])} · {counts}"
     return svg(60 + len(columns) * step, TOP + 24 + len(rows) * step, title, "".join(parts), caption)
+
+
+def thumbnail_colour(view: ViewData, row: int, head: int, *, dark: bool) -> str:
+    """The colour of a head's thumbnail: its own, that of its layer, or that of a grid."""
+    by, stack = view.state.get("colour_by", "head"), view.spec["stacks"][view.state.get("stack", 0)]
+    if by == "layer":
+        return layer_colour(row, len(stack["layers"]), dark=dark)
+    grid = next(
+        (each for each in view.spec.get("grids", ()) if each["quantity"] == by and each.get("stack") in (None, stack["name"])), None
+    )
+    return head_colour(head, dark=dark) if grid is None else line_colour(grid, row, head, dark=dark)
 
 
 def bundle(weights: np.ndarray, state: Mapping[str, Any], colours: list[str], box: tuple[int, int, int], *, dark: bool) -> str:

@@ -291,6 +291,12 @@ def first_layer(trace: Trace, stack: str | None = None) -> int:
     return opened.layers[0]
 
 
+def first_head(trace: Trace, stack: str | None = None) -> int:
+    """The number of the first head of this stack, or of the first stack."""
+    opened = trace.stacks.get(stack or "") or next(iter(trace.stacks.values()))
+    return opened.heads[0] if opened.heads else 0
+
+
 def is_word(token: str, special: bool) -> bool:
     """Neither a special token nor punctuation."""
     return not special and any(char.isalnum() for char in token)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -17,6 +17,7 @@ from eyeline.errors import TraceError
 from eyeline.heads import HeadRef
 from eyeline.look.trace import Trace
 from eyeline.look.views.head import head_view
+from eyeline.look.views.heads_grid import HeadGrid
 from eyeline.look.views.model import model_view
 from eyeline.look.views.neuron import at_query_of_strongest_look, neuron_view
 from eyeline.look.views.page import joined
@@ -65,6 +66,36 @@ def heads_of_figure(lit: HeadRef | None, theme: Theme, choose: Callable[[HeadRef
 
     data = [None if lit is None else head_data(lit), theme.ground, theme.ink]  # a list: see send_answer
     _component("heads")(data=data, key=key, height=1, on_head_change=pass_on)
+
+
+def head_grid(
+    grid: HeadGrid,
+    words: Mapping[str, str],
+    key: str,
+    *,
+    lit: HeadRef | None = None,
+    off: str = "",
+    choose: Callable[[HeadRef], None],
+    high: int = 420,
+) -> None:
+    """Show a number for each head, which may change while the numbers are measured; pass on the head that the visitor clicks.
+
+    words   of the views, in the visitor's language
+    lit     the head that is shown elsewhere on the page; off: the heads that are switched off, as in the state of a view
+    high    of the cells together, in pixels; with many layers they may become higher, so that a cell has 16 pixels
+    """
+
+    def pass_on() -> None:
+        head = head_from((st.session_state.get(key) or {}).get("head"))
+        if head is not None:
+            choose(head)
+
+    spoken = {name: words[name] for name in ("previous", "next", "estimate", "measured", "switched_off")}
+    # a list: see send_answer
+    data = [
+        {**grid.record(), "lit": "" if lit is None else str(replace(lit, stack=grid.stack)), "off": off, "words": spoken, "height": high}
+    ]
+    _component("grid")(data=data, key=key, height="content", on_head_change=pass_on)
 
 
 def is_seen(what: str, key: str) -> bool:
