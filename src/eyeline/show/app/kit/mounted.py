@@ -6,7 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -93,7 +93,13 @@ def head_grid(
     spoken = {name: words[name] for name in ("previous", "next", "estimate", "measured", "switched_off")}
     # a list: see send_answer
     data = [
-        {**grid.record(), "lit": "" if lit is None else str(replace(lit, stack=grid.stack)), "off": off, "words": spoken, "height": high}
+        {
+            **grid.record(),
+            "lit": "" if lit is None else str(HeadRef(grid.stack, lit.layer, lit.head)),
+            "off": off,
+            "words": spoken,
+            "height": high,
+        }
     ]
     _component("grid")(data=data, key=key, height="content", on_head_change=pass_on)
 
