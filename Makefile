@@ -65,7 +65,7 @@ test-cluster: $(READY)
 ADAPTERS := .venv-adapters
 test-adapters: $(READY)
 	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target $(ADAPTERS) -r tests/adapters/requirements.txt
-	PYTHONPATH=$(CURDIR)/$(ADAPTERS) $(BIN)/python -m pytest --tier all tests/adapters
+	PYTHONPATH=$(CURDIR)/$(ADAPTERS) $(BIN)/python -m pytest --tier all tests/adapters tests/models/test_quantised.py
 
 # Our analyses beside those of other libraries, which lie in a folder of their own in the same way. What is not installed is named and left out.
 PEERS := .venv-peers

@@ -39,7 +39,7 @@ def quantised(folder: Path, kind: str, dtype: torch.dtype = torch.float32) -> el
         pytest.importorskip("bitsandbytes", reason="bitsandbytes is not installed")
         config: Any = t.BitsAndBytesConfig(load_in_8bit=kind.endswith("8"), load_in_4bit=kind.endswith("4"))
     else:
-        quantization = pytest.importorskip("torchao.quantization", reason="torchao is not installed")
+        quantization = pytest.importorskip("torchao.quantization", reason="torchao is not installed: make test-adapters")
         config = t.TorchAoConfig(quantization.Int8WeightOnlyConfig())
     return el.load(saved(folder), quantization_config=config, dtype=dtype)
 
@@ -140,7 +140,7 @@ def test_layers_that_stop_gradients_are_named(tmp_path):
 
 
 def test_four_bits_of_torchao():
-    quantization = pytest.importorskip("torchao.quantization", reason="torchao is not installed")
+    quantization = pytest.importorskip("torchao.quantization", reason="torchao is not installed: make test-adapters")
     torch.manual_seed(0)
     hf = t.LlamaForCausalLM(t.LlamaConfig(**SIZES)).eval()
     try:
