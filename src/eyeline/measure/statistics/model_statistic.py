@@ -141,13 +141,27 @@ def predicted_positions(labels: torch.Tensor) -> tuple[torch.Tensor, torch.Tenso
     return positions, torch.where(inside, labels.gather(1, positions), -100)
 
 
+def log_probabilities(logits: torch.Tensor, *tokens: torch.Tensor) -> list[torch.Tensor]:
+    """The logarithms of the probabilities of these tokens [..., token], in double precision, of logits [..., token, vocabulary].
+
+    The vocabulary is added up in double precision: in single precision the sum over 262,144 tokens is exact only to 1e-5.
+    """
+    logits = logits.float()
+    highest = logits.detach().amax(-1, keepdim=True)
+    total = highest[..., 0].double() + (logits - highest).exp().sum(-1, dtype=torch.float64).log()  # [..., token]
+    return [logits.gather(-1, of[..., None])[..., 0].double() - total for of in tokens]
+
+
+def mean_of_predictions(values: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """The mean over the positions at which something is predicted: values [..., text, token], labels [text, token] → [..., text]"""
+    inside = labels >= 0
+    return values.masked_fill(~inside, 0).sum(-1) / inside.sum(-1).clamp_min(1)
+
+
 def text_losses(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """The mean cross-entropy of each text's predictions, in nats: [text]. logits [text, token, vocabulary], labels [text, token]."""
-    flat = logits.float().flatten(
-        0, 1
-    )  # [text · token, vocabulary]: along a strided axis the sum over the vocabulary is exact only to 1e-4
-    losses = torch.nn.functional.cross_entropy(flat, labels.flatten(), reduction="none").view(labels.shape)
-    return losses.sum(-1) / (labels >= 0).sum(-1).clamp_min(1)
+    [logs] = log_probabilities(logits, labels.clamp_min(0))
+    return mean_of_predictions(-logs, labels)
 
 
 @dataclass(frozen=True)
@@ -162,22 +176,16 @@ class UnchangedAnswers:
     @classmethod
     def of(cls, logits: torch.Tensor, labels: torch.Tensor) -> UnchangedAnswers:
         tokens = logits.argmax(-1)
-        return cls(labels, text_losses(logits, labels), tokens, _mean_share(logits, tokens, labels))
+        losses, shares = _losses_and_shares(logits, labels, tokens)
+        return cls(labels, losses, tokens, shares)
 
     def changes(self, logits: torch.Tensor) -> np.ndarray:
         """How much the loss rises, in nats, and how much less probable the whole model's own answers become: [variant, text, 2].
 
         logits: [variant, text, token, choice]
         """
-        logits, n = logits.float(), len(logits)
-        whole = logits.logsumexp(-1)  # [variant, text, token]
-        labels, tokens = (of.clamp_min(0)[None, ..., None].expand(n, *of.shape, 1) for of in (self.labels, self.tokens))
-        log_labels, log_tokens = (logits.gather(-1, of)[..., 0] - whole for of in (labels, tokens))
-        inside = self.labels >= 0
-        count = inside.sum(-1).clamp_min(1)
-        losses = -log_labels.masked_fill(~inside, 0).sum(-1) / count
-        shares = log_tokens.exp().masked_fill(~inside, 0).sum(-1) / count
-        return torch.stack([losses - self.losses, self.shares - shares], -1).double().cpu().numpy()
+        losses, shares = _losses_and_shares(logits, self.labels, self.tokens)
+        return torch.stack([losses - self.losses, self.shares - shares], -1).cpu().numpy()
 
     def kept(self, logits: torch.Tensor) -> torch.Tensor:
         """The share of predictions whose most likely token is still the same: [variant, text], of logits [variant, text, token, choice]."""
@@ -186,7 +194,7 @@ class UnchangedAnswers:
         return same.sum(-1) / inside.sum(-1).clamp_min(1)
 
 
-def _mean_share(logits: torch.Tensor, tokens: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    inside = (labels >= 0).float()
-    of_tokens = logits.float().gather(-1, tokens[..., None])[..., 0] - logits.float().logsumexp(-1)  # [text, token]
-    return (of_tokens.exp() * inside).sum(-1) / inside.sum(-1).clamp_min(1)
+def _losses_and_shares(logits: torch.Tensor, labels: torch.Tensor, tokens: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """The losses, and the mean probabilities of these tokens: [..., text] each, of logits [..., text, token, choice]."""
+    of_labels, of_tokens = log_probabilities(logits, *(of.expand(logits.shape[:-1]) for of in (labels.clamp_min(0), tokens)))
+    return mean_of_predictions(-of_labels, labels), mean_of_predictions(of_tokens.exp(), labels)
