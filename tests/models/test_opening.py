@@ -267,6 +267,9 @@ FLAUBERT = {"vocab_size": VOCAB, "emb_dim": 32, "n_layers": 2, "n_heads": 4, "ma
     ids=["clip", "blip", "blip captions", "vilt", "flaubert multiple choice"],
 )
 def test_a_model_of_several_inputs_is_refused_for_what_it_reads(make, reason):
-    with pytest.raises(ModelError, match=reason) as refused:
+    with pytest.raises(ModelError, match="(?s)" + reason) as refused:
         el.wrap(make().eval(), tiny_tokenizer())
+    lines = str(refused.value).splitlines()
+    assert " reads " in lines[0]  # what the model's own code said, which knows nothing of opening, comes last
+    assert "could not be run" in lines[-1]
     assert "Is the tokeniser" not in str(refused.value)

@@ -506,11 +506,10 @@ def run_tiny(model: PreTrainedModel, inputs: Mapping[str, torch.Tensor], *, maps
         with torch.no_grad():
             output = model(**inputs, **requested, **no_cache(model))
     except Exception as error:  # any model's code runs here
-        reason = " ".join(str(error).split())[:300]
+        own_words = " ".join(str(error).split())[:300]
+        what = "text" if "input_ids" in inputs else "input"
         raise ModelError(
-            f"{type(model).__name__} could not be run on a tiny {'text' if 'input_ids' in inputs else 'input'}.",
-            f"{type(error).__name__}: {reason}",
-            _what_it_reads(model, inputs),
+            *_what_it_reads(model, inputs), f"It could not be run on a tiny {what} alone: {type(error).__name__}: {own_words}"
         ) from error
     if not isinstance(output, Mapping):
         raise ModelError(
@@ -519,22 +518,22 @@ def run_tiny(model: PreTrainedModel, inputs: Mapping[str, torch.Tensor], *, maps
     return output
 
 
-def _what_it_reads(model: PreTrainedModel, inputs: Mapping[str, torch.Tensor]) -> str:
-    """Why a model did not run on a small input of one kind, as far as its code says."""
-    takes = inspect.signature(model.forward).parameters
+def _what_it_reads(model: PreTrainedModel, inputs: Mapping[str, torch.Tensor]) -> list[str]:
+    """Why a model did not run on a small input of one kind, as far as its code says, and what can be opened instead."""
+    name, takes = type(model).__name__, inspect.signature(model.forward).parameters
     inner = [name for name, part in model.named_modules() if name and isinstance(part, PreTrainedModel)]
     outermost = [name for name in inner if not any(name.startswith(f"{other}.") for other in inner)]
-    parts = f" Its parts can be opened by themselves: {', '.join(f'el.wrap(hf.{name})' for name in outermost[:4])}." if outermost else ""
+    parts = [f"Its parts can be opened by themselves: {', '.join(f'el.wrap(hf.{name})' for name in outermost[:4])}."] if outermost else []
     known, largest = vocabulary_size(model), int(inputs["input_ids"].max()) if "input_ids" in inputs else 0
     if known is not None and largest >= known:
-        return f"The tokeniser gives token {largest}, and the model knows {known} tokens. Is the tokeniser that of this model?"
+        return [f"The tokeniser gives token {largest}, and {name} knows {known} tokens.", "Is the tokeniser that of this model?"]
+    given = next(name for name in inputs if name in MAIN_INPUTS)
     others = [name for name in MAIN_INPUTS if name in takes and name not in inputs]
     if others:
-        given = next(name for name in inputs if name in MAIN_INPUTS)
-        return f"It reads {given} together with {' or '.join(others)}; models are opened on one kind of input.{parts}"
-    if "input_ids" in inputs and _takes_choices(model, inputs):
-        return f"It reads several texts at once, as choices [text, choice, token].{parts}"
-    return f"A model is opened on one small input of the kind that it reads first ({main_input(model)}).{parts}"
+        return [f"{name} reads {given} together with {' or '.join(others)}; models are opened on one kind of input.", *parts]
+    if given == "input_ids" and _takes_choices(model, inputs):
+        return [f"{name} reads several texts at once, as choices [text, choice, token].", *parts]
+    return [f"{name} does not run on {given} alone, the kind of input that it names first.", *parts]
 
 
 def _takes_choices(model: PreTrainedModel, inputs: Mapping[str, torch.Tensor]) -> bool:
