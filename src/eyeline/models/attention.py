@@ -498,6 +498,29 @@ def streaming(
         _streaming.reset(token)
 
 
+_following: ContextVar[bool] = ContextVar("eyeline_following", default=False)
+
+
+@contextmanager
+def following_gradients(hf: torch.nn.Module) -> Iterator[None]:
+    """Within this block gradients reach the weights of every attention call, also where the model's parameters are frozen, all or some."""
+    if torch.is_inference_mode_enabled():
+        raise ModelError(
+            "Gradients were asked for within torch.inference_mode().", "Call it outside of that block; torch.no_grad() is fine."
+        )
+    if any(parameter.is_inference() for parameter in hf.parameters()):
+        raise ModelError(
+            f"{type(hf).__name__} was made within torch.inference_mode(), so nothing that it computes has a gradient.",
+            "Open it outside of that block; torch.no_grad() is fine.",
+        )
+    token = _following.set(True)
+    try:
+        with torch.enable_grad():
+            yield
+    finally:
+        _following.reset(token)
+
+
 def skip_calls(n: int) -> None:
     """Skip `n` attention calls of this pass, whose results were stored before."""
     stream, gates = _streaming.get(), _gates.get()
@@ -522,6 +545,8 @@ def attention_function(
 
     While it is recorded the model gets no weights back, as from a fused kernel: it would hold them through its feed-forward block.
     """
+    if _following.get() and not query.requires_grad:
+        query = query.detach().requires_grad_()
     call = AttentionCall(module, query, key, value, attention_mask, kwargs)
     change, stream, record, gates = next_change(), _streaming.get(), _recording.get(), _gates.get()
     reader = "" if gates is None else gates.reader_of(module)

@@ -14,7 +14,7 @@ from eyeline.errors import Advice, EyelineError, ModelError, TextError, nearest
 from eyeline.look.answer import ONE_ANSWER, TOKEN_ANSWERS, AnswerKind
 from eyeline.look.embedded import names_that_answer
 from eyeline.messages import Message
-from eyeline.models.attention import AttentionCall, recording
+from eyeline.models.attention import AttentionCall, following_gradients, recording
 from eyeline.models.evaluation import evaluating, no_cache
 from eyeline.models.inputs import Example, batch_inputs
 from eyeline.models.layout import CallsOfPass
@@ -99,7 +99,7 @@ def logits_and_calls(
         if slot is not None:
             calls[slot.stack, slot.layer] = call
 
-    with model_errors(model._hf, model.name, inputs), evaluating(model._hf), torch.enable_grad():
+    with model_errors(model._hf, model.name, inputs), evaluating(model._hf), following_gradients(model._hf):
         with recording(keep):
             result = model._body(**inputs, **no_cache(model._body))
         logits = model._passes.head(result, inputs, at).logits

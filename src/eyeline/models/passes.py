@@ -24,6 +24,7 @@ from eyeline.models.attention import (
     Receive,
     ReceiveStreamed,
     changing,
+    following_gradients,
     reading_gates,
     recording,
     skip_calls,
@@ -257,7 +258,12 @@ class Passes:
     def _answering(self, gradients: bool, fused: bool) -> Iterator[None]:
         """A pass whose output is read. Not in inference mode: what is stored may meet gradients later."""
         fused_pass = streaming(lambda _call: None, self.layout.causal) if fused else nullcontext()
-        with evaluating(self.hf), torch.set_grad_enabled(gradients), fused_pass, reading_gates(self.layout.readers):
+        with (
+            evaluating(self.hf),
+            following_gradients(self.hf) if gradients else torch.no_grad(),
+            fused_pass,
+            reading_gates(self.layout.readers),
+        ):
             yield
 
     def layers_without_maps(

@@ -426,6 +426,7 @@ class _Nodes:
             changes.append(piece.added(written, heads).flatten(1))  # type: ignore[arg-type]
         return cls(contrast, layers, mlps, (clean, corrupt), senders, changes)
 
+    @torch.enable_grad()
     def scores(self, shares: Sequence[float]) -> dict[tuple[int, int, int], EdgeScores]:
         """The scores of all edges, summed over inputs between the corrupt (0) and the clean text (1): (sender, receiver, source) → scores.
 

@@ -21,6 +21,7 @@ from eyeline.measure.causes.blocks import (
     share_bias,
     through_activation,
 )
+from eyeline.models.attention import following_gradients
 
 
 def decomposed_layers(blocks: Sequence[Block]) -> Iterator[torch.Tensor]:
@@ -174,7 +175,7 @@ def onto_answer(links: Sequence[Link], parts: torch.Tensor, index: int) -> torch
         parts = link.of_parts(parts, biases=False)
     if last.kind != "linear":
         return factor * last.of_parts(parts, biases=False)[0, :, index]
-    with torch.enable_grad():
+    with following_gradients(last.step.module):
         entered = last.step.entered.detach().requires_grad_()
         (column,) = torch.autograd.grad(last.step.module(entered)[0, index], entered)  # [1, dim]
     return factor * (parts[0] @ column[0])

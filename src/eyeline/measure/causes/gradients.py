@@ -11,7 +11,7 @@ import torch
 
 from eyeline.errors import ModelError
 from eyeline.messages import Message
-from eyeline.models.attention import AttentionCall, recording
+from eyeline.models.attention import AttentionCall, following_gradients, recording
 from eyeline.models.evaluation import evaluating, no_cache
 from eyeline.models.layout import CallsOfPass
 from eyeline.models.objective import AnsweredText, check_gradients, check_takes_vectors
@@ -46,12 +46,10 @@ def weight_gradients(question: AnsweredText) -> WeightGradients:
         if counted.next_slot() is not None:
             calls.append(call)
 
-    with model_errors(question.hf, model.name, question.inputs), evaluating(question.hf), torch.enable_grad(), recording(keep):
+    with model_errors(question.hf, model.name, question.inputs), evaluating(question.hf), following_gradients(question.hf), recording(keep):
         logits = question.hf(**question.inputs, **no_cache(question.hf)).logits
         counted.check(model.name, question.inputs)
         weights = [call.weights for call in calls]
-        if not all(tensor.requires_grad for tensor in weights):
-            raise ModelError(f"The weights of {model.name} are frozen, so there are no gradients.", "Call requires_grad_() on it.")
         gradients = torch.autograd.grad(question.answer.logit(logits).sum(), weights)
     stacked = torch.stack([gradient[0].cpu() for gradient in gradients])  # layers may lie on several devices
     _check_finite(stacked, question)
@@ -151,6 +149,7 @@ class Line:
         check_takes_vectors(self.question.hf, self.question.model.name)
         return path_ends(self.question)
 
+    @torch.enable_grad()
     def at(self, points: Sequence[float] | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The logits [point], and how each token's way along the line changes them: (x − b) · ∂L/∂x, [point, token]."""
         vectors, blank = self.ends

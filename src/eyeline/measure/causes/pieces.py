@@ -16,7 +16,7 @@ from eyeline.heads import HeadRef
 from eyeline.measure.causes.blocks import ModulePass, WatchedLayer, columns_by_head, output_projection, watched_layers
 from eyeline.measure.causes.result import FeedForward
 from eyeline.messages import Message
-from eyeline.models.attention import AttentionCall, changing, reading_gates
+from eyeline.models.attention import AttentionCall, changing, following_gradients, reading_gates
 from eyeline.models.evaluation import evaluating, no_cache
 from eyeline.models.layout import Slot, check_calls
 from eyeline.models.model import Model
@@ -171,7 +171,7 @@ def run_in_pieces(
     cuts = _Cuts(model.layout.calls, {(end.slot.stack, end.slot.layer): end for end in ends}, len(embeddings))
     others = {name: tensor.expand(len(embeddings), *tensor.shape[1:]) for name, tensor in inputs.items()}
     tensors = {"inputs_embeds": leaf, **{name: tensor for name, tensor in others.items() if name != "input_ids"}}
-    with model_errors(hf, model.name, tensors), evaluating(hf), torch.enable_grad():
+    with model_errors(hf, model.name, tensors), evaluating(hf), following_gradients(hf):
         with changing(cuts), reading_gates(model.layout.readers), _hooked(cuts, ends, mlps=mlps):
             result = model._body(**tensors, **no_cache(model._body))
         at = None if answer is None else answer.at(len(leaf))

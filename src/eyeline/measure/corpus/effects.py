@@ -152,6 +152,7 @@ class HeadEffects(AnswerStatistic):
         return {self.name: head_table(records, EFFECT_COLUMNS)}
 
 
+@torch.enable_grad()
 def estimates_of(passes: Passes, examples: Sequence[Example], task: TokenTask, by: By) -> dict[tuple[str, int], np.ndarray]:
     """(∂L/∂ξ, attribution) of every head for every text, from one pass and its gradients: (stack, layer) → [head, text, 2]."""
     check_gradients(passes.hf, passes.name)

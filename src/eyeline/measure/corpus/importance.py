@@ -41,6 +41,7 @@ class Importance(ModelStatistic):
     def options(self) -> dict[str, object]:
         return {"rate": self.rate, "targets": self.targets, "longest": self.longest}
 
+    @torch.enable_grad()
     def measure_batch(self, model: Model, objective: Objective, batch: Batch) -> None:
         pad = getattr(model._tokenizer, "pad_token_id", None) or 0
         inputs = batch_inputs(model._hf, batch.examples, pad)
