@@ -402,19 +402,24 @@ def _same(tokenizer: PreTrainedTokenizerBase, text: str, read: TokenizedText | T
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
+#: What an argument is called → its key in the messages.
+NAMED = {"text": "text", "second text": "pair"}
+
+
 def check_text(text: Any, name: str) -> str:
     """A string with something in it besides white space, that can be written as UTF-8."""
     if not isinstance(text, str):
         hint = "Decode it first: data.decode('utf-8')." if isinstance(text, bytes) else "Pass a string."
         raise TextError(f"The {name} is {_kind(text)}, not a string.", f"value: {_short(text)}", hint)
     if not text:
-        raise TextError(f"The {name} is empty.", Message("refusal.a_character"))
-    if text.isspace():
-        shown = " ".join(f"U+{ord(character):04X}" for character in text[:8])
         raise TextError(
-            f"The {name} is only white space ({len(text)} characters: {shown}{' …' if len(text) > 8 else ''}).",
-            Message("refusal.a_character"),
+            Message(f"refusal.empty.{NAMED[name]}") if name in NAMED else f"The {name} is empty.", Message("refusal.a_character")
         )
+    if text.isspace():
+        characters = " ".join(f"U+{ord(character):04X}" for character in text[:8]) + (" …" if len(text) > 8 else "")
+        only = {"n": str(len(text)), "characters": characters}
+        saw = f"The {name} is only white space ({only['n']} characters: {characters})."
+        raise TextError(Message(f"refusal.white_space.{NAMED[name]}", **only) if name in NAMED else saw, Message("refusal.a_character"))
     _check_surrogates(text, f"The {name}")
     return text
 

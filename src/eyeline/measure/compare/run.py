@@ -153,8 +153,16 @@ def _in_common(first: Model, second: Model, layers: Iterable[int] | None) -> tup
         for layer in numbers:
             if heads[layer] != other_heads[layer]:
                 raise ModelError(
-                    f"Layer {layer} of the {name} has {heads[layer]} heads in {first.name} and {other_heads[layer]} in {second.name}.",
-                    "Only layers with the same number of heads can be compared: choose other layers, or models of one shape.",
+                    Message(
+                        "refusal.other_shape",
+                        layer=str(layer),
+                        stack=name,
+                        n=str(heads[layer]),
+                        model=first.name,
+                        others=str(other_heads[layer]),
+                        other=second.name,
+                    ),
+                    Message("refusal.one_shape"),
                 )
         if numbers:
             chosen[name] = numbers

@@ -103,7 +103,7 @@ class HeadEffects(AnswerStatistic):
         output, stored = passes.store(batch.examples, inputs=task.inputs, at=task.positions)
         answers = UnchangedAnswers.of(task.rows(output.logits), task.labels)
         if not bool(torch.isfinite(answers.losses).all()):
-            raise ModelError(f"The loss of {model.name} is not a number.", "Open the model in float32: el.load(name, dtype=torch.float32).")
+            raise ModelError(Message("refusal.loss_not_finite", model=model.name), Message("refusal.load_float32"))
         estimates = estimates_of(passes, batch.examples, task, self.by)
         slots = [slot for slot in model.layout.slots if batch.layers is None or slot.layer in batch.layers[slot.stack]]
         changes = {slot: np.zeros((slot.n_heads, len(batch.examples), 2)) for slot in slots}  # [head, text, (loss, answer)]

@@ -91,7 +91,7 @@ def read_gold(model: Model, sentences: Sequence[Sentence], what: str, max_tokens
     n_special = {sum(example.source.special) for example in texts.examples}
     if len(n_special) > 1:
         raise ModelError(
-            f"{model.name} adds {sorted(n_special)} special tokens to a sentence.", "ROOT needs the same number in all of them."
+            Message("refusal.special_tokens", model=model.name, numbers=str(sorted(n_special))), Message("refusal.same_special_tokens")
         )
     return GoldSentences(
         kept,
@@ -316,7 +316,8 @@ def _embeddings(model: Model) -> Tensor:
     weight = getattr(module, "weight", None)
     if not isinstance(weight, Tensor):
         raise ModelError(
-            f"{model.name} has no table of input embeddings.", Advice("Give word vectors: glove=….", "Give word vectors: --glove FOLDER.")
+            Message("refusal.no_embeddings", model=model.name),
+            Advice("Give word vectors: glove=….", "Give word vectors: --glove FOLDER."),
         )
     return weight.detach().float().cpu()
 

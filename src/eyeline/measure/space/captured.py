@@ -182,7 +182,7 @@ def _check_heads(model: Model, stack: str, layers: Sequence[int], heads: Collect
     counts = {model.layout.heads_by_layer(stack)[layer] for layer in layers}
     if len(counts) > 1:
         raise ModelError(
-            f"The layers of the {stack} of {model.name} have different numbers of heads: {', '.join(map(str, sorted(counts)))}.",
+            Message("refusal.heads_differ", model=model.name, stack=stack, counts=", ".join(map(str, sorted(counts)))),
             Advice("Choose layers with the same number of heads: layers=….", "Choose layers with the same number of heads: --layers."),
         )
     (count,) = counts
@@ -488,7 +488,7 @@ def some_pairs(stack: CapturedStack, seed: int) -> Pairs:
         if size >= SHOWN_PAIRS:
             break
     if not query:
-        raise TraceError("No query of these texts sees two keys.", "A picture needs texts of at least two tokens.")
+        raise TraceError(Message("refusal.no_two_keys"), Message("refusal.two_tokens"))
     return Pairs(np.concatenate(query), np.concatenate(key), np.concatenate(weights, -1).astype(np.float64))
 
 

@@ -179,7 +179,7 @@ def _stack(stack: CapturedStack, options: SpaceOptions, steps: Steps, background
         return _MeasuredStack(_shared(stack, options, steps))
     n_points = len(stack.query_tokens) + len(stack.key_tokens)
     if n_points < 2 * (options.dims + 1):
-        raise TraceError(f"{n_points // 2} tokens are too few for a picture in {options.dims} dimensions.", "Give more text.")
+        raise TraceError(Message("refusal.few_tokens", n=str(n_points // 2), dims=str(options.dims)), Message("refusal.more_text"))
     pairs = some_pairs(stack, options.seed)
     agreement = Agreement(options.distance, options.correlate, options.dims)
     c = shared_scale(stack) if options.shared_scale and options.gauge == "attentionviz" else None
@@ -448,8 +448,8 @@ def capture_background(
     if n_known < max(LEAST_TOKENS, LEAST_KNOWN_SHARE * n_tokens):
         if required:
             raise TraceError(
-                f"{model.name} knows {max(0, n_known):,} of {n_tokens:,} tokens of the built-in paragraphs.",
-                "That is too few to fit pictures on.",
+                Message("refusal.unknown_paragraphs", model=model.name, known=f"{max(0, n_known):,}", n=f"{n_tokens:,}"),
+                Message("refusal.few_to_fit"),
             )
         return None
     background = capture_space(model, Corpus.from_texts(paragraphs, "built-in paragraphs"), layers=layers, heads=heads)

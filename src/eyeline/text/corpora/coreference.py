@@ -69,12 +69,11 @@ def read_conll2012(path: Path, problems: Problems) -> Iterator[MarkedDocument]:
         elif not line.startswith("#"):
             columns = line.split()
             if part is None or len(columns) < LEAST_COLUMNS:
-                raise TextError(
-                    f"{where}: not CoNLL-2012 ({len(columns)} columns{', before #begin document' if part is None else ''}).",
-                    "Documents begin with #begin document (NAME); part 000, and each word has at least six columns.",
-                )
+                numbers = {"where": where, "n": str(len(columns))}
+                outside, few = Message("refusal.word_outside_document", **numbers), Message("refusal.few_columns", **numbers)
+                raise TextError(outside if part is None else few, Message("refusal.conll2012"))
             if columns[3] == "[WORD]":
-                raise TextError(f"{where}: a skeleton without its words ([WORD]).", "Put the words in with OntoNotes' skeleton2conll.")
+                raise TextError(Message("refusal.skeleton", where=where), Message("refusal.put_words_in"))
             part.add(where, columns[3], columns[4], columns[-1])
     if part is not None:
         problems.note("unclosed_documents", str(path), Message("notice.marked.no_end", document=part.id))
@@ -280,9 +279,6 @@ def _tag(token: Any, *columns: str) -> str:
 # ---- JSON lines: one document per line, with tokens, sent_lens and mentions
 
 
-NEEDED = "Each line is an object with tokens, sent_lens and mentions [{start, end (included), cluster, …}]."
-
-
 def read_json(path: Path, problems: Problems) -> Iterator[MarkedDocument]:
     """The documents of a file. A mention must have start, end and cluster; its main word (`head`), type, number, gender
     and person are derived from dep_heads, xpos and upos where they are missing."""
@@ -295,7 +291,9 @@ def read_json(path: Path, problems: Problems) -> Iterator[MarkedDocument]:
         except TextError:
             raise
         except (ValueError, RecursionError) as error:  # bad JSON, numbers of thousands of digits, lists nested too deeply
-            raise TextError(f"{where}: not JSON ({error}).", NEEDED) from error
+            raise TextError(
+                Message("refusal.not_json", file=str(path), line=str(number), why=str(error)), Message("refusal.json_mentions")
+            ) from error
         yield document
 
 
@@ -303,37 +301,43 @@ def _document(where: str, data: Any, problems: Problems) -> MarkedDocument:
     words = data.get("tokens") if isinstance(data, dict) else None
     if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words) or "mentions" not in data:
         keys = ", ".join(data) if isinstance(data, dict) else type(data).__name__
-        raise TextError(f"{where}: no tokens and mentions in {keys[:80]}.", NEEDED)
+        raise TextError(Message("refusal.no_tokens_and_mentions", where=where, keys=keys[:80]), Message("refusal.json_mentions"))
     lengths = data.get("sent_lens", [len(words)])
     if not _numbers(lengths) or sum(lengths) != len(words):
-        raise TextError(f"{where}: sent_lens {str(lengths)[:60]} do not add up to {len(words)} tokens.", NEEDED)
+        raise TextError(
+            Message("refusal.lengths_of_sentences", where=where, lengths=str(lengths)[:60], n=str(len(words))),
+            Message("refusal.json_mentions"),
+        )
     sentences, start = [], 0
     for length in lengths:
         sentences.append(tuple(words[start : start + length]))
         start += length
     for name in ("dep_heads", "xpos", "upos"):
         if name in data and (not isinstance(data[name], list) or len(data[name]) != len(words)):
-            raise TextError(f"{where}: {name} does not have one entry for each of {len(words)} tokens.", NEEDED)
-        kind, what = (int, "numbers") if name == "dep_heads" else (str, "strings")
+            raise TextError(Message("refusal.one_entry_each", where=where, name=name, n=str(len(words))), Message("refusal.json_mentions"))
+        kind = int if name == "dep_heads" else str
         if not all(isinstance(entry, kind) for entry in data.get(name, [])):
-            raise TextError(f"{where}: {name} are not all {what}.", NEEDED)
+            named = {"where": where, "name": name}
+            wrong = Message("refusal.not_numbers", **named) if kind is int else Message("refusal.not_strings", **named)
+            raise TextError(wrong, Message("refusal.json_mentions"))
     mentions = []
     for index, record in enumerate(data["mentions"] if isinstance(data["mentions"], list) else [None]):
         try:
             mentions.append(_mention(record, words, data))
             problems.inferred_types += not (data.get("xpos") or data.get("upos") or record.get("type"))
         except (TextError, TypeError) as error:
-            what = Message("notice.marked.malformed", mention=str(index), why=" ".join(str(error).split()))
+            why = error.message if isinstance(error, TextError) else str(error)
+            what = Message("notice.marked.malformed", mention=str(index), why=why)
             problems.note("malformed_mentions", where, what)
     return MarkedDocument(str(data.get("doc", where)), tuple(sentence for sentence in sentences if sentence), tuple(mentions))
 
 
 def _mention(record: Any, words: Sequence[str], data: Mapping[str, Any]) -> Mention:
     if not isinstance(record, dict) or not {"start", "end", "cluster"} <= set(record):
-        raise TextError(f"{json.dumps(record)[:60]} has no start, end and cluster")
+        raise TextError(Message("refusal.mention.no_fields", mention=json.dumps(record)[:60]))
     start, end, cluster = record["start"], record["end"], record["cluster"]
     if not _numbers([start, end, cluster]) or not start <= end < len(words):
-        raise TextError(f"words {start!r} to {end!r} of {len(words)}, cluster {cluster!r}")
+        raise TextError(Message("refusal.mention.words", start=repr(start), end=repr(end), n=str(len(words)), cluster=repr(cluster)))
     tags = data.get("xpos") or data.get("upos")
     main_word = record.get("head")
     if main_word is None and "dep_heads" in data:
@@ -341,12 +345,12 @@ def _mention(record: Any, words: Sequence[str], data: Mapping[str, Any]) -> Ment
     elif main_word is None:
         main_word = start + main_word_by_tags(tags[start : end + 1]) if tags else end
     if not start <= main_word <= end:
-        raise TextError(f"words {start} to {end}, whose main word is {main_word}")
+        raise TextError(Message("refusal.mention.main_word", start=str(start), end=str(end), word=str(main_word)))
     tag = tags[main_word] if tags else ""
     derived = type_by_tag((data.get("upos") or tags)[main_word], alone=start == end) if tags else type_by_word(words[main_word])
     type_ = record.get("type") or derived
     if type_ not in TYPES:
-        raise TextError(f"type {type_!r}")
+        raise TextError(Message("refusal.mention.type", type=repr(type_)))
     derived_features = zip(("number", "gender", "person"), features(words[main_word], tag, type_), strict=True)
     return Mention(
         start, end, main_word, cluster, type_, *(_text(record[name]) if name in record else own for name, own in derived_features)
@@ -365,8 +369,6 @@ def _numbers(values: Any) -> bool:
 
 
 READERS = {"conll2012": read_conll2012, "conllu": read_entities, "jsonl": read_json}
-
-KINDS = "A coreference corpus is CoNLL-2012 (#begin document), CoNLL-U with Entity= in MISC, or JSON lines; plain or .gz."
 
 #: How many lines are read to find out the kind of a file.
 FIRST_LINES = 20
@@ -406,7 +408,7 @@ def read_coreference(path: str | Path, *, kind: str | None = None, strict: bool 
     A mention that is marked twice (the same words, the same cluster) counts once. A file without a single mention is refused.
     """
     path = as_path(path)
-    check_is_file(path, KINDS)
+    check_is_file(path, Message("refusal.kinds.coreference"))
     kind = kind or _kind_of(path)
     if kind not in READERS:
         raise TextError(f"A coreference corpus of kind {kind!r}.", nearest(kind, READERS))
@@ -436,10 +438,10 @@ def _kind_of(path: Path) -> str:
         if re.match(r"# *[\w.:]+ *(=|$)|# newdoc|# newpar", line) or line.count("\t") == 9:
             return "conllu"
     if empty:
-        raise TextError(f"{path}: an empty file.", KINDS)
+        raise TextError(Message("refusal.empty_file", file=str(path)), Message("refusal.kinds.coreference"))
     raise TextError(
-        f"{path}: what kind of coreference corpus is this?",
-        KINDS,
+        Message("refusal.which_coreference", file=str(path)),
+        Message("refusal.kinds.coreference"),
         Advice("If it is one, name its kind: kind=….", "If it is one, name its kind: --kind."),
     )
 

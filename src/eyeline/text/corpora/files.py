@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from eyeline.errors import EyelineError, TextError, install_hint
+from eyeline.messages import Message
 from eyeline.storage.files import as_path
 
 #: What begins an address. A Windows drive (C:) has one letter and no slashes.
@@ -29,8 +30,6 @@ PACKED = (".gz", ".zst")
 WHAT = "Give a file, a folder, a pattern such as data/*.jsonl, or an address such as s3://bucket/texts.jsonl."
 
 REFUSED = "Check the address, whether its server runs, and the keys that it asks for (docs/how-to/corpus.md)."
-
-DAMAGED = "The file is damaged or not what its ending says."
 
 
 class HashedBytes(io.RawIOBase):
@@ -278,17 +277,15 @@ def numbered_lines(path: Path | SourceFile, longest: int | None = None) -> Gener
         with source.open() as file:
             for number, line in enumerate(iter(lambda: file.readline(longest + 1), b""), 1):
                 if len(line) > longest:
-                    raise TextError(
-                        f"{path}, line {number}: longer than {longest:,} bytes.", "Is it a text file? Break its lines, or cut it."
-                    )
+                    too_long = Message("refusal.long_line", file=str(path), line=str(number), most=f"{longest:,}")
+                    raise TextError(too_long, Message("refusal.break_lines"))
                 try:
                     yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
                 except UnicodeDecodeError as error:
-                    raise TextError(
-                        f"{path}, line {number}: not UTF-8 (byte {error.start + 1} of the line is 0x{line[error.start]:02x}).",
-                        "Save it as UTF-8, from the encoding that it has (latin1, utf-16, cp932 …): iconv -f ENCODING -t utf-8 FILE",
-                    ) from error
+                    byte = {"byte": str(error.start + 1), "value": f"0x{line[error.start]:02x}"}
+                    wrong = Message("refusal.not_utf8", file=str(path), line=str(number), **byte)
+                    raise TextError(wrong, Message("refusal.save_as_utf8")) from error
     except damaged as error:
         if isinstance(error, EyelineError):
             raise
-        raise TextError(f"{path}: cannot be read ({error}).", DAMAGED) from error
+        raise TextError(Message("refusal.unreadable_file", file=str(path), why=str(error)), Message("refusal.damaged_file")) from error

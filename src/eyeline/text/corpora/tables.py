@@ -12,7 +12,7 @@ from eyeline.errors import TextError
 from eyeline.messages import Message
 from eyeline.text.corpora.columns import TextColumns, as_item, choose
 from eyeline.text.corpora.corpus import Document
-from eyeline.text.corpora.files import DAMAGED, LONGEST_LINE, REFUSED, SourceFile, import_arrow, numbered_lines, unreadable
+from eyeline.text.corpora.files import LONGEST_LINE, REFUSED, SourceFile, import_arrow, numbered_lines, unreadable
 
 #: Rows that are in memory at one time; fewer where so few bytes hold them all: a Parquet file stores a long text once for all rows.
 ROWS, FEWEST_ROWS, BYTES = 1000, 16, 1 << 28
@@ -97,7 +97,9 @@ def _rows_at_once(file: SourceFile, group: Any, columns: TextColumns) -> int:
     chosen = [chunk for chunk in chunks if chunk.path_in_schema.split(".")[0] in columns.names]
     stored, unpacked = (sum(getattr(chunk, f"total_{how}_size") for chunk in chosen) for how in ("compressed", "uncompressed"))
     if unpacked > max(LONGEST_LINE, MOST_GROWTH * stored):
-        raise TextError(f"{file}: its texts would grow from {stored:,} to {unpacked:,} bytes when they are read.", DAMAGED)
+        raise TextError(
+            f"{file}: its texts would grow from {stored:,} to {unpacked:,} bytes when they are read.", Message("refusal.damaged_file")
+        )
     return max(FEWEST_ROWS, min(ROWS, BYTES // max(1, int(unpacked))))
 
 
@@ -119,7 +121,7 @@ def _opened(file: SourceFile, kind: str) -> Any:
 
 def _advice(file: SourceFile) -> str:
     """A file of this machine that was opened is damaged; a remote one may be kept back by its store."""
-    return DAMAGED if file.system is None else REFUSED
+    return Message("refusal.damaged_file") if file.system is None else REFUSED
 
 
 def _holds_text(column: Any) -> bool:
