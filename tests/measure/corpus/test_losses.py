@@ -9,7 +9,7 @@ from torch.nn.functional import cross_entropy
 
 import eyeline as el
 from eyeline.errors import TextError
-from eyeline.measure.statistics.model_statistic import Answers, text_losses
+from eyeline.measure.statistics.model_statistic import UnchangedAnswers, text_losses
 from tests.measure.causes.tiny import masked
 
 
@@ -35,14 +35,14 @@ def test_the_loss_and_its_changes_are_those_of_double_precision(vocabulary, laid
     expected = losses_in_double(logits, labels)
     assert (text_losses(laid_out(logits), labels) - expected).abs().max() < 1e-7
     variants = logits[None] + 1e-5 * drawn(2, 2, 3, vocabulary)
-    changes = Answers.of(laid_out(logits), labels).changes(laid_out(variants))
+    changes = UnchangedAnswers.of(laid_out(logits), labels).changes(laid_out(variants))
     for variant, change in zip(variants, changes, strict=True):
         assert np.abs(change[:, 0] - (losses_in_double(variant, labels) - expected).numpy()).max() < 1e-7
 
 
 def test_a_head_without_an_effect_has_the_effect_0_to_the_bit():
     logits, labels = drawn(2, 3, 30_522), torch.tensor([[1, 2, 3], [4, 5, -100]])
-    assert not Answers.of(logits, labels).changes(logits[None].clone()).any()
+    assert not UnchangedAnswers.of(logits, labels).changes(logits[None].clone()).any()
 
 
 @pytest.mark.parametrize(
